@@ -1,0 +1,41 @@
+# What every target of the project has in common, so that a folder's CMakeLists.txt names only sources and libraries.
+
+add_library(iotrail_options INTERFACE)
+target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
+target_include_directories(iotrail_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/schema)
+
+# iotrail_library(NAME SOURCES a.cpp ... LIBRARIES x ...)
+function(iotrail_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC iotrail_options ${ARG_LIBRARIES})
+endfunction()
+
+# iotrail_unit_test(NAME SOURCES a_test.cpp ... LIBRARIES x ...): GoogleTest, each case a test of its own.
+function(iotrail_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(IOTRAIL_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit)
+endfunction()
+
+# iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; built with IOTRAIL_FUZZ only.
+# The test runs it for a few seconds on the seeds in test/fuzz/NAME, where there are any.
+function(iotrail_fuzz_target name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT IOTRAIL_FUZZ)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set(corpus ${CMAKE_CURRENT_BINARY_DIR}/${name}.corpus)
+  file(MAKE_DIRECTORY ${corpus} ${CMAKE_SOURCE_DIR}/test/fuzz/${name})
+  add_test(NAME ${name} COMMAND ${name} -max_total_time=20 -max_len=65536 -print_final_stats=1 ${corpus}
+                                ${CMAKE_SOURCE_DIR}/test/fuzz/${name})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz)
+endfunction()

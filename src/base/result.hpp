@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a failed operation is told: a Result<T> passed up to cli/, which prints it once. Programmer errors abort by
+// CHECK. Imperfect data is neither: it is a counter of schema/stats.def.
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <expected>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace iotrail {
+
+// Exit statuses of the command line. `record` returns the command's own instead, where it ran.
+enum class Exit : int {
+  ok = 0,
+  failed = 1,
+  usage = 2,
+  losses = 3,
+  not_executable = 126,
+  not_found = 127
+};
+
+// What failed and on which object (`what`), why (`why`), and what to do (`hint`, may be empty).
+struct Error {
+  std::string what;
+  std::string why;
+  std::string hint;
+  int code = 0; // errno, where the system refused; 0 otherwise
+  Exit exit = Exit::failed;
+
+  std::string message() const {
+    std::string text = why.empty() ? what : what + ": " + why;
+    if (!hint.empty())
+      text += "\n  " + hint;
+    return text;
+  }
+};
+
+// "No such file or directory (ENOENT)"
+inline std::string errno_text(int code) {
+  const char* name = strerrorname_np(code);
+  return fmt::format("{} ({})", strerrordesc_np(code) ? strerrordesc_np(code) : "unknown error",
+                     name ? name : "?");
+}
+
+template <class T> using Result = std::expected<T, Error>;
+
+inline std::unexpected<Error> fail(std::string what, std::string why = {}, std::string hint = {}) {
+  return std::unexpected(Error{std::move(what), std::move(why), std::move(hint)});
+}
+
+// `code` defaults to the errno of the call that has just failed; take it before anything else can change it.
+inline std::unexpected<Error> fail_errno(std::string what, int code = errno,
+                                         std::string hint = {}) {
+  return std::unexpected(Error{std::move(what), errno_text(code), std::move(hint), code});
+}
+
+inline std::unexpected<Error> fail_usage(std::string what, std::string why = {},
+                                         std::string hint = {}) {
+  return std::unexpected(Error{std::move(what), std::move(why), std::move(hint), 0, Exit::usage});
+}
+
+#define IOTRAIL_CHECK(condition)                                                                   \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      std::fprintf(stderr, "iotrail: bug: %s (%s:%d)\n", #condition, __FILE__, __LINE__);          \
+      std::abort();                                                                                \
+    }                                                                                              \
+  } while (false)
+
+} // namespace iotrail

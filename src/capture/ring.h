@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * The ring that carries records from where they arise to the collector, shared by BPF (one per CPU), the preload
+ * library (one per thread) and the collector. Memory both sides map; no system call on either side.
+ *
+ * Protocol. Positions count records since the ring was made and never wrap in practice (64 bits).
+ *   producer: reserve   head' = head + 1 by an atomic exchange, only while head - tail < slots; else lost++
+ *             fill      the slot  position % slots  is the producer's alone
+ *             commit    store tag = (u32)(position + 1) last, with release order
+ *   consumer: the record at `tail` is there when its tag says so; after copying, store tail with release order.
+ * Interrupts and signal handlers may nest between reserve and commit: they get later slots, the consumer waits for
+ * the earlier one. head and tail lie on cache lines of their own, since each is written by one side.
+ */
+#ifndef IOTRAIL_RING_H
+#define IOTRAIL_RING_H
+
+#include "abi.h"
+
+#define IO_CACHE_LINE 64
+
+struct io_ring_control {
+  io_u64 head;                     /* written by the producer */
+  io_u64 lost[IO_LAYER_COUNT - 1]; /* not reserved because the ring was full, by layer - 1 */
+  io_u64 tail;                     /* written by the consumer, on a line of its own */
+  io_u64 reserved[IO_CACHE_LINE / 8 - 1];
+};
+
+/* One record of the kernel's rings; every struct io_<event> fits (asserted in capture/kernel). */
+#define IO_KERNEL_SLOT_BYTES 128
+
+#endif

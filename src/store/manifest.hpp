@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// manifest.json: what a trace says about itself. Written at the start (state INITIALIZING), when events begin
+// (RUNNING), and at the end; replaced as a whole by rename, so a reader never sees half of one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace iotrail::store {
+
+// INCOMPLETE is never written by a recorder: the reader says it of a trace whose recorder is gone without an end.
+enum class State { INITIALIZING, RUNNING, COMPLETE, INCOMPLETE, ERROR };
+
+// One event and what serves it.
+struct HookReport {
+  std::string event;
+  std::string source;
+  std::string tier;   // "T", "F", "K"; of the preload source ""
+  std::string hook;   // "tp_btf/block_rq_complete"; empty: nothing serves it
+  std::string reason; // why preferred hooks, or all, were refused; empty: the first choice serves
+  std::string remedy; // what would lift the refusal; may be empty
+};
+
+struct SourceTally {
+  std::string name;
+  std::uint64_t produced = 0; // == written + lost, always
+  std::uint64_t written = 0;
+  std::uint64_t lost = 0;
+};
+
+struct Manifest {
+  static constexpr int kFormatVersion = 1;
+
+  int format_version = kFormatVersion;
+  std::string iotrail_version;
+  std::string trace_id; // 32 hex digits
+  State state = State::INITIALIZING;
+  std::string
+      stop_reason; // "command ended", "interrupted", "time limit", "size limit", "disk full: ..."
+
+  std::vector<std::string> command;
+  int command_status = -1; // wait status as a shell shows it; -1: none or not known
+  std::string host;
+  std::string kernel;
+  std::string machine;
+  int cpu_count = 0;
+  std::int64_t recorder_pid = 0;
+
+  std::uint64_t begin_ns = 0; // CLOCK_MONOTONIC
+  std::uint64_t end_ns = 0;   // 0: not ended
+  std::int64_t monotonic_to_real_ns = 0;
+
+  std::vector<std::string> layers;  // that were asked for
+  std::vector<std::string> filters; // in the words of the command line
+  std::vector<std::string> limits;
+  std::vector<HookReport> hooks;
+  std::vector<SourceTally> sources;
+  std::map<std::string, std::uint64_t> counts;   // rows by event name
+  std::map<std::string, std::uint64_t> counters; // stats.def, those that are not 0
+  std::map<std::string, std::string> tags;
+
+  std::uint64_t events_bytes = 0; // of all segments
+  std::uint64_t recorder_cpu_ns = 0;
+  std::uint64_t recorder_memory_bytes = 0; // peak resident set
+  std::uint64_t ring_memory_bytes = 0;
+
+  std::uint64_t events() const;
+  std::uint64_t lost() const; // counters of severity loss
+};
+
+std::string_view state_name(State state);
+
+std::string to_json(const Manifest& manifest); // with the schema of this version inside
+Result<Manifest> manifest_from_json(std::string_view text);
+
+Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest);
+
+// A state RUNNING whose recorder is gone is returned as INCOMPLETE.
+Result<Manifest> read_manifest(const std::filesystem::path& trace);
+
+} // namespace iotrail::store

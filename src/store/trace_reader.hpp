@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Reads a trace, also one that is unfinished, truncated or damaged: whatever has a good checksum is returned, the
+// rest is counted. Opening reads block headers only; columns are decoded when asked for. Safe to use from several
+// threads at once after open().
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "schema.hpp"
+#include "store/manifest.hpp"
+
+namespace iotrail::store {
+
+// A column as the trace describes it: events of other versions of iotrail may have more or fewer than ours.
+struct ColumnInfo {
+  std::string name;
+  schema::Type type;
+  std::string meaning;
+};
+
+struct TableInfo {
+  io_u16 kind;
+  std::string name;
+  std::string layer;
+  std::vector<ColumnInfo> columns;
+
+  // -1: no such column.
+  int column(std::string_view name) const;
+};
+
+// One table's rows, in order of their first column of time within the block.
+struct BlockInfo {
+  io_u16 kind;
+  std::uint32_t rows;
+  std::uint64_t first_ns; // smallest and largest time in the block; 0 where the table has none
+  std::uint64_t last_ns;
+  std::uint32_t segment;
+  std::uint64_t offset; // of the block in its segment
+};
+
+using Numbers = std::vector<std::uint64_t>; // signed columns: two's complement
+using Texts = std::vector<std::string>;
+using Column = std::variant<std::monostate, Numbers, Texts>; // monostate: not asked for
+
+struct Damage {
+  std::uint64_t bytes_skipped = 0;
+  std::uint64_t blocks_skipped = 0;
+  std::uint64_t rows_skipped = 0; // as far as a readable header tells
+};
+
+class TraceReader {
+public:
+  static Result<std::unique_ptr<TraceReader>> open(const std::filesystem::path& trace);
+  ~TraceReader();
+
+  const std::filesystem::path& path() const;
+  const Manifest& manifest() const;
+  std::span<const TableInfo> tables() const; // of the trace's own schema
+  const TableInfo* table(io_u16 kind) const;
+  const TableInfo* table(std::string_view name) const;
+
+  std::span<const BlockInfo> blocks() const; // in the order in which they were written
+  // Columns by position in the table; others stay monostate. Fails when the block's checksum does.
+  Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;
+  Result<std::vector<Column>> read(const BlockInfo& block) const; // all columns
+
+  Damage damage() const; // found so far
+
+private:
+  struct Impl;
+  explicit TraceReader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace iotrail::store

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Writes one trace: events by append(), dictionaries by the other calls. One thread calls; a second, inside, sorts,
+// encodes and writes whole blocks, so that the caller gets back to the rings at once. Memory is bounded
+// (WriterOptions); when the disk is slower than the rings, append() waits and the rings count what they lose.
+//
+// A failed write (disk full) does not end the process: the trace keeps what was written, stays readable, and
+// failure() tells; later events are counted as store_write_failed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi.h"
+#include "base/result.hpp"
+#include "rows.hpp"
+#include "store/manifest.hpp"
+
+namespace iotrail::store {
+
+struct WriterOptions {
+  std::size_t block_rows = 16384;
+  std::size_t buffered_bytes = 16U << 20U; // rows waiting for their block to be full
+  std::size_t queued_blocks = 8;           // blocks waiting to be encoded
+  std::size_t segment_bytes = 256U << 20U;
+  std::uint64_t flush_interval_ns = 1'000'000'000; // no row waits longer for its block
+  int compression_level = 1;
+};
+
+// A file as the kernel knows it. Generation 0: not known (user space cannot always ask): any of that inode.
+struct FileKey {
+  io_u32 device = 0;
+  io_u64 inode = 0;
+  io_u32 generation = 0;
+};
+
+struct WriterStats {
+  std::map<io_u16, std::uint64_t> rows; // by kind, on disk
+  std::uint64_t bytes = 0;              // on disk
+  std::uint64_t rows_failed = 0;        // could not be written
+  std::uint64_t blocks = 0;
+};
+
+class TraceWriter {
+public:
+  // Makes the directory, takes the trace's lock, writes the manifest. Fails if the trace exists.
+  static Result<std::unique_ptr<TraceWriter>>
+  create(const std::filesystem::path& trace, const Manifest& manifest, WriterOptions options = {});
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // `record` begins a struct io_<event> of the size that its kind has. It is copied.
+  void append(const io_event& record);
+
+  // The same text or file gets the same id; a new one is written to its dictionary first.
+  io_u32 string_id(std::string_view text); // "" is 0
+  io_u32 file_id(const FileKey& key, io_u32 mode, std::string_view path);
+
+  void add(const rows::processes& row);
+  void add(const rows::devices& row);
+  void add(const rows::losses& row);
+
+  // Hands over rows that have waited longer than flush_interval_ns; `now_ns` is monotonic.
+  void tick(std::uint64_t now_ns);
+  // Hands over all rows and waits until they are on disk.
+  Result<void> flush();
+
+  Result<void> write_manifest(const Manifest& manifest);
+  // flush(), then the manifest with state, counts, end: the trace is closed.
+  Result<void> finish(Manifest& manifest);
+
+  WriterStats stats() const;
+  const Error* failure() const; // nullptr: none
+  const std::filesystem::path& path() const;
+
+private:
+  struct Impl;
+  explicit TraceWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace iotrail::store
