@@ -40,9 +40,9 @@ struct FileKey {
 };
 
 struct WriterStats {
-  std::map<io_u16, std::uint64_t> rows; // by kind, on disk
-  std::uint64_t bytes = 0;              // on disk
-  std::uint64_t rows_failed = 0;        // could not be written
+  std::map<io_u16, std::uint64_t> rows;        // by kind, on disk
+  std::uint64_t bytes = 0;                     // on disk
+  std::map<io_u16, std::uint64_t> rows_failed; // by kind, could not be written
   std::uint64_t blocks = 0;
 };
 
