@@ -12,15 +12,27 @@ function(iotrail_library name)
 endfunction()
 
 # iotrail_unit_test(NAME SOURCES a_test.cpp ... LIBRARIES x ...): GoogleTest, each case a test of its own.
+# Label: unit/NAME.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(IOTRAIL_FUZZ)
+  if(IOTRAIL_FUZZ OR NOT IOTRAIL_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS unit/${name})
+endfunction()
+
+# iotrail_benchmark(NAME SOURCES a_bench.cpp ... LIBRARIES x ...): Google Benchmark; run by hand, see bench/.
+function(iotrail_benchmark name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  if(IOTRAIL_FUZZ OR NOT IOTRAIL_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
 # iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; built with IOTRAIL_FUZZ only.
