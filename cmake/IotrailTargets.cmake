@@ -15,7 +15,7 @@ endfunction()
 # Label: unit/NAME.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(IOTRAIL_FUZZ OR NOT IOTRAIL_TESTS)
+  if(NOT IOTRAIL_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
@@ -28,14 +28,15 @@ endfunction()
 # iotrail_benchmark(NAME SOURCES a_bench.cpp ... LIBRARIES x ...): Google Benchmark; run by hand, see bench/.
 function(iotrail_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  if(IOTRAIL_FUZZ OR NOT IOTRAIL_TESTS)
+  if(NOT IOTRAIL_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
-# iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; built with IOTRAIL_FUZZ only.
+# iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; made with IOTRAIL_FUZZ only.
+# Target `fuzz_targets` builds all of them.
 # The test runs it for a few seconds on the seeds in test/fuzz/NAME, where there are any.
 function(iotrail_fuzz_target name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
@@ -45,6 +46,10 @@ function(iotrail_fuzz_target name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES})
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(NOT TARGET fuzz_targets)
+    add_custom_target(fuzz_targets)
+  endif()
+  add_dependencies(fuzz_targets ${name})
   set(corpus ${CMAKE_CURRENT_BINARY_DIR}/${name}.corpus)
   file(MAKE_DIRECTORY ${corpus} ${CMAKE_SOURCE_DIR}/test/fuzz/${name})
   add_test(NAME ${name} COMMAND ${name} -max_total_time=20 -max_len=65536 -print_final_stats=1 ${corpus}
