@@ -52,6 +52,7 @@ store::Manifest new_manifest(const SessionOptions& options) {
     manifest.layers.emplace_back(schema::layer_name(static_cast<io_u32>(layer)));
   manifest.filters = options.filters_text;
   manifest.limits = options.limits_text;
+  manifest.tags = options.tags;
   return manifest;
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +34,7 @@ struct SessionOptions {
   Limits limits;
   std::vector<std::string> filters_text; // for the manifest, in the words of the command line
   std::vector<std::string> limits_text;
+  std::map<std::string, std::string> tags;
 };
 
 // A source that could not be used, and why; the others record.

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/commands.hpp"
+
+namespace iotrail::cli {
+
+std::span<const Verb> verbs() {
+  static constexpr Verb kVerbs[] = {
+      {"record", "Record the I/O of a command or of running processes", declare_record},
+      {"report", "Say what a recorded program did, on every layer", declare_report},
+      {"script", "Print events, one a line, in the order of time", declare_script},
+      {"query", "Ask a trace in SQL", declare_query},
+      {"export", "Write events as CSV or JSON", declare_export},
+      {"list", "List the traces of the repository", declare_list},
+      {"info", "Show what a trace says about itself", declare_info},
+      {"tag", "Put names and values on a trace", declare_tag},
+      {"remove", "Delete traces", declare_remove},
+      {"doctor", "Say what this machine allows to record, and what would lift each refusal",
+       declare_doctor},
+      {"schema", "Print the definition of all events", declare_schema},
+  };
+  return kVerbs;
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Parses the command line, runs one verb, prints its error if it has one.
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+int print_error(const Error& error) {
+  fmt::print(stderr, "iotrail: {}\n", error.message());
+  return static_cast<int>(error.exit);
+}
+
+// CLI11 tells help, version and mistakes all by exceptions; they end here.
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
+  if (parse.get_exit_code() == 0)
+    return app.exit(parse);
+  const auto chosen = app.get_subcommands();
+  const std::string help = chosen.empty()
+                               ? "iotrail --help"
+                               : fmt::format("iotrail {} --help", chosen.front()->get_name());
+  return print_error(fail_usage(parse.what(), {}, fmt::format("See `{}`.", help)).error());
+}
+
+// `iotrail recrod`: CLI11 would only say that an argument was not expected.
+Result<void> check_verb(const std::vector<std::string>& arguments) {
+  if (arguments.empty())
+    return fail_usage("no verb given", {},
+                      "See `iotrail --help`; to begin: `iotrail record -- COMMAND`.");
+  const std::string& verb = arguments.front();
+  const bool known =
+      std::ranges::any_of(verbs(), [&](const Verb& row) { return row.name == verb; });
+  if (known || verb.starts_with('-'))
+    return {};
+  return fail_usage(fmt::format("unknown verb '{}'", verb), {},
+                    "See `iotrail --help` for the verbs there are.");
+}
+
+int run(std::vector<std::string> arguments) {
+  const auto dashes = std::ranges::find(arguments, "--");
+  Trailing trailing;
+  if (dashes != arguments.end())
+    trailing.assign(std::next(dashes), arguments.end());
+  arguments.erase(dashes, arguments.end());
+
+  CLI::App app("iotrail follows every I/O from the application's call to the device.", "iotrail");
+  app.set_version_flag("--version", "iotrail " IOTRAIL_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  Action action;
+  for (const Verb& verb : verbs()) {
+    CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
+    Action declared = verb.declare(*sub, trailing);
+    sub->callback([&action, declared = std::move(declared)] { action = declared; });
+  }
+  if (Result<void> checked = check_verb(arguments); !checked)
+    return print_error(checked.error());
+  std::ranges::reverse(arguments); // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::ParseError& parse) {
+    return end_of_parsing(app, parse);
+  }
+  Result<int> status = action();
+  return status ? *status : print_error(status.error());
+}
+
+} // namespace
+} // namespace iotrail::cli
+
+int main(int argc, char** argv) {
+  try {
+    return iotrail::cli::run({argv + 1, argv + argc});
+  } catch (const std::exception& bug) {
+    std::fprintf(stderr, "iotrail: bug: %s\n", bug.what());
+    return static_cast<int>(iotrail::Exit::failed);
+  }
+}

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each mistake gets one clear message and the right exit status, and loses nothing."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+
+import harness
+
+FAILED, USAGE, NOT_EXECUTABLE, NOT_FOUND = 1, 2, 126, 127
+
+
+class BadInput(harness.AcceptanceTest):
+    def refused(self, status, *arguments, says=(), **options):
+        process = harness.run(harness.IOTRAIL, *arguments, **options)
+        self.assertEqual(process.returncode, status, process.stderr)
+        self.assertTrue(process.stderr.startswith("iotrail: "), process.stderr)
+        self.assertLessEqual(len(process.stderr.strip().splitlines()), 5, process.stderr)
+        for text in (says,) if isinstance(says, str) else says:
+            self.assertIn(text, process.stderr)
+        self.assertNotIn("terminate called", process.stderr)
+        return process
+
+    def good_trace(self):
+        return self.record("true", name="good").path
+
+    def test_unknown_verb(self):
+        self.refused(USAGE, "recrod", says="unknown verb 'recrod'")
+
+    def test_no_verb(self):
+        self.refused(USAGE, says="no verb given")
+
+    def test_unknown_option(self):
+        self.refused(USAGE, "record", "--colour", "--", "true", says="--colour")
+
+    def test_unknown_layer(self):
+        self.refused(USAGE, "record", "--layers", "app,disk", "--", "true", says=("'disk'", "syscall"))
+
+    def test_bad_units(self):
+        self.refused(USAGE, "record", "--time", "10 parsecs", "--", "true", says="parsecs")
+
+    def test_missing_command(self):
+        self.refused(USAGE, "record", "--", says="nothing to record")
+
+    def test_command_not_found(self):
+        self.refused(NOT_FOUND, "record", "-o", self.folder / "x.iotrail", "--", "no-such-command", says="no-such-command")
+        self.assertFalse((self.folder / "x.iotrail").exists())
+
+    def test_command_not_executable(self):
+        plain = self.folder / "plain"
+        plain.write_text("echo hello\n")
+        self.refused(NOT_EXECUTABLE, "record", "-o", self.folder / "x.iotrail", "--", plain, says="plain")
+        plain.write_bytes(b"\x7fELF garbage")
+        plain.chmod(0o755)
+        self.refused(NOT_EXECUTABLE, "record", "-o", self.folder / "x.iotrail", "--", plain, says="plain")
+        self.refused(NOT_EXECUTABLE, "record", "-o", self.folder / "x.iotrail", "--", self.folder, says="directory")
+        self.assertFalse((self.folder / "x.iotrail").exists())
+
+    def test_pid_that_does_not_exist(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        self.refused(FAILED, "record", "-p", gone.pid, says=str(gone.pid))
+
+    def test_pid_of_another_user(self):
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("needs root and setpriv to become another user")
+        process = harness.run("setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "record", "-p", os.getpid())
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn("belongs to another user", process.stderr)
+
+    def test_no_privilege_records_the_app_layer(self):
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("needs root and setpriv to become another user")
+        open_folder = self.folder / "open"
+        open_folder.mkdir()
+        self.folder.chmod(0o755)
+        open_folder.chmod(0o777)
+        path = open_folder / "t.iotrail"
+        process = harness.run("setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
+                              harness.IOTRAIL, "record", "-o", path, "--", "ls", "/")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("kernel source is off", process.stderr)
+        self.assertIn("CAP_BPF", process.stderr)
+        recording = harness.Recording(path, process)
+        self.assertEqual(recording.layers_recorded(), {"app"})
+        self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
+
+    def test_output_directory_unwritable(self):
+        blocker = self.folder / "file"
+        blocker.write_text("")
+        self.refused(FAILED, "record", "-o", blocker / "t.iotrail", "--", "true", says=str(blocker))
+
+    def test_two_recordings_into_one_trace(self):
+        path = self.good_trace()
+        self.refused(FAILED, "record", "-o", path, "--", "true", says=str(path))
+        self.assertEqual(harness.Recording(path, None).manifest["state"], "COMPLETE")
+
+    def test_traces_that_are_none(self):
+        empty = self.folder / "empty.iotrail"
+        empty.mkdir()
+        foreign = self.folder / "foreign.iotrail"
+        foreign.mkdir()
+        (foreign / "manifest.json").write_text('{"hello": 1}')
+        plain = self.folder / "plain.iotrail"
+        plain.write_text("no trace")
+        for path in (empty, foreign, plain, self.folder / "missing.iotrail"):
+            for verb in ("report", "script"):
+                with self.subTest(path=path.name, verb=verb):
+                    self.refused(FAILED, verb, path, says=path.name)
+
+    def test_trace_of_a_future_version(self):
+        path = self.good_trace()
+        manifest = json.loads((path / "manifest.json").read_text())
+        manifest["format_version"] = 99
+        (path / "manifest.json").write_text(json.dumps(manifest))
+        self.refused(FAILED, "report", path, says="99")
+
+    def test_truncated_and_damaged_trace(self):
+        path = self.record("ls", "-lR", "/usr/include/linux", name="big").path
+        segment = sorted(path.glob("events-*.seg"))[0]
+        whole = segment.read_bytes()
+        for change in (whole[:len(whole) // 2], whole[:1000] + bytes(200) + whole[1200:], b""):
+            segment.chmod(0o644)
+            segment.write_bytes(change)
+            process = harness.run(harness.IOTRAIL, "report", path)
+            self.assertIn(process.returncode, (0, FAILED), process.stderr)
+            self.assertIn("damage", (process.stdout + process.stderr).lower())
+
+    def test_query_that_is_wrong(self):
+        self.refused(FAILED, "query", self.good_trace(), "SELECT nothing FROM nowhere", says="nowhere")
+
+    def test_static_program(self):
+        source = self.folder / "s.c"
+        source.write_text('#include <unistd.h>\nint main(void) { return write(1, "hello\\n", 6) != 6; }\n')
+        program = self.folder / "static"
+        if harness.run("gcc", "-static", "-o", program, source).returncode:
+            self.skipTest("no static C library to link with")
+        recording = self.record(program)
+        self.assertIn("static", recording.process.stderr)
+        if "syscall" in recording.layers_recorded():
+            self.assertEqual(recording.value("SELECT sum(result) FROM syscall_write WHERE fd = 1"), 6)
+
+    def test_32_bit_program(self):
+        """An ELF file of class 32 that calls write and exit; made by hand, since no 32-bit compiler need be there."""
+        code = bytes.fromhex("b804000000bb01000000b974800408ba06000000cd80"  # write(1, text, 6)
+                             "b801000000bb00000000cd80")  # exit(0)
+        text_at = 0x8048000 + 84 + len(code)
+        code = code.replace(bytes.fromhex("74800408"), struct.pack("<I", text_at))
+        body = code + b"hello\n"
+        header = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\x01\x01\x01", 2, 3, 1, 0x8048000 + 84, 52, 0, 0, 52, 32, 1, 0, 0, 0)
+        segment = struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 84 + len(body), 84 + len(body), 5, 0x1000)
+        program = self.folder / "thirtytwo"
+        program.write_bytes(header + segment + body)
+        program.chmod(0o755)
+        if harness.run(program).stdout != "hello\n":
+            self.skipTest("this kernel does not run 32-bit programs")
+        recording = self.record(program)
+        self.assertIn("32-bit", recording.process.stderr)
+        self.assertEqual(recording.process.stdout, "hello\n")
+
+
+class Catalogue(harness.AcceptanceTest):
+    def setUp(self):
+        super().setUp()
+        self.environment = dict(os.environ, IOTRAIL_REPOSITORY=str(self.folder / "repository"))
+
+    def iotrail(self, *arguments, expect=0):
+        process = harness.run(harness.IOTRAIL, *arguments, env=self.environment)
+        self.assertEqual(process.returncode, expect, process.stderr)
+        return process
+
+    def names(self, *pattern):
+        return [trace["name"] for trace in json.loads(self.iotrail("list", *pattern, "--json").stdout)]
+
+    def test_list_tag_remove(self):
+        for name in ("alpha-1", "alpha-2", "beta"):
+            self.iotrail("record", "-q", "-o", name, "--tag", f"which={name}", "--", "true")
+        self.assertEqual(self.names(), ["alpha-1", "alpha-2", "beta"])
+        self.assertEqual(self.names("alpha*"), ["alpha-1", "alpha-2"])
+        self.assertEqual(self.names("velociraptor*"), [])
+        self.iotrail("tag", "beta", "colour=red", "which=")
+        tags = json.loads(self.iotrail("info", "beta", "--json").stdout)["tags"]
+        self.assertEqual(tags, {"colour": "red"})
+        self.iotrail("remove", "alpha-1", "alpha-2")
+        self.assertEqual(self.names(), ["beta"])
+
+    def test_running_trace_is_not_removed(self):
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "100"],
+                                    env=self.environment, stdin=subprocess.DEVNULL)
+        try:
+            manifest = self.folder / "repository/running.iotrail/manifest.json"
+            for _ in range(100):
+                if manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING":
+                    break
+                harness.run("sleep", "0.1")
+            self.assertIn("RUNNING", self.iotrail("list").stdout)
+            refused = self.iotrail("remove", "running", expect=FAILED)
+            self.assertIn("--force", refused.stderr)
+            self.assertEqual(self.names(), ["running"])
+            self.iotrail("remove", "--force", "running")
+            self.assertEqual(self.names(), [])
+        finally:
+            recorder.terminate()
+            recorder.wait()
+
+
+if __name__ == "__main__":
+    harness.main()

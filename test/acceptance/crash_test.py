@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is left when the recorder or the traced program is killed, or the disk is full."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+# Appends lines "N" for ever and says on stdout how far it got.
+ENDLESS_WRITER = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o644)
+number = 0
+while True:
+    os.write(fd, b"%8d" % number)
+    number += 1
+"""
+
+# Writes until it kills itself with the number of writes that returned.
+SUICIDAL_WRITER = """
+import os, signal, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o644)
+for number in range(int(sys.argv[2])):
+    os.write(fd, b"%8d" % number)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Crash(harness.AcceptanceTest):
+    def test_killed_recorder_leaves_a_readable_trace(self):
+        moments = random.Random(20261).sample(range(50, 3000), 50)
+        for number, milliseconds in enumerate(moments):
+            with self.subTest(milliseconds=milliseconds):
+                self.kill_recorder_after(milliseconds / 1000, number)
+
+    def kill_recorder_after(self, seconds, number):
+        path = self.folder / f"{number}.iotrail"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-q", "-o", path, "--", sys.executable, "-c", ENDLESS_WRITER, self.folder / "out"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(seconds)
+        children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
+        recorder.kill()
+        recorder.wait()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        if not (path / "manifest.json").exists():
+            return  # killed before there was a trace
+        recording = harness.Recording(path, None)
+        self.assertEqual(recording.manifest["state"], "INCOMPLETE")
+        (row,) = recording.query("SELECT count(*) AS n, min(result) AS least, max(result) AS most FROM app_write "
+                                 "JOIN files USING (file) WHERE path LIKE '%/out'")
+        if int(row["n"]):
+            self.assertEqual((int(row["least"]), int(row["most"])), (8, 8))
+        # A second and a half after the first event at the latest, something must have reached the disk.
+        if seconds > 2:
+            self.assertGreater(int(row["n"]), 0)
+        report = harness.run(harness.IOTRAIL, "report", path)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn("INCOMPLETE", report.stdout)
+
+    def test_killed_program_loses_nothing(self):
+        for number in (1, 1000, 50000):
+            with self.subTest(number=number):
+                out = self.folder / f"out{number}"
+                recording = self.record(sys.executable, "-c", SUICIDAL_WRITER, out, number, name=str(number), expect=137)
+                self.assert_adds_up(recording)
+                for layer in sorted(recording.layers_recorded() & {"app", "syscall", "vfs"}):
+                    self.assertEqual(recording.value(
+                        f"SELECT count(*) FROM {layer}_write JOIN files USING (file) WHERE path = '{out}'"), number, layer)
+
+    def test_full_disk(self):
+        if os.geteuid() != 0:
+            self.skipTest("mounting a small file system needs root")
+        small = self.folder / "small"
+        small.mkdir()
+        mounted = harness.run("mount", "-t", "tmpfs", "-o", "size=256k", "none", small)
+        if mounted.returncode:
+            self.skipTest(f"no tmpfs can be mounted: {mounted.stderr}")
+        self.addCleanup(harness.run, "umount", small)
+        path = small / "t.iotrail"
+        program = ("import os, random\nfd = os.open('/dev/null', os.O_WRONLY)\n"
+                   "for n in range(600000): os.write(fd, b'x' * random.randrange(4000))")
+        process = harness.run(harness.IOTRAIL, "record", "-o", path, "--", sys.executable, "-c", program)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("No space left on device", process.stderr)
+        recording = harness.Recording(path, process)
+        manifest = recording.manifest
+        self.assertEqual(manifest["state"], "ERROR")
+        self.assertIn("No space left on device", manifest["stop_reason"])
+        for source in manifest["sources"]:
+            self.assertEqual(source["produced"], source["written"] + source["lost"], source)
+        self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
+
+    def interrupt(self, *signals):
+        path = self.folder / f"{len(signals)}{signals[0]}.iotrail"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", "trap '' INT TERM; while :; do echo x; done"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
+        began = time.monotonic()
+        for number in signals:
+            recorder.send_signal(number)
+            time.sleep(0.2)
+        error = recorder.communicate(timeout=30)[1]
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+        return harness.Recording(path, None), recorder.returncode, time.monotonic() - began, error
+
+    def test_first_interrupt_ends_cleanly(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            recording, status, _, error = self.interrupt(number)
+            self.assertEqual(status, 128 + number, error)
+            self.assert_adds_up(recording)
+            self.assertIn("interrupted", recording.manifest["stop_reason"])
+
+    def test_second_interrupt_ends_at_once(self):
+        recording, status, seconds, error = self.interrupt(signal.SIGINT, signal.SIGINT)
+        self.assertEqual(status, 128 + signal.SIGINT, error)
+        self.assertLess(seconds, 5)
+        self.assert_adds_up(recording)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs iotrail as a user does and reads what it recorded, for the acceptance tests.
+
+IOTRAIL names the program under test. Files are made below the build directory: it lies on a real disk, where
+O_DIRECT and block I/O exist.
+"""
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+IOTRAIL = os.environ["IOTRAIL"]
+SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
+
+
+def run(*command, **options):
+    """The finished process; output as text, never an exception for its status."""
+    options.setdefault("timeout", 300)
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
+                          errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
+
+
+@dataclasses.dataclass
+class Recording:
+    path: pathlib.Path
+    process: subprocess.CompletedProcess
+
+    @property
+    def manifest(self):
+        return json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
+
+    def query(self, sql):
+        answer = run(IOTRAIL, "query", self.path, sql, "--json")
+        assert answer.returncode == 0, f"{sql}\n{answer.stderr}"
+        return json.loads(answer.stdout)
+
+    def value(self, sql):
+        """The single value that `sql` selects."""
+        (row,) = self.query(sql)
+        (value,) = row.values()
+        return value
+
+    def layers_recorded(self):
+        return {hook["event"].split("_")[0] for hook in self.manifest["hooks"] if hook["hook"]}
+
+
+class AcceptanceTest(unittest.TestCase):
+    """Gives each test a directory of its own on a real disk."""
+
+    def setUp(self):
+        SCRATCH.mkdir(parents=True, exist_ok=True)
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def record(self, *command, options=(), name="t", expect=0, **process_options):
+        path = self.folder / f"{name}.iotrail"
+        process = run(IOTRAIL, "record", "-o", path, *options, "--", *command, **process_options)
+        if expect is not None:
+            self.assertEqual(process.returncode, expect, process.stderr)
+        return Recording(path, process)
+
+    def assert_adds_up(self, recording, lost=0):
+        """produced == written + lost for each source, and the summary's counts are the rows that are there."""
+        manifest = recording.manifest
+        self.assertEqual(manifest["state"], "COMPLETE")
+        self.assertTrue(manifest["sources"])
+        for source in manifest["sources"]:
+            self.assertEqual(source["produced"], source["written"] + source["lost"], source)
+            if lost is not None:
+                self.assertEqual(source["lost"], lost, manifest["counters"])
+        rows = recording.value("SELECT sum(rows) AS rows FROM tables WHERE layer <> 'dictionary'")
+        self.assertEqual(int(rows), sum(source["written"] for source in manifest["sources"]))
+
+    def require(self, recording, *layers):
+        missing = set(layers) - recording.layers_recorded()
+        if missing:
+            self.skipTest(f"this machine does not allow to record {', '.join(sorted(missing))}")
+
+    def require_program(self, *names):
+        for name in names:
+            if shutil.which(name) is None:
+                self.skipTest(f"{name} is not installed")
+
+
+def main():
+    """Exit status 77 when every test was skipped, which ctest shows as skipped."""
+    program = unittest.main(exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        raise SystemExit(1)
+    raise SystemExit(77 if result.testsRun and len(result.skipped) == result.testsRun else 0)

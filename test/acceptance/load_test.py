@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Under load nothing is lost with the default rings, and with small ones and a halted recorder the count is exact."""
+import os
+import signal
+import subprocess
+import time
+
+import harness
+
+LOAD = os.environ["IOTRAIL_LOAD"]
+SECONDS = 10
+WRITES = "SELECT count(*) FROM {layer}_write WHERE bytes_requested = 7"
+
+
+class Load(harness.AcceptanceTest):
+    def paced(self, layer, calls_per_second):
+        recording = self.record(LOAD, calls_per_second, SECONDS, 2, options=("--layers", layer))
+        self.require(recording, layer)
+        calls = int(recording.process.stdout)
+        self.assert_adds_up(recording)
+        self.assertEqual(recording.value(WRITES.format(layer=layer)), calls)
+        manifest = recording.manifest
+        per_event = manifest["events_bytes"] / sum(manifest["counts"].values())
+        memory = manifest["recorder_memory_bytes"]
+        print(f"{layer}: {calls / SECONDS:,.0f} calls a second, {per_event:.2f} bytes an event, "
+              f"{memory / 2**20:.0f} MiB of memory, CPU {manifest['recorder_cpu_ns'] / 1e9:.1f} s")
+        self.assertGreater(calls, 0.5 * calls_per_second * SECONDS, "the machine is too slow to say anything")
+        self.assertLessEqual(per_event, 12)
+        self.assertLessEqual(memory, 64 << 20)
+
+    def test_a_million_app_calls_a_second(self):
+        self.paced("app", 1_000_000)
+
+    def test_three_hundred_thousand_system_calls_a_second(self):
+        self.paced("syscall", 300_000)
+
+    def halted(self, layer):
+        """The recorder is stopped for a second, so that its rings of 1 MiB must overflow."""
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-o", path, "--layers", layer, "--buffer", "1M", "--", LOAD, "0", "3", "2"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(1)
+        recorder.send_signal(signal.SIGCONT)
+        output, error = recorder.communicate(timeout=120)
+        self.assertEqual(recorder.returncode, 0, error)
+        recording = harness.Recording(path, None)
+        self.require(recording, layer)
+        self.assert_adds_up(recording, lost=None)
+        lost = sum(source["lost"] for source in recording.manifest["sources"])
+        self.assertGreater(lost, 0)
+        self.assertEqual(int(recording.value("SELECT sum(events) FROM losses WHERE severity = 'loss'")), lost)
+        # Only the load's own calls come fast enough to be lost, so they account for every one.
+        self.assertEqual(recording.value(WRITES.format(layer=layer)) + lost, int(output))
+        self.assertIn("lost", harness.run(harness.IOTRAIL, "report", path).stdout.lower())
+
+    def test_losses_of_the_app_layer_are_exact(self):
+        self.halted("app")
+
+    def test_losses_of_the_syscall_layer_are_exact(self):
+        self.halted("syscall")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""fio knows exactly what it did: every layer must have seen the same number of calls and bytes."""
+import json
+
+import harness
+
+SIZE_BYTES = 64 << 20
+BLOCK_BYTES = 4096
+
+
+class FioOracle(harness.AcceptanceTest):
+    def fio(self, rw, engine, direct):
+        """Records one fio job; returns the recording and fio's own (operations, bytes)."""
+        self.require_program("fio")
+        data = self.folder / "data"
+        job = ["fio", "--name=oracle", f"--filename={data}", f"--rw={rw}", "--bs=4k", f"--size={SIZE_BYTES}",
+               f"--ioengine={engine}", f"--direct={int(direct)}", "--output-format=json", "--randrepeat=1"]
+        if "read" in rw:
+            harness.run(*[word for word in job if not word.startswith("--rw")], "--rw=write", "--end_fsync=1")
+        recording = self.record(*job)
+        side = "read" if "read" in rw else "write"
+        report = json.loads(recording.process.stdout[recording.process.stdout.index("{"):])["jobs"][0][side]
+        self.assertEqual(report["io_bytes"], SIZE_BYTES)
+        return recording, report["total_ios"], report["io_bytes"], side, data
+
+    def check(self, rw, engine, direct):
+        recording, operations, size, side, data = self.fio(rw, engine, direct)
+        self.assert_adds_up(recording)
+        self.assertIn("app", recording.layers_recorded())
+        for layer in sorted(recording.layers_recorded() & {"app", "syscall", "vfs"}):
+            with self.subTest(layer=layer):
+                (row,) = recording.query(
+                    f"SELECT count(*) AS operations, sum(result) AS bytes, sum(bytes_requested) AS requested "
+                    f"FROM {layer}_{side} JOIN files USING (file) WHERE path = '{data}' AND bytes_requested = {BLOCK_BYTES}")
+                self.assertEqual(int(row["operations"]), operations)
+                self.assertEqual(int(row["bytes"]), size)
+                self.assertEqual(int(row["requested"]), size)
+        if direct and "block" in recording.layers_recorded():
+            moved = recording.value(
+                f"SELECT sum(bytes) AS bytes FROM block_complete JOIN files USING (file) "
+                f"WHERE path = '{data}' AND flags & 255 = {0 if side == 'read' else 1}")
+            moved = moved if moved is not None else 0
+            by_op = recording.value(
+                f"SELECT sum(b.bytes) AS bytes FROM block_complete b JOIN syscall_{side} s USING (op_id) "
+                f"JOIN files f ON f.file = s.file WHERE f.path = '{data}'")
+            self.assertEqual(int(by_op), size)
+
+    def test_psync_direct_random_write(self):
+        self.check("randwrite", "psync", direct=True)
+
+    def test_psync_buffered_random_write(self):
+        self.check("randwrite", "psync", direct=False)
+
+    def test_psync_direct_random_read(self):
+        self.check("randread", "psync", direct=True)
+
+    def test_psync_buffered_read(self):
+        self.check("read", "psync", direct=False)
+
+    def test_sync_direct_write(self):
+        self.check("randwrite", "sync", direct=True)
+
+    def test_sync_buffered_read(self):
+        self.check("randread", "sync", direct=False)
+
+    def test_pvsync_direct_write(self):
+        self.check("randwrite", "pvsync", direct=True)
+
+    def test_pvsync_buffered_read(self):
+        self.check("randread", "pvsync", direct=False)
+
+
+if __name__ == "__main__":
+    harness.main()

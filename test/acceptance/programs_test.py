@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real programs do the same with and without iotrail, and nothing of what they did is lost."""
+import hashlib
+import os
+import pathlib
+import sys
+
+import harness
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE_TREE = HERE.parent.parent
+
+THREADED_WRITER = """
+import os, sys, threading
+def work(number):
+    fd = os.open(f"{sys.argv[1]}/{number}", os.O_CREAT | os.O_WRONLY, 0o644)
+    for turn in range(200):
+        os.write(fd, bytes([number]) * 100)
+    os.close(fd)
+threads = [threading.Thread(target=work, args=(number,)) for number in range(100)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+MANY_CHILDREN = r"""
+for ((i = 0; i < 1000; i++)); do /bin/echo "child $i" > "$1/$i"; done
+"""
+
+SQL = """PRAGMA journal_mode=WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 20000) INSERT INTO t SELECT i, hex(i*7919) FROM n;
+CREATE INDEX x ON t(v); SELECT count(*), sum(length(v)) FROM t WHERE v > 'A'; PRAGMA wal_checkpoint(TRUNCATE);"""
+
+
+def tree_digest(folder):
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        digest.update(str(path.relative_to(folder)).encode())
+        if path.is_file():
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+class Programs(harness.AcceptanceTest):
+    def compare(self, make_command, digest=True):
+        """Runs make_command(folder) bare and recorded; both must print and write the same."""
+        bare_folder, recorded_folder = self.folder / "bare", self.folder / "recorded"
+        bare_folder.mkdir()
+        recorded_folder.mkdir()
+        bare = harness.run(*make_command(bare_folder))
+        recording = self.record(*make_command(recorded_folder), expect=bare.returncode)
+        self.assertEqual(bare.returncode, 0, bare.stderr)
+        self.assertEqual(bare.stdout.replace(str(bare_folder), "F"),
+                         recording.process.stdout.replace(str(recorded_folder), "F"))
+        if digest:
+            self.assertEqual(tree_digest(bare_folder), tree_digest(recorded_folder))
+        self.assert_adds_up(recording)
+        return recording, recorded_folder
+
+    def test_tar(self):
+        self.compare(lambda out: ["tar", "-C", SOURCE_TREE, "-cvf", out / "t.tar", "src", "schema"])
+
+    def test_cp(self):
+        recording, out = self.compare(lambda out: ["cp", "-r", SOURCE_TREE / "src", out / "copy"])
+        size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+        for layer in sorted(recording.layers_recorded() & {"app", "syscall"}):
+            with self.subTest(layer=layer):
+                moved = recording.value(
+                    f"SELECT (SELECT coalesce(sum(result), 0) FROM {layer}_write w JOIN files f USING (file) "
+                    f"        WHERE path LIKE '{out}/%' AND result > 0) "
+                    f"     + (SELECT coalesce(sum(result), 0) FROM {layer}_copy c JOIN files f ON f.file = c.out_file "
+                    f"        WHERE path LIKE '{out}/%' AND result > 0) AS bytes")
+                self.assertEqual(int(moved), size)
+
+    def test_git_clone(self):
+        self.require_program("git")
+        origin = self.folder / "origin"
+        harness.run("git", "init", "-q", origin)
+        for number in range(50):
+            (origin / f"f{number}").write_text(f"{number}\n" * 100)
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        harness.run("git", "-C", origin, "add", ".")
+        harness.run("git", "-C", origin, *who, "commit", "-qm", "first")
+        recording, out = self.compare(lambda out: ["git", "clone", "-q", origin, out / "clone"], digest=False)
+        self.assertEqual(harness.run("git", "-C", out / "clone", "fsck", "--full").returncode, 0)
+        self.assertEqual(len(list((out / "clone").glob("f*"))), 50)
+
+    def test_sqlite(self):
+        self.require_program("sqlite3")
+        recording, out = self.compare(lambda out: ["sqlite3", out / "db", SQL])
+        self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
+        if "block" in recording.layers_recorded():
+            self.assertGreater(recording.value("SELECT count(*) FROM block_complete"), 0)
+
+    def test_hundred_threads(self):
+        recording, out = self.compare(lambda out: [sys.executable, "-c", THREADED_WRITER, out])
+        for layer in sorted(recording.layers_recorded() & {"app", "syscall", "vfs"}):
+            with self.subTest(layer=layer):
+                (row,) = recording.query(
+                    f"SELECT count(*) AS n, sum(result) AS bytes, count(DISTINCT tid) AS threads FROM {layer}_write "
+                    f"JOIN files USING (file) WHERE path LIKE '{out}/%'")
+                self.assertEqual((int(row["n"]), int(row["bytes"]), int(row["threads"])), (20000, 2000000, 100))
+
+    def test_thousand_children(self):
+        recording, out = self.compare(lambda out: ["bash", "-c", MANY_CHILDREN, "bash", out])
+        if "syscall" in recording.layers_recorded():
+            self.assertEqual(recording.value(
+                f"SELECT count(DISTINCT pid) FROM syscall_write JOIN files USING (file) WHERE path LIKE '{out}/%'"), 1000)
+        if "process" in recording.layers_recorded():
+            self.assertEqual(recording.value("SELECT count(*) FROM process_exec WHERE pid <> "
+                                             "(SELECT min(pid) FROM process_exec)"), 1000)
+        self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM app_write"), 1000)
+
+    def test_status_is_the_commands_own(self):
+        for command, status in ((["false"], 1), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137)):
+            with self.subTest(command=command):
+                self.assert_adds_up(self.record(*command, name=str(status), expect=status))
+
+    def test_file_open_before_the_recording(self):
+        """Input that the shell opened before iotrail began has a path too."""
+        data = self.folder / "input"
+        data.write_bytes(b"x" * 100000)
+        with open(data, "rb") as stdin:
+            recording = self.record("cat", stdin=stdin)
+        for layer in sorted(recording.layers_recorded() & {"app", "syscall"}):
+            self.assertEqual(int(recording.value(
+                f"SELECT sum(result) FROM {layer}_read JOIN files USING (file) WHERE path = '{data}'")), 100000, layer)
+
+
+if __name__ == "__main__":
+    harness.main()
