@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Maps, configuration, and the parts of core.bpf.h that run rarely: first sight of a task or a file, texts.
+ */
+#define IO_CORE
+#include "core.bpf.h"
+
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+const volatile struct io_config io_config = {};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, IO_FILE_LIMIT);
+  __type(key, struct io_file_key);
+  __type(value, io_u32);
+} files SEC(".maps");
+
+/* Filters: the loader fills them before the start. Generation 0 in wanted_files: any. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1024);
+  __type(key, struct io_file_key);
+  __type(value, io_u32);
+} wanted_files SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 256);
+  __type(key, io_u32);
+  __type(value, io_u32);
+} wanted_devices SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1024);
+  __type(key, io_u32);
+  __type(value, io_u32);
+} adopted_pids SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+  __uint(max_entries, 16);
+  __type(key, io_u32);
+  __type(value, io_u32);
+} adopted_cgroups SEC(".maps");
+#define IO_CGROUP_LIMIT 16
+
+io_u32 last_file_id;
+io_u32 last_text_id;
+
+/* Hidden: linked into one object, so that the verifier checks them as part of their callers, pointers included. */
+__hidden void io_count(io_u32 counter) {
+  io_u32 zero = 0;
+  struct io_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
+  if (own)
+    __sync_fetch_and_add(&own->value[counter & (IO_COUNTER_LIMIT - 1)], 1);
+}
+
+__hidden io_u64 io_new_op_block(void) {
+  io_u32 cpu = bpf_get_smp_processor_id();
+  struct io_cpu* own = bpf_map_lookup_elem(&cpus, &cpu);
+  if (!own)
+    return 0;
+  const io_u64 block = __sync_fetch_and_add(&own->next_op_block, 1);
+  return (io_u64)cpu << IO_OP_MAKER_SHIFT | (block * IO_OP_BLOCK + 1);
+}
+
+static __always_inline int is_adopted(io_u32 tgid) {
+  if (tgid == io_config.recorder_tgid)
+    return 0;
+  if (io_config.adopt_all)
+    return 1;
+  if (io_config.adopt_pids && bpf_map_lookup_elem(&adopted_pids, &tgid))
+    return 1;
+  if (io_config.adopt_cgroups)
+    for (io_u32 index = 0; index < IO_CGROUP_LIMIT; ++index)
+      if (bpf_current_task_under_cgroup(&adopted_cgroups, index) == 1)
+        return 1;
+  return 0;
+}
+
+__hidden struct io_task* io_current_slow(void) {
+  const io_u64 both = bpf_get_current_pid_tgid();
+  const io_u32 tgid = (io_u32)(both >> 32);
+  if (!is_adopted(tgid))
+    return 0;
+  struct io_task* task =
+      bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+  if (!task) {
+    io_count(IO_COUNTER_kernel_task_untracked);
+    return 0;
+  }
+  task->pid = tgid;
+  task->tid = (io_u32)both;
+  return task;
+}
+
+__hidden io_u32 io_device_wanted_slow(io_u32 device) {
+  return bpf_map_lookup_elem(&wanted_devices, &device) != 0;
+}
+
+/*
+ * One step of the walk: appends a name, or crosses to the mount above. Returns 0 at its end. What it works on lies in
+ * the message, not in registers: there the verifier forgets it, and so checks each step alike instead of each history.
+ */
+static __always_inline int walk_step(struct io_text_file* text) {
+  const struct dentry* dentry = (const struct dentry*)text->walk[0];
+  const struct mount* mount = (const struct mount*)text->walk[1];
+  const struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+  const struct dentry* root = 0;
+  const struct mount* above = 0;
+  if (mount) {
+    root = BPF_CORE_READ(mount, mnt.mnt_root);
+    above = BPF_CORE_READ(mount, mnt_parent);
+  }
+  if (dentry == root || dentry == parent) {
+    text->is_whole = mount && above == mount;
+    if (!mount || above == mount)
+      return 0;
+    text->walk[0] = (io_u64)BPF_CORE_READ(mount, mnt_mountpoint);
+    text->walk[1] = (io_u64)above;
+    return 1;
+  }
+  const io_u32 at = text->text.bytes;
+  if (at > IO_PATH_BYTES)
+    return 0;
+  const long length = bpf_probe_read_kernel_str(&text->names[at], IO_NAME_BYTES,
+                                                BPF_CORE_READ(dentry, d_name.name));
+  if (length <= 0)
+    return 0;
+  text->text.bytes = at + (io_u32)length;
+  text->walk[0] = (io_u64)parent;
+  return 1;
+}
+
+/* Writes the components from `dentry` up to the root of the mount tree (mount == 0: of the file system). */
+static __always_inline void walk_path(struct io_text_file* text, io_u64 dentry, io_u64 mount) {
+  text->walk[0] = dentry;
+  text->walk[1] = mount;
+  for (int depth = 0; depth < IO_PATH_DEPTH; ++depth)
+    if (!walk_step(text))
+      break;
+}
+
+/* False: there was no room. */
+static __always_inline int send_file(io_u32 id, const struct io_file_key* key,
+                                     const struct inode* inode, const struct file* file) {
+  struct io_text_file* text = bpf_ringbuf_reserve(&texts, sizeof(*text), 0);
+  if (!text)
+    return 0;
+  text->text.type = IO_TEXT_FILE;
+  text->text.id = id;
+  text->text.bytes = 0;
+  text->inode = key->inode;
+  text->device = key->device;
+  text->generation = key->generation;
+  text->mode = BPF_CORE_READ(inode, i_mode);
+  text->magic = (io_u32)BPF_CORE_READ(inode, i_sb, s_magic);
+  text->is_whole = 0;
+  text->reserved = 0;
+  if (file) {
+    walk_path(text, (io_u64)BPF_CORE_READ(file, f_path.dentry),
+              (io_u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt));
+  } else {
+    const io_u64 alias = (io_u64)BPF_CORE_READ(inode, i_dentry.first);
+    if (alias)
+      walk_path(text, alias - bpf_core_field_offset(struct dentry, d_u.d_alias), 0);
+  }
+  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  return 1;
+}
+
+static __always_inline int is_file_filtered_out(const struct io_file_key* key) {
+  if (!io_config.filter_files)
+    return 0;
+  const struct io_file_key any = {.inode = key->inode, .device = key->device};
+  return !bpf_map_lookup_elem(&wanted_files, &any);
+}
+
+/*
+ * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
+ * come. Two CPUs may send the same file under two ids: one is then never used.
+ */
+__hidden io_u32 io_file_register(const struct io_file_key* key, const void* inode,
+                                 const void* file) {
+  const io_u32* known = bpf_map_lookup_elem(&files, key);
+  if (known)
+    return *known;
+  io_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
+  if (!send_file(id, key, inode, file)) {
+    io_count(IO_COUNTER_kernel_text_full);
+    return 0;
+  }
+  if (is_file_filtered_out(key))
+    id |= IO_FILE_UNWANTED;
+  if (bpf_map_update_elem(&files, key, &id, BPF_NOEXIST) == 0)
+    return id;
+  known = bpf_map_lookup_elem(&files, key);
+  if (known)
+    return *known;
+  io_count(IO_COUNTER_kernel_file_unknown);
+  return 0;
+}
+
+__hidden io_u32 io_file_known(const void* inode_pointer) {
+  const struct inode* inode = inode_pointer;
+  struct io_file_key key = {};
+  key.inode = BPF_CORE_READ(inode, i_ino);
+  key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+  key.generation = BPF_CORE_READ(inode, i_generation);
+  const io_u32* known = bpf_map_lookup_elem(&files, &key);
+  return known ? *known : 0;
+}
+
+/* Most paths are short: a small reservation first, a large one for those that do not fit it. */
+#define IO_SHORT_TEXT 256
+struct short_text {
+  struct io_text text;
+  char string[IO_SHORT_TEXT];
+};
+
+#define SEND_STRING(struct_type, limit, read, from, is_cut)                                        \
+  ({                                                                                               \
+    io_u32 id_ = 0;                                                                                \
+    struct struct_type* text_ = bpf_ringbuf_reserve(&texts, sizeof(*text_), 0);                    \
+    if (!text_) {                                                                                  \
+      io_count(IO_COUNTER_kernel_text_full);                                                       \
+    } else {                                                                                       \
+      const long length_ = read(text_->string, limit, from);                                       \
+      is_cut = length_ == limit;                                                                   \
+      if (length_ <= 1 || ((limit) < IO_PATH_BYTES && is_cut)) {                                   \
+        if (length_ < 0)                                                                           \
+          io_count(IO_COUNTER_kernel_path_unread);                                                 \
+        bpf_ringbuf_discard(text_, BPF_RB_NO_WAKEUP);                                              \
+      } else {                                                                                     \
+        id_ = __sync_fetch_and_add(&last_text_id, 1) + 1;                                          \
+        text_->text.type = IO_TEXT_STRING;                                                         \
+        text_->text.id = id_;                                                                      \
+        text_->text.bytes = (io_u32)length_;                                                       \
+        bpf_ringbuf_submit(text_, BPF_RB_NO_WAKEUP);                                               \
+      }                                                                                            \
+    }                                                                                              \
+    id_;                                                                                           \
+  })
+
+__hidden io_u32 io_text_of_user(const void* string) {
+  int is_cut = 0;
+  const io_u32 id = SEND_STRING(short_text, IO_SHORT_TEXT, bpf_probe_read_user_str, string, is_cut);
+  if (!is_cut)
+    return id;
+  return SEND_STRING(io_text_string, IO_PATH_BYTES, bpf_probe_read_user_str, string, is_cut);
+}
+
+__hidden io_u32 io_text_of_kernel(const void* string) {
+  int is_cut = 0;
+  const io_u32 id =
+      SEND_STRING(short_text, IO_SHORT_TEXT, bpf_probe_read_kernel_str, string, is_cut);
+  if (!is_cut)
+    return id;
+  return SEND_STRING(io_text_string, IO_PATH_BYTES, bpf_probe_read_kernel_str, string, is_cut);
+}
