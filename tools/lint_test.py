@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every rule of tools/lint refuses a bad sample, at the right line, and lets a good one pass."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LINT = pathlib.Path(__file__).with_name("lint")
+SPDX = "// SPDX-License-Identifier: BSD-3-Clause\n"
+
+
+def body(lines):
+    return "int f() {\n" + "  ;\n" * (lines - 2) + "}\n"
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.directory.name)
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def lint(self):
+        run = subprocess.run([sys.executable, LINT, self.root], capture_output=True, text=True)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 0 if run.stdout == "lint: no violation\n" else 1)
+        return run.stdout
+
+    def refuses(self, name, text, *complaints):
+        self.write(name, text)
+        found = self.lint()
+        for complaint in complaints:
+            self.assertIn(complaint, found)
+        self.assertEqual(len(found.splitlines()), len(complaints), found)
+
+    def accepts(self, name, text):
+        self.write(name, text)
+        self.assertEqual(self.lint(), "lint: no violation\n")
+
+    def test_long_functions(self):
+        self.refuses("src/base/a.cpp", SPDX + body(71), "src/base/a.cpp:2: function of 71 lines")
+
+    def test_functions_at_the_limit(self):
+        self.accepts("src/base/a.cpp", SPDX + body(70))
+
+    def test_long_methods_in_classes_in_namespaces(self):
+        text = SPDX + "namespace a {\nclass B : public C {\n" + body(90) + "};\n} // namespace a\n"
+        self.refuses("src/base/a.hpp", text, "src/base/a.hpp:4: function of 90 lines")
+
+    def test_containers_are_not_functions(self):
+        text = SPDX + 'namespace a {\nextern "C" {\n' + "int x;\n" * 80 + "}\nstruct S {\n" + "int x;\n" * 80 + "};\n}\n"
+        self.accepts("src/base/a.cpp", text + "const int kTable[] = {\n" + "1,\n" * 80 + "};\n")
+
+    def test_braces_in_text_and_comments_do_not_count(self):
+        text = 'int f() {\n  g("}"); // }\n  char c = \'}\';\n' + "  ;\n" * 70 + "}\n"
+        self.refuses("src/base/a.cpp", SPDX + text, "function of 74 lines")
+
+    def test_long_functions_of_scripts(self):
+        text = "# SPDX-License-Identifier: BSD-3-Clause\n"
+        self.write("tools/x.py", text + "def f():\n" + "    pass\n" * 71)
+        self.refuses("tools/y", "#!/usr/bin/env bash\n" + text + "f() {\n" + "  :\n" * 70 + "}\n",
+                     "tools/x.py:2: function of 72 lines", "tools/y:3: function of 72 lines")
+
+    def test_long_files(self):
+        self.refuses("src/base/a.hpp", SPDX + "int x;\n" * 500, "src/base/a.hpp: 501 lines")
+
+    def test_sources_without_a_licence(self):
+        self.write("tools/run", "#!/bin/sh\ntrue\n")
+        self.refuses("src/base/a.hpp", "int x;\n", "src/base/a.hpp:1: no SPDX", "tools/run:1: no SPDX")
+
+    def test_includes_against_the_order(self):
+        self.write("src/store/writer.hpp", SPDX)
+        self.write("src/cli/units.hpp", SPDX)
+        self.write("schema/abi.h", SPDX)
+        self.write("src/base/result.hpp", SPDX + '#include "abi.h"\n')
+        self.refuses("src/store/a.cpp", SPDX + '#include "writer.hpp"\n#include "base/result.hpp"\n#include "cli/units.hpp"\n',
+                     "src/store/a.cpp:4: store/ includes cli/", "src/base/result.hpp:2: base/ includes schema/")
+
+    def test_includes_along_the_order(self):
+        self.write("src/store/writer.hpp", SPDX)
+        self.write("schema/abi.h", SPDX)
+        self.accepts("src/capture/a.cpp", SPDX + '#include "abi.h"\n#include "store/writer.hpp"\n')
+
+    def test_folders_without_a_place(self):
+        self.refuses("src/misc/a.cpp", SPDX, "src/misc/a.cpp: folder misc has no place")
+
+    def test_banned_calls(self):
+        calls = ["strcpy(a, b);", "system(a);", "std::sprintf(a, b);", "int v = LINUX_VERSION_CODE;"]
+        self.refuses("src/cli/a.cpp", SPDX + "\n".join(calls) + "\n", *[f"src/cli/a.cpp:{n}: " for n in (2, 3, 4, 5)])
+
+    def test_printing_is_for_those_who_speak_to_the_user(self):
+        text = SPDX + 'void f() { std::printf("x"); }\n'
+        for name in ("src/cli/a.cpp", "src/output/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
+            self.write(name, text)
+        self.refuses("src/store/a.cpp", text, "src/store/a.cpp:2: printf: only cli/ and output/")
+
+    def test_names_and_comments_are_not_calls(self):
+        self.accepts("src/store/a.cpp", SPDX + '// strcpy(a, b)\nauto x = "system(1)"; int n = snprintf(a, 1, b); filesystem(x);\n')
+
+    def test_events_without_a_live_test(self):
+        self.write("schema/block.def", 'EVENT(0x0601, block_queue, block, "A")\nEVENT(0x0602, block_issue, block, "B")\n')
+        self.write("schema/dictionary.def", 'EVENT(0x0f01, files, dictionary, "A")\n')
+        self.refuses("test/live/block/block_queue.cpp", SPDX, "schema/block.def: event block_issue has no live test")
+
+    def test_unfinished_work(self):
+        self.refuses("src/base/a.hpp", SPDX + "// TO" + "DO later\n", "src/base/a.hpp:2: TO" + "DO: do it")
+
+    def test_documents_with_two_titles(self):
+        self.refuses("docs/a.md", "# One\n\n# Two\n", "docs/a.md: 2 titles")
+
+    def test_comments_in_code_blocks_are_not_titles(self):
+        self.accepts("docs/a.md", "# One\n\n```sh\n# a comment, see src/a.cpp:3\n```\n")
+
+    def test_line_numbers_in_documents(self):
+        self.refuses("docs/a.md", "# One\n\nSee src/store/reader.cpp:12.\n", "docs/a.md:3: src/store/reader.cpp:12")
+
+    def test_links_to_nothing(self):
+        self.write("docs/b.md", "# B\n")
+        self.refuses("docs/a.md", "# One\n[b](b.md#b) [up](../docs) [out](https://example.org/x) [in](#one)\n[no](c.md)\n",
+                     "docs/a.md:3: link to c.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
