@@ -12,7 +12,7 @@ function(iotrail_library name)
 endfunction()
 
 # iotrail_unit_test(NAME SOURCES a_test.cpp ... LIBRARIES x ...): GoogleTest, each case a test of its own.
-# Label: unit/NAME.
+# Label: unit/NAME. Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_TESTS)
@@ -23,6 +23,10 @@ function(iotrail_unit_test name)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS unit/${name})
+  if(NOT TARGET unit_tests)
+    add_custom_target(unit_tests)
+  endif()
+  add_dependencies(unit_tests ${name})
 endfunction()
 
 # iotrail_benchmark(NAME SOURCES a_bench.cpp ... LIBRARIES x ...): Google Benchmark; run by hand, see bench/.
