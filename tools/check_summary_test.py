@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ./check sums up, from real runs of ctest: nothing that did not run may look as if it had passed."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SUMMARY = pathlib.Path(__file__).with_name("check_summary")
+INNER = """import unittest
+class Inner(unittest.TestCase):
+    def test_a(self):
+        self.skipTest('no device')
+    def test_b(self):
+        pass
+unittest.main(verbosity=2)
+"""
+PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(sample NONE)
+enable_testing()
+"""
+
+
+class CheckSummaryTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.directory.name)
+        self.logs = self.root / "logs"
+        self.logs.mkdir()
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def stage(self, name, status, log=""):
+        (self.logs / f"{name}.status").write_text(f"{status} 61\n")
+        (self.logs / f"{name}.log").write_text(log)
+
+    def ctest_stage(self, name, tests):
+        (self.root / "CMakeLists.txt").write_text(PROJECT + tests)
+        build = self.root / "build"
+        subprocess.run(["cmake", "-S", self.root, "-B", build], check=True, capture_output=True)
+        run = subprocess.run(["ctest", "--test-dir", build, "--output-junit", self.logs / f"{name}.xml"],
+                             capture_output=True, text=True)
+        self.stage(name, run.returncode, run.stdout)
+
+    def summary(self, *stages):
+        run = subprocess.run([sys.executable, SUMMARY, self.logs, *stages], capture_output=True, text=True)
+        self.assertEqual(run.stderr, "")
+        return run.returncode, run.stdout
+
+    def test_passed_and_skipped_tests_are_told_apart(self):
+        (self.root / "inner.py").write_text(INNER)
+        self.ctest_stage("test", """
+            add_test(NAME good COMMAND true)
+            add_test(NAME live COMMAND sh -c "echo begin; echo 'no BTF here'; exit 77")
+            set_tests_properties(live PROPERTIES SKIP_RETURN_CODE 77)
+            add_test(NAME off COMMAND true)
+            set_tests_properties(off PROPERTIES DISABLED 1)
+            add_test(NAME inner COMMAND python3 ${CMAKE_SOURCE_DIR}/inner.py)
+            """)
+        status, text = self.summary("test")
+        self.assertEqual(status, 0, text)
+        self.assertIn("SKIPPED test: live: no BTF here\n", text)
+        self.assertIn("SKIPPED test: off: disabled\n", text)
+        self.assertIn("SKIPPED test: inner: test_a", text)
+        self.assertIn("100% tests passed, 0 tests failed out of 3\n", text)
+        self.assertIn("Total Test time (real)", text)
+        self.assertTrue(text.endswith("\n2 passed, 0 failed, 3 skipped\n"), text)
+
+    def test_what_could_not_run_has_failed(self):
+        self.ctest_stage("test", """
+            add_test(NAME missing COMMAND ./not-built)
+            add_test(NAME slow COMMAND sleep 60)
+            set_tests_properties(slow PROPERTIES TIMEOUT 1)
+            add_test(NAME bad COMMAND false)
+            set_tests_properties(bad PROPERTIES FIXTURES_SETUP machine)
+            add_test(NAME needs_bad COMMAND true)
+            set_tests_properties(needs_bad PROPERTIES FIXTURES_REQUIRED machine)
+            """)
+        status, text = self.summary("test")
+        self.assertEqual(status, 1)
+        for name in ("missing", "slow", "bad", "needs_bad"):
+            self.assertIn(f"FAILED test: {name}\n", text)
+        self.assertTrue(text.endswith("\n0 passed, 4 failed, 0 skipped\n"), text)
+
+    def test_stages_without_tests_count_once(self):
+        self.stage("lint", 0)
+        self.stage("build", 2)
+        status, text = self.summary("lint", "build")
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED build: the stage itself, status 2\n", text)
+        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped\n"), text)
+
+    def test_failed_stage_whose_tests_passed_has_failed(self):
+        self.ctest_stage("test", "add_test(NAME good COMMAND true)")
+        self.stage("test", 137)
+        status, text = self.summary("test")
+        self.assertEqual(status, 1)
+        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped\n"), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
