@@ -59,6 +59,22 @@ struct io_cached_file {
 };
 #define IO_TASK_FILES 4
 
+/* What began in a task and has not ended: see bpf/span.bpf.h. */
+struct io_span {
+  io_u64 start_ns;
+  io_u64 op_id;
+  io_u64 object; /* what its end is recognised by, beside the kind */
+  io_s64 offset;
+  io_u64 bytes;
+  io_u64 detail; /* what else the hook wants to know at the end */
+  io_u32 kind;
+  io_u32 file;
+  io_u32 flags;
+  io_u32 reserved;
+};
+#define IO_SPAN_DEPTH                                                                              \
+  8 /* a power of two; two stacked file systems and a synchronous write need 5 */
+
 struct io_task {
   io_u64 op_id;    /* of the call in progress; 0: none */
   io_u64 last_op;  /* handed out before */
@@ -70,7 +86,10 @@ struct io_task {
   io_u32 entry_file; /* what the descriptor meant at entry, where the call ends its meaning */
   io_u32 is_compat;  /* the call in progress came by the 32-bit gate */
   io_u32 group_exited;
+  io_u32 span_depth; /* of `spans`; may exceed it */
+  io_u32 reserved;
   struct io_cached_file files[IO_TASK_FILES];
+  struct io_span spans[IO_SPAN_DEPTH];
 };
 
 struct io_file_key {

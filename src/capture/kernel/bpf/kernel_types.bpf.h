@@ -76,6 +76,7 @@ struct inode {
 struct file {
   u32 f_mode;
   u32 f_flags;
+  struct address_space* f_mapping;
   struct inode* f_inode;
   struct path f_path;
   s64 f_pos;
@@ -127,6 +128,37 @@ struct address_space {
 struct page {
   unsigned long compound_head;
   struct address_space* mapping;
+};
+struct folio {
+  unsigned long flags;
+  struct address_space* mapping;
+  unsigned long index;
+  u32 _folio_nr_pages; /* of a large folio */
+};
+struct folio___memdesc {
+  struct {
+    unsigned long f;
+  } flags;
+};
+struct folio___short_name {
+  u32 _nr_pages;
+};
+enum pageflags { PG_head = 16 };
+struct folio_batch {
+  u8 nr;
+  struct folio* folios[1];
+};
+struct kiocb {
+  struct file* ki_filp;
+  s64 ki_pos;
+};
+struct iov_iter {
+  u64 count;
+};
+enum writeback_sync_modes { WB_SYNC_NONE, WB_SYNC_ALL };
+struct writeback_control {
+  long nr_to_write;
+  enum writeback_sync_modes sync_mode;
 };
 
 /* Block layer */
