@@ -47,16 +47,15 @@ struct {
 io_u32 last_file_id;
 io_u32 last_text_id;
 
-/* Hidden: linked into one object, so that the verifier checks them as part of their callers, pointers included. */
-__hidden void io_count(io_u32 counter) {
+io_u32 io_count(io_u32 counter) {
   io_u32 zero = 0;
   struct io_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
   if (own)
     __sync_fetch_and_add(&own->value[counter & (IO_COUNTER_LIMIT - 1)], 1);
+  return 0;
 }
 
-__hidden io_u64 io_new_op_block(void) {
-  io_u32 cpu = bpf_get_smp_processor_id();
+io_u64 io_new_op_block(io_u32 cpu) {
   struct io_cpu* own = bpf_map_lookup_elem(&cpus, &cpu);
   if (!own)
     return 0;
@@ -78,6 +77,7 @@ static __always_inline int is_adopted(io_u32 tgid) {
   return 0;
 }
 
+/* Hidden makes it static to the verifier, which then knows what the pointer returned points to. */
 __hidden struct io_task* io_current_slow(void) {
   const io_u64 both = bpf_get_current_pid_tgid();
   const io_u32 tgid = (io_u32)(both >> 32);
@@ -94,7 +94,7 @@ __hidden struct io_task* io_current_slow(void) {
   return task;
 }
 
-__hidden io_u32 io_device_wanted_slow(io_u32 device) {
+io_u32 io_device_wanted_slow(io_u32 device) {
   return bpf_map_lookup_elem(&wanted_devices, &device) != 0;
 }
 
@@ -142,17 +142,18 @@ static __always_inline void walk_path(struct io_text_file* text, io_u64 dentry, 
 }
 
 /* False: there was no room. */
-static __always_inline int send_file(io_u32 id, const struct io_file_key* key,
-                                     const struct inode* inode, const struct file* file) {
+static __always_inline int send_file(io_u32 id, const struct io_file_sight* sight) {
+  const struct inode* inode = (const struct inode*)sight->inode;
+  const struct file* file = (const struct file*)sight->file;
   struct io_text_file* text = bpf_ringbuf_reserve(&texts, sizeof(*text), 0);
   if (!text)
     return 0;
   text->text.type = IO_TEXT_FILE;
   text->text.id = id;
   text->text.bytes = 0;
-  text->inode = key->inode;
-  text->device = key->device;
-  text->generation = key->generation;
+  text->inode = sight->key.inode;
+  text->device = sight->key.device;
+  text->generation = sight->key.generation;
   text->mode = BPF_CORE_READ(inode, i_mode);
   text->magic = (io_u32)BPF_CORE_READ(inode, i_sb, s_magic);
   text->is_whole = 0;
@@ -180,21 +181,23 @@ static __always_inline int is_file_filtered_out(const struct io_file_key* key) {
  * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
  * come. Two CPUs may send the same file under two ids: one is then never used.
  */
-__hidden io_u32 io_file_register(const struct io_file_key* key, const void* inode,
-                                 const void* file) {
-  const io_u32* known = bpf_map_lookup_elem(&files, key);
+io_u32 io_file_register(const struct io_file_sight* sight) {
+  if (!sight)
+    return 0;
+  const struct io_file_key key = sight->key;
+  const io_u32* known = bpf_map_lookup_elem(&files, &key);
   if (known)
     return *known;
   io_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
-  if (!send_file(id, key, inode, file)) {
+  if (!send_file(id, sight)) {
     io_count(IO_COUNTER_kernel_text_full);
     return 0;
   }
-  if (is_file_filtered_out(key))
+  if (is_file_filtered_out(&key))
     id |= IO_FILE_UNWANTED;
-  if (bpf_map_update_elem(&files, key, &id, BPF_NOEXIST) == 0)
+  if (bpf_map_update_elem(&files, &key, &id, BPF_NOEXIST) == 0)
     return id;
-  known = bpf_map_lookup_elem(&files, key);
+  known = bpf_map_lookup_elem(&files, &key);
   if (known)
     return *known;
   io_count(IO_COUNTER_kernel_file_unknown);
@@ -225,7 +228,7 @@ struct short_text {
     if (!text_) {                                                                                  \
       io_count(IO_COUNTER_kernel_text_full);                                                       \
     } else {                                                                                       \
-      const long length_ = read(text_->string, limit, from);                                       \
+      const long length_ = read(text_->string, limit, (const void*)(from));                        \
       is_cut = length_ == limit;                                                                   \
       if (length_ <= 1 || ((limit) < IO_PATH_BYTES && is_cut)) {                                   \
         if (length_ < 0)                                                                           \
@@ -242,7 +245,7 @@ struct short_text {
     id_;                                                                                           \
   })
 
-__hidden io_u32 io_text_of_user(const void* string) {
+io_u32 io_text_of_user(io_u64 string) {
   int is_cut = 0;
   const io_u32 id = SEND_STRING(short_text, IO_SHORT_TEXT, bpf_probe_read_user_str, string, is_cut);
   if (!is_cut)
@@ -250,7 +253,7 @@ __hidden io_u32 io_text_of_user(const void* string) {
   return SEND_STRING(io_text_string, IO_PATH_BYTES, bpf_probe_read_user_str, string, is_cut);
 }
 
-__hidden io_u32 io_text_of_kernel(const void* string) {
+io_u32 io_text_of_kernel(io_u64 string) {
   int is_cut = 0;
   const io_u32 id =
       SEND_STRING(short_text, IO_SHORT_TEXT, bpf_probe_read_kernel_str, string, is_cut);

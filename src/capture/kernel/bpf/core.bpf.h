@@ -79,16 +79,24 @@ IO_MAP struct {
   __uint(max_entries, 8 << 20);
 } texts SEC(".maps");
 
-/* Counts in `counters` (stats.def). Losses by a full ring are counted by io_reserve itself. */
-void io_count(io_u32 counter);
+/* First sight of a file: its key, and where it is in the kernel. In memory, so that pointers become numbers. */
+struct io_file_sight {
+  struct io_file_key key;
+  io_u64 inode;
+  io_u64 file; /* 0: only the inode is known */
+};
 
-/* Not static: defined once in core.bpf.c, for what is rare or large. */
-struct io_task* io_current_slow(void);
-io_u32 io_file_register(const struct io_file_key* key, const void* inode, const void* file);
-io_u64 io_new_op_block(void);
+/*
+ * Defined once in core.bpf.c, for what is rare or large. Those that take numbers only are global to the verifier: it
+ * checks them once, not at each call.
+ */
 io_u32
-io_text_of_user(const void* string); /* local id of a text in the program's memory; 0: none */
-io_u32 io_text_of_kernel(const void* string); /* the same of one in the kernel's */
+io_count(io_u32 counter); /* in `counters` (stats.def); io_reserve counts its losses itself */
+struct io_task* io_current_slow(void);
+io_u32 io_file_register(const struct io_file_sight* sight);
+io_u64 io_new_op_block(io_u32 cpu);
+io_u32 io_text_of_user(io_u64 string);   /* local id of a text in the program's memory; 0: none */
+io_u32 io_text_of_kernel(io_u64 string); /* the same of one in the kernel's */
 io_u32 io_device_wanted_slow(io_u32 device);
 
 #define io_wants(kind) (io_config.wanted[(kind) >> 8][(kind) & (IO_KIND_SLOTS - 1)])
@@ -174,7 +182,7 @@ static __always_inline void io_commit(struct io_slot* slot, const struct io_task
 static __always_inline io_u64 io_new_op(struct io_task* task) {
   io_u64 op_id = task->last_op + 1;
   if ((op_id & (IO_OP_BLOCK - 1)) <= 1) /* never used, or the block is used up */
-    op_id = io_new_op_block();
+    op_id = io_new_op_block(bpf_get_smp_processor_id());
   task->last_op = op_id;
   return op_id;
 }
@@ -189,23 +197,21 @@ static __always_inline io_u32 io_file_of_inode(struct io_task* task, const void*
   const int cast = io_config.has_cast;
   struct inode* inode = IO_TYPED(inode, inode_pointer, cast);
   struct super_block* sb = 0;
-  struct io_file_key key = {};
+  struct io_file_sight sight = {.inode = (io_u64)inode_pointer, .file = (io_u64)file};
+  struct io_file_key* key = &sight.key;
   IO_LOAD(sb, inode, i_sb, cast);
-  if (cast)
-    key.device = sb->s_dev;
-  else
-    bpf_core_read(&key.device, sizeof(key.device), &sb->s_dev);
-  IO_LOAD(key.inode, inode, i_ino, cast);
-  IO_LOAD(key.generation, inode, i_generation, cast);
+  IO_LOAD(key->device, sb, s_dev, cast);
+  IO_LOAD(key->inode, inode, i_ino, cast);
+  IO_LOAD(key->generation, inode, i_generation, cast);
 
-  struct io_cached_file* cached = &task->files[key.inode & (IO_TASK_FILES - 1)];
-  if (cached->inode == key.inode && cached->device == key.device &&
-      cached->generation == key.generation && cached->file)
+  struct io_cached_file* cached = &task->files[key->inode & (IO_TASK_FILES - 1)];
+  if (cached->inode == key->inode && cached->device == key->device &&
+      cached->generation == key->generation && cached->file)
     return cached->file;
-  const io_u32 id = io_file_register(&key, inode_pointer, file);
-  cached->inode = key.inode;
-  cached->device = key.device;
-  cached->generation = key.generation;
+  const io_u32 id = io_file_register(&sight);
+  cached->inode = key->inode;
+  cached->device = key->device;
+  cached->generation = key->generation;
   cached->file = id;
   return id;
 }
@@ -216,6 +222,21 @@ static __always_inline io_u32 io_file_of(struct io_task* task, const void* file_
   struct inode* inode = 0;
   IO_LOAD(inode, file, f_inode, cast);
   return io_file_of_inode(task, inode, file_pointer);
+}
+
+/* The struct file behind a descriptor of the running task, as a number; 0: there is none. */
+static __always_inline io_u64 io_file_of_fd(io_s32 fd) {
+  const struct task_struct* task = bpf_get_current_task_btf();
+  const struct fdtable* table = task->files->fdt;
+  if ((io_u32)fd >= table->max_fds)
+    return 0;
+  const io_u64 place = (io_u64)table->fd + (io_u64)(io_u32)fd * sizeof(void*);
+  io_u64 file = 0;
+  if (io_config.has_cast) /* any structure that begins with a pointer will do */
+    file = (io_u64)IO_TYPED(hlist_head, place, 1)->first;
+  else
+    bpf_probe_read_kernel(&file, sizeof(file), (const void*)place);
+  return file;
 }
 
 /*
