@@ -4,6 +4,7 @@
 // past the end every further one yields 0 and ok() is false, so that a decoder checks once, at its end.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -20,6 +21,8 @@ public:
   explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}
 
   bool ok() const { return ok_; }
+  // What was read makes no sense: as if the end had been passed.
+  void fail() { ok_ = false; }
   std::size_t remaining() const { return bytes_.size() - position_; }
   std::size_t position() const { return position_; }
 
@@ -69,6 +72,14 @@ public:
     requires std::is_trivially_copyable_v<T>
   void write(const T& value) {
     append(std::as_bytes(std::span(&value, 1)));
+  }
+
+  // Over what was written before, all of it.
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  void overwrite(std::size_t position, const T& value) {
+    const ByteSpan from = std::as_bytes(std::span(&value, 1));
+    std::copy(from.begin(), from.end(), std::span(bytes_).subspan(position).begin());
   }
 
   void varint(std::uint64_t value) {

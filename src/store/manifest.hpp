@@ -8,11 +8,30 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
+#include "schema.hpp"
 
 namespace iotrail::store {
+
+// A column as the trace describes it: events of other versions of iotrail may have more or fewer than ours.
+struct ColumnInfo {
+  std::string name;
+  schema::Type type;
+  std::string meaning;
+};
+
+struct TableInfo {
+  io_u16 kind;
+  std::string name;
+  std::string layer;
+  std::vector<ColumnInfo> columns;
+
+  // -1: no such column.
+  int column(std::string_view name) const;
+};
 
 // INCOMPLETE is never written by a recorder: the reader says it of a trace whose recorder is gone without an end.
 enum class State { INITIALIZING, RUNNING, COMPLETE, INCOMPLETE, ERROR };
@@ -78,6 +97,15 @@ std::string_view state_name(State state);
 
 std::string to_json(const Manifest& manifest); // with the schema of this version inside
 Result<Manifest> manifest_from_json(std::string_view text);
+
+// The schema with which the trace was written; the one of this version.
+Result<std::vector<TableInfo>> schema_from_json(std::string_view text);
+std::vector<TableInfo> builtin_schema();
+
+// The text of a manifest with one tag set or, with an empty value, removed. All else stays, also what only another version
+// of iotrail knows: its schema above all.
+Result<std::string> with_tag(std::string_view text, const std::string& name,
+                             const std::string& value);
 
 Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest);
 

@@ -16,28 +16,12 @@
 
 #include "base/result.hpp"
 #include "schema.hpp"
+#include "store/block.hpp"
 #include "store/manifest.hpp"
 
 namespace iotrail::store {
 
-// A column as the trace describes it: events of other versions of iotrail may have more or fewer than ours.
-struct ColumnInfo {
-  std::string name;
-  schema::Type type;
-  std::string meaning;
-};
-
-struct TableInfo {
-  io_u16 kind;
-  std::string name;
-  std::string layer;
-  std::vector<ColumnInfo> columns;
-
-  // -1: no such column.
-  int column(std::string_view name) const;
-};
-
-// One table's rows, in order of their first column of time within the block.
+// Rows of one table; of an event, in order of time within the block.
 struct BlockInfo {
   io_u16 kind;
   std::uint32_t rows;
@@ -46,10 +30,6 @@ struct BlockInfo {
   std::uint32_t segment;
   std::uint64_t offset; // of the block in its segment
 };
-
-using Numbers = std::vector<std::uint64_t>; // signed columns: two's complement
-using Texts = std::vector<std::string>;
-using Column = std::variant<std::monostate, Numbers, Texts>; // monostate: not asked for
 
 struct Damage {
   std::uint64_t bytes_skipped = 0;
@@ -69,11 +49,14 @@ public:
   const TableInfo* table(std::string_view name) const;
 
   std::span<const BlockInfo> blocks() const; // in the order in which they were written
-  // Columns by position in the table; others stay monostate. Fails when the block's checksum does.
+  // Columns by position in the table; others stay monostate. Fails when the block's checksum does. Where the trace's
+  // schema is lost, a column that the block is too old to have reads as zeros.
   Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;
   Result<std::vector<Column>> read(const BlockInfo& block) const; // all columns
 
-  Damage damage() const; // found so far
+  Damage damage() const; // found so far: by open() and by each read()
+  // What else the reader had to put up with, in sentences: no manifest, another version's schema.
+  std::span<const std::string> notices() const;
 
 private:
   struct Impl;

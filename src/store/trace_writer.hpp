@@ -37,13 +37,17 @@ struct FileKey {
   io_u32 device = 0;
   io_u64 inode = 0;
   io_u32 generation = 0;
+
+  bool operator==(const FileKey&) const = default;
 };
 
 struct WriterStats {
-  std::map<io_u16, std::uint64_t> rows;        // by kind, on disk
-  std::uint64_t bytes = 0;                     // on disk
-  std::map<io_u16, std::uint64_t> rows_failed; // by kind, could not be written
+  std::map<io_u16, std::uint64_t> rows;        // of events by kind, written
+  std::uint64_t bytes = 0;                     // written, dictionaries and headers included
+  std::map<io_u16, std::uint64_t> rows_failed; // of events by kind, could not be written
+  std::uint64_t rows_unknown = 0;              // of kinds that the schema does not have
   std::uint64_t blocks = 0;
+  std::uint64_t failed_at_ns = 0; // monotonic; 0: nothing failed
 };
 
 class TraceWriter {
@@ -58,7 +62,9 @@ public:
   // `record` begins a struct io_<event> of the size that its kind has. It is copied.
   void append(const io_event& record);
 
-  // The same text or file gets the same id; a new one is written to its dictionary first.
+  // The same text or file gets the same id; a new one is written to its dictionary first. Memory is bounded: of texts and
+  // of files, the last 65,536 asked for are remembered, one seen longer ago may get a second id.
+  // A file whose generation is told later keeps its id; its row gets the generation if it has not been written yet.
   io_u32 string_id(std::string_view text); // "" is 0
   io_u32 file_id(const FileKey& key, io_u32 mode, std::string_view path);
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The thread behind a TraceWriter: takes batches of rows from a bounded queue, in order, sorts, encodes and writes them.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "schema.hpp"
+#include "store/block.hpp"
+#include "store/event_rows.hpp"
+#include "store/segment_file.hpp"
+#include "store/trace_writer.hpp"
+
+namespace iotrail::store {
+
+using Records = std::vector<std::byte>;
+
+struct EventBatch {
+  const schema::Event* event;
+  Records records;
+};
+using Batch = std::variant<EventBatch, BlockRows>; // BlockRows: of a dictionary table
+
+class BlockWriter {
+public:
+  // `directory` outlives the writer.
+  BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
+              const WriterOptions& options);
+  // Writes what is queued.
+  ~BlockWriter();
+  BlockWriter(const BlockWriter&) = delete;
+  BlockWriter& operator=(const BlockWriter&) = delete;
+
+  // The first segments; then the thread runs.
+  Result<void> start();
+
+  // Waits while the queue is full.
+  void push(Batch batch);
+  // Waits until all that was pushed is written, and on the disk.
+  Result<void> drain();
+
+  // Memory of a batch that was written, to be used again; may be empty.
+  Records recycled();
+
+  WriterStats stats() const;
+  const Error* failure() const; // once set it stays as it is
+
+private:
+  void run();
+  void write(const Batch& batch);
+  Result<void> write_events(const EventBatch& batch);
+  Result<void> write_block(SegmentFile& segment, const BlockRows& rows);
+  void record_failure(const Error& error);
+  void count(const Batch& batch, bool is_written);
+  Result<SegmentFile> create_segment(SegmentKind kind, std::uint32_t number) const;
+  Result<void> sync();
+
+  const Fd& directory_;
+  const std::filesystem::path trace_;
+  const TraceId trace_id_;
+  const WriterOptions options_;
+
+  // The thread's own.
+  BlockEncoder encoder_;
+  EventTransposer transposer_;
+  std::optional<SegmentFile> dictionary_;
+  std::optional<SegmentFile> events_;
+  std::uint32_t events_number_ = 1;
+
+  mutable std::mutex mutex_; // guards what follows
+  std::condition_variable work_;
+  std::condition_variable room_; // in the queue; also: idle
+  std::deque<Batch> queue_;
+  std::vector<Records> recycled_;
+  WriterStats stats_;
+  std::optional<Error> failure_;
+  bool is_busy_ = false;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+} // namespace iotrail::store

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/catalogue.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "store/layout.hpp"
+#include "store/trace_directory.hpp"
+
+namespace iotrail::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool is_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(kTraceSuffix);
+}
+
+std::string with_suffix(std::string_view name) {
+  return std::string(name) + (name.ends_with(kTraceSuffix) ? "" : std::string(kTraceSuffix));
+}
+
+std::string name_of(const fs::path& trace) {
+  std::string name = trace.filename().string();
+  if (name.ends_with(kTraceSuffix))
+    name.resize(name.size() - kTraceSuffix.size());
+  return name;
+}
+
+bool matches(std::string_view name, std::string_view pattern) {
+  if (pattern.ends_with('*'))
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
+  return pattern.empty() || name == pattern;
+}
+
+// What is not made by a recorder is never touched: a directory is a trace if it has a manifest or a segment.
+bool is_trace(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) &&
+         (fs::exists(path / kManifestName, ignored) ||
+          fs::exists(path / segment_name(SegmentKind::dictionary, 0), ignored) ||
+          fs::exists(path / segment_name(SegmentKind::events, 1), ignored));
+}
+
+std::uint64_t size_of(const fs::path& trace) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(trace, error), end; !error && at != end; at.increment(error))
+    if (std::error_code gone; const std::uint64_t size = at->file_size(gone))
+      bytes += gone ? 0 : size;
+  return bytes;
+}
+
+CatalogueEntry entry_of(const fs::path& trace) {
+  CatalogueEntry entry{trace, name_of(trace), {}, size_of(trace), ""};
+  if (auto manifest = read_manifest(trace))
+    entry.manifest = std::move(*manifest);
+  else
+    entry.problem = manifest.error().message();
+  return entry;
+}
+
+Result<fs::path> latest_trace() {
+  const fs::path repository = repository_path();
+  auto traces = list_traces(repository);
+  if (!traces)
+    return std::unexpected(traces.error());
+  // By the wall clock: the monotonic one begins anew with each boot.
+  const auto began = [](const CatalogueEntry& entry) {
+    return static_cast<std::int64_t>(entry.manifest.begin_ns) + entry.manifest.monotonic_to_real_ns;
+  };
+  std::erase_if(*traces, [](const CatalogueEntry& entry) { return !entry.problem.empty(); });
+  if (traces->empty())
+    return fail("there is no latest trace", "no trace in " + repository.string(),
+                "record one: iotrail record -- COMMAND");
+  return std::ranges::max_element(*traces, {}, began)->path;
+}
+
+} // namespace
+
+fs::path repository_path() {
+  if (const std::string path = environment("IOTRAIL_REPOSITORY"); !path.empty())
+    return path;
+  if (const std::string state = environment("XDG_STATE_HOME"); state.starts_with('/'))
+    return fs::path(state) / "iotrail";
+  const std::string home = environment("HOME");
+  return fs::path(home.empty() ? "/var/lib" : home + "/.local/state") / "iotrail";
+}
+
+fs::path new_trace_path(std::string_view name, std::string_view command) {
+  if (is_path(name))
+    return with_suffix(name);
+  if (!name.empty())
+    return repository_path() / with_suffix(name);
+  std::string program = fs::path(command).filename().string();
+  if (program.empty())
+    program = "trace";
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  const std::string stem =
+      fmt::format("{}-{:04}{:02}{:02}-{:02}{:02}{:02}", program, local.tm_year + 1900,
+                  local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+  // Several recordings may begin in one second.
+  fs::path path = repository_path() / with_suffix(stem);
+  std::error_code ignored;
+  for (int i = 2; fs::exists(path, ignored); ++i)
+    path = repository_path() / with_suffix(fmt::format("{}-{}", stem, i));
+  return path;
+}
+
+Result<fs::path> find_trace(std::string_view name) {
+  if (name.empty())
+    return fail_usage("no trace is named", "", "see: iotrail list");
+  std::vector<fs::path> tried = {fs::path(name), fs::path(with_suffix(name))};
+  if (!name.starts_with('/'))
+    tried.push_back(repository_path() / with_suffix(name));
+  std::error_code ignored;
+  for (fs::path path : tried)
+    if (fs::exists(path, ignored)) {
+      if (!path.has_filename()) // NAME.iotrail/
+        path = path.parent_path();
+      return path;
+    }
+  if (name == "latest")
+    return latest_trace();
+  std::string list;
+  for (const fs::path& path : tried)
+    list += (list.empty() ? "" : ", ") + path.string();
+  return fail("there is no trace " + std::string(name), "looked for " + list, "see: iotrail list");
+}
+
+Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
+                                                std::string_view pattern) {
+  std::vector<CatalogueEntry> entries;
+  std::error_code error;
+  for (fs::directory_iterator at(repository, error), end; !error && at != end; at.increment(error))
+    if (const fs::path& path = at->path();
+        path.extension() == kTraceSuffix && matches(name_of(path), pattern) && is_trace(path))
+      entries.push_back(entry_of(path));
+  // A repository that has not been made yet has no traces.
+  if (error && error != std::errc::no_such_file_or_directory)
+    return fail_errno("cannot list the traces in " + repository.string(), error.value());
+  std::ranges::sort(entries, {}, &CatalogueEntry::name);
+  return entries;
+}
+
+Result<void> remove_trace(const fs::path& trace, bool force) {
+  auto directory = open_trace_directory(trace);
+  if (!directory)
+    return std::unexpected(directory.error());
+  if (!is_trace(trace))
+    return fail("cannot remove " + trace.string(), "it is not a trace: it has no manifest.json",
+                "a trace is a directory NAME.iotrail; see: iotrail list");
+  if (!force && !lock_for_recording(*directory))
+    return fail("cannot remove the trace " + trace.string(), "it is being recorded",
+                "stop the recording first, or remove it with --force");
+  std::error_code error;
+  fs::remove_all(trace, error);
+  if (error)
+    return fail_errno("cannot remove the trace " + trace.string(), error.value());
+  return {};
+}
+
+Result<void> tag_trace(const fs::path& trace, const std::string& name, const std::string& value) {
+  auto directory = open_trace_directory(trace);
+  if (!directory)
+    return std::unexpected(directory.error());
+  // The recorder writes the manifest at its end and would undo the tag.
+  if (!lock_for_recording(*directory))
+    return fail("cannot tag the trace " + trace.string(), "it is being recorded",
+                "tag it when the recording has ended");
+  auto text = read_file(*directory, kManifestName, trace / kManifestName);
+  if (!text)
+    return std::unexpected(text.error());
+  auto changed = with_tag(*text, name, value);
+  if (!changed)
+    return std::unexpected(changed.error());
+  auto written = replace_manifest(*directory, *changed, trace / kManifestName);
+  drop_manifest_reserve(*directory);
+  return written;
+}
+
+} // namespace iotrail::store

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The dictionary side of a trace that is being written: gives ids to texts and files and collects the rows that say what
+// the ids stand for. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "rows.hpp"
+#include "store/block.hpp"
+#include "store/interner.hpp"
+#include "store/trace_writer.hpp"
+
+namespace iotrail::store {
+
+class Dictionary {
+public:
+  io_u32 string_id(std::string_view text);
+  io_u32 file_id(const FileKey& key, io_u32 mode, std::string_view path);
+
+  template <class Row> void add(const Row& row);
+
+  // Rows are waiting: any; as many as fit one block.
+  bool has_pending() const { return pending_rows_ > 0; }
+  bool is_full() const;
+
+  // The rows that are waiting, a block for each table. They count as written from here on.
+  std::vector<BlockRows> take_pending();
+
+private:
+  struct TextHash {
+    std::uint64_t low;
+    std::uint64_t high;
+    bool operator==(const TextHash&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const TextHash& hash) const { return hash.low; }
+    std::size_t operator()(const FileKey& key) const;
+  };
+  struct KnownFile {
+    io_u32 id = 0;
+    io_u32 generation = 0;
+    std::size_t row = 0;     // among those waiting,
+    std::uint64_t batch = 0; // while this batch is
+  };
+
+  io_u32 new_file(const FileKey& key, io_u32 mode, std::string_view path);
+  void complete(KnownFile& file, io_u32 generation);
+
+  // At most 65,536 to 131,072 of each are remembered: about 8 MiB for either map.
+  static constexpr std::size_t kRemembered = 65536;
+
+  RecentMap<TextHash, io_u32, KeyHash> strings_{kRemembered};
+  RecentMap<FileKey, KnownFile, KeyHash> files_{kRemembered};        // by the full key
+  RecentMap<FileKey, KnownFile, KeyHash> newest_files_{kRemembered}; // by device and inode
+  io_u32 last_string_ = 0;
+  io_u32 last_file_ = 0;
+
+  std::map<io_u16, BlockRows> pending_;
+  std::size_t pending_rows_ = 0;
+  std::size_t pending_text_bytes_ = 0;
+  std::uint64_t batch_ = 1;
+};
+
+extern template void Dictionary::add(const rows::processes&);
+extern template void Dictionary::add(const rows::devices&);
+extern template void Dictionary::add(const rows::losses&);
+
+} // namespace iotrail::store

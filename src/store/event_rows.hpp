@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From records, as they came, to columns in order of time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "schema.hpp"
+#include "store/block.hpp"
+
+namespace iotrail::store {
+
+// Keeps its memory from block to block; not for several threads at once.
+class EventTransposer {
+public:
+  // `records` holds whole records of `event`, at least one and at most kBlockRowsMax. Valid until the next call.
+  const BlockRows& transpose(const schema::Event& event, ByteSpan records);
+
+private:
+  void sort_by_time(ByteSpan records, std::size_t record_bytes);
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint64_t> spare_;
+  std::vector<std::uint32_t> positions_; // of the records in order of time, in bytes
+  BlockRows rows_;
+};
+
+} // namespace iotrail::store

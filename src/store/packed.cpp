@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/packed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "base/result.hpp"
+#include "store/layout.hpp"
+
+namespace iotrail::store {
+namespace {
+
+using Word = std::uint64_t;
+
+constexpr unsigned kWordBits = 64;
+constexpr std::size_t kFramesMax = kBlockRowsMax / kFrameValues;
+constexpr std::uint8_t kShiftMask = 0x3f;
+constexpr std::uint8_t kZigzag = 0x40;
+constexpr std::uint8_t kAllZero = 0x80; // neither widths nor frames follow
+
+using PackFrame = void (*)(const Word* values, Word* words);
+
+// A frame of 64 values of W bits is exactly W words, and with W known to the compiler no shift is left to compute.
+template <unsigned W> void pack_frame(const Word* __restrict values, Word* __restrict words) {
+  if constexpr (W == kWordBits) {
+    std::memcpy(words, values, sizeof(Word) * kFrameValues);
+  } else if constexpr (W > 0) {
+    Word word = 0;
+#pragma GCC unroll 64
+    for (unsigned i = 0; i < kFrameValues; ++i) {
+      const unsigned bit = i * W % kWordBits;
+      word |= values[i] << bit;
+      if (bit + W >= kWordBits) {
+        words[i * W / kWordBits] = word;
+        word = bit + W > kWordBits ? values[i] >> ((kWordBits - bit) % kWordBits) : 0;
+      }
+    }
+  }
+}
+
+template <unsigned W> void unpack_frame(const Word* __restrict words, Word* __restrict values) {
+  if constexpr (W == kWordBits) {
+    std::memcpy(values, words, sizeof(Word) * kFrameValues);
+  } else if constexpr (W == 0) {
+    std::fill_n(values, kFrameValues, 0);
+  } else {
+    constexpr Word kMask = (Word{1} << W) - 1;
+#pragma GCC unroll 64
+    for (unsigned i = 0; i < kFrameValues; ++i) {
+      const unsigned bit = i * W % kWordBits;
+      const unsigned at = i * W / kWordBits;
+      Word value = words[at] >> bit;
+      if (bit + W > kWordBits)
+        value |= words[at + 1] << ((kWordBits - bit) % kWordBits);
+      values[i] = value & kMask;
+    }
+  }
+}
+
+template <std::size_t... W> constexpr auto pack_table(std::index_sequence<W...>) {
+  return std::array<PackFrame, sizeof...(W)>{pack_frame<static_cast<unsigned>(W)>...};
+}
+template <std::size_t... W> constexpr auto unpack_table(std::index_sequence<W...>) {
+  return std::array<PackFrame, sizeof...(W)>{unpack_frame<static_cast<unsigned>(W)>...};
+}
+constexpr auto kPack = pack_table(std::make_index_sequence<kWordBits + 1>());
+constexpr auto kUnpack = unpack_table(std::make_index_sequence<kWordBits + 1>());
+
+constexpr std::size_t frame_bytes(std::size_t values, std::size_t width) {
+  return (values * width + 7) / 8;
+}
+
+Word or_all(std::span<const Word> values) {
+  Word all = 0;
+  for (const Word value : values)
+    all |= value;
+  return all;
+}
+
+Word fold(Word value, unsigned shift) {
+  return zigzag(static_cast<std::int64_t>(value) >> shift);
+}
+
+// Bits of the frames when `prepare` has been applied to each value.
+template <class Prepare> std::uint64_t frames_bits(std::span<const Word> values, Prepare prepare) {
+  std::uint64_t bits = 0;
+  for (std::size_t at = 0; at < values.size(); at += kFrameValues) {
+    const auto frame = values.subspan(at, std::min(kFrameValues, values.size() - at));
+    Word all = 0;
+    for (const Word value : frame)
+      all |= prepare(value);
+    bits += frame.size() * static_cast<unsigned>(std::bit_width(all));
+  }
+  return bits;
+}
+
+void write_frames(std::span<const Word> values, ByteWriter& out) {
+  std::array<std::uint8_t, kFramesMax> widths{};
+  std::array<Word, kFrameValues> padded{};
+  std::array<Word, kFrameValues> words{};
+  const std::size_t frames = (values.size() + kFrameValues - 1) / kFrameValues;
+  IOTRAIL_CHECK(frames <= kFramesMax);
+  const auto frame_at = [&](std::size_t i) {
+    return values.subspan(i * kFrameValues,
+                          std::min(kFrameValues, values.size() - i * kFrameValues));
+  };
+  for (std::size_t i = 0; i < frames; ++i)
+    widths[i] = static_cast<std::uint8_t>(std::bit_width(or_all(frame_at(i))));
+  out.append(std::as_bytes(std::span(widths).first(frames)));
+  for (std::size_t i = 0; i < frames; ++i) {
+    auto frame = frame_at(i);
+    const std::size_t bytes = frame_bytes(frame.size(), widths[i]);
+    if (frame.size() < kFrameValues) {
+      std::ranges::copy(frame, padded.begin());
+      frame = padded;
+    }
+    kPack[widths[i]](frame.data(), words.data());
+    out.append(std::as_bytes(std::span(words)).first(bytes));
+  }
+}
+
+void read_frames(ByteReader& in, std::span<Word> values) {
+  std::array<Word, kFrameValues + 1> words{};
+  std::array<Word, kFrameValues> padded{};
+  const ByteSpan widths = in.take((values.size() + kFrameValues - 1) / kFrameValues);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const std::size_t at = i * kFrameValues;
+    const std::size_t count = std::min(kFrameValues, values.size() - at);
+    const auto width = static_cast<std::size_t>(widths[i]);
+    const ByteSpan from = in.take(frame_bytes(count, width));
+    if (!in.ok() || width > kWordBits) {
+      in.fail();
+      return;
+    }
+    std::memcpy(words.data(), from.data(), from.size());
+    kUnpack[width](words.data(), count == kFrameValues ? &values[at] : padded.data());
+    if (count < kFrameValues)
+      std::copy_n(padded.begin(), count, values.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+} // namespace
+
+PackedChoice choose_form(std::span<const Word> values) {
+  if (values.empty())
+    return {};
+  const Word low = static_cast<Word>(
+      std::ranges::min(values, {}, [](Word value) { return static_cast<std::int64_t>(value); }));
+  const Word all = or_all(values);
+  const auto shift = all == 0 ? 0U : static_cast<unsigned>(std::countr_zero(all));
+  Word all_above = 0;
+  for (const Word value : values)
+    all_above |= value - low;
+  const auto shift_above = all_above == 0 ? 0U : static_cast<unsigned>(std::countr_zero(all_above));
+  const std::uint64_t above =
+      frames_bits(values, [=](Word value) { return (value - low) >> shift_above; });
+  const std::uint64_t folded = frames_bits(values, [=](Word value) { return fold(value, shift); });
+  if (folded < above)
+    return {{0, true}, folded};
+  return {{low, false}, above};
+}
+
+void write_packed(std::span<Word> values, PackedForm form, ByteWriter& out) {
+  Word all = 0;
+  for (Word& value : values) {
+    value -= form.base;
+    all |= value;
+  }
+  const auto shift = all == 0 ? 0U : static_cast<unsigned>(std::countr_zero(all));
+  auto flags = static_cast<std::uint8_t>(shift);
+  if (form.zigzag)
+    flags |= kZigzag;
+  if (all == 0)
+    flags |= kAllZero;
+  out.write(flags);
+  out.varint(zigzag(static_cast<std::int64_t>(form.base)));
+  if (all == 0)
+    return;
+  if (form.zigzag) {
+    for (Word& value : values)
+      value = fold(value, shift);
+  } else if (shift > 0) {
+    for (Word& value : values)
+      value >>= shift;
+  }
+  write_frames(values, out);
+}
+
+void read_packed(ByteReader& in, std::span<Word> values) {
+  const auto flags = in.read<std::uint8_t>();
+  const unsigned shift = flags & kShiftMask;
+  const auto base = static_cast<Word>(unzigzag(in.varint()));
+  if ((flags & kAllZero) != 0) {
+    std::ranges::fill(values, base);
+    return;
+  }
+  read_frames(in, values);
+  if ((flags & kZigzag) != 0) {
+    for (Word& value : values)
+      value = static_cast<Word>(unzigzag(value));
+  }
+  for (Word& value : values)
+    value = (value << shift) + base;
+}
+
+} // namespace iotrail::store

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What goes in comes out: every kind, every column, dictionaries, the manifest.
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "base/clock.hpp"
+#include "store/test_support.hpp"
+#include "store/trace_reader.hpp"
+#include "store/trace_writer.hpp"
+
+namespace iotrail::store::testing {
+namespace {
+
+using Rows = std::vector<std::vector<std::uint64_t>>;
+
+std::vector<std::uint64_t> values_of(const Record& record) {
+  std::vector<std::uint64_t> values;
+  for (const schema::Field& field : record.event().fields)
+    values.push_back(record.get(field));
+  return values;
+}
+
+TEST(RoundTrip, every_kind_with_any_values_comes_back) {
+  const TemporaryDirectory directory;
+  std::mt19937_64 random(7);
+  std::map<io_u16, Rows> expected;
+  auto writer = create(directory / "t.iotrail", {.block_rows = 500, .buffered_bytes = 300'000});
+  for (int i = 0; i < 60'000; ++i) {
+    const schema::Event& event = schema::kEvents[random() % std::size(schema::kEvents)];
+    if (event.is_dictionary())
+      continue;
+    const Record record = random_record(event, random);
+    writer->append(record.as_event());
+    expected[event.id].push_back(values_of(record));
+  }
+  Manifest manifest;
+  ASSERT_TRUE(writer->finish(manifest).has_value());
+
+  const auto reader = open(directory / "t.iotrail");
+  EXPECT_EQ(reader->manifest().state, State::COMPLETE);
+  for (auto& [kind, rows] : expected) {
+    Rows found = rows_of(*reader, kind);
+    EXPECT_EQ(reader->manifest().counts.at(reader->table(kind)->name), rows.size());
+    std::ranges::sort(found);
+    std::ranges::sort(rows);
+    EXPECT_EQ(found, rows) << reader->table(kind)->name;
+  }
+  const Damage damage = reader->damage();
+  EXPECT_EQ(damage.bytes_skipped + damage.blocks_skipped + damage.rows_skipped, 0U);
+}
+
+TEST(RoundTrip, rows_of_a_block_are_in_order_of_time) {
+  const TemporaryDirectory directory;
+  std::mt19937_64 random(8);
+  auto writer = create(directory / "t.iotrail");
+  const schema::Event& event = *schema::find_event("syscall_read");
+  for (int i = 0; i < 40'000; ++i) {
+    Record record(event);
+    // Spans arrive when they end: in order but for some that took longer.
+    record.as_event().ts_ns =
+        1'000'000'000U + static_cast<std::uint64_t>(i) * 1000U - random() % 100'000U;
+    writer->append(record.as_event());
+  }
+  Manifest manifest;
+  ASSERT_TRUE(writer->finish(manifest).has_value());
+  const auto reader = open(directory / "t.iotrail");
+  std::size_t rows = 0;
+  for (const BlockInfo& block : reader->blocks()) {
+    const auto columns = reader->read(block, std::array{0});
+    ASSERT_TRUE(columns.has_value());
+    const auto& times = std::get<Numbers>((*columns)[0]);
+    EXPECT_TRUE(std::ranges::is_sorted(times));
+    EXPECT_EQ(times.front(), block.first_ns);
+    EXPECT_EQ(times.back(), block.last_ns);
+    EXPECT_TRUE(std::holds_alternative<std::monostate>((*columns)[1]));
+    rows += times.size();
+  }
+  EXPECT_EQ(rows, 40'000U);
+}
+
+TEST(RoundTrip, dictionaries_come_back_and_precede_what_refers_to_them) {
+  const TemporaryDirectory directory;
+  auto writer = create(directory / "t.iotrail");
+  EXPECT_EQ(writer->string_id(""), 0U);
+  EXPECT_EQ(writer->string_id("a.db"), 1U);
+  EXPECT_EQ(writer->string_id("b.db"), 2U);
+  EXPECT_EQ(writer->string_id("a.db"), 1U);
+  writer->add(rows::processes{5, 42, 1, "cp", "/bin/cp", "cp a b"});
+  writer->add(rows::losses{10, 20, IO_source_kernel, 0, IO_COUNTER_kernel_ring_full, 3});
+  ASSERT_TRUE(writer->flush().has_value());
+
+  const auto reader = open(directory / "t.iotrail");
+  EXPECT_EQ(reader->manifest().state, State::RUNNING);
+  std::map<std::string, std::vector<Column>> tables;
+  for (const BlockInfo& block : reader->blocks())
+    tables[reader->table(block.kind)->name] = reader->read(block).value();
+  EXPECT_EQ(std::get<Texts>(tables["strings"][1]), (Texts{"a.db", "b.db"}));
+  EXPECT_EQ(std::get<Numbers>(tables["processes"][1]), Numbers{42});
+  EXPECT_EQ(std::get<Texts>(tables["processes"][5]), Texts{"cp a b"});
+  EXPECT_EQ(std::get<Numbers>(tables["losses"][5]), Numbers{3});
+}
+
+TEST(RoundTrip, a_file_is_known_by_its_generation_once_that_is_told) {
+  const TemporaryDirectory directory;
+  auto writer = create(directory / "t.iotrail");
+  const io_u32 file = writer->file_id({8, 100, 0}, 0100644, "/a");
+  EXPECT_EQ(writer->file_id({8, 100, 0}, 0, ""), file);
+  EXPECT_EQ(writer->file_id({8, 100, 7}, 0, ""), file) << "the generation completes the entry";
+  EXPECT_EQ(writer->file_id({8, 100, 0}, 0, ""), file);
+  const io_u32 next = writer->file_id({8, 100, 9}, 0100644, "/b");
+  EXPECT_NE(next, file) << "the inode number was used again";
+  EXPECT_EQ(writer->file_id({8, 100, 0}, 0, ""), next) << "not known means the newest";
+  EXPECT_EQ(writer->file_id({8, 100, 7}, 0, ""), file);
+  EXPECT_NE(writer->file_id({9, 100, 7}, 0, ""), file) << "another device";
+  ASSERT_TRUE(writer->flush().has_value());
+
+  const auto reader = open(directory / "t.iotrail");
+  const TableInfo& files = *reader->table("files");
+  const auto columns = reader->read(reader->blocks()[0]).value();
+  const auto column = [&](std::string_view name) {
+    return columns[static_cast<std::size_t>(files.column(name))];
+  };
+  EXPECT_EQ(std::get<Numbers>(column("generation")), (Numbers{7, 9, 7}));
+  EXPECT_EQ(std::get<Texts>(column("path")), (Texts{"/a", "/b", ""}));
+}
+
+TEST(RoundTrip, rows_that_wait_go_out_by_tick) {
+  const TemporaryDirectory directory;
+  auto writer = create(directory / "t.iotrail", {.flush_interval_ns = 1000});
+  Record record(*schema::find_event("block_complete"));
+  writer->append(record.as_event());
+  writer->tick(1'000'000);
+  EXPECT_EQ(writer->stats().blocks, 0U);
+  writer->tick(1'001'000);
+  for (int i = 0; writer->stats().blocks == 0 && i < 10'000; ++i)
+    usleep(1000);
+  EXPECT_EQ(writer->stats().rows, (std::map<io_u16, std::uint64_t>{{record.event().id, 1}}));
+}
+
+TEST(RoundTrip, a_record_of_an_unknown_kind_is_counted) {
+  const TemporaryDirectory directory;
+  auto writer = create(directory / "t.iotrail");
+  for (const io_u16 kind : std::to_array<io_u16>({0, 0x0fff, 0xffff, 0x0f01})) {
+    io_event record{};
+    record.kind = kind;
+    writer->append(record);
+  }
+  EXPECT_EQ(writer->stats().rows_unknown, 4U);
+}
+
+TEST(RoundTrip, segments_follow_one_another) {
+  const TemporaryDirectory directory;
+  std::mt19937_64 random(9);
+  auto writer = create(directory / "t.iotrail", {.block_rows = 100, .segment_bytes = 4096});
+  const schema::Event& event = *schema::find_event("cache_add");
+  for (int i = 0; i < 2000; ++i)
+    writer->append(random_record(event, random).as_event());
+  Manifest manifest;
+  ASSERT_TRUE(writer->finish(manifest).has_value());
+  EXPECT_TRUE(std::filesystem::exists(directory / "t.iotrail/events-0003.seg"));
+  EXPECT_EQ(rows_of(*open(directory / "t.iotrail"), event.id).size(), 2000U);
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory / "t.iotrail"))
+    if (entry.path().extension() == ".seg")
+      bytes += entry.file_size();
+  EXPECT_EQ(bytes, manifest.events_bytes);
+}
+
+} // namespace
+} // namespace iotrail::store::testing

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/trace_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "store/block_writer.hpp"
+#include "store/dictionary.hpp"
+#include "store/trace_directory.hpp"
+
+namespace iotrail::store {
+namespace {
+
+// Kinds are <layer><number>, a byte each, with fewer than 16 layers.
+constexpr std::size_t kKinds = IO_LAYER_COUNT << 8U;
+constexpr std::size_t kFirstRows = 64; // of a new buffer; it then grows by 8
+
+// Rows of one kind that wait for their block to be full. `free_bytes` is what append() looks at.
+struct RowBuffer {
+  const schema::Event* event = nullptr;
+  std::byte* end = nullptr;
+  std::size_t free_bytes = 0;
+  Records records; // its size is the room taken so far, rows lie in its beginning
+  std::uint64_t waiting_since_ns = 0;
+
+  std::size_t used() const { return records.size() - free_bytes; }
+};
+
+} // namespace
+
+struct TraceWriter::Impl {
+  std::filesystem::path path;
+  WriterOptions options;
+  Fd directory; // holds the lock
+  std::string trace_id;
+  std::vector<RowBuffer> buffers;
+  std::array<RowBuffer*, kKinds> buffer_of{};
+  std::size_t buffered_bytes = 0; // room taken by all buffers
+  std::uint64_t rows_unknown = 0;
+  Dictionary dictionary;
+  std::uint64_t dictionary_waiting_since_ns = 0;
+  std::unique_ptr<BlockWriter> blocks;
+
+  void make_buffers();
+  void make_room(RowBuffer& buffer);
+  void hand_over(RowBuffer& buffer);
+  void hand_over_dictionary();
+  void hand_over_all();
+  RowBuffer& largest();
+};
+
+void TraceWriter::Impl::make_buffers() {
+  buffers.reserve(std::size(schema::kEvents)); // append() keeps pointers
+  for (const schema::Event& event : schema::kEvents)
+    if (!event.is_dictionary()) {
+      buffers.push_back({&event, nullptr, 0, {}, 0});
+      buffer_of[event.id] = &buffers.back();
+    }
+}
+
+RowBuffer& TraceWriter::Impl::largest() {
+  return *std::ranges::max_element(buffers, {}, &RowBuffer::used);
+}
+
+// After it there is room for one record. Where the buffers together would grow too large, the fullest goes first.
+void TraceWriter::Impl::make_room(RowBuffer& buffer) {
+  const std::size_t record_bytes = buffer.event->size_bytes;
+  const std::size_t full = options.block_rows * record_bytes;
+  if (buffer.records.size() == full)
+    hand_over(buffer);
+  const auto wanted = [&] {
+    return std::clamp(8 * buffer.used(), std::min(kFirstRows * record_bytes, full), full);
+  };
+  while (buffered_bytes - buffer.records.size() + wanted() > options.buffered_bytes) {
+    RowBuffer& victim = largest();
+    if (victim.used() == 0)
+      break;
+    hand_over(victim);
+  }
+  const std::size_t used = buffer.used();
+  const std::size_t size = wanted();
+  buffered_bytes += size - buffer.records.size();
+  if (size == full && buffer.records.capacity() < full) {
+    if (Records recycled = blocks->recycled(); recycled.capacity() >= full) {
+      recycled.assign(buffer.records.begin(), buffer.records.end());
+      buffer.records = std::move(recycled);
+    }
+  }
+  buffer.records.resize(size);
+  buffer.end = buffer.records.data() + used;
+  buffer.free_bytes = size - used;
+}
+
+void TraceWriter::Impl::hand_over(RowBuffer& buffer) {
+  const std::size_t used = buffer.used();
+  if (used == 0)
+    return;
+  hand_over_dictionary(); // the rows may refer to it
+  buffered_bytes -= buffer.records.size();
+  buffer.records.resize(used);
+  blocks->push(EventBatch{buffer.event, std::exchange(buffer.records, {})});
+  buffer.end = nullptr;
+  buffer.free_bytes = 0;
+  buffer.waiting_since_ns = 0;
+}
+
+void TraceWriter::Impl::hand_over_dictionary() {
+  if (!dictionary.has_pending())
+    return;
+  for (BlockRows& rows : dictionary.take_pending())
+    blocks->push(std::move(rows));
+  dictionary_waiting_since_ns = 0;
+}
+
+void TraceWriter::Impl::hand_over_all() {
+  hand_over_dictionary();
+  for (RowBuffer& buffer : buffers)
+    hand_over(buffer);
+}
+
+TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+// Without finish() the trace is left as after the death of its recorder: all rows, no end.
+TraceWriter::~TraceWriter() {
+  impl_->hand_over_all();
+  impl_->blocks.reset();
+  drop_manifest_reserve(impl_->directory);
+}
+
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::path& trace,
+                                                         const Manifest& manifest,
+                                                         WriterOptions options) {
+  IOTRAIL_CHECK(options.block_rows > 0 && options.queued_blocks > 0);
+  auto directory = create_trace_directory(trace);
+  if (!directory)
+    return std::unexpected(directory.error());
+  auto impl = std::make_unique<Impl>();
+  impl->path = trace;
+  impl->options = options;
+  impl->options.block_rows = std::min<std::size_t>(options.block_rows, kBlockRowsMax);
+  impl->directory = std::move(*directory);
+  const TraceId id = trace_id_from_hex(manifest.trace_id).value_or(new_trace_id());
+  impl->trace_id = to_hex(id);
+  impl->make_buffers();
+  impl->blocks = std::make_unique<BlockWriter>(impl->directory, trace, id, impl->options);
+  if (auto started = impl->blocks->start(); !started)
+    return std::unexpected(started.error());
+  std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
+  if (auto written = writer->write_manifest(manifest); !written)
+    return std::unexpected(written.error());
+  return writer;
+}
+
+void TraceWriter::append(const io_event& record) {
+  RowBuffer* buffer = record.kind < kKinds ? impl_->buffer_of[record.kind] : nullptr;
+  if (!buffer) [[unlikely]] {
+    ++impl_->rows_unknown;
+    return;
+  }
+  const std::size_t bytes = buffer->event->size_bytes;
+  if (buffer->free_bytes < bytes) [[unlikely]]
+    impl_->make_room(*buffer);
+  std::memcpy(buffer->end, &record, bytes);
+  buffer->end += bytes;
+  buffer->free_bytes -= bytes;
+}
+
+io_u32 TraceWriter::string_id(std::string_view text) {
+  const io_u32 id = impl_->dictionary.string_id(text);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+  return id;
+}
+
+io_u32 TraceWriter::file_id(const FileKey& key, io_u32 mode, std::string_view path) {
+  const io_u32 id = impl_->dictionary.file_id(key, mode, path);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+  return id;
+}
+
+void TraceWriter::add(const rows::processes& row) {
+  impl_->dictionary.add(row);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+}
+void TraceWriter::add(const rows::devices& row) {
+  impl_->dictionary.add(row);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+}
+void TraceWriter::add(const rows::losses& row) {
+  impl_->dictionary.add(row);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+}
+
+void TraceWriter::tick(std::uint64_t now_ns) {
+  // Waiting is counted from the first tick that sees a row: append() need not ask for the time.
+  const auto is_due = [&](std::uint64_t& since_ns) {
+    if (since_ns == 0)
+      since_ns = now_ns;
+    return now_ns - since_ns >= impl_->options.flush_interval_ns;
+  };
+  for (RowBuffer& buffer : impl_->buffers)
+    if (buffer.used() > 0 && is_due(buffer.waiting_since_ns))
+      impl_->hand_over(buffer);
+  if (impl_->dictionary.has_pending() && is_due(impl_->dictionary_waiting_since_ns))
+    impl_->hand_over_dictionary();
+}
+
+Result<void> TraceWriter::flush() {
+  impl_->hand_over_all();
+  return impl_->blocks->drain();
+}
+
+Result<void> TraceWriter::write_manifest(const Manifest& manifest) {
+  Manifest with_id = manifest;
+  with_id.trace_id = impl_->trace_id;
+  return replace_manifest(impl_->directory, to_json(with_id), impl_->path / kManifestName);
+}
+
+Result<void> TraceWriter::finish(Manifest& manifest) {
+  const auto flushed = flush();
+  const WriterStats written = stats();
+  manifest.trace_id = impl_->trace_id;
+  manifest.events_bytes = written.bytes;
+  manifest.counts.clear();
+  for (const auto& [kind, rows] : written.rows)
+    manifest.counts[std::string(schema::find_event(kind)->name)] = rows;
+  if (manifest.end_ns == 0)
+    manifest.end_ns = monotonic_ns();
+  if (manifest.state == State::INITIALIZING || manifest.state == State::RUNNING)
+    manifest.state = flushed ? State::COMPLETE : State::ERROR;
+  if (!flushed && manifest.stop_reason.empty())
+    manifest.stop_reason = flushed.error().message();
+  auto closed = write_manifest(manifest);
+  drop_manifest_reserve(impl_->directory);
+  return closed ? flushed : closed;
+}
+
+WriterStats TraceWriter::stats() const {
+  WriterStats stats = impl_->blocks->stats();
+  stats.rows_unknown = impl_->rows_unknown;
+  return stats;
+}
+
+const Error* TraceWriter::failure() const {
+  return impl_->blocks->failure();
+}
+
+const std::filesystem::path& TraceWriter::path() const {
+  return impl_->path;
+}
+
+} // namespace iotrail::store
