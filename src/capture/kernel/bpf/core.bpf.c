@@ -2,7 +2,6 @@
  *
  * Maps, configuration, and the parts of core.bpf.h that run rarely: first sight of a task or a file, texts.
  */
-#define IO_CORE
 #include "core.bpf.h"
 
 char _license[] SEC("license") = "Dual BSD/GPL";
@@ -77,8 +76,8 @@ static __always_inline int is_adopted(io_u32 tgid) {
   return 0;
 }
 
-/* Hidden makes it static to the verifier, which then knows what the pointer returned points to. */
-__hidden struct io_task* io_current_slow(void) {
+/* Static to the verifier, which then knows what the pointer returned points to. */
+static __noinline struct io_task* io_current_slow(void) {
   const io_u64 both = bpf_get_current_pid_tgid();
   const io_u32 tgid = (io_u32)(both >> 32);
   if (!is_adopted(tgid))
@@ -204,8 +203,8 @@ io_u32 io_file_register(const struct io_file_sight* sight) {
   return 0;
 }
 
-__hidden io_u32 io_file_known(const void* inode_pointer) {
-  const struct inode* inode = inode_pointer;
+io_u32 io_file_known(io_u64 inode_pointer) {
+  const struct inode* inode = (const struct inode*)inode_pointer;
   struct io_file_key key = {};
   key.inode = BPF_CORE_READ(inode, i_ino);
   key.device = BPF_CORE_READ(inode, i_sb, s_dev);

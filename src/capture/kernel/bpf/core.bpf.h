@@ -21,6 +21,7 @@
  * Between IO_RESERVE and io_commit only plain stores belong: no helper that can fail, no return.
  * Whether an event was asked for: io_wants(IO_KIND_x), free of cost where it was not.
  * The loader picks programs by name and section; all are SEC("?..."), nothing loads unless chosen.
+ * All layers are one translation unit (iotrail.bpf.c): names of a file's own functions must differ between files.
  */
 #ifndef IOTRAIL_CORE_BPF_H
 #define IOTRAIL_CORE_BPF_H
@@ -33,14 +34,8 @@ struct io_slot_bytes {
   io_u8 bytes[IO_KERNEL_SLOT_BYTES];
 };
 
-/* Defined in core.bpf.c; sizes of the first two are set by the loader. */
-#ifndef IO_CORE
-#define IO_MAP extern
-#else
-#define IO_MAP
-#endif
-
-IO_MAP struct {
+/* Sizes of the first two are set by the loader. */
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
   __uint(max_entries, 1);
@@ -48,7 +43,7 @@ IO_MAP struct {
   __type(value, struct io_slot_bytes);
 } slots SEC(".maps");
 
-IO_MAP struct {
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
   __uint(max_entries, 1);
@@ -57,7 +52,7 @@ IO_MAP struct {
 } cpus SEC(".maps");
 
 /* A task with an entry is traced: this is the filter by process tree. */
-IO_MAP struct {
+struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
   __type(key, int);
@@ -67,14 +62,14 @@ IO_MAP struct {
 struct io_counter_values {
   io_u64 value[IO_COUNTER_LIMIT];
 };
-IO_MAP struct {
+struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
   __type(key, io_u32);
   __type(value, struct io_counter_values);
 } counters SEC(".maps");
 
-IO_MAP struct {
+struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 8 << 20);
 } texts SEC(".maps");
@@ -92,7 +87,7 @@ struct io_file_sight {
  */
 io_u32
 io_count(io_u32 counter); /* in `counters` (stats.def); io_reserve counts its losses itself */
-struct io_task* io_current_slow(void);
+static struct io_task* io_current_slow(void);
 io_u32 io_file_register(const struct io_file_sight* sight);
 io_u64 io_new_op_block(io_u32 cpu);
 io_u32 io_text_of_user(io_u64 string);   /* local id of a text in the program's memory; 0: none */
@@ -243,7 +238,7 @@ static __always_inline io_u64 io_file_of_fd(io_s32 fd) {
  * Local id of a file that some traced task has been seen to use, else 0: for contexts without a traced task, such as
  * write-back. Never sends a text.
  */
-io_u32 io_file_known(const void* inode);
+io_u32 io_file_known(io_u64 inode);
 
 /* False: the recording is of other files. An id of 0 (no file, or not known) is wanted unless files are filtered. */
 static __always_inline int io_file_wanted(io_u32 file) {
