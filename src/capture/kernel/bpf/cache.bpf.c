@@ -23,7 +23,7 @@ static __always_inline int find_whose(struct whose* whose, struct io_task* task,
     whose->pid = task->pid;
     whose->tid = task->tid;
   } else {
-    whose->file = io_file_known(inode);
+    whose->file = io_file_known((io_u64)inode);
     if (!whose->file)
       return 0;
     const io_u64 both = bpf_get_current_pid_tgid();
@@ -115,8 +115,9 @@ int BPF_PROG(cache_do_writepages, struct address_space* mapping, struct writebac
 }
 
 SEC("?kprobe/do_writepages")
-int BPF_KPROBE(cache_do_writepages_kprobe, struct address_space* mapping,
-               struct writeback_control* wbc) {
+int cache_do_writepages_kprobe(struct pt_regs* regs) {
+  const struct address_space* mapping = (const void*)IO_PARAMETER_0(regs);
+  const struct writeback_control* wbc = (const void*)IO_PARAMETER_1(regs);
   return begin_writeback(BPF_CORE_READ(mapping, host), BPF_CORE_READ(wbc, nr_to_write),
                          BPF_CORE_READ(wbc, sync_mode));
 }

@@ -56,6 +56,13 @@ extern void* bpf_rdonly_cast(const void* object, io_u32 btf_id) __ksym __weak;
 #define IO_ARGUMENT_4(regs, compat) ((compat) ? (regs)->di : (regs)->r8)
 #define IO_ARGUMENT_5(regs, compat) ((compat) ? (regs)->bp : (regs)->r9)
 #define IO_IS_COMPAT(task) ((task)->thread_info.status & IO_TS_COMPAT)
+/* A parameter of a kernel function, at its entry, and its result, for kprobes. */
+#define IO_PARAMETER_0(regs) ((regs)->di)
+#define IO_PARAMETER_1(regs) ((regs)->si)
+#define IO_PARAMETER_2(regs) ((regs)->dx)
+#define IO_PARAMETER_3(regs) ((regs)->cx)
+#define IO_PARAMETER_4(regs) ((regs)->r8)
+#define IO_RESULT(regs) ((regs)->ax)
 #elif defined(__TARGET_ARCH_arm64)
 #define IO_ARGUMENT_0(regs, compat) ((regs)->orig_x0)
 #define IO_ARGUMENT_1(regs, compat) ((regs)->regs[1])
@@ -64,6 +71,12 @@ extern void* bpf_rdonly_cast(const void* object, io_u32 btf_id) __ksym __weak;
 #define IO_ARGUMENT_4(regs, compat) ((regs)->regs[4])
 #define IO_ARGUMENT_5(regs, compat) ((regs)->regs[5])
 #define IO_IS_COMPAT(task) 0
+#define IO_PARAMETER_0(regs) ((regs)->regs[0])
+#define IO_PARAMETER_1(regs) ((regs)->regs[1])
+#define IO_PARAMETER_2(regs) ((regs)->regs[2])
+#define IO_PARAMETER_3(regs) ((regs)->regs[3])
+#define IO_PARAMETER_4(regs) ((regs)->regs[4])
+#define IO_RESULT(regs) ((regs)->regs[0])
 #else
 #error "the registers of this machine are not described"
 #endif

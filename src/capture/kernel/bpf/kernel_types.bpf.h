@@ -28,7 +28,7 @@ struct hlist_head {
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
   unsigned long di, si, dx, r10, r8, r9;
-  unsigned long bx, cx, bp;
+  unsigned long ax, bx, cx, bp;
 #elif defined(__TARGET_ARCH_arm64)
   u64 regs[31];
   u64 orig_x0;
