@@ -86,7 +86,7 @@ int BPF_PROG(cache_filemap_delete, struct folio* folio) {
 
 SEC("?tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache_dirty_folio, struct folio* folio, struct address_space* mapping) {
-  return emit_folio(IO_KIND_cache_dirty, io_current(), folio, mapping);
+  return mapping ? emit_folio(IO_KIND_cache_dirty, io_current(), folio, mapping) : 0;
 }
 
 /*

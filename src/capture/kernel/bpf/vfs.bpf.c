@@ -145,7 +145,9 @@ static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov
 
 #define VECTOR_PROGRAMS(function, kind)                                                            \
   SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
-    return begin_vector(kind, ctx[0], ctx[1], ctx[2], ctx[3], (io_u32)ctx[4]);                     \
+    io_u64 vector = 0;                                                                             \
+    bpf_get_func_arg(ctx, 1, &vector); /* a number; ctx[1] would be a pointer to the verifier */   \
+    return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (io_u32)ctx[4]);                     \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
     return begin_vector(kind, IO_PARAMETER_0(regs), IO_PARAMETER_1(regs), IO_PARAMETER_2(regs),    \
