@@ -111,6 +111,9 @@ struct io_text {
   io_u32 reserved;
 };
 
+/* Where the walk up from a file came to its end. */
+enum io_walk_end { IO_WALK_CUT, IO_WALK_ROOT, IO_WALK_FILE_SYSTEM };
+
 struct io_text_file {
   struct io_text text;
   io_u64 inode;
@@ -118,8 +121,7 @@ struct io_text_file {
   io_u32 generation;
   io_u32 mode;
   io_u32 magic; /* of the file system */
-  io_u32
-      is_whole; /* 1: the walk reached the root of the mount tree; 0: of the file system, or was cut */
+  io_u32 walk_end; /* enum io_walk_end: what the names lead up to */
   io_u32 reserved;
   io_u64 walk[2];                            /* of the walk itself */
   char names[IO_PATH_BYTES + IO_NAME_BYTES]; /* components, the last one first, each with its end */

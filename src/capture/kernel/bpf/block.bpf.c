@@ -140,7 +140,7 @@ static __always_inline int claim(struct io_bio* entry, const struct bio* bio) {
   entry->tid = (io_u32)both;
   if (inode)
     entry->file = io_file_known(inode);
-  return (io_config.block_all || entry->file) && io_file_wanted(entry->file);
+  return ((io_config.block_all && is_started) || entry->file) && io_file_wanted(entry->file);
 }
 
 SEC("?tp_btf/block_bio_queue")

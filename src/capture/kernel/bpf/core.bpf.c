@@ -49,14 +49,14 @@ io_u32 is_started; /* before, only what the loader put into `tasks` is traced */
 
 io_u32 io_count(io_u32 counter) {
   io_u32 zero = 0;
-  struct io_counter_values *own = bpf_map_lookup_elem(&counters, &zero);
+  struct io_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
   if (own)
     __sync_fetch_and_add(&own->value[counter & (IO_COUNTER_LIMIT - 1)], 1);
   return 0;
 }
 
 io_u64 io_new_op_block(io_u32 cpu) {
-  struct io_cpu *own = bpf_map_lookup_elem(&cpus, &cpu);
+  struct io_cpu* own = bpf_map_lookup_elem(&cpus, &cpu);
   if (!own)
     return 0;
   const io_u64 block = __sync_fetch_and_add(&own->next_op_block, 1);
@@ -78,12 +78,12 @@ static __always_inline int is_adopted(io_u32 tgid) {
 }
 
 /* Static to the verifier, which then knows what the pointer returned points to. */
-static __noinline struct io_task *io_current_slow(void) {
+static __noinline struct io_task* io_current_slow(void) {
   const io_u64 both = bpf_get_current_pid_tgid();
   const io_u32 tgid = (io_u32)(both >> 32);
   if (!is_adopted(tgid))
     return 0;
-  struct io_task *task =
+  struct io_task* task =
       bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (!task) {
     io_count(IO_COUNTER_kernel_task_untracked);
@@ -103,12 +103,12 @@ io_u32 io_device_wanted_slow(io_u32 device) {
  * the message, not in registers: there the verifier forgets it, and so checks each step alike instead of each history.
  * Not inlined: kernel 6.1 refuses a loop that its walk over the code enters in the middle ("back-edge").
  */
-static __noinline int walk_step(struct io_text_file *text) {
-  const struct dentry *dentry = (const struct dentry *)text->walk[0];
-  const struct mount *mount = (const struct mount *)text->walk[1];
-  const struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
-  const struct dentry *root = 0;
-  const struct mount *above = 0;
+static __noinline int walk_step(struct io_text_file* text) {
+  const struct dentry* dentry = (const struct dentry*)text->walk[0];
+  const struct mount* mount = (const struct mount*)text->walk[1];
+  const struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+  const struct dentry* root = 0;
+  const struct mount* above = 0;
   if (mount) {
     root = BPF_CORE_READ(mount, mnt.mnt_root);
     above = BPF_CORE_READ(mount, mnt_parent);
@@ -135,7 +135,7 @@ static __noinline int walk_step(struct io_text_file *text) {
 }
 
 /* Writes the components from `dentry` up to the root of the mount tree (mount == 0: of the file system). */
-static __always_inline void walk_path(struct io_text_file *text, io_u64 dentry, io_u64 mount) {
+static __always_inline void walk_path(struct io_text_file* text, io_u64 dentry, io_u64 mount) {
   text->walk[0] = dentry;
   text->walk[1] = mount;
   for (int depth = 0; depth < IO_PATH_DEPTH; ++depth)
@@ -144,10 +144,10 @@ static __always_inline void walk_path(struct io_text_file *text, io_u64 dentry, 
 }
 
 /* False: there was no room. */
-static __always_inline int send_file(io_u32 id, const struct io_file_sight *sight) {
-  const struct inode *inode = (const struct inode *)sight->inode;
-  const struct file *file = (const struct file *)sight->file;
-  struct io_text_file *text = bpf_ringbuf_reserve(&texts, sizeof(*text), 0);
+static __always_inline int send_file(io_u32 id, const struct io_file_sight* sight) {
+  const struct inode* inode = (const struct inode*)sight->inode;
+  const struct file* file = (const struct file*)sight->file;
+  struct io_text_file* text = bpf_ringbuf_reserve(&texts, sizeof(*text), 0);
   if (!text)
     return 0;
   text->text.type = IO_TEXT_FILE;
@@ -172,7 +172,7 @@ static __always_inline int send_file(io_u32 id, const struct io_file_sight *sigh
   return 1;
 }
 
-static __always_inline int is_file_filtered_out(const struct io_file_key *key) {
+static __always_inline int is_file_filtered_out(const struct io_file_key* key) {
   if (!io_config.filter_files)
     return 0;
   const struct io_file_key any = {.inode = key->inode, .device = key->device};
@@ -183,11 +183,11 @@ static __always_inline int is_file_filtered_out(const struct io_file_key *key) {
  * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
  * come. Two CPUs may send the same file under two ids: one is then never used.
  */
-io_u32 io_file_register(const struct io_file_sight *sight) {
+io_u32 io_file_register(const struct io_file_sight* sight) {
   if (!sight)
     return 0;
   const struct io_file_key key = sight->key;
-  const io_u32 *known = bpf_map_lookup_elem(&files, &key);
+  const io_u32* known = bpf_map_lookup_elem(&files, &key);
   if (known)
     return *known;
   io_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
@@ -207,12 +207,12 @@ io_u32 io_file_register(const struct io_file_sight *sight) {
 }
 
 io_u32 io_file_known(io_u64 inode_pointer) {
-  const struct inode *inode = (const struct inode *)inode_pointer;
+  const struct inode* inode = (const struct inode*)inode_pointer;
   struct io_file_key key = {};
   key.inode = BPF_CORE_READ(inode, i_ino);
   key.device = BPF_CORE_READ(inode, i_sb, s_dev);
   key.generation = BPF_CORE_READ(inode, i_generation);
-  const io_u32 *known = bpf_map_lookup_elem(&files, &key);
+  const io_u32* known = bpf_map_lookup_elem(&files, &key);
   return known ? *known : 0;
 }
 
@@ -226,11 +226,11 @@ struct short_text {
 #define SEND_STRING(struct_type, limit, read, from, is_cut)                                        \
   ({                                                                                               \
     io_u32 id_ = 0;                                                                                \
-    struct struct_type *text_ = bpf_ringbuf_reserve(&texts, sizeof(*text_), 0);                    \
+    struct struct_type* text_ = bpf_ringbuf_reserve(&texts, sizeof(*text_), 0);                    \
     if (!text_) {                                                                                  \
       io_count(IO_COUNTER_kernel_text_full);                                                       \
     } else {                                                                                       \
-      const long length_ = read(text_->string, limit, (const void *)(from));                        \
+      const long length_ = read(text_->string, limit, (const void*)(from));                        \
       is_cut = length_ == limit;                                                                   \
       if (length_ <= 1 || ((limit) < IO_PATH_BYTES && is_cut)) {                                   \
         if (length_ < 0)                                                                           \

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/kernel_source.hpp"
+
+namespace iotrail::capture {
+namespace {
+
+bool has_capability(unsigned number) {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2]{};
+  if (::syscall(SYS_capget, &header, data) != 0)
+    return false;
+  return (data[number / 32].effective >> (number % 32) & 1U) != 0;
+}
+
+KernelFact capability(const char* name, unsigned number) {
+  const bool is_met = has_capability(number) || has_capability(CAP_SYS_ADMIN);
+  return {name, is_met, is_met ? "present" : "missing",
+          is_met ? "" : "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program"};
+}
+
+// The active mode stands in brackets: "none [integrity] confidentiality".
+KernelFact lockdown() {
+  std::string modes;
+  std::getline(std::ifstream("/sys/kernel/security/lockdown") >> std::ws, modes);
+  const std::size_t open = modes.find('[');
+  const std::size_t close = modes.find(']');
+  if (open == modes.npos || close == modes.npos)
+    return {"no lockdown", true, "not told by this system", ""};
+  const std::string mode = modes.substr(open + 1, close - open - 1);
+  return {"no lockdown", mode == "none", mode,
+          mode == "none" ? ""
+                         : "boot without lockdown= and secure boot to let functions be hooked"};
+}
+
+KernelFact kprobes() {
+  const bool is_met = ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
+  return {"kprobes", is_met, is_met ? "present" : "missing",
+          is_met ? "" : "needs a kernel with CONFIG_KPROBES"};
+}
+
+} // namespace
+
+std::vector<KernelFact> kernel_facts() {
+  const bool has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+  const bool has_cast = kernel::kernel_has_function("bpf_rdonly_cast");
+  return {
+      {"BTF", has_types, has_types ? "/sys/kernel/btf/vmlinux" : "missing",
+       has_types ? "" : "needs a kernel with CONFIG_DEBUG_INFO_BTF"},
+      capability("CAP_BPF", CAP_BPF),
+      capability("CAP_PERFMON", CAP_PERFMON),
+      lockdown(),
+      kprobes(),
+      {"bpf_rdonly_cast", has_cast, has_cast ? "present" : "missing: events cost a little more",
+       ""},
+  };
+}
+
+} // namespace iotrail::capture

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/filters.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include <array>
+#include <string>
+
+#include "base/fd.hpp"
+#include "capture/kernel/block_device.hpp"
+#include "capture/kernel/hooks.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+constexpr io_u32 kPresent = 1;
+
+template <class Key> Result<void> put(int map, const Key& key, const std::string& what) {
+  if (bpf_map_update_elem(map, &key, &kPresent, BPF_ANY) != 0)
+    return fail_errno("filter: " + what);
+  return {};
+}
+
+Result<void> want_file(int map, const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return fail_errno("filter: file " + path);
+  const io_file_key key{
+      .inode = status.st_ino, .device = kernel_device(status.st_dev), .generation = 0};
+  return put(map, key, path);
+}
+
+Result<void> want_device(int map, const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return fail_errno("filter: device " + path);
+  if (!S_ISBLK(status.st_mode))
+    return fail("filter: device " + path, "not a block device");
+  return put(map, whole_disk(kernel_device(status.st_rdev)), path);
+}
+
+// Paths are below the version 2 hierarchy, wherever that is mounted.
+Result<void> want_cgroup(int map, io_u32 index, const std::string& path) {
+  constexpr std::array<const char*, 3> kRoots = {"", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/"};
+  int refusal = ENOENT;
+  for (const char* root : kRoots) {
+    const Fd directory(::open((root + path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+      continue;
+    const int fd = directory.get();
+    if (bpf_map_update_elem(map, &index, &fd, BPF_ANY) == 0)
+      return {};
+    refusal = errno;
+  }
+  return fail_errno("filter: cgroup " + path, refusal, "name a cgroup of the version 2 hierarchy");
+}
+
+bool names_tasks(const Filter& filter) {
+  return filter.tree_root != 0 || !filter.pids.empty() || !filter.cgroups.empty();
+}
+
+} // namespace
+
+void fill_filters(io_config& config, const Filter& filter) {
+  const bool names_targets = !filter.files.empty() || !filter.devices.empty();
+  config.recorder_tgid = static_cast<io_u32>(::getpid());
+  config.adopt_all = filter.whole_system || (names_targets && !names_tasks(filter));
+  config.adopt_pids = !filter.pids.empty();
+  config.adopt_cgroups = !filter.cgroups.empty();
+  config.filter_files = !filter.files.empty();
+  config.filter_devices = !filter.devices.empty();
+  config.block_all = filter.whole_system || (!filter.devices.empty() && !names_tasks(filter));
+  for (const schema::Event& event : schema::kEvents)
+    if (!event.is_dictionary() && is_wanted(filter, event))
+      config.wanted[static_cast<std::size_t>(event.layer)][event.id & (IO_KIND_SLOTS - 1)] = 1;
+}
+
+Result<void> set_filters(BpfObject& object, const Filter& filter) {
+  for (const std::string& path : filter.files)
+    if (Result<void> set = want_file(object.map_fd("wanted_files"), path); !set)
+      return set;
+  for (const std::string& path : filter.devices)
+    if (Result<void> set = want_device(object.map_fd("wanted_devices"), path); !set)
+      return set;
+  io_u32 index = 0;
+  for (const std::string& path : filter.cgroups)
+    if (Result<void> set = want_cgroup(object.map_fd("adopted_cgroups"), index++, path); !set)
+      return set;
+  for (pid_t pid : filter.pids) {
+    if (::kill(pid, 0) != 0 && errno == ESRCH)
+      return fail_errno(fmt::format("process {}", pid));
+    if (Result<void> set = put(object.map_fd("adopted_pids"), static_cast<io_u32>(pid),
+                               fmt::format("process {}", pid));
+        !set)
+      return set;
+  }
+  return {};
+}
+
+Result<void> trace_tree(BpfObject& object, pid_t pid) {
+  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!process)
+    return fail_errno(fmt::format("process {}", pid));
+  const int fd = process.get();
+  io_task state{};
+  state.pid = static_cast<io_u32>(pid);
+  state.tid = static_cast<io_u32>(pid);
+  if (bpf_map_update_elem(object.map_fd("tasks"), &fd, &state, BPF_ANY) != 0)
+    return fail_errno(fmt::format("following process {}", pid));
+  return {};
+}
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the filter of a recording to what BPF programs look at: configuration before the load, maps after it.
+#pragma once
+
+#include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/kernel_abi.h"
+#include "capture/source.hpp"
+
+namespace iotrail::capture::kernel {
+
+void fill_filters(io_config& config, const Filter& filter);
+
+// Files, devices, cgroups and processes that are named. Fails where one does not exist.
+Result<void> set_filters(BpfObject& object, const Filter& filter);
+
+// From now on the process `pid` (a single, suspended thread) is traced, and all that it starts.
+Result<void> trace_tree(BpfObject& object, pid_t pid);
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/hooks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace iotrail::capture::kernel {
+namespace {
+
+using schema::Layer;
+
+template <class List, class Value> bool contains(const List& list, const Value& value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
+}
+
+Alternative tracepoint(std::string_view hook, std::vector<std::string_view> programs) {
+  return {"T", hook, std::move(programs)};
+}
+
+EventHooks served_by(std::string_view event, Layer layer, std::vector<Alternative> alternatives) {
+  return {event, layer, std::move(alternatives)};
+}
+
+void add_syscalls(std::vector<EventHooks>& rows) {
+  for (const schema::Event& event : schema::kEvents)
+    if (event.layer == Layer::syscall)
+      rows.push_back(served_by(
+          event.name, Layer::syscall,
+          {tracepoint("tp_btf/sys_enter+sys_exit", {"syscall_sys_enter", "syscall_sys_exit"})}));
+}
+
+void add_blocks(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::string_view hook,
+                       std::vector<std::string_view> programs) {
+    rows.push_back(served_by(event, Layer::block, {tracepoint(hook, std::move(programs))}));
+  };
+  // Whose a bio is is learnt when it is queued or split, whatever is asked for.
+  add("", "tp_btf/block_bio_queue", {"block_bio_queue"});
+  add("", "tp_btf/block_split", {"block_split"});
+  add("", "tp_btf/block_bio_complete", {"block_bio_complete"});
+  add("", "tp_btf/block_rq_complete", {"block_rq_complete"});
+  add("block_queue", "tp_btf/block_bio_queue", {"block_bio_queue"});
+  add("block_insert", "tp_btf/block_rq_insert", {"block_rq_insert"});
+  add("block_issue", "tp_btf/block_rq_issue", {"block_rq_issue"});
+  add("block_complete", "tp_btf/block_rq_issue+block_rq_complete",
+      {"block_rq_issue", "block_rq_complete", "block_rq_requeue"});
+  add("block_merge", "tp_btf/block_bio_backmerge+block_bio_frontmerge+block_rq_merge",
+      {"block_bio_backmerge", "block_bio_frontmerge", "block_rq_merge"});
+  add("block_requeue", "tp_btf/block_rq_requeue", {"block_rq_requeue"});
+}
+
+void add_processes(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::string_view hook, std::string_view program) {
+    rows.push_back(served_by(event, Layer::process, {tracepoint(hook, {program})}));
+  };
+  add("process_fork", "tp_btf/sched_process_fork", "process_sched_process_fork");
+  add("process_exec", "tp_btf/sched_process_exec", "process_sched_process_exec");
+  add("process_exit", "tp_btf/sched_process_exit", "process_sched_process_exit");
+}
+
+// An operation passes one of the functions named, whichever way it came: all of them are hooked, or none.
+void add_vfs(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, Alternative trampolines, Alternative probes) {
+    rows.push_back(served_by(event, Layer::vfs, {std::move(trampolines), std::move(probes)}));
+  };
+  add("vfs_read",
+      {"F",
+       "fentry+fexit/vfs_read+vfs_readv+vfs_iter_read",
+       {"vfs_read_enter", "vfs_read_exit", "vfs_readv_enter", "vfs_readv_exit",
+        "vfs_iter_read_enter", "vfs_iter_read_exit"}},
+      {"K",
+       "kprobe+kretprobe/vfs_read+vfs_readv+vfs_iter_read",
+       {"vfs_read_kprobe", "vfs_read_kretprobe", "vfs_readv_kprobe", "vfs_readv_kretprobe",
+        "vfs_iter_read_kprobe", "vfs_iter_read_kretprobe"}});
+  add("vfs_write",
+      {"F",
+       "fentry+fexit/vfs_write+vfs_writev+vfs_iter_write",
+       {"vfs_write_enter", "vfs_write_exit", "vfs_writev_enter", "vfs_writev_exit",
+        "vfs_iter_write_enter", "vfs_iter_write_exit"}},
+      {"K",
+       "kprobe+kretprobe/vfs_write+vfs_writev+vfs_iter_write",
+       {"vfs_write_kprobe", "vfs_write_kretprobe", "vfs_writev_kprobe", "vfs_writev_kretprobe",
+        "vfs_iter_write_kprobe", "vfs_iter_write_kretprobe"}});
+  add("vfs_open",
+      {"F", "fentry+fexit/do_dentry_open", {"do_dentry_open_enter", "do_dentry_open_exit"}},
+      {"K",
+       "kprobe+kretprobe/do_dentry_open",
+       {"do_dentry_open_kprobe", "do_dentry_open_kretprobe"}});
+  add("vfs_fsync",
+      {"F", "fentry+fexit/vfs_fsync_range", {"vfs_fsync_range_enter", "vfs_fsync_range_exit"}},
+      {"K",
+       "kprobe+kretprobe/vfs_fsync_range",
+       {"vfs_fsync_range_kprobe", "vfs_fsync_range_kretprobe"}});
+}
+
+void add_page_cache(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
+    rows.push_back(served_by(event, Layer::cache, std::move(alternatives)));
+  };
+  // Two entries: the second parameter of filemap_get_pages was the iterator before it was the count.
+  add("cache_hit", {{"F",
+                     "fentry+fexit/filemap_get_pages",
+                     {"cache_get_pages_enter", "cache_get_pages_exit", "cache_filemap_add"}},
+                    {"F",
+                     "fentry+fexit/filemap_get_pages (iterator)",
+                     {"cache_get_pages_iter_enter", "cache_get_pages_exit", "cache_filemap_add"}}});
+  add("cache_add", {tracepoint("tp_btf/mm_filemap_add_to_page_cache", {"cache_filemap_add"})});
+  add("cache_delete",
+      {tracepoint("tp_btf/mm_filemap_delete_from_page_cache", {"cache_filemap_delete"})});
+  add("cache_dirty", {tracepoint("tp_btf/writeback_dirty_folio", {"cache_dirty_folio"})});
+  // The tracepoint comes last: it does not see what fsync writes.
+  add("cache_writeback",
+      {{"F", "fentry/do_writepages", {"cache_do_writepages"}},
+       {"K", "kprobe/do_writepages", {"cache_do_writepages_kprobe"}},
+       tracepoint("tp_btf/writeback_single_inode_start", {"cache_single_inode_start"})});
+}
+
+std::vector<EventHooks> make_rows() {
+  std::vector<EventHooks> rows;
+  add_syscalls(rows);
+  add_vfs(rows);
+  add_page_cache(rows);
+  add_blocks(rows);
+  add_processes(rows);
+  return rows;
+}
+
+// Without these no child is followed, so they are loaded whatever is asked for.
+constexpr std::string_view kFollowing[] = {
+    "process_sched_process_fork", "process_sched_process_exec", "process_sched_process_exit"};
+
+std::string_view remedy_for(std::string_view tier, std::string_view reason) {
+  if (reason.find("EPERM") != reason.npos && tier != "T")
+    return "functions cannot be hooked here: boot without lockdown=integrity, or run as root with "
+           "CAP_BPF and CAP_PERFMON";
+  if (reason.find("EPERM") != reason.npos)
+    return "run as root, or give the program CAP_BPF and CAP_PERFMON";
+  if (tier == "K")
+    return "needs a kernel with CONFIG_KPROBES";
+  return "";
+}
+
+std::string first_refusal(const Alternative& alternative, const Refusals& refusals) {
+  for (std::string_view program : alternative.programs)
+    if (const std::string* reason = refusals.reason(program))
+      return fmt::format("{}: {}", alternative.hook, *reason);
+  return {};
+}
+
+store::HookReport report(const EventHooks& hooks, const Refusals& refusals) {
+  store::HookReport report;
+  report.event = hooks.event;
+  report.source = "kernel";
+  const Alternative* chosen = choose(hooks, refusals);
+  for (const Alternative& alternative : hooks.alternatives) {
+    if (&alternative == chosen)
+      break;
+    const std::string refusal = first_refusal(alternative, refusals);
+    report.reason += report.reason.empty() ? refusal : "; " + refusal;
+    if (report.remedy.empty())
+      report.remedy = remedy_for(alternative.tier, refusal);
+  }
+  if (chosen != nullptr) {
+    report.tier = chosen->tier;
+    report.hook = chosen->hook;
+  }
+  return report;
+}
+
+} // namespace
+
+std::span<const EventHooks> event_hooks() {
+  static const std::vector<EventHooks> rows = make_rows();
+  return rows;
+}
+
+bool is_wanted(const Filter& filter, const schema::Event& event) {
+  const bool layer = filter.layers.empty() || contains(filter.layers, event.layer);
+  const bool name = filter.events.empty() || contains(filter.events, event.name);
+  return layer && name;
+}
+
+bool is_wanted(const Filter& filter, const EventHooks& hooks) {
+  if (hooks.event.empty())
+    return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
+      return event.layer == hooks.layer && is_wanted(filter, event);
+    });
+  const schema::Event* event = schema::find_event(hooks.event);
+  return event != nullptr && is_wanted(filter, *event);
+}
+
+void Refusals::add(std::string program, std::string reason) {
+  if (this->reason(program) == nullptr)
+    rows_.emplace_back(std::move(program), std::move(reason));
+}
+
+const std::string* Refusals::reason(std::string_view program) const {
+  const auto found = std::ranges::find(rows_, program, &std::pair<std::string, std::string>::first);
+  return found == rows_.end() ? nullptr : &found->second;
+}
+
+const Alternative* choose(const EventHooks& hooks, const Refusals& refusals) {
+  for (const Alternative& alternative : hooks.alternatives)
+    if (std::ranges::none_of(alternative.programs, [&](std::string_view program) {
+          return refusals.reason(program) != nullptr;
+        }))
+      return &alternative;
+  return nullptr;
+}
+
+std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusals& refusals) {
+  std::vector<std::string_view> programs;
+  const auto add = [&](std::string_view program) {
+    if (!contains(programs, program) && refusals.reason(program) == nullptr)
+      programs.push_back(program);
+  };
+  for (std::string_view program : kFollowing)
+    add(program);
+  for (const EventHooks& hooks : event_hooks())
+    if (const Alternative* chosen = choose(hooks, refusals); chosen && is_wanted(filter, hooks))
+      for (std::string_view program : chosen->programs)
+        add(program);
+  return programs;
+}
+
+std::vector<store::HookReport> report_hooks(const Filter& filter, const Refusals& refusals) {
+  std::vector<store::HookReport> reports;
+  for (const EventHooks& hooks : event_hooks())
+    if (!hooks.event.empty() && is_wanted(filter, hooks))
+      reports.push_back(report(hooks, refusals));
+  return reports;
+}
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which BPF programs serve which event, in order of preference. A new probe is a row here; everything else follows.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/source.hpp"
+#include "schema.hpp"
+
+namespace iotrail::capture::kernel {
+
+// One way to serve an event: all its programs must load and attach.
+struct Alternative {
+  std::string_view tier; // "T", "F", "K"
+  std::string_view hook; // as shown: "tp_btf/block_rq_issue"
+  std::vector<std::string_view> programs;
+};
+
+struct EventHooks {
+  std::string_view event; // empty: support, needed whenever `layer` is recorded
+  schema::Layer layer;
+  std::vector<Alternative> alternatives;
+};
+
+std::span<const EventHooks> event_hooks();
+
+bool is_wanted(const Filter& filter, const schema::Event& event);
+bool is_wanted(const Filter& filter, const EventHooks& hooks);
+
+// Why programs cannot be used, by name; filled as loading and attaching are tried.
+class Refusals {
+public:
+  void add(std::string program, std::string reason);
+  const std::string* reason(std::string_view program) const; // nullptr: not refused
+  std::size_t count() const { return rows_.size(); }
+
+private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+};
+
+// The first alternative none of whose programs was refused; nullptr: there is none.
+const Alternative* choose(const EventHooks& hooks, const Refusals& refusals);
+
+// Programs to load: those of the alternatives chosen for the events that are wanted.
+std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusals& refusals);
+
+std::vector<store::HookReport> report_hooks(const Filter& filter, const Refusals& refusals);
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/rings.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace iotrail::capture::kernel {
+namespace {
+
+std::size_t page_bytes() {
+  return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+}
+
+} // namespace
+
+Result<Mapping> Mapping::make(int fd, std::size_t bytes, int protection, std::size_t offset) {
+  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));
+  if (data == MAP_FAILED)
+    return fail_errno("mapping the kernel's rings");
+  Mapping mapping;
+  mapping.data_ = static_cast<std::byte*>(data);
+  mapping.bytes_ = bytes;
+  return mapping;
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Mapping::~Mapping() {
+  if (data_ != nullptr)
+    ::munmap(data_, bytes_);
+}
+
+Result<RecordRings> RecordRings::map(int slots_fd, int cpus_fd, std::uint32_t cpu_count,
+                                     std::uint32_t slots_per_cpu) {
+  const std::size_t slots_bytes = std::size_t{cpu_count} * slots_per_cpu * sizeof(Slot);
+  auto slots = Mapping::make(slots_fd, whole_pages(slots_bytes), PROT_READ, 0);
+  if (!slots)
+    return std::unexpected(slots.error());
+  auto cpus =
+      Mapping::make(cpus_fd, whole_pages(cpu_count * sizeof(io_cpu)), PROT_READ | PROT_WRITE, 0);
+  if (!cpus)
+    return std::unexpected(cpus.error());
+  RecordRings rings;
+  rings.slots_ = std::move(*slots);
+  rings.cpus_ = std::move(*cpus);
+  rings.cpu_count_ = cpu_count;
+  rings.slots_per_cpu_ = slots_per_cpu;
+  return rings;
+}
+
+std::span<const io_cpu> RecordRings::cpus() const {
+  return {reinterpret_cast<const io_cpu*>(cpus_.data()), cpu_count_};
+}
+
+std::uint64_t RecordRings::head(std::uint32_t cpu) const {
+  return __atomic_load_n(&cpus()[cpu].ring.head, __ATOMIC_ACQUIRE);
+}
+
+std::uint64_t RecordRings::tail(std::uint32_t cpu) const {
+  return __atomic_load_n(&cpus()[cpu].ring.tail, __ATOMIC_RELAXED);
+}
+
+void RecordRings::release(std::uint32_t cpu, std::uint64_t tail) {
+  auto* own = reinterpret_cast<io_cpu*>(cpus_.data()) + cpu;
+  __atomic_store_n(&own->ring.tail, tail, __ATOMIC_RELEASE);
+}
+
+const io_event* RecordRings::record(std::uint32_t cpu, std::uint64_t position) const {
+  const auto* slots = reinterpret_cast<const Slot*>(slots_.data());
+  const std::size_t index = std::size_t{cpu} * slots_per_cpu_ + (position & (slots_per_cpu_ - 1));
+  const auto* event = reinterpret_cast<const io_event*>(&slots[index]);
+  const auto tag = static_cast<std::uint32_t>(position + 1);
+  return __atomic_load_n(&event->tag, __ATOMIC_ACQUIRE) == tag ? event : nullptr;
+}
+
+Result<TextRing> TextRing::map(int fd, std::size_t bytes) {
+  auto consumer = Mapping::make(fd, page_bytes(), PROT_READ | PROT_WRITE, 0);
+  if (!consumer)
+    return std::unexpected(consumer.error());
+  auto data = Mapping::make(fd, page_bytes() + 2 * bytes, PROT_READ, page_bytes());
+  if (!data)
+    return std::unexpected(data.error());
+  TextRing ring;
+  ring.consumer_ = std::move(*consumer);
+  ring.data_ = std::move(*data);
+  ring.bytes_ = bytes;
+  return ring;
+}
+
+std::uint64_t TextRing::end() const {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(data_.data()), __ATOMIC_ACQUIRE);
+}
+
+const std::byte* TextRing::at(std::uint64_t position) const {
+  return data_.data() + page_bytes() + (position & (bytes_ - 1));
+}
+
+std::uint32_t TextRing::load(std::uint64_t position) const {
+  return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at(position)), __ATOMIC_ACQUIRE);
+}
+
+void TextRing::release() {
+  __atomic_store_n(reinterpret_cast<std::uint64_t*>(consumer_.data()), position_, __ATOMIC_RELEASE);
+}
+
+} // namespace iotrail::capture::kernel
