@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/preload/arena_file.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "base/fd.hpp"
+
+namespace iotrail::capture::preload {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kPrefix = "iotrail-preload-";
+
+fs::path parent_directory() {
+  if (access("/dev/shm", W_OK | X_OK) == 0)
+    return "/dev/shm";
+  std::error_code ignored;
+  const fs::path directory = fs::temp_directory_path(ignored);
+  return ignored ? fs::path("/tmp") : directory;
+}
+
+// Arenas of recorders that were killed: their name holds the recorder's pid.
+void remove_abandoned(const fs::path& parent) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kPrefix))
+      continue;
+    pid_t pid = 0;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), pid);
+    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+      fs::remove_all(entry.path(), ignored);
+  }
+}
+
+// The directory cannot be listed by others, so that the name of the file in it is a secret.
+Result<fs::path> make_path(const fs::path& parent) {
+  std::string directory = (parent / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
+  if (mkdtemp(directory.data()) == nullptr)
+    return fail_errno("cannot make a directory for the preload arena in " + parent.string());
+  if (geteuid() == 0 && chmod(directory.c_str(), 0711) != 0)
+    return fail_errno("cannot set the mode of " + directory);
+  std::uint64_t name[2] = {};
+  if (getrandom(name, sizeof(name), 0) != sizeof(name))
+    return fail_errno("cannot get random bytes");
+  return fs::path(directory) / fmt::format("{:016x}{:016x}", name[0], name[1]);
+}
+
+Result<Fd> make_file(const fs::path& path, std::size_t bytes, std::size_t control_bytes) {
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file)
+    return fail_errno("cannot make the preload arena " + path.string());
+  if (geteuid() == 0 && fchmod(file.get(), 0666) != 0)
+    return fail_errno("cannot set the mode of " + path.string());
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    return fail_errno("cannot give the preload arena its size");
+  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(control_bytes)))
+    return fail_errno("no memory for the preload arena " + path.string(), error,
+                      "the file system there must have some megabytes free");
+  return file;
+}
+
+} // namespace
+
+Result<ArenaFile> ArenaFile::create(io_u32 slots, ClockKind clock, io_u64 event_mask) {
+  const fs::path parent = parent_directory();
+  remove_abandoned(parent);
+  const std::size_t bytes = rings_offset(kPlaces) + kPlaces * ring_stride(slots);
+  const Result<fs::path> path = make_path(parent);
+  if (!path)
+    return std::unexpected(path.error());
+  const Result<Fd> file = make_file(*path, bytes, rings_offset(kPlaces));
+  void* const base = file ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                                 file->get(), 0)
+                          : MAP_FAILED;
+  if (base == MAP_FAILED) {
+    const int code = errno;
+    std::error_code ignored;
+    fs::remove_all(path->parent_path(), ignored);
+    return file ? fail_errno("cannot map the preload arena", code) : std::unexpected(file.error());
+  }
+  madvise(base, bytes, MADV_DONTDUMP);
+  ArenaFile arena(*path, static_cast<std::byte*>(base), bytes);
+  ArenaHeader& header = arena.header();
+  header.version = kArenaVersion;
+  header.state = static_cast<io_u32>(ArenaState::closed);
+  header.clock = static_cast<io_u32>(clock);
+  header.places = kPlaces;
+  header.slots = slots;
+  header.cells = cells_of(slots);
+  header.event_mask = event_mask;
+  header.rings_offset = rings_offset(kPlaces);
+  header.ring_stride = ring_stride(slots);
+  header.magic = kArenaMagic;
+  return arena;
+}
+
+ArenaFile::ArenaFile(ArenaFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})), base_(std::exchange(other.base_, nullptr)),
+      bytes_(other.bytes_) {}
+
+ArenaFile::~ArenaFile() {
+  if (base_ == nullptr)
+    return;
+  munmap(base_, bytes_);
+  std::error_code ignored;
+  fs::remove(path_, ignored);
+  fs::remove(path_.parent_path(), ignored);
+}
+
+std::span<io_u64> ArenaFile::owners() {
+  return {reinterpret_cast<io_u64*>(base_ + owners_offset()), kPlaces};
+}
+std::span<Place> ArenaFile::places() {
+  return {reinterpret_cast<Place*>(base_ + places_offset(kPlaces)), kPlaces};
+}
+std::span<const Place> ArenaFile::places() const {
+  return {reinterpret_cast<const Place*>(base_ + places_offset(kPlaces)), kPlaces};
+}
+
+// Sizes come from our own constants: the header can be written by others.
+std::byte* ArenaFile::rings(io_u32 place) {
+  const std::size_t stride = (bytes_ - rings_offset(kPlaces)) / kPlaces;
+  return base_ + rings_offset(kPlaces) + place * stride;
+}
+std::span<RawRecord> ArenaFile::records(io_u32 place) {
+  return {reinterpret_cast<RawRecord*>(rings(place)), header().slots};
+}
+std::span<std::byte> ArenaFile::text(io_u32 place) {
+  return {rings(place) + text_offset(header().slots),
+          static_cast<std::size_t>(header().cells) * kCellBytes};
+}
+
+std::size_t ArenaFile::memory_bytes() const {
+  struct stat attributes{};
+  return stat(path_.c_str(), &attributes) == 0
+             ? static_cast<std::size_t>(attributes.st_blocks) * 512
+             : 0;
+}
+
+} // namespace iotrail::capture::preload

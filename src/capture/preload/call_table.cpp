@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/preload/call_table.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "schema.hpp"
+
+namespace iotrail::capture::preload {
+
+namespace {
+
+constexpr std::size_t kCalls = 1024;
+
+constexpr auto kKinds = [] {
+  std::array<io_u16, kCalls> kinds{};
+  // clang-format off
+#define HOOK(event, type, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
+#define VOID_HOOK(event, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
+#define FORMAT_HOOK(event, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
+#define PLAIN(type, name, parameters)
+#include "capture/preload/hooks.def"
+#undef HOOK
+#undef VOID_HOOK
+#undef FORMAT_HOOK
+#undef PLAIN
+  // clang-format on
+  return kinds;
+}();
+
+bool is_missing(const HookRow& row) {
+  return dlsym(RTLD_DEFAULT, std::string(row.name).c_str()) == nullptr;
+}
+
+} // namespace
+
+io_u16 kind_of_call(io_u16 call) {
+  return call < kCalls ? kKinds[call] : 0;
+}
+
+const std::vector<HookRow>& hook_rows() {
+  static const std::vector<HookRow> rows = {
+  // clang-format off
+#define HOOK(event, type, name, ...) {#name, IO_KIND_##event},
+#define VOID_HOOK(event, name, ...) {#name, IO_KIND_##event},
+#define FORMAT_HOOK(event, name, ...) {#name, IO_KIND_##event},
+#define PLAIN(type, name, parameters) {#name, 0},
+#include "capture/preload/hooks.def"
+#undef HOOK
+#undef VOID_HOOK
+#undef FORMAT_HOOK
+#undef PLAIN
+      // clang-format on
+  };
+  return rows;
+}
+
+std::vector<store::HookReport> hook_reports() {
+  std::vector<store::HookReport> reports;
+  for (const schema::Event& event : schema::kEvents) {
+    if (event.layer != schema::Layer::app)
+      continue;
+    store::HookReport report;
+    report.event = event.name;
+    report.source = "preload";
+    std::string missing;
+    for (const HookRow& row : hook_rows()) {
+      if (row.kind != event.id)
+        continue;
+      std::string& names = is_missing(row) ? missing : report.hook;
+      names += names.empty() ? "" : " ";
+      names += row.name;
+    }
+    if (!missing.empty())
+      report.reason = "the C library has no " + missing;
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+std::uint64_t missing_hooks() {
+  return static_cast<std::uint64_t>(std::ranges::count_if(hook_rows(), is_missing));
+}
+
+} // namespace iotrail::capture::preload

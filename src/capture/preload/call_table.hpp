@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the collector knows of the library's hooks, from the same rows (hooks.def).
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "abi.h"
+#include "store/manifest.hpp"
+
+namespace iotrail::capture::preload {
+
+// The event that a call number stands for; 0: there is no such call.
+io_u16 kind_of_call(io_u16 call);
+
+// Every hook with its event; 0: it makes none. In the order of hooks.def.
+struct HookRow {
+  std::string_view name;
+  io_u16 kind;
+};
+const std::vector<HookRow>& hook_rows();
+
+// One report for each app event: the functions that serve it, and those that the C library lacks.
+std::vector<store::HookReport> hook_reports();
+std::uint64_t missing_hooks();
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Hooks that make no event: they keep the table of descriptors right.
+#include "capture/preload/calls.hpp"
+
+namespace iotrail::capture::preload {
+
+#define EXPORTED(type, name, parameters)                                                           \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters
+
+namespace {
+
+int copied(int from, int to) {
+  if (!is_off() && to >= 0 && from != to)
+    set_file(to, known_file(from));
+  return to;
+}
+
+int controlled(int fd, int command, int value) {
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(fd, value) : value;
+}
+
+} // namespace
+
+EXPORTED(int, dup, (int fd)) {
+  return copied(fd, REAL(dup)(fd));
+}
+EXPORTED(int, dup2, (int from, int to)) {
+  return copied(from, REAL(dup2)(from, to));
+}
+EXPORTED(int, __dup2, (int from, int to)) {
+  return copied(from, REAL(__dup2)(from, to));
+}
+EXPORTED(int, dup3, (int from, int to, int flags)) {
+  return copied(from, REAL(dup3)(from, to, flags));
+}
+
+EXPORTED(int, fcntl, (int fd, int command, void* argument)) {
+  return controlled(fd, command, REAL(fcntl)(fd, command, argument));
+}
+EXPORTED(int, fcntl64, (int fd, int command, void* argument)) {
+  return controlled(fd, command, REAL(fcntl64)(fd, command, argument));
+}
+EXPORTED(int, __fcntl, (int fd, int command, void* argument)) {
+  return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
+}
+
+// Makes descriptors 0 to 2 stand for /dev/null by calls that are not seen.
+EXPORTED(int, daemon, (int keep_directory, int keep_descriptors)) {
+  const int result = REAL(daemon)(keep_directory, keep_descriptors);
+  if (result == 0 && keep_descriptors == 0)
+    forget_files(0, 2);
+  return result;
+}
+
+} // namespace iotrail::capture::preload

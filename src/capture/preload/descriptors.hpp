@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What each descriptor of this process stands for: a table of file numbers, 0 where it is not known yet. A file number
+// is the arena's; the collector is told once what it means. Descriptors made by functions that are not hooked are
+// looked at when they are first used, which is right because every close is hooked.
+#pragma once
+
+#include "capture/preload/recorder.hpp"
+
+namespace iotrail::capture::preload {
+
+inline constexpr io_u32 kDescriptors =
+    1U << 20U; // the kernel's default limit (fs.nr_open); above: asked each time
+
+extern io_u32* g_descriptors; // null: not made yet
+
+io_u32 file_of_slowly(int fd);
+
+inline io_u32 file_of(int fd) {
+  const auto index = static_cast<io_u32>(fd);
+  if (__builtin_expect(
+          g_descriptors != nullptr && index < kDescriptors && t_context->after_vfork == 0, true)) {
+    const io_u32 file = __atomic_load_n(&g_descriptors[index], __ATOMIC_RELAXED);
+    if (__builtin_expect(file != 0, true))
+      return file;
+  }
+  return file_of_slowly(fd);
+}
+
+// The descriptor has just been opened.
+io_u32 file_of_new(int fd);
+
+// What is known of the descriptor, without asking the kernel.
+io_u32 known_file(int fd);
+void set_file(int fd, io_u32 file);
+void forget_files(io_u32 first, io_u32 last);
+
+// A child made by vfork runs in its parent's memory with descriptors of its own: it must not write to the table.
+bool is_vfork_child();
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/preload/owners.hpp"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace iotrail::capture::preload {
+
+namespace {
+
+std::uint64_t own_pid_namespace() {
+  struct stat attributes{};
+  return stat("/proc/self/ns/pid", &attributes) == 0 ? attributes.st_ino : 0;
+}
+
+} // namespace
+
+OwnerWatch::OwnerWatch() : pid_namespace_(own_pid_namespace()), unclaimed_(kPlaces) {}
+
+// A process of another pid namespace cannot be asked for by the number it knows itself by; its places come free when
+// it says so or claims others.
+bool OwnerWatch::is_dead(io_u64 owner, const Place& place) const {
+  const io_u64 seen = __atomic_load_n(&place.pid_namespace, __ATOMIC_RELAXED);
+  if (seen != pid_namespace_ && seen != 0)
+    return false;
+  const auto pid = static_cast<pid_t>(owner >> 32U & 0x7fffffffU);
+  const auto tid = static_cast<pid_t>(owner & 0x7fffffffU);
+  return tgkill(pid, tid, 0) != 0 && errno == ESRCH;
+}
+
+std::vector<io_u32> OwnerWatch::gone(std::span<const io_u64> owners,
+                                     std::span<const Place> places) {
+  std::vector<io_u32> found;
+  std::map<std::tuple<io_u64, io_u64>, std::pair<io_u64, io_u32>> newest; // (namespace, owner)
+  for (io_u32 index = 0; index < owners.size(); ++index) {
+    const io_u64 owner = __atomic_load_n(&owners[index], __ATOMIC_ACQUIRE);
+    const io_u64 claim = __atomic_load_n(&places[index].claim, __ATOMIC_ACQUIRE);
+    const bool seen_before = std::exchange(unclaimed_[index], claim == 0 ? owner : 0) == owner;
+    if (owner == 0)
+      continue;
+    if ((owner & kOwnerReleased) != 0) {
+      found.push_back(index);
+      continue;
+    }
+    if ((claim != 0 || seen_before) && is_dead(owner, places[index])) {
+      found.push_back(index);
+      continue;
+    }
+    if (claim == 0)
+      continue;
+    auto [at, first] = newest.try_emplace({places[index].pid_namespace, owner}, claim, index);
+    if (first)
+      continue;
+    found.push_back(at->second.first < claim ? at->second.second : index);
+    if (at->second.first < claim)
+      at->second = {claim, index};
+  }
+  return found;
+}
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What makes a recording follow from program to program: the next program is told of the library and the arena even
+// when the environment given to it was emptied.
+#include <alloca.h>
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "capture/preload/calls.hpp"
+#include "capture/preload/syscalls.hpp"
+
+namespace iotrail::capture::preload {
+
+#define EXPORTED(type, name, parameters)                                                           \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters
+
+using Strings = char* const*;
+
+namespace {
+
+constexpr char kPreload[] = "LD_PRELOAD";
+constexpr io_u64 kVariableBytes = kPathBytes + 64;
+constexpr io_u64 kStackBytes = 64U << 10U; // more than that is taken from the kernel
+
+char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: nothing is to be told
+char g_library[kPathBytes];
+char g_startup[128U << 10U]; // environment, read before the C library knows it
+
+bool append(char* to, io_u64 room, const char* text) {
+  const io_u64 at = strlen(to);
+  const io_u64 size = strlen(text);
+  if (at + size >= room)
+    return false;
+  memcpy(to + at, text, size + 1);
+  return true;
+}
+
+// The value if `variable` is "NAME=value", else null.
+const char* value_if(const char* variable, const char* name) {
+  const io_u64 size = strlen(name);
+  return strncmp(variable, name, size) == 0 && variable[size] == '=' ? variable + size + 1
+                                                                     : nullptr;
+}
+
+const char* startup_value(const char* name) {
+  const long file =
+      raw_syscall(SYS_openat, AT_FDCWD, address("/proc/self/environ"), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return nullptr;
+  io_u64 size = 0;
+  long got = 1;
+  while (got > 0 && size < sizeof(g_startup) - 1) {
+    got = raw_syscall(SYS_read, file, address(g_startup + size),
+                      static_cast<long>(sizeof(g_startup) - 1 - size));
+    size += got > 0 ? static_cast<io_u64>(got) : 0;
+  }
+  raw_syscall(SYS_close, file);
+  for (const char* variable = g_startup; variable < g_startup + size;
+       variable += strlen(variable) + 1)
+    if (const char* const value = value_if(variable, name); value != nullptr)
+      return value;
+  return nullptr;
+}
+
+// What the environment of the next program has and lacks.
+struct Survey {
+  io_u64 count = 0;
+  io_u64 preload_at = ~0ULL;
+  const char* preload = nullptr;
+  bool has_arena = false;
+  bool has_library = false;
+
+  explicit Survey(Strings environment) {
+    for (; environment != nullptr && environment[count] != nullptr; ++count) {
+      const char* const variable = environment[count];
+      has_arena |= strcmp(variable, g_arena_variable) == 0;
+      if (const char* const value = value_if(variable, kPreload); value != nullptr) {
+        preload = value;
+        preload_at = count;
+        has_library = strstr(value, g_library) != nullptr;
+      }
+    }
+  }
+  bool is_complete() const { return has_arena && has_library; }
+  io_u64 pointer_bytes() const { return (count + 3) * sizeof(char*); }
+  io_u64 bytes() const {
+    return pointer_bytes() + sizeof(kPreload) + 2 + strlen(g_library) +
+           (preload != nullptr ? strlen(preload) + 1 : 0);
+  }
+};
+
+Strings extend(Strings environment, const Survey& survey, void* room) {
+  auto** const all = static_cast<char**>(room);
+  char* const preload = static_cast<char*>(room) + survey.pointer_bytes();
+  const io_u64 preload_bytes = survey.bytes() - survey.pointer_bytes();
+  io_u64 count = 0;
+  for (io_u64 i = 0; i < survey.count; ++i)
+    if (i != survey.preload_at && value_if(environment[i], kArenaVariable) == nullptr)
+      all[count++] = environment[i];
+  preload[0] = 0;
+  append(preload, preload_bytes, kPreload);
+  append(preload, preload_bytes, "=");
+  append(preload, preload_bytes, g_library);
+  if (survey.preload != nullptr && !survey.has_library) {
+    append(preload, preload_bytes, ":");
+    append(preload, preload_bytes, survey.preload);
+  }
+  all[count++] = preload;
+  all[count++] = g_arena_variable;
+  all[count] = nullptr;
+  return all;
+}
+
+// A program that cannot find the library, as after chroot, would only complain of it.
+bool is_wanted() {
+  return !is_off() && g_arena_variable[0] != 0 &&
+         raw_syscall(SYS_faccessat, AT_FDCWD, address(g_library), R_OK) == 0;
+}
+
+void* kernel_memory(io_u64 bytes) {
+  const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return is_address(at) ? reinterpret_cast<void*>(at) : nullptr;
+}
+
+// Calls run(environment) with what the next program must know; on the stack where it fits, since a vfork child that
+// takes memory takes it from its parent for ever.
+template <class Run> int with_environment(Strings environment, Run run) {
+  if (!is_wanted())
+    return run(environment);
+  const Survey survey(environment);
+  if (survey.is_complete())
+    return run(environment);
+  const bool fits = survey.bytes() <= kStackBytes;
+  void* const room = fits ? alloca(survey.bytes()) : kernel_memory(survey.bytes());
+  if (room == nullptr)
+    return run(environment);
+  const int result = run(extend(environment, survey, room));
+  if (!fits)
+    raw_syscall(SYS_munmap, address(room), static_cast<long>(survey.bytes()));
+  return result;
+}
+
+int execute(const char* path, Strings arguments, Strings environment) {
+  return with_environment(environment,
+                          [&](Strings next) { return REAL(execve)(path, arguments, next); });
+}
+
+int execute_found(const char* file, Strings arguments, Strings environment) {
+  return with_environment(environment,
+                          [&](Strings next) { return REAL(execvpe)(file, arguments, next); });
+}
+
+// Number of arguments from `list` on up to the null that ends them.
+io_u64 count_arguments(va_list list) {
+  va_list rest;
+  va_copy(rest, list);
+  io_u64 count = 0;
+  while (va_arg(rest, char*) != nullptr)
+    ++count;
+  va_end(rest);
+  return count;
+}
+
+} // namespace
+
+const char* environment_value(const char* name) {
+  if (environ == nullptr)
+    return startup_value(name);
+  for (Strings variable = environ; *variable != nullptr; ++variable)
+    if (const char* const value = value_if(*variable, name); value != nullptr)
+      return value;
+  return nullptr;
+}
+
+void remember_environment(const char* arena_path) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(remember_environment), &info) == 0)
+    return;
+  char variable[kVariableBytes] = "";
+  if (append(g_library, sizeof(g_library), info.dli_fname) &&
+      append(variable, sizeof(variable), kArenaVariable) &&
+      append(variable, sizeof(variable), "=") && append(variable, sizeof(variable), arena_path))
+    memcpy(g_arena_variable, variable, sizeof(variable));
+}
+
+EXPORTED(int, execve, (const char* path, Strings arguments, Strings environment)) {
+  return execute(path, arguments, environment);
+}
+EXPORTED(int, execv, (const char* path, Strings arguments)) {
+  return execute(path, arguments, environ);
+}
+EXPORTED(int, execvp, (const char* file, Strings arguments)) {
+  return execute_found(file, arguments, environ);
+}
+EXPORTED(int, execvpe, (const char* file, Strings arguments, Strings environment)) {
+  return execute_found(file, arguments, environment);
+}
+
+// `list` becomes an array of arguments on the stack of the caller.
+#define ARGUMENTS_OF(first, list)                                                                  \
+  const io_u64 count = (first) != nullptr ? count_arguments(list) : 0;                             \
+  auto** const arguments = static_cast<char**>(alloca((count + 2) * sizeof(char*)));               \
+  arguments[0] = const_cast<char*>(first);                                                         \
+  for (io_u64 i = 1; (first) != nullptr && i <= count + 1; ++i)                                    \
+  arguments[i] = va_arg(list, char*)
+
+EXPORTED(int, execl, (const char* path, const char* argument, ...)) {
+  va_list list;
+  va_start(list, argument);
+  ARGUMENTS_OF(argument, list);
+  va_end(list);
+  return execute(path, arguments, environ);
+}
+EXPORTED(int, execlp, (const char* file, const char* argument, ...)) {
+  va_list list;
+  va_start(list, argument);
+  ARGUMENTS_OF(argument, list);
+  va_end(list);
+  return execute_found(file, arguments, environ);
+}
+EXPORTED(int, execle, (const char* path, const char* argument, ...)) {
+  va_list list;
+  va_start(list, argument);
+  ARGUMENTS_OF(argument, list);
+  Strings const environment = va_arg(list, char**);
+  va_end(list);
+  return execute(path, arguments, environment);
+}
+
+EXPORTED(int, fexecve, (int fd, Strings arguments, Strings environment)) {
+  return with_environment(environment,
+                          [&](Strings next) { return REAL(fexecve)(fd, arguments, next); });
+}
+EXPORTED(int, execveat,
+         (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
+  return with_environment(
+      environment, [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
+}
+EXPORTED(int, posix_spawn,
+         (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
+          const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
+  return with_environment(environment, [&](Strings next) {
+    return REAL(posix_spawn)(pid, path, actions, attributes, arguments, next);
+  });
+}
+EXPORTED(int, posix_spawnp,
+         (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
+          const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
+  return with_environment(environment, [&](Strings next) {
+    return REAL(posix_spawnp)(pid, file, actions, attributes, arguments, next);
+  });
+}
+
+// A place is given back at once, so that a parent that is slow to wait for its children does not hold it.
+EXPORTED(void, _exit, (int status)) {
+  release_place();
+  REAL(_exit)(status);
+  __builtin_unreachable();
+}
+EXPORTED(void, _Exit, (int status)) {
+  release_place();
+  REAL(_Exit)(status);
+  __builtin_unreachable();
+}
+
+// vfork returns twice, so its hook may not have a frame of its own: it prepares and jumps on. The child runs in this
+// thread's memory and writes to its ring; a ring claimed by the child would be taken from the parent when it dies.
+extern "C" __attribute__((used, visibility("hidden"))) void* iotrail_before_vfork(bool alias) {
+  if (!is_off())
+    if (Context* const context = claim(); context != nullptr)
+      context->after_vfork = 1;
+  return alias ? reinterpret_cast<void*>(REAL(__vfork)) : reinterpret_cast<void*>(REAL(vfork));
+}
+
+#if defined(__x86_64__)
+#define VFORK_HOOK(name, alias)                                                                    \
+  __asm__(".pushsection .text\n"                                                                   \
+          ".globl " name "\n"                                                                      \
+          ".type " name ", @function\n" name ":\n"                                                 \
+          ".cfi_startproc\n"                                                                       \
+          "endbr64\n"                                                                              \
+          "sub $8, %rsp\n"                                                                         \
+          ".cfi_adjust_cfa_offset 8\n"                                                             \
+          "mov $" alias ", %edi\n"                                                                 \
+          "call iotrail_before_vfork\n"                                                            \
+          "add $8, %rsp\n"                                                                         \
+          ".cfi_adjust_cfa_offset -8\n"                                                            \
+          "jmp *%rax\n"                                                                            \
+          ".cfi_endproc\n"                                                                         \
+          ".size " name ", . - " name "\n"                                                         \
+          ".popsection\n")
+VFORK_HOOK("vfork", "0");
+VFORK_HOOK("__vfork", "1");
+#else
+#error "vfork needs a few lines of assembly for this machine"
+#endif
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The functions behind the hooks: found at their first use, since hooks may run before any constructor.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "abi.h"
+
+namespace iotrail::capture::preload {
+
+// clang-format off
+#define HOOK(event, type, name, parameters, ...) using Function_##name = type parameters;
+#define VOID_HOOK(event, name, parameters, ...) using Function_##name = void parameters;
+#define FORMAT_HOOK(event, name, real, parameters, ...) using Function_##name = int parameters;
+#define PLAIN(type, name, parameters) using Function_##name = type parameters;
+#include "capture/preload/hooks.def"
+#undef HOOK
+#undef VOID_HOOK
+#undef FORMAT_HOOK
+#undef PLAIN
+
+enum HookNumber : io_u16 {
+#define HOOK(event, type, name, ...) kHook_##name,
+#define VOID_HOOK(event, name, ...) kHook_##name,
+#define FORMAT_HOOK(event, name, ...) kHook_##name,
+#define PLAIN(type, name, parameters) kHook_##name,
+#include "capture/preload/hooks.def"
+#undef HOOK
+#undef VOID_HOOK
+#undef FORMAT_HOOK
+#undef PLAIN
+  kHookCount
+};
+// clang-format on
+
+extern void* g_real[kHookCount];
+
+// Finds the function; one that the C library does not have is replaced by one that fails with ENOSYS.
+void* find_real(HookNumber number);
+
+inline void* real_of(HookNumber number) {
+  void* const found = __atomic_load_n(&g_real[number], __ATOMIC_RELAXED);
+  return __builtin_expect(found != nullptr, true) ? found : find_real(number);
+}
+
+#define REAL(name)                                                                                 \
+  (reinterpret_cast<Function_##name*>(                                                             \
+      ::iotrail::capture::preload::real_of(::iotrail::capture::preload::kHook_##name)))
+
+} // namespace iotrail::capture::preload
