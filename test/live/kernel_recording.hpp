@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A recording of one known piece of work by the kernel source alone, and what is in its trace.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/source.hpp"
+
+namespace iotrail::live {
+
+// One row of a table, by column; columns of text in `texts`.
+struct Row {
+  std::map<std::string, std::uint64_t, std::less<>> numbers;
+  std::map<std::string, std::string, std::less<>> texts;
+
+  std::uint64_t u(std::string_view column) const;
+  std::int64_t s(std::string_view column) const;
+  const std::string& text(std::string_view column) const;
+};
+
+class Recording {
+public:
+  // Runs `body` in a child that is traced with all that it starts. Its result is the child's exit status.
+  static Recording of(std::vector<schema::Layer> layers, const std::function<int()>& body,
+                      std::size_t ring_bytes = 0);
+  // The same with any other filter; the child's pid is known to `adapt`, which may change the options.
+  static Recording of(const std::function<void(capture::SourceOptions&, pid_t)>& adapt,
+                      const std::function<int()>& body);
+
+  // Not empty: the machine does not permit it, and why.
+  const std::string& refusal() const { return refusal_; }
+
+  pid_t pid() const { return pid_; }
+  int status() const { return status_; } // of waitpid
+  std::uint64_t produced() const { return produced_; }
+  std::uint64_t written() const { return written_; }
+  std::uint64_t lost() const; // counters of severity loss
+  const std::vector<capture::CounterValue>& counters() const { return counters_; }
+  std::uint64_t counter(io_counter counter) const;
+
+  const std::vector<Row>& rows(const std::string& table) const;
+  // Rows of `table` whose `column` is `value`.
+  std::vector<Row> rows(const std::string& table, std::string_view column,
+                        std::uint64_t value) const;
+  std::string string(std::uint64_t id) const; // of the table strings; "" for 0
+  std::string path(std::uint64_t file) const; // of the table files; "" for 0
+
+private:
+  void read(const std::string& trace);
+
+  std::string refusal_;
+  pid_t pid_ = 0;
+  int status_ = 0;
+  std::uint64_t produced_ = 0;
+  std::uint64_t written_ = 0;
+  std::vector<capture::CounterValue> counters_;
+  std::map<std::string, std::vector<Row>> tables_;
+  std::map<std::uint64_t, std::string> strings_;
+  std::map<std::uint64_t, std::string> paths_;
+};
+
+} // namespace iotrail::live
