@@ -170,7 +170,7 @@ void Dictionary::take_exec(const io_text_process& text, store::TraceWriter& writ
   add_row(text, *program, writer);
 }
 
-void Dictionary::add_running(io_u32 pid, store::TraceWriter& writer) {
+void Dictionary::see_running(io_u32 pid) {
   const std::string base = fmt::format("/proc/{}", pid);
   std::string comm = read_file(base + "/comm");
   if (comm.empty())
@@ -186,12 +186,18 @@ void Dictionary::add_running(io_u32 pid, store::TraceWriter& writer) {
   const auto program = std::make_shared<const Program>(Program{
       .exe = link_target(base + "/exe"), .command = command_line(read_file(base + "/cmdline"))});
   programs_[pid] = program;
-  writer.add(rows::processes{.since_ns = monotonic_ns(),
-                             .pid = pid,
-                             .parent_pid = parent,
-                             .comm = comm,
-                             .exe = program->exe,
-                             .command = program->command});
+  running_.push_back({.since_ns = monotonic_ns(),
+                      .pid = pid,
+                      .parent_pid = parent,
+                      .comm = comm,
+                      .exe = program->exe,
+                      .command = program->command});
+}
+
+void Dictionary::add_running(store::TraceWriter& writer) {
+  for (const rows::processes& row : running_)
+    writer.add(row);
+  running_.clear();
 }
 
 io_u32 Dictionary::file(io_u32 local) const {

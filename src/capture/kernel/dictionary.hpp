@@ -26,8 +26,9 @@ public:
   io_u32 file(io_u32 local) const;
   io_u32 string(io_u32 local) const;
 
-  // A process that runs already, from /proc; nothing where it is gone.
-  void add_running(io_u32 pid, store::TraceWriter& writer);
+  // A process that runs already, from /proc; nothing where it is gone. Its row is kept until there is a writer.
+  void see_running(io_u32 pid);
+  void add_running(store::TraceWriter& writer);
   void process_ended(io_u32 pid) { programs_.erase(pid); }
 
   void see_device(io_u32 device, store::TraceWriter& writer);
@@ -56,6 +57,7 @@ private:
   std::vector<String> strings_;
   std::unordered_map<io_u32, std::string> executables_; // by local id
   std::unordered_map<io_u32, std::shared_ptr<const Program>> programs_;
+  std::vector<rows::processes> running_; // rows to be written
   std::unordered_set<io_u32> devices_;
   io_u32 last_device_ = 0;
 };

@@ -57,7 +57,7 @@ public:
 
 private:
   io_config configuration(const SourceOptions& options) const;
-  void add_running(store::TraceWriter& writer);
+  void see_running();
   bool drain_texts(store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
   void append(const io_event& record, store::TraceWriter& writer);
@@ -71,7 +71,6 @@ private:
   Dictionary dictionary_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
-  bool has_added_running_ = false;
 };
 
 io_config KernelSource::configuration(const SourceOptions& options) const {
@@ -108,6 +107,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
 }
 
 Result<void> KernelSource::start() {
+  see_running();
   if (filter_.tree_root != 0)
     if (Result<void> traced = trace_tree(*object_, filter_.tree_root); !traced)
       return traced;
@@ -121,13 +121,11 @@ Result<void> KernelSource::stop() {
 }
 
 // Rows for processes that ran before the recording; those that start in it are told by the kernel.
-void KernelSource::add_running(store::TraceWriter& writer) {
-  if (std::exchange(has_added_running_, true))
-    return;
+void KernelSource::see_running() {
   if (filter_.tree_root != 0)
-    dictionary_.add_running(static_cast<io_u32>(filter_.tree_root), writer);
+    dictionary_.see_running(static_cast<io_u32>(filter_.tree_root));
   for (pid_t pid : filter_.pids)
-    dictionary_.add_running(static_cast<io_u32>(pid), writer);
+    dictionary_.see_running(static_cast<io_u32>(pid));
   if (!filter_.whole_system && filter_.cgroups.empty() && filter_.files.empty() &&
       filter_.devices.empty())
     return;
@@ -136,7 +134,7 @@ void KernelSource::add_running(store::TraceWriter& writer) {
     const std::string name = entry.path().filename();
     io_u32 pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ec == std::errc{})
-      dictionary_.add_running(pid, writer);
+      dictionary_.see_running(pid);
   }
 }
 
@@ -157,7 +155,7 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
  * among those sent by the time that the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
-  add_running(writer);
+  dictionary_.add_running(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = rings_.head(cpu);
   drain_texts(writer);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One test an event of the layer process, and what the dictionary of processes says.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "kernel_recording.hpp"
+
+namespace iotrail::live {
+namespace {
+
+Recording record(const std::function<int()>& body) {
+  return Recording::of({schema::Layer::process, schema::Layer::syscall}, body);
+}
+
+#define RECORD(...)                                                                                \
+  const Recording recording = record(__VA_ARGS__);                                                 \
+  if (!recording.refusal().empty())                                                                \
+    GTEST_SKIP() << recording.refusal();                                                           \
+  EXPECT_EQ(recording.status(), 0);                                                                \
+  EXPECT_EQ(recording.produced(), recording.written() + recording.lost())
+
+TEST(KernelProcess, process_fork_of_process_and_thread) {
+  RECORD([] {
+    const pid_t child = ::fork();
+    if (child == 0)
+      ::_exit(0);
+    std::thread([] {}).join();
+    return ::waitpid(child, nullptr, 0) == child ? 0 : 1;
+  });
+  const std::vector<Row>& forks = recording.rows("process_fork");
+  ASSERT_EQ(forks.size(), 2U);
+  const auto pid = static_cast<std::uint64_t>(recording.pid());
+  for (const Row& fork : forks) {
+    EXPECT_EQ(fork.u("pid"), pid);
+    EXPECT_EQ(fork.u("tid"), pid);
+    EXPECT_GT(fork.u("ts_ns"), 0U);
+  }
+  EXPECT_NE(forks[0].u("child_pid"), pid);
+  EXPECT_EQ(forks[0].u("child_tid"), forks[0].u("child_pid"));
+  EXPECT_EQ(forks[1].u("child_pid"), pid);
+  EXPECT_NE(forks[1].u("child_tid"), pid);
+}
+
+TEST(KernelProcess, process_exec) {
+  RECORD([] {
+    ::execl("/bin/sh", "sh", "-c", "exit 0", nullptr);
+    return 1;
+  });
+  const std::vector<Row>& execs = recording.rows("process_exec");
+  ASSERT_EQ(execs.size(), 1U);
+  const auto pid = static_cast<std::uint64_t>(recording.pid());
+  EXPECT_EQ(execs[0].u("pid"), pid);
+  EXPECT_EQ(execs[0].u("tid"), pid);
+  EXPECT_EQ(execs[0].u("old_tid"), pid);
+  EXPECT_EQ(recording.string(execs[0].u("path")), "/bin/sh");
+
+  const std::vector<Row> rows = recording.rows("processes", "pid", pid);
+  ASSERT_EQ(rows.size(), 2U) << "as it was before, and after exec";
+  EXPECT_EQ(rows[0].u("parent_pid"), static_cast<std::uint64_t>(::getpid()));
+  EXPECT_EQ(rows[1].text("comm"), "sh");
+  EXPECT_EQ(rows[1].text("command"), "sh -c exit 0");
+  EXPECT_EQ(rows[1].text("exe"), std::filesystem::canonical("/bin/sh"));
+  EXPECT_EQ(rows[1].u("parent_pid"), static_cast<std::uint64_t>(::getpid()));
+  EXPECT_EQ(rows[1].u("since_ns"), execs[0].u("ts_ns"));
+}
+
+TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {
+  RECORD([] {
+    std::thread([] { ::execl("/bin/true", "true", nullptr); }).join();
+    return 1;
+  });
+  const std::vector<Row>& execs = recording.rows("process_exec");
+  ASSERT_EQ(execs.size(), 1U);
+  const std::vector<Row>& forks = recording.rows("process_fork");
+  ASSERT_EQ(forks.size(), 1U);
+  EXPECT_EQ(execs[0].u("old_tid"), forks[0].u("child_tid"));
+  EXPECT_EQ(execs[0].u("tid"), static_cast<std::uint64_t>(recording.pid()));
+  // What the program does afterwards is recorded under the process's own id.
+  EXPECT_FALSE(recording.rows("syscall_open", "tid", execs[0].u("tid")).empty());
+}
+
+TEST(KernelProcess, process_exit_tells_status_and_signal) {
+  RECORD([] {
+    const pid_t exits = ::fork();
+    if (exits == 0)
+      ::_exit(23);
+    const pid_t killed = ::fork();
+    if (killed == 0)
+      ::pause();
+    ::kill(killed, SIGTERM);
+    return ::waitpid(exits, nullptr, 0) == exits && ::waitpid(killed, nullptr, 0) == killed ? 0 : 1;
+  });
+  const std::vector<Row>& forks = recording.rows("process_fork");
+  ASSERT_EQ(forks.size(), 2U);
+  const auto exit_of = [&](std::uint64_t pid) {
+    const std::vector<Row> rows = recording.rows("process_exit", "pid", pid);
+    EXPECT_EQ(rows.size(), 1U);
+    return rows.empty() ? Row{} : rows.front();
+  };
+  const Row exits = exit_of(forks[0].u("child_pid"));
+  EXPECT_EQ(exits.s("status"), 23);
+  EXPECT_EQ(exits.u("signal"), 0U);
+  EXPECT_EQ(exits.u("group_dead"), 1U);
+  const Row killed = exit_of(forks[1].u("child_pid"));
+  EXPECT_EQ(killed.s("status"), 0);
+  EXPECT_EQ(killed.u("signal"), static_cast<std::uint64_t>(SIGTERM));
+  EXPECT_EQ(killed.u("group_dead"), 1U);
+}
+
+TEST(KernelProcess, process_exit_of_many_threads_has_one_last) {
+  RECORD([] {
+    std::vector<std::thread> threads;
+    for (int index = 0; index < 50; ++index)
+      threads.emplace_back([] { ::pause(); });
+    ::syscall(SYS_exit_group, 0);
+    return 1;
+  });
+  const std::vector<Row>& exits = recording.rows("process_exit");
+  EXPECT_EQ(exits.size(), 51U);
+  EXPECT_EQ(std::ranges::count_if(exits, [](const Row& row) { return row.u("group_dead") == 1; }),
+            1);
+}
+
+TEST(KernelProcess, a_thousand_children_are_all_followed) {
+  RECORD([] {
+    for (int index = 0; index < 1000; ++index) {
+      const pid_t child = ::vfork();
+      if (child == 0) {
+        ::close(1000);
+        ::_exit(0);
+      }
+      ::waitpid(child, nullptr, 0);
+    }
+    return 0;
+  });
+  EXPECT_EQ(recording.lost(), 0U);
+  EXPECT_EQ(recording.rows("process_fork").size(), 1000U);
+  EXPECT_EQ(recording.rows("process_exit").size(), 1001U);
+  EXPECT_EQ(recording.rows("syscall_close", "fd", 1000).size(), 1000U);
+  std::set<std::uint64_t> operations;
+  for (const Row& row : recording.rows("syscall_close"))
+    EXPECT_TRUE(operations.insert(row.u("op_id")).second) << "op_id is not unique";
+}
+
+} // namespace
+} // namespace iotrail::live
