@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace iotrail::store {
 namespace {
@@ -87,8 +88,8 @@ void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
   if (is_sorted)
     return;
   if (high - low > kSpanMax) {
-    std::ranges::stable_sort(positions_, {},
-                             [&](std::uint32_t at) { return time_of(&records[at]); });
+    std::ranges::sort(positions_, {},
+                      [&](std::uint32_t at) { return std::pair(time_of(&records[at]), at); });
     return;
   }
   keys_.resize(count);

@@ -201,41 +201,29 @@ std::string to_json(const Manifest& manifest) {
   return to_text(json);
 }
 
-Result<Manifest> manifest_from_json(std::string_view text) {
+Result<StoredManifest> manifest_from_json(std::string_view text) {
   auto json = parse(text);
   if (!json)
     return std::unexpected(json.error());
-  Manifest manifest;
+  StoredManifest stored;
   try {
-    from_json(*json, manifest);
-  } catch (const Json::exception& problem) {
-    return fail("the manifest is damaged", problem.what());
-  }
-  return manifest;
-}
-
-Result<std::vector<TableInfo>> schema_from_json(std::string_view text) {
-  auto json = parse(text);
-  if (!json)
-    return std::unexpected(json.error());
-  std::vector<TableInfo> tables;
-  try {
+    from_json(*json, stored.manifest);
     for (const Json& row : json->at("schema")) {
       auto table = table_from_json(row);
       if (!table)
         return fail("the manifest is damaged", "its schema has a column of an unknown type");
-      tables.push_back(std::move(*table));
+      stored.tables.push_back(std::move(*table));
     }
   } catch (const Json::exception& problem) {
     return fail("the manifest is damaged", problem.what());
   }
-  return tables;
+  return stored;
 }
 
 std::vector<TableInfo> builtin_schema() {
-  auto tables = schema_from_json(to_json(Manifest{}));
-  IOTRAIL_CHECK(tables.has_value());
-  return std::move(*tables);
+  auto stored = manifest_from_json(to_json(Manifest{}));
+  IOTRAIL_CHECK(stored.has_value());
+  return std::move(stored->tables);
 }
 
 Result<std::string> with_tag(std::string_view text, const std::string& name,
@@ -262,7 +250,7 @@ Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& 
   return written;
 }
 
-Result<Manifest> read_manifest(const std::filesystem::path& trace) {
+Result<StoredManifest> read_stored_manifest(const std::filesystem::path& trace) {
   auto directory = open_trace_directory(trace);
   if (!directory)
     return std::unexpected(directory.error());
@@ -271,17 +259,23 @@ Result<Manifest> read_manifest(const std::filesystem::path& trace) {
   auto text = read_file(*directory, kManifestName, trace / kManifestName);
   if (!text)
     return std::unexpected(text.error());
-  auto manifest = manifest_from_json(*text);
-  if (!manifest) {
-    Error error = manifest.error();
+  auto stored = manifest_from_json(*text);
+  if (!stored) {
+    Error error = stored.error();
     error.what = fmt::format("cannot read the trace {}: {}", trace.string(), error.what);
     return std::unexpected(error);
   }
-  const bool has_no_end =
-      manifest->state == State::RUNNING || manifest->state == State::INITIALIZING;
-  if (has_no_end && !is_held)
-    manifest->state = State::INCOMPLETE;
-  return manifest;
+  State& state = stored->manifest.state;
+  if ((state == State::RUNNING || state == State::INITIALIZING) && !is_held)
+    state = State::INCOMPLETE;
+  return stored;
+}
+
+Result<Manifest> read_manifest(const std::filesystem::path& trace) {
+  auto stored = read_stored_manifest(trace);
+  if (!stored)
+    return std::unexpected(stored.error());
+  return std::move(stored->manifest);
 }
 
 } // namespace iotrail::store

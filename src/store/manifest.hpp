@@ -96,10 +96,14 @@ struct Manifest {
 std::string_view state_name(State state);
 
 std::string to_json(const Manifest& manifest); // with the schema of this version inside
-Result<Manifest> manifest_from_json(std::string_view text);
 
-// The schema with which the trace was written; the one of this version.
-Result<std::vector<TableInfo>> schema_from_json(std::string_view text);
+// A manifest as it lies in a trace: with the schema of the version that wrote it.
+struct StoredManifest {
+  Manifest manifest;
+  std::vector<TableInfo> tables;
+};
+Result<StoredManifest> manifest_from_json(std::string_view text);
+
 std::vector<TableInfo> builtin_schema();
 
 // The text of a manifest with one tag set or, with an empty value, removed. All else stays, also what only another version
@@ -110,6 +114,7 @@ Result<std::string> with_tag(std::string_view text, const std::string& name,
 Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest);
 
 // A state RUNNING whose recorder is gone is returned as INCOMPLETE.
+Result<StoredManifest> read_stored_manifest(const std::filesystem::path& trace);
 Result<Manifest> read_manifest(const std::filesystem::path& trace);
 
 } // namespace iotrail::store

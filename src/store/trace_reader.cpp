@@ -109,6 +109,7 @@ struct TraceReader::Impl {
   Result<void> check_versions() const;
   Result<TraceId> trace_id() const;
   void index_blocks(const TraceId& id);
+  void note_missing_segments();
 
   const Segment* segment(std::uint32_t number) const;
   void count_bad(const BlockInfo& block, std::size_t bytes);
@@ -145,32 +146,23 @@ Result<void> TraceReader::Impl::check_versions() const {
 
 // Without a manifest the segments still speak for themselves, read by the schema of this version.
 Result<void> TraceReader::Impl::read_manifest() {
-  auto read = store::read_manifest(path);
-  std::string problem;
-  if (read) {
-    manifest = std::move(*read);
-    auto directory = open_trace_directory(path);
-    auto text = directory ? read_file(*directory, kManifestName, path / kManifestName)
-                          : Result<std::string>(std::unexpected(directory.error()));
-    auto schema = text ? schema_from_json(*text)
-                       : Result<std::vector<TableInfo>>(std::unexpected(text.error()));
-    if (schema) {
-      tables = std::move(*schema);
-      return {};
-    }
-    problem = schema.error().message();
-  } else {
-    if (segments.empty())
-      return fail("cannot read the trace " + path.string(),
-                  "it holds neither a manifest nor segments: not a trace, or an empty one",
-                  "a trace is a directory NAME.iotrail made by: iotrail record; see: iotrail list");
-    if (read.error().code == ENOTSUP)
-      return std::unexpected(read.error());
-    problem = read.error().message();
-    manifest.state = State::INCOMPLETE;
+  auto stored = read_stored_manifest(path);
+  if (stored) {
+    manifest = std::move(stored->manifest);
+    tables = std::move(stored->tables);
+    return {};
   }
+  if (segments.empty())
+    return fail("cannot read the trace " + path.string(),
+                "it holds neither a manifest nor segments: not a trace, or an empty one",
+                "a trace is a directory NAME.iotrail made by: iotrail record; see: iotrail list");
+  if (stored.error().code ==
+      ENOTSUP) // a future version: nothing can be told of its segments either
+    return std::unexpected(stored.error());
+  manifest.state = State::INCOMPLETE;
   tables = builtin_schema();
-  notices.push_back(problem + ". The events are read by the schema of this version of iotrail");
+  notices.push_back(stored.error().message() +
+                    "; the events are read by the schema of this version of iotrail");
   return {};
 }
 
@@ -188,6 +180,8 @@ Result<TraceId> TraceReader::Impl::trace_id() const {
 void TraceReader::Impl::index_blocks(const TraceId& id) {
   seed = block_seed(id);
   manifest.trace_id = to_hex(id);
+  std::uint64_t event_rows = 0;
+  std::uint64_t event_rows_skipped = 0;
   for (const Segment& segment : segments) {
     const SegmentIndex index = index_segment(segment.file.bytes(), id);
     found_at_open.bytes_skipped += index.bytes_skipped;
@@ -195,11 +189,30 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
     found_at_open.rows_skipped += index.rows_skipped;
     if (!segment.header)
       found_at_open.bytes_skipped += std::min(segment.file.bytes().size(), sizeof(SegmentHeader));
-    for (const IndexedBlock& block : index.blocks)
+    for (const IndexedBlock& block : index.blocks) {
       blocks.push_back({block.header.kind, block.header.rows, block.header.first_ns,
                         block.header.last_ns, segment.number, block.offset});
+      event_rows += segment.number == 0 ? 0 : block.header.rows;
+    }
+    event_rows_skipped += segment.number == 0 ? 0 : index.rows_skipped;
   }
+  // Of a trace with an end it is known how many rows there were, so that a segment cut off between two blocks, or gone as
+  // a whole, does not pass unnoticed.
+  const std::uint64_t rows_seen = event_rows + event_rows_skipped;
+  if (manifest.end_ns != 0 && manifest.events() > rows_seen)
+    found_at_open.rows_skipped += manifest.events() - rows_seen;
   is_bad = std::make_unique<std::atomic<bool>[]>(blocks.size());
+}
+
+void TraceReader::Impl::note_missing_segments() {
+  for (std::uint32_t number = 0; const Segment& segment : segments) {
+    for (; number < segment.number; ++number)
+      notices.push_back(
+          (path / segment_name(number == 0 ? SegmentKind::dictionary : SegmentKind::events, number))
+              .string() +
+          " is missing");
+    ++number;
+  }
 }
 
 const Segment* TraceReader::Impl::segment(std::uint32_t number) const {
@@ -233,6 +246,7 @@ Result<std::unique_ptr<TraceReader>> TraceReader::open(const std::filesystem::pa
     if (!id)
       return std::unexpected(id.error());
     impl->index_blocks(*id);
+    impl->note_missing_segments();
   }
   return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }

@@ -146,11 +146,15 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   impl->trace_id = to_hex(id);
   impl->make_buffers();
   impl->blocks = std::make_unique<BlockWriter>(impl->directory, trace, id, impl->options);
-  if (auto started = impl->blocks->start(); !started)
-    return std::unexpected(started.error());
+  auto started = impl->blocks->start();
   std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
-  if (auto written = writer->write_manifest(manifest); !written)
-    return std::unexpected(written.error());
+  if (started)
+    started = writer->write_manifest(manifest);
+  if (!started) { // a trace without a manifest would only be in the way
+    std::error_code ignored;
+    std::filesystem::remove_all(trace, ignored);
+    return std::unexpected(started.error());
+  }
   return writer;
 }
 
@@ -223,6 +227,19 @@ Result<void> TraceWriter::write_manifest(const Manifest& manifest) {
   return replace_manifest(impl_->directory, to_json(with_id), impl_->path / kManifestName);
 }
 
+// What failed in the last flush is known only here, after the session has counted.
+static void count_losses(const WriterStats& stats, Manifest& manifest) {
+  const auto count = [&](io_counter counter, std::uint64_t rows) {
+    if (rows > 0)
+      manifest.counters[std::string(schema::find_counter(counter)->name)] = rows;
+  };
+  std::uint64_t failed = 0;
+  for (const auto& [kind, rows] : stats.rows_failed)
+    failed += rows;
+  count(IO_COUNTER_store_write_failed, failed);
+  count(IO_COUNTER_store_unknown_record, stats.rows_unknown);
+}
+
 Result<void> TraceWriter::finish(Manifest& manifest) {
   const auto flushed = flush();
   const WriterStats written = stats();
@@ -231,6 +248,7 @@ Result<void> TraceWriter::finish(Manifest& manifest) {
   manifest.counts.clear();
   for (const auto& [kind, rows] : written.rows)
     manifest.counts[std::string(schema::find_event(kind)->name)] = rows;
+  count_losses(written, manifest);
   if (manifest.end_ns == 0)
     manifest.end_ns = monotonic_ns();
   if (manifest.state == State::INITIALIZING || manifest.state == State::RUNNING)

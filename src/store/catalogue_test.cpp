@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/catalogue.hpp"
+
+#include <regex>
+
+#include "store/test_support.hpp"
+
+namespace iotrail::store::testing {
+namespace {
+
+class Catalogue : public ::testing::Test {
+protected:
+  void SetUp() override { setenv("IOTRAIL_REPOSITORY", repository().c_str(), 1); }
+  void TearDown() override { unsetenv("IOTRAIL_REPOSITORY"); }
+
+  std::filesystem::path repository() const { return directory_ / "traces"; }
+
+  std::filesystem::path add_trace(std::string_view name, std::uint64_t begin_ns) {
+    const auto path = new_trace_path(name, "");
+    Manifest manifest;
+    manifest.begin_ns = begin_ns;
+    auto writer = create(path);
+    EXPECT_TRUE(writer->finish(manifest).has_value());
+    return path;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Catalogue, the_repository_is_where_the_environment_says) {
+  EXPECT_EQ(repository_path(), repository());
+  unsetenv("IOTRAIL_REPOSITORY");
+  setenv("XDG_STATE_HOME", "/x", 1);
+  EXPECT_EQ(repository_path(), "/x/iotrail");
+  unsetenv("XDG_STATE_HOME");
+  setenv("HOME", "/h", 1);
+  EXPECT_EQ(repository_path(), "/h/.local/state/iotrail");
+}
+
+TEST_F(Catalogue, names_become_paths) {
+  EXPECT_EQ(new_trace_path("a", "cp"), repository() / "a.iotrail");
+  EXPECT_EQ(new_trace_path("./a", "cp"), "./a.iotrail");
+  EXPECT_EQ(new_trace_path("a.iotrail", "cp"), "a.iotrail");
+  const auto generated = new_trace_path("", "/bin/cp");
+  EXPECT_TRUE(
+      std::regex_match(generated.filename().string(), std::regex(R"(cp-\d{8}-\d{6}\.iotrail)")))
+      << generated;
+  add_trace(generated.string(), 0);
+  EXPECT_NE(new_trace_path("", "/bin/cp"), generated);
+}
+
+TEST_F(Catalogue, an_empty_or_missing_repository_has_no_traces) {
+  EXPECT_TRUE(list_traces(repository())->empty());
+  EXPECT_FALSE(find_trace("latest").has_value());
+}
+
+TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
+  const auto b = add_trace("b", 30);
+  const auto a = add_trace("a1", 10);
+  add_trace("a2", 20);
+  std::filesystem::create_directory(repository() / "no-trace.iotrail");
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : *list_traces(repository())) {
+    names.push_back(entry.name);
+    EXPECT_GT(entry.bytes, 0U);
+    EXPECT_TRUE(entry.problem.empty()) << entry.problem;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"a1", "a2", "b"}));
+  EXPECT_EQ(list_traces(repository(), "a*")->size(), 2U);
+  EXPECT_EQ(list_traces(repository(), "a")->size(), 0U);
+  EXPECT_EQ(list_traces(repository(), "a1")->size(), 1U);
+  EXPECT_EQ(find_trace("a1").value(), a);
+  EXPECT_EQ(find_trace("a1.iotrail").value(), a);
+  EXPECT_EQ(find_trace(a.string() + "/").value(), a);
+  EXPECT_EQ(find_trace("latest").value(), b);
+  const auto none = find_trace("c");
+  ASSERT_FALSE(none.has_value());
+  EXPECT_NE(none.error().message().find((repository() / "c.iotrail").string()), std::string::npos);
+}
+
+TEST_F(Catalogue, a_trace_with_a_damaged_manifest_is_listed_with_its_problem) {
+  const auto trace = add_trace("a", 1);
+  overwrite(trace / "manifest.json", "{");
+  const auto traces = list_traces(repository());
+  ASSERT_EQ(traces->size(), 1U);
+  EXPECT_NE((*traces)[0].problem.find("damaged"), std::string::npos);
+}
+
+TEST_F(Catalogue, a_running_trace_is_neither_removed_nor_tagged_unless_forced) {
+  const auto path = new_trace_path("running", "");
+  auto writer = create(path);
+  const auto removed = remove_trace(path, false);
+  ASSERT_FALSE(removed.has_value());
+  EXPECT_NE(removed.error().message().find("being recorded"), std::string::npos);
+  EXPECT_FALSE(tag_trace(path, "k", "v").has_value());
+  EXPECT_TRUE(std::filesystem::exists(path / "manifest.json"));
+  EXPECT_TRUE(remove_trace(path, true).has_value());
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(Catalogue, tags_are_set_and_removed_and_leave_all_else_as_it_was) {
+  const auto trace = add_trace("a", 5);
+  const std::string before = contents(trace / "manifest.json");
+  ASSERT_TRUE(tag_trace(trace, "run", "7").has_value());
+  EXPECT_EQ(read_manifest(trace)->tags, (std::map<std::string, std::string>{{"run", "7"}}));
+  EXPECT_EQ(read_manifest(trace)->state, State::COMPLETE);
+  ASSERT_TRUE(tag_trace(trace, "run", "").has_value());
+  EXPECT_EQ(contents(trace / "manifest.json"), before);
+  EXPECT_TRUE(remove_trace(trace, false).has_value());
+  EXPECT_FALSE(std::filesystem::exists(trace));
+}
+
+} // namespace
+} // namespace iotrail::store::testing

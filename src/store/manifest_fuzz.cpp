@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Any text as a manifest: refused, or understood and stable when written and read again.
+#include <cstdint>
+#include <string_view>
+
+#include "store/manifest.hpp"
+
+using namespace iotrail;
+using namespace iotrail::store;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto stored = manifest_from_json(text);
+  if (!stored)
+    return 0;
+  const std::string written = to_json(stored->manifest);
+  const auto again = manifest_from_json(written);
+  IOTRAIL_CHECK(again.has_value());
+  IOTRAIL_CHECK(to_json(again->manifest) == written);
+  IOTRAIL_CHECK(with_tag(text, "name", "value").has_value());
+  return 0;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Damage of any kind: what has a good checksum is returned, the rest is counted, nothing crashes.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "store/block.hpp"
+#include "store/segment_index.hpp"
+#include "store/test_support.hpp"
+
+namespace iotrail::store::testing {
+namespace {
+
+const schema::Event& kEvent = *schema::find_event("block_complete");
+
+constexpr std::size_t kBlockRows = 5;
+
+// Of the schema, the manifest keeps only what the trace uses, so that opening it thousands of times takes seconds.
+void shorten_manifest(const std::filesystem::path& trace) {
+  auto json = nlohmann::ordered_json::parse(contents(trace / "manifest.json"));
+  auto tables = nlohmann::ordered_json::array();
+  for (auto& table : json["schema"])
+    if (table["name"] == kEvent.name || table["name"] == "strings" || table["name"] == "cache_add")
+      tables.push_back(table);
+  json["schema"] = tables;
+  overwrite(trace / "manifest.json", json.dump());
+}
+
+// Blocks of few rows, a row in the dictionary for each, finished.
+std::filesystem::path make_trace(const TemporaryDirectory& directory, std::size_t blocks) {
+  const auto trace = directory / "t.iotrail";
+  std::mt19937_64 random(3);
+  auto writer = create(trace, {.block_rows = kBlockRows});
+  for (std::size_t i = 0; i < blocks * kBlockRows; ++i) {
+    if (i % kBlockRows == 0)
+      writer->string_id("text " + std::to_string(i));
+    writer->append(random_record(kEvent, random).as_event());
+  }
+  Manifest manifest;
+  EXPECT_TRUE(writer->finish(manifest).has_value());
+  shorten_manifest(trace);
+  return trace;
+}
+
+std::size_t readable_rows(const TraceReader& reader) {
+  std::size_t rows = 0;
+  for (const BlockInfo& block : reader.blocks())
+    if (reader.read(block))
+      rows += block.segment == 0 ? 0 : block.rows;
+  return rows;
+}
+
+TEST(Recovery, a_segment_cut_at_any_byte_yields_its_whole_blocks) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 3);
+  const auto segment = trace / "events-0001.seg";
+  const std::string whole = contents(segment);
+  std::vector<std::uint64_t> ends; // of the blocks
+  for (const IndexedBlock& block :
+       index_segment(std::as_bytes(std::span(whole)),
+                     *trace_id_from_hex(open(trace)->manifest().trace_id))
+           .blocks)
+    ends.push_back(block.offset + sizeof(BlockHeader) + block.header.payload_bytes);
+  ASSERT_EQ(ends.size(), 3U);
+  ASSERT_EQ(ends.back(), whole.size());
+
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    overwrite(segment, std::string_view(whole).substr(0, size));
+    const auto reader = open(trace);
+    ASSERT_NE(reader, nullptr) << size;
+    const auto expected =
+        std::ranges::count_if(ends, [&](std::uint64_t end) { return end <= size; });
+    ASSERT_EQ(readable_rows(*reader), static_cast<std::size_t>(expected) * kBlockRows) << size;
+    ASSERT_EQ(reader->damage().rows_skipped, static_cast<std::size_t>(3 - expected) * kBlockRows)
+        << size;
+    const std::uint64_t good = expected > 0 ? ends[static_cast<std::size_t>(expected) - 1]
+                               : size >= sizeof(SegmentHeader) ? sizeof(SegmentHeader)
+                                                               : 0;
+    ASSERT_EQ(reader->damage().bytes_skipped, size - good) << size;
+  }
+}
+
+TEST(Recovery, a_flipped_bit_anywhere_costs_one_block_and_is_reported) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 3);
+  for (const char* name : {"events-0001.seg", "dictionary.seg"}) {
+    const std::string whole = contents(trace / name);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
+      overwrite(trace / name, damaged);
+      const auto reader = open(trace);
+      ASSERT_NE(reader, nullptr) << name << " " << i;
+      const std::size_t rows = readable_rows(*reader);
+      ASSERT_GE(rows, 2 * kBlockRows) << name << " " << i;
+      const Damage damage = reader->damage();
+      ASSERT_GT(damage.bytes_skipped, 0U) << name << " " << i;
+      ASSERT_EQ(damage.blocks_skipped, i < sizeof(SegmentHeader) ? 0U : 1U) << name << " " << i;
+      if (name == std::string_view("events-0001.seg")) {
+        ASSERT_EQ(damage.rows_skipped, 3 * kBlockRows - rows) << i;
+      }
+    }
+    overwrite(trace / name, whole);
+  }
+}
+
+TEST(Recovery, a_damaged_manifest_never_hides_the_events) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 1);
+  const std::string whole = contents(trace / "manifest.json");
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 300; ++i) {
+    std::string damaged = whole.substr(0, random() % whole.size());
+    if (i % 2 == 0)
+      damaged[random() % (damaged.size() + 1)] = static_cast<char>(random());
+    overwrite(trace / "manifest.json", damaged);
+    const auto reader = open(trace);
+    ASSERT_NE(reader, nullptr);
+    ASSERT_EQ(readable_rows(*reader), kBlockRows);
+    ASSERT_EQ(reader->notices().size(), 1U);
+    ASSERT_EQ(reader->manifest().state, State::INCOMPLETE);
+  }
+  std::filesystem::remove(trace / "manifest.json");
+  EXPECT_EQ(readable_rows(*open(trace)), kBlockRows);
+}
+
+TEST(Recovery, a_missing_segment_is_named_and_its_rows_are_counted) {
+  const TemporaryDirectory directory;
+  const auto trace = directory / "t.iotrail";
+  std::mt19937_64 random(5);
+  auto writer = create(trace, {.block_rows = 20, .segment_bytes = 1000});
+  for (int i = 0; i < 200; ++i)
+    writer->append(random_record(kEvent, random).as_event());
+  Manifest manifest;
+  ASSERT_TRUE(writer->finish(manifest).has_value());
+  std::filesystem::remove(trace / "events-0002.seg");
+  const auto reader = open(trace);
+  ASSERT_EQ(reader->notices().size(), 1U);
+  EXPECT_NE(reader->notices()[0].find("events-0002.seg is missing"), std::string::npos);
+  EXPECT_GT(reader->damage().rows_skipped, 0U);
+  EXPECT_EQ(reader->damage().rows_skipped + readable_rows(*reader), 200U);
+}
+
+TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 20);
+  std::string damaged = contents(trace / "events-0001.seg");
+  damaged.back() = static_cast<char>(~damaged.back());
+  overwrite(trace / "events-0001.seg", damaged);
+  const auto reader = open(trace);
+  std::vector<std::thread> threads;
+  std::atomic<std::size_t> rows = 0;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] { rows += readable_rows(*reader); });
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(rows, 4 * 19 * kBlockRows);
+  EXPECT_EQ(reader->damage().blocks_skipped, 1U);
+  EXPECT_EQ(reader->damage().rows_skipped, kBlockRows);
+}
+
+// Appends rows with times 1, 2, 3, ... for ever, and says how many are flushed.
+[[noreturn]] void write_until_killed(const std::filesystem::path& trace,
+                                     std::atomic<std::uint64_t>& flushed) {
+  Manifest manifest;
+  manifest.state = State::RUNNING;
+  auto writer = TraceWriter::create(trace, manifest, {.block_rows = 500, .flush_interval_ns = 1});
+  if (!writer)
+    _exit(1);
+  Record record(kEvent);
+  for (std::uint64_t i = 1;; ++i) {
+    record.as_event().ts_ns = i;
+    record.as_event().op_id = i * 0x9e3779b97f4a7c15U; // does not compress: blocks of some size
+    (*writer)->append(record.as_event());
+    if (i % 777 == 0)
+      (*writer)->tick(i);
+    if (i % 20'000 == 0) {
+      if (!(*writer)->flush())
+        _exit(1);
+      flushed = i;
+    }
+  }
+}
+
+TEST(Recovery, a_killed_writer_leaves_every_row_up_to_its_last_block) {
+  const TemporaryDirectory directory;
+  auto& flushed = *static_cast<std::atomic<std::uint64_t>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::minstd_rand random(6);
+  std::uint64_t rows_in_all = 0;
+  for (int round = 0; round < 50; ++round) {
+    flushed = 0;
+    const auto trace = directory / ("t" + std::to_string(round) + ".iotrail");
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+      write_until_killed(trace, flushed);
+    while (!std::filesystem::exists(trace / "manifest.json"))
+      usleep(100);
+    if (round == 0) {
+      EXPECT_EQ(read_manifest(trace)->state, State::RUNNING);
+    }
+    usleep(static_cast<useconds_t>(random() % 60'000));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
+
+    const auto reader = open(trace);
+    ASSERT_NE(reader, nullptr);
+    EXPECT_EQ(reader->manifest().state, State::INCOMPLETE);
+    const auto rows = rows_of(*reader, kEvent.id);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      ASSERT_EQ(rows[i][0], i + 1) << "a row is missing or doubled";
+    EXPECT_GE(rows.size(), flushed);
+    EXPECT_LE(reader->damage().blocks_skipped, 1U) << "more than the block being written";
+    rows_in_all += rows.size();
+  }
+  EXPECT_GT(rows_in_all, 0U);
+  munmap(&flushed, 4096);
+}
+
+TEST(Recovery, a_trace_of_another_version_is_read_by_its_own_schema) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 1);
+  // A later version made one event longer by a column and knows one that this version does not.
+  std::string manifest = contents(trace / "manifest.json");
+  const auto table = manifest.find(R"("name":"cache_add")");
+  manifest.insert(manifest.find(R"("pages u32 pages")", table), R"("order u16 shoe_size", )");
+  const auto schema = manifest.find(R"("schema":[)") + std::string_view(R"("schema":[)").size();
+  manifest.insert(schema, R"({"kind": 1911, "name": "tape_wind", "layer": "tape",
+                              "columns": ["ts_ns u64 time_ns", "reel text text"]},)");
+  overwrite(trace / "manifest.json", manifest);
+  const TraceId id = *trace_id_from_hex(open(trace)->manifest().trace_id);
+  BlockEncoder encoder(id, 1);
+  std::string segment = contents(trace / "events-0001.seg");
+  const auto append = [&](const BlockRows& rows, std::uint32_t sequence, std::uint64_t before) {
+    const ByteSpan block = encoder.encode(rows, sequence, before);
+    segment.append(reinterpret_cast<const char*>(block.data()), block.size());
+  };
+  append({1911, {Numbers{5, 6}, Texts{"left", "right"}}, 5, 6}, 1, kBlockRows);
+  BlockRows longer{0x0402, {}, 7, 7};
+  for (std::uint64_t i = 0; i < 9; ++i)
+    longer.columns.emplace_back(Numbers{i});
+  append(longer, 2, kBlockRows + 2);
+  overwrite(trace / "events-0001.seg", segment);
+
+  const auto reader = open(trace);
+  const TableInfo* tape = reader->table("tape_wind");
+  ASSERT_NE(tape, nullptr);
+  const auto columns = reader->read(reader->blocks()[reader->blocks().size() - 2]);
+  ASSERT_TRUE(columns.has_value()) << columns.error().message();
+  EXPECT_EQ(std::get<Texts>((*columns)[1]), (Texts{"left", "right"}));
+  const int order = reader->table("cache_add")->column("order");
+  const auto last = reader->read(reader->blocks().back(), std::array{order});
+  ASSERT_TRUE(last.has_value()) << last.error().message();
+  EXPECT_EQ(std::get<Numbers>((*last)[static_cast<std::size_t>(order)]),
+            Numbers{static_cast<std::uint64_t>(order)});
+}
+
+} // namespace
+} // namespace iotrail::store::testing

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is not a trace, cannot be written, or is in use: each is refused with its name, the reason and what to do.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <numeric>
+
+#include "store/catalogue.hpp"
+#include "store/test_support.hpp"
+
+namespace iotrail::store::testing {
+namespace {
+
+template <class T>
+void expect_refusal(const Result<T>& result, const std::string& object, std::string_view why) {
+  ASSERT_FALSE(result.has_value());
+  const std::string message = result.error().message();
+  EXPECT_NE(message.find(object), std::string::npos) << message;
+  EXPECT_NE(message.find(why), std::string::npos) << message;
+  EXPECT_FALSE(result.error().hint.empty()) << message;
+}
+
+std::filesystem::path finished_trace(const std::filesystem::path& trace) {
+  Manifest manifest;
+  auto writer = create(trace);
+  Record record(*schema::find_event("vfs_read"));
+  writer->append(record.as_event());
+  EXPECT_TRUE(writer->finish(manifest).has_value());
+  return trace;
+}
+
+TEST(Refusal, two_writers_into_one_trace) {
+  const TemporaryDirectory directory;
+  const auto trace = directory / "t.iotrail";
+  const auto first = create(trace);
+  expect_refusal(TraceWriter::create(trace, {}), trace.string(), "exists");
+  EXPECT_EQ(read_manifest(trace)->state, State::RUNNING) << "the first is not disturbed";
+}
+
+TEST(Refusal, a_place_that_cannot_be_written) {
+  const TemporaryDirectory directory;
+  const auto trace = directory / "none/t.iotrail";
+  expect_refusal(TraceWriter::create(trace, {}), trace.string(), "No such file");
+}
+
+TEST(Refusal, what_is_not_a_trace) {
+  const TemporaryDirectory directory;
+  overwrite(directory / "file.iotrail", "text");
+  std::filesystem::create_directory(directory / "empty.iotrail");
+  std::filesystem::create_directory(directory / "foreign.iotrail");
+  overwrite(directory / "foreign.iotrail/letter.txt", "text");
+  const auto open = [&](std::string_view name) { return TraceReader::open(directory / name); };
+  expect_refusal(open("file.iotrail"), "file.iotrail", "not a directory");
+  expect_refusal(open("none.iotrail"), "none.iotrail", "No such file");
+  expect_refusal(open("empty.iotrail"), "empty.iotrail", "not a trace");
+  expect_refusal(open("foreign.iotrail"), "foreign.iotrail", "not a trace");
+  expect_refusal(remove_trace(directory / "foreign.iotrail", true), "foreign.iotrail",
+                 "not a trace");
+  EXPECT_TRUE(std::filesystem::exists(directory / "foreign.iotrail/letter.txt"));
+}
+
+TEST(Refusal, a_trace_of_empty_files) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  for (const char* name : {"manifest.json", "dictionary.seg", "events-0001.seg"})
+    overwrite(trace / name, "");
+  expect_refusal(TraceReader::open(trace), trace.string(), "damaged or empty");
+}
+
+TEST(Refusal, a_future_format_in_the_manifest_or_in_a_segment) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  const std::string manifest = contents(trace / "manifest.json");
+  std::string future = manifest;
+  const std::string version = R"("format_version": 1)";
+  future.replace(future.find(version), version.size(), R"("format_version": 2)");
+  overwrite(trace / "manifest.json", future);
+  expect_refusal(TraceReader::open(trace), trace.string(), "version is 2");
+  overwrite(trace / "manifest.json", manifest);
+
+  std::string segment = contents(trace / "events-0001.seg");
+  SegmentHeader header;
+  std::memcpy(&header, segment.data(), sizeof header);
+  header.format_version = 3;
+  seal(header);
+  std::memcpy(segment.data(), &header, sizeof header);
+  overwrite(trace / "events-0001.seg", segment);
+  expect_refusal(TraceReader::open(trace), trace.string(), "version is 3");
+}
+
+// A file system of its own with little room; needs the right to mount.
+class SmallDisk {
+public:
+  explicit SmallDisk(const char* options)
+      : is_mounted_(mount("tmpfs", directory_.path().c_str(), "tmpfs", 0, options) == 0) {}
+  ~SmallDisk() {
+    if (is_mounted_)
+      umount2(directory_.path().c_str(), MNT_DETACH);
+  }
+  bool is_mounted() const { return is_mounted_; }
+  std::filesystem::path operator/(std::string_view name) const { return directory_ / name; }
+
+private:
+  TemporaryDirectory directory_;
+  bool is_mounted_;
+};
+
+TEST(DiskFull, the_trace_stays_readable_and_every_row_is_accounted_for) {
+  const SmallDisk disk("size=512k");
+  if (!disk.is_mounted())
+    GTEST_SKIP() << "mounting a small file system needs root: " << errno_text(errno);
+  const auto trace = disk / "t.iotrail";
+  auto writer = create(trace, {.block_rows = 1000});
+  std::mt19937_64 random(1);
+  const schema::Event& event = *schema::find_event("syscall_read");
+  constexpr std::uint64_t kRows = 30'000;
+  for (std::uint64_t i = 0; i < kRows; ++i)
+    writer->append(random_record(event, random).as_event());
+  Manifest manifest;
+  manifest.state = State::RUNNING;
+  EXPECT_FALSE(writer->finish(manifest).has_value());
+  ASSERT_NE(writer->failure(), nullptr);
+  EXPECT_EQ(writer->failure()->code, ENOSPC);
+  const WriterStats stats = writer->stats();
+  EXPECT_GT(stats.failed_at_ns, 0U);
+  EXPECT_GT(stats.rows.at(event.id), 0U);
+  EXPECT_EQ(stats.rows.at(event.id) + stats.rows_failed.at(event.id), kRows);
+  writer.reset();
+
+  const auto reader = open(trace);
+  EXPECT_EQ(reader->manifest().state, State::ERROR);
+  EXPECT_NE(reader->manifest().stop_reason.find("ENOSPC"), std::string::npos);
+  EXPECT_EQ(reader->manifest().counters.at("store_write_failed"), stats.rows_failed.at(event.id));
+  EXPECT_EQ(rows_of(*reader, event.id).size(), stats.rows.at(event.id));
+  EXPECT_EQ(reader->damage().bytes_skipped, 0U);
+  EXPECT_EQ(reader->damage().rows_skipped, 0U);
+}
+
+TEST(DiskFull, before_the_first_event_nothing_is_left_behind) {
+  const SmallDisk disk("size=8k");
+  if (!disk.is_mounted())
+    GTEST_SKIP() << "mounting a small file system needs root: " << errno_text(errno);
+  const auto writer = TraceWriter::create(disk / "t.iotrail", {});
+  ASSERT_FALSE(writer.has_value());
+  EXPECT_EQ(writer.error().code, ENOSPC);
+  EXPECT_FALSE(std::filesystem::exists(disk / "t.iotrail"));
+}
+
+} // namespace
+} // namespace iotrail::store::testing
