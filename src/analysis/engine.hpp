@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// SQL over one trace. Every table of the trace's own schema is a table of the same name; views/*.sql stand on those.
+// Nothing is imported: blocks are decoded while a query runs. The network is never used.
+//
+// What a query can name, besides the tables of the schema:
+//   events           all events of all layers in one shape (relations.hpp says how that is made)
+//   tables           the tables of the schema with their numbers of rows
+//   manifest         key, value: what the trace says about itself
+//   hooks, counters  what served each event; every counter with its severity and value
+//   and the views of views/*.sql, each documented there column by column.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/rows.hpp"
+#include "base/result.hpp"
+#include "store/trace_reader.hpp"
+
+namespace iotrail::analysis {
+
+struct EngineOptions {
+  unsigned threads = 0; // 0: as many as there are CPUs
+  std::uint64_t memory_bytes =
+      0; // 0: half of the machine's, at most 4 GiB; beyond it, disk is used
+};
+
+class Engine {
+public:
+  static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& trace,
+                                              EngineOptions options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const store::TraceReader& trace() const;
+
+  // One query at a time; the rows must go before the engine does.
+  Result<Rows> query(std::string_view sql);
+
+private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A view of views/*.sql, as built into the program.
+struct ViewFile {
+  std::string_view name; // "top_files"
+  std::string_view sql;
+};
+std::vector<ViewFile> view_files(); // in the order in which they are loaded: by name
+
+} // namespace iotrail::analysis

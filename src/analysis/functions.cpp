@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/functions.hpp"
+
+#include <initializer_list>
+
+#include "analysis/decode.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+std::string_view text_at(duckdb_vector vector, idx_t row) {
+  auto& text = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector))[row];
+  return {duckdb_string_t_data(&text), duckdb_string_t_length(text)};
+}
+
+template <class T> T number_at(duckdb_vector vector, idx_t row) {
+  return static_cast<const T*>(duckdb_vector_get_data(vector))[row];
+}
+
+void assign(duckdb_vector output, idx_t row, const std::string& text) {
+  duckdb_vector_assign_string_element_len(output, row, text.data(), text.size());
+}
+
+// Rows with a NULL argument are NULL by the engine's default; their data may hold anything, but is there.
+bool is_null(duckdb_vector vector, idx_t row) {
+  std::uint64_t* validity = duckdb_vector_get_validity(vector);
+  return validity && !duckdb_validity_row_is_valid(validity, row);
+}
+
+void set_null(duckdb_vector output, idx_t row) {
+  duckdb_vector_ensure_validity_writable(output);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(output), row);
+}
+
+void errno_name_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
+  duckdb_vector errors = duckdb_data_chunk_get_vector(input, 0);
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
+    if (is_null(errors, row))
+      set_null(output, row);
+    else
+      assign(output, row, errno_name(number_at<std::int64_t>(errors, row)));
+}
+
+void flags_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
+  duckdb_vector tables = duckdb_data_chunk_get_vector(input, 0);
+  duckdb_vector flags = duckdb_data_chunk_get_vector(input, 1);
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
+    if (is_null(tables, row) || is_null(flags, row))
+      set_null(output, row);
+    else
+      assign(output, row, flags_text(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
+}
+
+Result<void> register_function(duckdb_connection connection, const char* name,
+                               std::initializer_list<duckdb_type> parameters,
+                               duckdb_scalar_function_t rows) {
+  duckdb_scalar_function function = duckdb_create_scalar_function();
+  duckdb_scalar_function_set_name(function, name);
+  for (const duckdb_type parameter : parameters) {
+    duckdb_logical_type type = duckdb_create_logical_type(parameter);
+    duckdb_scalar_function_add_parameter(function, type);
+    duckdb_destroy_logical_type(&type);
+  }
+  duckdb_logical_type text = duckdb_create_logical_type(DUCKDB_TYPE_VARCHAR);
+  duckdb_scalar_function_set_return_type(function, text);
+  duckdb_destroy_logical_type(&text);
+  duckdb_scalar_function_set_function(function, rows);
+  const duckdb_state state = duckdb_register_scalar_function(connection, function);
+  duckdb_destroy_scalar_function(&function);
+  if (state != DuckDBSuccess)
+    return fail(std::string("function ") + name, "the SQL engine refuses it");
+  return {};
+}
+
+} // namespace
+
+Result<void> register_functions(duckdb_connection connection) {
+  auto registered =
+      register_function(connection, "errno_name", {DUCKDB_TYPE_BIGINT}, errno_name_rows);
+  if (!registered)
+    return registered;
+  return register_function(connection, "flags_text", {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT},
+                           flags_text_rows);
+}
+
+} // namespace iotrail::analysis

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Functions that SQL over a trace has in addition:
+//   errno_name(error)          'ENOENT' for -2, '' for 0 and above
+//   flags_text(table, flags)   'O_RDWR|O_CREAT' for ('open', 66); tables are those of `iotrail schema`
+#pragma once
+
+#include <duckdb.h>
+
+#include "base/result.hpp"
+
+namespace iotrail::analysis {
+
+Result<void> register_functions(duckdb_connection connection);
+
+} // namespace iotrail::analysis

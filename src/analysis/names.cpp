@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/names.hpp"
+
+#include <algorithm>
+
+namespace iotrail::analysis {
+
+namespace {
+
+using Map = std::unordered_map<std::uint64_t, std::string>;
+
+// Calls `row(values, texts, i)` for each row of a table with two columns of the trace; a trace without the table or
+// the columns has no such names. Damaged blocks are counted by the reader.
+template <class Row>
+void for_each_row(const store::TraceReader& trace, std::string_view table_name,
+                  std::vector<std::string_view> wanted, Row row) {
+  const store::TableInfo* table = trace.table(table_name);
+  if (!table)
+    return;
+  std::vector<int> columns;
+  for (const std::string_view name : wanted)
+    columns.push_back(table->column(name));
+  if (std::ranges::find(columns, -1) != columns.end())
+    return;
+  for (const store::BlockInfo& block : trace.blocks()) {
+    if (block.kind != table->kind)
+      continue;
+    const auto read = trace.read(block, columns);
+    if (!read)
+      continue;
+    for (std::size_t i = 0; i < block.rows; ++i)
+      row(
+          [&](std::size_t column) -> const store::Column& {
+            return (*read)[static_cast<std::size_t>(columns[column])];
+          },
+          i);
+  }
+}
+
+std::uint64_t number_at(const store::Column& column, std::size_t row) {
+  const auto* numbers = std::get_if<store::Numbers>(&column);
+  return numbers ? (*numbers)[row] : 0;
+}
+
+std::string text_at(const store::Column& column, std::size_t row) {
+  const auto* texts = std::get_if<store::Texts>(&column);
+  return texts ? (*texts)[row] : std::string{};
+}
+
+void load_map(const store::TraceReader& trace, std::string_view table, std::string_view key,
+              std::string_view name, Map& map) {
+  for_each_row(trace, table, {key, name}, [&](auto column, std::size_t row) {
+    map[number_at(column(0), row)] = text_at(column(1), row);
+  });
+}
+
+std::string_view find(const Map& map, std::uint64_t key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::string_view{} : found->second;
+}
+
+} // namespace
+
+Names Names::load(const store::TraceReader& trace) {
+  Names names;
+  load_map(trace, "files", "file", "path", names.files_);
+  load_map(trace, "strings", "string", "text", names.texts_);
+  load_map(trace, "devices", "device", "name", names.devices_);
+  for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {
+    names.programs_[number_at(column(1), row)].push_back(
+        {number_at(column(0), row), text_at(column(2), row)});
+  });
+  for (auto& [pid, programs] : names.programs_)
+    std::ranges::stable_sort(programs, {}, &Program::since_ns);
+  return names;
+}
+
+std::string_view Names::file(std::uint64_t id) const {
+  return find(files_, id);
+}
+
+std::string_view Names::text(std::uint64_t id) const {
+  return find(texts_, id);
+}
+
+std::string_view Names::device(std::uint64_t number) const {
+  return find(devices_, number);
+}
+
+std::string_view Names::comm(std::uint64_t pid, std::uint64_t ts_ns) const {
+  const auto found = programs_.find(pid);
+  if (found == programs_.end())
+    return {};
+  const std::vector<Program>& programs = found->second;
+  const auto later = std::ranges::upper_bound(programs, ts_ns, {}, &Program::since_ns);
+  return later == programs.begin() ? programs.front().comm : std::prev(later)->comm;
+}
+
+} // namespace iotrail::analysis

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The dictionaries of a trace in memory: what the ids in its events stand for. Their size is that of the
+// dictionaries, not of the events. Read only after load(); safe to share among threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "store/trace_reader.hpp"
+
+namespace iotrail::analysis {
+
+class Names {
+public:
+  static Names load(const store::TraceReader& trace);
+
+  // Empty: not known.
+  std::string_view file(std::uint64_t id) const;
+  std::string_view text(std::uint64_t id) const;
+  std::string_view device(std::uint64_t number) const;
+  // Name of the program that process `pid` ran at the time.
+  std::string_view comm(std::uint64_t pid, std::uint64_t ts_ns) const;
+
+private:
+  struct Program {
+    std::uint64_t since_ns;
+    std::string comm;
+  };
+  std::unordered_map<std::uint64_t, std::string> files_;
+  std::unordered_map<std::uint64_t, std::string> texts_;
+  std::unordered_map<std::uint64_t, std::string> devices_;
+  std::unordered_map<std::uint64_t, std::vector<Program>> programs_; // oldest first
+};
+
+} // namespace iotrail::analysis

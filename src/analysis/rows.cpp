@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/rows.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "analysis/sql_text.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+// Types that a cell can hold as they are; all others are cast to text by the engine.
+bool is_plain(duckdb_type type) {
+  switch (type) {
+  case DUCKDB_TYPE_BOOLEAN:
+  case DUCKDB_TYPE_TINYINT:
+  case DUCKDB_TYPE_SMALLINT:
+  case DUCKDB_TYPE_INTEGER:
+  case DUCKDB_TYPE_BIGINT:
+  case DUCKDB_TYPE_UTINYINT:
+  case DUCKDB_TYPE_USMALLINT:
+  case DUCKDB_TYPE_UINTEGER:
+  case DUCKDB_TYPE_UBIGINT:
+  case DUCKDB_TYPE_HUGEINT:
+  case DUCKDB_TYPE_FLOAT:
+  case DUCKDB_TYPE_DOUBLE:
+  case DUCKDB_TYPE_VARCHAR:
+    return true;
+  default:
+    return false;
+  }
+}
+
+Kind kind_of(duckdb_type type) {
+  switch (type) {
+  case DUCKDB_TYPE_BOOLEAN:
+    return Kind::boolean;
+  case DUCKDB_TYPE_VARCHAR:
+    return Kind::text;
+  default:
+    return Kind::number;
+  }
+}
+
+std::string digits_of(duckdb_hugeint value) {
+  const bool negative = value.upper < 0;
+  auto rest = (static_cast<unsigned __int128>(static_cast<std::uint64_t>(value.upper)) << 64U) |
+              value.lower;
+  if (negative)
+    rest = -rest;
+  std::string digits;
+  do {
+    digits += static_cast<char>('0' + static_cast<int>(rest % 10));
+    rest /= 10;
+  } while (rest != 0);
+  if (negative)
+    digits += '-';
+  std::ranges::reverse(digits);
+  return digits;
+}
+
+struct Statement {
+  duckdb_prepared_statement handle = nullptr;
+  Statement() = default;
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+  ~Statement() { duckdb_destroy_prepare(&handle); }
+};
+
+struct Extracted {
+  duckdb_extracted_statements handle = nullptr;
+  Extracted() = default;
+  Extracted(const Extracted&) = delete;
+  Extracted& operator=(const Extracted&) = delete;
+  ~Extracted() { duckdb_destroy_extracted(&handle); }
+};
+
+std::unexpected<Error> query_failed(const char* why) {
+  return fail("the query failed", why ? why : "no reason given");
+}
+
+bool all_plain(duckdb_prepared_statement statement) {
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i)
+    if (!is_plain(duckdb_prepared_statement_column_type(statement, i)))
+      return false;
+  return true;
+}
+
+// `sql` again, with the columns of other types than the plain ones as text.
+std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) {
+  while (!sql.empty() &&
+         (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back()))))
+    sql.remove_suffix(1);
+  std::string columns;
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i) {
+    const bool plain = is_plain(duckdb_prepared_statement_column_type(statement, i));
+    const char* name = duckdb_prepared_statement_column_name(statement, i);
+    columns +=
+        fmt::format("{}{} AS {}", columns.empty() ? "" : ", ",
+                    plain ? fmt::format("#{}", i + 1) : fmt::format("CAST(#{} AS VARCHAR)", i + 1),
+                    sql_name(name));
+    duckdb_free(const_cast<char*>(name)); // the C API hands out ownership behind a const
+  }
+  return fmt::format("SELECT {} FROM (\n{}\n)", columns, sql);
+}
+
+Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statements statements,
+                        idx_t index) {
+  Statement statement;
+  if (duckdb_prepare_extracted_statement(connection, statements, index, &statement.handle) !=
+      DuckDBSuccess)
+    return query_failed(duckdb_prepare_error(statement.handle));
+  duckdb_result result{};
+  const duckdb_state state = duckdb_execute_prepared(statement.handle, &result);
+  Result<void> done;
+  if (state != DuckDBSuccess)
+    done = query_failed(duckdb_result_error(&result));
+  duckdb_destroy_result(&result);
+  return done;
+}
+
+// Prepares the last of the statements in `sql`, after running those before it.
+Result<void> prepare_last(duckdb_connection connection, const std::string& sql,
+                          Statement& statement) {
+  Extracted extracted;
+  const idx_t count = duckdb_extract_statements(connection, sql.c_str(), &extracted.handle);
+  if (count == 0) {
+    const char* why = duckdb_extract_statements_error(extracted.handle);
+    return query_failed(why ? why : "it is empty");
+  }
+  for (idx_t i = 0; i + 1 < count; ++i)
+    if (auto done = run_to_end(connection, extracted.handle, i); !done)
+      return done;
+  if (duckdb_prepare_extracted_statement(connection, extracted.handle, count - 1,
+                                         &statement.handle) != DuckDBSuccess)
+    return query_failed(duckdb_prepare_error(statement.handle));
+  if (count == 1 && !all_plain(statement.handle)) {
+    const std::string plain = as_plain(statement.handle, sql);
+    duckdb_destroy_prepare(&statement.handle);
+    if (duckdb_prepare(connection, plain.c_str(), &statement.handle) != DuckDBSuccess)
+      return query_failed(duckdb_prepare_error(statement.handle));
+  }
+  return {};
+}
+
+} // namespace
+
+Result<Rows> Rows::run(duckdb_connection connection, std::string_view sql) {
+  Statement statement;
+  if (auto prepared = prepare_last(connection, std::string(sql), statement); !prepared)
+    return std::unexpected(prepared.error());
+  Rows rows;
+  if (duckdb_execute_prepared_streaming(statement.handle, &rows.result_) != DuckDBSuccess)
+    return query_failed(duckdb_result_error(&rows.result_));
+  for (idx_t i = 0; i < duckdb_column_count(&rows.result_); ++i) {
+    const duckdb_type type = duckdb_column_type(&rows.result_, i);
+    rows.types_.push_back(type);
+    rows.columns_.push_back({duckdb_column_name(&rows.result_, i), kind_of(type)});
+  }
+  rows.row_.resize(rows.columns_.size());
+  rows.digits_.resize(rows.columns_.size());
+  return rows;
+}
+
+Rows::Rows(Rows&& other) noexcept
+    : result_(std::exchange(other.result_, {})), chunk_(std::exchange(other.chunk_, nullptr)),
+      chunk_row_(other.chunk_row_), chunk_rows_(other.chunk_rows_),
+      columns_(std::move(other.columns_)), types_(std::move(other.types_)),
+      row_(std::move(other.row_)), digits_(std::move(other.digits_)) {}
+
+Rows::~Rows() {
+  duckdb_destroy_data_chunk(&chunk_);
+  duckdb_destroy_result(&result_);
+}
+
+Result<bool> Rows::next() {
+  if (chunk_row_ == chunk_rows_) {
+    auto more = next_chunk();
+    if (!more || !*more)
+      return more;
+  }
+  for (idx_t column = 0; column < columns_.size(); ++column)
+    row_[column] = cell(column);
+  ++chunk_row_;
+  return true;
+}
+
+Result<bool> Rows::next_chunk() {
+  do {
+    duckdb_destroy_data_chunk(&chunk_);
+    chunk_ = duckdb_fetch_chunk(result_);
+    if (!chunk_) {
+      chunk_row_ = chunk_rows_ = 0;
+      if (const char* why = duckdb_result_error(&result_); why && *why)
+        return query_failed(why);
+      return false;
+    }
+    chunk_row_ = 0;
+    chunk_rows_ = duckdb_data_chunk_get_size(chunk_);
+  } while (chunk_rows_ == 0);
+  return true;
+}
+
+Cell Rows::cell(idx_t column) {
+  duckdb_vector vector = duckdb_data_chunk_get_vector(chunk_, column);
+  std::uint64_t* validity = duckdb_vector_get_validity(vector);
+  if (validity && !duckdb_validity_row_is_valid(validity, chunk_row_))
+    return std::monostate{};
+  const void* data = duckdb_vector_get_data(vector);
+  const auto at = [&]<class T>(T) { return static_cast<const T*>(data)[chunk_row_]; };
+  switch (types_[column]) {
+  case DUCKDB_TYPE_BOOLEAN:
+    return at(bool{});
+  case DUCKDB_TYPE_TINYINT:
+    return std::int64_t{at(std::int8_t{})};
+  case DUCKDB_TYPE_SMALLINT:
+    return std::int64_t{at(std::int16_t{})};
+  case DUCKDB_TYPE_INTEGER:
+    return std::int64_t{at(std::int32_t{})};
+  case DUCKDB_TYPE_BIGINT:
+    return at(std::int64_t{});
+  case DUCKDB_TYPE_UTINYINT:
+    return std::uint64_t{at(std::uint8_t{})};
+  case DUCKDB_TYPE_USMALLINT:
+    return std::uint64_t{at(std::uint16_t{})};
+  case DUCKDB_TYPE_UINTEGER:
+    return std::uint64_t{at(std::uint32_t{})};
+  case DUCKDB_TYPE_UBIGINT:
+    return at(std::uint64_t{});
+  case DUCKDB_TYPE_FLOAT:
+    return static_cast<double>(at(float{}));
+  case DUCKDB_TYPE_DOUBLE:
+    return at(double{});
+  case DUCKDB_TYPE_HUGEINT:
+    digits_[column] = digits_of(at(duckdb_hugeint{}));
+    return std::string_view(digits_[column]);
+  case DUCKDB_TYPE_VARCHAR: {
+    auto& text = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector))[chunk_row_];
+    return std::string_view(duckdb_string_t_data(&text), duckdb_string_t_length(text));
+  }
+  default: // a statement that cannot be wrapped yields other types only for results without rows
+    return std::monostate{};
+  }
+}
+
+} // namespace iotrail::analysis

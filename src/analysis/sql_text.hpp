@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Text inside SQL. Names and values of a trace may hold anything: none goes into a statement without these.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace iotrail::analysis {
+
+namespace detail {
+inline std::string enclosed(std::string_view text, char quote) {
+  std::string result(1, quote);
+  for (const char c : text) {
+    result += c;
+    if (c == quote)
+      result += quote;
+  }
+  return result + quote;
+}
+} // namespace detail
+
+// 'it''s'
+inline std::string sql_literal(std::string_view text) {
+  return detail::enclosed(text, '\'');
+}
+
+// "offset": also for names that are words of the language
+inline std::string sql_name(std::string_view name) {
+  return detail::enclosed(name, '"');
+}
+
+} // namespace iotrail::analysis

@@ -1,0 +1,112 @@
+-- How many bytes each layer moved for the bytes that the layer above it moved, for reads and for writes of files.
+-- Pipes, sockets, terminals and files of /proc and /sys never reach a device; they are counted in other_bytes only.
+--   direction     'write' or 'read'
+--   step          place of the layer on the way down: 1 app, 2 syscall, 3 vfs, 4 cache, 5 block
+--   layer         layers without any event in the trace are left out
+--   operations    events that moved the bytes
+--   bytes         app, syscall, vfs: bytes returned by calls; cache: whole pages, of writes those that became dirty, of
+--                 reads those that were brought in by other calls than writes; block: bytes the device completed
+--   ratio         bytes of this layer by bytes of the next layer above that is there; NULL: no such layer, or 0 bytes
+--   other_bytes   bytes of this layer to and from what is not a file on a device
+--   explanation   why the bytes differ from those above, as far as the numbers tell
+CREATE VIEW amplification AS
+WITH
+  -- Bytes by file, so that the kinds of files are looked up once for each and not for every event.
+  flows AS (
+    SELECT layer, class AS direction, file, to_file, count(*) AS operations, sum(bytes) AS bytes
+    FROM events
+    WHERE class IN ('read', 'write', 'copy') AND layer IN ('app', 'syscall', 'vfs') AND error = 0
+    GROUP BY layer, class, file, to_file
+    UNION ALL
+    SELECT 'cache' AS layer, 'write' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    FROM events
+    WHERE event = 'cache_dirty'
+    UNION ALL
+    SELECT 'cache' AS layer, 'read' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    FROM events
+    WHERE event = 'cache_add'
+      AND op_id NOT IN (SELECT op_id FROM events WHERE event = 'syscall_write' AND op_id <> 0)
+    UNION ALL
+    SELECT layer, class AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    FROM events
+    WHERE event = 'block_complete' AND class IN ('read', 'write') AND error = 0
+    GROUP BY layer, class
+  ),
+  -- A copy reads one file and writes another.
+  sides AS (
+    SELECT layer, direction, file, operations, bytes FROM flows WHERE direction <> 'copy'
+    UNION ALL
+    SELECT layer, 'read' AS direction, file, operations, bytes FROM flows WHERE direction = 'copy'
+    UNION ALL
+    SELECT layer, 'write' AS direction, to_file AS file, operations, bytes FROM flows WHERE direction = 'copy'
+  ),
+  -- The file type is the mode's highest four bits: 1 pipe, 2 character device, 12 socket.
+  kinds AS (
+    SELECT file AS kind_file,
+           CASE WHEN floor(mode / 4096) IN (1, 2, 12) OR path LIKE '/proc/%' OR path LIKE '/sys/%' THEN 1 ELSE 0 END
+             AS is_other
+    FROM files
+  ),
+  sums AS (
+    SELECT layer, direction,
+           CAST(sum(CASE WHEN coalesce(is_other, 0) = 0 THEN operations ELSE 0 END) AS BIGINT) AS operations,
+           CAST(sum(CASE WHEN coalesce(is_other, 0) = 0 THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS bytes,
+           CAST(sum(CASE WHEN coalesce(is_other, 0) = 1 THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS other_bytes
+    FROM sides LEFT JOIN kinds ON file = kind_file
+    GROUP BY layer, direction
+  ),
+  -- A layer that was recorded and moved nothing is a step of 0 bytes, except the cache: direct I/O goes around it.
+  directions AS (SELECT DISTINCT direction AS way FROM sums WHERE bytes + other_bytes > 0),
+  present AS (
+    SELECT DISTINCT layer AS place, way
+    FROM tables CROSS JOIN directions
+    WHERE row_count > 0 AND layer IN ('app', 'syscall', 'vfs', 'cache', 'block')
+  ),
+  steps AS (
+    SELECT p.way AS direction, p.place AS layer, coalesce(s.operations, 0) AS operations,
+           coalesce(s.bytes, 0) AS bytes, coalesce(s.other_bytes, 0) AS other_bytes,
+           CASE p.place WHEN 'app' THEN 1 WHEN 'syscall' THEN 2 WHEN 'vfs' THEN 3 WHEN 'cache' THEN 4 ELSE 5 END AS step
+    FROM present AS p LEFT JOIN sums AS s ON p.place = s.layer AND p.way = s.direction
+    WHERE p.place <> 'cache' OR s.bytes > 0
+  ),
+  pairs AS (
+    SELECT direction, step, layer, operations, bytes, other_bytes,
+           lag(layer) OVER (PARTITION BY direction ORDER BY step) AS above,
+           lag(operations) OVER (PARTITION BY direction ORDER BY step) AS above_operations,
+           lag(bytes) OVER (PARTITION BY direction ORDER BY step) AS above_bytes
+    FROM steps
+  )
+SELECT direction, step, layer, operations, bytes,
+       CASE WHEN above_bytes > 0 THEN round(bytes / above_bytes, 3) ELSE NULL END AS ratio,
+       other_bytes,
+       CASE
+         WHEN above IS NULL THEN 'the first layer recorded'
+         WHEN layer = 'syscall' AND bytes = above_bytes AND operations < above_operations
+           THEN 'stdio buffering: ' || above_operations || ' calls became ' || operations
+         WHEN layer = 'syscall' AND direction = 'read' AND bytes > above_bytes AND operations < above_operations
+           THEN 'stdio buffering: ' || above_operations || ' calls became ' || operations || ', of whole buffers'
+         WHEN layer = 'syscall' AND bytes = above_bytes THEN 'the same bytes'
+         WHEN layer = 'syscall' AND bytes > above_bytes AND direction = 'read'
+           THEN 'stdio reads whole buffers; the loader, and calls past the C library'
+         WHEN layer = 'syscall' AND bytes > above_bytes
+           THEN 'system calls past the C library, or by programs that were not preloaded'
+         WHEN layer = 'syscall' AND direction = 'read' THEN 'served from stdio buffers'
+         WHEN layer = 'syscall' THEN 'still in stdio buffers, or to streams that were never flushed'
+         WHEN layer = 'vfs' AND bytes = above_bytes THEN 'the same bytes'
+         WHEN layer = 'vfs' THEN 'vectors, copies and asynchronous calls enter the file system elsewhere'
+         WHEN layer = 'cache' AND bytes = above_bytes THEN 'the same bytes'
+         WHEN layer = 'cache' AND direction = 'write' AND bytes > above_bytes
+           THEN 'whole pages become dirty for smaller writes, or through mappings'
+         WHEN layer = 'cache' AND direction = 'write'
+           THEN 'pages that were dirty already took further writes, or direct I/O passed by'
+         WHEN layer = 'cache' AND bytes > above_bytes THEN 'read-ahead, whole pages, and mapped files'
+         WHEN layer = 'cache' THEN 'found in the page cache, or direct I/O passed by'
+         WHEN bytes = above_bytes AND above <> 'cache' THEN 'the same bytes: direct I/O, or each written through'
+         WHEN bytes = above_bytes THEN 'the same bytes'
+         WHEN direction = 'write' AND bytes > above_bytes
+           THEN 'journal and metadata, pages dirty before the recording, pages written more than once'
+         WHEN direction = 'write' THEN 'not yet written when the recording ended, or deleted before; memory file systems'
+         WHEN bytes > above_bytes THEN 'read-ahead, metadata, and direct I/O past the cache'
+         ELSE 'found in the page cache, or filled without the device: holes, memory file systems'
+       END AS explanation
+FROM pairs;

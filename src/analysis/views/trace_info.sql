@@ -1,0 +1,5 @@
+-- What the trace says about itself, one row for each fact.
+--   key     'state', 'command', 'host', 'kernel', 'begin_ns', ...; 'tag.NAME' for a tag
+--   value   the fact as text
+CREATE VIEW trace_info AS
+SELECT "key", value FROM manifest;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one interface of a format for rows of typed columns. Rows are written as they come; a format may hold back a
+// bounded number of them. Formats are listed in outputs.cpp; csv.cpp is the simplest and serves as the model.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/rows.hpp"
+#include "base/result.hpp"
+#include "output/sink.hpp"
+
+namespace iotrail::output {
+
+using analysis::Cell;
+using analysis::Kind;
+using analysis::ResultColumn;
+
+class Output {
+public:
+  virtual ~Output() = default;
+  virtual void begin(std::span<const ResultColumn> columns) = 0;
+  // As many cells as columns; they are not kept beyond the call.
+  virtual void row(std::span<const Cell> cells) = 0;
+  virtual void end() = 0;
+};
+
+struct Format {
+  std::string_view name;
+  std::string_view doc;
+  std::unique_ptr<Output> (*make)(Sink& sink);
+};
+
+std::span<const Format> formats();
+const Format* find_format(std::string_view name); // nullptr: no such format
+
+// All rows of a query in one format. The number of rows written.
+Result<std::uint64_t> write_rows(analysis::Rows& rows, const Format& format, std::FILE* file);
+
+// "text", the number, "true"; "" for NULL.
+std::string cell_text(const Cell& cell);
+
+} // namespace iotrail::output

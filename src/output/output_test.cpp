@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "analysis/engine.hpp"
+#include "output/export.hpp"
+#include "output/report_text.hpp"
+#include "output/script.hpp"
+#include "output/table.hpp"
+#include "test_trace.hpp"
+
+namespace iotrail::output {
+namespace {
+
+TEST(table, rows_after_the_sample_are_not_held_back) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  Sink sink(file);
+  TableOutput table(sink);
+  const ResultColumn columns[] = {{"a", Kind::number}, {"b", Kind::text}};
+  table.begin(columns);
+  for (std::uint64_t i = 0; i < 1500; ++i) {
+    const Cell cells[] = {i, std::string_view(i == 1400 ? "longer than the column" : "x")};
+    table.row(cells);
+  }
+  table.end();
+  ASSERT_TRUE(sink.finish().has_value());
+  std::fclose(file);
+  const std::string text(data, size);
+  std::free(data);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1502);
+  EXPECT_TRUE(text.contains("1400  longer than the column\n"));
+}
+
+TEST(table, control_characters_do_not_reach_the_terminal) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  Sink sink(file);
+  TextTable table({{"path", Align::left}});
+  table.add({"a\n\x1b[31mb"});
+  table.print(sink, "");
+  ASSERT_TRUE(sink.finish().has_value());
+  std::fclose(file);
+  EXPECT_EQ(std::string(data, size), "path\na\\x0a\\x1b[31mb\n");
+  std::free(data);
+}
+
+TEST(table, width_counts_characters_not_bytes) {
+  EXPECT_EQ(display_width("Zoë"), 3U);
+  EXPECT_EQ(padded("Zoë", 5, Align::right), "  Zoë");
+}
+
+TEST(outputs, a_full_disk_is_an_error_of_every_output) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=1\n");
+  auto engine = analysis::Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value());
+  std::FILE* full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  EXPECT_FALSE(write_report(**engine, full).has_value());
+  EXPECT_FALSE(write_script((*engine)->trace(), full).has_value());
+  EXPECT_FALSE(export_stream((*engine)->trace(), {}, full).has_value());
+  for (const Format& format : formats()) {
+    auto rows = (*engine)->query("SELECT * FROM syscall_read");
+    ASSERT_TRUE(rows.has_value());
+    const auto written = write_rows(*rows, format, full);
+    ASSERT_FALSE(written.has_value()) << format.name;
+    EXPECT_EQ(written.error().code, ENOSPC);
+  }
+  std::fclose(full);
+}
+
+TEST(export_directory, files_are_private_and_never_replaced) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=1\n");
+  auto reader = store::TraceReader::open(trace.path());
+  ASSERT_TRUE(reader.has_value());
+  const auto directory = trace.directory() / "out";
+  const ExportOptions options{find_format("csv")};
+  ASSERT_TRUE(export_directory(**reader, options, directory).has_value());
+  struct stat status{};
+  ASSERT_EQ(::stat((directory / "syscall_read.csv").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0007U, 0U);
+  const auto again = export_directory(**reader, options, directory);
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().code, EEXIST);
+}
+
+} // namespace
+} // namespace iotrail::output

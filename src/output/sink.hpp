@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/result.hpp"
+
+namespace iotrail::output {
+
+// Text on its way to a file. A failed write (disk full, reader gone) is kept for finish(); what follows it is
+// dropped, and is_broken() lets a long output stop early.
+class Sink {
+public:
+  explicit Sink(std::FILE* file) : file_(file) {}
+
+  void put(std::string_view text) {
+    buffer_ += text;
+    if (buffer_.size() >= kBufferBytes)
+      flush();
+  }
+  void put(char c) { put(std::string_view(&c, 1)); }
+
+  template <class... Args> void print(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(buffer_), format, std::forward<Args>(args)...);
+    if (buffer_.size() >= kBufferBytes)
+      flush();
+  }
+
+  bool is_broken() const { return error_ != 0; }
+
+  // Everything is with the system, or why not.
+  Result<void> finish() {
+    flush();
+    if (error_ == 0 && std::fflush(file_) != 0)
+      error_ = errno;
+    if (error_ != 0)
+      return fail_errno("cannot write the output", error_);
+    return {};
+  }
+
+private:
+  static constexpr std::size_t kBufferBytes = 64U << 10U;
+
+  void flush() {
+    if (error_ == 0 && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size())
+      error_ = errno;
+    buffer_.clear();
+  }
+
+  std::FILE* file_;
+  std::string buffer_;
+  int error_ = 0;
+};
+
+} // namespace iotrail::output

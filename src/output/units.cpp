@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/units.hpp"
+
+#include <ctime>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace iotrail::output {
+
+namespace {
+
+// Three significant digits: 1.23, 12.3, 123.
+std::string three_digits(double value) {
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::tm local_time(std::int64_t seconds) {
+  const std::time_t when = seconds;
+  std::tm time{};
+  localtime_r(&when, &time);
+  return time;
+}
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+} // namespace
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 1024)
+    return fmt::format("{} B", bytes);
+  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1023.5 && unit + 1 < std::size(kUnits); ++unit)
+    value /= 1024;
+  return fmt::format("{} {}", three_digits(value), kUnits[unit]);
+}
+
+std::string human_duration(std::uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (ns < 1000)
+    return fmt::format("{} ns", ns);
+  if (value < 999.5e3)
+    return three_digits(value / 1e3) + " us";
+  if (value < 999.5e6)
+    return three_digits(value / 1e6) + " ms";
+  if (value < 99.95e9)
+    return three_digits(value / 1e9) + " s";
+  const std::uint64_t seconds = (ns + kNsPerSecond / 2) / kNsPerSecond;
+  if (seconds < 3600)
+    return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string human_count(std::uint64_t count) {
+  const std::string digits = fmt::format("{}", count);
+  std::string grouped;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0)
+      grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
+}
+
+std::string human_date(std::int64_t real_ns) {
+  const std::tm time = local_time(real_ns / kNsPerSecond);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", time.tm_year + 1900, time.tm_mon + 1,
+                     time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec);
+}
+
+std::string clock_time(std::int64_t real_ns) {
+  const std::tm time = local_time(real_ns / kNsPerSecond);
+  return fmt::format("{:02}:{:02}:{:02}.{:09}", time.tm_hour, time.tm_min, time.tm_sec,
+                     real_ns % kNsPerSecond);
+}
+
+} // namespace iotrail::output

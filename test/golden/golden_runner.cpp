@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// golden_runner [--update] FILE.test ...
+//
+// A test is a trace as text (text_trace.hpp), then commands with the output that is expected of them:
+//
+//   > report                                  the text report
+//   > query [--FORMAT] SELECT ...             rows; FORMAT as in `query --format`, text by default
+//   > script [TABLE ...]
+//   > export FORMAT TABLE [--raw]
+//   > export-all [--raw]                      one stream of JSON lines
+//   > export-directory FORMAT                 every file with its name before it
+//   >> ...                                    continues the line before
+//
+// Expected text runs up to the next command; blank lines at its end do not count. --update rewrites it.
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "analysis/engine.hpp"
+#include "output/export.hpp"
+#include "output/output.hpp"
+#include "output/report_text.hpp"
+#include "output/script.hpp"
+#include "text_trace.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace iotrail;
+
+struct Step {
+  std::vector<std::string> lines; // as written
+  std::string command;            // joined
+  std::string expected;
+};
+
+struct Test {
+  std::string trace;
+  std::vector<Step> steps;
+};
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Test parse(const std::string& text) {
+  Test test;
+  std::istringstream input(text);
+  bool in_command = false;
+  for (std::string line; std::getline(input, line);) {
+    if (line.starts_with("> ")) {
+      test.steps.push_back({{line}, line.substr(2), ""});
+      in_command = true;
+    } else if (in_command && line.starts_with(">> ")) {
+      test.steps.back().lines.push_back(line);
+      test.steps.back().command += " " + line.substr(3);
+    } else {
+      in_command = false;
+      (test.steps.empty() ? test.trace : test.steps.back().expected) += line + "\n";
+    }
+  }
+  return test;
+}
+
+// One newline at the end, or nothing at all.
+std::string trimmed(std::string text) {
+  while (text.ends_with('\n'))
+    text.pop_back();
+  return text.empty() ? text : text + "\n";
+}
+
+// What `write` writes to a file, or the error.
+std::string captured(const std::function<Result<void>(std::FILE*)>& write) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  const auto done = write(file);
+  std::fclose(file);
+  std::string text(data, size);
+  std::free(data);
+  if (!done)
+    text += "error: " + done.error().message() + "\n";
+  return text;
+}
+
+Result<void> without_count(Result<std::uint64_t> count) {
+  if (!count)
+    return std::unexpected(count.error());
+  return {};
+}
+
+std::string next_word(std::string& text) {
+  const auto end = std::min(text.find(' '), text.size());
+  std::string word = text.substr(0, end);
+  text.erase(0, std::min(end + 1, text.size()));
+  return word;
+}
+
+Result<void> run_query(analysis::Engine& engine, std::string sql, std::FILE* file) {
+  const output::Format* format = output::find_format("text");
+  if (sql.starts_with("--"))
+    format = output::find_format(next_word(sql).substr(2));
+  if (!format)
+    return fail_usage("no such format");
+  auto rows = engine.query(sql);
+  if (!rows)
+    return std::unexpected(rows.error());
+  return without_count(output::write_rows(*rows, *format, file));
+}
+
+Result<void> run_script(const store::TraceReader& trace, std::string tables, std::FILE* file) {
+  std::vector<io_u16> kinds;
+  while (!tables.empty())
+    kinds.push_back(trace.table(std::string_view(next_word(tables)))->kind);
+  return without_count(output::write_script(trace, file, kinds));
+}
+
+Result<void> run_export_directory(const store::TraceReader& trace, const std::string& format,
+                                  std::FILE* file) {
+  const fs::path directory = trace.path().parent_path() / "export";
+  const auto done = output::export_directory(trace, {output::find_format(format)}, directory);
+  if (!done)
+    return std::unexpected(done.error());
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : fs::directory_iterator(directory))
+    texts[entry.path().filename()] = read_file(entry.path());
+  fs::remove_all(directory);
+  for (const auto& [name, text] : texts)
+    std::fprintf(file, "== %s\n%s", name.c_str(), text.c_str());
+  return {};
+}
+
+Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file) {
+  const std::string verb = next_word(command);
+  const store::TraceReader& trace = engine.trace();
+  if (verb == "report")
+    return output::write_report(engine, file);
+  if (verb == "query")
+    return run_query(engine, command, file);
+  if (verb == "script")
+    return run_script(trace, command, file);
+  if (verb == "export-directory")
+    return run_export_directory(trace, command, file);
+  if (verb == "export-all")
+    return without_count(output::export_stream(trace, {nullptr, command == "--raw"}, file));
+  if (verb == "export") {
+    const output::Format* format = output::find_format(next_word(command));
+    const std::string table = next_word(command);
+    return without_count(output::export_table(trace, table, {format, command == "--raw"}, file));
+  }
+  return fail("the runner has no command " + verb);
+}
+
+// A fresh directory that goes with its object.
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() {
+    std::string pattern = (fs::temp_directory_path() / "golden-XXXXXX").string();
+    IOTRAIL_CHECK(::mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() { fs::remove_all(path_); }
+  const fs::path& path() const { return path_; }
+
+private:
+  fs::path path_;
+};
+
+void print_difference(const fs::path& file, const Step& step, const std::string& actual) {
+  std::printf("%s: > %s\n--- expected\n%s--- actual\n%s---\n", file.c_str(), step.command.c_str(),
+              trimmed(step.expected).c_str(), actual.c_str());
+}
+
+void rewrite(const fs::path& file, const Test& test) {
+  std::string text = test.trace;
+  for (const Step& step : test.steps) {
+    for (const std::string& line : step.lines)
+      text += line + "\n";
+    text += trimmed(step.expected);
+    text += &step == &test.steps.back() ? "" : "\n";
+  }
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+}
+
+// The number of commands whose output is not the expected one.
+int run_test(const fs::path& file, bool update) {
+  Test test = parse(read_file(file));
+  if (test.steps.empty()) {
+    std::printf("%s: no command in it\n", file.c_str());
+    return 1;
+  }
+  const TemporaryDirectory directory;
+  const fs::path trace = directory.path() / (file.stem().string() + ".iotrail");
+  if (const auto done = golden::write_text_trace(test.trace, trace); !done) {
+    std::printf("%s: %s\n", file.c_str(), done.error().message().c_str());
+    return 1;
+  }
+  int failures = 0;
+  for (Step& step : test.steps) {
+    // A fresh engine for each: what one command found out (damage) must not help the next.
+    auto engine = analysis::Engine::open(trace);
+    const std::string actual = trimmed(captured([&](std::FILE* out) -> Result<void> {
+      if (!engine)
+        return std::unexpected(engine.error());
+      return run(**engine, step.command, out);
+    }));
+    if (actual == trimmed(step.expected))
+      continue;
+    if (!update) {
+      print_difference(file, step, actual);
+      ++failures;
+    }
+    step.expected = actual;
+  }
+  if (update)
+    rewrite(file, test);
+  return failures;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  setenv("TZ", "UTC", 1);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  int failures = 0;
+  bool update = false;
+  for (int i = 1; i < argc; ++i)
+    if (std::string_view(argv[i]) == "--update")
+      update = true;
+    else
+      failures += run_test(argv[i], update);
+  return failures == 0 ? 0 : 1;
+}
