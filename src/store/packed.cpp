@@ -17,6 +17,11 @@ using Word = std::uint64_t;
 
 constexpr unsigned kWordBits = 64;
 constexpr std::size_t kFramesMax = kBlockRowsMax / kFrameValues;
+#ifdef IOTRAIL_FUZZ
+constexpr int kUnroll = 1; // with every access instrumented, unrolled code takes minutes to compile
+#else
+constexpr int kUnroll = kFrameValues;
+#endif
 constexpr std::uint8_t kShiftMask = 0x3f;
 constexpr std::uint8_t kZigzag = 0x40;
 constexpr std::uint8_t kAllZero = 0x80; // neither widths nor frames follow
@@ -29,7 +34,7 @@ template <unsigned W> void pack_frame(const Word* __restrict values, Word* __res
     std::memcpy(words, values, sizeof(Word) * kFrameValues);
   } else if constexpr (W > 0) {
     Word word = 0;
-#pragma GCC unroll 64
+#pragma GCC unroll kUnroll
     for (unsigned i = 0; i < kFrameValues; ++i) {
       const unsigned bit = i * W % kWordBits;
       word |= values[i] << bit;
@@ -48,7 +53,7 @@ template <unsigned W> void unpack_frame(const Word* __restrict words, Word* __re
     std::fill_n(values, kFrameValues, 0);
   } else {
     constexpr Word kMask = (Word{1} << W) - 1;
-#pragma GCC unroll 64
+#pragma GCC unroll kUnroll
     for (unsigned i = 0; i < kFrameValues; ++i) {
       const unsigned bit = i * W % kWordBits;
       const unsigned at = i * W / kWordBits;
