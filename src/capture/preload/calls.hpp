@@ -22,13 +22,13 @@ struct Target {
 inline Target none() {
   return {};
 }
-inline Target on(int fd) {
+IOTRAIL_HOT Target on(int fd) {
   return {fd, file_of(fd)};
 }
 inline int descriptor_of(FILE* stream) {
   return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : IO_NO_FD;
 }
-inline Target on(FILE* stream) {
+IOTRAIL_HOT Target on(FILE* stream) {
   const int fd = descriptor_of(stream);
   return fd != IO_NO_FD ? on(fd) : none();
 }
@@ -84,7 +84,7 @@ void opened(io_app_open& e, int fd, int dir, const char* path, int flags, mode_t
 void opened_stream(io_app_open& e, FILE* stream, const char* path, const char* mode);
 
 // An event whose fields say "nothing": no position, no descriptor, else 0.
-template <class Event> inline Event blank(const Target& target) {
+template <class Event> IOTRAIL_HOT Event blank(const Target& target) {
   Event e{};
   if constexpr (requires { e.offset; })
     e.offset = IO_OFFSET_NONE;

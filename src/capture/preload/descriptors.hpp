@@ -16,7 +16,7 @@ extern io_u32* g_descriptors; // null: not made yet
 
 io_u32 file_of_slowly(int fd);
 
-inline io_u32 file_of(int fd) {
+IOTRAIL_HOT io_u32 file_of(int fd) {
   const auto index = static_cast<io_u32>(fd);
   if (__builtin_expect(
           g_descriptors != nullptr && index < kDescriptors && t_context->after_vfork == 0, true)) {

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "capture/preload/descriptors.hpp"
 #include "capture/preload/syscalls.hpp"
@@ -48,6 +49,12 @@ Process* g_process = nullptr;
 
 __thread Context* t_context __attribute__((tls_model("initial-exec"))) = &g_no_context;
 constinit Recording g_recording{false, false, 0, nullptr};
+
+io_u64 clock_ticks() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<io_u64>(now.tv_sec) * 1'000'000'000U + static_cast<io_u64>(now.tv_nsec);
+}
 
 namespace {
 

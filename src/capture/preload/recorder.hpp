@@ -7,13 +7,14 @@
 // signal handler may run at any point and make calls of its own. Nothing here ever ends or delays the host program.
 #pragma once
 
-#include <time.h>
-
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
 
 #include "capture/preload/arena.hpp"
+
+// On the way of every call: the compiler would rather not repeat it in each of the wrappers.
+#define IOTRAIL_HOT [[gnu::always_inline]] inline
 
 namespace iotrail::capture::preload {
 
@@ -46,14 +47,15 @@ inline bool is_off() {
   return __builtin_expect(g_recording.off, false);
 }
 
-inline io_u64 ticks() {
+// Of the arena's clock where that is not the counter.
+io_u64 clock_ticks();
+
+IOTRAIL_HOT io_u64 ticks() {
 #if defined(__x86_64__)
   if (__builtin_expect(g_recording.tsc, true))
     return __rdtsc();
 #endif
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<io_u64>(now.tv_sec) * 1'000'000'000U + static_cast<io_u64>(now.tv_nsec);
+  return clock_ticks();
 }
 
 // Attaches at the first call of all, which may come before any constructor has run.
@@ -68,7 +70,7 @@ void release_place();
 // A position in the ring of this thread; null: the call is lost and has been counted, or the recording is off.
 Context* reserve_slowly(io_u64* position);
 
-inline Context* reserve(io_u64* position) {
+IOTRAIL_HOT Context* reserve(io_u64* position) {
   Context* const context = t_context;
   if (io_ring_control* const ring = context->ring; __builtin_expect(ring != nullptr, true)) {
     io_u64 head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
@@ -82,7 +84,7 @@ inline Context* reserve(io_u64* position) {
   return reserve_slowly(position);
 }
 
-template <class Event> inline void pack(RawRecord& raw, const Event& e) {
+template <class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
 #define SLOT(event, field, slot)                                                                   \
   if constexpr (__is_same(Event, io_##event))                                                      \
     raw.slot = static_cast<decltype(raw.slot)>(e.field);
@@ -95,7 +97,7 @@ template <class Event> inline void pack(RawRecord& raw, const Event& e) {
 }
 
 template <class Event>
-inline void write_record(io_u16 kind, io_u16 call, io_u64 begin, io_u64 end, const Event& e) {
+IOTRAIL_HOT void write_record(io_u16 kind, io_u16 call, io_u64 begin, io_u64 end, const Event& e) {
   if (__builtin_expect((g_recording.event_mask >> (kind & 63U) & 1U) == 0, false))
     return;
   io_u64 position;

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whatever becomes of a process or thread, its calls are in the trace.
+#include "app_recording.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <set>
+#include <thread>
+
+namespace iotrail::live {
+
+namespace {
+
+constexpr int kChildrenOfEachKind = 250;
+constexpr int kReadsOfChild = 13;
+constexpr int kThreads = 5000;
+constexpr int kThreadsAtOnce = 100;
+constexpr int kReadsOfThread = 10;
+
+// 13 calls: open, 11 times pread, close; in programs that are executed for it.
+int read_some(const std::string& name) {
+  const int file = open(name.c_str(), O_RDONLY);
+  char byte = 0;
+  for (int i = 0; i < kReadsOfChild - 2; ++i)
+    if (pread(file, &byte, 1, i) < 0)
+      return 1;
+  return close(file);
+}
+
+const Child kReader("read_some",
+                    [](const std::string& directory) { return read_some(directory + "/data"); });
+
+[[gnu::noinline]] pid_t vfork_and_execute(const char* program, char* const* arguments) {
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    execv(program, arguments);
+    _exit(126);
+  }
+  return pid;
+}
+
+const Child kChildren("children", [](const std::string& directory) {
+  const std::string name = directory + "/data";
+  close(open(name.c_str(), O_CREAT | O_RDWR, 0600));
+  char self[4096] = {};
+  if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+    return 1;
+  char child[] = "--child";
+  char reader[] = "read_some";
+  char* const arguments[] = {self, child, reader, const_cast<char*>(directory.c_str()), nullptr};
+  char* const nothing[] = {nullptr};
+  int failures = 0;
+  for (int i = 0; i < 4 * kChildrenOfEachKind; ++i) {
+    pid_t pid = 0;
+    if (i % 4 == 0) {
+      pid = fork();
+      if (pid == 0)
+        _exit(read_some(name));
+    } else if (i % 4 == 1) {
+      pid = fork();
+      if (pid == 0) {
+        execve(self, arguments, nothing); // an empty environment
+        _exit(126);
+      }
+    } else if (i % 4 == 2) {
+      pid = vfork_and_execute(self, arguments);
+    } else if (posix_spawn(&pid, self, nullptr, nullptr, arguments, nothing) != 0) {
+      ++failures;
+    }
+    int status = 0;
+    failures += waitpid(pid, &status, 0) != pid || status != 0;
+  }
+  return failures == 0 ? 0 : 1;
+});
+
+const Child kManyThreads("threads", [](const std::string& directory) {
+  const std::string name = directory + "/data";
+  static int file = open(name.c_str(), O_CREAT | O_RDWR, 0600);
+  for (int batch = 0; batch < kThreads / kThreadsAtOnce; ++batch) {
+    pthread_t threads[kThreadsAtOnce];
+    for (pthread_t& thread : threads)
+      pthread_create(
+          &thread, nullptr,
+          [](void*) -> void* {
+            char byte = 0;
+            for (int i = 0; i < kReadsOfThread; ++i)
+              (void)!pread(file, &byte, 1, 0);
+            return nullptr;
+          },
+          nullptr);
+    for (const pthread_t thread : threads)
+      pthread_join(thread, nullptr);
+  }
+  return 0;
+});
+
+std::atomic<int> g_handled = 0;
+int g_file = -1;
+
+const Child kHandler("handler", [](const std::string& directory) {
+  g_file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
+  struct sigaction action{};
+  action.sa_handler = [](int) {
+    char byte = 0;
+    (void)!pread(g_file, &byte, 1, 7);
+    ++g_handled;
+  };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGALRM, &action, nullptr);
+  const itimerval often{{0, 100}, {0, 100}};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  char byte = 0;
+  for (int i = 0; i < 300'000; ++i)
+    (void)!pread(g_file, &byte, 1, 8);
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  const int count = g_handled;
+  return pwrite(g_file, &count, sizeof(count), 0) == sizeof(count) ? 0 : 1;
+});
+
+// Writes forever; how many calls have returned is kept where a kill does not reach it.
+const Child kVictim("victim", [](const std::string& directory) {
+  const int file = open((directory + "/acknowledged").c_str(), O_RDWR);
+  static auto* const acknowledged = static_cast<std::atomic<std::uint64_t>*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  static const int null = open("/dev/null", O_WRONLY);
+  const auto write_on = [](int slot) {
+    while (true)
+      if (write(null, "x", 1) == 1)
+        acknowledged[slot * 8].fetch_add(1);
+  };
+  std::jthread other(write_on, 1);
+  write_on(0);
+  return 0;
+});
+
+const Child kLeaver("leaver", [](const std::string& directory) {
+  char self[4096] = {};
+  if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+    return 1;
+  closefrom(3);
+  clearenv();
+  execl(self, self, "--child", "read_some", directory.c_str(), nullptr);
+  return 126;
+});
+
+// A vfork child changes its descriptors, not its parent's.
+const Child kVforker("vforker", [](const std::string& directory) {
+  const int file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
+  const int other = open((directory + "/other").c_str(), O_CREAT | O_RDWR, 0600);
+  if (const pid_t pid = vfork(); pid == 0) {
+    dup2(other, file);
+    (void)!write(file, "child", 5);
+    _exit(0);
+  } else {
+    waitpid(pid, nullptr, 0);
+  }
+  return write(file, "parents", 7) == 7 ? 0 : 1;
+});
+
+} // namespace
+
+TEST(preload_processes, thousand_children_of_all_kinds) {
+  const auto recording = AppRecording::of_child("children");
+  expect_complete(recording);
+  const std::string name = recording.in_directory("data");
+  const auto reads = OF_FILE(recording, app_read, name);
+  EXPECT_EQ(reads.size(), 4U * kChildrenOfEachKind * (kReadsOfChild - 2));
+  std::set<io_u32> pids;
+  for (const io_app_read& read : reads)
+    pids.insert(read.event.pid);
+  EXPECT_EQ(pids.size(), 4U * kChildrenOfEachKind);
+  EXPECT_EQ(OF_FILE(recording, app_open, name).size(), 4U * kChildrenOfEachKind + 1);
+  std::set<io_u32> known;
+  for (const rows::processes& process : recording.processes()) {
+    known.insert(process.pid);
+    EXPECT_FALSE(process.exe.empty());
+    EXPECT_NE(process.command.find("--child"), std::string::npos);
+  }
+  for (const io_u32 pid : pids)
+    EXPECT_TRUE(known.contains(pid));
+}
+
+TEST(preload_processes, thousands_of_threads) {
+  const auto recording = AppRecording::of_child("threads");
+  expect_complete(recording);
+  const auto reads = OF_FILE(recording, app_read, recording.in_directory("data"));
+  EXPECT_EQ(reads.size(), static_cast<std::size_t>(kThreads * kReadsOfThread));
+  std::set<io_u64> places;
+  std::set<io_u64> operations;
+  for (const io_app_read& read : reads) {
+    places.insert(read.event.op_id >> IO_OP_MAKER_SHIFT);
+    operations.insert(read.event.op_id);
+    EXPECT_EQ(read.event.pid, static_cast<io_u32>(recording.pid()));
+  }
+  EXPECT_EQ(operations.size(), reads.size());
+  EXPECT_LT(places.size(), 1000U) << "rings are not used again";
+}
+
+TEST(preload_processes, signal_handler_loses_nothing) {
+  const auto recording = AppRecording::of_child("handler");
+  expect_complete(recording);
+  int handled = 0;
+  const int file = open(recording.in_directory("data").c_str(), O_RDONLY);
+  ASSERT_EQ(read(file, &handled, sizeof(handled)), static_cast<ssize_t>(sizeof(handled)));
+  close(file);
+  int in_handler = 0;
+  int outside = 0;
+  for (const io_app_read& event : OF_FILE(recording, app_read, recording.in_directory("data")))
+    ++(event.offset == 7 ? in_handler : outside);
+  EXPECT_GT(handled, 100);
+  EXPECT_EQ(in_handler, handled);
+  EXPECT_EQ(outside, 300'000);
+}
+
+TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
+  std::mt19937 random(42);
+  for (int round = 0; round < 100; ++round) {
+    const ScratchDirectory shared;
+    const std::string file = shared / "acknowledged";
+    const int handle = open(file.c_str(), O_RDWR | O_CREAT, 0600);
+    ASSERT_EQ(ftruncate(handle, 4096), 0);
+    auto* const acknowledged = static_cast<std::atomic<std::uint64_t>*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0));
+    close(handle);
+    int loops = 10 + static_cast<int>(random() % 40);
+    RunOptions options;
+    options.meanwhile = [&](pid_t pid) {
+      if (--loops == 0)
+        kill(pid, SIGKILL);
+    };
+    const auto recording =
+        AppRecording::of_command({std::filesystem::read_symlink("/proc/self/exe").string(),
+                                  "--child", "victim", shared.path().string()},
+                                 options);
+    EXPECT_EQ(recording.status(), 128 + SIGKILL);
+    EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
+    EXPECT_EQ(recording.counter(IO_COUNTER_preload_ring_full), 0U);
+    const auto writes = OF_FILE(recording, app_write, "/dev/null");
+    EXPECT_GE(writes.size(), acknowledged[0] + acknowledged[8]);
+    EXPECT_LE(writes.size(), acknowledged[0] + acknowledged[8] + 2);
+    munmap(acknowledged, 4096);
+  }
+}
+
+TEST(preload_processes, emptied_environment_and_descriptors) {
+  const auto recording = AppRecording::of_child("leaver");
+  EXPECT_EQ(OF_CALL(recording, app_close, closefrom).size(), 1U);
+  EXPECT_EQ(OF_PATH(recording, app_open, recording.in_directory("data")).size(), 1U);
+  EXPECT_EQ(recording.produced(), recording.written());
+}
+
+TEST(preload_processes, vfork_child_leaves_the_descriptors_of_its_parent) {
+  const auto recording = AppRecording::of_child("vforker");
+  expect_complete(recording);
+  const auto of_child = OF_FILE(recording, app_write, recording.in_directory("other"));
+  const auto of_parent = OF_FILE(recording, app_write, recording.in_directory("data"));
+  ASSERT_EQ(of_child.size(), 1U);
+  EXPECT_EQ(of_child[0].result, 5);
+  ASSERT_EQ(of_parent.size(), 1U);
+  EXPECT_EQ(of_parent[0].result, 7);
+}
+
+} // namespace iotrail::live
