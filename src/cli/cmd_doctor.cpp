@@ -15,8 +15,8 @@ namespace {
 
 struct Diagnosis {
   std::string source;
-  std::string refusal; // empty: the source can be used
-  std::vector<store::HookReport> hooks;
+  std::string refusal{}; // empty: the source can be used
+  std::vector<store::HookReport> hooks{};
 };
 
 capture::SourceOptions everything() {
@@ -64,18 +64,37 @@ nlohmann::json to_json(const Diagnosis& diagnosis) {
   return {{"source", diagnosis.source}, {"refusal", diagnosis.refusal}, {"hooks", hooks}};
 }
 
+// Facts are listed for their remedies: what is there already needs no attention.
+void print_facts(const std::vector<capture::KernelFact>& facts) {
+  fmt::print("this machine\n");
+  for (const capture::KernelFact& fact : facts) {
+    fmt::print("  {:<3} {:<24}{}\n", fact.is_met ? "yes" : "NO", fact.name, fact.detail);
+    if (!fact.is_met && !fact.remedy.empty())
+      fmt::print("      {:<24}{}\n", "", fact.remedy);
+  }
+  fmt::print("\n");
+}
+
 Result<int> doctor(bool json) {
   const Diagnosis all[] = {diagnose(capture::make_preload_source()),
                            diagnose(capture::make_kernel_source())};
-  if (json) {
-    nlohmann::json list = nlohmann::json::array();
+  const std::vector<capture::KernelFact> facts = capture::kernel_facts();
+  if (!json) {
+    print_facts(facts);
     for (const Diagnosis& diagnosis : all)
-      list.push_back(to_json(diagnosis));
-    fmt::print("{}\n", list.dump(2));
+      print(diagnosis);
     return 0;
   }
+  nlohmann::json printed = {{"facts", nlohmann::json::array()},
+                            {"sources", nlohmann::json::array()}};
+  for (const capture::KernelFact& fact : facts)
+    printed["facts"].push_back({{"name", fact.name},
+                                {"is_met", fact.is_met},
+                                {"detail", fact.detail},
+                                {"remedy", fact.remedy}});
   for (const Diagnosis& diagnosis : all)
-    print(diagnosis);
+    printed["sources"].push_back(to_json(diagnosis));
+  fmt::print("{}\n", printed.dump(2));
   return 0;
 }
 
