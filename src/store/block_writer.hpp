@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -23,7 +25,18 @@
 
 namespace iotrail::store {
 
-using Records = std::vector<std::byte>;
+// Leaves new bytes as they are: records overwrite them anyway.
+template <class T> struct UninitializedAllocator : std::allocator<T> {
+  template <class U> struct rebind {
+    using other = UninitializedAllocator<U>;
+  };
+  using std::allocator<T>::allocator;
+  template <class U> void construct(U* at) noexcept { ::new (static_cast<void*>(at)) U; }
+  template <class U, class... Args> void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
+using Records = std::vector<std::byte, UninitializedAllocator<std::byte>>;
 
 struct EventBatch {
   const schema::Event* event;

@@ -11,10 +11,28 @@ namespace {
 using Word = std::uint64_t;
 
 // Encodings are compared on so many rows from the middle of the block: the choice costs little and is seldom wrong.
-constexpr std::size_t kSampleRows = 1024;
+constexpr std::size_t kSampleRows = 256;
+
+// In pieces, each without a branch inside: the compiler makes vector code of it, and most columns end at the first.
+template <class Differs> bool all_same(std::size_t rows, Differs differs) {
+  for (std::size_t first = 0; first < rows; first += kFrameValues) {
+    const std::size_t end = std::min(rows, first + kFrameValues);
+    Word difference = 0;
+    for (std::size_t i = first; i < end; ++i)
+      difference |= differs(i);
+    if (difference != 0)
+      return false;
+  }
+  return true;
+}
 
 bool is_constant(NumbersView values) {
-  return std::ranges::all_of(values, [first = values[0]](Word value) { return value == first; });
+  return all_same(values.size(),
+                  [values, first = values[0]](std::size_t i) { return values[i] ^ first; });
+}
+
+bool are_equal(NumbersView a, NumbersView b) {
+  return a.size() == b.size() && all_same(a.size(), [a, b](std::size_t i) { return a[i] ^ b[i]; });
 }
 
 bool is_linear(NumbersView values) {
@@ -134,7 +152,7 @@ private:
     } else if (is_linear(values)) {
       plan.encoding = Encoding::linear;
     } else if (i > 0 && !leans_on_another(plans_[i - 1].encoding) &&
-               std::ranges::equal(values, columns_[i - 1])) {
+               are_equal(values, columns_[i - 1])) {
       lean(i, Encoding::difference, i - 1);
     } else {
       return table_builder_.build(values, plan);
@@ -268,7 +286,7 @@ void write_numbers(std::span<const NumbersView> columns, std::span<const ColumnP
     for (const Word value : plan.table)
       write_signed(value, out);
     std::ranges::copy(plan.slots, scratch.begin());
-    break;
+    return write_packed(scratch, {}, out); // the first row's slot is 0, and so is the base
   case Encoding::keyed: {
     const ColumnPlan& key = plans[plan.reference];
     std::array<Word, kTableEntriesMax> firsts{};
