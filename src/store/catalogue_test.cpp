@@ -60,7 +60,8 @@ TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
   add_trace("a2", 20);
   std::filesystem::create_directory(repository() / "no-trace.iotrail");
   std::vector<std::string> names;
-  for (const CatalogueEntry& entry : *list_traces(repository())) {
+  const auto traces = list_traces(repository());
+  for (const CatalogueEntry& entry : *traces) {
     names.push_back(entry.name);
     EXPECT_GT(entry.bytes, 0U);
     EXPECT_TRUE(entry.problem.empty()) << entry.problem;
