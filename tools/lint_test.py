@@ -98,6 +98,9 @@ class LintTest(unittest.TestCase):
         calls = ["strcpy(a, b);", "system(a);", "std::sprintf(a, b);", "int v = LINUX_VERSION_CODE;"]
         self.refuses("src/cli/a.cpp", SPDX + "\n".join(calls) + "\n", *[f"src/cli/a.cpp:{n}: " for n in (2, 3, 4, 5)])
 
+    def test_tests_may_run_a_shell(self):
+        self.accepts("test/live/a.cpp", SPDX + 'int f() { return system("true"); }\n')
+
     def test_printing_is_for_those_who_speak_to_the_user(self):
         text = SPDX + 'void f() { std::printf("x"); }\n'
         for name in ("src/cli/a.cpp", "src/output/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
