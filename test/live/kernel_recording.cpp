@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -118,6 +119,7 @@ Recording Recording::of(const std::function<void(capture::SourceOptions&, pid_t)
     end_child(child);
     return recording;
   }
+  recording.hooks_ = source->hooks();
   const std::filesystem::path directory = new_directory();
   const std::string trace = directory / "test.iotrail";
   store::Manifest manifest;
@@ -161,6 +163,11 @@ void Recording::read(const std::string& trace) {
     paths_[row.u("file")] = row.text("path");
 }
 
+store::HookReport Recording::hook_of(std::string_view event) const {
+  const auto found = std::ranges::find(hooks_, event, &store::HookReport::event);
+  return found == hooks_.end() ? store::HookReport{} : *found;
+}
+
 std::uint64_t Recording::lost() const {
   std::uint64_t lost = 0;
   for (const capture::CounterValue& row : counters_)
@@ -199,6 +206,15 @@ std::string Recording::string(std::uint64_t id) const {
 std::string Recording::path(std::uint64_t file) const {
   const auto found = paths_.find(file);
   return found == paths_.end() ? "" : found->second;
+}
+
+std::vector<Row> Recording::rows_of_file(const std::string& table, std::string_view path) const {
+  std::vector<Row> wanted;
+  for (const Row& row : rows(table))
+    if (this->path(row.u("file")) == path)
+      wanted.push_back(row);
+  std::ranges::sort(wanted, {}, [](const Row& row) { return row.u("ts_ns"); });
+  return wanted;
 }
 
 } // namespace iotrail::live

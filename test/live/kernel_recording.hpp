@@ -38,6 +38,9 @@ public:
   // Not empty: the machine does not permit it, and why.
   const std::string& refusal() const { return refusal_; }
 
+  // What serves the event; empty hook: nothing does.
+  store::HookReport hook_of(std::string_view event) const;
+
   pid_t pid() const { return pid_; }
   int status() const { return status_; } // of waitpid
   std::uint64_t produced() const { return produced_; }
@@ -52,6 +55,8 @@ public:
                         std::uint64_t value) const;
   std::string string(std::uint64_t id) const; // of the table strings; "" for 0
   std::string path(std::uint64_t file) const; // of the table files; "" for 0
+  // Rows of `table` whose column `file` is one that has this path.
+  std::vector<Row> rows_of_file(const std::string& table, std::string_view path) const;
 
 private:
   void read(const std::string& trace);
@@ -62,6 +67,7 @@ private:
   std::uint64_t produced_ = 0;
   std::uint64_t written_ = 0;
   std::vector<capture::CounterValue> counters_;
+  std::vector<store::HookReport> hooks_;
   std::map<std::string, std::vector<Row>> tables_;
   std::map<std::uint64_t, std::string> strings_;
   std::map<std::uint64_t, std::string> paths_;
