@@ -101,7 +101,9 @@ SELECT direction, step, layer, operations, bytes,
            THEN 'pages that were dirty already took further writes, or direct I/O passed by'
          WHEN layer = 'cache' AND bytes > above_bytes THEN 'read-ahead, whole pages, and mapped files'
          WHEN layer = 'cache' THEN 'found in the page cache, or direct I/O passed by'
-         WHEN bytes = above_bytes AND above <> 'cache' THEN 'the same bytes: direct I/O, or each written through'
+         WHEN bytes = above_bytes AND above <> 'cache' AND direction = 'write'
+           THEN 'the same bytes: direct I/O, or each write went through'
+         WHEN bytes = above_bytes AND above <> 'cache' THEN 'the same bytes: direct I/O, or nothing was cached'
          WHEN bytes = above_bytes THEN 'the same bytes'
          WHEN direction = 'write' AND bytes > above_bytes
            THEN 'journal and metadata, pages dirty before the recording, pages written more than once'
