@@ -154,6 +154,18 @@ const Child kLeaver("leaver", [](const std::string& directory) {
   return 126;
 });
 
+// Outlives the recording; ends when its file is removed.
+const Child kSurvivor("survivor", [](const std::string& directory) {
+  const std::string name = directory + "/data";
+  static const int file = open(name.c_str(), O_CREAT | O_RDWR, 0600);
+  if (fork() != 0)
+    return 0;
+  std::uint64_t count = 0;
+  while (access(name.c_str(), F_OK) == 0 && count < 10'000'000)
+    count += pwrite(file, &count, sizeof(count), 0) == sizeof(count);
+  _exit(0);
+});
+
 // A vfork child changes its descriptors, not its parent's.
 const Child kVforker("vforker", [](const std::string& directory) {
   const int file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
@@ -258,6 +270,20 @@ TEST(preload_processes, emptied_environment_and_descriptors) {
   EXPECT_EQ(OF_CALL(recording, app_close, closefrom).size(), 1U);
   EXPECT_EQ(OF_PATH(recording, app_open, recording.in_directory("data")).size(), 1U);
   EXPECT_EQ(recording.produced(), recording.written());
+}
+
+TEST(preload_processes, survivor_of_a_recording_is_not_harmed) {
+  const auto recording = AppRecording::of_child("survivor");
+  expect_complete(recording);
+  const int file = open(recording.in_directory("data").c_str(), O_RDONLY);
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  EXPECT_EQ(pread(file, &before, sizeof(before), 0), static_cast<ssize_t>(sizeof(before)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(pread(file, &after, sizeof(after), 0), static_cast<ssize_t>(sizeof(after)));
+  EXPECT_GT(after, before);
+  close(file);
+  unlink(recording.in_directory("data").c_str());
 }
 
 TEST(preload_processes, vfork_child_leaves_the_descriptors_of_its_parent) {

@@ -115,6 +115,25 @@ TEST_P(preload_program, runs_unchanged) {
 INSTANTIATE_TEST_SUITE_P(all, preload_program, testing::ValuesIn(kPrograms),
                          [](const auto& program) { return std::string(program.param.name); });
 
+TEST(preload_program, static_programs_are_counted) {
+  const ScratchDirectory directory;
+  const std::string source = directory / "s.c";
+  const std::string program = directory / "s";
+  std::ofstream(source) << "int main(void) { return 0; }\n";
+  ASSERT_EQ(std::system(("gcc -static -o " + program + " " + source).c_str()), 0);
+  const auto recording =
+      AppRecording::of_command({"bash", "-c", program + "; " + program + "; /bin/true"});
+  EXPECT_EQ(recording.counter(IO_COUNTER_preload_not_followed), 2U);
+}
+
+// With a limit of its address space a program still runs, and is still followed.
+TEST(preload_program, little_address_space) {
+  const auto recording = AppRecording::of_command(
+      {"bash", "-c", "ulimit -v 200000; exec cat /etc/passwd > /dev/null"});
+  expect_complete(recording);
+  EXPECT_GE(OF_FILE(recording, app_read, "/etc/passwd").size(), 1U);
+}
+
 TEST(preload_obstacle, is_told) {
   const ScratchDirectory directory;
   EXPECT_EQ(capture::preload_obstacle("/bin/bash"), "");

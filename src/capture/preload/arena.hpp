@@ -105,9 +105,10 @@ struct ArenaHeader {
   io_u64 ring_stride; // bytes of one place's rings
   alignas(IO_CACHE_LINE) io_u64 next_claim;
   io_u32 next_file;
-  io_u32 used_places; // no place at or above was ever claimed
-  io_u64 no_ring;     // calls lost since no place was free
-  io_u64 text_full;   // messages dropped
+  io_u32 used_places;  // no place at or above was ever claimed
+  io_u64 no_ring;      // calls lost since no place was free
+  io_u64 text_full;    // messages dropped
+  io_u64 not_followed; // programs executed that cannot be preloaded into
 };
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 

@@ -217,11 +217,14 @@ std::vector<CounterValue> PreloadSource::counters() const {
     torn += reader.torn();
   const std::uint64_t dropped =
       arena_ ? __atomic_load_n(&arena_->header().text_full, __ATOMIC_RELAXED) : 0;
+  const std::uint64_t not_followed =
+      arena_ ? __atomic_load_n(&arena_->header().not_followed, __ATOMIC_RELAXED) : 0;
   return {{IO_COUNTER_preload_ring_full, IO_LAYER_app, lost()},
           {IO_COUNTER_preload_no_ring, IO_LAYER_app, arena_ ? no_ring() : 0},
           {IO_COUNTER_preload_torn, IO_LAYER_app, torn},
           {IO_COUNTER_preload_text_full, IO_LAYER_app,
            std::max(dropped, names_ ? names_->unresolved() : 0)},
+          {IO_COUNTER_preload_not_followed, IO_LAYER_app, not_followed},
           {IO_COUNTER_preload_hook_missing, IO_LAYER_app, missing_hooks()}};
 }
 

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "capture/preload/calls.hpp"
+#include "capture/preload/next_program.hpp"
 #include "capture/preload/syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -144,11 +145,14 @@ template <class Run> int with_environment(Strings environment, Run run) {
 }
 
 int execute(const char* path, Strings arguments, Strings environment) {
+  count_if_not_followed(path);
   return with_environment(environment,
                           [&](Strings next) { return REAL(execve)(path, arguments, next); });
 }
 
 int execute_found(const char* file, Strings arguments, Strings environment) {
+  if (file != nullptr && strchr(file, '/') != nullptr)
+    count_if_not_followed(file);
   return with_environment(environment,
                           [&](Strings next) { return REAL(execvpe)(file, arguments, next); });
 }
@@ -242,6 +246,7 @@ EXPORTED(int, execveat,
 EXPORTED(int, posix_spawn,
          (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
+  count_if_not_followed(path);
   return with_environment(environment, [&](Strings next) {
     return REAL(posix_spawn)(pid, path, actions, attributes, arguments, next);
   });
