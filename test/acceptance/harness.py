@@ -73,7 +73,7 @@ class AcceptanceTest(unittest.TestCase):
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
             if lost is not None:
                 self.assertEqual(source["lost"], lost, manifest["counters"])
-        rows = recording.value("SELECT sum(rows) AS rows FROM tables WHERE layer <> 'dictionary'")
+        rows = recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'")
         self.assertEqual(int(rows), sum(source["written"] for source in manifest["sources"]))
 
     def require(self, recording, *layers):

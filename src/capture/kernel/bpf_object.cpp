@@ -77,6 +77,28 @@ Error load_error(int code) {
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }
 
+bool hooks_functions(const bpf_program* program) {
+  const std::string_view section = bpf_program__section_name(program);
+  return section.starts_with("fentry/") || section.starts_with("fexit/");
+}
+
+bool is_kprobe(const bpf_program* program) {
+  const std::string_view section = bpf_program__section_name(program);
+  return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
+}
+
+// Each refusal costs a load of all programs, so what is refused for its kind is refused at once.
+void refuse_all(iotrail_bpf& skeleton, bool (*is_of_kind)(const bpf_program*),
+                const std::string& reason, Refusals& refusals) {
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, skeleton.obj) if (is_of_kind(program))
+      refusals.add(bpf_program__name(program), reason);
+}
+
+bool kernel_has_kprobes() {
+  return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
+}
+
 void refuse_missing_tracepoints(iotrail_bpf& skeleton, Refusals& refusals) {
   bpf_program* program = nullptr;
   bpf_object__for_each_program(program, skeleton.obj) {
@@ -105,13 +127,15 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
                                                    std::uint32_t cpu_count, Refusals& refusals) {
   libbpf_set_print(listen);
   raise_locked_memory();
-  for (;;) {
+  for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);
     object->skeleton_ = iotrail_bpf__open();
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
-    if (kernel_btf() != nullptr)
+    if (is_first && kernel_btf() != nullptr)
       refuse_missing_tracepoints(*object->skeleton_, refusals);
+    if (is_first && !kernel_has_kprobes())
+      refuse_all(*object->skeleton_, is_kprobe, "the kernel has no kprobes", refusals);
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
     if (auto loaded = object->try_load(programs, configuration, cpu_count, refusals); !loaded)
@@ -141,7 +165,13 @@ Result<void> BpfObject::try_load(const std::vector<std::string_view>& programs,
   if (last_words.program.empty() || refusals.reason(last_words.program) != nullptr ||
       (result == -EPERM && last_words.program == programs.front()))
     return std::unexpected(load_error(-result));
-  refusals.add(last_words.program, errno_text(-result));
+  const bpf_program* refused =
+      bpf_object__find_program_by_name(skeleton_->obj, last_words.program.c_str());
+  // EPERM is not about the program: others load. Lockdown refuses every hook on a function.
+  if (result == -EPERM && refused != nullptr && hooks_functions(refused))
+    refuse_all(*skeleton_, hooks_functions, errno_text(-result), refusals);
+  else
+    refusals.add(last_words.program, errno_text(-result));
   return {};
 }
 
