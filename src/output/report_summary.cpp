@@ -153,20 +153,28 @@ void print_trace_header(const store::TraceReader& trace, Sink& sink) {
 }
 
 void print_refusals(const store::Manifest& manifest, Sink& sink) {
-  // One line for all events that share a reason.
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> refused;
+  // Events that the same remedy would bring back are one entry; each one's own reason is told by `iotrail doctor`.
+  std::map<std::string, std::vector<const store::HookReport*>> refused;
   for (const store::HookReport& hook : manifest.hooks)
     if (hook.hook.empty())
-      refused[{hook.reason, hook.remedy}].push_back(hook.event);
+      refused[hook.remedy].push_back(&hook);
   if (refused.empty())
     return;
   sink.put("\nNot recorded\n");
-  for (const auto& [why, events] : refused) {
+  for (const auto& [remedy, hooks] : refused) {
+    const store::HookReport& first = *hooks.front();
+    std::vector<std::string_view> events;
+    bool is_same_reason = true;
+    for (const store::HookReport* hook : hooks) {
+      events.push_back(hook->event);
+      is_same_reason = is_same_reason && hook->reason == first.reason;
+    }
     sink.print("  {}\n", fmt::join(events, ", "));
-    if (!why.first.empty())
-      sink.print("    because {}\n", why.first);
-    if (!why.second.empty())
-      sink.print("    to change this: {}\n", why.second);
+    if (!first.reason.empty())
+      sink.print("    because{} {}\n", is_same_reason ? "" : fmt::format(", of {},", first.event),
+                 first.reason);
+    if (!remedy.empty())
+      sink.print("    to change this: {}\n", remedy);
   }
 }
 
