@@ -26,6 +26,8 @@ constexpr int kReadsOfChild = 13;
 constexpr int kThreads = 5000;
 constexpr int kThreadsAtOnce = 100;
 constexpr int kReadsOfThread = 10;
+constexpr std::size_t kLargeRing =
+    64U << 20U; // holds a whole run, also where the collector gets no processor
 
 // 13 calls: open, 11 times pread, close; in programs that are executed for it.
 int read_some(const std::string& name) {
@@ -220,7 +222,9 @@ TEST(preload_processes, thousands_of_threads) {
 }
 
 TEST(preload_processes, signal_handler_loses_nothing) {
-  const auto recording = AppRecording::of_child("handler");
+  RunOptions options;
+  options.ring_bytes = kLargeRing;
+  const auto recording = AppRecording::of_child("handler", options);
   expect_complete(recording);
   int handled = 0;
   const int file = open(recording.in_directory("data").c_str(), O_RDONLY);
@@ -247,6 +251,7 @@ TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
     close(handle);
     int loops = 10 + static_cast<int>(random() % 40);
     RunOptions options;
+    options.ring_bytes = kLargeRing;
     options.meanwhile = [&](pid_t pid) {
       if (--loops == 0)
         kill(pid, SIGKILL);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr io_u32 kFirstReady = 1024; // slots given memory when a place is new, and
 constexpr io_u32 kMoreReady = 4096;  // whenever they run out, until all have it
+constexpr io_u32 kAskAgain = 4096;   // calls lost before memory that was refused is asked for again
 constexpr int kAttachYields = 1000;
 constexpr unsigned kInlineKeys = 32; // thread-specific values up to here need no allocation
 
@@ -240,6 +241,7 @@ void fill(Context& context, io_u32 index, Place& place, unsigned char* rings) {
   context.mask = arena.slots - 1;
   context.place = &place;
   context.index = index;
+  context.no_memory = 0;
   context.after_vfork = 0;
   context.ring = &place.records;
 }
@@ -335,16 +337,30 @@ Context* claim() {
 
 namespace {
 
+// Memory behind the records at `head`. Asking in vain is slow, so that it is not done at every call.
+bool has_memory(Context& context, io_u64 head) {
+  io_u32* const ready = &context.place->ready_slots;
+  if (*ready > context.mask || head < *ready)
+    return true;
+  if (context.no_memory != 0) {
+    --context.no_memory;
+    return false;
+  }
+  if (make_records_ready(reinterpret_cast<unsigned char*>(context.slots), ready, kMoreReady))
+    return true;
+  context.no_memory = kAskAgain;
+  return false;
+}
+
 // False: the ring is full.
 bool raise_limit(Context& context) {
   const io_u64 slots = context.mask + 1;
   const io_u64 head = __atomic_load_n(&context.ring->head, __ATOMIC_RELAXED);
   const io_u64 limit = __atomic_load_n(&context.ring->tail, __ATOMIC_ACQUIRE) + slots;
-  io_u32* const ready = &context.place->ready_slots;
-  if (*ready < slots && head >= *ready &&
-      !make_records_ready(reinterpret_cast<unsigned char*>(context.slots), ready, kMoreReady))
+  if (!has_memory(context, head))
     return false;
-  context.limit = *ready < slots && *ready < limit ? *ready : limit;
+  const io_u32 ready = context.place->ready_slots;
+  context.limit = ready < slots && ready < limit ? ready : limit;
   return head < context.limit;
 }
 
@@ -352,6 +368,8 @@ bool raise_limit(Context& context) {
 
 bool make_text_ready(Context& context, io_u64 wanted) {
   const io_u32 all = g_recording.arena->cells;
+  if (context.no_memory != 0)
+    return false;
   return make_ready(context.text, kCellBytes, all, &context.place->ready_cells,
                     static_cast<io_u32>(wanted < all ? wanted : all) + kFirstReady);
 }

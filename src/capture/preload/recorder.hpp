@@ -28,6 +28,7 @@ struct Context {
   Place* place;
   unsigned char* text;
   io_u32 index;       // of the place
+  io_u32 no_memory;   // calls to let go by before memory is asked for again; 0: there was some
   io_u32 after_vfork; // a vfork child may be the one who runs, in its parent's memory
 };
 static_assert(sizeof(Context) <= IO_CACHE_LINE);
