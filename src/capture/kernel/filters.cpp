@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -103,15 +102,14 @@ Result<void> set_filters(BpfObject& object, const Filter& filter) {
   return {};
 }
 
+// The BPF programs find when the task started at its first event; until then the slot says that there is something to do.
 Result<void> trace_tree(BpfObject& object, pid_t pid) {
-  const Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!process)
-    return fail_errno(fmt::format("process {}", pid));
-  const int fd = process.get();
   io_task state{};
   state.pid = static_cast<io_u32>(pid);
   state.tid = static_cast<io_u32>(pid);
-  if (bpf_map_update_elem(object.map_fd("tasks"), &fd, &state, BPF_ANY) != 0)
+  state.is_shared = 1;
+  const io_u32 slot = state.tid & (IO_TASK_SLOTS - 1);
+  if (bpf_map_update_elem(object.map_fd("task_slots"), &slot, &state, BPF_ANY) != 0)
     return fail_errno(fmt::format("following process {}", pid));
   return {};
 }

@@ -369,20 +369,25 @@ static __always_inline io_s32 error_of(io_u32 status) {
   return code ? -code : -ERROR_IO;
 }
 
-/* Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. */
-static __always_inline void forget_bios(struct request* request, io_u32 bytes) {
+/*
+ * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. Returns
+ * how many of them were traced.
+ */
+static __always_inline io_u32 forget_bios(struct request* request, io_u32 bytes) {
   struct bio* bio = request->bio;
+  io_u32 forgotten = 0;
   for (int index = 0; index < IO_BIO_CHAIN_LIMIT; ++index) {
     if (!bio)
-      return;
+      break;
     const io_u32 size = bio->bi_iter.bi_size;
     if (size > bytes)
-      return;
+      break;
     bytes -= size;
     io_u64 key = (io_u64)bio;
-    bpf_map_delete_elem(&bios, &key);
+    forgotten += !bpf_map_delete_elem(&bios, &key);
     bio = bio->bi_next;
   }
+  return forgotten;
 }
 
 SEC("?tp_btf/block_rq_complete")
@@ -390,7 +395,8 @@ int BPF_PROG(block_rq_complete, struct request* request, int status, unsigned in
   io_u64 key = (io_u64)request;
   const struct io_request* entry = bpf_map_lookup_elem(&requests, &key);
   if (!entry) {
-    forget_bios(request, bytes);
+    if (forget_bios(request, bytes) && io_wants(IO_KIND_block_complete))
+      io_count(IO_COUNTER_kernel_request_untracked);
     return 0;
   }
   const io_u64 now_ns = bpf_ktime_get_ns();

@@ -45,7 +45,7 @@ struct {
 
 io_u32 last_file_id;
 io_u32 last_text_id;
-io_u32 is_started; /* before, only what the loader put into `tasks` is traced */
+io_u32 is_started; /* before, only what the loader put into `task_slots` is traced */
 
 io_u32 io_count(io_u32 counter) {
   io_u32 zero = 0;
@@ -77,21 +77,45 @@ static __always_inline int is_adopted(io_u32 tgid) {
   return 0;
 }
 
-/* Static to the verifier, which then knows what the pointer returned points to. */
-static __noinline struct io_task* io_current_slow(void) {
-  const io_u64 both = bpf_get_current_pid_tgid();
-  const io_u32 tgid = (io_u32)(both >> 32);
-  if (!is_adopted(tgid))
+/* Makes the task traced. Static to the verifier, which then knows what the pointer returned points to. */
+static __noinline struct io_task* io_claim(struct task_struct* task) {
+  const io_u32 tid = (io_u32)task->pid;
+  struct io_task* own = io_slot_of(tid);
+  if (!own)
     return 0;
-  struct io_task* task =
-      bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-  if (!task) {
-    io_count(IO_COUNTER_kernel_task_untracked);
-    return 0;
+  const io_u32 owner = own->tid;
+  const int is_free = owner == 0 || own->is_dead;
+  if (!is_free || __sync_val_compare_and_swap(&own->tid, owner, tid) != owner) {
+    own->is_shared = 1;
+    own = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!own) {
+      io_count(IO_COUNTER_kernel_task_untracked);
+      return 0;
+    }
   }
-  task->pid = tgid;
-  task->tid = (io_u32)both;
-  return task;
+  /* What is left of an earlier task, files and numbers of operations, is as good for this one. */
+  own->tid = tid;
+  own->pid = (io_u32)task->tgid;
+  own->op_id = 0;
+  own->group_exited = 0;
+  own->span_depth = 0;
+  own->is_dead = 0;
+  own->start_time = task->start_time;
+  return own;
+}
+
+static __noinline struct io_task* io_current_slow(struct task_struct* current) {
+  struct io_task* slot = io_slot_of((io_u32)current->pid);
+  if (slot && slot->is_shared) {
+    if (slot->tid == (io_u32)current->pid && !slot->start_time) { /* put there by the loader */
+      slot->start_time = current->start_time;
+      return slot;
+    }
+    struct io_task* own = bpf_task_storage_get(&tasks, current, 0, 0);
+    if (own)
+      return own;
+  }
+  return is_adopted((io_u32)current->tgid) ? io_claim(current) : 0;
 }
 
 io_u32 io_device_wanted_slow(io_u32 device) {

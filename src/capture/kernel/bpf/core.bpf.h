@@ -51,7 +51,13 @@ struct {
   __type(value, struct io_cpu);
 } cpus SEC(".maps");
 
-/* A task with an entry is traced: this is the filter by process tree. */
+/* A task with a state is traced: this is the filter by process tree. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, IO_TASK_SLOTS);
+  __type(key, io_u32);
+  __type(value, struct io_task);
+} task_slots SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -87,7 +93,8 @@ struct io_file_sight {
  */
 io_u32
 io_count(io_u32 counter); /* in `counters` (stats.def); io_reserve counts its losses itself */
-static struct io_task* io_current_slow(void);
+static struct io_task* io_current_slow(struct task_struct* current);
+static struct io_task* io_claim(struct task_struct* task);
 io_u32 io_file_register(const struct io_file_sight* sight);
 io_u64 io_new_op_block(io_u32 cpu);
 io_u32 io_text_of_user(io_u64 string);   /* local id of a text in the program's memory; 0: none */
@@ -100,12 +107,20 @@ io_u32 io_device_wanted_slow(io_u32 device);
  * State of the running task; NULL: it is not traced. In an interrupt the task is whoever was interrupted: programs
  * that may run there (request completion) must not use it.
  */
+static __always_inline struct io_task* io_slot_of(io_u32 tid) {
+  io_u32 index = tid & (IO_TASK_SLOTS - 1);
+  return bpf_map_lookup_elem(&task_slots, &index);
+}
+
 static __always_inline struct io_task* io_current(void) {
-  struct io_task* task = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
-  if (task)
-    return task;
-  if (io_config.adopt_all || io_config.adopt_pids || io_config.adopt_cgroups)
-    return io_current_slow();
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct io_task* slot = io_slot_of((io_u32)current->pid);
+  if (!slot)
+    return 0;
+  if (slot->tid == (io_u32)current->pid && slot->start_time == current->start_time)
+    return slot;
+  if (slot->is_shared || io_config.adopt_all || io_config.adopt_pids || io_config.adopt_cgroups)
+    return io_current_slow(current);
   return 0;
 }
 
@@ -187,12 +202,10 @@ static __always_inline io_u64 io_new_op(struct io_task* task) {
  * that the usual case is three loads and a comparison; a file's first sight sends its path on `texts`.
  * `inode` and `file` may be numbers; `file` may be NULL: then the path is that of any name of the inode.
  */
-static __always_inline io_u32 io_file_of_inode(struct io_task* task, const void* inode_pointer,
-                                               const void* file) {
-  const int cast = io_config.has_cast;
-  struct inode* inode = IO_TYPED(inode, inode_pointer, cast);
+static __always_inline io_u32 io_identify(struct io_task* task, struct inode* inode,
+                                          const void* file, int cast) {
   struct super_block* sb = 0;
-  struct io_file_sight sight = {.inode = (io_u64)inode_pointer, .file = (io_u64)file};
+  struct io_file_sight sight = {.inode = (io_u64)inode, .file = (io_u64)file};
   struct io_file_key* key = &sight.key;
   IO_LOAD(sb, inode, i_sb, cast);
   IO_LOAD(key->device, sb, s_dev, cast);
@@ -211,12 +224,54 @@ static __always_inline io_u32 io_file_of_inode(struct io_task* task, const void*
   return id;
 }
 
+static __always_inline io_u32 io_file_of_inode(struct io_task* task, const void* inode_pointer,
+                                               const void* file) {
+  const int cast = io_config.has_cast;
+  struct inode* inode = IO_TYPED(inode, inode_pointer, cast);
+  return io_identify(task, inode, file, cast);
+}
+
 static __always_inline io_u32 io_file_of(struct io_task* task, const void* file_pointer) {
   const int cast = io_config.has_cast;
   struct file* file = IO_TYPED(file, file_pointer, cast);
   struct inode* inode = 0;
   IO_LOAD(inode, file, f_inode, cast);
   return io_file_of_inode(task, inode, file_pointer);
+}
+
+/*
+ * The struct file behind a descriptor below 64 of a task that has never had more, typed without bpf_rdonly_cast: the
+ * verifier knows what an array in a structure holds, if the place in it is a constant. NULL: not so, or no such file.
+ */
+#define IO_SMALL_FILES 64
+#define IO_FILE_AT(n)                                                                              \
+  case n:                                                                                          \
+    return files->fd_array[n];
+#define IO_FILES_AT(n)                                                                             \
+  IO_FILE_AT(n)                                                                                    \
+  IO_FILE_AT(n + 1)                                                                                \
+  IO_FILE_AT(n + 2)                                                                                \
+  IO_FILE_AT(n + 3)                                                                                \
+  IO_FILE_AT(n + 4)                                                                                \
+  IO_FILE_AT(n + 5)                                                                                \
+  IO_FILE_AT(n + 6)                                                                                \
+  IO_FILE_AT(n + 7)
+
+static __noinline struct file* io_small_file_of_fd(io_s32 fd) {
+  struct files_struct* files = bpf_get_current_task_btf()->files;
+  if (files->fdt->max_fds > IO_SMALL_FILES)
+    return 0;
+  switch (fd) {
+    IO_FILES_AT(0)
+    IO_FILES_AT(8)
+    IO_FILES_AT(16)
+    IO_FILES_AT(24)
+    IO_FILES_AT(32)
+    IO_FILES_AT(40)
+    IO_FILES_AT(48)
+    IO_FILES_AT(56)
+  }
+  return 0;
 }
 
 /* The struct file behind a descriptor of the running task, as a number; 0: there is none. */

@@ -87,6 +87,7 @@ struct fdtable {
 };
 struct files_struct {
   struct fdtable* fdt;
+  struct file* fd_array[64];
 };
 
 /* Tasks */
@@ -109,6 +110,7 @@ struct task_struct {
   int pid;
   int tgid;
   int exit_code;
+  u64 start_time;
   char comm[16];
   struct task_struct* group_leader;
   struct task_struct* real_parent;

@@ -35,13 +35,9 @@ int BPF_PROG(process_sched_process_fork, struct task_struct* parent_task,
   struct io_task* parent = io_current();
   if (!parent)
     return 0;
-  struct io_task* child = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-  if (!child) {
-    io_count(IO_COUNTER_kernel_task_untracked);
+  struct io_task* child = io_claim(task);
+  if (!child)
     return 0;
-  }
-  child->pid = (io_u32)task->tgid;
-  child->tid = (io_u32)task->pid;
   const io_u64 now_ns = bpf_ktime_get_ns();
   if (child->pid != parent->pid)
     send_fork(parent, child, task, now_ns);
@@ -83,14 +79,31 @@ static __always_inline void send_exec(const struct io_task* own, const struct ta
     io_count(IO_COUNTER_kernel_path_unread);
 }
 
+/* A thread that calls exec goes on under the id of its process, whose first thread has ended. */
+static __always_inline struct io_task* executing_task(struct task_struct* task, io_u32 old_tid) {
+  struct io_task* own = io_current();
+  if (old_tid == (io_u32)task->pid)
+    return own;
+  struct io_task* old = io_slot_of(old_tid);
+  if (old && old->tid == old_tid && old->pid == (io_u32)task->tgid)
+    old->is_dead = 1;
+  else
+    old = 0;
+  if (!own)
+    return old ? io_claim(task) : 0;
+  own->is_dead = 0;
+  own->group_exited = 0;
+  own->op_id = 0;
+  own->span_depth = 0;
+  return own;
+}
+
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
              struct linux_binprm* binary) {
-  struct io_task* own = io_current();
+  struct io_task* own = executing_task(task, (io_u32)old_tid);
   if (!own)
     return 0;
-  own->pid = (io_u32)task->tgid;
-  own->tid = (io_u32)task->pid;
   const io_u64 now_ns = bpf_ktime_get_ns();
   const io_u32 exe_file = io_file_of(own, binary->file);
   send_exec(own, task, exe_file, now_ns);
@@ -109,13 +122,18 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
 
 /*
  * The count of live threads has dropped already, so several that end together may all see none: the first to mark the
- * leader, whose task outlives them, is taken for the last.
+ * state of the group's leader, which is kept until then, is taken for the last.
  */
 static __always_inline io_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
     return 0;
-  struct io_task* leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
-  return !leader || __sync_lock_test_and_set(&leader->group_exited, 1) == 0;
+  struct io_task* leader = io_slot_of((io_u32)task->tgid);
+  if (!leader || leader->tid != (io_u32)task->tgid)
+    leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
+  if (!leader)
+    return 1;
+  leader->is_dead = 1;
+  return __sync_lock_test_and_set(&leader->group_exited, 1) == 0;
 }
 
 SEC("?tp_btf/sched_process_exit")
@@ -127,10 +145,12 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
     io_count(IO_COUNTER_kernel_span_unfinished);
     own->op_id = 0;
   }
+  const io_u32 is_last = is_last_of_group(task);
+  if (own->tid != own->pid)
+    own->is_dead = 1;
   if (!io_wants(IO_KIND_process_exit))
     return 0;
   const io_u32 code = (io_u32)task->exit_code;
-  const io_u32 is_last = is_last_of_group(task);
   const io_u64 now_ns = bpf_ktime_get_ns();
   struct io_slot slot;
   struct io_process_exit* record = IO_RESERVE(process_exit, &slot);

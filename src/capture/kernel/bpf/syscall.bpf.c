@@ -33,6 +33,16 @@ struct returned {
   io_u32 number;
 };
 
+static __noinline io_u32 file_of_fd(struct io_task* task, io_s32 fd) {
+  if (!io_config.has_cast) {
+    struct file* small = io_small_file_of_fd(fd);
+    if (small)
+      return io_identify(task, small->f_inode, small, 1);
+  }
+  const io_u64 file = io_file_of_fd(fd);
+  return file ? io_file_of(task, (const void*)file) : 0;
+}
+
 static __always_inline int begin_call(struct pt_regs* regs, long number) {
   struct io_task* task = io_current();
   if (!task)
@@ -47,17 +57,10 @@ static __always_inline int begin_call(struct pt_regs* regs, long number) {
   task->op_id = io_new_op(task);
   task->call = call;
   task->is_compat = is_compat;
-  if (IO_CALL_CLASS(call) == CLASS(close)) {
-    const io_u64 file = io_file_of_fd((io_s32)IO_ARGUMENT_0(regs, is_compat));
-    task->entry_file = file ? io_file_of(task, (const void*)file) : 0;
-  }
+  if (IO_CALL_CLASS(call) == CLASS(close))
+    task->entry_file = file_of_fd(task, (io_s32)IO_ARGUMENT_0(regs, is_compat));
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
-}
-
-static __always_inline io_u32 file_of_fd(struct io_task* task, io_s32 fd) {
-  const io_u64 file = io_file_of_fd(fd);
-  return file ? io_file_of(task, (const void*)file) : 0;
 }
 
 /* A 64-bit argument: one register, or two in 32-bit programs. */
@@ -90,13 +93,9 @@ struct target {
  * The file of a call that moves `moved` bytes, and the position at which it began: the descriptor's position now, less
  * what was moved. The position at entry would be wrong wherever threads wait for each other or O_APPEND is set.
  */
-static __always_inline struct target target_of(struct io_task* task, io_s32 fd, io_s64 moved) {
+static __always_inline struct target describe(struct io_task* task, struct file* file, io_s64 moved,
+                                              int cast) {
   struct target target = {.offset = IO_OFFSET_NONE};
-  const io_u64 number = io_file_of_fd(fd);
-  if (!number)
-    return target;
-  const int cast = io_config.has_cast;
-  struct file* file = IO_TYPED(file, number, cast);
   struct inode* inode = 0;
   io_u32 f_mode = 0;
   io_u16 i_mode = 0;
@@ -104,17 +103,30 @@ static __always_inline struct target target_of(struct io_task* task, io_s32 fd, 
   IO_LOAD(inode, file, f_inode, cast);
   if (f_mode & FMODE_LSEEK) {
     IO_LOAD(target.offset, file, f_pos, cast);
-    if (cast)
-      i_mode = inode->i_mode;
-    else
-      bpf_core_read(&i_mode, sizeof(i_mode), &inode->i_mode);
+    IO_LOAD(i_mode, inode, i_mode, cast);
     const io_u32 type = i_mode & MODE_TYPE;
     const int advances = type == MODE_REGULAR || type == MODE_BLOCK; /* /dev/zero does not */
     if (advances && moved > 0 && target.offset >= moved)
       target.offset -= moved;
   }
-  target.file = io_file_of_inode(task, inode, (const void*)number);
+  target.file = io_identify(task, inode, file, cast);
   return target;
+}
+
+static __always_inline struct target target_of(struct io_task* task, io_s32 fd, io_s64 moved) {
+  const struct target none = {.offset = IO_OFFSET_NONE};
+  if (!io_config.has_cast) {
+    struct file* small = io_small_file_of_fd(fd);
+    if (small)
+      return describe(task, small, moved, 1);
+  }
+  const io_u64 number = io_file_of_fd(fd);
+  if (!number)
+    return none;
+  if (!io_config.has_cast)
+    return describe(task, (struct file*)number, moved, 0);
+  struct file* file = IO_TYPED(file, number, 1);
+  return describe(task, file, moved, 1);
 }
 
 /* Reads and writes have records of one shape; the kinds differ. */
