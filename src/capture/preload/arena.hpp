@@ -69,7 +69,7 @@ struct TextHeader {
 };
 static_assert(sizeof(TextHeader) == 40);
 inline constexpr io_u32 kTextCellsMax =
-    (sizeof(TextHeader) + 2 * kPathBytes + kCommandBytes + kCellBytes) / kCellBytes;
+    (sizeof(TextHeader) + 2UL * kPathBytes + kCommandBytes + kCellBytes) / kCellBytes;
 
 // An owner: 0, or who uses the place, as the process itself counts: pid << 32 | tid.
 inline constexpr io_u64 kOwnerReleased =
@@ -89,7 +89,7 @@ struct Place {
   io_u64 text_tail; // written by the collector, on a line of its own
   io_u64 pad_tail[7];
 };
-static_assert(sizeof(Place) == sizeof(io_ring_control) + 2 * IO_CACHE_LINE);
+static_assert(sizeof(Place) == sizeof(io_ring_control) + 2UL * IO_CACHE_LINE);
 static_assert(sizeof(io_ring_control) % IO_CACHE_LINE == 0);
 
 struct ArenaHeader {
@@ -125,10 +125,11 @@ constexpr io_u64 rings_offset(io_u32 places) {
   return places_offset(places) + round_to_page(places * sizeof(Place));
 }
 constexpr io_u32 cells_of(io_u32 slots) {
-  return slots * io_u32{sizeof(RawRecord)} / kTextShare / kCellBytes;
+  return slots / kTextShare * io_u32{sizeof(RawRecord)} / kCellBytes;
 }
 constexpr io_u64 ring_stride(io_u32 slots) {
-  return round_to_page(slots * sizeof(RawRecord)) + round_to_page(cells_of(slots) * kCellBytes);
+  return round_to_page(slots * sizeof(RawRecord)) +
+         round_to_page(io_u64{cells_of(slots)} * kCellBytes);
 }
 constexpr io_u64 text_offset(io_u32 slots) {
   return round_to_page(slots * sizeof(RawRecord));

@@ -11,7 +11,7 @@
 
 namespace iotrail::capture::preload {
 
-io_u32* g_descriptors = nullptr;
+constinit io_u32* g_descriptors = nullptr;
 
 namespace {
 
@@ -136,7 +136,7 @@ bool make_table() {
   if (!is_address(at))
     return false;
   io_u32* expected = nullptr;
-  if (!__atomic_compare_exchange_n(&g_descriptors, &expected, reinterpret_cast<io_u32*>(at), false,
+  if (!__atomic_compare_exchange_n(&g_descriptors, &expected, pointer<io_u32>(at), false,
                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
     raw_syscall(SYS_munmap, at, kDescriptors * sizeof(io_u32));
   return true;

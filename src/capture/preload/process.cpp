@@ -123,7 +123,7 @@ bool is_wanted() {
 void* kernel_memory(io_u64 bytes) {
   const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return is_address(at) ? reinterpret_cast<void*>(at) : nullptr;
+  return is_address(at) ? pointer<void>(at) : nullptr;
 }
 
 // Calls run(environment) with what the next program must know; on the stack where it fits, since a vfork child that

@@ -6,7 +6,7 @@
 
 namespace iotrail::capture::preload {
 
-void* g_real[kHookCount];
+constinit void* g_real[kHookCount]{};
 
 namespace {
 

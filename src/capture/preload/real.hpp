@@ -42,7 +42,8 @@ enum HookNumber : io_u16 {
 };
 // clang-format on
 
-extern void* g_real[kHookCount];
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit void* g_real[kHookCount];
 
 // Finds the function; one that the C library does not have is replaced by one that fails with ENOSYS.
 void* find_real(HookNumber number);

@@ -48,7 +48,7 @@ Process* g_process = nullptr;
 
 } // namespace
 
-__thread Context* t_context __attribute__((tls_model("initial-exec"))) = &g_no_context;
+constinit __thread Context* t_context __attribute__((tls_model("initial-exec"))) = &g_no_context;
 constinit Recording g_recording{false, false, 0, nullptr};
 
 io_u64 clock_ticks() {
@@ -91,7 +91,7 @@ void* map_private(io_u64 bytes) {
   if (!is_address(at))
     return nullptr;
   raw_syscall(SYS_madvise, at, static_cast<long>(bytes), MADV_WIPEONFORK);
-  return reinterpret_cast<void*>(at);
+  return pointer<void>(at);
 }
 
 bool is_ours(const ArenaHeader& header, io_u64 file_bytes) {
@@ -124,7 +124,7 @@ unsigned char* map_rings(long file, const ArenaHeader& header) {
                     PROT_READ | PROT_WRITE) != 0)
       return nullptr;
     g_places_mapped = places;
-    return reinterpret_cast<unsigned char*>(at);
+    return pointer<unsigned char>(at);
   }
   return nullptr;
 }

@@ -33,7 +33,8 @@ struct Context {
 };
 static_assert(sizeof(Context) <= IO_CACHE_LINE);
 
-extern __thread Context* t_context; // never null
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit __thread Context* t_context; // never null
 
 // What the whole process shares; set by attaching, inherited by forked children.
 struct Recording {
@@ -42,7 +43,8 @@ struct Recording {
   io_u64 event_mask;
   ArenaHeader* arena; // null: not attached
 };
-extern Recording g_recording;
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit Recording g_recording;
 
 inline bool is_off() {
   return __builtin_expect(g_recording.off, false);
@@ -101,7 +103,7 @@ template <class Event>
 IOTRAIL_HOT void write_record(io_u16 kind, io_u16 call, io_u64 begin, io_u64 end, const Event& e) {
   if (__builtin_expect((g_recording.event_mask >> (kind & 63U) & 1U) == 0, false))
     return;
-  io_u64 position;
+  io_u64 position = 0;
   Context* const context = reserve(&position);
   if (__builtin_expect(context == nullptr, false))
     return;

@@ -41,6 +41,11 @@ inline long address(const void* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
+// The memory that a system call has made.
+template <class T> T* pointer(long made) {
+  return reinterpret_cast<T*>(made); // NOLINT(performance-no-int-to-ptr): the kernel gives a number
+}
+
 // A system call that makes memory gave an address and not an error.
 inline bool is_address(long result) {
   return result < -4095 || result > 0;
