@@ -17,6 +17,7 @@ struct Engine::Impl {
   std::unique_ptr<store::TraceReader> reader;
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
+  std::string unfit_views; // why each view that this trace has not all columns for is not there
 
   Impl() = default;
   Impl(const Impl&) = delete;
@@ -27,7 +28,7 @@ struct Engine::Impl {
   }
 
   Result<void> open_database(const EngineOptions& options);
-  Result<void> define_relations() const;
+  Result<void> define_relations();
   Result<void> run(std::string_view what, const std::string& sql) const;
 };
 
@@ -107,7 +108,7 @@ Result<void> Engine::Impl::run(std::string_view what, const std::string& sql) co
   return done;
 }
 
-Result<void> Engine::Impl::define_relations() const {
+Result<void> Engine::Impl::define_relations() {
   for (const store::TableInfo& table : reader->tables())
     if (auto done = register_trace_table(connection, *reader, table); !done)
       return done;
@@ -123,7 +124,7 @@ Result<void> Engine::Impl::define_relations() const {
     return done;
   for (const ViewFile& view : view_files())
     if (auto done = run(fmt::format("the view {}", view.name), std::string(view.sql)); !done)
-      return done;
+      unfit_views += fmt::format("{}{}", unfit_views.empty() ? "" : "\n", done.error().message());
   return {};
 }
 
@@ -149,7 +150,12 @@ const store::TraceReader& Engine::trace() const {
 }
 
 Result<Rows> Engine::query(std::string_view sql) {
-  return Rows::run(impl_->connection, sql);
+  auto rows = Rows::run(impl_->connection, sql);
+  if (!rows && !impl_->unfit_views.empty())
+    rows.error().hint =
+        "The trace is of another version, and does not have all that is needed for\n" +
+        impl_->unfit_views;
+  return rows;
 }
 
 } // namespace iotrail::analysis

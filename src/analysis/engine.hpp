@@ -8,7 +8,8 @@
 //   tables           the tables of the schema with their numbers of rows
 //   manifest         key, value: what the trace says about itself
 //   hooks, counters  what served each event; every counter with its severity and value
-//   and the views of views/*.sql, each documented there column by column.
+//   and the views of views/*.sql, each documented there column by column. A trace of another version may lack what a
+//   view needs: then that view alone is missing, and a failed query says so.
 #pragma once
 
 #include <filesystem>

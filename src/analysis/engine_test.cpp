@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 
-#include "analysis/relations.hpp"
 #include "schema.hpp"
 #include "test_trace.hpp"
 
@@ -127,15 +128,47 @@ TEST(engine, a_directory_that_is_no_trace_is_refused) {
   EXPECT_FALSE(engine.error().message().empty());
 }
 
-// Tables as a trace of another version may have them: fewer columns, and an event nobody knows here.
-TEST(relations, events_are_made_from_meanings_not_from_names) {
-  const golden::TestTrace trace("");
-  auto reader = store::TraceReader::open(trace.path());
-  ASSERT_TRUE(reader.has_value());
-  const std::string sql = events_view_sql(**reader);
-  EXPECT_TRUE(sql.contains("FROM syscall_read()"));
-  EXPECT_FALSE(sql.contains("FROM files()"));
-  EXPECT_FALSE(sql.contains("FROM losses()"));
+void replace_in_manifest(const golden::TestTrace& trace, const std::string& what,
+                         const std::string& by) {
+  const auto path = trace.path() / "manifest.json";
+  std::ifstream input(path);
+  std::string text{std::istreambuf_iterator<char>(input), {}};
+  ASSERT_TRUE(text.contains(what)) << what;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+  std::ofstream(path, std::ios::trunc) << text;
+}
+
+TEST(engine, a_trace_of_another_version_is_read_by_its_own_schema) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 bytes_requested=9 result=8\n");
+  replace_in_manifest(trace, "\"syscall_read\"", "\"syscall_peruse\"");
+  replace_in_manifest(trace, "\"tid u32 tid\"", "\"thread u32 tid\"");
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT thread FROM syscall_peruse"), "7");
+  EXPECT_EQ(answer(*engine, "SELECT class || bytes || tid FROM events"), "peruse80");
+  EXPECT_TRUE(answer(*engine, "SELECT * FROM syscall_read").contains("syscall_read"));
+}
+
+TEST(engine, a_view_that_does_not_fit_the_trace_is_the_only_thing_missing) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 bytes_requested=9 result=8\n");
+  replace_in_manifest(trace, "\"mode u32 mode\"", "\"access u32 mode\"");
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT bytes FROM layers"), "8");
+  const auto refused = engine->query("SELECT * FROM amplification");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_TRUE(refused.error().hint.contains("the view amplification")) << refused.error().message();
+}
+
+TEST(engine, names_in_a_foreign_trace_are_never_run_as_sql) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const std::string hostile = "x() AS y; CREATE TABLE planted (a INT); SELECT '1";
+  replace_in_manifest(trace, "\"syscall_read\"", "\"" + hostile + "\"");
+  replace_in_manifest(trace, "\"cpu u16 cpu\"", "\"c'\\\"pu u16 cpu\"");
+  const auto engine = Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value()) << engine.error().message();
+  EXPECT_EQ(answer(**engine, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'planted'"),
+            "0");
+  EXPECT_EQ(answer(**engine, "SELECT count(*) FROM events"), "1");
 }
 
 } // namespace
