@@ -30,9 +30,23 @@
 
 #include <bpf/bpf_tracing.h>
 
-struct io_slot_bytes {
+/*
+ * A slot holds any event. As a type of its own it also keeps the layout of each in the object, where a test compares it
+ * with the schema's.
+ */
+/* clang-format off */
+union io_record {
   io_u8 bytes[IO_KERNEL_SLOT_BYTES];
+#define EVENT(id, name, layer, doc) struct io_##name name;
+#define FIELD(type, name, meaning, doc)
+#define END(name)
+#include "events.def"
+#undef EVENT
+#undef FIELD
+#undef END
 };
+/* clang-format on */
+_Static_assert(sizeof(union io_record) == IO_KERNEL_SLOT_BYTES, "an event is larger than a slot");
 
 /* Sizes of the first two are set by the loader. */
 struct {
@@ -40,7 +54,7 @@ struct {
   __uint(map_flags, BPF_F_MMAPABLE);
   __uint(max_entries, 1);
   __type(key, io_u32);
-  __type(value, struct io_slot_bytes);
+  __type(value, union io_record);
 } slots SEC(".maps");
 
 struct {

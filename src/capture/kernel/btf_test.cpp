@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The layout of each record as the BPF compiler saw it, compared with the one that the rest of iotrail was built with.
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "capture/kernel/hooks.hpp"
+#include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/translation.hpp"
+#include "schema.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+struct FreeBtf {
+  void operator()(btf* types) const { btf__free(types); }
+};
+
+class BpfObjectTypes : public testing::Test {
+protected:
+  void SetUp() override {
+    types_.reset(btf__parse_elf(IOTRAIL_BPF_OBJECT, nullptr));
+    ASSERT_EQ(libbpf_get_error(types_.get()), 0);
+  }
+
+  const btf_type* structure(const std::string& name) const {
+    const int id = btf__find_by_name_kind(types_.get(), name.c_str(), BTF_KIND_STRUCT);
+    return id > 0 ? btf__type_by_id(types_.get(), static_cast<__u32>(id)) : nullptr;
+  }
+
+  // The member of that name, in the structure or in the header inside it; bytes from the begin, or -1.
+  long offset_of(const btf_type* type, std::string_view field) const {
+    const btf_member* members = btf_members(type);
+    for (__u32 index = 0; index < btf_vlen(type); ++index) {
+      const std::string_view name = btf__name_by_offset(types_.get(), members[index].name_off);
+      if (name == field)
+        return static_cast<long>(btf_member_bit_offset(type, index) / 8);
+      if (name == "event")
+        if (const long inside = offset_of(structure("io_event"), field); inside >= 0)
+          return inside;
+    }
+    return -1;
+  }
+
+  std::unique_ptr<btf, FreeBtf> types_;
+};
+
+TEST_F(BpfObjectTypes, records_are_laid_out_as_in_the_schema) {
+  for (const schema::Event& event : schema::kEvents) {
+    if (event.is_dictionary())
+      continue;
+    SCOPED_TRACE(event.name);
+    const btf_type* type = structure("io_" + std::string(event.name));
+    ASSERT_NE(type, nullptr);
+    EXPECT_EQ(type->size, event.size_bytes);
+    for (const schema::Field& field : event.fields)
+      EXPECT_EQ(offset_of(type, field.name), field.offset) << field.name;
+  }
+}
+
+TEST_F(BpfObjectTypes, a_task_state_is_what_the_loader_writes) {
+  const btf_type* type = structure("io_task");
+  ASSERT_NE(type, nullptr);
+  EXPECT_EQ(type->size, sizeof(io_task));
+  EXPECT_EQ(offset_of(type, "start_time"), static_cast<long>(offsetof(io_task, start_time)));
+  EXPECT_EQ(offset_of(type, "is_shared"), static_cast<long>(offsetof(io_task, is_shared)));
+}
+
+TEST(Hooks, every_event_of_a_kernel_layer_has_one) {
+  for (const schema::Event& event : schema::kEvents) {
+    if (event.is_dictionary() || event.layer == schema::Layer::app)
+      continue;
+    const auto rows = event_hooks();
+    EXPECT_TRUE(std::ranges::any_of(rows, [&](const EventHooks& row) {
+      return row.event == event.name;
+    })) << event.name;
+  }
+}
+
+TEST(References, name_each_field_that_holds_an_id) {
+  const auto references = references_of(IO_KIND_syscall_rename);
+  ASSERT_EQ(references.size(), 2U);
+  EXPECT_EQ(references[0].offset, offsetof(io_syscall_rename, path));
+  EXPECT_EQ(references[1].offset, offsetof(io_syscall_rename, new_path));
+  EXPECT_EQ(references[1].to, Reference::To::string);
+  EXPECT_TRUE(references_of(0xffff).empty());
+  EXPECT_TRUE(references_of(0).empty());
+}
+
+} // namespace
+} // namespace iotrail::capture::kernel
