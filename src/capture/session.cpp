@@ -46,8 +46,6 @@ store::Manifest new_manifest(const SessionOptions& options) {
   manifest.machine = system.machine;
   manifest.cpu_count = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   manifest.recorder_pid = ::getpid();
-  manifest.begin_ns = monotonic_ns();
-  manifest.monotonic_to_real_ns = static_cast<std::int64_t>(realtime_ns() - manifest.begin_ns);
   for (schema::Layer layer : options.source.filter.layers)
     manifest.layers.emplace_back(schema::layer_name(static_cast<io_u32>(layer)));
   manifest.filters = options.filters_text;
@@ -142,8 +140,15 @@ Result<void> Session::open_sources() {
   return std::unexpected(summary_.refusals.front().error);
 }
 
+// Loading the sources has taken its time; the recording begins here.
+void set_begin(store::Manifest& manifest) {
+  manifest.begin_ns = monotonic_ns();
+  manifest.monotonic_to_real_ns = static_cast<std::int64_t>(realtime_ns() - manifest.begin_ns);
+}
+
 Result<void> Session::begin(OnBegin on_begin) {
   store::Manifest& manifest = summary_.manifest;
+  set_begin(manifest);
   for (const auto& source : sources_) {
     std::ranges::copy(source->hooks(), std::back_inserter(manifest.hooks));
     manifest.ring_memory_bytes += source->ring_memory_bytes();

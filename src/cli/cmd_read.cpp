@@ -38,8 +38,10 @@ Result<std::unique_ptr<store::TraceReader>> open_trace(const std::string& name) 
 
 // Damage costs rows silently unless it is said; the report says it itself.
 void warn_of_damage(const store::TraceReader& trace) {
+  for (const std::string& notice : trace.notices())
+    fmt::print(stderr, "iotrail: {}\n", notice);
   const store::Damage damage = trace.damage();
-  if (damage.bytes_skipped != 0 || damage.blocks_skipped != 0)
+  if (damage.any())
     fmt::print(
         stderr,
         "iotrail: {} is damaged: {} bytes, {} blocks and at least {} rows were passed over\n",

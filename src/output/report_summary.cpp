@@ -71,7 +71,7 @@ std::string state_text(const store::Manifest& manifest) {
 std::string recorder_text(const store::Manifest& manifest) {
   if (manifest.recorder_cpu_ns == 0)
     return {};
-  return fmt::format("{} of CPU, {} of memory, {} of it rings; trace of {}",
+  return fmt::format("{} of CPU, {} of memory and {} of rings; trace of {}",
                      human_duration(manifest.recorder_cpu_ns),
                      human_bytes(manifest.recorder_memory_bytes),
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
@@ -97,7 +97,7 @@ void print_state_warning(const store::Manifest& manifest, Sink& sink) {
 }
 
 void print_damage(const store::Damage& damage, Sink& sink) {
-  if (damage.bytes_skipped == 0 && damage.blocks_skipped == 0)
+  if (!damage.any())
     return;
   sink.print("  DAMAGED TRACE: {} in {} block{} could not be read; {} rows are missing, as far as "
              "can be told.\n",
@@ -183,6 +183,8 @@ void print_losses(const store::TraceReader& trace, const SmallResult& totals, Si
   sink.put("\nLosses\n");
   print_state_warning(manifest, sink);
   print_damage(trace.damage(), sink);
+  for (const std::string& notice : trace.notices())
+    sink.print("  {}\n", notice);
   print_tallies(manifest, sink);
   if (totals.size() == 0)
     return;

@@ -35,6 +35,8 @@ struct Damage {
   std::uint64_t bytes_skipped = 0;
   std::uint64_t blocks_skipped = 0;
   std::uint64_t rows_skipped = 0; // as far as a readable header tells
+
+  bool any() const { return bytes_skipped != 0 || blocks_skipped != 0 || rows_skipped != 0; }
 };
 
 class TraceReader {

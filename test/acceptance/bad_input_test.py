@@ -190,7 +190,7 @@ class Catalogue(harness.AcceptanceTest):
                                     env=self.environment, stdin=subprocess.DEVNULL)
         try:
             manifest = self.folder / "repository/running.iotrail/manifest.json"
-            for _ in range(100):
+            for _ in range(600):
                 if manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING":
                     break
                 harness.run("sleep", "0.1")
