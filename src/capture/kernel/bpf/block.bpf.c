@@ -370,8 +370,8 @@ static __always_inline io_s32 error_of(io_u32 status) {
 }
 
 /*
- * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. Returns
- * how many of them were traced.
+ * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. True: one
+ * of them at least was traced.
  */
 static __always_inline int forget_bios(struct request* request, io_u32 bytes) {
   struct bio* bio = request->bio;
