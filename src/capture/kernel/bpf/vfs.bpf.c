@@ -27,17 +27,22 @@ struct vfs_transfer {
   io_u64 bytes;
 };
 
-static __always_inline int begin_transfer(struct io_task* task,
-                                          const struct vfs_transfer* transfer) {
+/* `direct`: the file is an argument of a trampoline, whose type the verifier knows; else it is a number. */
+static __always_inline int begin_transfer(struct io_task* task, const struct vfs_transfer* transfer,
+                                          const int direct) {
   struct io_span* span = io_span_begin(task, transfer->kind, transfer->file);
   if (!span)
     return 0;
-  const int cast = io_config.has_cast;
-  const struct file* file = IO_TYPED(file, transfer->file, cast);
+  const struct file* file = (const void*)transfer->file;
   io_u32 flags = 0;
-  IO_LOAD(flags, file, f_flags, cast);
+  if (direct) {
+    flags = file->f_flags;
+    span->file = io_identify(task, file->f_inode, file, 1);
+  } else {
+    flags = BPF_CORE_READ(file, f_flags);
+    span->file = io_file_of(task, file);
+  }
   span->flags = flags;
-  span->file = io_file_of(task, (const void*)transfer->file);
   span->bytes = transfer->bytes;
   span->offset = IO_OFFSET_NONE;
   span->detail = 0;
@@ -85,18 +90,19 @@ static __always_inline int end_transfer(io_u32 kind, io_u64 object, io_s64 resul
 }
 
 /* vfs_read, vfs_write(file, buffer, count, &position) */
-static __always_inline int begin_plain(io_u32 kind, io_u64 file, io_u64 count, io_u64 position) {
+static __always_inline int begin_plain(io_u32 kind, io_u64 file, io_u64 count, io_u64 position,
+                                       const int direct) {
   struct io_task* task = io_current();
   if (!task)
     return 0;
   const struct vfs_transfer transfer = {
       .kind = kind, .file = file, .position = position, .bytes = count};
-  return begin_transfer(task, &transfer);
+  return begin_transfer(task, &transfer, direct);
 }
 
 /* vfs_readv, vfs_writev(file, vector, count, &position, flags) */
 static __always_inline int begin_vector(io_u32 kind, io_u64 file, io_u64 vector, io_u64 count,
-                                        io_u64 position, io_u32 rwf_flags) {
+                                        io_u64 position, io_u32 rwf_flags, const int direct) {
   struct io_task* task = io_current();
   if (!task)
     return 0;
@@ -106,12 +112,12 @@ static __always_inline int begin_vector(io_u32 kind, io_u64 file, io_u64 vector,
       .file = file,
       .position = position,
       .bytes = io_vector_bytes(vector, (io_u32)count, task->is_compat)};
-  return begin_transfer(task, &transfer);
+  return begin_transfer(task, &transfer, direct);
 }
 
 /* vfs_iter_read, vfs_iter_write(file, iterator, &position, flags): called by stacked file systems and splice */
 static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov_iter* iter,
-                                      io_u64 position, io_u32 rwf_flags) {
+                                      io_u64 position, io_u32 rwf_flags, const int direct) {
   struct io_task* task = io_current();
   if (!task)
     return 0;
@@ -120,7 +126,7 @@ static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov
                                         .file = file,
                                         .position = position,
                                         .bytes = BPF_CORE_READ(iter, count)};
-  return begin_transfer(task, &transfer);
+  return begin_transfer(task, &transfer, direct);
 }
 
 /* Two programs end each function's span, and two begin it: of which tier F attaches one each, tier K the other. */
@@ -136,10 +142,10 @@ static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov
 
 #define PLAIN_PROGRAMS(function, kind)                                                             \
   SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
-    return begin_plain(kind, ctx[0], ctx[2], ctx[3]);                                              \
+    return begin_plain(kind, ctx[0], ctx[2], ctx[3], 1);                                           \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
-    return begin_plain(kind, IO_PARAMETER_0(regs), IO_PARAMETER_2(regs), IO_PARAMETER_3(regs));    \
+    return begin_plain(kind, IO_PARAMETER_0(regs), IO_PARAMETER_2(regs), IO_PARAMETER_3(regs), 0); \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
@@ -147,21 +153,21 @@ static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov
   SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
     io_u64 vector = 0;                                                                             \
     bpf_get_func_arg(ctx, 1, &vector); /* a number; ctx[1] would be a pointer to the verifier */   \
-    return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (io_u32)ctx[4]);                     \
+    return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (io_u32)ctx[4], 1);                  \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
     return begin_vector(kind, IO_PARAMETER_0(regs), IO_PARAMETER_1(regs), IO_PARAMETER_2(regs),    \
-                        IO_PARAMETER_3(regs), (io_u32)IO_PARAMETER_4(regs));                       \
+                        IO_PARAMETER_3(regs), (io_u32)IO_PARAMETER_4(regs), 0);                    \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
 #define ITER_PROGRAMS(function, kind)                                                              \
   SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
-    return begin_iter(kind, ctx[0], (const void*)ctx[1], ctx[2], (io_u32)ctx[3]);                  \
+    return begin_iter(kind, ctx[0], (const void*)ctx[1], ctx[2], (io_u32)ctx[3], 1);               \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
     return begin_iter(kind, IO_PARAMETER_0(regs), (const void*)IO_PARAMETER_1(regs),               \
-                      IO_PARAMETER_2(regs), (io_u32)IO_PARAMETER_3(regs));                         \
+                      IO_PARAMETER_2(regs), (io_u32)IO_PARAMETER_3(regs), 0);                      \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
