@@ -396,7 +396,8 @@ int BPF_PROG(block_rq_complete, struct request* request, int status, unsigned in
   io_u64 key = (io_u64)request;
   const struct io_request* entry = bpf_map_lookup_elem(&requests, &key);
   if (!entry) {
-    if (forget_bios(request, bytes) && io_wants(IO_KIND_block_complete))
+    /* A flush without data ends here too, but was never issued: the machinery issues a request of its own for it. */
+    if (forget_bios(request, bytes) && bytes && io_wants(IO_KIND_block_complete))
       io_count(IO_COUNTER_kernel_request_untracked);
     return 0;
   }
