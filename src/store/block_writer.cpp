@@ -63,7 +63,7 @@ Records BlockWriter::recycled() {
     return {};
   Records records = std::move(recycled_.back());
   recycled_.pop_back();
-  records.clear();
+  records.resize(0);
   return records;
 }
 

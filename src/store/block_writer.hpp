@@ -3,6 +3,7 @@
 // The thread behind a TraceWriter: takes batches of rows from a bounded queue, in order, sorts, encodes and writes them.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -15,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "schema.hpp"
@@ -25,18 +27,30 @@
 
 namespace iotrail::store {
 
-// Leaves new bytes as they are: records overwrite them anyway.
-template <class T> struct UninitializedAllocator : std::allocator<T> {
-  template <class U> struct rebind {
-    using other = UninitializedAllocator<U>;
-  };
-  using std::allocator<T>::allocator;
-  template <class U> void construct(U* at) noexcept { ::new (static_cast<void*>(at)) U; }
-  template <class U, class... Args> void construct(U* at, Args&&... args) {
-    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+// Bytes of records. Unlike a vector it leaves new ones as they are, records overwrite them anyway, and moves all at once.
+class Records {
+public:
+  std::byte* data() { return bytes_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  operator ByteSpan() const { return {bytes_.get(), size_}; }
+
+  // Keeps what there was, as far as it fits.
+  void resize(std::size_t size) {
+    if (size > capacity_) {
+      auto larger = std::make_unique_for_overwrite<std::byte[]>(size);
+      std::copy_n(bytes_.get(), size_, larger.get());
+      bytes_ = std::move(larger);
+      capacity_ = size;
+    }
+    size_ = size;
   }
+
+private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
 };
-using Records = std::vector<std::byte, UninitializedAllocator<std::byte>>;
 
 struct EventBatch {
   const schema::Event* event;

@@ -16,15 +16,17 @@ namespace {
 
 // Kinds are <layer><number>, a byte each, with fewer than 16 layers.
 constexpr std::size_t kKinds = IO_LAYER_COUNT << 8U;
-constexpr std::size_t kFirstRows = 64; // of a new buffer; it then grows by 8
+constexpr std::size_t kFirstRows = 64; // of a kind's first buffer; it then grows by 8
 
 // Rows of one kind that wait for their block to be full. `free_bytes` is what append() looks at.
 struct RowBuffer {
   const schema::Event* event = nullptr;
+  std::size_t record_bytes = 0;
   std::byte* end = nullptr;
   std::size_t free_bytes = 0;
-  Records records; // its size is the room taken so far, rows lie in its beginning
+  Records records{}; // its size is the room taken so far, rows lie in its beginning
   std::uint64_t waiting_since_ns = 0;
+  std::size_t expected_bytes = 0; // as much as was handed over the last time
 
   std::size_t used() const { return records.size() - free_bytes; }
 };
@@ -45,7 +47,7 @@ struct TraceWriter::Impl {
   std::unique_ptr<BlockWriter> blocks;
 
   void make_buffers();
-  void make_room(RowBuffer& buffer);
+  [[gnu::noinline]] void make_room(RowBuffer& buffer); // keeps append() short
   void hand_over(RowBuffer& buffer);
   void hand_over_dictionary();
   void hand_over_all();
@@ -56,7 +58,7 @@ void TraceWriter::Impl::make_buffers() {
   buffers.reserve(std::size(schema::kEvents)); // append() keeps pointers
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary()) {
-      buffers.push_back({&event, nullptr, 0, {}, 0});
+      buffers.push_back({.event = &event, .record_bytes = event.size_bytes});
       buffer_of[event.id] = &buffers.back();
     }
 }
@@ -67,14 +69,20 @@ RowBuffer& TraceWriter::Impl::largest() {
 
 // After it there is room for one record. Where the buffers together would grow too large, the fullest goes first.
 void TraceWriter::Impl::make_room(RowBuffer& buffer) {
-  const std::size_t record_bytes = buffer.event->size_bytes;
+  const std::size_t record_bytes = buffer.record_bytes;
   const std::size_t full = options.block_rows * record_bytes;
   if (buffer.records.size() == full)
     hand_over(buffer);
-  const auto wanted = [&] {
-    return std::clamp(8 * buffer.used(), std::min(kFirstRows * record_bytes, full), full);
+  const auto is_room_for = [&](std::size_t size) {
+    return buffered_bytes - buffer.records.size() + size <= options.buffered_bytes;
   };
-  while (buffered_bytes - buffer.records.size() + wanted() > options.buffered_bytes) {
+  // As much as the last time at once, where no other kind has to go for it.
+  const auto wanted = [&] {
+    const std::size_t size =
+        std::clamp(8 * buffer.used(), std::min(kFirstRows * record_bytes, full), full);
+    return is_room_for(buffer.expected_bytes) ? std::max(size, buffer.expected_bytes) : size;
+  };
+  while (!is_room_for(wanted())) {
     RowBuffer& victim = largest();
     if (victim.used() == 0)
       break;
@@ -85,7 +93,8 @@ void TraceWriter::Impl::make_room(RowBuffer& buffer) {
   buffered_bytes += size - buffer.records.size();
   if (size == full && buffer.records.capacity() < full) {
     if (Records recycled = blocks->recycled(); recycled.capacity() >= full) {
-      recycled.assign(buffer.records.begin(), buffer.records.end());
+      recycled.resize(used);
+      std::copy_n(buffer.records.data(), used, recycled.data());
       buffer.records = std::move(recycled);
     }
   }
@@ -105,6 +114,7 @@ void TraceWriter::Impl::hand_over(RowBuffer& buffer) {
   buffer.end = nullptr;
   buffer.free_bytes = 0;
   buffer.waiting_since_ns = 0;
+  buffer.expected_bytes = used;
 }
 
 void TraceWriter::Impl::hand_over_dictionary() {
@@ -164,12 +174,12 @@ void TraceWriter::append(const io_event& record) {
     ++impl_->rows_unknown;
     return;
   }
-  const std::size_t bytes = buffer->event->size_bytes;
+  const std::size_t bytes = buffer->record_bytes;
   if (buffer->free_bytes < bytes) [[unlikely]]
     impl_->make_room(*buffer);
-  std::memcpy(buffer->end, &record, bytes);
-  buffer->end += bytes;
+  std::byte* to = std::exchange(buffer->end, buffer->end + bytes);
   buffer->free_bytes -= bytes;
+  std::memcpy(to, &record, bytes);
 }
 
 io_u32 TraceWriter::string_id(std::string_view text) {
