@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint8_t kCompressed = 0x80;    // beside the encoding in the directory
 constexpr std::size_t kCompressBytesMin = 64; // below, zstd's own header eats what it gains
+constexpr std::size_t kProbeBytes = 4096;     // of a column that zstd has not proved itself on
+constexpr unsigned kPenaltyMin = 4;           // blocks
 constexpr unsigned kPenaltyMax = 64;
 
 std::size_t length(const Column& column) {
@@ -24,7 +26,7 @@ std::size_t length(const Column& column) {
 } // namespace
 
 std::size_t BlockRows::rows() const {
-  return columns.empty() ? 0 : length(columns[0]);
+  return count > 0 || columns.empty() ? count : length(columns[0]);
 }
 
 BlockEncoder::BlockEncoder(const TraceId& trace_id, int compression_level)
@@ -40,7 +42,8 @@ ByteSpan BlockEncoder::encode(const BlockRows& rows, std::uint32_t sequence,
     const auto* numbers = std::get_if<Numbers>(&column);
     views.push_back(numbers ? NumbersView(*numbers) : NumbersView());
   }
-  const std::vector<ColumnPlan> plans = plan_columns(views);
+  ColumnPlans& kept = plans_[rows.kind];
+  const std::span<ColumnPlan> plans = kept.update(views, rows.rows());
 
   directory_.clear();
   columns_.clear();
@@ -49,10 +52,11 @@ ByteSpan BlockEncoder::encode(const BlockRows& rows, std::uint32_t sequence,
     if (plans[i].encoding == Encoding::text)
       write_texts(std::get<Texts>(rows.columns[i]), raw_);
     else
-      write_numbers(views, plans, i, scratch_, raw_);
+      write_numbers(views, plans, i, packer_, raw_);
     write_column(rows.kind, i, plans[i].encoding, plans[i].reference);
   }
 
+  kept.report(columns_.size());
   block_.clear();
   block_.write(BlockHeader{}); // its place; the sizes and the checksum are known below
   block_.append(directory_.bytes());
@@ -98,15 +102,23 @@ ByteSpan BlockEncoder::compress(Compression& state, ByteSpan raw) {
     --state.skip;
     return {};
   }
-  compressed_.resize(ZSTD_compressBound(raw.size()));
+  // Most columns are packed so tightly that a piece tells.
+  const bool is_likely = state.has_proved_itself || raw.size() < 2 * kProbeBytes ||
+                         !try_zstd(raw.subspan(raw.size() / 2, kProbeBytes)).empty();
+  const ByteSpan compressed = is_likely ? try_zstd(raw) : ByteSpan();
+  state.has_proved_itself = !compressed.empty();
+  state.penalty = compressed.empty() ? std::clamp(state.penalty * 2, kPenaltyMin, kPenaltyMax) : 0;
+  state.skip = state.penalty;
+  return compressed;
+}
+
+// Empty: saves less than an eighth.
+ByteSpan BlockEncoder::try_zstd(ByteSpan raw) {
+  compressed_.resize(std::max(compressed_.size(), ZSTD_compressBound(raw.size())));
   const std::size_t size = ZSTD_compressCCtx(zstd_.get(), compressed_.data(), compressed_.size(),
                                              raw.data(), raw.size(), level_);
-  if (ZSTD_isError(size) || size > raw.size() - raw.size() / 8) {
-    state.penalty = std::clamp(state.penalty * 2, 1U, kPenaltyMax);
-    state.skip = state.penalty;
+  if (ZSTD_isError(size) || size > raw.size() - raw.size() / 8)
     return {};
-  }
-  state.penalty = 0;
   return ByteSpan(compressed_).first(size);
 }
 

@@ -27,12 +27,14 @@ using Numbers = std::vector<std::uint64_t>; // signed columns: two's complement
 using Texts = std::vector<std::string>;
 using Column = std::variant<std::monostate, Numbers, Texts>; // monostate: not asked for
 
-// Rows on their way to the disk: each column holds Numbers or Texts of the same length.
+// Rows on their way to the disk: each column holds Numbers or Texts, one for each row; where `count` is given, Numbers may
+// be a single one, which all rows have.
 struct BlockRows {
   std::uint16_t kind = 0;
   std::vector<Column> columns;
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
+  std::size_t count = 0; // of rows; 0: the first column tells
 
   std::size_t rows() const;
 };
@@ -54,17 +56,20 @@ private:
   struct Compression {
     unsigned skip = 0;
     unsigned penalty = 0;
+    bool has_proved_itself = false; // the last time
   };
 
   void write_column(std::uint16_t kind, std::size_t column, Encoding encoding,
                     std::uint16_t reference);
   ByteSpan compress(Compression& state, ByteSpan raw);
+  ByteSpan try_zstd(ByteSpan raw);
 
   std::uint64_t seed_;
   int level_;
   std::unique_ptr<ZSTD_CCtx_s, std::size_t (*)(ZSTD_CCtx_s*)> zstd_;
   std::map<std::pair<std::uint16_t, std::size_t>, Compression> compression_;
-  std::vector<std::uint64_t> scratch_;
+  std::map<std::uint16_t, ColumnPlans> plans_; // by kind
+  Packer packer_;
   std::vector<std::byte> compressed_;
   ByteWriter raw_;
   ByteWriter directory_;

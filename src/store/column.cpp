@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 namespace iotrail::store {
@@ -12,6 +13,10 @@ using Word = std::uint64_t;
 
 // Encodings are compared on so many rows from the middle of the block: the choice costs little and is seldom wrong.
 constexpr std::size_t kSampleRows = 256;
+
+// Plans are made anew after so many blocks, or one whose rows are larger by a tenth.
+constexpr unsigned kPlannedBlocks = 16;
+constexpr std::size_t kGrowthPart = 10;
 
 // In pieces, each without a branch inside: the compiler makes vector code of it, and most columns end at the first.
 template <class Differs> bool all_same(std::size_t rows, Differs differs) {
@@ -48,48 +53,69 @@ class TableBuilder {
 public:
   // Fails as soon as there are more distinct values than a table may have or is worth.
   bool build(NumbersView values, ColumnPlan& plan) {
-    const std::size_t limit = std::min(kTableEntriesMax, values.size() / 8);
+    limit_ = std::min(kTableEntriesMax, values.size() / 8);
+    if (limit_ == 0)
+      return false;
+    start(values[0], plan);
     plan.slots.resize(values.size());
-    buckets_.fill(kEmpty);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t slot = i > 0 && values[i] == values[i - 1]
-                                   ? plan.slots[i - 1]
-                                   : find_or_insert(values[i], plan.table);
-      if (slot >= limit)
-        return reset(plan);
-      plan.slots[i] = static_cast<std::uint8_t>(slot);
+    std::uint8_t* __restrict slots = plan.slots.data();
+    const Word* from = values.data();
+    const std::size_t rows = values.size();
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Word value = from[i];
+      std::size_t slot = buckets_[bucket_of(value)];
+      if (table_[slot] != value) [[unlikely]] {
+        slot = find_or_insert(value, i, plan);
+        if (slot == limit_)
+          return false;
+      }
+      slots[i] = static_cast<std::uint8_t>(slot);
     }
+    plan.table.assign(table_.begin(), table_.begin() + static_cast<std::ptrdiff_t>(entries_));
     plan.encoding = Encoding::table;
     return true;
   }
 
 private:
-  static constexpr std::uint16_t kEmpty = 0xffff;
   static constexpr std::size_t kBuckets = 1024;
 
-  std::size_t find_or_insert(Word value, std::vector<Word>& table) {
-    std::size_t bucket = (value * 0x9e3779b97f4a7c15U) >> 54U;
+  static std::size_t bucket_of(Word value) {
     static_assert(kBuckets == std::size_t{1} << (64U - 54U));
-    while (buckets_[bucket] != kEmpty) {
-      if (table[buckets_[bucket]] == value)
+    return (value * 0x9e3779b97f4a7c15U) >> 54U;
+  }
+
+  // Slot 0 in any bucket but its own means that the bucket is empty.
+  void start(Word value, ColumnPlan& plan) {
+    buckets_.fill(0);
+    bucket_of_first_ = bucket_of(value);
+    table_[0] = value;
+    entries_ = 1;
+    plan.first_rows.assign(1, 0);
+  }
+
+  // The value's slot; `limit_`: there is none left.
+  [[gnu::noinline]] std::size_t find_or_insert(Word value, std::size_t row, ColumnPlan& plan) {
+    std::size_t bucket = bucket_of(value);
+    for (; buckets_[bucket] != 0 || bucket == bucket_of_first_; bucket = (bucket + 1) % kBuckets)
+      if (table_[buckets_[bucket]] == value)
         return buckets_[bucket];
-      bucket = (bucket + 1) % kBuckets;
-    }
-    buckets_[bucket] = static_cast<std::uint16_t>(table.size());
-    table.push_back(value);
-    return table.size() - 1;
+    if (entries_ == limit_)
+      return limit_;
+    buckets_[bucket] = static_cast<std::uint8_t>(entries_);
+    table_[entries_] = value;
+    plan.first_rows.push_back(static_cast<std::uint32_t>(row));
+    return entries_++;
   }
 
-  static bool reset(ColumnPlan& plan) {
-    plan.table.clear();
-    plan.slots.clear();
-    return false;
-  }
-
-  std::array<std::uint16_t, kBuckets> buckets_{};
+  std::array<std::uint8_t, kBuckets> buckets_{};
+  std::array<Word, kTableEntriesMax> table_{};
+  std::size_t entries_ = 0;
+  std::size_t limit_ = 0;
+  std::size_t bucket_of_first_ = 0;
 };
 
-// Each transformation writes values.size() words to `out`; the first of a delta is 0, the value itself is stored apart.
+// What the transformations make of a sample; the first of a delta is 0, the value itself is stored apart.
 void to_delta(NumbersView values, std::span<Word> out) {
   out[0] = 0;
   for (std::size_t i = 1; i < values.size(); ++i)
@@ -101,17 +127,15 @@ void to_difference(NumbersView values, NumbersView reference, std::span<Word> ou
     out[i] = values[i] - reference[i];
 }
 
-// Differences to the last row with the same slot; `firsts` collects the value of each slot's first row, where the
-// difference is 0.
-void to_keyed(NumbersView values, std::span<const std::uint8_t> slots, std::span<Word> out,
-              std::array<Word, kTableEntriesMax>& firsts) {
+// Differences to the last row with the same slot, 0 in a slot's first row.
+void to_keyed(NumbersView values, std::span<const std::uint8_t> slots, std::span<Word> out) {
   std::array<Word, kTableEntriesMax> last{};
   std::array<bool, kTableEntriesMax> seen{};
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t slot = slots[i];
     if (!seen[slot]) {
       seen[slot] = true;
-      firsts[slot] = last[slot] = values[i];
+      last[slot] = values[i];
     }
     out[i] = values[i] - last[slot];
     last[slot] = values[i];
@@ -130,6 +154,9 @@ public:
         open.push_back(i);
     for (const std::size_t i : open)
       choose_by_sample(i);
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (plans_[i].encoding == Encoding::table && !is_leaned_on_[i])
+        reconsider_table(i);
     return std::move(plans_);
   }
 
@@ -166,31 +193,62 @@ private:
     is_leaned_on_[reference] = 1;
   }
 
-  void choose_by_sample(std::size_t i) {
+  // What is written faster than a table, and takes no more bits: values side by side, like the numbers of a few threads
+  // (the table shows that none lies far off), or those that go with the column before, like a file's descriptor.
+  void reconsider_table(std::size_t i) {
+    ColumnPlan& plan = plans_[i];
+    const auto [first, count] = sample_rows(i);
+    const NumbersView sample = columns_[i].subspan(first, count);
+    const std::span<Word> out = std::span(scratch_).first(count);
+    std::ranges::copy(std::span(plan.slots).subspan(first, count), out.begin());
+    const std::uint64_t table_bits = choose_form(out).bits;
+    if (i > 0 && stands_alone(i - 1)) {
+      to_difference(sample, columns_[i - 1].subspan(first, count), out);
+      const PackedChoice difference = choose_form(out);
+      if (difference.bits <= table_bits / 2) {
+        lean(i, Encoding::difference, i - 1);
+        plan.form = difference.form;
+        return;
+      }
+    }
+    const PackedChoice packed = choose_form(sample);
+    const auto slot_bits = static_cast<unsigned>(std::bit_width(plan.table.size() - 1));
+    if (packed.bits <= table_bits &&
+        choose_form(plan.table).bits <= slot_bits * plan.table.size()) {
+      plan.encoding = Encoding::packed;
+      plan.form = packed.form;
+    }
+  }
+
+  std::pair<std::size_t, std::size_t> sample_rows(std::size_t i) const {
     const std::size_t rows = columns_[i].size();
     const std::size_t count = std::min(rows, kSampleRows);
-    const std::size_t first = (rows - count) / 2;
+    return {(rows - count) / 2, count};
+  }
+
+  void choose_by_sample(std::size_t i) {
+    const auto [first, count] = sample_rows(i);
     const NumbersView sample = columns_[i].subspan(first, count);
     const std::span<Word> out = std::span(scratch_).first(count);
 
     Candidate best{Encoding::packed, 0, choose_form(sample)};
-    const auto offer = [&](Encoding encoding, std::size_t reference) {
-      const PackedChoice choice = choose_form(out);
+    const auto offer = [&](Encoding encoding, std::size_t reference, NumbersView values) {
+      const PackedChoice choice = choose_form(values);
       if (choice.bits < best.choice.bits)
         best = {encoding, static_cast<std::uint16_t>(reference), choice};
     };
     to_delta(sample, out);
-    offer(Encoding::delta, 0);
+    offer(Encoding::delta, 0, out.subspan(1)); // the first is none of the differences
     if (!is_leaned_on_[i]) {
       if (i > 0 && stands_alone(i - 1)) {
         to_difference(sample, columns_[i - 1].subspan(first, count), out);
-        offer(Encoding::difference, i - 1);
+        offer(Encoding::difference, i - 1, out);
       }
       for (std::size_t key = 0; key < columns_.size(); ++key) {
         if (plans_[key].encoding != Encoding::table)
           continue;
-        to_keyed(sample, std::span(plans_[key].slots).subspan(first, count), out, firsts_);
-        offer(Encoding::keyed, key);
+        to_keyed(sample, std::span(plans_[key].slots).subspan(first, count), out);
+        offer(Encoding::keyed, key, out);
       }
     }
     if (leans_on_another(best.encoding))
@@ -200,7 +258,8 @@ private:
   }
 
   bool stands_alone(std::size_t i) const {
-    return plans_[i].encoding != Encoding::text && !leans_on_another(plans_[i].encoding);
+    return plans_[i].encoding != Encoding::text && plans_[i].encoding != Encoding::constant &&
+           !leans_on_another(plans_[i].encoding);
   }
 
   std::span<const NumbersView> columns_;
@@ -208,8 +267,27 @@ private:
   std::vector<std::uint8_t> is_leaned_on_;
   TableBuilder table_builder_;
   std::array<Word, kSampleRows> scratch_{};
-  std::array<Word, kTableEntriesMax> firsts_{};
 };
+
+// Whether the plan of an earlier block can be this one's; its table is made anew. A column that has become constant is
+// better planned so, and others may lean on it no longer.
+bool keep_plan(NumbersView values, ColumnPlan& plan, TableBuilder& table_builder) {
+  if (values.empty() || plan.encoding == Encoding::text)
+    return values.empty() && plan.encoding == Encoding::text;
+  if (is_constant(values) || plan.encoding == Encoding::constant)
+    return is_constant(values) && plan.encoding == Encoding::constant;
+  if (plan.encoding == Encoding::linear)
+    return is_linear(values);
+  return plan.encoding != Encoding::table || table_builder.build(values, plan);
+}
+
+bool keep_plans(std::span<const NumbersView> columns, std::span<ColumnPlan> plans) {
+  TableBuilder table_builder;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (i >= plans.size() || !keep_plan(columns[i], plans[i], table_builder))
+      return false;
+  return columns.size() == plans.size();
+}
 
 void write_signed(Word value, ByteWriter& out) {
   out.varint(zigzag(static_cast<std::int64_t>(value)));
@@ -218,12 +296,47 @@ Word read_signed(ByteReader& in) {
   return static_cast<Word>(unzigzag(in.varint()));
 }
 
-// The sample's base is good for the sample; all rows together may reach below it.
-void write_transformed(std::span<Word> values, PackedForm form, ByteWriter& out) {
-  if (!form.zigzag)
-    form.base = static_cast<Word>(
-        std::ranges::min(values, {}, [](Word value) { return static_cast<std::int64_t>(value); }));
-  write_packed(values, form, out);
+// `value(i)` for each i below `count`, in order. The base need not be the smallest value: what lies below it shows by the
+// sign, and seldom does once the base has been right for one block.
+template <class Value>
+void write_packed(std::size_t count, Value value, ColumnPlan& plan, Packer& packer,
+                  ByteWriter& out) {
+  constexpr Word kSign = Word{1} << 63U;
+  PackedForm& form = plan.form;
+  const auto fill_above_base = [&] {
+    packer.fill(count,
+                [from = value, base = form.base](std::size_t i) mutable { return from(i) - base; });
+  };
+  if (form.zigzag || plan.is_base_exact)
+    fill_above_base();
+  if (!form.zigzag && (!plan.is_base_exact || (packer.bits_used() & kSign) != 0)) {
+    packer.fill(count, value);
+    form.base = packer.min();
+    plan.is_base_exact = true;
+    fill_above_base();
+  }
+  packer.write(form, out);
+}
+
+void write_table(const ColumnPlan& plan, Packer& packer, ByteWriter& out) {
+  out.varint(plan.table.size());
+  for (const Word value : plan.table)
+    write_signed(value, out);
+  packer.write_bytes(plan.slots, out);
+}
+
+void write_keyed(NumbersView values, ColumnPlan& plan, const ColumnPlan& key, Packer& packer,
+                 ByteWriter& out) {
+  std::array<Word, kTableEntriesMax> last{};
+  for (std::size_t slot = 0; slot < key.table.size(); ++slot) {
+    last[slot] = values[key.first_rows[slot]];
+    write_signed(last[slot], out);
+  }
+  const auto difference = [last, values, slots = key.slots.data()](std::size_t i) mutable {
+    const Word value = values[i];
+    return value - std::exchange(last[slots[i]], value);
+  };
+  write_packed(values.size(), difference, plan, packer, out);
 }
 
 bool read_table(ByteReader& in, std::size_t rows, DecodedNumbers& out) {
@@ -259,15 +372,31 @@ bool read_keyed(ByteReader& in, const DecodedNumbers& reference, std::span<Word>
 
 } // namespace
 
-std::vector<ColumnPlan> plan_columns(std::span<const NumbersView> columns) {
-  return Planner(columns).run();
+std::span<ColumnPlan> ColumnPlans::update(std::span<const NumbersView> columns, std::size_t rows) {
+  // The plans of a small block say little about a large one.
+  is_new_ = blocks_left_ == 0 || rows / 2 > planned_rows_ || !keep_plans(columns, plans_);
+  if (is_new_) {
+    plans_ = Planner(columns).run();
+    planned_rows_ = rows;
+    blocks_left_ = kPlannedBlocks;
+  }
+  --blocks_left_;
+  rows_ = rows;
+  return plans_;
 }
 
-void write_numbers(std::span<const NumbersView> columns, std::span<const ColumnPlan> plans,
-                   std::size_t column, std::vector<Word>& scratch, ByteWriter& out) {
+void ColumnPlans::report(std::size_t bytes) {
+  if (is_new_)
+    planned_bytes_ = bytes;
+  else if (bytes * planned_rows_ > (planned_bytes_ + planned_bytes_ / kGrowthPart) * rows_)
+    blocks_left_ = 0;
+}
+
+void write_numbers(std::span<const NumbersView> columns, std::span<ColumnPlan> plans,
+                   std::size_t column, Packer& packer, ByteWriter& out) {
   const NumbersView values = columns[column];
-  const ColumnPlan& plan = plans[column];
-  scratch.resize(values.size());
+  const Word* at = values.data();
+  ColumnPlan& plan = plans[column];
   switch (plan.encoding) {
   case Encoding::constant:
     return write_signed(values[0], out);
@@ -275,33 +404,25 @@ void write_numbers(std::span<const NumbersView> columns, std::span<const ColumnP
     write_signed(values[0], out);
     return write_signed(values[1] - values[0], out);
   case Encoding::packed:
-    std::ranges::copy(values, scratch.begin());
-    break;
+    return write_packed(values.size(), [at](std::size_t i) { return at[i]; }, plan, packer, out);
   case Encoding::delta:
     write_signed(values[0], out);
-    to_delta(values, scratch);
-    return write_transformed(std::span(scratch).subspan(1), plan.form, out);
+    return write_packed(
+        values.size() - 1, [at](std::size_t i) { return at[i + 1] - at[i]; }, plan, packer, out);
   case Encoding::table:
-    out.varint(plan.table.size());
-    for (const Word value : plan.table)
-      write_signed(value, out);
-    std::ranges::copy(plan.slots, scratch.begin());
-    return write_packed(scratch, {}, out); // the first row's slot is 0, and so is the base
-  case Encoding::keyed: {
-    const ColumnPlan& key = plans[plan.reference];
-    std::array<Word, kTableEntriesMax> firsts{};
-    to_keyed(values, key.slots, scratch, firsts);
-    for (std::size_t i = 0; i < key.table.size(); ++i)
-      write_signed(firsts[i], out);
-    break;
-  }
+    return write_table(plan, packer, out);
+  case Encoding::keyed:
+    return write_keyed(values, plan, plans[plan.reference], packer, out);
   case Encoding::difference:
-    to_difference(values, columns[plan.reference], scratch);
-    break;
+    return write_packed(
+        values.size(),
+        [at, reference = columns[plan.reference].data()](std::size_t i) {
+          return at[i] - reference[i];
+        },
+        plan, packer, out);
   case Encoding::text:
     return;
   }
-  write_transformed(scratch, plan.form, out);
 }
 
 void write_texts(std::span<const std::string> texts, ByteWriter& out) {

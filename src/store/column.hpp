@@ -36,21 +36,39 @@ struct ColumnPlan {
   std::uint16_t reference =
       0; // keyed and difference: the column leaned on, which leans on none itself
   PackedForm form;
+  bool is_base_exact = false;       // or has been for an earlier block; else it is that of a sample
   std::vector<std::uint64_t> table; // in order of first appearance
-  std::vector<std::uint8_t> slots;  // index of each row into `table`
+  std::vector<std::uint32_t> first_rows; // in which the entries of `table` appear first
+  std::vector<std::uint8_t> slots;       // index of each row into `table`
 };
 
 constexpr bool leans_on_another(Encoding encoding) {
   return encoding == Encoding::keyed || encoding == Encoding::difference;
 }
 
-// One plan for each column; all have the same number of rows, which is not 0. Text columns are given as empty spans and
-// get the encoding `text`.
-std::vector<ColumnPlan> plan_columns(std::span<const NumbersView> columns);
+// The plans for blocks of one kind, one for each column. To compare encodings costs more than to encode, and blocks of a
+// kind resemble one another: plans are kept while they fit, for some blocks at most, and while they do their work well.
+class ColumnPlans {
+public:
+  // All columns have `rows` values, at least one, or a single one that all rows have. Text columns are given as empty
+  // spans and get the encoding `text`. Valid until the next call.
+  std::span<ColumnPlan> update(std::span<const NumbersView> columns, std::size_t rows);
 
-// Appends the column's bytes. `scratch` is reused from call to call.
-void write_numbers(std::span<const NumbersView> columns, std::span<const ColumnPlan> plans,
-                   std::size_t column, std::vector<std::uint64_t>& scratch, ByteWriter& out);
+  // What the block of the last update() took.
+  void report(std::size_t bytes);
+
+private:
+  std::vector<ColumnPlan> plans_;
+  std::size_t rows_ = 0;         // of the last block
+  std::size_t planned_rows_ = 0; // and bytes: of the block for which the plans were made
+  std::size_t planned_bytes_ = 0;
+  unsigned blocks_left_ = 0; // until they are made anew
+  bool is_new_ = true;
+};
+
+// Appends the column's bytes. A plan's base is lowered where values lie below it.
+void write_numbers(std::span<const NumbersView> columns, std::span<ColumnPlan> plans,
+                   std::size_t column, Packer& packer, ByteWriter& out);
 void write_texts(std::span<const std::string> texts, ByteWriter& out);
 
 struct DecodedNumbers {

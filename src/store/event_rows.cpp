@@ -18,6 +18,10 @@ constexpr std::uint64_t kSpanMax = ~std::uint64_t{0} >> kRowBits; // 13 days of 
 constexpr unsigned kDigitBits = 11;
 constexpr std::size_t kDigits = 1U << kDigitBits;
 
+// Spans arrive when they end, those of a few threads nearly in order. Up to so many moves a row, putting each into its
+// place costs less than sorting by digits.
+constexpr std::size_t kMovesPerRowMax = 8;
+
 std::uint64_t time_of(const std::byte* record) {
   std::uint64_t ts_ns = 0;
   std::memcpy(&ts_ns, record + offsetof(io_event, ts_ns), sizeof ts_ns);
@@ -25,8 +29,11 @@ std::uint64_t time_of(const std::byte* record) {
 }
 
 // By the bits above kRowBits, least significant digit first: a comparison sort costs several times as much.
-void radix_sort(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& spare,
-                unsigned key_bits) {
+void radix_sort(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& spare) {
+  const auto [low, high] = std::ranges::minmax(keys);
+  const auto key_bits = static_cast<unsigned>(std::bit_width(high - (low & ~kRowMask)));
+  for (std::uint64_t& key : keys)
+    key -= low & ~kRowMask;
   spare.resize(keys.size());
   for (unsigned shift = kRowBits; shift < key_bits; shift += kDigitBits) {
     std::array<std::uint32_t, kDigits> place{};
@@ -41,77 +48,134 @@ void radix_sort(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& sp
   }
 }
 
-template <class T>
-void gather(const std::byte* field, std::span<const std::uint32_t> positions, Numbers& out) {
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    T value{};
-    std::memcpy(&value, field + positions[i], sizeof value);
-    out[i] =
-        static_cast<std::uint64_t>(static_cast<std::int64_t>(value)); // signed: two's complement
-  }
+// Puts the last of `keys` into its place among those before it, which are in order; tells how many had to make room.
+std::size_t insert_last(std::span<std::uint64_t> keys) {
+  const std::uint64_t key = keys.back();
+  std::size_t at = keys.size() - 1;
+  for (; at > 0 && keys[at - 1] > key; --at)
+    keys[at] = keys[at - 1];
+  keys[at] = key;
+  return keys.size() - 1 - at;
 }
 
-void gather_field(const schema::Field& field, ByteSpan records,
-                  std::span<const std::uint32_t> positions, Numbers& out) {
-  out.resize(positions.size());
-  const std::byte* first = records.data() + field.offset;
-  switch (field.type) {
-#define TYPE(name, size, is_signed, sql_type)                                                      \
-  case schema::Type::name:                                                                         \
-    return gather<io_##name>(first, positions, out);
-#include "types.def"
-#undef TYPE
-  case schema::Type::text:
-    IOTRAIL_CHECK(false); // records hold numbers only
+template <class T> T load(const std::byte* field) {
+  T value{};
+  std::memcpy(&value, field, sizeof value);
+  return value;
+}
+
+std::uint64_t widened(auto value) { // signed: two's complement
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+}
+
+template <class T> bool is_constant(const std::byte* field, std::size_t stride, std::size_t rows) {
+  const T first = load<T>(field);
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < rows; ++i, field += stride)
+    if (load<T>(field) != first)
+      return false;
+  return true;
+}
+
+template <class T, class Position>
+void gather(const std::byte* field, Position position, Numbers& out) {
+  const std::size_t rows = out.size();
+  std::uint64_t* to = out.data();
+  for (std::size_t i = 0; i < rows; ++i)
+    to[i] = widened(load<T>(field + position(i)));
+}
+
+// `positions` is empty where the records are in order already.
+template <class T>
+void make_column(const std::byte* field, std::size_t stride, std::size_t rows,
+                 std::span<const std::uint32_t> positions, Numbers& out) {
+  if (is_constant<T>(field, stride, rows)) {
+    out.assign(1, widened(load<T>(field)));
+    return;
   }
+  out.resize(rows);
+  if (positions.empty())
+    gather<T>(field, [stride](std::size_t i) { return i * stride; }, out);
+  else
+    gather<T>(field, [at = positions.data()](std::size_t i) { return at[i]; }, out);
 }
 
 } // namespace
 
 void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
   const std::size_t count = records.size() / record_bytes;
-  std::uint64_t low = ~std::uint64_t{0};
-  std::uint64_t high = 0;
+  const std::uint64_t first_ns = time_of(records.data());
+  const std::uint64_t low =
+      std::min(first_ns - std::min(first_ns, kSpanMax / 2), ~std::uint64_t{0} - kSpanMax);
+  keys_.resize(count);
+  std::uint64_t spans = 0;
+  std::uint64_t previous = 0;
+  std::size_t moves = 0;
   bool is_sorted = true;
+  bool is_nearly_sorted = true;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t ts_ns = time_of(records.data() + i * record_bytes);
-    is_sorted = is_sorted && ts_ns >= high;
-    low = std::min(low, ts_ns);
-    high = std::max(high, ts_ns);
+    const std::uint64_t span = time_of(records.data() + i * record_bytes) - low;
+    spans |= span;
+    keys_[i] = span << kRowBits | i;
+    if (keys_[i] < previous && is_nearly_sorted) [[unlikely]] {
+      is_sorted = false;
+      moves += insert_last(std::span(keys_).first(i + 1));
+      is_nearly_sorted = moves <= kMovesPerRowMax * (i + kMovesPerRowMax);
+    }
+    previous = keys_[i];
   }
-  rows_.first_ns = low;
-  rows_.last_ns = high;
-
+  if (spans > kSpanMax)
+    return sort_distant(records, record_bytes);
+  if (is_sorted)
+    return positions_.clear();
+  if (!is_nearly_sorted)
+    radix_sort(keys_, spare_);
   positions_.resize(count);
   for (std::size_t i = 0; i < count; ++i)
+    positions_[i] =
+        static_cast<std::uint32_t>(keys_[i] & kRowMask) * static_cast<std::uint32_t>(record_bytes);
+}
+
+// Records too far from one another for time and row to share a word.
+void EventTransposer::sort_distant(ByteSpan records, std::size_t record_bytes) {
+  positions_.resize(records.size() / record_bytes);
+  for (std::size_t i = 0; i < positions_.size(); ++i)
     positions_[i] = static_cast<std::uint32_t>(i * record_bytes);
-  if (is_sorted)
-    return;
-  if (high - low > kSpanMax) {
-    std::ranges::sort(positions_, {},
-                      [&](std::uint32_t at) { return std::pair(time_of(&records[at]), at); });
-    return;
-  }
-  keys_.resize(count);
-  for (std::size_t i = 0; i < count; ++i)
-    keys_[i] = (time_of(records.data() + i * record_bytes) - low) << kRowBits | i;
-  radix_sort(keys_, spare_, kRowBits + static_cast<unsigned>(std::bit_width(high - low)));
-  for (std::size_t i = 0; i < count; ++i)
-    positions_[i] = static_cast<std::uint32_t>((keys_[i] & kRowMask) * record_bytes);
+  std::ranges::sort(positions_, {},
+                    [&](std::uint32_t at) { return std::pair(time_of(&records[at]), at); });
 }
 
 const BlockRows& EventTransposer::transpose(const schema::Event& event, ByteSpan records) {
   IOTRAIL_CHECK(!records.empty() && records.size() % event.size_bytes == 0 &&
                 records.size() / event.size_bytes <= kBlockRowsMax);
   sort_by_time(records, event.size_bytes);
+  const std::size_t last = records.size() - event.size_bytes;
   rows_.kind = event.id;
+  rows_.count = records.size() / event.size_bytes;
+  rows_.first_ns = time_of(&records[positions_.empty() ? 0 : positions_.front()]);
+  rows_.last_ns = time_of(&records[positions_.empty() ? last : positions_.back()]);
   rows_.columns.resize(event.fields.size());
   for (std::size_t i = 0; i < event.fields.size(); ++i) {
     if (!std::holds_alternative<Numbers>(rows_.columns[i]))
       rows_.columns[i] = Numbers();
-    gather_field(event.fields[i], records, positions_, std::get<Numbers>(rows_.columns[i]));
+    make_column(event.fields[i], event.size_bytes, records, std::get<Numbers>(rows_.columns[i]));
   }
   return rows_;
+}
+
+void EventTransposer::make_column(const schema::Field& field, std::size_t record_bytes,
+                                  ByteSpan records, Numbers& out) const {
+  const std::byte* first = records.data() + field.offset;
+  const std::size_t rows = records.size() / record_bytes;
+  switch (field.type) {
+#define TYPE(name, size, is_signed, sql_type)                                                      \
+  case schema::Type::name:                                                                         \
+    return store::make_column<io_##name>(first, record_bytes, rows, positions_, out);
+#include "types.def"
+#undef TYPE
+  case schema::Type::text:
+    IOTRAIL_CHECK(false); // records hold numbers only
+  }
 }
 
 } // namespace iotrail::store

@@ -20,10 +20,14 @@ public:
 
 private:
   void sort_by_time(ByteSpan records, std::size_t record_bytes);
+  void sort_distant(ByteSpan records, std::size_t record_bytes);
+  void make_column(const schema::Field& field, std::size_t record_bytes, ByteSpan records,
+                   Numbers& out) const;
 
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> spare_;
-  std::vector<std::uint32_t> positions_; // of the records in order of time, in bytes
+  // Of the records in order of time, in bytes; empty where they came in that order.
+  std::vector<std::uint32_t> positions_;
   BlockRows rows_;
 };
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/result.hpp"
-#include "store/layout.hpp"
 
 namespace iotrail::store {
 namespace {
@@ -16,7 +15,6 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr unsigned kWordBits = 64;
-constexpr std::size_t kFramesMax = kBlockRowsMax / kFrameValues;
 #ifdef IOTRAIL_FUZZ
 constexpr int kUnroll = 1; // with every access instrumented, unrolled code takes minutes to compile
 #else
@@ -102,30 +100,31 @@ template <class Prepare> std::uint64_t frames_bits(std::span<const Word> values,
   return bits;
 }
 
-void write_frames(std::span<const Word> values, ByteWriter& out) {
-  std::array<std::uint8_t, kFramesMax> widths{};
-  std::array<Word, kFrameValues> padded{};
-  std::array<Word, kFrameValues> words{};
-  const std::size_t frames = (values.size() + kFrameValues - 1) / kFrameValues;
-  IOTRAIL_CHECK(frames <= kFramesMax);
-  const auto frame_at = [&](std::size_t i) {
-    return values.subspan(i * kFrameValues,
-                          std::min(kFrameValues, values.size() - i * kFrameValues));
-  };
-  for (std::size_t i = 0; i < frames; ++i)
-    widths[i] = static_cast<std::uint8_t>(std::bit_width(or_all(frame_at(i))));
-  out.append(std::as_bytes(std::span(widths).first(frames)));
-  for (std::size_t i = 0; i < frames; ++i) {
-    auto frame = frame_at(i);
-    const std::size_t bytes = frame_bytes(frame.size(), widths[i]);
-    if (frame.size() < kFrameValues) {
-      std::ranges::copy(frame, padded.begin());
-      frame = padded;
-    }
-    kPack[widths[i]](frame.data(), words.data());
-    out.append(std::as_bytes(std::span(words)).first(bytes));
+// Eight values, a byte each, become W bytes: neighbours move together, in pairs, fours, eights.
+template <unsigned W> Word squeezed(Word bytes) {
+  constexpr Word kPairs = 0x00ff00ff00ff00ff;
+  constexpr Word kFours = 0x0000ffff0000ffff;
+  constexpr Word kEights = 0x00000000ffffffff;
+  bytes = (bytes & kPairs) | (bytes & ~kPairs) >> (8 - W);
+  bytes = (bytes & kFours) | (bytes & ~kFours) >> (16 - 2 * W);
+  return (bytes & kEights) | (bytes & ~kEights) >> (32 - 4 * W);
+}
+
+using PackBytes = void (*)(const Word* bytes, std::byte* out);
+
+// A frame, eight values to a word. Writes up to a word past what it fills.
+template <unsigned W> void pack_bytes(const Word* bytes, std::byte* out) {
+#pragma GCC unroll 8
+  for (unsigned i = 0; i < 8; ++i, out += W) {
+    const Word word = squeezed<W>(bytes[i]);
+    std::memcpy(out, &word, sizeof word);
   }
 }
+
+template <std::size_t... W> constexpr auto pack_bytes_table(std::index_sequence<W...>) {
+  return std::array<PackBytes, sizeof...(W)>{pack_bytes<static_cast<unsigned>(W)>...};
+}
+constexpr auto kPackBytes = pack_bytes_table(std::make_index_sequence<9>());
 
 void read_frames(ByteReader& in, std::span<Word> values) {
   std::array<Word, kFrameValues + 1> words{};
@@ -168,30 +167,73 @@ PackedChoice choose_form(std::span<const Word> values) {
   return {{low, false}, above};
 }
 
-void write_packed(std::span<Word> values, PackedForm form, ByteWriter& out) {
-  Word all = 0;
-  for (Word& value : values) {
-    value -= form.base;
-    all |= value;
-  }
-  const auto shift = all == 0 ? 0U : static_cast<unsigned>(std::countr_zero(all));
+Word Packer::min() const {
+  return static_cast<Word>(std::ranges::min(std::span(values_).first(count_), {}, [](Word value) {
+    return static_cast<std::int64_t>(value);
+  }));
+}
+
+void Packer::write(PackedForm form, ByteWriter& out) {
+  const auto shift = bits_used_ == 0 ? 0U : static_cast<unsigned>(std::countr_zero(bits_used_));
   auto flags = static_cast<std::uint8_t>(shift);
   if (form.zigzag)
     flags |= kZigzag;
-  if (all == 0)
+  if (bits_used_ == 0)
     flags |= kAllZero;
   out.write(flags);
   out.varint(zigzag(static_cast<std::int64_t>(form.base)));
-  if (all == 0)
+  if (bits_used_ == 0)
     return;
-  if (form.zigzag) {
-    for (Word& value : values)
-      value = fold(value, shift);
-  } else if (shift > 0) {
-    for (Word& value : values)
-      value >>= shift;
+  const std::size_t frames = used_.size();
+  widths_.resize(frames);
+  words_.resize(std::max(words_.size(), values_.size()));
+  Word* words = words_.data();
+  for (std::size_t i = 0; i < frames; ++i) {
+    Word* frame = &values_[i * kFrameValues];
+    if (form.zigzag) {
+      used_[i] = 0;
+      for (std::size_t at = 0; at < kFrameValues; ++at)
+        used_[i] |= frame[at] = fold(frame[at], shift);
+    } else if (shift > 0) {
+      used_[i] >>= shift;
+      for (std::size_t at = 0; at < kFrameValues; ++at)
+        frame[at] >>= shift;
+    }
+    widths_[i] = static_cast<std::uint8_t>(std::bit_width(used_[i]));
+    kPack[widths_[i]](frame, words);
+    words += widths_[i];
   }
-  write_frames(values, out);
+  const std::size_t cut = frames * kFrameValues - count_; // values that the last frame lacks
+  const auto words_used = static_cast<std::size_t>(words - words_.data());
+  out.append(std::as_bytes(std::span(widths_)));
+  out.append(std::as_bytes(std::span(words_).first(words_used))
+                 .first(words_used * sizeof(Word) - frame_bytes(kFrameValues, widths_.back()) +
+                        frame_bytes(kFrameValues - cut, widths_.back())));
+}
+
+void Packer::write_bytes(std::span<const std::uint8_t> values, ByteWriter& out) {
+  out.write(std::uint8_t{0}); // no shift
+  out.varint(0);              // base
+  const std::size_t frames = (values.size() + kFrameValues - 1) / kFrameValues;
+  widths_.resize(frames);
+  words_.resize(std::max(words_.size(), frames * (kFrameValues / sizeof(Word)) + 1));
+  const auto packed = std::as_writable_bytes(std::span(words_));
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < frames; ++i) {
+    const auto frame =
+        values.subspan(i * kFrameValues, std::min(kFrameValues, values.size() - i * kFrameValues));
+    std::array<Word, kFrameValues / sizeof(Word)> bytes{};
+    std::memcpy(bytes.data(), frame.data(), frame.size());
+    Word used = or_all(bytes);
+    for (unsigned half = 32; half >= 8; half /= 2)
+      used |= used >> half;
+    widths_[i] = static_cast<std::uint8_t>(std::bit_width(used & 0xffU));
+    if (widths_[i] > 0)
+      kPackBytes[widths_[i]](bytes.data(), &packed[size]);
+    size += frame_bytes(frame.size(), widths_[i]);
+  }
+  out.append(std::as_bytes(std::span(widths_)));
+  out.append(packed.first(size));
 }
 
 void read_packed(ByteReader& in, std::span<Word> values) {

@@ -6,8 +6,10 @@
 //   packed = form [base] [width of each frame] frames     see docs/format.md
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/bytes.hpp"
 
@@ -29,8 +31,57 @@ struct PackedChoice {
 };
 PackedChoice choose_form(std::span<const std::uint64_t> values);
 
-// `values` is used up: it serves as scratch space.
-void write_packed(std::span<std::uint64_t> values, PackedForm form, ByteWriter& out);
+// Takes values in order, then writes them. Keeps its memory; not for several threads at once.
+class Packer {
+public:
+  // `value(i)` for each i below `count`, in order, each once. At most kBlockRowsMax.
+  template <class Value> void fill(std::size_t count, Value value);
+
+  std::uint64_t bits_used() const { return bits_used_; } // by any of the values
+  std::uint64_t min() const;                             // as signed numbers
+
+  // The values filled in, from which `form.base` has been subtracted already. They are used up.
+  void write(PackedForm form, ByteWriter& out);
+
+  // Values of at most a byte, not all 0, as write() would with a base of 0.
+  void write_bytes(std::span<const std::uint8_t> values, ByteWriter& out);
+
+private:
+  template <class Value>
+  static std::uint64_t fill_frame(std::uint64_t* __restrict out, std::size_t count, Value& value) {
+    std::uint64_t used = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      used |= out[i] = value(i);
+    return used;
+  }
+
+  std::size_t count_ = 0;
+  std::uint64_t bits_used_ = 0;
+  std::vector<std::uint64_t> values_; // whole frames, the last one filled up with zeros
+  std::vector<std::uint64_t> used_;   // by each frame
+  std::vector<std::uint8_t> widths_;  // of each frame
+  std::vector<std::uint64_t> words_;  // packed frames; only grows
+};
+
+template <class Value> void Packer::fill(std::size_t count, Value value) {
+  const std::size_t frames = (count + kFrameValues - 1) / kFrameValues;
+  values_.resize(frames * kFrameValues);
+  used_.resize(frames);
+  count_ = count;
+  bits_used_ = 0;
+  for (std::size_t frame = 0; frame < frames; ++frame) {
+    const std::size_t first = frame * kFrameValues;
+    const auto from_first = [&value, first](std::size_t i) { return value(first + i); };
+    std::uint64_t* out = &values_[first];
+    if (count - first >= kFrameValues) { // a loop of known length: vector code
+      used_[frame] = fill_frame(out, kFrameValues, from_first);
+    } else {
+      used_[frame] = fill_frame(out, count - first, from_first);
+      std::fill(out + (count - first), out + kFrameValues, 0);
+    }
+    bits_used_ |= used_[frame];
+  }
+}
 
 // Fills `values`; in.ok() tells whether there was enough.
 void read_packed(ByteReader& in, std::span<std::uint64_t> values);
