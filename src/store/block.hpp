@@ -59,8 +59,7 @@ private:
     bool has_proved_itself = false; // the last time
   };
 
-  void write_column(std::uint16_t kind, std::size_t column, Encoding encoding,
-                    std::uint16_t reference);
+  void finish_column(std::uint16_t kind, std::size_t column, const ColumnPlan& plan);
   ByteSpan compress(Compression& state, ByteSpan raw);
   ByteSpan try_zstd(ByteSpan raw);
 
@@ -71,9 +70,8 @@ private:
   std::map<std::uint16_t, ColumnPlans> plans_; // by kind
   Packer packer_;
   std::vector<std::byte> compressed_;
-  ByteWriter raw_;
   ByteWriter directory_;
-  ByteWriter columns_;
+  std::vector<ByteWriter> contents_; // of the columns
   ByteWriter block_;
 };
 

@@ -111,14 +111,12 @@ void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
   std::uint64_t spans = 0;
   std::uint64_t previous = 0;
   std::size_t moves = 0;
-  bool is_sorted = true;
   bool is_nearly_sorted = true;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t span = time_of(records.data() + i * record_bytes) - low;
     spans |= span;
     keys_[i] = span << kRowBits | i;
     if (keys_[i] < previous && is_nearly_sorted) [[unlikely]] {
-      is_sorted = false;
       moves += insert_last(std::span(keys_).first(i + 1));
       is_nearly_sorted = moves <= kMovesPerRowMax * (i + kMovesPerRowMax);
     }
@@ -126,7 +124,7 @@ void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
   }
   if (spans > kSpanMax)
     return sort_distant(records, record_bytes);
-  if (is_sorted)
+  if (moves == 0)
     return positions_.clear();
   if (!is_nearly_sorted)
     radix_sort(keys_, spare_);
