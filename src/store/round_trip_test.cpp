@@ -51,6 +51,71 @@ TEST(RoundTrip, every_kind_with_any_values_comes_back) {
   EXPECT_EQ(damage.bytes_skipped + damage.blocks_skipped + damage.rows_skipped, 0U);
 }
 
+// How the values of one column follow one another, for a while: plans made for one block meet another kind of values.
+class Habit {
+public:
+  std::uint64_t next(std::mt19937_64& random, std::uint64_t left_neighbour) {
+    if (random() % 900 == 0) {
+      habit_ = random() % 8;
+      first_ = any_value(random);
+    }
+    ++count_;
+    switch (habit_) {
+    case 0:
+      return first_;
+    case 1:
+      return first_ + random() % 5;
+    case 2:
+      return first_ + count_ * 4096;
+    case 3:
+      return left_neighbour;
+    case 4:
+      return left_neighbour - random() % 3;
+    case 5:
+      return first_ - random() % 1000 * 512;
+    case 6:
+      return random() % 50 == 0 ? any_value(random) : first_;
+    default:
+      return any_value(random);
+    }
+  }
+
+private:
+  std::uint64_t habit_ = 0;
+  std::uint64_t first_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+TEST(RoundTrip, columns_may_change_their_habits_from_block_to_block) {
+  const TemporaryDirectory directory;
+  std::mt19937_64 random(10);
+  const schema::Event& event = *schema::find_event("syscall_read");
+  std::vector<Habit> habits(event.fields.size());
+  Rows expected;
+  auto writer = create(directory / "t.iotrail", {.block_rows = 300});
+  for (std::uint64_t i = 0; i < 60'000; ++i) {
+    Record record(event);
+    std::uint64_t value = 0;
+    for (std::size_t field = 0; field < event.fields.size(); ++field) {
+      value = habits[field].next(random, value);
+      record.set(event.fields[field], value);
+    }
+    // Nearly in order at times, at times far from it, at times any.
+    if (i % 20'000 > 2000)
+      record.as_event().ts_ns = i * 1000 + random() % (i < 30'000 ? 3000 : 300'000);
+    writer->append(record.as_event());
+    expected.push_back(values_of(record));
+  }
+  Manifest manifest;
+  ASSERT_TRUE(writer->finish(manifest).has_value());
+  // Blocks come in the order of writing, and rows of equal times too.
+  for (std::size_t first = 0; first < expected.size(); first += 300)
+    std::stable_sort(expected.begin() + static_cast<std::ptrdiff_t>(first),
+                     expected.begin() + static_cast<std::ptrdiff_t>(first + 300),
+                     [](const auto& a, const auto& b) { return a[0] < b[0]; });
+  EXPECT_EQ(rows_of(*open(directory / "t.iotrail"), event.id), expected);
+}
+
 TEST(RoundTrip, rows_of_a_block_are_in_order_of_time) {
   const TemporaryDirectory directory;
   std::mt19937_64 random(8);
