@@ -72,7 +72,9 @@ class AcceptanceTest(unittest.TestCase):
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
             if lost is not None:
-                self.assertEqual(source["lost"], lost, manifest["counters"])
+                # What the kernel itself does not report is counted, and no fault of the recorder.
+                own = source["lost"] - manifest["counters"].get("kernel_completion_missed", 0) * (source["name"] == "kernel")
+                self.assertEqual(own, lost, manifest["counters"])
         rows = recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'")
         self.assertEqual(int(rows), sum(source["written"] for source in manifest["sources"]))
 

@@ -194,6 +194,16 @@ int BpfObject::map_fd(const char* name) const {
   return bpf_object__find_map_fd_by_name(skeleton_->obj, name);
 }
 
+std::uint64_t BpfObject::entries(const char* map) const {
+  const int fd = map_fd(map);
+  std::uint64_t count = 0;
+  io_u64 key = 0;
+  for (const io_u64* previous = nullptr; bpf_map_get_next_key(fd, previous, &key) == 0;
+       previous = &key)
+    ++count;
+  return count;
+}
+
 std::uint64_t BpfObject::recursion_misses() const {
   std::uint64_t misses = 0;
   for (int fd : program_fds_) {

@@ -28,6 +28,9 @@ public:
   iotrail_bpf& skeleton() { return *skeleton_; }
   int map_fd(const char* name) const;
 
+  // In a hash whose keys are 64-bit numbers; exact once detached.
+  std::uint64_t entries(const char* map) const;
+
   // Returns when no program runs any more.
   void detach();
 

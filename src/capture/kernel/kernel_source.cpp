@@ -71,6 +71,8 @@ private:
   Dictionary dictionary_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
+  // Issued, and neither reported as complete nor used again when the recording stopped.
+  std::uint64_t requests_unfinished_ = 0;
 };
 
 io_config KernelSource::configuration(const SourceOptions& options) const {
@@ -117,6 +119,7 @@ Result<void> KernelSource::start() {
 
 Result<void> KernelSource::stop() {
   object_->detach();
+  requests_unfinished_ = object_->entries("requests");
   return {};
 }
 
@@ -220,6 +223,7 @@ std::array<std::uint64_t, IO_COUNTER_LIMIT> KernelSource::counter_values() const
     for (const auto& own : values)
       std::ranges::transform(sums, own, sums.begin(), std::plus{});
   sums[IO_COUNTER_kernel_recursion] += object_->recursion_misses();
+  sums[IO_COUNTER_kernel_span_unfinished] += requests_unfinished_;
   return sums;
 }
 
