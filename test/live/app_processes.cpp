@@ -241,7 +241,7 @@ TEST(preload_processes, signal_handler_loses_nothing) {
 
 TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
   std::mt19937 random(42);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const ScratchDirectory shared;
     const std::string file = shared / "acknowledged";
     const int handle = open(file.c_str(), O_RDWR | O_CREAT, 0600);
@@ -249,7 +249,7 @@ TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
     auto* const acknowledged = static_cast<std::atomic<std::uint64_t>*>(
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, handle, 0));
     close(handle);
-    int loops = 10 + static_cast<int>(random() % 40);
+    int loops = 5 + static_cast<int>(random() % 20);
     RunOptions options;
     options.ring_bytes = kLargeRing;
     options.meanwhile = [&](pid_t pid) {
