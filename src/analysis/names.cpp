@@ -13,7 +13,7 @@ using Map = std::unordered_map<std::uint64_t, std::string>;
 // the columns has no such names. Damaged blocks are counted by the reader.
 template <class Row>
 void for_each_row(const store::TraceReader& trace, std::string_view table_name,
-                  std::vector<std::string_view> wanted, Row row) {
+                  const std::vector<std::string_view>& wanted, Row row) {
   const store::TableInfo* table = trace.table(table_name);
   if (!table)
     return;

@@ -128,7 +128,7 @@ Result<std::filesystem::path> find_command(const std::string& name) {
   }
   std::string refused;
   for (const std::string& folder : search_path()) {
-    const std::filesystem::path file = std::filesystem::path(folder) / name;
+    std::filesystem::path file = std::filesystem::path(folder) / name;
     if (::access(file.c_str(), F_OK) != 0)
       continue;
     std::string why = why_not_executable(file);

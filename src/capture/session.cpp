@@ -293,7 +293,11 @@ Result<void> Session::end() {
     manifest.stop_reason = writer_->failure()->message();
   if (command_)
     manifest.command_status = command_->poll_status().value_or(-1);
-  return writer_->finish(manifest);
+  Result<void> finished = writer_->finish(manifest);
+  // What could not be written of the events is in the manifest, which did get written; the trace can be read.
+  if (!finished && writer_->failure() != nullptr)
+    return {};
+  return finished;
 }
 
 Result<SessionSummary> Session::run(OnBegin on_begin) {

@@ -189,11 +189,7 @@ class Catalogue(harness.AcceptanceTest):
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "100"],
                                     env=self.environment, stdin=subprocess.DEVNULL)
         try:
-            manifest = self.folder / "repository/running.iotrail/manifest.json"
-            for _ in range(600):
-                if manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING":
-                    break
-                harness.run("sleep", "0.1")
+            harness.wait_until_running(self.folder / "repository/running.iotrail")
             self.assertIn("RUNNING", self.iotrail("list").stdout)
             refused = self.iotrail("remove", "running", expect=FAILED)
             self.assertIn("--force", refused.stderr)

@@ -45,8 +45,7 @@ class Crash(harness.AcceptanceTest):
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         recorder.kill()
         recorder.wait()
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
+        harness.kill_all(children)
         if not (path / "manifest.json").exists():
             return  # killed before there was a trace
         recording = harness.Recording(path, None)
@@ -100,16 +99,18 @@ class Crash(harness.AcceptanceTest):
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", "trap '' INT TERM; while :; do echo x; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        time.sleep(1.5)
+        harness.wait_until_running(path)
+        time.sleep(0.5)
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         began = time.monotonic()
         for number in signals:
             recorder.send_signal(number)
             time.sleep(0.2)
-        error = recorder.communicate(timeout=30)[1]
-        for child in children:
-            os.kill(int(child), signal.SIGKILL)
-        return harness.Recording(path, None), recorder.returncode, time.monotonic() - began, error
+        recorder.wait(timeout=30)
+        seconds = time.monotonic() - began
+        harness.kill_all(children)  # the command outlives the recorder, and holds its standard error
+        error = recorder.communicate()[1]
+        return harness.Recording(path, None), recorder.returncode, seconds, error
 
     def test_first_interrupt_ends_cleanly(self):
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -4,14 +4,16 @@
 IOTRAIL names the program under test. Files are made below the build directory: it lies on a real disk, where
 O_DIRECT and block I/O exist.
 """
+import contextlib
 import dataclasses
 import json
 import os
 import pathlib
-import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 IOTRAIL = os.environ["IOTRAIL"]
@@ -23,6 +25,23 @@ def run(*command, **options):
     options.setdefault("timeout", 300)
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                           errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
+
+
+def wait_until_running(trace):
+    """Returns when the recording into `trace` has begun: loading the BPF programs takes its time."""
+    manifest = pathlib.Path(trace) / "manifest.json"
+    for _ in range(600):
+        if manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING":
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"{trace} is not being recorded after a minute")
+
+
+def kill_all(pids):
+    """Ends processes that a killed recorder has left behind; some have ended by themselves."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 @dataclasses.dataclass

@@ -249,7 +249,7 @@ Result<fs::path> preload_library() {
   for (const fs::path& path : tried) {
     if (access(path.c_str(), R_OK) != 0)
       continue;
-    const fs::path found = fs::canonical(path, ignored);
+    fs::path found = fs::canonical(path, ignored);
     if (found.string().find_first_of(" :") != std::string::npos)
       return fail("cannot preload " + found.string(),
                   "LD_PRELOAD cannot hold a path with a blank or a colon");
