@@ -51,7 +51,7 @@ std::string when_text(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   if (manifest.begin_ns == 0)
     return {};
-  const std::string begin =
+  std::string begin =
       human_date(static_cast<std::int64_t>(manifest.begin_ns) + manifest.monotonic_to_real_ns);
   if (manifest.end_ns >= manifest.begin_ns)
     return fmt::format("{}, for {}", begin, human_duration(manifest.end_ns - manifest.begin_ns));

@@ -21,7 +21,7 @@ std::string line_of(std::span<const std::string> cells, std::span<const std::siz
 }
 
 // A control character in a path must not break the line or reach the terminal.
-std::string printable(std::string text) {
+std::string printable(const std::string& text) {
   std::string shown;
   for (const char c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)

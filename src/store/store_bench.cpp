@@ -90,7 +90,7 @@ std::vector<io_app_write> regular_writes() {
     write.duration_ns = 600 + random() % 128;
     write.file = 1;
     write.fd = 3;
-    write.offset = static_cast<io_s64>(number++ * 4096);
+    write.offset = 4096 * static_cast<io_s64>(number++);
     write.bytes_requested = 4096;
     write.result = 4096;
     write.call = IO_app_call_pwrite;
