@@ -46,7 +46,7 @@ std::string padded(std::string_view text, std::size_t width, Align align) {
 
 void TextTable::add(std::vector<std::string> cells) {
   for (std::string& cell : cells)
-    cell = printable(std::move(cell));
+    cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 
