@@ -168,11 +168,11 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   return writer;
 }
 
-void TraceWriter::append(const io_event& record) {
+io_event* TraceWriter::append(const io_event& record) {
   RowBuffer* buffer = record.kind < kKinds ? impl_->buffer_of[record.kind] : nullptr;
   if (!buffer) [[unlikely]] {
     ++impl_->rows_unknown;
-    return;
+    return nullptr;
   }
   const std::size_t bytes = buffer->record_bytes;
   if (buffer->free_bytes < bytes) [[unlikely]]
@@ -180,6 +180,7 @@ void TraceWriter::append(const io_event& record) {
   std::byte* to = std::exchange(buffer->end, buffer->end + bytes);
   buffer->free_bytes -= bytes;
   std::memcpy(to, &record, bytes);
+  return reinterpret_cast<io_event*>(to);
 }
 
 io_u32 TraceWriter::string_id(std::string_view text) {

@@ -59,8 +59,9 @@ public:
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // `record` begins a struct io_<event> of the size that its kind has. It is copied.
-  void append(const io_event& record);
+  // `record` begins a struct io_<event> of the size that its kind has. It is copied; fields of the copy
+  // other than the time may be changed until the next append(), tick() or flush(). nullptr: there is no such kind.
+  io_event* append(const io_event& record);
 
   // The same text or file gets the same id; a new one is written to its dictionary first. Memory is bounded: of texts and
   // of files, the last 65,536 asked for are remembered, one seen longer ago may get a second id.

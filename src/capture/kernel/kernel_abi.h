@@ -28,8 +28,9 @@ struct io_config {
   io_u8 adopt_pids;     /* tasks: processes in the map `adopted_pids` */
   io_u8 adopt_cgroups;  /* tasks: those below a cgroup of `adopted_cgroups` */
   io_u8 filter_files;   /* only events of files in `wanted_files` */
-  io_u8 filter_devices; /* only events of devices in `wanted_devices` */
-  io_u8 block_all;      /* block events of all tasks (a device or system filter) */
+  io_u8
+      filter_devices; /* only events of devices in `wanted_devices`, files in `wanted_file_systems` */
+  io_u8 block_all;    /* block events of all tasks (a device or system filter) */
   io_u8 reserved;
   io_u8 wanted[IO_LAYER_COUNT][IO_KIND_SLOTS]; /* by layer and low byte of the kind */
   io_u16 calls[IO_SYSCALL_LIMIT]; /* by native number: IO_CALL(class, number); 0: not recorded */
@@ -85,6 +86,8 @@ struct io_task {
   io_u64 last_op;    /* handed out before */
   io_u64 entry_ns;   /* of the call in progress */
   io_u64 start_time; /* of the task, as the kernel counts it; 0: not looked at yet */
+  io_u64 vfs_op;     /* the last operation whose read or write the layer vfs has seen whole: */
+  io_s64 vfs_offset; /* where it was */
   io_u32 pid;
   io_u32 tid;
   io_u32 call;       /* IO_CALL of the call in progress */
@@ -94,7 +97,7 @@ struct io_task {
   io_u32 span_depth; /* of `spans`; may exceed it */
   io_u32 is_dead;    /* the task has ended: another may have the slot */
   io_u32 is_shared;  /* a slot: tasks that found it taken are in `tasks` */
-  io_u32 reserved;
+  io_u32 vfs_file;   /* what file it was on */
   struct io_cached_file files[IO_TASK_FILES];
   struct io_span spans[IO_SPAN_DEPTH];
 };

@@ -188,12 +188,13 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
 
 // With the ids of the trace instead of the kernel's.
 void KernelSource::append(const io_event& record, store::TraceWriter& writer) {
-  Slot copy;
-  std::memcpy(copy.bytes, &record, sizeof(copy.bytes));
-  auto& event = reinterpret_cast<io_event&>(copy);
-  for (const Reference& reference : references_of(event.kind)) {
+  io_event* const event = writer.append(record);
+  if (event == nullptr)
+    return;
+  for (const Reference& reference : references_of(event->kind)) {
+    std::byte* const field = reinterpret_cast<std::byte*>(event) + reference.offset;
     io_u32 id = 0;
-    std::memcpy(&id, copy.bytes + reference.offset, sizeof(id));
+    std::memcpy(&id, field, sizeof(id));
     switch (reference.to) {
     case Reference::To::file:
       id = dictionary_.file(id);
@@ -205,12 +206,11 @@ void KernelSource::append(const io_event& record, store::TraceWriter& writer) {
       dictionary_.see_device(id, writer);
       break;
     }
-    std::memcpy(copy.bytes + reference.offset, &id, sizeof(id));
+    std::memcpy(field, &id, sizeof(id));
   }
-  if (event.kind == IO_KIND_process_exit &&
-      reinterpret_cast<const io_process_exit&>(copy).group_dead != 0)
-    dictionary_.process_ended(event.pid);
-  writer.append(event);
+  if (event->kind == IO_KIND_process_exit &&
+      reinterpret_cast<const io_process_exit*>(event)->group_dead != 0)
+    dictionary_.process_ended(event->pid);
 }
 
 std::array<std::uint64_t, IO_COUNTER_LIMIT> KernelSource::counter_values() const {
@@ -270,15 +270,7 @@ std::vector<store::HookReport> probe_hooks(const std::vector<schema::Layer>& lay
   SourceOptions options;
   options.filter.layers = layers;
   const Result<void> opened = source.open(options);
-  std::vector<store::HookReport> reports = source.hooks();
-  if (!opened)
-    for (store::HookReport& report : reports) {
-      report.hook.clear();
-      report.tier.clear();
-      report.reason = opened.error().why;
-      report.remedy = opened.error().hint;
-    }
-  return reports;
+  return opened ? source.hooks() : store::refused(source.hooks(), opened.error());
 }
 
 } // namespace iotrail::capture

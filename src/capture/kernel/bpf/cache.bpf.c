@@ -14,11 +14,11 @@ struct whose {
   io_u32 tid;
 };
 
-/* False: the event is nobody's. */
+/* False: the event is nobody's. `direct`: the verifier knows the inode's type. */
 static __always_inline int find_whose(struct whose* whose, struct io_task* task,
-                                      const struct inode* inode) {
+                                      struct inode* inode, const int direct) {
   if (task) {
-    whose->file = io_file_of_inode(task, inode, 0);
+    whose->file = direct ? io_identify(task, inode, 0, 1) : io_file_of_inode(task, inode, 0);
     whose->op_id = task->op_id;
     whose->pid = task->pid;
     whose->tid = task->tid;
@@ -56,7 +56,7 @@ static __always_inline int emit_pages(io_u32 kind, const struct whose* whose, io
 static __always_inline int emit_folio(io_u32 kind, struct io_task* task, const struct folio* folio,
                                       const struct address_space* mapping) {
   struct whose whose;
-  if (!find_whose(&whose, task, mapping->host))
+  if (!find_whose(&whose, task, mapping->host, 1))
     return 0;
   return emit_pages(kind, &whose, folio->index, io_folio_pages(folio, 1));
 }
@@ -93,9 +93,10 @@ int BPF_PROG(cache_dirty_folio, struct folio* folio, struct address_space* mappi
  * Beginning of write-back. Everything that writes dirty pages passes do_writepages: the flusher, sync, and fsync, for
  * which there is no tracepoint. The tracepoint, where nothing else can be had, sees the flusher and sync only.
  */
-static __always_inline int begin_writeback(const struct inode* inode, io_s64 pages, io_u32 mode) {
+static __always_inline int begin_writeback(struct inode* inode, io_s64 pages, io_u32 mode,
+                                           const int direct) {
   struct whose whose;
-  if (!find_whose(&whose, io_current(), inode))
+  if (!find_whose(&whose, io_current(), inode, direct))
     return 0;
   const io_u64 now_ns = bpf_ktime_get_ns();
   struct io_slot slot;
@@ -111,7 +112,7 @@ static __always_inline int begin_writeback(const struct inode* inode, io_s64 pag
 
 SEC("?fentry/do_writepages")
 int BPF_PROG(cache_do_writepages, struct address_space* mapping, struct writeback_control* wbc) {
-  return begin_writeback(mapping->host, wbc->nr_to_write, wbc->sync_mode);
+  return begin_writeback(mapping->host, wbc->nr_to_write, wbc->sync_mode, 1);
 }
 
 SEC("?kprobe/do_writepages")
@@ -119,13 +120,13 @@ int cache_do_writepages_kprobe(struct pt_regs* regs) {
   const struct address_space* mapping = (const void*)IO_PARAMETER_0(regs);
   const struct writeback_control* wbc = (const void*)IO_PARAMETER_1(regs);
   return begin_writeback(BPF_CORE_READ(mapping, host), BPF_CORE_READ(wbc, nr_to_write),
-                         BPF_CORE_READ(wbc, sync_mode));
+                         BPF_CORE_READ(wbc, sync_mode), 0);
 }
 
 SEC("?tp_btf/writeback_single_inode_start")
 int BPF_PROG(cache_single_inode_start, struct inode* inode, struct writeback_control* wbc,
              unsigned long pages) {
-  return begin_writeback(inode, (io_s64)pages, wbc->sync_mode);
+  return begin_writeback(inode, (io_s64)pages, wbc->sync_mode, 1);
 }
 
 /*
@@ -185,8 +186,8 @@ static __always_inline int end_lookup(struct kiocb* iocb, struct folio_batch* ba
   if (end <= first)
     return 0;
   struct whose whose = {.op_id = task->op_id, .pid = task->pid, .tid = task->tid};
-  const struct inode* inode = mapping->host; /* differs from the file's for block devices */
-  whose.file = io_file_of_inode(task, inode, inode == file->f_inode ? file : 0);
+  struct inode* inode = mapping->host; /* differs from the file's for block devices */
+  whose.file = io_identify(task, inode, inode == file->f_inode ? file : 0, 1);
   if (!io_file_wanted(whose.file))
     return 0;
   return emit_pages(IO_KIND_cache_hit, &whose, first, (io_u32)(end - first));

@@ -115,6 +115,8 @@ io_u32 io_text_of_user(io_u64 string);   /* local id of a text in the program's 
 io_u32 io_text_of_kernel(io_u64 string); /* the same of one in the kernel's */
 io_u32 io_device_wanted_slow(io_u32 device);
 
+#define FMODE_LSEEK 4 /* the kernel's mark of a file that has a position */
+
 #define io_wants(kind) (io_config.wanted[(kind) >> 8][(kind) & (IO_KIND_SLOTS - 1)])
 
 /*
@@ -309,9 +311,21 @@ static __always_inline io_u64 io_file_of_fd(io_s32 fd) {
  */
 io_u32 io_file_known(io_u64 inode);
 
-/* False: the recording is of other files. An id of 0 (no file, or not known) is wanted unless files are filtered. */
+static __always_inline int io_is_wanted_file(io_u32 file) {
+  return file && !(file & IO_FILE_UNWANTED);
+}
+
+/*
+ * False: the recording is of other files, or of files on other devices. An id of 0 (no file, or not known) is wanted
+ * where nothing is filtered.
+ */
 static __always_inline int io_file_wanted(io_u32 file) {
-  return !io_config.filter_files || (file && !(file & IO_FILE_UNWANTED));
+  return (!io_config.filter_files && !io_config.filter_devices) || io_is_wanted_file(file);
+}
+
+/* The same of a bio on a device that is wanted: metadata and journals have no file. */
+static __always_inline int io_file_of_bio_wanted(io_u32 file) {
+  return !io_config.filter_files || io_is_wanted_file(file);
 }
 
 /* False: the recording is of other devices; `device` is the whole disk. */

@@ -11,7 +11,6 @@
 #define MODE_TYPE 0170000
 #define MODE_REGULAR 0100000
 #define MODE_BLOCK 0060000
-#define FMODE_LSEEK 4 /* the kernel's mark of a file that has a position */
 
 /* Sum of the lengths of an iovec array. A function of its own: checked once, with any arguments. */
 __noinline io_u64 io_vector_bytes(io_u64 vector, io_u32 count, io_u32 is_compat) {
@@ -61,6 +60,9 @@ static __always_inline struct target describe(struct io_task* task, struct file*
 
 static __always_inline struct target target_of(struct io_task* task, io_s32 fd, io_s64 moved) {
   const struct target none = {.offset = IO_OFFSET_NONE};
+  const struct target seen = {.file = task->vfs_file, .offset = task->vfs_offset};
+  if (task->vfs_op == task->op_id)
+    return seen;
   if (!io_config.has_cast) {
     struct file* small = io_small_file_of_fd(fd);
     if (small)

@@ -35,18 +35,21 @@ static __always_inline int begin_transfer(struct io_task* task, const struct vfs
     return 0;
   const struct file* file = (const void*)transfer->file;
   io_u32 flags = 0;
+  io_u32 mode = 0;
   if (direct) {
     flags = file->f_flags;
+    mode = file->f_mode;
     span->file = io_identify(task, file->f_inode, file, 1);
   } else {
     flags = BPF_CORE_READ(file, f_flags);
+    mode = BPF_CORE_READ(file, f_mode);
     span->file = io_file_of(task, file);
   }
   span->flags = flags;
   span->bytes = transfer->bytes;
   span->offset = IO_OFFSET_NONE;
   span->detail = 0;
-  if (transfer->position) {
+  if (transfer->position && mode & FMODE_LSEEK) { /* a terminal is given one that means nothing */
     bpf_probe_read_kernel(&span->offset, sizeof(span->offset), (const void*)transfer->position);
     if (flags & O_APPEND || transfer->rwf_flags & RWF_APPEND)
       span->detail = transfer->position;
@@ -75,6 +78,11 @@ static __always_inline int end_transfer(io_u32 kind, io_u64 object, io_s64 resul
     return 0;
   const io_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
   const io_s64 offset = kind == IO_KIND_vfs_write ? offset_of(span, result) : span->offset;
+  if (!task->span_depth) { /* not of a file system below: the system call need not find out again */
+    task->vfs_op = task->op_id;
+    task->vfs_offset = offset;
+    task->vfs_file = span->file;
+  }
   struct io_slot slot;
   struct io_vfs_read* record = io_reserve(&slot, kind);
   if (!record)
