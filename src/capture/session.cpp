@@ -128,6 +128,8 @@ Result<void> Session::open_sources() {
   for (auto& source : sources_) {
     Result<void> opened = source->open(options);
     if (!opened) {
+      std::ranges::copy(store::refused(source->hooks(), opened.error()),
+                        std::back_inserter(summary_.manifest.hooks));
       summary_.refusals.push_back({std::string(source->name()), opened.error()});
       source.reset();
     }
@@ -137,7 +139,7 @@ Result<void> Session::open_sources() {
     return {};
   if (summary_.refusals.empty())
     return fail("nothing to record", "no source serves the layers asked for");
-  return std::unexpected(summary_.refusals.front().error);
+  return std::unexpected(summary_.refusals.back().error);
 }
 
 // Loading the sources has taken its time; the recording begins here.

@@ -18,7 +18,12 @@ namespace {
 struct RecordOptions {
   std::string output;
   std::vector<std::string> layers;
+  std::vector<std::string> events;
   std::vector<pid_t> pids;
+  std::vector<std::string> cgroups;
+  std::vector<std::string> devices;
+  std::vector<std::string> files;
+  bool whole_system = false;
   std::vector<std::string> tags;
   std::uint64_t time_ns = 0;
   std::uint64_t size_bytes = 0;
@@ -48,6 +53,26 @@ Result<std::vector<schema::Layer>> parse_layers(const std::vector<std::string>& 
         }))
       return fail_usage(fmt::format("--layers: there is no layer '{}'", name),
                         "the layers are " + known);
+  return layers;
+}
+
+// Events that are named also name their layers.
+Result<void> check_events(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const schema::Event* event = schema::find_event(name);
+    if (event == nullptr || event->is_dictionary())
+      return fail_usage(fmt::format("--events: there is no event '{}'", name),
+                        "`iotrail schema` lists the events");
+  }
+  return {};
+}
+
+std::vector<schema::Layer> layers_of(const std::vector<std::string>& events) {
+  std::vector<schema::Layer> layers;
+  for (const std::string& name : events)
+    if (const schema::Layer layer = schema::find_event(name)->layer;
+        std::ranges::find(layers, layer) == layers.end())
+      layers.push_back(layer);
   return layers;
 }
 
@@ -82,50 +107,110 @@ bool wants(const std::vector<schema::Layer>& layers, bool app) {
       layers, [&](schema::Layer layer) { return (layer == schema::Layer::app) == app; });
 }
 
-Result<capture::SessionOptions> session_options(const RecordOptions& options,
-                                                const Trailing& command) {
-  if (command.empty() && options.pids.empty())
-    return fail_usage("nothing to record", "neither a command nor a process was given",
-                      "Write `iotrail record -- COMMAND ARGUMENTS` or `iotrail record -p PID`.");
-  if (!command.empty() && !options.pids.empty())
-    return fail_usage("a command and -p exclude each other");
+// Whose I/O is recorded: a command's, that of what runs already, or everyone's.
+Result<void> check_target(const RecordOptions& options, const Trailing& command) {
+  const bool names_running = !options.pids.empty() || !options.cgroups.empty();
+  const bool names_objects = !options.devices.empty() || !options.files.empty();
+  if (command.empty() && !names_running && !names_objects && !options.whole_system)
+    return fail_usage("nothing to record", "neither a command nor anything that runs was given",
+                      "Write `iotrail record -- COMMAND ARGUMENTS` or `iotrail record -p PID`;\n"
+                      "  --cgroup, --device, --file and --system name other things to record.");
+  if (!command.empty() && (names_running || options.whole_system))
+    return fail_usage("a command excludes -p, --cgroup and --system");
+  if (names_running && options.whole_system)
+    return fail_usage("--system excludes -p and --cgroup");
+  if (Result<void> checked = check_pids(options.pids); !checked)
+    return checked;
+  if (command.empty())
+    return {};
+  const auto file = capture::find_command(command.front());
+  return file ? Result<void>{} : std::unexpected(file.error());
+}
+
+Result<capture::Filter> make_filter(const RecordOptions& options) {
+  if (Result<void> checked = check_events(options.events); !checked)
+    return std::unexpected(checked.error());
   Result<std::vector<schema::Layer>> layers = parse_layers(options.layers);
   if (!layers)
     return std::unexpected(layers.error());
-  if (Result<void> checked = check_pids(options.pids); !checked)
-    return std::unexpected(checked.error());
-  if (!command.empty())
-    if (auto file = capture::find_command(command.front()); !file)
-      return std::unexpected(file.error());
+  if (options.layers.empty() && !options.events.empty())
+    layers = layers_of(options.events);
+  return capture::Filter{.layers = *layers,
+                         .events = options.events,
+                         .pids = options.pids,
+                         .cgroups = options.cgroups,
+                         .devices = options.devices,
+                         .files = options.files,
+                         .whole_system = options.whole_system};
+}
 
+// As on the command line; what a trace is of is to be read off it.
+std::vector<std::string> filters_text(const RecordOptions& options) {
+  std::vector<std::string> words;
+  if (options.whole_system)
+    words.emplace_back("--system");
+  for (const pid_t pid : options.pids)
+    words.push_back(fmt::format("-p {}", pid));
+  const auto add = [&](std::string_view option, const std::vector<std::string>& values) {
+    for (const std::string& value : values)
+      words.push_back(fmt::format("{} {}", option, value));
+  };
+  add("--cgroup", options.cgroups);
+  add("--device", options.devices);
+  add("--file", options.files);
+  add("--events", options.events);
+  return words;
+}
+
+std::vector<std::string> limits_text(const RecordOptions& options) {
+  std::vector<std::string> words;
+  if (options.time_ns != 0)
+    words.push_back(fmt::format("--time {}ms", options.time_ns / 1'000'000));
+  if (options.size_bytes != 0)
+    words.push_back(fmt::format("--size {}", options.size_bytes));
+  return words;
+}
+
+// Of a trace that was given none.
+std::string trace_name(const RecordOptions& options, const Trailing& command) {
+  const auto name_of = [](std::string_view kind, const std::string& path) {
+    return fmt::format("{}-{}", kind, std::filesystem::path(path).filename().native());
+  };
+  if (!command.empty())
+    return std::filesystem::path(command.front()).filename().native();
+  if (!options.pids.empty())
+    return fmt::format("pid-{}", options.pids.front());
+  if (!options.cgroups.empty())
+    return name_of("cgroup", options.cgroups.front());
+  if (!options.devices.empty())
+    return name_of("device", options.devices.front());
+  return options.files.empty() ? "system" : name_of("file", options.files.front());
+}
+
+Result<capture::SessionOptions> session_options(const RecordOptions& options,
+                                                const Trailing& command) {
+  if (Result<void> checked = check_target(options, command); !checked)
+    return std::unexpected(checked.error());
+  auto filter = make_filter(options);
+  if (!filter)
+    return std::unexpected(filter.error());
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
-
   capture::SessionOptions session;
-  session.tags = *tags;
-  const std::string name =
-      command.empty() ? fmt::format("pid-{}", options.pids.front()) : command.front();
-  session.trace =
-      store::new_trace_path(options.output, std::filesystem::path(name).filename().native());
+  session.trace = store::new_trace_path(options.output, trace_name(options, command));
   session.command = command;
-  session.source.filter.layers = *layers;
-  session.source.filter.pids = options.pids;
-  session.source.ring_bytes = options.buffer_bytes;
+  session.source = {*filter, options.buffer_bytes};
   session.limits = {options.time_ns, options.size_bytes};
-  for (const pid_t pid : options.pids)
-    session.filters_text.push_back(fmt::format("-p {}", pid));
-  if (options.time_ns != 0)
-    session.limits_text.push_back(fmt::format("--time {}ms", options.time_ns / 1'000'000));
-  if (options.size_bytes != 0)
-    session.limits_text.push_back(fmt::format("--size {}", options.size_bytes));
+  session.filters_text = filters_text(options);
+  session.limits_text = limits_text(options);
+  session.tags = *tags;
   return session;
 }
 
 std::vector<std::unique_ptr<capture::Source>> make_sources(const capture::Filter& filter) {
   std::vector<std::unique_ptr<capture::Source>> sources;
-  // A process that runs already cannot be made to load a library.
-  if (wants(filter.layers, true) && filter.pids.empty())
+  if (wants(filter.layers, true))
     sources.push_back(capture::make_preload_source());
   if (wants(filter.layers, false))
     sources.push_back(capture::make_kernel_source());
@@ -166,8 +251,20 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("-l,--layers", options->layers,
                  "Layers to record, separated by commas; default: all")
       ->delimiter(',');
+  app.add_option("-e,--events", options->events,
+                 "Events to record, separated by commas (syscall_write,block_issue); default: all")
+      ->delimiter(',');
   app.add_option("-p,--pid", options->pids,
                  "Record this process, which runs already, and all that it starts");
+  app.add_option("--cgroup", options->cgroups,
+                 "Record the processes of this control group (version 2) and of those below it");
+  app.add_option(
+      "--device", options->devices,
+      "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's");
+  app.add_option(
+      "--file", options->files,
+      "Only I/O of this file, by whatever name; without a command, -p or --cgroup: everyone's");
+  app.add_flag("--system", options->whole_system, "Record everything on the machine");
   app.add_option("--time", options->time_ns,
                  "Stop recording after this time (10s, 500ms, 2m); the command goes on")
       ->transform(CLI::AsNumberWithUnit(kTimeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));

@@ -30,11 +30,19 @@ std::vector<std::string> layers_not_served(const store::Manifest& manifest) {
   return missing;
 }
 
-std::string first_reason(const store::Manifest& manifest, const std::string& layer) {
+const store::HookReport* first_unserved(const store::Manifest& manifest, const std::string& layer) {
   for (const store::HookReport& hook : manifest.hooks)
     if (layer_of(hook.event) == layer && hook.hook.empty())
-      return hook.remedy.empty() ? hook.reason : fmt::format("{}; {}", hook.reason, hook.remedy);
-  return {};
+      return &hook;
+  return nullptr;
+}
+
+std::string reason_of(const store::HookReport& hook) {
+  return hook.remedy.empty() ? hook.reason : fmt::format("{}; {}", hook.reason, hook.remedy);
+}
+
+bool is_refused(const std::string& source, const std::vector<capture::Refusal>& refusals) {
+  return std::ranges::find(refusals, source, &capture::Refusal::source) != refusals.end();
 }
 
 void print_layers(const store::Manifest& manifest) {
@@ -80,8 +88,9 @@ void print_begin(const store::Manifest& manifest, const std::vector<capture::Ref
     fmt::print(stderr, "iotrail: the {} source is off: {}\n", refusal.source,
                refusal.error.message());
   for (const std::string& layer : layers_not_served(manifest))
-    if (const std::string reason = first_reason(manifest, layer); !reason.empty())
-      fmt::print(stderr, "iotrail: layer {} is not recorded: {}\n", layer, reason);
+    if (const store::HookReport* hook = first_unserved(manifest, layer);
+        hook != nullptr && !is_refused(hook->source, refusals))
+      fmt::print(stderr, "iotrail: layer {} is not recorded: {}\n", layer, reason_of(*hook));
 }
 
 void print_summary(const capture::SessionSummary& summary, const std::filesystem::path& trace) {

@@ -75,6 +75,16 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
 
 } // namespace
 
+std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& error) {
+  for (HookReport& hook : hooks) {
+    hook.hook.clear();
+    hook.tier.clear();
+    hook.reason = error.why;
+    hook.remedy = error.hint;
+  }
+  return hooks;
+}
+
 // Found by the library by their names.
 static void to_json(Json& json, const State& state) {
   json = state_name(state);

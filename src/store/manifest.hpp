@@ -46,6 +46,9 @@ struct HookReport {
   std::string remedy; // what would lift the refusal; may be empty
 };
 
+// The same hooks where their source as a whole could not be used.
+std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& error);
+
 struct SourceTally {
   std::string name;
   std::uint64_t produced = 0; // == written + lost, always

@@ -34,8 +34,12 @@ std::string read_line(const std::filesystem::path& path) {
 
 } // namespace
 
+io_u32 device_number(unsigned major, unsigned minor) {
+  return major << kMinorBits | minor;
+}
+
 io_u32 kernel_device(std::uint64_t st_dev) {
-  return static_cast<io_u32>(major(st_dev)) << kMinorBits | static_cast<io_u32>(minor(st_dev));
+  return device_number(major(st_dev), minor(st_dev));
 }
 
 io_u32 whole_disk(io_u32 device) {

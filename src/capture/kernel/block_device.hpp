@@ -12,7 +12,8 @@ rows::devices describe_block_device(io_u32 device);
 // The whole disk that `device` is a partition of; itself where it is none.
 io_u32 whole_disk(io_u32 device);
 
-// The kernel's number of a device as stat(2) tells it.
+// The kernel's number of a device; and of one as stat(2) tells it.
+io_u32 device_number(unsigned major, unsigned minor);
 io_u32 kernel_device(std::uint64_t st_dev);
 
 } // namespace iotrail::capture::kernel

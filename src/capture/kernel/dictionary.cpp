@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "capture/kernel/block_device.hpp"
+#include "capture/kernel/mounts.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -27,18 +28,9 @@ constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
 
 // Where a file system is mounted as a whole, "" for the root; nothing where it is not.
 std::string mount_point(io_u32 device) {
-  std::ifstream mounts("/proc/self/mountinfo");
-  const std::string wanted = fmt::format("{}:{}", device >> 20U, device & 0xfffffU);
-  for (std::string line; std::getline(mounts, line);) {
-    std::string id;
-    std::string parent;
-    std::string number;
-    std::string root;
-    std::string point;
-    std::istringstream(line) >> id >> parent >> number >> root >> point;
-    if (number == wanted && root == "/")
-      return point == "/" ? "" : point;
-  }
+  for (const Mount& mount : read_mounts())
+    if (mount.device == device && mount.root == "/")
+      return mount.point == "/" ? "" : mount.point;
   return {};
 }
 

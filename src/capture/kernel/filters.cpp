@@ -14,6 +14,7 @@
 #include "base/fd.hpp"
 #include "capture/kernel/block_device.hpp"
 #include "capture/kernel/hooks.hpp"
+#include "capture/kernel/mounts.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -30,18 +31,34 @@ Result<void> want_file(int map, const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: file " + path);
-  const io_file_key key{
-      .inode = status.st_ino, .device = kernel_device(status.st_dev), .generation = 0};
+  if (S_ISDIR(status.st_mode))
+    return fail("filter: file " + path, "it is a directory", "Name the files in it one by one.");
+  const io_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
   return put(map, key, path);
 }
 
-Result<void> want_device(int map, const std::string& path) {
+// The whole disk that a path stands for; 0: it is no block device.
+io_u32 disk_of(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
+    return 0;
+  return whole_disk(kernel_device(status.st_rdev));
+}
+
+// Block events by the disk; those of other layers by the file systems that are mounted from it.
+Result<void> want_device(BpfObject& object, const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: device " + path);
-  if (!S_ISBLK(status.st_mode))
-    return fail("filter: device " + path, "not a block device");
-  return put(map, whole_disk(kernel_device(status.st_rdev)), path);
+  const io_u32 disk = disk_of(path);
+  if (disk == 0)
+    return fail("filter: device " + path, "not a block device",
+                "`lsblk --paths` lists the block devices there are.");
+  for (const Mount& mount : read_mounts())
+    if (whole_disk(mount.device) == disk || disk_of(mount.source) == disk)
+      if (auto set = put(object.map_fd("wanted_file_systems"), mount.device, path); !set)
+        return set;
+  return put(object.map_fd("wanted_devices"), disk, path);
 }
 
 // Paths are below the version 2 hierarchy, wherever that is mounted.
@@ -85,7 +102,7 @@ Result<void> set_filters(BpfObject& object, const Filter& filter) {
     if (Result<void> set = want_file(object.map_fd("wanted_files"), path); !set)
       return set;
   for (const std::string& path : filter.devices)
-    if (Result<void> set = want_device(object.map_fd("wanted_devices"), path); !set)
+    if (Result<void> set = want_device(object, path); !set)
       return set;
   io_u32 index = 0;
   for (const std::string& path : filter.cgroups)

@@ -77,7 +77,18 @@ io_u64 mask_of(const std::vector<std::string>& events) {
   return mask;
 }
 
+// The library comes into a program as it starts, and knows names of files but not which of them are wanted.
+Result<void> check_filter(const Filter& filter) {
+  if (filter.tree_root == 0)
+    return fail("layer app", "calls are seen only in a command that iotrail starts");
+  if (!filter.files.empty() || !filter.devices.empty())
+    return fail("layer app", "calls cannot be restricted to files or devices");
+  return {};
+}
+
 Result<void> PreloadSource::open(const SourceOptions& options) {
+  if (Result<void> fits = check_filter(options.filter); !fits)
+    return fits;
   const Result<fs::path> library = preload_library();
   if (!library)
     return std::unexpected(library.error());

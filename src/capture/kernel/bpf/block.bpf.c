@@ -133,14 +133,14 @@ static __always_inline int claim(struct io_bio* entry, const struct bio* bio) {
     entry->tid = task->tid;
     entry->file =
         inode ? io_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, bio->bi_opf);
-    return io_file_wanted(entry->file);
+    return io_file_of_bio_wanted(entry->file);
   }
   const io_u64 both = bpf_get_current_pid_tgid();
   entry->pid = (io_u32)(both >> 32);
   entry->tid = (io_u32)both;
   if (inode)
     entry->file = io_file_known(inode);
-  return ((io_config.block_all && is_started) || entry->file) && io_file_wanted(entry->file);
+  return ((io_config.block_all && is_started) || entry->file) && io_file_of_bio_wanted(entry->file);
 }
 
 SEC("?tp_btf/block_bio_queue")

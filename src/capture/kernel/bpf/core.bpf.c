@@ -34,6 +34,12 @@ struct {
   __uint(max_entries, 1024);
   __type(key, io_u32);
   __type(value, io_u32);
+} wanted_file_systems SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1024);
+  __type(key, io_u32);
+  __type(value, io_u32);
 } adopted_pids SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
@@ -197,6 +203,8 @@ static __always_inline int send_file(io_u32 id, const struct io_file_sight* sigh
 }
 
 static __always_inline int is_file_filtered_out(const struct io_file_key* key) {
+  if (io_config.filter_devices && !bpf_map_lookup_elem(&wanted_file_systems, &key->device))
+    return 1;
   if (!io_config.filter_files)
     return 0;
   const struct io_file_key any = {.inode = key->inode, .device = key->device};

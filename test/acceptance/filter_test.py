@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a recording is of: processes that run already, control groups, files, disks, events, the whole machine.
+
+Two processes wait before the recording begins, then write to files that both know. Each test says whose writes must be
+in the trace, all of them, and that none else is.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+
+import harness
+
+FAILED, USAGE = 1, 2
+WRITES, BLOCK_BYTES = 64, 4096
+# A line "PATH" on standard input: WRITES blocks are written there by a thread that has waited since the start, and as
+# many to PATH.child by a child process. Answers a line when all is on the device.
+WORKER = f"""
+import os, queue, subprocess, sys, threading
+paths, done = queue.Queue(), queue.Queue()
+def write(path):
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    for block in range({WRITES}):
+        os.pwrite(file, b'x' * {BLOCK_BYTES}, block * {BLOCK_BYTES})
+    os.fsync(file)
+    os.close(file)
+def serve():
+    while True:
+        write(paths.get())
+        done.put(None)
+threading.Thread(target=serve, daemon=True).start()
+print('ready', flush=True)
+for line in sys.stdin:
+    path = line.strip()
+    paths.put(path)
+    done.get()
+    child = os.fork()
+    if child == 0:
+        write(path + '.child')
+        os._exit(0)
+    os.waitpid(child, 0)
+    print('written', flush=True)
+"""
+
+
+class Worker:
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        self.process.stdout.readline()
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def write(self, path):
+        self.process.stdin.write(f"{path}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "written\n"
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class Filters(harness.AcceptanceTest):
+    def setUp(self):
+        super().setUp()
+        self.ours, self.other = Worker(), Worker()
+        self.addCleanup(self.ours.stop)
+        self.addCleanup(self.other.stop)
+
+    def record_while(self, options, work, layers="syscall,cache,block,process"):
+        """Records with these options what happens while `work` is called."""
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "--layers", layers, "-o", path, *map(str, options)],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            harness.wait_until_running(path)
+            work()
+        finally:
+            recorder.send_signal(signal.SIGINT)
+            out, err = recorder.communicate(timeout=120)
+        self.assertEqual(recorder.returncode, 0, err)
+        recording = harness.Recording(path, subprocess.CompletedProcess([], recorder.returncode, out, err))
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        return recording
+
+    def written(self, recording):
+        """Writes by path, for the files of this test."""
+        rows = recording.query("SELECT path, count(*) AS writes, sum(result) AS bytes FROM syscall_write JOIN files "
+                               f"USING (file) WHERE path LIKE '{self.folder}%' GROUP BY path ORDER BY path")
+        return {pathlib.Path(row["path"]).name: (int(row["writes"]), int(row["bytes"])) for row in rows}
+
+    def both_write(self):
+        self.ours.write(self.folder / "ours")
+        self.other.write(self.folder / "other")
+
+    ALL = (WRITES, WRITES * BLOCK_BYTES)
+
+    def test_a_process_that_runs_and_what_it_starts(self):
+        recording = self.record_while(["-p", self.ours.pid], self.both_write)
+        self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
+        self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM syscall_write"), 2)
+        self.assertEqual(recording.value(f"SELECT count(*) FROM processes WHERE pid = {self.ours.pid}"), 1)
+        self.assertEqual(recording.value(f"SELECT count(*) FROM process_fork WHERE pid = {self.ours.pid}"), 1)
+        self.assertEqual(recording.manifest["filters"], [f"-p {self.ours.pid}"])
+
+    def test_two_processes(self):
+        recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
+        self.assertEqual(len(self.written(recording)), 4)
+
+    def cgroup(self):
+        """A new control group of the version 2 hierarchy with one below it."""
+        for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+            if (pathlib.Path(root) / "cgroup.procs").exists() and (pathlib.Path(root) / "cgroup.controllers").exists():
+                group = pathlib.Path(root) / f"iotrail-test-{uuid.uuid4().hex[:8]}"
+                try:
+                    (group / "below").mkdir(parents=True)
+                except OSError as refusal:
+                    self.skipTest(f"no control group can be made here: {refusal}")
+                self.addCleanup(self.remove_cgroup, group)
+                return group
+        return self.skipTest("no control groups of version 2 here")
+
+    def remove_cgroup(self, group):
+        for below in (group / "below", group):
+            for pid in (below / "cgroup.procs").read_text().split():
+                (group.parent / "cgroup.procs").write_text(pid)
+            below.rmdir()
+
+    def test_a_control_group_and_those_below_it(self):
+        group = self.cgroup()
+        (group / "below/cgroup.procs").write_text(str(self.ours.pid))
+        for name in (group, group.name):
+            with self.subTest(name=name):
+                recording = self.record_while(["--cgroup", name], self.both_write)
+                self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
+                shutil.rmtree(recording.path)
+
+    def test_a_file_whoever_uses_it(self):
+        wanted, link = self.folder / "wanted", self.folder / "link"
+        wanted.touch()
+        link.hardlink_to(wanted)
+
+        def work():
+            self.ours.write(wanted)
+            self.other.write(link)
+            self.both_write()
+        recording = self.record_while(["--file", wanted], work)
+        self.assertEqual(sum(writes for writes, _ in self.written(recording).values()), 2 * WRITES)
+        self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM syscall_write"), 2)
+        self.assertEqual(recording.value("SELECT count(DISTINCT inode) FROM syscall_write JOIN files USING (file)"), 1)
+        for table in ("syscall_read", "syscall_stat", "syscall_unlink", "syscall_munmap"):
+            self.assertEqual(recording.value(f"SELECT count(*) FROM {table}"), 0, table)
+        if "cache" in recording.layers_recorded():
+            self.assertEqual(recording.value("SELECT count(DISTINCT file) FROM cache_dirty"), 1)
+
+    def test_a_file_of_a_command(self):
+        wanted = self.folder / "wanted"
+        wanted.touch()
+        recording = self.record("sh", "-c", f"echo 1 >{self.folder}/a; echo 22 >{wanted}; cat {wanted}",
+                                options=["--file", wanted])
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        self.assertEqual(recording.value("SELECT sum(result) FROM syscall_write"), 3)
+        self.assertEqual(recording.value("SELECT sum(result) FROM syscall_read"), 3)
+        self.assertNotIn("app", recording.layers_recorded())
+        self.assertIn("calls cannot be restricted", recording.process.stderr)
+
+    def disk(self):
+        """A disk of its own, with a file system on it: (device, mount point)."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root for a loop device")
+        harness.run("modprobe", "loop") if shutil.which("modprobe") else None
+        image, point = self.folder / "image", self.folder / "mount point"
+        image.touch()
+        os.truncate(image, 64 << 20)
+        point.mkdir()
+        self.assertEqual(harness.run("mkfs.ext4", "-q", "-F", image).returncode, 0)
+        loop = harness.run("losetup", "--find", "--show", image)
+        if loop.returncode:
+            self.skipTest(f"no loop device: {loop.stderr}")
+        device = loop.stdout.strip()
+        self.addCleanup(harness.run, "losetup", "--detach", device)
+        self.assertEqual(harness.run("mount", device, point).returncode, 0)
+        self.addCleanup(harness.run, "umount", point)
+        return device, point
+
+    def test_a_disk_and_the_files_on_it(self):
+        device, point = self.disk()
+
+        def work():
+            self.ours.write(point / "on disk")
+            self.both_write()
+        recording = self.record_while(["--device", device], work)
+        self.assertEqual(self.written(recording), {"on disk": self.ALL, "on disk.child": self.ALL})
+        self.require(recording, "block")
+        number = os.stat(device).st_rdev
+        self.assertEqual(recording.query("SELECT DISTINCT device FROM block_queue"),
+                         [{"device": os.major(number) << 20 | os.minor(number)}])
+        moved = recording.value("SELECT sum(b.bytes) FROM block_complete b JOIN files f USING (file) "
+                                f"WHERE f.path LIKE '{point}/on disk%'")
+        self.assertEqual(int(moved), 2 * WRITES * BLOCK_BYTES)
+        journal = recording.value("SELECT count(*) FROM block_queue WHERE file = 0")
+        self.assertGreater(journal, 0, "the disk's own journal belongs to no file and is recorded too")
+
+    def test_events_by_name(self):
+        recording = self.record("sh", "-c", f"echo 1 >{self.folder}/a", options=["--events", "syscall_write,app_open"])
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        self.assertLessEqual(set(recording.manifest["counts"]), {"syscall_write", "app_open"})
+        self.assertEqual(recording.manifest["layers"], ["syscall", "app"])
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_write"), 1)
+        self.assertEqual(recording.value(f"SELECT count(*) FROM app_open JOIN strings ON string = app_open.path WHERE text LIKE '%{self.folder.name}/a'"), 1)
+
+    def test_the_whole_machine(self):
+        if not os.environ.get("IOTRAIL_VM"):
+            self.skipTest("records everything on the machine: only in the test machine")
+        recording = self.record_while(["--system"], self.both_write)
+        self.assertEqual(self.written(recording), dict.fromkeys(["ours", "ours.child", "other", "other.child"], self.ALL))
+        recorder = recording.manifest["recorder_pid"]
+        self.assertEqual(recording.value(f"SELECT count(*) FROM syscall_write WHERE pid = {recorder}"), 0)
+
+    def refused(self, status, *arguments, says):
+        process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "x.iotrail", *arguments)
+        self.assertEqual(process.returncode, status, process.stderr)
+        self.assertIn(says, process.stderr)
+        self.assertFalse((self.folder / "x.iotrail").exists())
+
+    def test_targets_that_are_none(self):
+        self.refused(USAGE, "--events", "syscall_wriet", "--", "true", says="no event 'syscall_wriet'")
+        self.refused(USAGE, "--events", "files", "--", "true", says="no event 'files'")
+        self.refused(USAGE, "-p", self.ours.pid, "--", "true", says="excludes")
+        self.refused(USAGE, "--system", "-p", self.ours.pid, says="excludes")
+        self.refused(FAILED, "--file", self.folder / "missing", says="missing")
+        self.refused(FAILED, "--file", self.folder, says="directory")
+        self.refused(FAILED, "--device", "/dev/null", says="not a block device")
+        self.refused(FAILED, "--device", self.folder / "missing", says="missing")
+        self.refused(FAILED, "--cgroup", "no/such/group", says="no/such/group")
+        self.refused(FAILED, "--layers", "app", "-p", self.ours.pid, says="only in a command")
+
+
+if __name__ == "__main__":
+    harness.main()
