@@ -27,8 +27,9 @@ class FioOracle(harness.AcceptanceTest):
     def check(self, rw, engine, direct):
         recording, operations, size, side, data = self.fio(rw, engine, direct)
         self.assert_adds_up(recording, lost=None)
-        # The kernel's own failure to report a completion is a loss that the recorder can count and not prevent.
-        self.assertLessEqual(set(recording.manifest["counters"]), {"kernel_completion_missed", "kernel_span_unfinished"})
+        # What a machine's kernel does not tell of completions can be counted and not prevented: docs/adr/0007.
+        allowed = set() if os.environ.get("IOTRAIL_VM") else {"kernel_completion_missed", "kernel_span_unfinished"}
+        self.assertLessEqual(set(recording.manifest["counters"]), allowed)
         self.assertIn("app", recording.layers_recorded())
         if os.environ.get("IOTRAIL_VM"):
             self.assertIn("vfs", recording.layers_recorded())

@@ -283,7 +283,7 @@ int BPF_PROG(block_rq_issue, struct request* request) {
   entry.issued_ns = bpf_ktime_get_ns();
   io_u64 key = (io_u64)request;
   if (io_wants(IO_KIND_block_complete)) {
-    /* Seen on 6.18 with busy processors, cause not known: nothing was told of the completion. It must be counted. */
+    /* Interrupts whose tracepoints run no program: docs/adr/0007. */
     if (bpf_map_lookup_elem(&requests, &key))
       io_count(IO_COUNTER_kernel_completion_missed);
     if (bpf_map_update_elem(&requests, &key, &entry, BPF_ANY))
