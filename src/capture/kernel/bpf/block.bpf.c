@@ -223,6 +223,16 @@ int BPF_PROG(block_bio_frontmerge, struct bio* bio) {
   return merged(bio, IO_merge_front);
 }
 
+/* The fields that the records of all requests have. */
+#define DESCRIBE_REQUEST(record, from)                                                             \
+  do {                                                                                             \
+    (record)->request = (io_u64)(from);                                                            \
+    (record)->sector = (from)->__sector;                                                           \
+    (record)->bytes = (from)->__data_len;                                                          \
+    (record)->device = device_of((from)->q->disk);                                                 \
+    (record)->flags = flags_of((from)->cmd_flags);                                                 \
+  } while (0)
+
 /* The first traced bio of a request; 0: it has none. */
 static __always_inline int find_first(struct request* request, struct io_bio* first) {
   struct bio* bio = request->bio;
@@ -265,11 +275,7 @@ int BPF_PROG(block_rq_insert, struct request* request) {
   struct io_block_insert* record = IO_RESERVE(block_insert, &slot);
   if (!record)
     return 0;
-  record->request = (io_u64)request;
-  record->sector = request->__sector;
-  record->bytes = request->__data_len;
-  record->device = device_of(request->q->disk);
-  record->flags = flags_of(request->cmd_flags);
+  DESCRIBE_REQUEST(record, request);
   io_commit_for(&slot, first.op_id, first.pid, first.tid, now_ns);
   return 0;
 }
@@ -296,11 +302,7 @@ int BPF_PROG(block_rq_issue, struct request* request) {
   struct io_block_issue* record = IO_RESERVE(block_issue, &slot);
   if (!record)
     return 0;
-  record->request = key;
-  record->sector = request->__sector;
-  record->bytes = request->__data_len;
-  record->device = entry.device;
-  record->flags = flags_of(request->cmd_flags);
+  DESCRIBE_REQUEST(record, request);
   record->bios = bios_carried;
   io_commit_for(&slot, entry.first.op_id, entry.first.pid, entry.first.tid, entry.issued_ns);
   return 0;
@@ -320,11 +322,7 @@ int BPF_PROG(block_rq_requeue, struct request* request) {
   struct io_block_requeue* record = IO_RESERVE(block_requeue, &slot);
   if (!record)
     return 0;
-  record->request = key;
-  record->sector = request->__sector;
-  record->bytes = request->__data_len;
-  record->device = device_of(request->q->disk);
-  record->flags = flags_of(request->cmd_flags);
+  DESCRIBE_REQUEST(record, request);
   io_commit_for(&slot, first.op_id, first.pid, first.tid, now_ns);
   return 0;
 }
@@ -340,11 +338,7 @@ int BPF_PROG(block_rq_merge, struct request* request) {
   if (!record)
     return 0;
   record->bio = 0;
-  record->request = (io_u64)request;
-  record->sector = request->__sector;
-  record->bytes = request->__data_len;
-  record->device = device_of(request->q->disk);
-  record->flags = flags_of(request->cmd_flags);
+  DESCRIBE_REQUEST(record, request);
   record->merge = IO_merge_request;
   io_commit_for(&slot, first.op_id, first.pid, first.tid, now_ns);
   return 0;

@@ -29,6 +29,15 @@ static __noinline io_u32 file_of_fd(struct io_task* task, io_s32 fd) {
   return file ? io_file_of(task, (const void*)file) : 0;
 }
 
+/* The fields that the records of all calls have, and the hand-over. */
+#define COMMIT_CALL(record, slot, from)                                                            \
+  do {                                                                                             \
+    (record)->duration_ns = (from)->duration_ns;                                                   \
+    (record)->result = (from)->result;                                                             \
+    (record)->call = (from)->number;                                                               \
+    io_commit((slot), (from)->task, (from)->task->entry_ns);                                       \
+  } while (0)
+
 /* A 64-bit argument: one register, or two in 32-bit programs. */
 #define WIDE(low, high, compat)                                                                    \
   ((compat) ? (io_s64)((io_u64)(high) << 32 | (io_u32)(low)) : (io_s64)(low))

@@ -114,15 +114,12 @@ static __always_inline void transfer(struct returned* call, io_u32 kind, int com
   struct io_syscall_read* record = io_reserve(&slot, kind);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->offset = given != IO_OFFSET_NONE ? given : target.offset;
   record->bytes_requested = bytes;
-  record->result = call->result;
   record->file = target.file;
   record->fd = fd;
   record->flags = flags;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void sought(struct returned* call, int compat) {
@@ -135,15 +132,12 @@ static __always_inline void sought(struct returned* call, int compat) {
   struct io_syscall_seek* record = IO_RESERVE(syscall_seek, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->offset =
       compat ? (io_s64)(io_s32)IO_ARGUMENT_1(regs, compat) : (io_s64)IO_ARGUMENT_1(regs, compat);
-  record->result = call->result;
   record->file = file;
   record->fd = fd;
   record->whence = (io_u32)IO_ARGUMENT_2(regs, compat);
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void synced(struct returned* call, int compat) {
@@ -157,10 +151,8 @@ static __always_inline void synced(struct returned* call, int compat) {
   struct io_syscall_sync* record = IO_RESERVE(syscall_sync, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->offset = IO_OFFSET_NONE;
   record->bytes = 0;
-  record->result = call->result;
   record->file = file;
   record->fd = fd;
   record->flags = 0;
@@ -171,8 +163,7 @@ static __always_inline void synced(struct returned* call, int compat) {
     record->bytes = (io_u64)(compat ? WIDE(third, IO_ARGUMENT_4(regs, compat), 1) : (io_s64)second);
     record->flags = (io_u32)(compat ? IO_ARGUMENT_5(regs, compat) : third);
   }
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 /* sendfile(out, in, offset, count); copy_file_range and splice(in, offset, out, offset, count, flags) */
@@ -190,16 +181,13 @@ static __always_inline void copied(struct returned* call, int compat) {
   struct io_syscall_copy* record = IO_RESERVE(syscall_copy, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->bytes_requested = is_sendfile ? IO_ARGUMENT_3(regs, compat) : IO_ARGUMENT_4(regs, compat);
-  record->result = call->result;
   record->in_file = in_file;
   record->out_file = out_file;
   record->in_fd = in_fd;
   record->out_fd = out_fd;
   record->flags = call->number == IO_syscall_splice ? (io_u32)IO_ARGUMENT_5(regs, compat) : 0;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void aio_submitted(struct returned* call, int compat) {
@@ -209,12 +197,9 @@ static __always_inline void aio_submitted(struct returned* call, int compat) {
   struct io_syscall_aio_submit* record = IO_RESERVE(syscall_aio_submit, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->context = IO_ARGUMENT_0(call->regs, compat);
   record->requested = (io_s64)IO_ARGUMENT_1(call->regs, compat);
-  record->result = call->result;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void aio_reaped(struct returned* call, int compat) {
@@ -224,13 +209,10 @@ static __always_inline void aio_reaped(struct returned* call, int compat) {
   struct io_syscall_aio_getevents* record = IO_RESERVE(syscall_aio_getevents, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->context = IO_ARGUMENT_0(call->regs, compat);
   record->minimum = (io_s64)IO_ARGUMENT_1(call->regs, compat);
   record->maximum = (io_s64)IO_ARGUMENT_2(call->regs, compat);
-  record->result = call->result;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void uring_entered(struct returned* call, int compat) {
@@ -240,14 +222,11 @@ static __always_inline void uring_entered(struct returned* call, int compat) {
   struct io_syscall_uring_enter* record = IO_RESERVE(syscall_uring_enter, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->to_submit = (io_u32)IO_ARGUMENT_1(call->regs, compat);
   record->min_complete = (io_u32)IO_ARGUMENT_2(call->regs, compat);
   record->fd = (io_s32)IO_ARGUMENT_0(call->regs, compat);
   record->flags = (io_u32)IO_ARGUMENT_3(call->regs, compat);
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 #endif

@@ -42,15 +42,12 @@ static __always_inline void opened(struct returned* call, int compat) {
   struct io_syscall_open* record = IO_RESERVE(syscall_open, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->file = file;
   record->path = text;
   record->fd = fd;
   record->flags = (io_u32)flags;
   record->mode = flags & (O_CREAT | O_TMPFILE_BIT) ? (io_u32)mode : 0;
-  record->call = number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void closed(struct returned* call, int compat) {
@@ -61,12 +58,9 @@ static __always_inline void closed(struct returned* call, int compat) {
   struct io_syscall_close* record = IO_RESERVE(syscall_close, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->file = file;
   record->fd = (io_s32)IO_ARGUMENT_0(call->regs, compat);
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void truncated(struct returned* call, int compat) {
@@ -81,7 +75,6 @@ static __always_inline void truncated(struct returned* call, int compat) {
   struct io_syscall_truncate* record = IO_RESERVE(syscall_truncate, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   if (call->number == IO_syscall_fallocate) {
     const io_u64 third = IO_ARGUMENT_3(regs, compat);
     record->offset = WIDE(IO_ARGUMENT_2(regs, compat), third, compat);
@@ -92,12 +85,10 @@ static __always_inline void truncated(struct returned* call, int compat) {
     record->offset = IO_OFFSET_NONE;
     record->bytes = (io_u64)WIDE(IO_ARGUMENT_1(regs, compat), IO_ARGUMENT_2(regs, compat), compat);
   }
-  record->result = call->result;
   record->file = file;
   record->path = text;
   record->fd = fd;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void unlinked(struct returned* call, int compat) {
@@ -111,13 +102,10 @@ static __always_inline void unlinked(struct returned* call, int compat) {
   struct io_syscall_unlink* record = IO_RESERVE(syscall_unlink, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->path = text;
   record->fd = is_at ? (io_s32)IO_ARGUMENT_0(regs, compat) : AT_FDCWD;
   record->flags = is_at ? (io_u32)IO_ARGUMENT_2(regs, compat) : 0;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void renamed(struct returned* call, int compat) {
@@ -133,15 +121,12 @@ static __always_inline void renamed(struct returned* call, int compat) {
   struct io_syscall_rename* record = IO_RESERVE(syscall_rename, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->path = old_text;
   record->new_path = new_text;
   record->fd = is_at ? (io_s32)IO_ARGUMENT_0(regs, compat) : AT_FDCWD;
   record->new_fd = is_at ? (io_s32)IO_ARGUMENT_2(regs, compat) : AT_FDCWD;
   record->flags = call->number == IO_syscall_renameat2 ? (io_u32)IO_ARGUMENT_4(regs, compat) : 0;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void made_directory(struct returned* call, int compat) {
@@ -155,13 +140,10 @@ static __always_inline void made_directory(struct returned* call, int compat) {
   struct io_syscall_mkdir* record = IO_RESERVE(syscall_mkdir, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->path = text;
   record->fd = is_at ? (io_s32)IO_ARGUMENT_0(regs, compat) : AT_FDCWD;
   record->mode = (io_u32)(is_at ? IO_ARGUMENT_2(regs, compat) : IO_ARGUMENT_1(regs, compat));
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void looked_up(struct returned* call, int compat) {
@@ -186,14 +168,11 @@ static __always_inline void looked_up(struct returned* call, int compat) {
   struct io_syscall_stat* record = IO_RESERVE(syscall_stat, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->result = call->result;
   record->file = file;
   record->path = text;
   record->fd = fd;
   record->flags = flags;
-  record->call = number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 #endif

@@ -26,18 +26,17 @@ static __always_inline void mapped(struct returned* call, int compat) {
   struct io_syscall_mmap* record = IO_RESERVE(syscall_mmap, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
-  record->address = is_error(call->result) ? 0 : (io_u64)call->result;
+  const int has_failed = is_error(call->result);
+  record->address = has_failed ? 0 : (io_u64)call->result;
   record->offset =
       !has_file ? IO_OFFSET_NONE : (io_s64)(compat ? (io_u64)(io_u32)offset << 12 : offset);
   record->bytes = IO_ARGUMENT_1(regs, compat);
-  record->result = is_error(call->result) ? call->result : 0;
+  call->result = has_failed ? call->result : 0;
   record->file = file;
   record->fd = fd;
   record->prot = (io_u32)IO_ARGUMENT_2(regs, compat);
   record->flags = flags;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void unmapped(struct returned* call, int compat) {
@@ -47,12 +46,9 @@ static __always_inline void unmapped(struct returned* call, int compat) {
   struct io_syscall_munmap* record = IO_RESERVE(syscall_munmap, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->address = IO_ARGUMENT_0(call->regs, compat);
   record->bytes = IO_ARGUMENT_1(call->regs, compat);
-  record->result = call->result;
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 static __always_inline void memory_synced(struct returned* call, int compat) {
@@ -62,13 +58,10 @@ static __always_inline void memory_synced(struct returned* call, int compat) {
   struct io_syscall_msync* record = IO_RESERVE(syscall_msync, &slot);
   if (!record)
     return;
-  record->duration_ns = call->duration_ns;
   record->address = IO_ARGUMENT_0(call->regs, compat);
   record->bytes = IO_ARGUMENT_1(call->regs, compat);
-  record->result = call->result;
   record->flags = (io_u32)IO_ARGUMENT_2(call->regs, compat);
-  record->call = call->number;
-  io_commit(&slot, call->task, call->task->entry_ns);
+  COMMIT_CALL(record, &slot, call);
 }
 
 #endif
