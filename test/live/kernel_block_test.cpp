@@ -39,6 +39,7 @@ constexpr int kRounds = 8;   // to have the device send a request back
 constexpr std::uint64_t kOperationBits = 0xff;
 constexpr std::uint64_t kRead = 0;
 constexpr std::uint64_t kWrite = 1;
+constexpr std::uint64_t kFlush = 2;
 
 // In sysfs: the whole disk that a file system lies on; empty: none, or one that has no requests.
 std::filesystem::path disk_below(dev_t device) {
@@ -237,6 +238,32 @@ TEST_F(KernelBlock, block_issue_and_complete_add_up) {
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()))
         << "not who was interrupted";
   }
+}
+
+// The request for it carries no bio: it belongs to a call that waits for it.
+TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
+  if (text_of(disk_ / "queue/write_cache") != "write back\n")
+    GTEST_SKIP() << "no disk with a cache of its own below " << file_;
+  constexpr int kSyncs = 20;
+  RECORD([&] {
+    const int fd = ::open(file_.c_str(), O_RDWR);
+    for (int index = 0; index < kSyncs; ++index)
+      if (::pwrite(fd, buffer_.get(), kBlockBytes, 0) != static_cast<ssize_t>(kBlockBytes) ||
+          ::fdatasync(fd) != 0)
+        return 1;
+    return 0;
+  });
+  std::set<std::uint64_t> calls;
+  for (const Row& call : recording_.rows("syscall_sync"))
+    calls.insert(call.u("op_id"));
+  const auto flushes = [&](const std::string& table) {
+    return std::ranges::count_if(recording_.rows(table), [&](const Row& row) {
+      return (row.u("flags") & kOperationBits) == kFlush && calls.contains(row.u("op_id"));
+    });
+  };
+  EXPECT_EQ(flushes("block_issue"), kSyncs);
+  EXPECT_LE(flushes("block_complete"), kSyncs);
+  EXPECT_GE(flushes("block_complete") + static_cast<std::ptrdiff_t>(missed()), kSyncs);
 }
 
 TEST_F(KernelBlock, each_bio_lies_within_the_call_that_caused_it) {
