@@ -94,6 +94,9 @@ class AcceptanceTest(unittest.TestCase):
                 # What the kernel itself does not report is counted, and no fault of the recorder.
                 own = source["lost"] - manifest["counters"].get("kernel_completion_missed", 0) * (source["name"] == "kernel")
                 self.assertEqual(own, lost, manifest["counters"])
+        outside = recording.value(f"SELECT count(*) FROM operations WHERE ts_ns < {manifest['begin_ns']} "
+                                  f"OR ts_ns > {manifest['end_ns']}")
+        self.assertEqual(int(outside), 0, "operations outside the time of the recording")
         rows = recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'")
         self.assertEqual(int(rows), sum(source["written"] for source in manifest["sources"]))
 

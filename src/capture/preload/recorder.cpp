@@ -49,7 +49,7 @@ Process* g_process = nullptr;
 } // namespace
 
 constinit __thread Context* t_context __attribute__((tls_model("initial-exec"))) = &g_no_context;
-constinit Recording g_recording{false, false, 0, nullptr};
+constinit Recording g_recording{false, false, false, 0, nullptr};
 
 io_u64 clock_ticks() {
   timespec now;
@@ -75,6 +75,11 @@ public:
 private:
   io_u64 before_ = 0;
 };
+
+void turn_off() {
+  g_recording.off = true;
+  g_recording.on = false;
+}
 
 bool is_closed() {
   return __atomic_load_n(&g_recording.arena->state, __ATOMIC_ACQUIRE) !=
@@ -164,20 +169,21 @@ void thread_ended(void*) {
 void attach_once() {
   const char* const path = environment_value(kArenaVariable);
   if (path == nullptr || !map_arena(path)) {
-    g_recording.off = true;
+    turn_off();
     return;
   }
   g_contexts = static_cast<Context*>(map_private(kPlaces * sizeof(Context)));
   g_process = static_cast<Process*>(map_private(kPageBytes));
   if (g_contexts == nullptr || g_process == nullptr) {
     count(g_recording.arena->no_ring);
-    g_recording.off = true;
+    turn_off();
     return;
   }
   g_pid_namespace = pid_namespace();
   remember_environment(path);
   g_has_thread_end =
       pthread_key_create(&g_thread_end, thread_ended) == 0 && g_thread_end < kInlineKeys;
+  g_recording.on = true;
 }
 
 } // namespace
@@ -195,6 +201,12 @@ void attach() {
     raw_syscall(SYS_sched_yield);
     expected = __atomic_load_n(&g_attached, __ATOMIC_ACQUIRE);
   }
+}
+
+bool is_off_slowly() {
+  if (!g_recording.off)
+    attach();
+  return !g_recording.on;
 }
 
 namespace {
@@ -319,7 +331,7 @@ Context* claim() {
   if (!is_attached())
     return nullptr;
   if (is_closed()) {
-    g_recording.off = true;
+    turn_off();
     return nullptr;
   }
   const SignalsBlocked blocked;
@@ -385,7 +397,7 @@ Context* reserve_slowly(io_u64* position) {
     io_u64 head = __atomic_load_n(&context->ring->head, __ATOMIC_RELAXED);
     if (head >= context->limit && !raise_limit(*context)) {
       if (is_closed())
-        g_recording.off = true;
+        turn_off();
       else
         count(context->ring->lost[IO_LAYER_app - 1]);
       return nullptr;

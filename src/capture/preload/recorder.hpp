@@ -38,6 +38,7 @@ extern constinit __thread Context* t_context; // never null
 
 // What the whole process shares; set by attaching, inherited by forked children.
 struct Recording {
+  bool on;  // attached: the arena and its clock are known
   bool off; // no arena was named, or it was closed; not set before that is known
   bool tsc;
   io_u64 event_mask;
@@ -46,8 +47,11 @@ struct Recording {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit Recording g_recording;
 
+// Attaches where that has not been tried: a call must not be timed by a clock that is not the arena's.
+bool is_off_slowly();
+
 inline bool is_off() {
-  return __builtin_expect(g_recording.off, false);
+  return __builtin_expect(!g_recording.on, false) && is_off_slowly();
 }
 
 // Of the arena's clock where that is not the counter.
@@ -61,7 +65,7 @@ IOTRAIL_HOT io_u64 ticks() {
   return clock_ticks();
 }
 
-// Attaches at the first call of all, which may come before any constructor has run.
+// At the first call of all, which may come before any constructor has run.
 void attach();
 
 // The context of this thread with a place claimed; null: none can be had (counted unless the recording is off).
