@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/session.hpp"
 
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "base/fd.hpp"
 #include "capture/loss_log.hpp"
 #include "capture/signals.hpp"
 
@@ -25,7 +28,6 @@ namespace {
 constexpr int kBusyWaitMs = 1;
 constexpr int kIdleWaitMs = 4;
 constexpr std::uint64_t kLookIntervalNs = 100'000'000; // at the loss counters, limits and memory
-constexpr std::uint64_t kCommandGraceNs = 2'000'000'000;
 constexpr int kDrainRoundsAtEnd = 1000; // a bound on draining what a stopped source still holds
 constexpr int kRecorderNice = -10;      // losing events costs the user more than a little CPU
 
@@ -93,6 +95,8 @@ private:
   bool handle(const SignalQueue::Signal& signal);
   void look(std::uint64_t now_ns);
   bool limit_reached(std::uint64_t now_ns);
+  void watch_processes();
+  bool have_watched_ended();
   std::size_t drain();
   Result<void> end();
   void account();
@@ -104,7 +108,7 @@ private:
   std::unique_ptr<store::TraceWriter> writer_;
   std::optional<LossLog> losses_;
   std::uint64_t next_look_ns_ = 0;
-  std::uint64_t give_up_ns_ = 0; // when the command has had its grace; 0: not asked to end
+  std::vector<Fd> watched_; // processes with whose end the recording ends
   SessionSummary summary_;
 };
 
@@ -125,6 +129,7 @@ Result<void> Session::open_sources() {
   SourceOptions options = options_.source;
   if (command_)
     options.filter.tree_root = command_->pid();
+  options.filter.tree_from_exec = true; // what the child does before is the recorder's own
   for (auto& source : sources_) {
     Result<void> opened = source->open(options);
     if (!opened) {
@@ -170,6 +175,7 @@ Result<void> Session::begin(OnBegin on_begin) {
   manifest.state = store::State::RUNNING;
   if (Result<void> written = writer_->write_manifest(manifest); !written)
     return written;
+  watch_processes();
   on_begin(manifest, summary_.refusals);
   return command_ ? command_->release(environment) : Result<void>{};
 }
@@ -203,6 +209,25 @@ bool Session::limit_reached(std::uint64_t now_ns) {
   return true;
 }
 
+// The processes named by the filter, where nothing else can bring events.
+void Session::watch_processes() {
+  const Filter& filter = options_.source.filter;
+  if (filter.cgroups.empty())
+    for (const pid_t pid : filter.pids)
+      watched_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+bool Session::have_watched_ended() {
+  const auto has_ended = [](const Fd& process) {
+    pollfd poll{.fd = process.get(), .events = POLLIN, .revents = 0};
+    return !process || ::poll(&poll, 1, 0) > 0;
+  };
+  if (watched_.empty() || !std::ranges::all_of(watched_, has_ended))
+    return false;
+  summary_.manifest.stop_reason = watched_.size() == 1 ? "process ended" : "processes ended";
+  return true;
+}
+
 // Whether the recording goes on.
 bool Session::handle(const SignalQueue::Signal& signal) {
   store::Manifest& manifest = summary_.manifest;
@@ -220,7 +245,6 @@ bool Session::handle(const SignalQueue::Signal& signal) {
     return false;
   if (!signal.from_terminal)
     command_->signal(signal.number);
-  give_up_ns_ = monotonic_ns() + kCommandGraceNs;
   return true;
 }
 
@@ -233,12 +257,10 @@ void Session::record() {
     writer_->tick(now_ns);
     if (signal && !handle(*signal))
       return;
-    if (give_up_ns_ != 0 && now_ns > give_up_ns_)
-      return;
     if (now_ns < next_look_ns_)
       continue;
     look(now_ns);
-    if (limit_reached(now_ns))
+    if (limit_reached(now_ns) || have_watched_ended())
       return;
   }
 }
@@ -293,8 +315,11 @@ Result<void> Session::end() {
   manifest.state = writer_->failure() != nullptr ? store::State::ERROR : store::State::COMPLETE;
   if (writer_->failure() != nullptr)
     manifest.stop_reason = writer_->failure()->message();
-  if (command_)
+  if (command_) {
     manifest.command_status = command_->poll_status().value_or(-1);
+    if (!command_->poll_status() && summary_.stop_signal != 0)
+      manifest.stop_reason += "; the command goes on";
+  }
   Result<void> finished = writer_->finish(manifest);
   // What could not be written of the events is in the manifest, which did get written; the trace can be read.
   if (!finished && writer_->failure() != nullptr)

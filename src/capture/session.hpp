@@ -3,8 +3,8 @@
 // One recording from its begin to its end: starts the command and the sources, drains them into the trace, keeps the
 // limits, counts the losses where they happen in time, and closes the trace with an account that adds up.
 //
-// Signals: SIGINT and SIGTERM end the recording cleanly; a command that runs is sent the signal and given
-// kCommandGrace to end, since its last events are the ones that matter. A second one ends it at once.
+// Signals: SIGINT and SIGTERM end the recording cleanly; a command that runs is sent the signal and recorded until it
+// ends, since its last events are the ones that matter. A second one ends the recording at once.
 #pragma once
 
 #include <cstdint>

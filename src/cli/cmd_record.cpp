@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/process.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/preload_source.hpp"
 #include "capture/session.hpp"
@@ -80,8 +81,12 @@ Result<void> check_pids(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) {
     if (pid == ::getpid())
       return fail_usage(fmt::format("-p {}: a recording does not trace itself", pid));
-    if (pid > 0 && ::kill(pid, 0) == 0)
+    if (pid > 0 && ::kill(pid, 0) == 0) {
+      if (const pid_t process = process_of_thread(pid); process != pid && process != 0)
+        return fail_usage(fmt::format("-p {}: this is a thread of process {}", pid, process),
+                          "processes are recorded whole", fmt::format("Write -p {}.", process));
       continue;
+    }
     const int code = pid > 0 ? errno : ESRCH;
     return fail_errno(fmt::format("cannot record process {}", pid), code,
                       code == EPERM
@@ -144,6 +149,14 @@ Result<capture::Filter> make_filter(const RecordOptions& options) {
                          .whole_system = options.whole_system};
 }
 
+Result<void> check_buffer(std::uint64_t bytes) {
+  constexpr std::uint64_t kLeast = 64U << 10U;
+  constexpr std::uint64_t kMost = 1U << 30U;
+  if (bytes == 0 || (bytes >= kLeast && bytes <= kMost))
+    return {};
+  return fail_usage(fmt::format("--buffer {}", bytes), "a ring has from 64K to 1G");
+}
+
 // As on the command line; what a trace is of is to be read off it.
 std::vector<std::string> filters_text(const RecordOptions& options) {
   std::vector<std::string> words;
@@ -197,6 +210,8 @@ Result<capture::SessionOptions> session_options(const RecordOptions& options,
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
+  if (Result<void> checked = check_buffer(options.buffer_bytes); !checked)
+    return std::unexpected(checked.error());
   capture::SessionOptions session;
   session.trace = store::new_trace_path(options.output, trace_name(options, command));
   session.command = command;
@@ -239,6 +254,8 @@ Result<int> record(const RecordOptions& options, const Trailing& command) {
     return std::unexpected(summary.error());
   if (!options.quiet)
     print_summary(*summary, session->trace);
+  else
+    print_losses(*summary, session->trace);
   return exit_status(*summary, options);
 }
 
@@ -254,8 +271,10 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("-e,--events", options->events,
                  "Events to record, separated by commas (syscall_write,block_issue); default: all")
       ->delimiter(',');
-  app.add_option("-p,--pid", options->pids,
-                 "Record this process, which runs already, and all that it starts");
+  app.add_option(
+         "-p,--pid", options->pids,
+         "Record this process, which runs already, and all that it has started and will start")
+      ->delimiter(',');
   app.add_option("--cgroup", options->cgroups,
                  "Record the processes of this control group (version 2) and of those below it");
   app.add_option(
@@ -276,7 +295,7 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
          "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts")
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated");
-  app.add_flag("-q,--quiet", options->quiet, "No summary at the end");
+  app.add_flag("-q,--quiet", options->quiet, "No summary at the end; losses are told all the same");
   app.add_flag("--strict", options->strict, "Exit with status 3 when any event was lost");
   app.footer("The command follows after `--`. The exit status is the command's own.");
   return [options, &trailing] { return record(*options, trailing); };

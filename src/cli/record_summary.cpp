@@ -47,7 +47,12 @@ bool is_refused(const std::string& source, const std::vector<capture::Refusal>& 
 
 void print_layers(const store::Manifest& manifest) {
   fmt::print(stderr, "  {:<10}{:>14}\n", "layer", "events");
+  const std::vector<std::string> missing = layers_not_served(manifest);
   for (const std::string& layer : manifest.layers) {
+    if (std::ranges::find(missing, layer) != missing.end()) {
+      fmt::print(stderr, "  {:<10}{:>14}\n", layer, "not recorded");
+      continue;
+    }
     std::uint64_t events = 0;
     for (const auto& [event, rows] : manifest.counts)
       if (layer_of(event) == layer)
@@ -91,6 +96,15 @@ void print_begin(const store::Manifest& manifest, const std::vector<capture::Ref
     if (const store::HookReport* hook = first_unserved(manifest, layer);
         hook != nullptr && !is_refused(hook->source, refusals))
       fmt::print(stderr, "iotrail: layer {} is not recorded: {}\n", layer, reason_of(*hook));
+  if (manifest.command.empty())
+    fmt::print(stderr, "iotrail: recording; interrupt (Ctrl-C) to end\n");
+}
+
+void print_losses(const capture::SessionSummary& summary, const std::filesystem::path& trace) {
+  const store::Manifest& manifest = summary.manifest;
+  if (const std::uint64_t lost = manifest.lost(); lost != 0)
+    fmt::print(stderr, "iotrail: {} of {} events were lost; see: iotrail report {}\n",
+               count_text(lost), count_text(lost + manifest.events()), trace.native());
 }
 
 void print_summary(const capture::SessionSummary& summary, const std::filesystem::path& trace) {

@@ -15,6 +15,8 @@ namespace iotrail::cli {
 void warn_of_obstacle(const std::string& command);
 
 void print_begin(const store::Manifest& manifest, const std::vector<capture::Refusal>& refusals);
+void print_losses(const capture::SessionSummary& summary,
+                  const std::filesystem::path& trace); // nothing: none
 void print_summary(const capture::SessionSummary& summary, const std::filesystem::path& trace);
 
 } // namespace iotrail::cli

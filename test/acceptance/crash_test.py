@@ -94,10 +94,10 @@ class Crash(harness.AcceptanceTest):
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
 
-    def interrupt(self, *signals):
+    def interrupt(self, *signals, trap=""):
         path = self.folder / f"{len(signals)}{signals[0]}.iotrail"
         recorder = subprocess.Popen(
-            [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", "trap '' INT TERM; while :; do echo x; done"],
+            [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", f"{trap} while :; do echo x; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         harness.wait_until_running(path)
         time.sleep(0.5)
@@ -119,11 +119,28 @@ class Crash(harness.AcceptanceTest):
             self.assert_adds_up(recording)
             self.assertIn("interrupted", recording.manifest["stop_reason"])
 
+    def test_interrupted_command_is_recorded_to_its_end(self):
+        """A database that is told to end writes its last checkpoint: however long that takes, it is in the trace."""
+        path, last = self.folder / "t.iotrail", self.folder / "last"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-o", path, "--", "bash", "-c",
+             f"trap 'sleep 4; echo checkpoint >{last}; exit 5' TERM; while true; do sleep 0.1; done"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        harness.wait_until_running(path)
+        time.sleep(1)
+        recorder.terminate()
+        recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 5)
+        recording = harness.Recording(path, None)
+        self.assert_adds_up(recording)
+        self.assertEqual(int(recording.value(f"SELECT sum(bytes) FROM operations WHERE layer = 'app' AND path = '{last}'")), 11)
+
     def test_second_interrupt_ends_at_once(self):
-        recording, status, seconds, error = self.interrupt(signal.SIGINT, signal.SIGINT)
+        recording, status, seconds, error = self.interrupt(signal.SIGINT, signal.SIGINT, trap="trap '' INT TERM;")
         self.assertEqual(status, 128 + signal.SIGINT, error)
         self.assertLess(seconds, 5)
         self.assert_adds_up(recording)
+        self.assertIn("the command goes on", recording.manifest["stop_reason"])
 
 
 if __name__ == "__main__":

@@ -71,8 +71,7 @@ class Filters(harness.AcceptanceTest):
     def setUp(self):
         super().setUp()
         self.ours, self.other = Worker(), Worker()
-        self.addCleanup(self.ours.stop)
-        self.addCleanup(self.other.stop)
+        self.addCleanup(lambda: (self.ours.stop(), self.other.stop()))
 
     def record_while(self, options, work, layers="syscall,cache,block,process"):
         """Records with these options what happens while `work` is called."""
@@ -114,6 +113,23 @@ class Filters(harness.AcceptanceTest):
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
         self.assertEqual(len(self.written(recording)), 4)
+
+    def test_what_a_process_has_started_before(self):
+        recording = self.record_while(["-p", os.getpid()], self.both_write)
+        self.assertEqual(len(self.written(recording)), 4)
+        recorder = recording.manifest["recorder_pid"]
+        self.assertEqual(recording.value(f"SELECT count(*) FROM operations WHERE pid = {recorder}"), 0)
+
+    def test_a_recording_ends_with_its_process(self):
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "--layers", "syscall", "-o", path, "-p",
+                                     str(self.ours.pid)], stderr=subprocess.PIPE, text=True)
+        harness.wait_until_running(path)
+        self.ours.stop()
+        self.ours = Worker()
+        recorder.communicate(timeout=60)
+        self.assertEqual(recorder.returncode, 0)
+        self.assertEqual(harness.Recording(path, None).manifest["stop_reason"], "process ended")
 
     def cgroup(self):
         """A new control group of the version 2 hierarchy with one below it."""
@@ -238,6 +254,9 @@ class Filters(harness.AcceptanceTest):
         self.refused(USAGE, "--events", "files", "--", "true", says="no event 'files'")
         self.refused(USAGE, "-p", self.ours.pid, "--", "true", says="excludes")
         self.refused(USAGE, "--system", "-p", self.ours.pid, says="excludes")
+        (thread,) = set(os.listdir(f"/proc/{self.ours.pid}/task")) - {str(self.ours.pid)}
+        self.refused(USAGE, "-p", thread, says=f"thread of process {self.ours.pid}")
+        self.refused(USAGE, "--buffer", "3", "--", "true", says="64K to 1G")
         self.refused(FAILED, "--file", self.folder / "missing", says="missing")
         self.refused(FAILED, "--file", self.folder, says="directory")
         self.refused(FAILED, "--device", "/dev/null", says="not a block device")

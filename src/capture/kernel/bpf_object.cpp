@@ -14,6 +14,7 @@
 #include <cstdarg>
 #include <cstdlib>
 
+#include "base/fd.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -95,6 +96,24 @@ void refuse_all(iotrail_bpf& skeleton, bool (*is_of_kind)(const bpf_program*),
       refusals.add(bpf_program__name(program), reason);
 }
 
+// 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
+int refusal_of_function_hooks() {
+  const int function = kernel_btf() == nullptr
+                           ? -ENOENT
+                           : btf__find_by_name_kind(kernel_btf(), "vfs_read", BTF_KIND_FUNC);
+  if (function < 0)
+    return -function;
+  const bpf_insn program[] = {
+      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
+      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  options.expected_attach_type = BPF_TRACE_FENTRY;
+  options.attach_btf_id = static_cast<std::uint32_t>(function);
+  const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
+                                  std::size(program), &options));
+  return loaded ? 0 : errno;
+}
+
 bool kernel_has_kprobes() {
   return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
 }
@@ -109,6 +128,16 @@ void refuse_missing_tracepoints(iotrail_bpf& skeleton, Refusals& refusals) {
     if (!kernel_has_tracepoint(point))
       refusals.add(bpf_program__name(program), "the kernel has no trace point " + point);
   }
+}
+
+// What can be known before the programs are loaded.
+void refuse_kinds(iotrail_bpf& skeleton, Refusals& refusals) {
+  if (kernel_btf() != nullptr)
+    refuse_missing_tracepoints(skeleton, refusals);
+  if (!kernel_has_kprobes())
+    refuse_all(skeleton, is_kprobe, "the kernel has no kprobes", refusals);
+  if (const int code = refusal_of_function_hooks(); code != 0)
+    refuse_all(skeleton, hooks_functions, errno_text(code), refusals);
 }
 
 } // namespace
@@ -132,10 +161,8 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
     object->skeleton_ = iotrail_bpf__open();
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
-    if (is_first && kernel_btf() != nullptr)
-      refuse_missing_tracepoints(*object->skeleton_, refusals);
-    if (is_first && !kernel_has_kprobes())
-      refuse_all(*object->skeleton_, is_kprobe, "the kernel has no kprobes", refusals);
+    if (is_first)
+      refuse_kinds(*object->skeleton_, refusals);
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
     if (auto loaded = object->try_load(programs, configuration, cpu_count, refusals); !loaded)
@@ -165,13 +192,7 @@ Result<void> BpfObject::try_load(const std::vector<std::string_view>& programs,
   if (last_words.program.empty() || refusals.reason(last_words.program) != nullptr ||
       (result == -EPERM && last_words.program == programs.front()))
     return std::unexpected(load_error(-result));
-  const bpf_program* refused =
-      bpf_object__find_program_by_name(skeleton_->obj, last_words.program.c_str());
-  // EPERM is not about the program: others load. Lockdown refuses every hook on a function.
-  if (result == -EPERM && refused != nullptr && hooks_functions(refused))
-    refuse_all(*skeleton_, hooks_functions, errno_text(-result), refusals);
-  else
-    refusals.add(last_words.program, errno_text(-result));
+  refusals.add(last_words.program, errno_text(-result));
   return {};
 }
 

@@ -32,7 +32,7 @@ KernelFact lockdown() {
   const std::size_t open = modes.find('[');
   const std::size_t close = modes.find(']');
   if (open == modes.npos || close == modes.npos)
-    return {"no lockdown", true, "not told by this system", ""};
+    return {"no lockdown", true, "not told by this system: see whether tier F serves", ""};
   const std::string mode = modes.substr(open + 1, close - open - 1);
   return {"no lockdown", mode == "none", mode,
           mode == "none" ? ""

@@ -9,9 +9,11 @@
 #include <bpf/bpf.h>
 
 #include <array>
+#include <set>
 #include <string>
 
 #include "base/fd.hpp"
+#include "base/process.hpp"
 #include "capture/kernel/block_device.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/mounts.hpp"
@@ -46,7 +48,8 @@ io_u32 disk_of(const std::string& path) {
 }
 
 // Block events by the disk; those of other layers by the file systems that are mounted from it.
-Result<void> want_device(BpfObject& object, const std::string& path) {
+Result<void> want_device(BpfObject& object, const std::string& name) {
+  const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: device " + path);
@@ -119,12 +122,32 @@ Result<void> set_filters(BpfObject& object, const Filter& filter) {
   return {};
 }
 
+Result<std::vector<pid_t>> trace_descendants(BpfObject& object, const std::vector<pid_t>& pids) {
+  std::set<pid_t> traced(pids.begin(), pids.end());
+  std::vector<pid_t> added;
+  for (bool is_more = true; is_more;) {
+    is_more = false;
+    for (const auto& [pid, parent] : running_processes()) {
+      if (!traced.contains(parent) || !traced.insert(pid).second)
+        continue;
+      if (auto set = put(object.map_fd("adopted_pids"), static_cast<io_u32>(pid),
+                         fmt::format("process {}", pid));
+          !set)
+        return std::unexpected(set.error());
+      added.push_back(pid);
+      is_more = true; // a child of this one may have been passed over
+    }
+  }
+  return added;
+}
+
 // The BPF programs find when the task started at its first event; until then the slot says that there is something to do.
-Result<void> trace_tree(BpfObject& object, pid_t pid) {
+Result<void> trace_tree(BpfObject& object, pid_t pid, bool from_exec) {
   io_task state{};
   state.pid = static_cast<io_u32>(pid);
   state.tid = static_cast<io_u32>(pid);
   state.is_shared = 1;
+  state.awaits_exec = from_exec;
   const io_u32 slot = state.tid & (IO_TASK_SLOTS - 1);
   if (bpf_map_update_elem(object.map_fd("task_slots"), &slot, &state, BPF_ANY) != 0)
     return fail_errno(fmt::format("following process {}", pid));

@@ -14,7 +14,11 @@ void fill_filters(io_config& config, const Filter& filter);
 // Files, devices, cgroups and processes that are named. Fails where one does not exist.
 Result<void> set_filters(BpfObject& object, const Filter& filter);
 
-// From now on the process `pid` (a single, suspended thread) is traced, and all that it starts.
-Result<void> trace_tree(BpfObject& object, pid_t pid);
+// From now on the process `pid` (a single, suspended thread) is traced, and all that it starts; or from its next exec on.
+Result<void> trace_tree(BpfObject& object, pid_t pid, bool from_exec);
+
+// Adds what the processes that are named have started and still runs. To be called when those are traced already, so that
+// nothing that they start meanwhile is missed.
+Result<std::vector<pid_t>> trace_descendants(BpfObject& object, const std::vector<pid_t>& pids);
 
 } // namespace iotrail::capture::kernel

@@ -131,8 +131,8 @@ constexpr std::string_view kFollowing[] = {
 
 std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   if (reason.find("EPERM") != reason.npos && tier != "T")
-    return "functions cannot be hooked here: boot without lockdown=integrity, or run as root with "
-           "CAP_BPF and CAP_PERFMON";
+    return "this kernel does not let functions be hooked, as under lockdown: boot without "
+           "lockdown=integrity";
   if (reason.find("EPERM") != reason.npos)
     return "run as root, or give the program CAP_BPF and CAP_PERFMON";
   if (tier == "K")

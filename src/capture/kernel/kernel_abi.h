@@ -94,10 +94,12 @@ struct io_task {
   io_u32 entry_file; /* what the descriptor meant at entry, where the call ends its meaning */
   io_u32 is_compat;  /* the call in progress came by the 32-bit gate */
   io_u32 group_exited;
-  io_u32 span_depth; /* of `spans`; may exceed it */
-  io_u32 is_dead;    /* the task has ended: another may have the slot */
-  io_u32 is_shared;  /* a slot: tasks that found it taken are in `tasks` */
-  io_u32 vfs_file;   /* what file it was on */
+  io_u32 span_depth;  /* of `spans`; may exceed it */
+  io_u32 is_dead;     /* the task has ended: another may have the slot */
+  io_u32 is_shared;   /* a slot: tasks that found it taken are in `tasks` */
+  io_u32 vfs_file;    /* what file it was on */
+  io_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */
+  io_u32 reserved;
   struct io_cached_file files[IO_TASK_FILES];
   struct io_span spans[IO_SPAN_DEPTH];
 };

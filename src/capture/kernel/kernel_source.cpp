@@ -7,11 +7,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
-#include <filesystem>
 
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "capture/kernel/bpf_object.hpp"
 #include "capture/kernel/dictionary.hpp"
 #include "capture/kernel/filters.hpp"
@@ -111,9 +110,14 @@ Result<void> KernelSource::open(const SourceOptions& options) {
 Result<void> KernelSource::start() {
   see_running();
   if (filter_.tree_root != 0)
-    if (Result<void> traced = trace_tree(*object_, filter_.tree_root); !traced)
+    if (auto traced = trace_tree(*object_, filter_.tree_root, filter_.tree_from_exec); !traced)
       return traced;
   __atomic_store_n(&object_->skeleton().bss->is_started, 1U, __ATOMIC_RELEASE);
+  const auto descendants = trace_descendants(*object_, filter_.pids);
+  if (!descendants)
+    return std::unexpected(descendants.error());
+  for (const pid_t pid : *descendants)
+    dictionary_.see_running(static_cast<io_u32>(pid));
   return {};
 }
 
@@ -125,20 +129,15 @@ Result<void> KernelSource::stop() {
 
 // Rows for processes that ran before the recording; those that start in it are told by the kernel.
 void KernelSource::see_running() {
-  if (filter_.tree_root != 0)
+  if (filter_.tree_root != 0 && !filter_.tree_from_exec)
     dictionary_.see_running(static_cast<io_u32>(filter_.tree_root));
   for (pid_t pid : filter_.pids)
     dictionary_.see_running(static_cast<io_u32>(pid));
   if (!filter_.whole_system && filter_.cgroups.empty() && filter_.files.empty() &&
       filter_.devices.empty())
     return;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    io_u32 pid = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), pid).ec == std::errc{})
-      dictionary_.see_running(pid);
-  }
+  for (const RunningProcess& process : running_processes())
+    dictionary_.see_running(static_cast<io_u32>(process.pid));
 }
 
 // All texts sent up to now. False: one is still being written by a program that does not get on.

@@ -37,7 +37,8 @@ struct {
 } wanted_file_systems SEC(".maps");
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 1024);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1 << 20);
   __type(key, io_u32);
   __type(value, io_u32);
 } adopted_pids SEC(".maps");
@@ -114,6 +115,8 @@ static __noinline struct io_task* io_current_slow(struct task_struct* current) {
   struct io_task* slot = io_slot_of((io_u32)current->pid);
   if (slot && slot->is_shared) {
     if (slot->tid == (io_u32)current->pid && !slot->start_time) { /* put there by the loader */
+      if (slot->awaits_exec)
+        return 0;
       slot->start_time = current->start_time;
       return slot;
     }

@@ -81,6 +81,9 @@ static __always_inline void send_exec(const struct io_task* own, const struct ta
 
 /* A thread that calls exec goes on under the id of its process, whose first thread has ended. */
 static __always_inline struct io_task* executing_task(struct task_struct* task, io_u32 old_tid) {
+  struct io_task* slot = io_slot_of((io_u32)task->pid);
+  if (slot && slot->tid == (io_u32)task->pid && !slot->start_time)
+    slot->awaits_exec = 0;
   struct io_task* own = io_current();
   if (old_tid == (io_u32)task->pid)
     return own;
