@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
 
@@ -14,7 +15,7 @@ namespace {
 
 void print_fact(Sink& sink, std::string_view name, std::string_view value) {
   if (!value.empty())
-    sink.print("  {:<10}{}\n", name, value);
+    sink.print("  {:<10}{}\n", name, printable(value));
 }
 
 std::uint64_t last_event_ns(const store::TraceReader& trace) {
@@ -141,7 +142,7 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
 
 void print_trace_header(const store::TraceReader& trace, Sink& sink) {
   const store::Manifest& manifest = trace.manifest();
-  sink.print("Trace {}\n", trace.path().filename().string());
+  sink.print("Trace {}\n", printable(trace.path().filename().string()));
   print_fact(sink, "command", command_text(manifest));
   print_fact(sink, "machine", machine_text(manifest));
   print_fact(sink, "begin", when_text(trace));
