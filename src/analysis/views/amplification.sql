@@ -40,19 +40,13 @@ WITH
     UNION ALL
     SELECT layer, 'write' AS direction, to_file AS file, operations, bytes FROM flows WHERE direction = 'copy'
   ),
-  -- The file type is the mode's highest four bits: 1 pipe, 2 character device, 12 socket.
-  kinds AS (
-    SELECT file AS kind_file,
-           CASE WHEN floor(mode / 4096) IN (1, 2, 12) OR path LIKE '/proc/%' OR path LIKE '/sys/%' THEN 1 ELSE 0 END
-             AS is_other
-    FROM files
-  ),
+  others AS (SELECT file AS other_file FROM files_without_device),
   sums AS (
     SELECT layer, direction,
-           CAST(sum(CASE WHEN coalesce(is_other, 0) = 0 THEN operations ELSE 0 END) AS BIGINT) AS operations,
-           CAST(sum(CASE WHEN coalesce(is_other, 0) = 0 THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS bytes,
-           CAST(sum(CASE WHEN coalesce(is_other, 0) = 1 THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS other_bytes
-    FROM sides LEFT JOIN kinds ON file = kind_file
+           CAST(sum(CASE WHEN other_file IS NULL THEN operations ELSE 0 END) AS BIGINT) AS operations,
+           CAST(sum(CASE WHEN other_file IS NULL THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS bytes,
+           CAST(sum(CASE WHEN other_file IS NULL THEN 0 ELSE coalesce(bytes, 0) END) AS BIGINT) AS other_bytes
+    FROM sides LEFT JOIN others ON file = other_file
     GROUP BY layer, direction
   ),
   -- A layer that was recorded and moved nothing is a step of 0 bytes, except the cache: direct I/O goes around it.
