@@ -123,7 +123,7 @@ void print_other_bytes(const SmallResult& amplification, Sink& sink) {
     sink.print("  not counted here (pipes, sockets, terminals, /proc, /sys): {}\n", text);
 }
 
-void print_amplification(const SmallResult& amplification, Sink& sink) {
+void print_amplification(const SmallResult& amplification, bool is_damaged, Sink& sink) {
   TextTable table({{"", Align::left},
                    {"layer", Align::left},
                    {"count", Align::right},
@@ -147,6 +147,8 @@ void print_amplification(const SmallResult& amplification, Sink& sink) {
   sink.put("\nBytes of files on their way down\n");
   table.print(sink, "  ");
   print_other_bytes(amplification, sink);
+  if (is_damaged)
+    sink.put("  the bytes of damaged blocks are missing here: see Losses before the reasons\n");
 }
 
 bool any_known(const SmallResult& result, std::string_view column) {
@@ -286,7 +288,7 @@ Result<void> write_report(analysis::Engine& engine, std::FILE* file) {
   print_losses(trace, findings->losses, sink);
   print_refusals(trace.manifest(), sink);
   print_layers(findings->layers, sink);
-  print_amplification(findings->amplification, sink);
+  print_amplification(findings->amplification, trace.damage().any(), sink);
   print_files(findings->files, sink);
   print_processes(findings->processes, sink);
   print_slowest(findings->slowest, trace.manifest().begin_ns, sink);
