@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
 #include "output/printable.hpp"
+#include "output/report_summary.hpp"
 #include "store/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -95,16 +96,19 @@ Result<int> info(const std::string& name, bool json) {
     return 0;
   }
   fmt::print("trace     {}\nstate     {} ({})\ncommand   {}\nstatus    {}\nbegin     {}\n",
-             trace->native(), store::state_name(manifest->state),
+             output::printable(trace->native()), store::state_name(manifest->state),
              manifest->stop_reason.empty() ? "no end was written" : manifest->stop_reason,
              joined(manifest->command),
              manifest->command_status < 0 ? "not known" : std::to_string(manifest->command_status),
              local_time(*manifest));
   if (manifest->end_ns != 0)
     fmt::print("duration  {}\n", seconds_text(manifest->end_ns - manifest->begin_ns));
-  fmt::print("machine   {}, Linux {} {}, {} CPUs\nlayers    {}\nfilters   {}\nlimits    {}\n",
-             manifest->host, manifest->kernel, manifest->machine, manifest->cpu_count,
-             joined(manifest->layers), joined(manifest->filters), joined(manifest->limits));
+  fmt::print("machine   {}, Linux {} {}, {} CPUs\nlayers    {}\n", manifest->host, manifest->kernel,
+             manifest->machine, manifest->cpu_count, output::layers_text(*manifest));
+  if (!manifest->filters.empty())
+    fmt::print("filters   {}\n", joined(manifest->filters));
+  if (!manifest->limits.empty())
+    fmt::print("limits    {}\n", joined(manifest->limits));
   for (const auto& [tag, value] : manifest->tags)
     fmt::print("tag       {}={}\n", tag, output::printable(value));
   for (const store::SourceTally& tally : manifest->sources)

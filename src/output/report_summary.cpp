@@ -8,6 +8,7 @@
 #include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -78,6 +79,19 @@ std::string recorder_text(const store::Manifest& manifest) {
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
 }
 
+bool is_refused(const std::string& layer, const std::vector<store::HookReport>& hooks) {
+  bool is_known = false;
+  for (const store::HookReport& hook : hooks) {
+    const schema::Event* event = schema::find_event(hook.event);
+    if (!event || schema::layer_name(static_cast<std::uint32_t>(event->layer)) != layer)
+      continue;
+    if (!hook.hook.empty())
+      return false;
+    is_known = true;
+  }
+  return is_known;
+}
+
 // A trace without an end says so before anything else: its other numbers are a lower bound.
 void print_state_warning(const store::Manifest& manifest, Sink& sink) {
   switch (manifest.state) {
@@ -140,6 +154,17 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
 
 } // namespace
 
+std::string layers_text(const store::Manifest& manifest) {
+  std::vector<std::string> recorded;
+  std::vector<std::string> refused;
+  for (const std::string& layer : manifest.layers)
+    (is_refused(layer, manifest.hooks) ? refused : recorded).push_back(layer);
+  std::string text = fmt::format("{}", fmt::join(recorded, ", "));
+  if (!refused.empty())
+    text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
+  return text;
+}
+
 void print_trace_header(const store::TraceReader& trace, Sink& sink) {
   const store::Manifest& manifest = trace.manifest();
   sink.print("Trace {}\n", printable(trace.path().filename().string()));
@@ -147,7 +172,7 @@ void print_trace_header(const store::TraceReader& trace, Sink& sink) {
   print_fact(sink, "machine", machine_text(manifest));
   print_fact(sink, "begin", when_text(trace));
   print_fact(sink, "state", state_text(manifest));
-  print_fact(sink, "layers", fmt::format("{}", fmt::join(manifest.layers, ", ")));
+  print_fact(sink, "layers", layers_text(manifest));
   print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")));
   print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")));
   print_fact(sink, "recorder", recorder_text(manifest));
