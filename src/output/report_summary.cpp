@@ -131,7 +131,7 @@ void print_tallies(const store::Manifest& manifest, Sink& sink) {
   for (const store::SourceTally& source : manifest.sources) {
     const bool adds_up = source.produced == source.written + source.lost;
     if (source.lost == 0 && adds_up)
-      sink.print("  {}: none. {} events produced == {} written\n", source.name,
+      sink.print("  {}: none lost while recording, {} events produced == {} written\n", source.name,
                  human_count(source.produced), human_count(source.written));
     else
       sink.print("  {}: {} OF {} EVENTS LOST ({}), {} written{}\n", source.name,
