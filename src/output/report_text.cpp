@@ -272,7 +272,7 @@ void print_slowest(const SmallResult& slowest, std::uint64_t begin_ns, Sink& sin
   }
   if (table.is_empty())
     return;
-  sink.put("\nSlowest operations\n");
+  sink.put("\nSlowest operations, but for those on pipes, sockets, terminals, /proc, /sys\n");
   table.print(sink, "  ");
 }
 
