@@ -74,21 +74,27 @@ std::string block_operation_sql(const store::ColumnInfo& flags) {
   return sql + " ELSE 'other' END";
 }
 
-std::string class_sql(const store::TableInfo& table) {
-  const store::ColumnInfo* flags = nth_column(table, "flags_block", 0);
-  if (flags && find_column(table, "duration_ns", {"duration_ns"}))
-    return block_operation_sql(*flags);
-  std::string_view name = table.name;
-  if (name.starts_with(table.layer + "_"))
-    name.remove_prefix(table.layer.size() + 1);
-  return sql_literal(name);
-}
-
 std::string call_sql(const store::TableInfo& table) {
   const int call = table.column("call");
   const bool named =
       call >= 0 && !value_table_of(table.columns[static_cast<std::size_t>(call)].meaning).empty();
   return named ? "call" : "CAST(NULL AS VARCHAR)";
+}
+
+// fflush hands a stream's buffer to the kernel; nobody waits for a device.
+constexpr std::string_view kAppSyncClassSql =
+    "CASE WHEN call LIKE 'fflush%' THEN 'flush' ELSE 'sync' END";
+
+std::string class_sql(const store::TableInfo& table) {
+  const store::ColumnInfo* flags = nth_column(table, "flags_block", 0);
+  if (flags && find_column(table, "duration_ns", {"duration_ns"}))
+    return block_operation_sql(*flags);
+  if (table.name == "app_sync" && call_sql(table) == "call")
+    return std::string(kAppSyncClassSql);
+  std::string_view name = table.name;
+  if (name.starts_with(table.layer + "_"))
+    name.remove_prefix(table.layer.size() + 1);
+  return sql_literal(name);
 }
 
 std::string event_rows_sql(const store::TableInfo& table) {

@@ -7,7 +7,7 @@
 // events: one row per event
 //   layer, event      names of the schema
 //   class             what it does: the event's name without its layer ("read", "open"); of a completed block
-//                     request, the operation ("read", "write", "flush")
+//                     request, the operation ("read", "write", "flush"); of fflush, "flush"
 //   call              the function or system call, where the event tells, else NULL
 //   op_id, pid, tid, cpu, ts_ns   as in the event
 //   duration_ns       NULL: not a span

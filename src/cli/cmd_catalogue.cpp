@@ -10,6 +10,8 @@
 #include "base/clock.hpp"
 #include "cli/commands.hpp"
 #include "cli/units.hpp"
+#include "output/printable.hpp"
+#include "output/report_summary.hpp"
 #include "store/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -26,7 +28,7 @@ std::string local_time(const store::Manifest& manifest) {
 }
 
 std::string joined(const std::vector<std::string>& words) {
-  return fmt::format("{}", fmt::join(words, " "));
+  return output::printable(fmt::format("{}", fmt::join(words, " ")));
 }
 
 nlohmann::json to_json(const store::CatalogueEntry& entry) {
@@ -46,14 +48,15 @@ nlohmann::json to_json(const store::CatalogueEntry& entry) {
 }
 
 void print_entry(const store::CatalogueEntry& entry) {
+  const std::string trace = output::printable(entry.name);
   if (!entry.problem.empty()) {
-    fmt::print("{:<32} {:<12} {}\n", entry.name, "UNREADABLE", entry.problem);
+    fmt::print("{:<32} {:<12} {}\n", trace, "UNREADABLE", output::printable(entry.problem));
     return;
   }
   std::string tags;
   for (const auto& [name, value] : entry.manifest.tags)
-    tags += fmt::format(" {}={}", name, value);
-  fmt::print("{:<32} {:<12} {} {:>12} {:>8} {:>10}  {}{}\n", entry.name,
+    tags += fmt::format(" {}={}", name, output::printable(value));
+  fmt::print("{:<32} {:<12} {} {:>12} {:>8} {:>10}  {}{}\n", trace,
              store::state_name(entry.manifest.state), local_time(entry.manifest),
              count_text(entry.manifest.events()), count_text(entry.manifest.lost()),
              bytes_text(entry.bytes), joined(entry.manifest.command), tags);
@@ -93,18 +96,21 @@ Result<int> info(const std::string& name, bool json) {
     return 0;
   }
   fmt::print("trace     {}\nstate     {} ({})\ncommand   {}\nstatus    {}\nbegin     {}\n",
-             trace->native(), store::state_name(manifest->state),
+             output::printable(trace->native()), store::state_name(manifest->state),
              manifest->stop_reason.empty() ? "no end was written" : manifest->stop_reason,
              joined(manifest->command),
              manifest->command_status < 0 ? "not known" : std::to_string(manifest->command_status),
              local_time(*manifest));
   if (manifest->end_ns != 0)
     fmt::print("duration  {}\n", seconds_text(manifest->end_ns - manifest->begin_ns));
-  fmt::print("machine   {}, Linux {} {}, {} CPUs\nlayers    {}\nfilters   {}\nlimits    {}\n",
-             manifest->host, manifest->kernel, manifest->machine, manifest->cpu_count,
-             joined(manifest->layers), joined(manifest->filters), joined(manifest->limits));
+  fmt::print("machine   {}, Linux {} {}, {} CPUs\nlayers    {}\n", manifest->host, manifest->kernel,
+             manifest->machine, manifest->cpu_count, output::layers_text(*manifest));
+  if (!manifest->filters.empty())
+    fmt::print("filters   {}\n", joined(manifest->filters));
+  if (!manifest->limits.empty())
+    fmt::print("limits    {}\n", joined(manifest->limits));
   for (const auto& [tag, value] : manifest->tags)
-    fmt::print("tag       {}={}\n", tag, value);
+    fmt::print("tag       {}={}\n", tag, output::printable(value));
   for (const store::SourceTally& tally : manifest->sources)
     fmt::print("source    {}: {} produced = {} written + {} lost\n", tally.name,
                count_text(tally.produced), count_text(tally.written), count_text(tally.lost));

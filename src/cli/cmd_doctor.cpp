@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tries what `record` would do, without recording: the sources are opened and asked what serves each event.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 
@@ -19,8 +21,10 @@ struct Diagnosis {
   std::vector<store::HookReport> hooks{};
 };
 
+// As for a command that iotrail starts; this process stands for it.
 capture::SourceOptions everything() {
   capture::SourceOptions options;
+  options.filter.tree_root = ::getpid();
   for (const schema::LayerInfo& row : schema::kLayers)
     if (row.layer != schema::Layer::dictionary)
       options.filter.layers.push_back(row.layer);
@@ -29,9 +33,12 @@ capture::SourceOptions everything() {
 
 Diagnosis diagnose(std::unique_ptr<capture::Source> source) {
   Diagnosis diagnosis{.source = std::string(source->name())};
-  if (Result<void> opened = source->open(everything()); !opened)
-    diagnosis.refusal = opened.error().message();
+  const Result<void> opened = source->open(everything());
   diagnosis.hooks = source->hooks();
+  if (!opened) {
+    diagnosis.refusal = opened.error().message();
+    diagnosis.hooks = store::refused(std::move(diagnosis.hooks), opened.error());
+  }
   return diagnosis;
 }
 

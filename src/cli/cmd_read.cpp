@@ -48,13 +48,18 @@ void warn_of_damage(const store::TraceReader& trace) {
         trace.path().native(), damage.bytes_skipped, damage.blocks_skipped, damage.rows_skipped);
 }
 
+std::string format_names() {
+  std::string names;
+  for (const output::Format& format : output::formats())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  return names;
+}
+
 Result<const output::Format*> parse_format(const std::string& name) {
   if (const output::Format* format = output::find_format(name))
     return format;
-  std::string known;
-  for (const output::Format& format : output::formats())
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.name);
-  return fail_usage(fmt::format("there is no format '{}'", name), "the formats are " + known);
+  return fail_usage(fmt::format("there is no format '{}'", name),
+                    "the formats are " + format_names());
 }
 
 Result<int> report(const std::string& name) {
@@ -169,7 +174,7 @@ Action declare_query(CLI::App& app, const Trailing&) {
   app.add_option("trace", *name, kTraceHelp)->required();
   app.add_option("sql", *sql, "The query; each event is a table, see `iotrail schema --sql`")
       ->required();
-  app.add_option("--format", *format, "text, csv, json or jsonl");
+  app.add_option("--format", *format, format_names());
   app.add_flag_callback("--json", [format] { *format = "json"; }, "The same as --format json");
   return [name, sql, format] { return query(*name, *sql, *format); };
 }
@@ -177,7 +182,7 @@ Action declare_query(CLI::App& app, const Trailing&) {
 Action declare_export(CLI::App& app, const Trailing&) {
   auto target = std::make_shared<ExportTarget>();
   app.add_option("trace", target->trace, kTraceHelp)->required();
-  app.add_option("--to", target->format, "csv, json or jsonl")->required();
+  app.add_option("--to", target->format, format_names())->required();
   app.add_option("--table", target->table, "Only this event or dictionary table; default: all");
   app.add_option("-o,--output", target->path,
                  "File to write, or directory; default: standard output");

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <sstream>
+#include <system_error>
 
 #include "cli/commands.hpp"
+#include "output/sink.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -17,8 +20,12 @@ int print_error(const Error& error) {
 
 // CLI11 tells help, version and mistakes all by exceptions; they end here.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
-  if (parse.get_exit_code() == 0)
-    return app.exit(parse);
+  if (parse.get_exit_code() == 0) {
+    std::ostringstream asked_for;
+    const int status = app.exit(parse, asked_for);
+    fmt::print("{}", asked_for.str());
+    return status;
+  }
   const auto chosen = app.get_subcommands();
   const std::string help = chosen.empty()
                                ? "iotrail --help"
@@ -69,12 +76,27 @@ int run(std::vector<std::string> arguments) {
   return status ? *status : print_error(status.error());
 }
 
+// Verbs print without looking back: that standard output takes no more shows here, at its end or where fmt::print throws.
+int run_to_the_end(const std::vector<std::string>& arguments) {
+  try {
+    const int status = run(arguments);
+    if (status != static_cast<int>(Exit::ok))
+      return status;
+    Result<void> written = output::Sink(stdout).finish();
+    return written ? status : print_error(written.error());
+  } catch (const std::system_error& refusal) {
+    if (std::ferror(stdout) == 0)
+      throw;
+    return print_error(output::fail_output(refusal.code().value()).error());
+  }
+}
+
 } // namespace
 } // namespace iotrail::cli
 
 int main(int argc, char** argv) {
   try {
-    return iotrail::cli::run({argv + 1, argv + argc});
+    return iotrail::cli::run_to_the_end({argv + 1, argv + argc});
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "iotrail: bug: %s\n", bug.what());
     return static_cast<int>(iotrail::Exit::failed);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/decode.hpp"
+#include "output/printable.hpp"
 #include "output/units.hpp"
 
 namespace iotrail::output {
@@ -201,7 +202,7 @@ std::string Line::argument_text(std::size_t column) const {
 } // namespace
 
 std::string event_text(const analysis::EventStream& event, const analysis::Names& names) {
-  return Line(event, names).text();
+  return printable(Line(event, names).text());
 }
 
 } // namespace iotrail::output

@@ -10,6 +10,7 @@
 
 #include "analysis/engine.hpp"
 #include "output/export.hpp"
+#include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
 #include "output/table.hpp"
@@ -51,6 +52,33 @@ TEST(table, control_characters_do_not_reach_the_terminal) {
   std::fclose(file);
   EXPECT_EQ(std::string(data, size), "path\na\\x0a\\x1b[31mb\n");
   std::free(data);
+}
+
+TEST(printable, only_control_characters_are_escaped) {
+  EXPECT_EQ(printable("a\n\x7f"
+                      "b"),
+            "a\\x0a\\x7fb");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\xc2\\x9b31m"); // U+009B
+  EXPECT_EQ(printable("Zoë, \xc2\xa0 and half a \xc2"), "Zoë, \xc2\xa0 and half a \xc2");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(script, a_file_name_cannot_give_orders_to_the_terminal) {
+  const golden::TestTrace trace(
+      "syscall_open ts_ns=1 pid=1 file=\"/a\x1b[31m\" path=\"a\x1b[31m\"\n");
+  auto reader = store::TraceReader::open(trace.path());
+  ASSERT_TRUE(reader.has_value());
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  ASSERT_TRUE(write_script(**reader, file).has_value());
+  std::fclose(file);
+  const std::string text(data, size);
+  std::free(data);
+  EXPECT_FALSE(text.contains('\x1b'));
+  EXPECT_TRUE(text.contains("</a\\x1b[31m>")) << text;
 }
 
 TEST(table, width_counts_characters_not_bytes) {

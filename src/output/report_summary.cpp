@@ -5,8 +5,10 @@
 
 #include <fmt/ranges.h>
 
+#include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -14,7 +16,7 @@ namespace {
 
 void print_fact(Sink& sink, std::string_view name, std::string_view value) {
   if (!value.empty())
-    sink.print("  {:<10}{}\n", name, value);
+    sink.print("  {:<10}{}\n", name, printable(value));
 }
 
 std::uint64_t last_event_ns(const store::TraceReader& trace) {
@@ -77,6 +79,19 @@ std::string recorder_text(const store::Manifest& manifest) {
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
 }
 
+bool is_refused(const std::string& layer, const std::vector<store::HookReport>& hooks) {
+  bool is_known = false;
+  for (const store::HookReport& hook : hooks) {
+    const schema::Event* event = schema::find_event(hook.event);
+    if (!event || schema::layer_name(static_cast<std::uint32_t>(event->layer)) != layer)
+      continue;
+    if (!hook.hook.empty())
+      return false;
+    is_known = true;
+  }
+  return is_known;
+}
+
 // A trace without an end says so before anything else: its other numbers are a lower bound.
 void print_state_warning(const store::Manifest& manifest, Sink& sink) {
   switch (manifest.state) {
@@ -116,7 +131,7 @@ void print_tallies(const store::Manifest& manifest, Sink& sink) {
   for (const store::SourceTally& source : manifest.sources) {
     const bool adds_up = source.produced == source.written + source.lost;
     if (source.lost == 0 && adds_up)
-      sink.print("  {}: none. {} events produced == {} written\n", source.name,
+      sink.print("  {}: none lost while recording, {} events produced == {} written\n", source.name,
                  human_count(source.produced), human_count(source.written));
     else
       sink.print("  {}: {} OF {} EVENTS LOST ({}), {} written{}\n", source.name,
@@ -139,14 +154,25 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
 
 } // namespace
 
+std::string layers_text(const store::Manifest& manifest) {
+  std::vector<std::string> recorded;
+  std::vector<std::string> refused;
+  for (const std::string& layer : manifest.layers)
+    (is_refused(layer, manifest.hooks) ? refused : recorded).push_back(layer);
+  std::string text = fmt::format("{}", fmt::join(recorded, ", "));
+  if (!refused.empty())
+    text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
+  return text;
+}
+
 void print_trace_header(const store::TraceReader& trace, Sink& sink) {
   const store::Manifest& manifest = trace.manifest();
-  sink.print("Trace {}\n", trace.path().filename().string());
+  sink.print("Trace {}\n", printable(trace.path().filename().string()));
   print_fact(sink, "command", command_text(manifest));
   print_fact(sink, "machine", machine_text(manifest));
   print_fact(sink, "begin", when_text(trace));
   print_fact(sink, "state", state_text(manifest));
-  print_fact(sink, "layers", fmt::format("{}", fmt::join(manifest.layers, ", ")));
+  print_fact(sink, "layers", layers_text(manifest));
   print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")));
   print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")));
   print_fact(sink, "recorder", recorder_text(manifest));

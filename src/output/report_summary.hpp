@@ -9,6 +9,9 @@
 
 namespace iotrail::output {
 
+// "app, syscall; not recorded: vfs": the layers asked for, last those of which no hook serves any event.
+std::string layers_text(const store::Manifest& manifest);
+
 void print_trace_header(const store::TraceReader& trace, Sink& sink);
 
 // What was asked for and not recorded, with the reason and what would change it.

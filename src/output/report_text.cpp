@@ -29,8 +29,11 @@ constexpr std::string_view kLayersSql =
 constexpr std::string_view kAmplificationSql =
     "SELECT * FROM amplification ORDER BY direction DESC, step";
 constexpr std::string_view kFilesSql =
-    "SELECT * FROM top_files WHERE file <> 0 "
-    "ORDER BY bytes_read + bytes_written DESC, total_ns DESC, path LIMIT 10";
+    "SELECT *, CASE file WHEN 0 THEN '(no known file)' ELSE path END AS name FROM top_files "
+    "WHERE file <> 0 OR device_bytes_read + device_bytes_written > 0 "
+    "ORDER BY greatest(bytes_read + bytes_written,"
+    " coalesce(device_bytes_read + device_bytes_written, 0)) DESC,"
+    " coalesce(cache_bytes_added + cache_bytes_dirtied, 0) DESC, total_ns DESC, name LIMIT 10";
 constexpr std::string_view kProcessesSql = "SELECT * FROM top_processes ORDER BY bytes_read + "
                                            "bytes_written DESC, total_ns DESC, pid LIMIT 10";
 constexpr std::string_view kSlowestSql =
@@ -120,7 +123,7 @@ void print_other_bytes(const SmallResult& amplification, Sink& sink) {
     sink.print("  not counted here (pipes, sockets, terminals, /proc, /sys): {}\n", text);
 }
 
-void print_amplification(const SmallResult& amplification, Sink& sink) {
+void print_amplification(const SmallResult& amplification, bool is_damaged, Sink& sink) {
   TextTable table({{"", Align::left},
                    {"layer", Align::left},
                    {"count", Align::right},
@@ -144,6 +147,8 @@ void print_amplification(const SmallResult& amplification, Sink& sink) {
   sink.put("\nBytes of files on their way down\n");
   table.print(sink, "  ");
   print_other_bytes(amplification, sink);
+  if (is_damaged)
+    sink.put("  the bytes of damaged blocks are missing here: see Losses before the reasons\n");
 }
 
 bool any_known(const SmallResult& result, std::string_view column) {
@@ -153,29 +158,48 @@ bool any_known(const SmallResult& result, std::string_view column) {
   return false;
 }
 
+// Mapped files of which no page went to or came from a device while the recording ran.
+bool any_moved_in_cache_only(const SmallResult& files) {
+  for (std::size_t row = 0; row < files.size(); ++row)
+    if (files.number(row, "bytes_read") + files.number(row, "bytes_written") +
+                files.number(row, "device_bytes_read") +
+                files.number(row, "device_bytes_written") ==
+            0 &&
+        files.number(row, "cache_bytes_added") + files.number(row, "cache_bytes_dirtied") > 0)
+      return true;
+  return false;
+}
+
 void print_files(const SmallResult& files, Sink& sink) {
   if (files.size() == 0)
     return;
   const bool has_devices = any_known(files, "device_bytes_written");
+  const bool has_cache = any_moved_in_cache_only(files);
   std::vector<TextTable::Column> columns = {{"read", Align::right},   {"written", Align::right},
                                             {"calls", Align::right},  {"syncs", Align::right},
                                             {"errors", Align::right}, {"time", Align::right}};
   if (has_devices)
     columns.insert(columns.end(), {{"dev. read", Align::right}, {"dev. written", Align::right}});
+  if (has_cache)
+    columns.insert(columns.end(), {{"cache added", Align::right}, {"dirtied", Align::right}});
   columns.push_back({"file", Align::left});
   TextTable table(columns);
   for (std::size_t row = 0; row < files.size(); ++row) {
     std::vector<std::string> cells = {
-        bytes_or_dash(files, row, "bytes_read"),      bytes_or_dash(files, row, "bytes_written"),
-        human_count(files.number(row, "operations")), count_or_dash(files.number(row, "syncs")),
-        count_or_dash(files.number(row, "errors")),   duration_or_dash(files, row, "total_ns")};
+        bytes_or_dash(files, row, "bytes_read"),        bytes_or_dash(files, row, "bytes_written"),
+        count_or_dash(files.number(row, "operations")), count_or_dash(files.number(row, "syncs")),
+        count_or_dash(files.number(row, "errors")),     duration_or_dash(files, row, "total_ns")};
     if (has_devices)
       cells.insert(cells.end(), {bytes_or_dash(files, row, "device_bytes_read"),
                                  bytes_or_dash(files, row, "device_bytes_written")});
-    cells.push_back(files.text(row, "path"));
+    if (has_cache)
+      cells.insert(cells.end(), {bytes_or_dash(files, row, "cache_bytes_added"),
+                                 bytes_or_dash(files, row, "cache_bytes_dirtied")});
+    cells.push_back(files.text(row, "name"));
     table.add(std::move(cells));
   }
-  sink.print("\nFiles with most bytes, seen at layer {}\n", files.text(0, "layer"));
+  const std::string layer = files.text(0, "layer");
+  sink.print("\nFiles with most bytes{}{}\n", layer.empty() ? "" : ", calls seen at layer ", layer);
   table.print(sink, "  ");
 }
 
@@ -248,7 +272,7 @@ void print_slowest(const SmallResult& slowest, std::uint64_t begin_ns, Sink& sin
   }
   if (table.is_empty())
     return;
-  sink.put("\nSlowest operations\n");
+  sink.put("\nSlowest operations, but for those on pipes, sockets, terminals, /proc, /sys\n");
   table.print(sink, "  ");
 }
 
@@ -264,7 +288,7 @@ Result<void> write_report(analysis::Engine& engine, std::FILE* file) {
   print_losses(trace, findings->losses, sink);
   print_refusals(trace.manifest(), sink);
   print_layers(findings->layers, sink);
-  print_amplification(findings->amplification, sink);
+  print_amplification(findings->amplification, trace.damage().any(), sink);
   print_files(findings->files, sink);
   print_processes(findings->processes, sink);
   print_slowest(findings->slowest, trace.manifest().begin_ns, sink);

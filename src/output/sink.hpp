@@ -11,6 +11,10 @@
 
 namespace iotrail::output {
 
+inline std::unexpected<Error> fail_output(int code) {
+  return fail_errno("cannot write the output", code);
+}
+
 // Text on its way to a file. A failed write (disk full, reader gone) is kept for finish(); what follows it is
 // dropped, and is_broken() lets a long output stop early.
 class Sink {
@@ -38,7 +42,7 @@ public:
     if (error_ == 0 && std::fflush(file_) != 0)
       error_ = errno;
     if (error_ != 0)
-      return fail_errno("cannot write the output", error_);
+      return fail_output(error_);
     return {};
   }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "output/printable.hpp"
+
 namespace iotrail::output {
 
 namespace {
@@ -18,17 +20,6 @@ std::string line_of(std::span<const std::string> cells, std::span<const std::siz
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
-}
-
-// A control character in a path must not break the line or reach the terminal.
-std::string printable(const std::string& text) {
-  std::string shown;
-  for (const char c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    else
-      shown += c;
-  return shown;
 }
 
 } // namespace

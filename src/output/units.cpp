@@ -67,8 +67,9 @@ std::string human_count(std::uint64_t count) {
 
 std::string human_date(std::int64_t real_ns) {
   const std::tm time = local_time(real_ns / kNsPerSecond);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", time.tm_year + 1900, time.tm_mon + 1,
-                     time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}", time.tm_year + 1900,
+                     time.tm_mon + 1, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec,
+                     real_ns % kNsPerSecond / 1000);
 }
 
 std::string clock_time(std::int64_t real_ns) {

@@ -13,7 +13,7 @@ std::string
 human_duration(std::uint64_t ns); // "800 ns", "12.3 us", "4.56 ms", "1.02 s", "2 min 05 s"
 std::string human_count(std::uint64_t count); // "1,234,567"
 
-// "2026-05-01 12:34:56" in the local time zone; ns of CLOCK_REALTIME.
+// "2026-05-01 12:34:56.789012" in the local time zone; ns of CLOCK_REALTIME.
 std::string human_date(std::int64_t real_ns);
 // "12:34:56.789012345"
 std::string clock_time(std::int64_t real_ns);

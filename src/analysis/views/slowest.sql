@@ -1,16 +1,20 @@
 -- The longest spans of each layer, 20 of each. A long call is there once for every layer that it passed.
+-- Calls on pipes, sockets, terminals and the like are left out: they wait for somebody else, not for I/O.
 --   columns as in the view operations, and
 --   comm            name of the process
 CREATE VIEW slowest AS
 WITH
   longest AS (
     SELECT * FROM (SELECT * FROM events WHERE layer = 'app' AND duration_ns > 0
+                     AND file NOT IN (SELECT file FROM files_without_device)
                    ORDER BY duration_ns DESC, ts_ns LIMIT 20)
     UNION ALL
     SELECT * FROM (SELECT * FROM events WHERE layer = 'syscall' AND duration_ns > 0
+                     AND file NOT IN (SELECT file FROM files_without_device)
                    ORDER BY duration_ns DESC, ts_ns LIMIT 20)
     UNION ALL
     SELECT * FROM (SELECT * FROM events WHERE layer = 'vfs' AND duration_ns > 0
+                     AND file NOT IN (SELECT file FROM files_without_device)
                    ORDER BY duration_ns DESC, ts_ns LIMIT 20)
     UNION ALL
     SELECT * FROM (SELECT * FROM events WHERE layer = 'block' AND duration_ns > 0

@@ -1,17 +1,20 @@
 -- Files by what was done with them, seen where programs meet the kernel: at the system calls where the trace has any,
 -- else at the calls into the C library, else at the virtual file system.
 --   file, path                          key of files and its path; file 0: what no file is known for
---   layer                               where it was seen
+-- Files are here as well whose bytes moved below that layer only: by io_uring or libaio, or through mappings.
+--   layer                               where it was seen, the same in all rows; NULL: none of these was recorded
 --   operations, errors                  spans on the file, and those that failed
---   bytes_read, bytes_written           bytes moved; a copy reads one file and writes the other
+--   bytes_read, bytes_written           bytes moved by calls; a copy reads one file and writes the other
 --   syncs                               calls that asked for data to reach the device
---   total_ns                            sum of durations
---   device_bytes_read, device_bytes_written   bytes that devices moved for pages of the file; NULL: no block layer
+--   total_ns                            sum of durations; NULL: no calls
+--   device_bytes_read, device_bytes_written   bytes that devices moved for pages of the file; NULL: none was seen
+--   cache_bytes_added, cache_bytes_dirtied    whole pages of the file brought into the page cache, and those that became
+--                                             dirty; NULL: none was seen
 CREATE VIEW top_files AS
 WITH
   seen AS (
     SELECT CASE min(CASE layer WHEN 'syscall' THEN 1 WHEN 'app' THEN 2 ELSE 3 END)
-             WHEN 1 THEN 'syscall' WHEN 2 THEN 'app' ELSE 'vfs' END AS seen_layer
+             WHEN 1 THEN 'syscall' WHEN 2 THEN 'app' WHEN 3 THEN 'vfs' ELSE NULL END AS seen_layer
     FROM tables
     WHERE layer IN ('syscall', 'app', 'vfs') AND row_count > 0
   ),
@@ -19,7 +22,7 @@ WITH
     SELECT layer, class, file, to_file, count(*) AS operations, sum(bytes) AS bytes,
            sum(CASE WHEN error < 0 THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
     FROM events
-    WHERE duration_ns IS NOT NULL
+    WHERE duration_ns IS NOT NULL OR event IN ('cache_add', 'cache_dirty')
     GROUP BY layer, class, file, to_file
   ),
   sides AS (
@@ -32,24 +35,37 @@ WITH
     FROM flows WHERE class = 'copy'
   ),
   calls AS (
-    SELECT layer, file, CAST(sum(operations) AS BIGINT) AS operations, CAST(sum(errors) AS BIGINT) AS errors,
+    SELECT file AS call_file, CAST(sum(operations) AS BIGINT) AS operations, CAST(sum(errors) AS BIGINT) AS errors,
            CAST(sum(bytes_read) AS BIGINT) AS bytes_read, CAST(sum(bytes_written) AS BIGINT) AS bytes_written,
            CAST(sum(CASE WHEN class IN ('sync', 'fsync', 'msync') THEN operations ELSE 0 END) AS BIGINT) AS syncs,
            CAST(sum(total_ns) AS BIGINT) AS total_ns
     FROM sides
     WHERE layer IN (SELECT seen_layer FROM seen)
-    GROUP BY layer, file
-  ),
-  devices AS (
-    SELECT file AS device_file, CAST(sum(CASE WHEN class = 'read' THEN bytes ELSE 0 END) AS BIGINT) AS bytes_read,
-           CAST(sum(CASE WHEN class = 'write' THEN bytes ELSE 0 END) AS BIGINT) AS bytes_written
-    FROM flows
-    WHERE layer = 'block'
     GROUP BY file
+  ),
+  below AS (
+    SELECT file AS below_file,
+           CAST(sum(CASE layer WHEN 'block' THEN CASE class WHEN 'read' THEN bytes ELSE 0 END END) AS BIGINT)
+             AS device_bytes_read,
+           CAST(sum(CASE layer WHEN 'block' THEN CASE class WHEN 'write' THEN bytes ELSE 0 END END) AS BIGINT)
+             AS device_bytes_written,
+           CAST(sum(CASE layer WHEN 'cache' THEN CASE class WHEN 'add' THEN bytes ELSE 0 END END) AS BIGINT)
+             AS cache_bytes_added,
+           CAST(sum(CASE layer WHEN 'cache' THEN CASE class WHEN 'dirty' THEN bytes ELSE 0 END END) AS BIGINT)
+             AS cache_bytes_dirtied
+    FROM flows
+    WHERE layer IN ('block', 'cache')
+    GROUP BY file
+  ),
+  moved AS (
+    SELECT coalesce(call_file, below_file) AS moved_file, *
+    FROM calls FULL JOIN below ON call_file = below_file
   )
-SELECT c.file AS file, f.path AS path, c.layer AS layer, c.operations AS operations, c.errors AS errors,
-       c.bytes_read AS bytes_read, c.bytes_written AS bytes_written, c.syncs AS syncs, c.total_ns AS total_ns,
-       d.bytes_read AS device_bytes_read, d.bytes_written AS device_bytes_written
-FROM calls AS c
-  LEFT JOIN devices AS d ON c.file = d.device_file
-  LEFT JOIN files AS f ON c.file = f.file;
+SELECT m.moved_file AS file, f.path AS path, s.seen_layer AS layer, coalesce(m.operations, 0) AS operations,
+       coalesce(m.errors, 0) AS errors, coalesce(m.bytes_read, 0) AS bytes_read,
+       coalesce(m.bytes_written, 0) AS bytes_written, coalesce(m.syncs, 0) AS syncs, m.total_ns AS total_ns,
+       m.device_bytes_read AS device_bytes_read, m.device_bytes_written AS device_bytes_written,
+       m.cache_bytes_added AS cache_bytes_added, m.cache_bytes_dirtied AS cache_bytes_dirtied
+FROM moved AS m
+  CROSS JOIN seen AS s
+  LEFT JOIN files AS f ON m.moved_file = f.file;
