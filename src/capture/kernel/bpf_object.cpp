@@ -96,24 +96,6 @@ void refuse_all(iotrail_bpf& skeleton, bool (*is_of_kind)(const bpf_program*),
       refusals.add(bpf_program__name(program), reason);
 }
 
-// 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
-int refusal_of_function_hooks() {
-  const int function = kernel_btf() == nullptr
-                           ? -ENOENT
-                           : btf__find_by_name_kind(kernel_btf(), "vfs_read", BTF_KIND_FUNC);
-  if (function < 0)
-    return -function;
-  const bpf_insn program[] = {
-      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
-      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-  LIBBPF_OPTS(bpf_prog_load_opts, options);
-  options.expected_attach_type = BPF_TRACE_FENTRY;
-  options.attach_btf_id = static_cast<std::uint32_t>(function);
-  const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
-                                  std::size(program), &options));
-  return loaded ? 0 : errno;
-}
-
 bool kernel_has_kprobes() {
   return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
 }
@@ -141,6 +123,23 @@ void refuse_kinds(iotrail_bpf& skeleton, Refusals& refusals) {
 }
 
 } // namespace
+
+int refusal_of_function_hooks() {
+  const int function = kernel_btf() == nullptr
+                           ? -ENOENT
+                           : btf__find_by_name_kind(kernel_btf(), "vfs_read", BTF_KIND_FUNC);
+  if (function < 0)
+    return -function;
+  const bpf_insn program[] = {
+      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
+      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  options.expected_attach_type = BPF_TRACE_FENTRY;
+  options.attach_btf_id = static_cast<std::uint32_t>(function);
+  const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
+                                  std::size(program), &options));
+  return loaded ? 0 : errno;
+}
 
 bool kernel_has_function(const char* name) {
   return kernel_btf() != nullptr && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_FUNC) > 0;

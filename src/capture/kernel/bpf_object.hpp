@@ -53,4 +53,7 @@ private:
 bool kernel_has_function(const char* name);
 bool kernel_has_tracepoint(const std::string& name);
 
+// 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
+int refusal_of_function_hooks();
+
 } // namespace iotrail::capture::kernel

@@ -25,18 +25,23 @@ KernelFact capability(const char* name, unsigned number) {
           is_met ? "" : "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program"};
 }
 
-// The active mode stands in brackets: "none [integrity] confidentiality".
-KernelFact lockdown() {
+// The active mode stands in brackets: "none [integrity] confidentiality". Empty: not told by this system.
+std::string lockdown_mode() {
   std::string modes;
   std::getline(std::ifstream("/sys/kernel/security/lockdown") >> std::ws, modes);
   const std::size_t open = modes.find('[');
   const std::size_t close = modes.find(']');
-  if (open == modes.npos || close == modes.npos)
-    return {"no lockdown", true, "not told by this system: see whether tier F serves", ""};
-  const std::string mode = modes.substr(open + 1, close - open - 1);
-  return {"no lockdown", mode == "none", mode,
-          mode == "none" ? ""
-                         : "boot without lockdown= and secure boot to let functions be hooked"};
+  return open == modes.npos || close == modes.npos ? "" : modes.substr(open + 1, close - open - 1);
+}
+
+KernelFact function_hooks() {
+  const int code = kernel::refusal_of_function_hooks();
+  if (code == 0)
+    return {"hooks on functions", true, "allowed", ""};
+  const std::string mode = lockdown_mode();
+  return {"hooks on functions", false,
+          mode.empty() ? errno_text(code) : fmt::format("{}; lockdown: {}", errno_text(code), mode),
+          "boot without lockdown= and secure boot to let functions be hooked"};
 }
 
 KernelFact kprobes() {
@@ -55,7 +60,7 @@ std::vector<KernelFact> kernel_facts() {
        has_types ? "" : "needs a kernel with CONFIG_DEBUG_INFO_BTF"},
       capability("CAP_BPF", CAP_BPF),
       capability("CAP_PERFMON", CAP_PERFMON),
-      lockdown(),
+      function_hooks(),
       kprobes(),
       {"bpf_rdonly_cast", has_cast, has_cast ? "present" : "missing: events cost a little more",
        ""},
