@@ -61,7 +61,7 @@ std::string bytes_sql(const store::TableInfo& table) {
   if (find_column(table, "pages", {"pages"}) && nth_column(table, "page_index", 0))
     return fmt::format("CAST(pages AS UBIGINT) * {}", kCachePageBytes);
   if (find_column(table, "bytes", {"bytes"}) && nth_column(table, "sector", 0))
-    return "CAST(bytes AS UBIGINT)";
+    return "nullif(CAST(bytes AS UBIGINT), 0)"; // a flush moves none
   return "CAST(NULL AS UBIGINT)";
 }
 

@@ -12,7 +12,7 @@
 CREATE VIEW operations AS
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       CASE WHEN e.class = 'flush' THEN NULL ELSE e.bytes END AS bytes, e.error AS error, e.file AS file, coalesce(f.path, s.text) AS path
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(f.path, s.text) AS path
 FROM events AS e
   LEFT JOIN files AS f ON e.file = f.file
   LEFT JOIN strings AS s ON e.path = s.string
