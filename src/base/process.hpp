@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -19,9 +20,10 @@ namespace iotrail {
 // A number of /proc/PID/status, by its name with the colon; 0: there is no such process.
 inline pid_t status_value(pid_t pid, std::string_view name) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
-  for (std::string word; status >> word;)
-    if (pid_t value = 0; word == name && status >> value)
-      return value;
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(
+            name)) // a program's own name stands behind its "Name:" and has no line to itself
+      return static_cast<pid_t>(std::strtol(line.c_str() + name.size(), nullptr, 10));
   return 0;
 }
 

@@ -29,7 +29,8 @@ constexpr int kBusyWaitMs = 1;
 constexpr int kIdleWaitMs = 4;
 constexpr std::uint64_t kLookIntervalNs = 100'000'000; // at the loss counters, limits and memory
 constexpr int kDrainRoundsAtEnd = 1000; // a bound on draining what a stopped source still holds
-constexpr int kRecorderNice = -10;      // losing events costs the user more than a little CPU
+constexpr std::uint64_t kSameSignalNs = 100'000'000;
+constexpr int kRecorderNice = -10; // losing events costs the user more than a little CPU
 
 std::string new_trace_id() {
   std::random_device random;
@@ -108,6 +109,7 @@ private:
   std::unique_ptr<store::TraceWriter> writer_;
   std::optional<LossLog> losses_;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t signalled_ns_ = 0;
   std::vector<Fd> watched_; // processes with whose end the recording ends
   SessionSummary summary_;
 };
@@ -209,12 +211,16 @@ bool Session::limit_reached(std::uint64_t now_ns) {
   return true;
 }
 
-// The processes named by the filter, where nothing else can bring events.
+// The processes named by the filter: a recording of them, and of nothing else, ends when they do.
 void Session::watch_processes() {
   const Filter& filter = options_.source.filter;
-  if (filter.cgroups.empty())
-    for (const pid_t pid : filter.pids)
-      watched_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!filter.cgroups.empty())
+    return;
+  for (const pid_t pid : filter.pids) {
+    watched_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!watched_.back() && errno != ESRCH)
+      return watched_.clear(); // it cannot be known; the user ends the recording
+  }
 }
 
 bool Session::have_watched_ended() {
@@ -238,6 +244,11 @@ bool Session::handle(const SignalQueue::Signal& signal) {
       manifest.stop_reason = "command ended";
     return false;
   }
+  // Who signals a process and then its group sends the same signal twice.
+  const std::uint64_t now_ns = monotonic_ns();
+  if (signal.number == summary_.stop_signal && now_ns - signalled_ns_ < kSameSignalNs)
+    return true;
+  signalled_ns_ = now_ns;
   const bool again = summary_.stop_signal != 0;
   summary_.stop_signal = signal.number;
   manifest.stop_reason = fmt::format("interrupted ({})", strsignal(signal.number));

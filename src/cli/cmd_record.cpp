@@ -132,7 +132,7 @@ Result<void> check_target(const RecordOptions& options, const Trailing& command)
   return file ? Result<void>{} : std::unexpected(file.error());
 }
 
-Result<capture::Filter> make_filter(const RecordOptions& options) {
+Result<capture::Filter> make_filter(const RecordOptions& options, const Trailing& command) {
   if (Result<void> checked = check_events(options.events); !checked)
     return std::unexpected(checked.error());
   Result<std::vector<schema::Layer>> layers = parse_layers(options.layers);
@@ -140,6 +140,8 @@ Result<capture::Filter> make_filter(const RecordOptions& options) {
     return std::unexpected(layers.error());
   if (options.layers.empty() && !options.events.empty())
     layers = layers_of(options.events);
+  else if (options.layers.empty() && command.empty())
+    std::erase(*layers, schema::Layer::app); // seen only in what iotrail starts
   return capture::Filter{.layers = *layers,
                          .events = options.events,
                          .pids = options.pids,
@@ -204,7 +206,7 @@ Result<capture::SessionOptions> session_options(const RecordOptions& options,
                                                 const Trailing& command) {
   if (Result<void> checked = check_target(options, command); !checked)
     return std::unexpected(checked.error());
-  auto filter = make_filter(options);
+  auto filter = make_filter(options, command);
   if (!filter)
     return std::unexpected(filter.error());
   auto tags = parse_tags(options.tags);
@@ -271,9 +273,9 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("-e,--events", options->events,
                  "Events to record, separated by commas (syscall_write,block_issue); default: all")
       ->delimiter(',');
-  app.add_option(
-         "-p,--pid", options->pids,
-         "Record this process, which runs already, and all that it has started and will start")
+  app.add_option("-p,--pid", options->pids,
+                 "Record this process, which runs already, and all that it has started and will "
+                 "start, until it ends")
       ->delimiter(',');
   app.add_option("--cgroup", options->cgroups,
                  "Record the processes of this control group (version 2) and of those below it");

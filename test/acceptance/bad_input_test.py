@@ -130,6 +130,21 @@ class BadInput(harness.AcceptanceTest):
     def test_query_that_is_wrong(self):
         self.refused(FAILED, "query", self.good_trace(), "SELECT nothing FROM nowhere", says="nowhere")
 
+    def test_kernel_without_type_information(self):
+        if os.geteuid() != 0 or shutil.which("unshare") is None:
+            self.skipTest("needs root and unshare to hide /sys/kernel/btf")
+        path = self.folder / "t.iotrail"
+        hidden = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel/btf && exec "$@"', "sh", harness.IOTRAIL]
+        process = harness.run(*hidden, "record", "-o", path, "--", "ls", "/")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("no type information (/sys/kernel/btf/vmlinux)", process.stderr)
+        self.assertIn("CONFIG_DEBUG_INFO_BTF", process.stderr)
+        self.assertTrue(process.stderr.startswith("iotrail: "), process.stderr)
+        self.assertEqual(harness.Recording(path, process).layers_recorded(), {"app"})
+        process = harness.run(*hidden, "record", "--layers", "syscall", "-o", self.folder / "x.iotrail", "--", "ls", "/")
+        self.assertEqual(process.returncode, FAILED)
+        self.assertEqual(process.stdout, "")
+
     def test_static_program(self):
         source = self.folder / "s.c"
         source.write_text('#include <unistd.h>\nint main(void) { return write(1, "hello\\n", 6) != 6; }\n')

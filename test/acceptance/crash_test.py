@@ -95,12 +95,13 @@ class Crash(harness.AcceptanceTest):
         self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
 
     def interrupt(self, *signals, trap=""):
-        path = self.folder / f"{len(signals)}{signals[0]}.iotrail"
+        path, ready = self.folder / f"{len(signals)}{signals[0]}.iotrail", self.folder / "ready"
+        ready.unlink(missing_ok=True)
         recorder = subprocess.Popen(
-            [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", f"{trap} while :; do echo x; done"],
+            [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", f"{trap} touch {ready}; while :; do echo x; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        harness.wait_until_running(path)
-        time.sleep(0.5)
+        while not ready.exists():
+            time.sleep(0.1)
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         began = time.monotonic()
         for number in signals:
@@ -124,10 +125,9 @@ class Crash(harness.AcceptanceTest):
         path, last = self.folder / "t.iotrail", self.folder / "last"
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--", "bash", "-c",
-             f"trap 'sleep 4; echo checkpoint >{last}; exit 5' TERM; while true; do sleep 0.1; done"],
+             f"trap 'sleep 4; echo checkpoint >{last}; exit 5' TERM; echo ready; while true; do sleep 0.1; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        harness.wait_until_running(path)
-        time.sleep(1)
+        self.assertEqual(recorder.stdout.readline(), "ready\n")
         recorder.terminate()
         recorder.communicate(timeout=60)
         self.assertEqual(recorder.returncode, 5)

@@ -261,8 +261,8 @@ TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
       return (row.u("flags") & kOperationBits) == kFlush && calls.contains(row.u("op_id"));
     });
   };
-  EXPECT_EQ(flushes("block_issue"), kSyncs);
-  EXPECT_LE(flushes("block_complete"), kSyncs);
+  EXPECT_GE(flushes("block_issue"),
+            kSyncs); // on a disk with several queues there may be another's among them
   EXPECT_GE(flushes("block_complete") + static_cast<std::ptrdiff_t>(missed()), kSyncs);
 }
 

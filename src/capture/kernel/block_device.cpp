@@ -32,6 +32,15 @@ std::string read_line(const std::filesystem::path& path) {
   return line;
 }
 
+// "8:1"; 0: the file is not there, or holds something else.
+io_u32 read_device(const std::filesystem::path& path) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  char colon = 0;
+  std::ifstream(path) >> major >> colon >> minor;
+  return device_number(major, minor);
+}
+
 } // namespace
 
 io_u32 device_number(unsigned major, unsigned minor) {
@@ -48,12 +57,17 @@ io_u32 whole_disk(io_u32 device) {
   if (!std::filesystem::exists(path / "partition", error))
     return device;
   // A partition's directory lies in its disk's.
-  const std::string text = read_line(std::filesystem::canonical(path, error).parent_path() / "dev");
-  const std::size_t colon = text.find(':');
-  if (colon == text.npos)
-    return device;
-  return static_cast<io_u32>(std::strtoul(text.c_str(), nullptr, 10)) << kMinorBits |
-         static_cast<io_u32>(std::strtoul(text.c_str() + colon + 1, nullptr, 10));
+  const io_u32 disk = read_device(std::filesystem::canonical(path, error).parent_path() / "dev");
+  return disk == 0 ? device : disk;
+}
+
+std::vector<io_u32> partitions_of(io_u32 disk) {
+  std::vector<io_u32> devices{disk};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(sysfs_path(disk), error))
+    if (std::filesystem::exists(entry.path() / "partition", error))
+      devices.push_back(read_device(entry.path() / "dev"));
+  return devices;
 }
 
 rows::devices describe_block_device(io_u32 device) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <vector>
+
 #include "base/result.hpp"
 #include "rows.hpp"
 
@@ -11,6 +13,9 @@ rows::devices describe_block_device(io_u32 device);
 
 // The whole disk that `device` is a partition of; itself where it is none.
 io_u32 whole_disk(io_u32 device);
+
+// Of a whole disk: itself and its partitions.
+std::vector<io_u32> partitions_of(io_u32 disk);
 
 // The kernel's number of a device; and of one as stat(2) tells it.
 io_u32 device_number(unsigned major, unsigned minor);

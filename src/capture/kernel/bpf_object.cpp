@@ -58,6 +58,7 @@ void raise_locked_memory() {
 
 const btf* kernel_btf() {
   static btf* types = [] {
+    libbpf_set_print(listen);
     btf* loaded = btf__load_vmlinux_btf();
     return libbpf_get_error(loaded) ? nullptr : loaded;
   }();
@@ -153,7 +154,6 @@ bool kernel_has_tracepoint(const std::string& name) {
 Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
                                                    const io_config& configuration,
                                                    std::uint32_t cpu_count, Refusals& refusals) {
-  libbpf_set_print(listen);
   raise_locked_memory();
   for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);

@@ -41,7 +41,7 @@ KernelFact function_hooks() {
   const std::string mode = lockdown_mode();
   return {"hooks on functions", false,
           mode.empty() ? errno_text(code) : fmt::format("{}; lockdown: {}", errno_text(code), mode),
-          "boot without lockdown= and secure boot to let functions be hooked"};
+          code == EPERM ? "boot without lockdown= and secure boot to let functions be hooked" : ""};
 }
 
 KernelFact kprobes() {

@@ -57,10 +57,14 @@ Result<void> want_device(BpfObject& object, const std::string& name) {
   if (disk == 0)
     return fail("filter: device " + path, "not a block device",
                 "`lsblk --paths` lists the block devices there are.");
+  std::vector<io_u32> file_systems =
+      partitions_of(disk); // mounted later, or where this process does not see it
   for (const Mount& mount : read_mounts())
-    if (whole_disk(mount.device) == disk || disk_of(mount.source) == disk)
-      if (auto set = put(object.map_fd("wanted_file_systems"), mount.device, path); !set)
-        return set;
+    if (disk_of(mount.source) == disk)
+      file_systems.push_back(mount.device); // a number that is no disk's, as with btrfs
+  for (const io_u32 device : file_systems)
+    if (auto set = put(object.map_fd("wanted_file_systems"), device, path); !set)
+      return set;
   return put(object.map_fd("wanted_devices"), disk, path);
 }
 

@@ -110,7 +110,7 @@ struct io_file_key {
   io_u32 generation;
 };
 
-/* Ids of files that the file filter leaves out carry this bit. */
+/* Ids of files that the filter by file or by device leaves out carry this bit. */
 #define IO_FILE_UNWANTED 0x80000000U
 
 /* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */

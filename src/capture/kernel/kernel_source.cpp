@@ -56,6 +56,7 @@ public:
 
 private:
   io_config configuration(const SourceOptions& options) const;
+  bool traces_from_exec() const;
   void see_running();
   bool drain_texts(store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
@@ -107,10 +108,15 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   return set_filters(*object_, filter_);
 }
 
+// A tree that awaits its exec must see it.
+bool KernelSource::traces_from_exec() const {
+  return filter_.tree_from_exec && refusals_.reason("process_sched_process_exec") == nullptr;
+}
+
 Result<void> KernelSource::start() {
   see_running();
   if (filter_.tree_root != 0)
-    if (auto traced = trace_tree(*object_, filter_.tree_root, filter_.tree_from_exec); !traced)
+    if (auto traced = trace_tree(*object_, filter_.tree_root, traces_from_exec()); !traced)
       return traced;
   __atomic_store_n(&object_->skeleton().bss->is_started, 1U, __ATOMIC_RELEASE);
   const auto descendants = trace_descendants(*object_, filter_.pids);

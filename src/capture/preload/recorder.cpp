@@ -78,7 +78,7 @@ private:
 
 void turn_off() {
   g_recording.off = true;
-  g_recording.on = false;
+  __atomic_store_n(&g_recording.on, false, __ATOMIC_RELEASE);
 }
 
 bool is_closed() {
@@ -183,7 +183,6 @@ void attach_once() {
   remember_environment(path);
   g_has_thread_end =
       pthread_key_create(&g_thread_end, thread_ended) == 0 && g_thread_end < kInlineKeys;
-  g_recording.on = true;
 }
 
 } // namespace
@@ -195,6 +194,7 @@ void attach() {
                                   __ATOMIC_ACQUIRE)) {
     attach_once();
     __atomic_store_n(&g_attached, kDone, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_recording.on, !g_recording.off, __ATOMIC_RELEASE);
     return;
   }
   for (int i = 0; i < kAttachYields && expected == kRunning; ++i) {
@@ -206,7 +206,7 @@ void attach() {
 bool is_off_slowly() {
   if (!g_recording.off)
     attach();
-  return !g_recording.on;
+  return !__atomic_load_n(&g_recording.on, __ATOMIC_ACQUIRE);
 }
 
 namespace {

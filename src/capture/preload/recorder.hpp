@@ -51,7 +51,8 @@ extern constinit Recording g_recording;
 bool is_off_slowly();
 
 inline bool is_off() {
-  return __builtin_expect(!g_recording.on, false) && is_off_slowly();
+  return __builtin_expect(!__atomic_load_n(&g_recording.on, __ATOMIC_ACQUIRE), false) &&
+         is_off_slowly();
 }
 
 // Of the arena's clock where that is not the counter.

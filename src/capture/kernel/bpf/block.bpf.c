@@ -7,16 +7,7 @@
  * A bio is traced when the task that queues it is, when its first page belongs to a file that a traced task has used
  * (write-back of that file), or when the recording is of a device. A request is traced when one of its bios is.
  */
-#include "core.bpf.h"
-
-struct io_bio {
-  io_u64 op_id;
-  io_u64 queued_ns;
-  io_u32 pid;
-  io_u32 tid;
-  io_u32 file;
-  io_u32 reserved;
-};
+#include "block_flush.bpf.h"
 
 struct io_request {
   struct io_bio first; /* of its traced bios */
@@ -39,18 +30,6 @@ struct {
   __type(value, struct io_request);
 } requests SEC(".maps");
 
-/* The last traced bio that asks a disk to flush and has not ended, by disk. */
-struct io_flush {
-  struct io_bio asked;
-  io_u64 bio;
-};
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 256);
-  __type(key, io_u32);
-  __type(value, struct io_flush);
-} flushes SEC(".maps");
-
 enum req_flag_bits {
   __REQ_SYNC = 11,
   __REQ_META = 12,
@@ -65,10 +44,8 @@ enum req_flag_bits {
   __REQ_SWAP = 24,
 };
 
-#define OPERATION_BITS 0xffU
 #define OPERATION_READ 0
 #define OPERATION_WRITE 1
-#define OPERATION_FLUSH 2
 #define HINT_BITS 0x1ff800U /* sync to background, as values.def numbers them */
 #define BDEVFS_MAGIC 0x62646576
 #define MAPPING_FLAGS 3 /* low bits of page->mapping: not a file's page */
@@ -167,12 +144,8 @@ int BPF_PROG(block_bio_queue, struct bio* bio) {
   io_u64 key = (io_u64)bio;
   if (bpf_map_update_elem(&bios, &key, &entry, BPF_ANY))
     io_count(IO_COUNTER_kernel_bio_untracked);
-  if (bio->bi_opf & 1U << BIT_OF(__REQ_PREFLUSH)) {
-    struct io_flush flush = {.asked = entry, .bio = key};
-    flush.asked.file = 0; /* the disk's whole cache */
-    if (bpf_map_update_elem(&flushes, &device, &flush, BPF_ANY))
-      io_count(IO_COUNTER_kernel_request_untracked);
-  }
+  if (bio->bi_opf & 1U << BIT_OF(__REQ_PREFLUSH))
+    await_flush(key, device, &entry);
   if (!io_wants(IO_KIND_block_queue))
     return 0;
   struct io_slot slot;
@@ -203,21 +176,12 @@ int BPF_PROG(block_split, struct bio* bio) {
   return 0;
 }
 
-/* A bio that has ended waits for a flush no more. */
-static __always_inline void forget_flush(const struct bio* bio, io_u32 device) {
-  if (!(bio->bi_opf & 1U << BIT_OF(__REQ_PREFLUSH)))
-    return;
-  const struct io_flush* flush = bpf_map_lookup_elem(&flushes, &device);
-  if (flush && flush->bio == (io_u64)bio)
-    bpf_map_delete_elem(&flushes, &device);
-}
-
-/* Devices without requests (dm, md, loop's upper half) end bios here, as does a flush that the disk has no need of. */
+/* Devices without requests (dm, md, loop's upper half) end bios here. */
 SEC("?tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue* queue, struct bio* bio) {
   io_u64 key = (io_u64)bio;
-  if (!bpf_map_delete_elem(&bios, &key))
-    forget_flush(bio, device_of(bio->bi_bdev->bd_disk));
+  bpf_map_delete_elem(&bios, &key);
+  forget_flush(key);
   return 0;
 }
 
@@ -281,21 +245,6 @@ static __always_inline int find_first(struct request* request, struct io_bio* fi
   return 0;
 }
 
-/*
- * A flush of the disk's own cache carries no bio: the kernel makes one request for all who wait. It is charged to one of
- * them.
- */
-static __always_inline int find_flush(struct request* request, io_u32 device,
-                                      struct io_bio* first) {
-  if ((request->cmd_flags & OPERATION_BITS) != OPERATION_FLUSH)
-    return 0;
-  const struct io_flush* flush = bpf_map_lookup_elem(&flushes, &device);
-  if (!flush)
-    return 0;
-  *first = flush->asked;
-  return 1;
-}
-
 static __always_inline io_u32 count_bios(struct request* request) {
   struct bio* bio = request->bio;
   io_u32 count = 0;
@@ -354,10 +303,13 @@ int BPF_PROG(block_rq_issue, struct request* request) {
 
 SEC("?tp_btf/block_rq_requeue")
 int BPF_PROG(block_rq_requeue, struct request* request) {
-  struct io_bio first = {};
-  if (!find_first(request, &first))
-    return 0;
   io_u64 key = (io_u64)request;
+  struct io_bio first = {};
+  const struct io_request* entry = bpf_map_lookup_elem(&requests, &key);
+  if (entry)
+    first = entry->first; /* a flush, too, which has no bio */
+  else if (!find_first(request, &first))
+    return 0;
   bpf_map_delete_elem(&requests, &key);
   if (!io_wants(IO_KIND_block_requeue))
     return 0;
@@ -437,8 +389,10 @@ static __always_inline int forget_bios(struct request* request, io_u32 bytes) {
 SEC("?tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request* request, int status, unsigned int bytes) {
   io_u64 key = (io_u64)request;
-  if (request->bio)
-    forget_flush(request->bio, device_of(request->q->disk));
+  if (!bytes &&
+      request
+          ->bio) /* a flush before or behind data comes with requests of their own; the end has no bytes */
+    forget_flush((io_u64)request->bio);
   const struct io_request* entry = bpf_map_lookup_elem(&requests, &key);
   if (!entry) {
     /* A flush without data ends here too, but was never issued: the machinery issues a request of its own for it. */
