@@ -1,14 +1,43 @@
 # What every target of the project has in common, so that a folder's CMakeLists.txt names only sources and libraries.
+#
+# A folder's headers are found by those alone that link its target: each target's include directory, below
+# build/PRESET/include, has links to the headers of its own folder and to nothing else. Who includes against the
+# direction of the pipeline does not compile; test/includes shows it.
 
 add_library(iotrail_options INTERFACE)
-target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
-target_include_directories(iotrail_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/schema)
+target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
 
-# iotrail_library(NAME SOURCES a.cpp ... LIBRARIES x ...)
+# iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (those of a folder outside
+# src/ as "x.hpp"), with what they need. Nothing to link: also for who takes only declarations from the folder.
+function(iotrail_headers name)
+  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE folder)
+  set(root ${CMAKE_BINARY_DIR}/include/${name})
+  if(folder MATCHES "^\\.\\.")
+    set(folder .)
+  endif()
+  file(GLOB headers CONFIGURE_DEPENDS LIST_DIRECTORIES false *.h *.hpp *.def)
+  file(REMOVE_RECURSE ${root})
+  file(MAKE_DIRECTORY ${root}/${folder})
+  foreach(header IN LISTS headers)
+    cmake_path(GET header FILENAME file)
+    file(CREATE_LINK ${header} ${root}/${folder}/${file} SYMBOLIC)
+  endforeach()
+  add_library(${name} INTERFACE)
+  target_include_directories(${name} INTERFACE ${root})
+  target_link_libraries(${name} INTERFACE iotrail_options ${ARG_LIBRARIES})
+endfunction()
+
+# iotrail_library(NAME SOURCES a.cpp ... LIBRARIES x ... [HEADERS y]): a folder's sources and headers. HEADERS names the
+# folder's iotrail_headers, if it has them already.
 function(iotrail_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS ${name}_headers)
+    iotrail_headers(${ARG_HEADERS})
+  endif()
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC iotrail_options ${ARG_LIBRARIES})
+  target_link_libraries(${name} PUBLIC ${ARG_HEADERS} ${ARG_LIBRARIES})
 endfunction()
 
 # iotrail_unit_test(NAME SOURCES a_test.cpp ... LIBRARIES x ...): GoogleTest, each case a test of its own.

@@ -85,6 +85,22 @@ class CheckSummaryTest(unittest.TestCase):
             self.assertIn(f"FAILED test: {name}\n", text)
         self.assertTrue(text.endswith("\n0 passed, 4 failed, 0 skipped\n"), text)
 
+    def test_the_slowest_ten_tests_are_named(self):
+        self.ctest_stage("unit", "".join(f"add_test(NAME quick.{i} COMMAND true)\n" for i in range(10)))
+        self.ctest_stage("vm", """
+            add_test(NAME third COMMAND sleep 0.4)
+            add_test(NAME first COMMAND sh -c "sleep 1.2; exit 1")
+            add_test(NAME second COMMAND sleep 0.8)
+            add_test(NAME machine COMMAND sh -c "echo '=== oracle took 70 s'; echo '=== filter took 60 s'")
+            """)
+        _, text = self.summary("unit", "vm")
+        slowest = text.split("\n=== slowest tests\n")[1].split("\n\n")[0].splitlines()
+        self.assertEqual(len(slowest), 10)
+        for line, expected in zip(slowest, (r"70\.0 s  vm: machine: oracle", r"60\.0 s  vm: machine: filter",
+                                            r"1\.\d s  vm: first", r"0\.\d s  vm: second", r"0\.\d s  vm: third")):
+            self.assertRegex(line, f"^ +{expected}$")
+        self.assertNotRegex(text, r"s  vm: machine\n")
+
     def test_stages_without_tests_count_once(self):
         self.stage("lint", 0)
         self.stage("build", 2)
