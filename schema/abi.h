@@ -6,35 +6,35 @@
 #ifndef IOTRAIL_ABI_H
 #define IOTRAIL_ABI_H
 
-typedef unsigned char io_u8;
-typedef unsigned short io_u16;
-typedef unsigned int io_u32;
-typedef unsigned long long io_u64;
-typedef int io_s32;
-typedef long long io_s64;
+typedef unsigned char iot_u8;
+typedef unsigned short iot_u16;
+typedef unsigned int iot_u32;
+typedef unsigned long long iot_u64;
+typedef int iot_s32;
+typedef long long iot_s64;
 
 /* Rows are read as code fragments, which the formatter does not understand. */
 /* clang-format off */
-#define FIELD(type, name, meaning, doc) io_##type name;
+#define FIELD(type, name, meaning, doc, ...) iot_##type name;
 
 /* Begins every record. `kind` and `tag` serve transport only (capture/ring.h) and are not stored as columns. */
-struct io_event {
+struct iot_event {
 #include "header.def"
-  io_u16 kind;
-  io_u32 tag;
+  iot_u16 kind;
+  iot_u32 tag;
 };
 
-/* struct io_<event>: no padding between fields (schema.hpp asserts it), so no byte is left unwritten. */
-#define EVENT(id, name, layer, doc) struct io_##name { struct io_event event;
+/* struct iot_<event>: no padding between fields (schema.hpp asserts it), so no byte is left unwritten. */
+#define EVENT(id, name, layer, doc) struct iot_##name { struct iot_event event;
 #define END(name) };
 #include "events.def"
 #undef EVENT
 #undef FIELD
 #undef END
 
-enum io_kind {
-#define EVENT(id, name, layer, doc) IO_KIND_##name = (id),
-#define FIELD(type, name, meaning, doc)
+enum iot_kind {
+#define EVENT(id, name, layer, doc) IOT_KIND_##name = (id),
+#define FIELD(type, name, meaning, doc, ...)
 #define TEXT(name, doc)
 #define END(name)
 #include "dictionary.def"
@@ -45,40 +45,46 @@ enum io_kind {
 #undef END
 };
 
-enum io_layer {
-#define LAYER(id, name, doc) IO_LAYER_##name = (id),
+enum iot_layer {
+#define LAYER(id, name, source, doc) IOT_LAYER_##name = (id),
 #include "layers.def"
 #undef LAYER
-  IO_LAYER_COUNT = 16
+  IOT_LAYER_COUNT = 16
 };
 
 /* Layer of a kind: the high byte of the id. schema.hpp asserts that every row keeps to it. */
-#define IO_LAYER_OF(kind) ((kind) >> 8)
+#define IOT_LAYER_OF(kind) ((kind) >> 8)
 
-enum io_value {
-#define VALUE(table, number, name) IO_##table##_##name = (number),
+enum iot_value {
+#define VALUE(table, number, name) IOT_##table##_##name = (number),
 #include "values.def"
-#undef VALUE
 };
 
-enum io_counter {
-#define COUNTER(id, name, source, severity, doc) IO_COUNTER_##name = (id),
+enum iot_counter {
+#define COUNTER(id, name, source, severity, doc) IOT_COUNTER_##name = (id),
 #include "stats.def"
 #undef COUNTER
-  IO_COUNTER_LIMIT = 64
+  IOT_COUNTER_LIMIT = 64
 };
 
 /* clang-format on */
 
-#define IO_CPU_UNKNOWN 65535
-#define IO_OFFSET_NONE (-1LL)
-#define IO_NO_FD (-1)
+#define IOT_CPU_UNKNOWN 65535
+#define IOT_OFFSET_NONE (-1LL)
+#define IOT_NO_FD (-1)
+
+/* Result of a span whose task died inside it, or that was open when the recording stopped: not an error. */
+#define IOT_UNFINISHED (-4095)
+
+/* Device numbers, as the meaning `device` has them. */
+#define IOT_MINOR_BITS 20
+#define IOT_DEVICE(major, minor) ((iot_u32)(major) << IOT_MINOR_BITS | (iot_u32)(minor))
 
 /*
  * op_id: who made it in the high 16 bits, a number of that maker's own in the low 48: unique in a recording
- * without a shared counter. Kernel: the CPU. Preload: IO_OP_PRELOAD plus the ring.
+ * without a shared counter. Kernel: the CPU. Preload: IOT_OP_PRELOAD plus the ring.
  */
-#define IO_OP_MAKER_SHIFT 48
-#define IO_OP_PRELOAD 0x8000ULL
+#define IOT_OP_MAKER_SHIFT 48
+#define IOT_OP_PRELOAD 0x8000ULL
 
 #endif

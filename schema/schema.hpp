@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "abi.h"
 
@@ -28,13 +29,20 @@ enum class Meaning : std::uint8_t {
 #undef MEANING
 };
 
+enum class Role : std::uint8_t {
+  none,
+#define ROLE(name, column, sql_type, absent, doc) name,
+#include "roles.def"
+#undef ROLE
+};
+
 enum class Layer : std::uint8_t {
-#define LAYER(id, name, doc) name = id,
+#define LAYER(id, name, source, doc) name = id,
 #include "layers.def"
 #undef LAYER
 };
 
-enum class Severity : std::uint8_t { info, error, loss };
+enum class Severity : std::uint8_t { info, error, gap, loss };
 
 struct TypeInfo {
   std::string_view name;
@@ -49,6 +57,7 @@ struct Field {
   std::uint16_t offset; // in the record; 0 in dictionary tables, which have no record
   Meaning meaning;
   std::string_view doc;
+  Role role = Role::none;
 };
 
 struct Event {
@@ -65,16 +74,53 @@ struct Event {
 struct LayerInfo {
   Layer layer;
   std::string_view name;
+  std::uint32_t source; // a number of the value table `source`
   std::string_view doc;
 };
 struct MeaningInfo {
   std::string_view name;
   std::string_view doc;
 };
+struct RoleInfo {
+  std::string_view name;
+  std::string_view column; // of the view `events`
+  std::string_view sql_type;
+  std::string_view absent; // value of the column where no field has the role
+  std::string_view doc;
+};
 struct Value {
   std::string_view table;
   std::uint32_t number;
   std::string_view name;
+};
+// Numbers of `table` within `mask` exclude one another; flags above are bits.
+struct Choice {
+  std::string_view table;
+  std::uint32_t mask;
+};
+struct CallClass {
+  std::string_view event;
+  std::string_view call;
+  std::string_view name;
+};
+// What an I/O is for, as a flag of the value table `table` tells.
+struct Purpose {
+  std::string_view table;
+  std::uint32_t number;
+  std::string_view name;
+};
+// Numbers of arguments are -1 where the call has none of the kind.
+struct Syscall {
+  std::uint16_t number;       // of the value table `syscall`
+  std::int16_t compat_number; // -1: none
+  std::string_view name;
+  std::uint16_t event; // kind
+  std::int8_t fd_argument;
+  std::int8_t path_argument;
+};
+struct SyscallAlias {
+  std::uint16_t number;
+  std::int16_t compat_number;
 };
 struct Counter {
   std::uint16_t id;
@@ -88,11 +134,12 @@ namespace detail {
 
 // Rows are read as code fragments, which the formatter does not understand.
 // clang-format off
-#define FIELD(type, name, meaning, doc) \
-  Field{#name, Type::type, offsetof(Record, name), Meaning::meaning, doc},
+#define FIELD(type, name, meaning, doc, ...) \
+  Field{#name, Type::type, offsetof(Record, name), Meaning::meaning, \
+        doc __VA_OPT__(, Role::__VA_ARGS__)},
 
 namespace header {
-using Record = ::io_event;
+using Record = ::iot_event;
 inline constexpr auto kFields = std::to_array<Field>({
 #include "header.def"
 });
@@ -106,7 +153,7 @@ template <std::size_t N> constexpr auto with_header(const std::array<Field, N>& 
 
 #define EVENT(id, name, layer, doc) \
   namespace name {                  \
-  using Record = ::io_##name;       \
+  using Record = ::iot_##name;       \
   inline constexpr auto kFields = with_header(std::to_array<Field>({
 #define END(name) \
   }));            \
@@ -119,7 +166,8 @@ template <std::size_t N> constexpr auto with_header(const std::array<Field, N>& 
 #define EVENT(id, name, layer, doc) \
   namespace name {                  \
   inline constexpr auto kFields = std::to_array<Field>({
-#define FIELD(type, name, meaning, doc) Field{#name, Type::type, 0, Meaning::meaning, doc},
+#define FIELD(type, name, meaning, doc, ...) \
+  Field{#name, Type::type, 0, Meaning::meaning, doc __VA_OPT__(, Role::__VA_ARGS__)},
 #define TEXT(name, doc) Field{#name, Type::text, 0, Meaning::text, doc},
 #define END(name) \
   });             \
@@ -140,7 +188,7 @@ inline constexpr TypeInfo kTypes[] = {
 };
 
 inline constexpr LayerInfo kLayers[] = {
-#define LAYER(id, name, doc) {Layer::name, #name, doc},
+#define LAYER(id, name, source, doc) {Layer::name, #name, IOT_source_##source, doc},
 #include "layers.def"
 #undef LAYER
 };
@@ -151,25 +199,68 @@ inline constexpr MeaningInfo kMeanings[] = {
 #undef MEANING
 };
 
+// In the order of the enumeration, which begins with `none`.
+inline constexpr RoleInfo kRoles[] = {
+    {"none", "", "", "", "The event's own."},
+#define ROLE(name, column, sql_type, absent, doc) {#name, column, sql_type, absent, doc},
+#include "roles.def"
+#undef ROLE
+};
+
 inline constexpr Value kValues[] = {
 #define VALUE(table, number, name) {#table, number, #name},
 #include "values.def"
-#undef VALUE
+};
+
+inline constexpr Choice kChoices[] = {
+#define CHOICE(table, mask) {#table, mask},
+#include "values.def"
+};
+
+inline constexpr CallClass kCallClasses[] = {
+#define CALL_CLASS(event, call, class) {#event, #call, #class},
+#include "values.def"
+};
+
+inline constexpr Purpose kPurposes[] = {
+#define PURPOSE(table, number, purpose) {#table, number, #purpose},
+#include "values.def"
+};
+
+inline constexpr Syscall kSyscalls[] = {
+#define SYSCALL(number, compat, name, event, fd, path) \
+  {number, compat, #name, IOT_KIND_##event, fd, path},
+#include "syscalls.def"
+};
+
+inline constexpr SyscallAlias kSyscallAliases[] = {
+#define SYSCALL_ALIAS(compat, name) {IOT_syscall_##name, compat},
+#include "syscalls.def"
 };
 
 inline constexpr Counter kCounters[] = {
 #define COUNTER(id, name, source, severity, doc) \
-  {id, #name, IO_source_##source, Severity::severity, doc},
+  {id, #name, IOT_source_##source, Severity::severity, doc},
 #include "stats.def"
 #undef COUNTER
 };
 
+// Recorded only where they are asked for by name.
+inline constexpr std::uint16_t kEventsOnRequest[] = {
+#define ON_REQUEST(event) IOT_KIND_##event,
+#include "on_request.def"
+};
+inline constexpr Layer kLayersOnRequest[] = {
+#define LAYER_ON_REQUEST(layer) Layer::layer,
+#include "on_request.def"
+};
+
 // All events, then the dictionary tables.
 inline constexpr Event kEvents[] = {
-#define FIELD(type, name, meaning, doc)
+#define FIELD(type, name, meaning, doc, ...)
 #define TEXT(name, doc)
 #define EVENT(id, name, layer, doc) \
-  {id, #name, Layer::layer, sizeof(::io_##name), detail::name::kFields, doc},
+  {id, #name, Layer::layer, sizeof(::iot_##name), detail::name::kFields, doc},
 #define END(name)
 #include "events.def"
 #undef EVENT
@@ -202,6 +293,14 @@ constexpr const Event* find_event(std::string_view name) {
   return nullptr;
 }
 
+constexpr bool is_on_request(const Event& event) {
+  return std::ranges::find(kEventsOnRequest, event.id) != std::end(kEventsOnRequest);
+}
+
+constexpr bool is_on_request(Layer layer) {
+  return std::ranges::find(kLayersOnRequest, layer) != std::end(kLayersOnRequest);
+}
+
 constexpr const Counter* find_counter(std::uint32_t id) {
   for (const Counter& counter : kCounters)
     if (counter.id == id)
@@ -209,15 +308,58 @@ constexpr const Counter* find_counter(std::uint32_t id) {
   return nullptr;
 }
 
-constexpr std::string_view layer_name(std::uint32_t id) {
+// nullptr: no such layer.
+constexpr const LayerInfo* find_layer(std::uint32_t id) {
   for (const LayerInfo& layer : kLayers)
     if (static_cast<std::uint32_t>(layer.layer) == id)
-      return layer.name;
-  return "";
+      return &layer;
+  return nullptr;
+}
+
+constexpr std::string_view layer_name(std::uint32_t id) {
+  const LayerInfo* layer = find_layer(id);
+  return layer ? layer->name : std::string_view{};
+}
+
+// Who delivers the events of a layer, a number of the value table `source`; 0: no such layer.
+// Not by find_layer(): with -fsanitize=undefined g++ 12 takes no comparison of such an address for constant.
+constexpr std::uint32_t source_of(std::uint32_t layer) {
+  for (const LayerInfo& row : kLayers)
+    if (static_cast<std::uint32_t>(row.layer) == layer)
+      return row.source;
+  return 0;
+}
+
+constexpr std::uint32_t source_of(Layer layer) {
+  return source_of(static_cast<std::uint32_t>(layer));
+}
+
+constexpr const RoleInfo& info(Role role) {
+  return kRoles[static_cast<std::size_t>(role)];
+}
+
+constexpr std::string_view severity_name(Severity severity) {
+  constexpr std::string_view kNames[] = {"info", "error", "gap", "loss"};
+  return kNames[static_cast<std::size_t>(severity)];
+}
+
+constexpr const Counter* find_counter(std::string_view name) {
+  for (const Counter& counter : kCounters)
+    if (counter.name == name)
+      return &counter;
+  return nullptr;
 }
 
 constexpr std::string_view meaning_name(Meaning meaning) {
   return kMeanings[static_cast<std::size_t>(meaning)].name;
+}
+
+// A meaning that this version does not know is a plain number.
+constexpr Meaning find_meaning(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kMeanings); ++i)
+    if (kMeanings[i].name == name)
+      return static_cast<Meaning>(i);
+  return Meaning::number;
 }
 
 // The value table that a meaning refers to: "open" for flags_open; empty: it refers to none.
@@ -233,6 +375,21 @@ constexpr bool is_flag_set(Meaning meaning) {
   return meaning_name(meaning).starts_with("flags_");
 }
 
+// A field in SQL, in exports and in documents: words of SQL would need quotes there.
+constexpr std::string_view column_name(std::string_view field) {
+  constexpr std::pair<std::string_view, std::string_view> kWordsOfSql[] = {
+      {"offset", "position"}, {"index", "first_page"}, {"end", "end_position"}};
+  for (const auto& [word, name] : kWordsOfSql)
+    if (field == word)
+      return name;
+  return field;
+}
+
+// In SQL the name of a value stands for its number.
+constexpr Type type_in_sql(Type type, Meaning meaning) {
+  return value_table(meaning).empty() || is_flag_set(meaning) ? type : Type::text;
+}
+
 // Empty: the table has no name for the number.
 constexpr std::string_view value_name(std::string_view table, std::uint32_t number) {
   for (const Value& value : kValues)
@@ -241,16 +398,24 @@ constexpr std::string_view value_name(std::string_view table, std::uint32_t numb
   return "";
 }
 
+// The bits of a set of flags that are one choice; 0: all are bits of their own.
+constexpr std::uint32_t choice_mask(std::string_view table) {
+  for (const Choice& choice : kChoices)
+    if (choice.table == table)
+      return choice.mask;
+  return 0;
+}
+
 namespace detail {
 
 constexpr bool is_contiguous(const Event& event) {
-  std::size_t end = offsetof(::io_event, tag) + sizeof(::io_event::tag);
+  std::size_t end = offsetof(::iot_event, tag) + sizeof(::iot_event::tag);
   for (const Field& field : event.fields.subspan(header::kFields.size())) {
     if (field.offset != end)
       return false;
     end += info(field.type).size_bytes;
   }
-  return event.size_bytes - end < sizeof(io_u64);
+  return event.size_bytes - end < sizeof(iot_u64);
 }
 
 constexpr bool all_contiguous() {
@@ -260,8 +425,16 @@ constexpr bool all_contiguous() {
 
 constexpr bool ids_keep_to_their_layer() {
   return std::ranges::all_of(kEvents, [](const Event& e) {
-    return IO_LAYER_OF(e.id) == static_cast<std::uint16_t>(e.layer);
+    return IOT_LAYER_OF(e.id) == static_cast<std::uint16_t>(e.layer);
   });
+}
+
+constexpr bool roles_are_given_once(const Event& event) {
+  for (const Field& a : event.fields)
+    for (const Field& b : event.fields)
+      if (&a != &b && a.role == b.role && a.role != Role::none)
+        return false;
+  return true;
 }
 
 template <class Rows, class Same> constexpr bool all_differ(const Rows& rows, Same same) {
@@ -272,14 +445,22 @@ template <class Rows, class Same> constexpr bool all_differ(const Rows& rows, Sa
   return true;
 }
 
-static_assert(sizeof(::io_event) == 32,
+static_assert(sizeof(::iot_event) == 40,
               "the event header has padding: order its fields large to small");
 static_assert(all_contiguous(),
               "a record has padding between fields: order its fields large to small");
 static_assert(ids_keep_to_their_layer(), "an event's id does not begin with its layer's id");
+static_assert(std::ranges::all_of(kEvents, roles_are_given_once),
+              "two fields of an event have the same role");
 static_assert(all_differ(kEvents,
                          [](auto& a, auto& b) { return a.id == b.id || a.name == b.name; }),
               "two events share an id or a name");
+static_assert(all_differ(kSyscalls,
+                         [](auto& a, auto& b) {
+                           return a.number == b.number ||
+                                  (a.compat_number >= 0 && a.compat_number == b.compat_number);
+                         }),
+              "two system calls share a number");
 static_assert(all_differ(kCounters,
                          [](auto& a, auto& b) { return a.id == b.id || a.name == b.name; }),
               "two counters share an id or a name");

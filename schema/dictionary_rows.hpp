@@ -13,7 +13,7 @@ namespace iotrail::rows {
 // Rows are read as code fragments, which the formatter does not understand.
 // clang-format off
 #define EVENT(id, name, layer, doc) struct name {
-#define FIELD(type, name, meaning, doc) io_##type name{};
+#define FIELD(type, name, meaning, doc, ...) iot_##type name{};
 #define TEXT(name, doc) std::string name;
 #define END(name) };
 #include "dictionary.def"
@@ -24,7 +24,7 @@ namespace iotrail::rows {
 
 #define EVENT(id, name, layer, doc) \
   template <class F> void visit(const struct name& row, F&& f) {
-#define FIELD(type, name, meaning, doc) f(row.name);
+#define FIELD(type, name, meaning, doc, ...) f(row.name);
 #define TEXT(name, doc) f(row.name);
 #define END(name) }
 #include "dictionary.def"
@@ -33,9 +33,9 @@ namespace iotrail::rows {
 #undef TEXT
 #undef END
 
-template <class Row> inline constexpr io_u16 kind_of = 0;
-#define EVENT(id, name, layer, doc) template <> inline constexpr io_u16 kind_of<struct name> = id;
-#define FIELD(type, name, meaning, doc)
+template <class Row> inline constexpr iot_u16 kind_of = 0;
+#define EVENT(id, name, layer, doc) template <> inline constexpr iot_u16 kind_of<struct name> = id;
+#define FIELD(type, name, meaning, doc, ...)
 #define TEXT(name, doc)
 #define END(name)
 #include "dictionary.def"

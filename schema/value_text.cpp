@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "value_text.hpp"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace iotrail::schema {
+
+namespace {
+
+std::string_view name_of(std::string_view table, std::uint64_t number) {
+  if (number > UINT32_MAX)
+    return {};
+  const auto small = static_cast<std::uint32_t>(number);
+  if (table == "layer")
+    return layer_name(small);
+  if (table == "counter") {
+    const Counter* counter = find_counter(small);
+    return counter ? counter->name : std::string_view{};
+  }
+  if (table == "event") {
+    const Event* event =
+        small <= UINT16_MAX ? find_event(static_cast<std::uint16_t>(small)) : nullptr;
+    return event ? event->name : std::string_view{};
+  }
+  return value_name(table, small);
+}
+
+void add_word(std::string& text, std::string_view word) {
+  if (!text.empty())
+    text += '|';
+  text += word;
+}
+
+// Takes the names of all bits that `table` knows; returns the bits it does not know.
+std::uint64_t add_bits(std::string& text, std::string_view table, std::uint64_t bits) {
+  for (const Value& value : kValues) {
+    if (value.table != table || value.number == 0 || (bits & value.number) != value.number)
+      continue;
+    add_word(text, value.name);
+    bits &= ~static_cast<std::uint64_t>(value.number);
+  }
+  return bits;
+}
+
+std::string device_text(std::uint64_t device) {
+  return fmt::format("{}:{}", device >> IOT_MINOR_BITS, device & ((1U << IOT_MINOR_BITS) - 1));
+}
+
+std::string result_text(std::int64_t result) {
+  return result < 0 ? errno_name(result) : fmt::format("{}", result);
+}
+
+} // namespace
+
+Wording wording(Meaning meaning) {
+  if (!value_table(meaning).empty())
+    return is_flag_set(meaning) ? Wording::flags : Wording::value;
+  switch (meaning) {
+  case Meaning::device:
+    return Wording::device;
+  case Meaning::mode:
+    return Wording::mode;
+  case Meaning::address:
+  case Meaning::bio:
+  case Meaning::request:
+    return Wording::handle;
+  case Meaning::result:
+  case Meaning::result_fd:
+  case Meaning::error:
+    return Wording::result;
+  default:
+    return Wording::number;
+  }
+}
+
+std::string number_text(Meaning meaning, std::uint64_t number) {
+  switch (wording(meaning)) {
+  case Wording::value:
+    return value_text(value_table(meaning), number);
+  case Wording::flags:
+    return flags_text(value_table(meaning), number);
+  case Wording::device:
+    return device_text(number);
+  case Wording::mode:
+    return fmt::format("{:#o}", number);
+  case Wording::handle:
+    return fmt::format("{:#x}", number);
+  case Wording::result:
+    return result_text(static_cast<std::int64_t>(number));
+  case Wording::number:
+    break;
+  }
+  return fmt::format("{}", number);
+}
+
+std::string value_text(std::string_view table, std::uint64_t number) {
+  const std::string_view name = name_of(table, number);
+  return name.empty() ? fmt::format("{}", number) : std::string(name);
+}
+
+std::string flags_text(std::string_view table, std::uint64_t flags) {
+  std::string text;
+  const std::uint64_t mask = choice_mask(table);
+  if (mask != 0)
+    text = value_text(table, flags & mask);
+  std::uint64_t rest = add_bits(text, table, flags & ~mask);
+  rest = add_bits(text, fmt::format("{}_hint", table), rest);
+  if (rest != 0)
+    add_word(text, fmt::format("{:#x}", rest));
+  return text.empty() ? "0" : text;
+}
+
+std::string op_text(std::uint64_t op) {
+  const std::uint64_t maker = op >> IOT_OP_MAKER_SHIFT;
+  const std::uint64_t number = op & ((1ULL << IOT_OP_MAKER_SHIFT) - 1);
+  const bool is_preload = (maker & IOT_OP_PRELOAD) != 0;
+  return fmt::format("{}{}.{}", is_preload ? "p" : "", maker & ~IOT_OP_PRELOAD, number);
+}
+
+std::string errno_name(std::int64_t error) {
+  if (error >= 0)
+    return {};
+  if (error == IOT_UNFINISHED)
+    return "unfinished";
+  const char* name = error >= -INT32_MAX ? strerrorname_np(static_cast<int>(-error)) : nullptr;
+  return name ? name : fmt::format("{}", error);
+}
+
+} // namespace iotrail::schema
