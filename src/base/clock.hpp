@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <ctime>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/clock_offset.hpp"
 
 namespace iotrail {
 
@@ -13,9 +20,27 @@ inline std::uint64_t clock_ns(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// The time base of a trace.
+namespace detail {
+
+// The offsets that /proc shows are those of the namespace for children: this process is in it unless it made it itself.
+inline std::int64_t own_clock_offset_ns() {
+  struct stat own{};
+  struct stat of_children{};
+  if (::stat("/proc/self/ns/time", &own) != 0 || own.st_ino == kInitialTimeNamespace ||
+      ::stat("/proc/self/ns/time_for_children", &of_children) != 0 ||
+      own.st_ino != of_children.st_ino)
+    return 0;
+  std::ifstream file(kClockOffsetsFile);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return monotonic_offset_ns(text.c_str());
+}
+
+} // namespace detail
+
+// The time base of a trace: CLOCK_MONOTONIC of the initial time namespace, as the kernel itself counts.
 inline std::uint64_t monotonic_ns() {
-  return clock_ns(CLOCK_MONOTONIC);
+  static const std::int64_t offset_ns = detail::own_clock_offset_ns();
+  return clock_ns(CLOCK_MONOTONIC) - static_cast<std::uint64_t>(offset_ns);
 }
 inline std::uint64_t realtime_ns() {
   return clock_ns(CLOCK_REALTIME);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -20,9 +21,9 @@ namespace iotrail {
 // A number of /proc/PID/status, by its name with the colon; 0: there is no such process.
 inline pid_t status_value(pid_t pid, std::string_view name) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
+  // A program's own name stands behind "Name:" and has no line to itself.
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with(
-            name)) // a program's own name stands behind its "Name:" and has no line to itself
+    if (line.starts_with(name))
       return static_cast<pid_t>(std::strtol(line.c_str() + name.size(), nullptr, 10));
   return 0;
 }
@@ -30,6 +31,36 @@ inline pid_t status_value(pid_t pid, std::string_view name) {
 // The process that a thread belongs to; itself for a process.
 inline pid_t process_of_thread(pid_t tid) {
   return status_value(tid, "Tgid:");
+}
+
+// Inode of the pid namespace that all others lie in (PROC_PID_INIT_INO): in it, tasks are counted as the kernel does.
+inline constexpr std::uint64_t kInitialPidNamespace = 0xeffffffc;
+
+// Name of a process; empty: there is no such process.
+inline std::string comm_of(pid_t pid) {
+  std::string comm;
+  std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), comm);
+  return comm;
+}
+
+// The words of its command line; of a task of the kernel, which has none, its name in brackets.
+inline std::vector<std::string> command_of(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');)
+    words.push_back(word);
+  if (words.empty())
+    words.push_back(fmt::format("[{}]", comm_of(pid)));
+  return words;
+}
+
+// Whether it was started with this variable, "NAME=VALUE", or its parent was. Not where we may not look.
+inline bool has_variable(pid_t pid, std::string_view variable) {
+  std::ifstream environment(fmt::format("/proc/{}/environ", pid));
+  for (std::string word; std::getline(environment, word, '\0');)
+    if (word == variable)
+      return true;
+  return false;
 }
 
 struct RunningProcess {

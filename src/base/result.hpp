@@ -16,15 +16,8 @@
 
 namespace iotrail {
 
-// Exit statuses of the command line. `record` returns the command's own instead, where it ran.
-enum class Exit : int {
-  ok = 0,
-  failed = 1,
-  usage = 2,
-  losses = 3,
-  not_executable = 126,
-  not_found = 127
-};
+// Failures that a caller answers in different ways; all others are `operation`.
+enum class Failure { operation, usage, command_not_found, command_not_executable };
 
 // What failed and on which object (`what`), why (`why`), and what to do (`hint`, may be empty).
 struct Error {
@@ -32,7 +25,7 @@ struct Error {
   std::string why;
   std::string hint;
   int code = 0; // errno, where the system refused; 0 otherwise
-  Exit exit = Exit::failed;
+  Failure kind = Failure::operation;
 
   std::string message() const {
     std::string text = why.empty() ? what : what + ": " + why;
@@ -45,8 +38,8 @@ struct Error {
 // "No such file or directory (ENOENT)"
 inline std::string errno_text(int code) {
   const char* name = strerrorname_np(code);
-  return fmt::format("{} ({})", strerrordesc_np(code) ? strerrordesc_np(code) : "unknown error",
-                     name ? name : "?");
+  return fmt::format("{} ({}){}", strerrordesc_np(code) ? strerrordesc_np(code) : "unknown error",
+                     name ? name : "?", code == EFBIG ? ", `ulimit -f` tells the limit" : "");
 }
 
 template <class T> using Result = std::expected<T, Error>;
@@ -63,7 +56,8 @@ inline std::unexpected<Error> fail_errno(std::string what, int code = errno,
 
 inline std::unexpected<Error> fail_usage(std::string what, std::string why = {},
                                          std::string hint = {}) {
-  return std::unexpected(Error{std::move(what), std::move(why), std::move(hint), 0, Exit::usage});
+  return std::unexpected(
+      Error{std::move(what), std::move(why), std::move(hint), 0, Failure::usage});
 }
 
 #define IOTRAIL_CHECK(condition)                                                                   \
