@@ -44,13 +44,16 @@ void BlockWriter::push(Batch batch) {
   work_.notify_one();
 }
 
-Result<void> BlockWriter::drain() {
+void BlockWriter::wait() {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
-  if (failure_)
-    return std::unexpected(*failure_);
+}
+
+Result<void> BlockWriter::drain() {
+  wait();
+  if (const Error* failed = failure())
+    return std::unexpected(*failed);
   // The thread rests until the next push, which is this caller's to make.
-  lock.unlock();
   auto synced = sync();
   if (!synced)
     record_failure(synced.error());
@@ -130,6 +133,7 @@ Result<void> BlockWriter::write_block(SegmentFile& segment, const BlockRows& row
   if (written) {
     const std::lock_guard lock(mutex_);
     stats_.bytes += block.size();
+    stats_.row_bytes[rows.kind] += block.size();
     ++stats_.blocks;
   }
   return written;

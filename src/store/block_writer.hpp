@@ -73,7 +73,9 @@ public:
 
   // Waits while the queue is full.
   void push(Batch batch);
-  // Waits until all that was pushed is written, and on the disk.
+  // Waits until all that was pushed is written.
+  void wait();
+  // And on the disk.
   Result<void> drain();
 
   // Memory of a batch that was written, to be used again; may be empty.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/catalogue.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <ctime>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "store/layout.hpp"
+#include "store/segment_index.hpp"
 #include "store/trace_directory.hpp"
 
 namespace iotrail::store {
@@ -43,26 +47,55 @@ bool matches(std::string_view name, std::string_view pattern) {
   return pattern.empty() || name == pattern;
 }
 
-// What is not made by a recorder is never touched: a directory is a trace if it has a manifest or a segment.
-bool is_trace(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored) &&
-         (fs::exists(path / kManifestName, ignored) ||
-          fs::exists(path / segment_name(SegmentKind::dictionary, 0), ignored) ||
-          fs::exists(path / segment_name(SegmentKind::events, 1), ignored));
-}
-
-std::uint64_t size_of(const fs::path& trace) {
+// As the manifest's events_bytes has it; also of a trace that has no end yet.
+std::uint64_t events_bytes_of(const Fd& directory, const fs::path& trace) {
   std::uint64_t bytes = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(trace, error), end; !error && at != end; at.increment(error))
-    if (std::error_code gone; const std::uint64_t size = at->file_size(gone))
-      bytes += gone ? 0 : size;
+  for (const std::uint32_t number :
+       list_segments(directory, trace).value_or(std::vector<std::uint32_t>())) {
+    struct stat status{};
+    const std::string name = segment_name(segment_kind(number), number);
+    if (fstatat(directory.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+      bytes += static_cast<std::uint64_t>(status.st_size);
+  }
   return bytes;
 }
 
-CatalogueEntry entry_of(const fs::path& trace) {
-  CatalogueEntry entry{trace, name_of(trace), {}, size_of(trace), ""};
+bool is_segment(const Fd& directory, const fs::path& trace, std::uint32_t number) {
+  const std::string name = segment_name(segment_kind(number), number);
+  const auto file = open_regular(directory, name.c_str(), trace / name);
+  std::array<std::byte, sizeof(SegmentHeader)> begin{};
+  return file && pread(file->get(), begin.data(), begin.size(), 0) == std::ssize(begin) &&
+         read_segment_header(begin);
+}
+
+// What is not made by a recorder is never touched. A manifest alone proves nothing: it may be a copy that somebody keeps
+// among files of his own. A recorder makes a segment first, and a removal takes the last one at its end.
+bool is_made_by_recorder(const Fd& directory, const fs::path& trace) {
+  const auto segments = list_segments(directory, trace);
+  if (!segments || segments->empty())
+    return false;
+  const auto manifest = read_file(directory, kManifestName, trace / kManifestName);
+  return (manifest && manifest_from_json(*manifest)) ||
+         std::ranges::any_of(
+             *segments, [&](std::uint32_t number) { return is_segment(directory, trace, number); });
+}
+
+} // namespace
+
+bool is_trace(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return false;
+  const auto has = [&](const fs::path& name) { return fs::exists(path / name, error); };
+  return has(kManifestName) || has(segment_name(SegmentKind::dictionary, 0)) ||
+         has(segment_name(SegmentKind::events, 1)) ||
+         (error == std::errc::permission_denied && path.extension() == kTraceSuffix);
+}
+
+CatalogueEntry catalogue_entry(const fs::path& trace) {
+  CatalogueEntry entry{trace, name_of(trace), {}, 0, ""};
+  if (const auto directory = open_trace_directory(trace))
+    entry.events_bytes = events_bytes_of(*directory, trace);
   if (auto manifest = read_manifest(trace))
     entry.manifest = std::move(*manifest);
   else
@@ -70,19 +103,20 @@ CatalogueEntry entry_of(const fs::path& trace) {
   return entry;
 }
 
+namespace {
+
 Result<fs::path> latest_trace() {
   const fs::path repository = repository_path();
   auto traces = list_traces(repository);
   if (!traces)
     return std::unexpected(traces.error());
   // By the wall clock: the monotonic one begins anew with each boot.
-  const auto began = [](const CatalogueEntry& entry) {
-    return static_cast<std::int64_t>(entry.manifest.begin_ns) + entry.manifest.monotonic_to_real_ns;
-  };
+  const auto began = [](const CatalogueEntry& entry) { return entry.manifest.begin_real_ns(); };
   std::erase_if(*traces, [](const CatalogueEntry& entry) { return !entry.problem.empty(); });
   if (traces->empty())
-    return fail("there is no latest trace", "no trace in " + repository.string(),
-                "record one: iotrail record -- COMMAND");
+    return fail(
+        "there is no latest trace", "no trace in " + repository.string(),
+        "record one: iotrail record -- COMMAND; IOTRAIL_REPOSITORY names another directory");
   return std::ranges::max_element(*traces, {}, began)->path;
 }
 
@@ -132,12 +166,13 @@ Result<fs::path> find_trace(std::string_view name) {
         path = path.parent_path();
       return path;
     }
-  if (name == "latest")
+  if (name == kLatest)
     return latest_trace();
   std::string list;
   for (const fs::path& path : tried)
     list += (list.empty() ? "" : ", ") + path.string();
-  return fail("there is no trace " + std::string(name), "looked for " + list, "see: iotrail list");
+  return fail("there is no trace " + std::string(name), "looked for " + list,
+              "see: iotrail list; IOTRAIL_REPOSITORY names another directory of traces");
 }
 
 Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
@@ -147,7 +182,7 @@ Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
   for (fs::directory_iterator at(repository, error), end; !error && at != end; at.increment(error))
     if (const fs::path& path = at->path();
         path.extension() == kTraceSuffix && matches(name_of(path), pattern) && is_trace(path))
-      entries.push_back(entry_of(path));
+      entries.push_back(catalogue_entry(path));
   // A repository that has not been made yet has no traces.
   if (error && error != std::errc::no_such_file_or_directory)
     return fail_errno("cannot list the traces in " + repository.string(), error.value());
@@ -156,20 +191,21 @@ Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
 }
 
 Result<void> remove_trace(const fs::path& trace, bool force) {
+  std::error_code ignored;
+  if (fs::is_symlink(trace, ignored))
+    return fail("cannot remove " + trace.string(), "it is a symbolic link",
+                "name the trace itself: " + fs::read_symlink(trace, ignored).string());
   auto directory = open_trace_directory(trace);
   if (!directory)
     return std::unexpected(directory.error());
-  if (!is_trace(trace))
-    return fail("cannot remove " + trace.string(), "it is not a trace: it has no manifest.json",
+  if (!is_made_by_recorder(*directory, trace))
+    return fail("cannot remove " + trace.string(),
+                "it is not a trace: it has no segment of iotrail",
                 "a trace is a directory NAME.iotrail; see: iotrail list");
   if (!force && !lock_for_recording(*directory))
     return fail("cannot remove the trace " + trace.string(), "it is being recorded",
                 "stop the recording first, or remove it with --force");
-  std::error_code error;
-  fs::remove_all(trace, error);
-  if (error)
-    return fail_errno("cannot remove the trace " + trace.string(), error.value());
-  return {};
+  return remove_trace_directory(*directory, trace);
 }
 
 Result<void> tag_trace(const fs::path& trace, const std::string& name, const std::string& value) {

@@ -15,16 +15,21 @@
 namespace iotrail::store {
 
 inline constexpr std::string_view kTraceSuffix = ".iotrail";
+inline constexpr std::string_view kLatest = "latest"; // names the newest trace of the repository
 
 struct CatalogueEntry {
   std::filesystem::path path;
   std::string name; // without suffix
   Manifest manifest;
-  std::uint64_t bytes = 0;
-  std::string problem; // not empty: the manifest could not be read, and why
+  std::uint64_t events_bytes = 0; // of all segments on disk
+  std::string problem;            // not empty: the manifest could not be read, and why
 };
 
 std::filesystem::path repository_path(); // IOTRAIL_REPOSITORY, else XDG state
+
+// As far as names tell; also a directory NAME.iotrail that may not be looked into.
+bool is_trace(const std::filesystem::path& path);
+CatalogueEntry catalogue_entry(const std::filesystem::path& trace);
 
 // Where a trace called `name` goes: a path (has a slash or the suffix) is taken as it is, an empty name becomes
 // <command>-YYYYMMDD-HHMMSS in the repository.
@@ -37,7 +42,8 @@ Result<std::filesystem::path> find_trace(std::string_view name);
 Result<std::vector<CatalogueEntry>> list_traces(const std::filesystem::path& repository,
                                                 std::string_view pattern = {});
 
-// Refuses a trace that is being recorded unless `force`, and a directory that is not a trace always.
+// Removes the files of a trace and its directory. Refuses a trace that is being recorded unless `force`, and always what is
+// not a trace, or a symbolic link to one. Files that are not the trace's stay and are named in the error.
 Result<void> remove_trace(const std::filesystem::path& trace, bool force);
 
 // Sets or, with an empty value, removes a tag.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/catalogue.hpp"
 
+#include <sys/stat.h>
+
 #include <regex>
 
 #include "store/test_support.hpp"
@@ -63,7 +65,8 @@ TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
   const auto traces = list_traces(repository());
   for (const CatalogueEntry& entry : *traces) {
     names.push_back(entry.name);
-    EXPECT_GT(entry.bytes, 0U);
+    EXPECT_EQ(entry.events_bytes, entry.manifest.events_bytes);
+    EXPECT_GT(entry.events_bytes, 0U);
     EXPECT_TRUE(entry.problem.empty()) << entry.problem;
   }
   EXPECT_EQ(names, (std::vector<std::string>{"a1", "a2", "b"}));
@@ -109,6 +112,86 @@ TEST_F(Catalogue, tags_are_set_and_removed_and_leave_all_else_as_it_was) {
   EXPECT_EQ(contents(trace / "manifest.json"), before);
   EXPECT_TRUE(remove_trace(trace, false).has_value());
   EXPECT_FALSE(std::filesystem::exists(trace));
+}
+
+TEST_F(Catalogue, removing_spares_what_is_not_of_a_trace) {
+  const auto project = directory_ / "project";
+  std::filesystem::create_directories(project / "src");
+  overwrite(project / "src/x.js", "x");
+  for (const char* manifest : {"{}", R"({"format_version": 1})", R"({"format_version": 2})"}) {
+    overwrite(project / "manifest.json", manifest);
+    const auto removed = remove_trace(project, true);
+    ASSERT_FALSE(removed.has_value());
+    EXPECT_NE(removed.error().message().find("not a trace"), std::string::npos);
+  }
+  EXPECT_TRUE(std::filesystem::exists(project / "src/x.js"));
+
+  const auto trace = add_trace("a", 1);
+  overwrite(trace / "notes.txt", "mine");
+  overwrite(directory_ / "target", "not of the trace");
+  std::filesystem::create_symlink(directory_ / "target", trace / "events-0009.seg");
+  std::filesystem::create_directory(trace / "events-0008.seg");
+  const auto removed = remove_trace(trace, false);
+  ASSERT_FALSE(removed.has_value());
+  EXPECT_NE(removed.error().message().find("events-0008.seg, events-0009.seg, notes.txt"),
+            std::string::npos)
+      << removed.error().message();
+  EXPECT_EQ(contents(trace / "notes.txt"), "mine");
+  EXPECT_EQ(contents(directory_ / "target"), "not of the trace");
+  EXPECT_FALSE(std::filesystem::exists(trace / "manifest.json"));
+  EXPECT_FALSE(std::filesystem::exists(trace / "events-0001.seg"));
+}
+
+TEST_F(Catalogue, a_copied_manifest_makes_no_trace_of_a_directory) {
+  const auto trace = add_trace("a", 1);
+  const auto copies = directory_ / "copies.iotrail";
+  std::filesystem::create_directory(copies);
+  std::filesystem::copy_file(trace / "manifest.json", copies / "manifest.json");
+  const auto removed = remove_trace(copies, true);
+  ASSERT_FALSE(removed.has_value());
+  EXPECT_NE(removed.error().message().find("not a trace"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(copies / "manifest.json"));
+}
+
+TEST_F(Catalogue, removing_never_follows_a_link) {
+  const auto trace = add_trace("a", 1);
+  std::filesystem::create_symlink(trace, repository() / "link.iotrail");
+  const auto removed = remove_trace(repository() / "link.iotrail", true);
+  ASSERT_FALSE(removed.has_value());
+  EXPECT_NE(removed.error().message().find(trace.string()), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(trace / "manifest.json"));
+}
+
+TEST_F(Catalogue, a_damaged_trace_can_be_removed) {
+  const auto trace = add_trace("a", 1);
+  overwrite(trace / "manifest.json", "{");
+  EXPECT_TRUE(remove_trace(trace, false).has_value());
+  EXPECT_FALSE(std::filesystem::exists(trace));
+}
+
+TEST_F(Catalogue, a_tag_is_written_to_no_other_file_than_the_manifest) {
+  const auto trace = add_trace("a", 1);
+  const auto target = directory_ / "target";
+  overwrite(target, "precious");
+  const auto next = trace / "manifest.json.next";
+  std::filesystem::create_symlink(target, next);
+  EXPECT_TRUE(tag_trace(trace, "run", "1").has_value());
+  EXPECT_EQ(contents(target), "precious");
+  std::filesystem::create_hard_link(target, next);
+  EXPECT_TRUE(tag_trace(trace, "run", "2").has_value());
+  EXPECT_EQ(contents(target), "precious");
+  ASSERT_EQ(mkfifo(next.c_str(), 0600), 0);
+  EXPECT_TRUE(tag_trace(trace, "run", "3").has_value());
+  EXPECT_EQ(read_manifest(trace)->tags.at("run"), "3");
+}
+
+TEST_F(Catalogue, a_damaged_manifest_is_not_made_good_by_a_tag) {
+  const auto trace = add_trace("a", 1);
+  std::string manifest = contents(trace / "manifest.json");
+  manifest[manifest.find("COMPLETE")] = 'X';
+  overwrite(trace / "manifest.json", manifest);
+  EXPECT_FALSE(tag_trace(trace, "run", "1").has_value());
+  EXPECT_EQ(contents(trace / "manifest.json"), manifest);
 }
 
 } // namespace

@@ -2,6 +2,27 @@
 //
 // How one column of a block becomes bytes. The encoding of each column is chosen by looking at its values; the columns
 // may lean on one another (a thread's operations are numbered one by one, a read returns what it was asked for).
+//
+// Who does what, by one worked column: the offsets of 16 reads by turns from two files, a page each, in the block
+//     file     7 7 9 7  9 9 7 7  9 7 9 9  7 7 9 9
+//     offset   0 1 2 2  3 4 3 4  5 5 6 7  6 7 8 9      times 4096
+// 1. ColumnPlans::update() settles what it can without a comparison. `file` has two values, so its plan is `table`, and
+//    the plan of this encoding alone holds facts of this very block, made anew for each block even when plans are kept:
+//     table {7, 9}   first_rows {0, 2}   slots 0 0 1 0  1 1 0 0  1 0 1 1  0 0 1 1
+// 2. For `offset` it compares sizes on a sample of the middle rows. `keyed` by `file` wins: plan {keyed, reference: the
+//    column `file`}. What is leaned on keeps its encoding and leans on nothing itself; a key always has a table.
+// 3. write_numbers() writes what the encoding needs beside the rows, here the first offset of each slot, 0 and 8192; then
+//    it subtracts: from each row the last row of its slot, a slot's first row from itself
+//     0 1 0 1  1 1 1 1  1 1 1 1  1 1 1 1      times 4096
+// 4. Packer::fill() takes those less plan.form.base and keeps the bits that they use, all together and in each frame. The
+//    plan's base was that of a sample: if it is not `is_base_exact`, or a value lies below it (a sign shows), fill() is
+//    asked again with the smallest value, which becomes exact and stays for the next blocks. With zigzag the base is 0.
+// 5. Packer::write() drops the trailing zero bits that all share (12), folds signs if the form says zigzag, and gives each
+//    frame of 64 the width that its bits need (1); it uses the values up. The last frame's missing rows are not written.
+//     file     02 0e 12        entries, 7 and 9 as signed    00 00     no shift, base 0     01 34 cd   width, rows
+//     offset   00 80 80 01     0 and 8192 as signed          0c 00     shift 12, base 0     01 fa ff   width, rows
+// read_numbers() undoes 5 to 3, after the column leaned on. column_test.cpp holds the writer to these bytes; a change of
+// them is a change of the format (docs/format.md).
 #pragma once
 
 #include <cstdint>

@@ -12,6 +12,8 @@ namespace iotrail::store {
 namespace {
 
 constexpr std::size_t kPendingTextBytesMax = 1U << 20U;
+constexpr std::size_t kRowBytesExpected = 8; // of a row without its texts,
+constexpr std::size_t kTextPartExpected = 4; // which are paths, and have much in common
 
 constexpr std::size_t column_of(std::uint16_t kind, std::string_view name) {
   const auto fields = schema::find_event(kind)->fields;
@@ -21,6 +23,7 @@ constexpr std::size_t column_of(std::uint16_t kind, std::string_view name) {
   return i;
 }
 constexpr std::size_t kGenerationColumn = column_of(rows::kind_of<rows::files>, "generation");
+constexpr std::size_t kPathColumn = column_of(rows::kind_of<rows::files>, "path");
 
 // From the columns that hold times.
 void set_times(BlockRows& block) {
@@ -70,23 +73,25 @@ template void Dictionary::add(const rows::processes&);
 template void Dictionary::add(const rows::devices&);
 template void Dictionary::add(const rows::losses&);
 
-io_u32 Dictionary::string_id(std::string_view text) {
+iot_u32 Dictionary::string_id(std::string_view text) {
   if (text.empty())
     return 0;
   // 128 bits stand for the text: no two texts of a trace will ever share them.
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   const TextHash key{hash.low64, hash.high64};
-  if (const io_u32* id = strings_.find(key))
+  if (const iot_u32* id = strings_.find(key))
     return *id;
   add(rows::strings{++last_string_, std::string(text)});
   strings_.insert(key, last_string_);
   return last_string_;
 }
 
-io_u32 Dictionary::file_id(const FileKey& key, io_u32 mode, std::string_view path) {
+iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view path) {
   if (key.generation != 0)
-    if (const KnownFile* known = files_.find(key))
+    if (const KnownFile* known = files_.find(key)) {
+      complete_path(*known, path);
       return known->id;
+    }
   const FileKey inode{key.device, key.inode, 0};
   KnownFile* newest = newest_files_.find(inode);
   if (!newest || (key.generation != 0 && newest->generation != 0))
@@ -95,10 +100,11 @@ io_u32 Dictionary::file_id(const FileKey& key, io_u32 mode, std::string_view pat
     complete(*newest, key.generation);
     files_.insert(key, *newest);
   }
+  complete_path(*newest, path);
   return newest->id;
 }
 
-io_u32 Dictionary::new_file(const FileKey& key, io_u32 mode, std::string_view path) {
+iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view path) {
   const std::size_t row = [&] {
     const auto block = pending_.find(rows::kind_of<rows::files>);
     return block == pending_.end() ? std::size_t{0} : block->second.rows();
@@ -112,15 +118,31 @@ io_u32 Dictionary::new_file(const FileKey& key, io_u32 mode, std::string_view pa
 }
 
 // A row that has left keeps generation 0: a second row with the same key would double the file in every join.
-void Dictionary::complete(KnownFile& file, io_u32 generation) {
+void Dictionary::complete(KnownFile& file, iot_u32 generation) {
   file.generation = generation;
   if (file.batch == batch_)
     std::get<Numbers>(pending_[rows::kind_of<rows::files>].columns[kGenerationColumn])[file.row] =
         generation;
 }
 
+// A program in a chroot without /proc cannot tell the name of what it opened; the kernel does, a moment later.
+void Dictionary::complete_path(const KnownFile& file, std::string_view path) {
+  if (file.batch != batch_ || path.empty())
+    return;
+  std::string& known =
+      std::get<Texts>(pending_[rows::kind_of<rows::files>].columns[kPathColumn])[file.row];
+  if (!known.empty())
+    return;
+  known = path.substr(0, kTextBytesMax);
+  pending_text_bytes_ += known.size();
+}
+
 bool Dictionary::is_full() const {
   return pending_rows_ >= kBlockRowsMax || pending_text_bytes_ >= kPendingTextBytesMax;
+}
+
+std::size_t Dictionary::expected_bytes() const {
+  return pending_rows_ * kRowBytesExpected + pending_text_bytes_ / kTextPartExpected;
 }
 
 std::vector<BlockRows> Dictionary::take_pending() {

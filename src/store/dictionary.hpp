@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rows.hpp"
+#include "dictionary_rows.hpp"
 #include "store/block.hpp"
 #include "store/interner.hpp"
 #include "store/trace_writer.hpp"
@@ -18,14 +18,17 @@ namespace iotrail::store {
 
 class Dictionary {
 public:
-  io_u32 string_id(std::string_view text);
-  io_u32 file_id(const FileKey& key, io_u32 mode, std::string_view path);
+  iot_u32 string_id(std::string_view text);
+  // `path`: empty where it is not known; one that comes while the file's row waits is taken then.
+  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
 
   template <class Row> void add(const Row& row);
 
   // Rows are waiting: any; as many as fit one block.
   bool has_pending() const { return pending_rows_ > 0; }
   bool is_full() const;
+
+  std::size_t expected_bytes() const; // that the rows that are waiting will take, roughly
 
   // The rows that are waiting, a block for each table. They count as written from here on.
   std::vector<BlockRows> take_pending();
@@ -41,25 +44,26 @@ private:
     std::size_t operator()(const FileKey& key) const;
   };
   struct KnownFile {
-    io_u32 id = 0;
-    io_u32 generation = 0;
+    iot_u32 id = 0;
+    iot_u32 generation = 0;
     std::size_t row = 0;     // among those waiting,
     std::uint64_t batch = 0; // while this batch is
   };
 
-  io_u32 new_file(const FileKey& key, io_u32 mode, std::string_view path);
-  void complete(KnownFile& file, io_u32 generation);
+  iot_u32 new_file(const FileKey& key, iot_u32 mode, std::string_view path);
+  void complete(KnownFile& file, iot_u32 generation);
+  void complete_path(const KnownFile& file, std::string_view path);
 
   // At most 65,536 to 131,072 of each are remembered: about 8 MiB for either map.
   static constexpr std::size_t kRemembered = 65536;
 
-  RecentMap<TextHash, io_u32, KeyHash> strings_{kRemembered};
+  RecentMap<TextHash, iot_u32, KeyHash> strings_{kRemembered};
   RecentMap<FileKey, KnownFile, KeyHash> files_{kRemembered};        // by the full key
   RecentMap<FileKey, KnownFile, KeyHash> newest_files_{kRemembered}; // by device and inode
-  io_u32 last_string_ = 0;
-  io_u32 last_file_ = 0;
+  iot_u32 last_string_ = 0;
+  iot_u32 last_file_ = 0;
 
-  std::map<io_u16, BlockRows> pending_;
+  std::map<iot_u16, BlockRows> pending_;
   std::size_t pending_rows_ = 0;
   std::size_t pending_text_bytes_ = 0;
   std::uint64_t batch_ = 1;

@@ -5,10 +5,16 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace iotrail::store {
 namespace {
+
+// Two words, compared together: what the compiler finds a register for on any machine of 64 bits.
+using Lane [[gnu::vector_size(16)]] = std::uint64_t;
+constexpr std::size_t kLaneRows =
+    256; // then it is seen whether any column of the lane is still constant
 
 constexpr unsigned kRowBits = 14;
 static_assert(kBlockRowsMax == 1U << kRowBits);
@@ -24,7 +30,7 @@ constexpr std::size_t kMovesPerRowMax = 8;
 
 std::uint64_t time_of(const std::byte* record) {
   std::uint64_t ts_ns = 0;
-  std::memcpy(&ts_ns, record + offsetof(io_event, ts_ns), sizeof ts_ns);
+  std::memcpy(&ts_ns, record + offsetof(iot_event, ts_ns), sizeof ts_ns);
   return ts_ns;
 }
 
@@ -68,13 +74,26 @@ std::uint64_t widened(auto value) { // signed: two's complement
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
 }
 
-template <class T> bool is_constant(const std::byte* field, std::size_t stride, std::size_t rows) {
-  const T first = load<T>(field);
+bool are_sorted(const std::byte* records, std::size_t record_bytes, std::size_t rows) {
+  std::uint64_t previous_ns = 0;
 #pragma GCC unroll 4
-  for (std::size_t i = 0; i < rows; ++i, field += stride)
-    if (load<T>(field) != first)
+  for (std::size_t row = 0; row < rows; ++row, records += record_bytes) {
+    const std::uint64_t ts_ns = time_of(records);
+    if (ts_ns < previous_ns)
       return false;
+    previous_ns = ts_ns;
+  }
   return true;
+}
+
+// Adds to the lane at `differs` the bits in which those of `records` differ from that of the record `first`.
+void compare_lane(const std::byte* first, const std::byte* records, std::size_t record_bytes,
+                  std::size_t rows, std::byte* differs) {
+  const auto wanted = load<Lane>(first);
+  auto all = load<Lane>(differs);
+  for (std::size_t row = 0; row < rows; ++row, records += record_bytes)
+    all |= load<Lane>(records) ^ wanted;
+  std::memcpy(differs, &all, sizeof all);
 }
 
 template <class T, class Position>
@@ -85,11 +104,12 @@ void gather(const std::byte* field, Position position, Numbers& out) {
     to[i] = widened(load<T>(field + position(i)));
 }
 
-// `positions` is empty where the records are in order already.
+// `positions` is empty where the records are in order already; `differs` has the bits in which any record's field is not
+// that of the first.
 template <class T>
 void make_column(const std::byte* field, std::size_t stride, std::size_t rows,
-                 std::span<const std::uint32_t> positions, Numbers& out) {
-  if (is_constant<T>(field, stride, rows)) {
+                 const std::byte* differs, std::span<const std::uint32_t> positions, Numbers& out) {
+  if (load<T>(differs) == 0) {
     out.assign(1, widened(load<T>(field)));
     return;
   }
@@ -124,8 +144,6 @@ void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
   }
   if (spans > kSpanMax)
     return sort_distant(records, record_bytes);
-  if (moves == 0)
-    return positions_.clear();
   if (!is_nearly_sorted)
     radix_sort(keys_, spare_);
   positions_.resize(count);
@@ -143,13 +161,41 @@ void EventTransposer::sort_distant(ByteSpan records, std::size_t record_bytes) {
                     [&](std::uint32_t at) { return std::pair(time_of(&records[at]), at); });
 }
 
+// One pass for the columns of a lane, which ends where all of them are seen to differ.
+void EventTransposer::compare_records(const schema::Event& event, ByteSpan records) {
+  const std::size_t record_bytes = event.size_bytes;
+  const std::size_t rows = records.size() / record_bytes;
+  differs_.assign(record_bytes, std::byte{0});
+  for (std::size_t begin = 0; begin < record_bytes; begin += sizeof(Lane)) {
+    const std::size_t lane = std::min(begin, record_bytes - sizeof(Lane)); // the last may overlap
+    for (std::size_t row = 0; row < rows && has_constant(event, lane); row += kLaneRows)
+      compare_lane(&records[lane], &records[lane + row * record_bytes], record_bytes,
+                   std::min(rows - row, kLaneRows), &differs_[lane]);
+  }
+}
+
+// Whether a column of the lane may still be constant.
+bool EventTransposer::has_constant(const schema::Event& event, std::size_t lane) const {
+  return std::ranges::any_of(event.fields, [&](const schema::Field& field) {
+    const auto bits =
+        std::span(differs_).subspan(field.offset, schema::info(field.type).size_bytes);
+    return field.offset >= lane && field.offset < lane + sizeof(Lane) &&
+           std::ranges::all_of(bits, [](std::byte byte) { return byte == std::byte{0}; });
+  });
+}
+
 const BlockRows& EventTransposer::transpose(const schema::Event& event, ByteSpan records) {
   IOTRAIL_CHECK(!records.empty() && records.size() % event.size_bytes == 0 &&
                 records.size() / event.size_bytes <= kBlockRowsMax);
-  sort_by_time(records, event.size_bytes);
+  const std::size_t rows = records.size() / event.size_bytes;
+  if (are_sorted(records.data(), event.size_bytes, rows))
+    positions_.clear();
+  else
+    sort_by_time(records, event.size_bytes);
+  compare_records(event, records);
   const std::size_t last = records.size() - event.size_bytes;
   rows_.kind = event.id;
-  rows_.count = records.size() / event.size_bytes;
+  rows_.count = rows;
   rows_.first_ns = time_of(&records[positions_.empty() ? 0 : positions_.front()]);
   rows_.last_ns = time_of(&records[positions_.empty() ? last : positions_.back()]);
   rows_.columns.resize(event.fields.size());
@@ -164,11 +210,12 @@ const BlockRows& EventTransposer::transpose(const schema::Event& event, ByteSpan
 void EventTransposer::make_column(const schema::Field& field, std::size_t record_bytes,
                                   ByteSpan records, Numbers& out) const {
   const std::byte* first = records.data() + field.offset;
+  const std::byte* differs = differs_.data() + field.offset;
   const std::size_t rows = records.size() / record_bytes;
   switch (field.type) {
 #define TYPE(name, size, is_signed, sql_type)                                                      \
   case schema::Type::name:                                                                         \
-    return store::make_column<io_##name>(first, record_bytes, rows, positions_, out);
+    return store::make_column<iot_##name>(first, record_bytes, rows, differs, positions_, out);
 #include "types.def"
 #undef TYPE
   case schema::Type::text:

@@ -54,6 +54,19 @@ std::string segment_name(SegmentKind kind, std::uint32_t number) {
                                          : fmt::format("events-{:04}.seg", number);
 }
 
+std::optional<std::uint32_t> segment_number(std::string_view name) {
+  if (name == segment_name(SegmentKind::dictionary, 0))
+    return 0;
+  constexpr std::string_view kPrefix = "events-";
+  if (!name.starts_with(kPrefix))
+    return std::nullopt;
+  std::uint32_t number = 0;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  if (number == 0 || name != segment_name(SegmentKind::events, number))
+    return std::nullopt;
+  return number;
+}
+
 TraceId new_trace_id() {
   TraceId id{};
   // Early in boot, or where the call is forbidden, time and process still tell traces apart.

@@ -69,6 +69,12 @@ bool is_sealed(const BlockHeader& header, std::uint64_t seed); // and its sizes 
 std::string segment_name(SegmentKind kind,
                          std::uint32_t number); // "events-0001.seg", "dictionary.seg"
 
+// The number in such a name, 0 of the dictionary; nullopt: not the name of a segment.
+std::optional<std::uint32_t> segment_number(std::string_view name);
+inline SegmentKind segment_kind(std::uint32_t number) {
+  return number == 0 ? SegmentKind::dictionary : SegmentKind::events;
+}
+
 TraceId new_trace_id();
 std::string to_hex(const TraceId& trace_id);
 std::optional<TraceId> trace_id_from_hex(std::string_view text);

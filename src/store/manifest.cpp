@@ -3,19 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <concepts>
-#include <optional>
-
-#include <nlohmann/json.hpp>
 
 #include "schema.hpp"
+#include "store/manifest_schema.hpp"
+#include "store/manifest_text.hpp"
 #include "store/trace_directory.hpp"
 
 namespace iotrail::store {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 5> kStates = {"INITIALIZING", "RUNNING", "COMPLETE",
                                                      "INCOMPLETE", "ERROR"};
@@ -61,6 +57,8 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("monotonic_to_real_ns", m.monotonic_to_real_ns);
   f("layers", m.layers);
   f("filters", m.filters);
+  f("not_followed", m.not_followed);
+  f("still_running", m.still_running);
   f("limits", m.limits);
   f("hooks", m.hooks);
   f("sources", m.sources);
@@ -73,7 +71,34 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("ring_memory_bytes", m.ring_memory_bytes);
 }
 
+bool is_refused(const std::string& layer, const std::vector<HookReport>& hooks) {
+  bool is_known = false;
+  for (const HookReport& hook : hooks) {
+    const schema::Event* event = schema::find_event(hook.event);
+    if (!event || schema::layer_name(static_cast<std::uint32_t>(event->layer)) != layer)
+      continue;
+    if (!hook.hook.empty())
+      return false;
+    is_known = true;
+  }
+  return is_known;
+}
+
+// A reader takes memory and time for each.
+bool has_too_many(const Manifest& m) {
+  constexpr std::size_t kMost = 4096;
+  return std::max({m.hooks.size(), m.sources.size(), m.counts.size(), m.counters.size(),
+                   m.tags.size()}) > kMost;
+}
+
 } // namespace
+
+std::vector<std::string> Manifest::layers_refused() const {
+  std::vector<std::string> refused;
+  std::ranges::copy_if(layers, std::back_inserter(refused),
+                       [this](const std::string& layer) { return is_refused(layer, hooks); });
+  return refused;
+}
 
 std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& error) {
   for (HookReport& hook : hooks) {
@@ -109,79 +134,23 @@ static void from_json(const Json& json, Row& row) {
   });
 }
 
-namespace {
-
-// One line a column ("ts_ns u64 time_ns"): the schema is read by people too.
-Json schema_json() {
-  Json tables = Json::array();
-  for (const schema::Event& event : schema::kEvents) {
-    Json columns = Json::array();
-    for (const schema::Field& field : event.fields)
-      columns.push_back(fmt::format("{} {} {}", field.name, schema::info(field.type).name,
-                                    schema::meaning_name(field.meaning)));
-    tables.push_back({{"kind", event.id},
-                      {"name", event.name},
-                      {"layer", schema::layer_name(static_cast<std::uint32_t>(event.layer))},
-                      {"columns", std::move(columns)}});
-  }
-  return tables;
-}
-
-// Names of files and arguments need not be UTF-8; a manifest must be.
-std::string to_text(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::optional<ColumnInfo> column_from_text(const std::string& text) {
-  const std::size_t first = text.find(' ');
-  const std::size_t second = text.find(' ', first + 1);
-  if (first == std::string::npos || second == std::string::npos)
-    return std::nullopt;
-  const std::string_view type = std::string_view(text).substr(first + 1, second - first - 1);
-  for (std::size_t i = 0; i < std::size(schema::kTypes); ++i)
-    if (schema::kTypes[i].name == type)
-      return ColumnInfo{text.substr(0, first), static_cast<schema::Type>(i),
-                        text.substr(second + 1)};
-  return std::nullopt;
-}
-
-std::optional<TableInfo> table_from_json(const Json& json) {
-  TableInfo table{json.at("kind").get<io_u16>(), json.at("name"), json.at("layer"), {}};
-  for (const Json& text : json.at("columns")) {
-    auto column = column_from_text(text.get<std::string>());
-    if (!column)
-      return std::nullopt;
-    table.columns.push_back(std::move(*column));
-  }
-  return table;
-}
-
-std::unexpected<Error> future_version(int version) {
-  return std::unexpected(
-      Error{fmt::format("its format version is {}", version),
-            fmt::format("this iotrail reads versions up to {}", Manifest::kFormatVersion),
-            "read it with the version of iotrail that recorded it, or a newer one", ENOTSUP});
-}
-
-Result<Json> parse(std::string_view text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("format_version") ||
-      !json["format_version"].is_number_integer())
-    return fail("the manifest is damaged", "it is not JSON with a format_version",
-                "the events may still be whole: iotrail report reads them without it");
-  const auto version = json["format_version"].get<std::int64_t>();
-  if (version < 1)
-    return fail("the manifest is damaged", fmt::format("format version {}", version));
-  if (version > Manifest::kFormatVersion)
-    return future_version(static_cast<int>(std::min<std::int64_t>(version, 1 << 30)));
-  return json;
-}
-
-} // namespace
-
 int TableInfo::column(std::string_view column_name) const {
   const auto found = std::ranges::find(columns, column_name, &ColumnInfo::name);
   return found == columns.end() ? -1 : static_cast<int>(found - columns.begin());
+}
+
+const ColumnInfo* TableInfo::column(schema::Role role) const {
+  const auto found = std::ranges::find(columns, role, &ColumnInfo::role);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+bool TableInfo::is_dictionary() const {
+  return layer == schema::layer_name(IOT_LAYER_dictionary);
+}
+
+// Modulo 2^64: a manifest may hold any numbers.
+std::int64_t Manifest::begin_real_ns() const {
+  return static_cast<std::int64_t>(begin_ns + static_cast<std::uint64_t>(monotonic_to_real_ns));
 }
 
 std::uint64_t Manifest::events() const {
@@ -208,25 +177,25 @@ std::string to_json(const Manifest& manifest) {
   Json json;
   to_json(json, manifest);
   json["schema"] = schema_json();
-  return to_text(json);
+  return sealed_text(std::move(json));
 }
 
 Result<StoredManifest> manifest_from_json(std::string_view text) {
-  auto json = parse(text);
+  auto json = parse_manifest(text);
   if (!json)
     return std::unexpected(json.error());
   StoredManifest stored;
   try {
     from_json(*json, stored.manifest);
-    for (const Json& row : json->at("schema")) {
-      auto table = table_from_json(row);
-      if (!table)
-        return fail("the manifest is damaged", "its schema has a column of an unknown type");
-      stored.tables.push_back(std::move(*table));
-    }
+    auto tables = tables_from_json(json->at("schema"));
+    if (!tables)
+      return std::unexpected(tables.error());
+    stored.tables = std::move(*tables);
   } catch (const Json::exception& problem) {
-    return fail("the manifest is damaged", problem.what());
+    return damaged_manifest(problem.what());
   }
+  if (has_too_many(stored.manifest))
+    return damaged_manifest("it has more hooks, sources, counters or tags than any recording");
   return stored;
 }
 
@@ -238,7 +207,7 @@ std::vector<TableInfo> builtin_schema() {
 
 Result<std::string> with_tag(std::string_view text, const std::string& name,
                              const std::string& value) {
-  auto json = parse(text);
+  auto json = parse_manifest(text);
   if (!json)
     return std::unexpected(json.error());
   Json& tags = (*json)["tags"];
@@ -248,7 +217,7 @@ Result<std::string> with_tag(std::string_view text, const std::string& name,
     tags.erase(name);
   else
     tags[name] = value;
-  return to_text(*json);
+  return sealed_text(std::move(*json));
 }
 
 Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // manifest.json: what a trace says about itself. Written at the start (state INITIALIZING), when events begin
-// (RUNNING), and at the end; replaced as a whole by rename, so a reader never sees half of one.
+// (RUNNING), and at the end; replaced as a whole by rename, so a reader never sees half of one. It ends with a checksum:
+// one that does not fit, or is not there, is damage (manifest_text.hpp).
 #pragma once
 
 #include <cstdint>
@@ -20,17 +21,21 @@ namespace iotrail::store {
 struct ColumnInfo {
   std::string name;
   schema::Type type;
-  std::string meaning;
+  schema::Meaning meaning; // `number` where this version does not know the trace's
+  schema::Role role = schema::Role::none;
 };
 
 struct TableInfo {
-  io_u16 kind;
-  std::string name;
+  iot_u16 kind;
+  std::string name; // of letters, digits and underscores, as those of layer and columns
   std::string layer;
   std::vector<ColumnInfo> columns;
 
   // -1: no such column.
   int column(std::string_view name) const;
+  // The column with the role; nullptr: there is none.
+  const ColumnInfo* column(schema::Role role) const;
+  bool is_dictionary() const;
 };
 
 // INCOMPLETE is never written by a recorder: the reader says it of a trace whose recorder is gone without an end.
@@ -66,8 +71,8 @@ struct Manifest {
   std::string
       stop_reason; // "command ended", "interrupted", "time limit", "size limit", "disk full: ..."
 
-  std::vector<std::string> command;
-  int command_status = -1; // wait status as a shell shows it; -1: none or not known
+  std::vector<std::string> command; // recorded from its start, or that of the first process named
+  int command_status = -1;          // wait status as a shell shows it; -1: none or not known
   std::string host;
   std::string kernel;
   std::string machine;
@@ -81,19 +86,26 @@ struct Manifest {
   std::vector<std::string> layers;  // that were asked for
   std::vector<std::string> filters; // in the words of the command line
   std::vector<std::string> limits;
+  std::vector<std::string>
+      not_followed; // programs that a source did not see into, "PID PROGRAM: why"
+  std::vector<std::string> still_running; // traced processes that went on after the end, "PID NAME"
   std::vector<HookReport> hooks;
   std::vector<SourceTally> sources;
   std::map<std::string, std::uint64_t> counts;   // rows by event name
   std::map<std::string, std::uint64_t> counters; // stats.def, those that are not 0
   std::map<std::string, std::string> tags;
 
-  std::uint64_t events_bytes = 0; // of all segments
+  std::uint64_t events_bytes = 0; // of all segments: the size of a trace, wherever one is told
   std::uint64_t recorder_cpu_ns = 0;
   std::uint64_t recorder_memory_bytes = 0; // peak resident set
   std::uint64_t ring_memory_bytes = 0;
 
+  std::int64_t begin_real_ns() const; // CLOCK_REALTIME
   std::uint64_t events() const;
   std::uint64_t lost() const; // counters of severity loss
+
+  std::vector<std::string>
+  layers_refused() const; // of `layers`, those of which no hook serves any event
 };
 
 std::string_view state_name(State state);

@@ -31,7 +31,7 @@ void shorten_manifest(const std::filesystem::path& trace) {
     if (table["name"] == kEvent.name || table["name"] == "strings" || table["name"] == "cache_add")
       tables.push_back(table);
   json["schema"] = tables;
-  overwrite(trace / "manifest.json", json.dump());
+  overwrite_manifest(trace, json.dump());
 }
 
 // Blocks of few rows, a row in the dictionary for each, finished.
@@ -84,7 +84,7 @@ TEST(Recovery, a_segment_cut_at_any_byte_yields_its_whole_blocks) {
     const std::uint64_t good = expected > 0 ? ends[static_cast<std::size_t>(expected) - 1]
                                : size >= sizeof(SegmentHeader) ? sizeof(SegmentHeader)
                                                                : 0;
-    ASSERT_EQ(reader->damage().bytes_skipped, size - good) << size;
+    ASSERT_EQ(reader->damage().bytes_skipped, whole.size() - good) << size;
   }
 }
 
@@ -127,9 +127,98 @@ TEST(Recovery, a_damaged_manifest_never_hides_the_events) {
     ASSERT_EQ(readable_rows(*reader), kBlockRows);
     ASSERT_EQ(reader->notices().size(), 1U);
     ASSERT_EQ(reader->manifest().state, State::INCOMPLETE);
+    ASSERT_TRUE(reader->damage().manifest);
   }
   std::filesystem::remove(trace / "manifest.json");
   EXPECT_EQ(readable_rows(*open(trace)), kBlockRows);
+}
+
+TEST(Recovery, a_flipped_bit_anywhere_in_the_manifest_is_reported) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 1);
+  const std::string whole = contents(trace / "manifest.json");
+  ASSERT_TRUE(manifest_from_json(whole).has_value());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ (1 << i % 8));
+    ASSERT_FALSE(manifest_from_json(damaged).has_value()) << i;
+  }
+  for (const std::string& other : {whole + "\n", whole.substr(0, whole.size() - 1), " " + whole})
+    EXPECT_FALSE(manifest_from_json(other).has_value());
+}
+
+TEST(Recovery, a_manifest_without_a_checksum_is_damage) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 1);
+  auto json = Json::parse(contents(trace / "manifest.json"));
+  json.erase("checksum");
+  overwrite(trace / "manifest.json", json.dump());
+  const auto reader = open(trace);
+  EXPECT_TRUE(reader->damage().manifest);
+  EXPECT_NE(reader->notices()[0].find("no checksum"), std::string::npos);
+}
+
+// The manifest counts events, and no rows of dictionaries: their bytes tell.
+TEST(Recovery, a_dictionary_cut_off_between_blocks_is_reported) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 3);
+  const std::string whole = contents(trace / "dictionary.seg");
+  const TraceId id = *trace_id_from_hex(open(trace)->manifest().trace_id);
+  const SegmentIndex index = index_segment(std::as_bytes(std::span(whole)), id);
+  ASSERT_GT(index.blocks.size(), 1U);
+  overwrite(trace / "dictionary.seg", whole.substr(0, index.blocks.back().offset));
+  EXPECT_EQ(open(trace)->damage().bytes_skipped, whole.size() - index.blocks.back().offset);
+}
+
+TEST(Recovery, what_is_there_twice_counts_once_and_is_reported) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 3);
+  const std::string whole = contents(trace / "events-0001.seg");
+  overwrite(trace / "events-0002.seg", whole);
+  EXPECT_EQ(readable_rows(*open(trace)), 3 * kBlockRows);
+  EXPECT_EQ(open(trace)->damage().bytes_skipped, whole.size());
+  EXPECT_NE(open(trace)->notices()[0].find("events-0002.seg"), std::string::npos);
+
+  // Without the header that would tell, the manifest does.
+  overwrite(trace / "events-0002.seg", "x" + whole.substr(1));
+  EXPECT_NE(open(trace)->notices()[0].find("tells of"), std::string::npos);
+  std::filesystem::remove(trace / "events-0002.seg");
+
+  const TraceId id = *trace_id_from_hex(open(trace)->manifest().trace_id);
+  const SegmentIndex index = index_segment(std::as_bytes(std::span(whole)), id);
+  const std::uint64_t at = index.blocks[1].offset;
+  const std::string block = whole.substr(at, index.blocks[2].offset - at);
+  overwrite(trace / "events-0001.seg", whole.substr(0, at) + block + whole.substr(at));
+  EXPECT_EQ(readable_rows(*open(trace)), 3 * kBlockRows);
+  EXPECT_EQ(open(trace)->damage().bytes_skipped, block.size());
+}
+
+// The reader's own tables are made by the schema: none may be read by the columns of another.
+TEST(Recovery, a_schema_that_contradicts_itself_is_damage) {
+  const std::string good = to_json(Manifest{});
+  const auto edited = [&](auto edit) {
+    Json json = Json::parse(good);
+    edit(json["schema"]);
+    return manifest_from_json(sealed_text(json)).has_value();
+  };
+  EXPECT_TRUE(edited([](Json&) {}));
+  EXPECT_FALSE(edited([](Json& schema) { schema[1]["kind"] = schema[0]["kind"]; }));
+  EXPECT_FALSE(edited([](Json& schema) { schema[1]["name"] = schema[0]["name"]; }));
+  EXPECT_FALSE(edited([](Json& schema) { schema[1]["name"] = "../../evil"; }));
+  EXPECT_FALSE(edited([](Json& schema) { schema[1]["layer"] = "\x1b[31m"; }));
+  EXPECT_FALSE(edited([](Json& schema) { schema[1]["columns"].push_back("a.b u64 number"); }));
+  EXPECT_FALSE(edited([](Json& schema) {
+    schema[1]["columns"].push_back("twin u64 number");
+    schema[1]["columns"].push_back("twin u64 number");
+  }));
+  EXPECT_FALSE(edited([](Json& schema) { schema = 5; }));
+  EXPECT_FALSE(edited([](Json& schema) { schema = Json::array({1, 2}); }));
+}
+
+TEST(Recovery, a_manifest_nested_without_end_is_damage) {
+  std::string deep = to_json(Manifest{});
+  deep.insert(1, "\"x\": " + std::string(1U << 20U, '[') + std::string(1U << 20U, ']') + ",");
+  EXPECT_FALSE(manifest_from_json(deep).has_value());
 }
 
 TEST(Recovery, a_missing_segment_is_named_and_its_rows_are_counted) {
@@ -233,12 +322,12 @@ TEST(Recovery, a_trace_of_another_version_is_read_by_its_own_schema) {
   const auto trace = make_trace(directory, 1);
   // A later version made one event longer by a column and knows one that this version does not.
   std::string manifest = contents(trace / "manifest.json");
-  const auto table = manifest.find(R"("name":"cache_add")");
+  const auto table = manifest.find(R"("name": "cache_add")");
   manifest.insert(manifest.find(R"("pages u32 pages")", table), R"("order u16 shoe_size", )");
-  const auto schema = manifest.find(R"("schema":[)") + std::string_view(R"("schema":[)").size();
+  const auto schema = manifest.find(R"("schema": [)") + std::string_view(R"("schema": [)").size();
   manifest.insert(schema, R"({"kind": 1911, "name": "tape_wind", "layer": "tape",
                               "columns": ["ts_ns u64 time_ns", "reel text text"]},)");
-  overwrite(trace / "manifest.json", manifest);
+  overwrite_manifest(trace, manifest);
   const TraceId id = *trace_id_from_hex(open(trace)->manifest().trace_id);
   BlockEncoder encoder(id, 1);
   std::string segment = contents(trace / "events-0001.seg");

@@ -2,6 +2,7 @@
 //
 // What is not a trace, cannot be written, or is in use: each is refused with its name, the reason and what to do.
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <numeric>
@@ -60,12 +61,38 @@ TEST(Refusal, what_is_not_a_trace) {
   EXPECT_TRUE(std::filesystem::exists(directory / "foreign.iotrail/letter.txt"));
 }
 
+TEST(Refusal, what_would_not_end_or_leads_elsewhere) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  const std::string manifest = contents(trace / "manifest.json");
+  const auto segment = trace / "events-0001.seg";
+  std::filesystem::rename(segment, directory / "elsewhere");
+  ASSERT_EQ(mkfifo(segment.c_str(), 0600), 0);
+  expect_refusal(TraceReader::open(trace), segment.string(), "not a regular file");
+  std::filesystem::remove(segment);
+  std::filesystem::create_symlink(directory / "elsewhere", segment);
+  expect_refusal(TraceReader::open(trace), segment.string(), "symbolic link");
+  std::filesystem::remove(segment);
+  std::filesystem::rename(directory / "elsewhere", segment);
+
+  std::filesystem::remove(trace / "manifest.json");
+  ASSERT_EQ(mkfifo((trace / "manifest.json").c_str(), 0600), 0);
+  expect_refusal(read_manifest(trace), "manifest.json", "not a regular file");
+  EXPECT_TRUE(open(trace)->damage().manifest);
+  std::filesystem::remove(trace / "manifest.json");
+  overwrite(directory / "elsewhere", manifest);
+  std::filesystem::create_symlink(directory / "elsewhere", trace / "manifest.json");
+  expect_refusal(read_manifest(trace), "manifest.json", "symbolic link");
+}
+
 TEST(Refusal, a_trace_of_empty_files) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   for (const char* name : {"manifest.json", "dictionary.seg", "events-0001.seg"})
     overwrite(trace / name, "");
-  expect_refusal(TraceReader::open(trace), trace.string(), "damaged or empty");
+  const auto opened = TraceReader::open(trace);
+  ASSERT_FALSE(opened.has_value());
+  EXPECT_NE(opened.error().message().find("damaged or empty"), std::string::npos);
 }
 
 TEST(Refusal, a_future_format_in_the_manifest_or_in_a_segment) {

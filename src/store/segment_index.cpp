@@ -37,7 +37,8 @@ public:
     std::size_t at = std::min(sizeof(SegmentHeader), segment_.size());
     while (at < segment_.size()) {
       const BlockHeader header = header_at(segment_, at);
-      if (!is_sealed(header, seed_)) {
+      // Of a block that is there twice, the first one counts.
+      if (!is_sealed(header, seed_) || header.sequence < blocks_seen_) {
         const std::size_t next = find_header(segment_, at + 1, seed_);
         index_.bytes_skipped += next - at;
         is_torn_ = true;

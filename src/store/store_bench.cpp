@@ -16,8 +16,8 @@ namespace iotrail::store {
 namespace {
 
 constexpr std::size_t kRows = 1U << 18U;
-constexpr io_u32 kThreads = 4;
-constexpr io_u32 kFiles = 8;
+constexpr iot_u32 kThreads = 4;
+constexpr iot_u32 kFiles = 8;
 
 template <class Record> struct Workload {
   const char* name;
@@ -25,7 +25,7 @@ template <class Record> struct Workload {
 };
 
 // Spans of several threads in the order in which they end, as the rings deliver them.
-template <class Record, class Fill> std::vector<Record> make_spans(io_u16 kind, Fill fill) {
+template <class Record, class Fill> std::vector<Record> make_spans(iot_u16 kind, Fill fill) {
   std::mt19937_64 random(1);
   std::lognormal_distribution<double> duration_ns(std::log(2500.0), 0.6);
   std::exponential_distribution<double> gap_ns(1.0 / 1800.0);
@@ -34,7 +34,7 @@ template <class Record, class Fill> std::vector<Record> make_spans(io_u16 kind, 
   std::array<std::uint64_t, kThreads> operations{};
   for (Record& record : records) {
     const auto thread =
-        static_cast<io_u32>(std::ranges::min_element(free_at_ns) - free_at_ns.begin());
+        static_cast<iot_u32>(std::ranges::min_element(free_at_ns) - free_at_ns.begin());
     record = {};
     record.event.kind = kind;
     record.event.ts_ns =
@@ -43,57 +43,57 @@ template <class Record, class Fill> std::vector<Record> make_spans(io_u16 kind, 
     free_at_ns[thread] = record.event.ts_ns + record.duration_ns - 7'000'000'000'000U;
     record.event.pid = 4242;
     record.event.tid = 4242 + thread;
-    record.event.cpu = static_cast<io_u16>(thread % 2);
+    record.event.cpu = static_cast<iot_u16>(thread % 2);
     record.event.op_id =
-        std::uint64_t{record.event.cpu} << IO_OP_MAKER_SHIFT | ++operations[record.event.cpu];
+        std::uint64_t{record.event.cpu} << IOT_OP_MAKER_SHIFT | ++operations[record.event.cpu];
     fill(record, random);
   }
   return records;
 }
 
-std::vector<io_syscall_read> random_reads() {
-  return make_spans<io_syscall_read>(IO_KIND_syscall_read, [](auto& read, auto& random) {
-    read.file = 1 + static_cast<io_u32>(random() % kFiles);
-    read.fd = 3 + static_cast<io_s32>(read.file);
-    read.offset = static_cast<io_s64>(random() % 16384 * 4096);
+std::vector<iot_syscall_read> random_reads() {
+  return make_spans<iot_syscall_read>(IOT_KIND_syscall_read, [](auto& read, auto& random) {
+    read.file = 1 + static_cast<iot_u32>(random() % kFiles);
+    read.fd = 3 + static_cast<iot_s32>(read.file);
+    read.offset = static_cast<iot_s64>(random() % 16384 * 4096);
     read.bytes_requested = 4096;
     read.result = random() % 100 == 0 ? 0 : 4096;
-    read.call = IO_syscall_pread64;
+    read.call = IOT_syscall_pread64;
   });
 }
 
 // Writes of any length one after another, by threads that each have their file.
-std::vector<io_app_write> sequential_writes() {
-  std::array<io_s64, kThreads> position{};
-  return make_spans<io_app_write>(IO_KIND_app_write, [&](auto& write, auto& random) {
-    const io_u32 thread = write.event.tid - write.event.pid;
+std::vector<iot_app_write> sequential_writes() {
+  std::array<iot_s64, kThreads> position{};
+  return make_spans<iot_app_write>(IOT_KIND_app_write, [&](auto& write, auto& random) {
+    const iot_u32 thread = write.event.tid - write.event.pid;
     write.event.op_id =
-        (IO_OP_PRELOAD + thread) << IO_OP_MAKER_SHIFT | (write.event.op_id & 0xffffffff);
+        (IOT_OP_PRELOAD + thread) << IOT_OP_MAKER_SHIFT | (write.event.op_id & 0xffffffff);
     write.file = 1 + thread;
-    write.fd = 3 + static_cast<io_s32>(thread);
+    write.fd = 3 + static_cast<iot_s32>(thread);
     write.bytes_requested = 20 + random() % 180;
-    write.result = static_cast<io_s64>(write.bytes_requested);
+    write.result = static_cast<iot_s64>(write.bytes_requested);
     write.offset = position[thread];
     position[thread] += write.result;
-    write.call = IO_app_call_pwrite;
+    write.call = IOT_app_call_pwrite;
   });
 }
 
 // As a machine would do it: the same size, the same pace, one thread.
-std::vector<io_app_write> regular_writes() {
+std::vector<iot_app_write> regular_writes() {
   std::uint64_t number = 0;
-  return make_spans<io_app_write>(IO_KIND_app_write, [&](auto& write, auto& random) {
+  return make_spans<iot_app_write>(IOT_KIND_app_write, [&](auto& write, auto& random) {
     write.event.tid = write.event.pid;
     write.event.cpu = 0;
     write.event.ts_ns = 7'000'000'000'000U + number * 1000 + random() % 64;
-    write.event.op_id = IO_OP_PRELOAD << IO_OP_MAKER_SHIFT | number;
+    write.event.op_id = IOT_OP_PRELOAD << IOT_OP_MAKER_SHIFT | number;
     write.duration_ns = 600 + random() % 128;
     write.file = 1;
     write.fd = 3;
-    write.offset = 4096 * static_cast<io_s64>(number++);
+    write.offset = 4096 * static_cast<iot_s64>(number++);
     write.bytes_requested = 4096;
     write.result = 4096;
-    write.call = IO_app_call_pwrite;
+    write.call = IOT_app_call_pwrite;
   });
 }
 

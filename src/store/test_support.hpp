@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "store/layout.hpp"
+#include "store/manifest_text.hpp"
 #include "store/trace_reader.hpp"
 #include "store/trace_writer.hpp"
 
@@ -48,8 +49,8 @@ public:
     as_event().kind = event.id;
   }
 
-  io_event& as_event() { return *reinterpret_cast<io_event*>(words_.data()); }
-  const io_event& as_event() const { return *reinterpret_cast<const io_event*>(words_.data()); }
+  iot_event& as_event() { return *reinterpret_cast<iot_event*>(words_.data()); }
+  const iot_event& as_event() const { return *reinterpret_cast<const iot_event*>(words_.data()); }
 
   void set(const schema::Field& field, std::uint64_t value) {
     std::memcpy(bytes() + field.offset, &value, schema::info(field.type).size_bytes);
@@ -115,7 +116,7 @@ inline std::unique_ptr<TraceReader> open(const std::filesystem::path& trace) {
 }
 
 // Rows of a table in the order of the blocks; a block that cannot be read is left out.
-inline std::vector<std::vector<std::uint64_t>> rows_of(const TraceReader& reader, io_u16 kind) {
+inline std::vector<std::vector<std::uint64_t>> rows_of(const TraceReader& reader, iot_u16 kind) {
   std::vector<std::vector<std::uint64_t>> rows;
   for (const BlockInfo& block : reader.blocks()) {
     if (block.kind != kind)
@@ -140,6 +141,11 @@ inline std::string contents(const std::filesystem::path& file) {
 inline void overwrite(const std::filesystem::path& file, std::string_view bytes) {
   std::ofstream(file, std::ios::binary | std::ios::trunc)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+// A manifest that was edited, with the checksum of what it is now.
+inline void overwrite_manifest(const std::filesystem::path& trace, std::string_view text) {
+  overwrite(trace / "manifest.json", sealed_text(Json::parse(text)));
 }
 
 } // namespace iotrail::store::testing

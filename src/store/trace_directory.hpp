@@ -4,9 +4,11 @@
 // trace without a holder but in state RUNNING is one whose recorder is gone.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -25,6 +27,11 @@ Result<Fd> open_trace_directory(const std::filesystem::path& trace);
 bool lock_for_recording(const Fd& directory);
 bool is_being_recorded(const Fd& directory);
 
+// A file of the trace, for reading. What is not a regular file is refused without waiting: a trace comes from others, and
+// a link leads out of it, a FIFO to nowhere.
+Result<Fd> open_regular(const Fd& directory, const char* name,
+                        const std::filesystem::path& shown_as);
+
 Result<std::string> read_file(const Fd& directory, const char* name,
                               const std::filesystem::path& shown_as);
 
@@ -33,5 +40,13 @@ Result<std::string> read_file(const Fd& directory, const char* name,
 Result<void> replace_manifest(const Fd& directory, std::string_view text,
                               const std::filesystem::path& shown_as);
 void drop_manifest_reserve(const Fd& directory);
+
+// The numbers of the segments, sorted.
+Result<std::vector<std::uint32_t>> list_segments(const Fd& directory,
+                                                 const std::filesystem::path& trace);
+
+// Removes the files that a trace consists of, and then the directory. Anything else in it stays, and the directory with
+// it: the error names what that is. No link is followed.
+Result<void> remove_trace_directory(const Fd& directory, const std::filesystem::path& trace);
 
 } // namespace iotrail::store

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/trace_reader.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <numeric>
 #include <optional>
 
@@ -31,17 +28,17 @@ public:
 
   static Result<MappedFile> open(const Fd& directory, const std::string& name,
                                  const std::filesystem::path& shown_as) {
-    const Fd file(openat(directory.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const auto file = open_regular(directory, name.c_str(), shown_as);
+    if (!file)
+      return std::unexpected(file.error());
     struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0)
+    if (fstat(file->get(), &status) != 0)
       return fail_errno("cannot open " + shown_as.string());
-    if (!S_ISREG(status.st_mode))
-      return fail("cannot open " + shown_as.string(), "it is not a regular file");
     MappedFile mapped;
     const auto size = static_cast<std::size_t>(status.st_size);
     if (size == 0)
       return mapped;
-    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0);
     if (at == MAP_FAILED)
       return fail_errno("cannot map " + shown_as.string());
     mapped.bytes_ = ByteSpan(static_cast<const std::byte*>(at), size);
@@ -58,34 +55,13 @@ struct Segment {
   std::uint32_t number = 0;
   MappedFile file;
   std::optional<SegmentHeader> header;
+
+  // Of another place in this trace or of another trace: its rows are there twice, or not of this recording.
+  bool is_misplaced() const {
+    return header && (header->number != number || header->kind != segment_kind(number));
+  }
+  std::string name() const { return segment_name(segment_kind(number), number); }
 };
-
-// The number of "events-0001.seg", 0 of "dictionary.seg".
-std::optional<std::uint32_t> segment_number(std::string_view name) {
-  if (name == segment_name(SegmentKind::dictionary, 0))
-    return 0;
-  constexpr std::string_view kPrefix = "events-";
-  if (!name.starts_with(kPrefix))
-    return std::nullopt;
-  std::uint32_t number = 0;
-  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
-  if (number == 0 || name != segment_name(SegmentKind::events, number))
-    return std::nullopt;
-  return number;
-}
-
-Result<std::vector<std::uint32_t>> list_segments(const std::filesystem::path& trace) {
-  std::vector<std::uint32_t> numbers;
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(trace, error), end; !error && at != end;
-       at.increment(error))
-    if (const auto number = segment_number(at->path().filename().string()))
-      numbers.push_back(*number);
-  if (error)
-    return fail_errno("cannot read the trace " + trace.string(), error.value());
-  std::ranges::sort(numbers);
-  return numbers;
-}
 
 } // namespace
 
@@ -108,7 +84,14 @@ struct TraceReader::Impl {
   Result<void> open_segments();
   Result<void> check_versions() const;
   Result<TraceId> trace_id() const;
+  // What the segments hold.
+  struct Extent {
+    std::uint64_t bytes = 0;
+    std::uint64_t event_rows = 0;
+    std::uint64_t event_rows_skipped = 0;
+  };
   void index_blocks(const TraceId& id);
+  void compare_with_manifest(const Extent& seen);
   void note_missing_segments();
 
   const Segment* segment(std::uint32_t number) const;
@@ -119,12 +102,11 @@ Result<void> TraceReader::Impl::open_segments() {
   auto directory = open_trace_directory(path);
   if (!directory)
     return std::unexpected(directory.error());
-  auto numbers = list_segments(path);
+  auto numbers = list_segments(*directory, path);
   if (!numbers)
     return std::unexpected(numbers.error());
   for (const std::uint32_t number : *numbers) {
-    const auto kind = number == 0 ? SegmentKind::dictionary : SegmentKind::events;
-    const std::string name = segment_name(kind, number);
+    const std::string name = segment_name(segment_kind(number), number);
     auto file = MappedFile::open(*directory, name, path / name);
     if (!file)
       return std::unexpected(file.error());
@@ -161,8 +143,10 @@ Result<void> TraceReader::Impl::read_manifest() {
     return std::unexpected(stored.error());
   manifest.state = State::INCOMPLETE;
   tables = builtin_schema();
-  notices.push_back(stored.error().message() +
-                    "; the events are read by the schema of this version of iotrail");
+  found_at_open.manifest = true;
+  notices.push_back(fmt::format("{}: {}; the command, the losses and all else that it says are not "
+                                "known, the events are read by the schema of this iotrail",
+                                stored.error().what, stored.error().why));
   return {};
 }
 
@@ -174,15 +158,22 @@ Result<TraceId> TraceReader::Impl::trace_id() const {
       return segment.header->trace_id;
   return fail("cannot read the trace " + path.string(),
               "both its manifest and the beginnings of its segments are damaged or empty",
-              "nothing can be read of it; remove it with: iotrail remove " + path.string());
+              "nothing can be read of it");
 }
 
 void TraceReader::Impl::index_blocks(const TraceId& id) {
   seed = block_seed(id);
   manifest.trace_id = to_hex(id);
-  std::uint64_t event_rows = 0;
-  std::uint64_t event_rows_skipped = 0;
+  Extent seen;
   for (const Segment& segment : segments) {
+    seen.bytes += segment.file.bytes().size();
+    if (segment.is_misplaced()) {
+      notices.push_back(fmt::format("{} is damaged: it begins as {}",
+                                    (path / segment.name()).string(),
+                                    segment_name(segment.header->kind, segment.header->number)));
+      found_at_open.bytes_skipped += segment.file.bytes().size();
+      continue;
+    }
     const SegmentIndex index = index_segment(segment.file.bytes(), id);
     found_at_open.bytes_skipped += index.bytes_skipped;
     found_at_open.blocks_skipped += index.blocks_skipped;
@@ -192,25 +183,32 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
     for (const IndexedBlock& block : index.blocks) {
       blocks.push_back({block.header.kind, block.header.rows, block.header.first_ns,
                         block.header.last_ns, segment.number, block.offset});
-      event_rows += segment.number == 0 ? 0 : block.header.rows;
+      seen.event_rows += segment.number == 0 ? 0 : block.header.rows;
     }
-    event_rows_skipped += segment.number == 0 ? 0 : index.rows_skipped;
+    seen.event_rows_skipped += segment.number == 0 ? 0 : index.rows_skipped;
   }
-  // Of a trace with an end it is known how many rows there were, so that a segment cut off between two blocks, or gone as
-  // a whole, does not pass unnoticed.
-  const std::uint64_t rows_seen = event_rows + event_rows_skipped;
-  if (manifest.end_ns != 0 && manifest.events() > rows_seen)
-    found_at_open.rows_skipped += manifest.events() - rows_seen;
+  if (manifest.end_ns != 0)
+    compare_with_manifest(seen);
   is_bad = std::make_unique<std::atomic<bool>[]>(blocks.size());
+}
+
+// Of a trace with an end it is known how much there was, so that a segment cut off between two blocks, gone as a whole or
+// there twice does not pass unnoticed.
+void TraceReader::Impl::compare_with_manifest(const Extent& seen) {
+  if (manifest.events() > seen.event_rows + seen.event_rows_skipped)
+    found_at_open.rows_skipped += manifest.events() - seen.event_rows - seen.event_rows_skipped;
+  if (manifest.events_bytes > seen.bytes)
+    found_at_open.bytes_skipped += manifest.events_bytes - seen.bytes;
+  if (seen.event_rows > manifest.events())
+    notices.push_back(fmt::format("{} is damaged: it has {} events, its manifest tells of {}",
+                                  path.string(), seen.event_rows, manifest.events()));
 }
 
 void TraceReader::Impl::note_missing_segments() {
   for (std::uint32_t number = 0; const Segment& segment : segments) {
     for (; number < segment.number; ++number)
-      notices.push_back(
-          (path / segment_name(number == 0 ? SegmentKind::dictionary : SegmentKind::events, number))
-              .string() +
-          " is missing");
+      notices.push_back((path / segment_name(segment_kind(number), number)).string() +
+                        " is missing");
     ++number;
   }
 }
@@ -247,6 +245,8 @@ Result<std::unique_ptr<TraceReader>> TraceReader::open(const std::filesystem::pa
       return std::unexpected(id.error());
     impl->index_blocks(*id);
     impl->note_missing_segments();
+  } else if (impl->manifest.end_ns != 0) {
+    impl->compare_with_manifest({});
   }
   return std::unique_ptr<TraceReader>(new TraceReader(std::move(impl)));
 }
@@ -267,7 +267,7 @@ std::span<const std::string> TraceReader::notices() const {
   return impl_->notices;
 }
 
-const TableInfo* TraceReader::table(io_u16 kind) const {
+const TableInfo* TraceReader::table(iot_u16 kind) const {
   const auto found = std::ranges::find(impl_->tables, kind, &TableInfo::kind);
   return found == impl_->tables.end() ? nullptr : &*found;
 }
@@ -281,12 +281,9 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block,
   const TableInfo* table = this->table(block.kind);
   const Segment* segment = impl_->segment(block.segment);
   IOTRAIL_CHECK(segment && block.offset + sizeof(BlockHeader) <= segment->file.bytes().size());
-  const std::string where =
-      fmt::format("cannot read the block at byte {} of {}", block.offset,
-                  (impl_->path /
-                   segment_name(block.segment == 0 ? SegmentKind::dictionary : SegmentKind::events,
-                                block.segment))
-                      .string());
+  const std::string where = fmt::format(
+      "cannot read the block at byte {} of {}", block.offset,
+      (impl_->path / segment_name(segment_kind(block.segment), block.segment)).string());
   if (!table)
     return fail(where, fmt::format("the schema has no kind {:#06x}", block.kind));
   const auto header = ByteReader(segment->file.bytes().subspan(block.offset)).read<BlockHeader>();
@@ -311,6 +308,11 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block) const {
   std::vector<int> all(table ? table->columns.size() : 0);
   std::iota(all.begin(), all.end(), 0);
   return read(block, all);
+}
+
+void TraceReader::read_all() const {
+  for (const BlockInfo& block : impl_->blocks)
+    (void)read(block, {}); // what is damaged is counted
 }
 
 Damage TraceReader::damage() const {

@@ -23,7 +23,7 @@ namespace iotrail::store {
 
 // Rows of one table; of an event, in order of time within the block.
 struct BlockInfo {
-  io_u16 kind;
+  iot_u16 kind;
   std::uint32_t rows;
   std::uint64_t first_ns; // smallest and largest time in the block; 0 where the table has none
   std::uint64_t last_ns;
@@ -32,11 +32,15 @@ struct BlockInfo {
 };
 
 struct Damage {
-  std::uint64_t bytes_skipped = 0;
+  bool manifest = false;           // it is missing or not believed; notices() say why
+  std::uint64_t bytes_skipped = 0; // also those that are known to be missing
   std::uint64_t blocks_skipped = 0;
   std::uint64_t rows_skipped = 0; // as far as a readable header tells
 
-  bool any() const { return bytes_skipped != 0 || blocks_skipped != 0 || rows_skipped != 0; }
+  bool any_skipped() const {
+    return bytes_skipped != 0 || blocks_skipped != 0 || rows_skipped != 0;
+  }
+  bool any() const { return manifest || any_skipped(); }
 };
 
 class TraceReader {
@@ -47,7 +51,7 @@ public:
   const std::filesystem::path& path() const;
   const Manifest& manifest() const;
   std::span<const TableInfo> tables() const; // of the trace's own schema
-  const TableInfo* table(io_u16 kind) const;
+  const TableInfo* table(iot_u16 kind) const;
   const TableInfo* table(std::string_view name) const;
 
   std::span<const BlockInfo> blocks() const; // in the order in which they were written
@@ -55,6 +59,9 @@ public:
   // schema is lost, a column that the block is too old to have reads as zeros.
   Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;
   Result<std::vector<Column>> read(const BlockInfo& block) const; // all columns
+
+  // Reads every block, so that damage() tells of all there is. Takes as long as reading the files does.
+  void read_all() const;
 
   Damage damage() const; // found so far: by open() and by each read()
   // What else the reader had to put up with, in sentences: no manifest, another version's schema.

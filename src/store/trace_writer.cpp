@@ -15,10 +15,16 @@ namespace iotrail::store {
 namespace {
 
 // Kinds are <layer><number>, a byte each, with fewer than 16 layers.
-constexpr std::size_t kKinds = IO_LAYER_COUNT << 8U;
+constexpr std::size_t kKinds = IOT_LAYER_COUNT << 8U;
+// What a row is taken to need before any of its kind has been written, and a block beside its rows.
+constexpr std::size_t kRecordPartExpected = 8;
+constexpr std::size_t kBlockBytesExpected = 2 * sizeof(BlockHeader);
+
+constexpr std::uint64_t kSizePartLeft = 16; // of a size limit, so little may be left
+
 constexpr std::size_t kFirstRows = 64; // of a kind's first buffer; it then grows by 8
 
-// Rows of one kind that wait for their block to be full. `free_bytes` is what append() looks at.
+// Rows of one kind that wait for their block to be full. `free_bytes` is what append_rows() looks at.
 struct RowBuffer {
   const schema::Event* event = nullptr;
   std::size_t record_bytes = 0;
@@ -27,8 +33,10 @@ struct RowBuffer {
   Records records{}; // its size is the room taken so far, rows lie in its beginning
   std::uint64_t waiting_since_ns = 0;
   std::size_t expected_bytes = 0; // as much as was handed over the last time
+  std::uint64_t rows_handed_over = 0;
 
   std::size_t used() const { return records.size() - free_bytes; }
+  std::uint64_t rows() const { return rows_handed_over + used() / record_bytes; }
 };
 
 } // namespace
@@ -47,7 +55,7 @@ struct TraceWriter::Impl {
   std::unique_ptr<BlockWriter> blocks;
 
   void make_buffers();
-  [[gnu::noinline]] void make_room(RowBuffer& buffer); // keeps append() short
+  [[gnu::noinline]] void make_room(RowBuffer& buffer); // keeps append_rows() short
   void hand_over(RowBuffer& buffer);
   void hand_over_dictionary();
   void hand_over_all();
@@ -55,7 +63,7 @@ struct TraceWriter::Impl {
 };
 
 void TraceWriter::Impl::make_buffers() {
-  buffers.reserve(std::size(schema::kEvents)); // append() keeps pointers
+  buffers.reserve(std::size(schema::kEvents)); // append_rows() keeps pointers
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary()) {
       buffers.push_back({.event = &event, .record_bytes = event.size_bytes});
@@ -115,6 +123,7 @@ void TraceWriter::Impl::hand_over(RowBuffer& buffer) {
   buffer.free_bytes = 0;
   buffer.waiting_since_ns = 0;
   buffer.expected_bytes = used;
+  buffer.rows_handed_over += used / buffer.record_bytes;
 }
 
 void TraceWriter::Impl::hand_over_dictionary() {
@@ -161,37 +170,40 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   if (started)
     started = writer->write_manifest(manifest);
   if (!started) { // a trace without a manifest would only be in the way
-    std::error_code ignored;
-    std::filesystem::remove_all(trace, ignored);
+    (void)remove_trace_directory(writer->impl_->directory, trace);
     return std::unexpected(started.error());
   }
   return writer;
 }
 
-io_event* TraceWriter::append(const io_event& record) {
-  RowBuffer* buffer = record.kind < kKinds ? impl_->buffer_of[record.kind] : nullptr;
+std::span<std::byte> TraceWriter::append_rows(iot_u16 kind, std::size_t rows) {
+  RowBuffer* buffer = kind < kKinds ? impl_->buffer_of[kind] : nullptr;
   if (!buffer) [[unlikely]] {
-    ++impl_->rows_unknown;
-    return nullptr;
+    impl_->rows_unknown += rows;
+    return {};
   }
-  const std::size_t bytes = buffer->record_bytes;
-  if (buffer->free_bytes < bytes) [[unlikely]]
+  if (buffer->free_bytes < buffer->record_bytes) [[unlikely]]
     impl_->make_room(*buffer);
-  std::byte* to = std::exchange(buffer->end, buffer->end + bytes);
+  const std::size_t bytes = std::min(rows * buffer->record_bytes, buffer->free_bytes);
   buffer->free_bytes -= bytes;
-  std::memcpy(to, &record, bytes);
-  return reinterpret_cast<io_event*>(to);
+  return {std::exchange(buffer->end, buffer->end + bytes), bytes};
 }
 
-io_u32 TraceWriter::string_id(std::string_view text) {
-  const io_u32 id = impl_->dictionary.string_id(text);
+void TraceWriter::append(const iot_event& record) {
+  const std::span<std::byte> row = append_rows(record.kind, 1);
+  if (!row.empty())
+    std::memcpy(row.data(), &record, row.size());
+}
+
+iot_u32 TraceWriter::string_id(std::string_view text) {
+  const iot_u32 id = impl_->dictionary.string_id(text);
   if (impl_->dictionary.is_full())
     impl_->hand_over_dictionary();
   return id;
 }
 
-io_u32 TraceWriter::file_id(const FileKey& key, io_u32 mode, std::string_view path) {
-  const io_u32 id = impl_->dictionary.file_id(key, mode, path);
+iot_u32 TraceWriter::file_id(const FileKey& key, iot_u32 mode, std::string_view path) {
+  const iot_u32 id = impl_->dictionary.file_id(key, mode, path);
   if (impl_->dictionary.is_full())
     impl_->hand_over_dictionary();
   return id;
@@ -238,17 +250,17 @@ Result<void> TraceWriter::write_manifest(const Manifest& manifest) {
   return replace_manifest(impl_->directory, to_json(with_id), impl_->path / kManifestName);
 }
 
-// What failed in the last flush is known only here, after the session has counted.
+// What the store itself lost, by counter.
 static void count_losses(const WriterStats& stats, Manifest& manifest) {
-  const auto count = [&](io_counter counter, std::uint64_t rows) {
+  const auto count = [&](iot_counter counter, std::uint64_t rows) {
     if (rows > 0)
       manifest.counters[std::string(schema::find_counter(counter)->name)] = rows;
   };
   std::uint64_t failed = 0;
   for (const auto& [kind, rows] : stats.rows_failed)
     failed += rows;
-  count(IO_COUNTER_store_write_failed, failed);
-  count(IO_COUNTER_store_unknown_record, stats.rows_unknown);
+  count(IOT_COUNTER_store_write_failed, failed);
+  count(IOT_COUNTER_store_unknown_record, stats.rows_unknown);
 }
 
 Result<void> TraceWriter::finish(Manifest& manifest) {
@@ -264,7 +276,7 @@ Result<void> TraceWriter::finish(Manifest& manifest) {
     manifest.end_ns = monotonic_ns();
   if (manifest.state == State::INITIALIZING || manifest.state == State::RUNNING)
     manifest.state = flushed ? State::COMPLETE : State::ERROR;
-  if (!flushed && manifest.stop_reason.empty())
+  if (!flushed)
     manifest.stop_reason = flushed.error().message();
   auto closed = write_manifest(manifest);
   drop_manifest_reserve(impl_->directory);
@@ -275,6 +287,36 @@ WriterStats TraceWriter::stats() const {
   WriterStats stats = impl_->blocks->stats();
   stats.rows_unknown = impl_->rows_unknown;
   return stats;
+}
+
+static std::uint64_t count_of(const std::map<iot_u16, std::uint64_t>& counts, iot_u16 kind) {
+  const auto found = counts.find(kind);
+  return found == counts.end() ? 0 : found->second;
+}
+
+// On disk is less, until all that has come is written.
+std::uint64_t TraceWriter::expected_bytes() const {
+  const WriterStats written = impl_->blocks->stats();
+  std::uint64_t bytes = written.bytes + impl_->dictionary.expected_bytes();
+  for (const RowBuffer& buffer : impl_->buffers) {
+    const iot_u16 kind = buffer.event->id;
+    const std::uint64_t rows = count_of(written.rows, kind);
+    const std::uint64_t waiting = buffer.rows() - rows - count_of(written.rows_failed, kind);
+    if (waiting == 0)
+      continue;
+    bytes += kBlockBytesExpected;
+    bytes += rows > 0 ? waiting * count_of(written.row_bytes, kind) / rows
+                      : waiting * buffer.record_bytes / kRecordPartExpected;
+  }
+  return bytes;
+}
+
+bool TraceWriter::has_reached(std::uint64_t bytes) {
+  if (expected_bytes() < bytes)
+    return false;
+  impl_->hand_over_all();
+  impl_->blocks->wait();
+  return stats().bytes + bytes / kSizePartLeft >= bytes;
 }
 
 const Error* TraceWriter::failure() const {
