@@ -11,15 +11,15 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr unsigned kMinorBits = 20;
-constexpr io_u64 kSectorBytes = 512; // of sysfs, whatever the device's own
+constexpr iot_u64 kSectorBytes = 512; // of sysfs, whatever the device's own
 
-std::filesystem::path sysfs_path(io_u32 device) {
+std::filesystem::path sysfs_path(iot_u32 device) {
   return fmt::format("/sys/dev/block/{}:{}", device >> kMinorBits,
                      device & ((1U << kMinorBits) - 1));
 }
 
-io_u64 read_number(const std::filesystem::path& path) {
-  io_u64 number = 0;
+iot_u64 read_number(const std::filesystem::path& path) {
+  iot_u64 number = 0;
   std::ifstream(path) >> number;
   return number;
 }
@@ -32,47 +32,53 @@ std::string read_line(const std::filesystem::path& path) {
   return line;
 }
 
-// "8:1"; 0: the file is not there, or holds something else.
-io_u32 read_device(const std::filesystem::path& path) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  char colon = 0;
-  std::ifstream(path) >> major >> colon >> minor;
-  return device_number(major, minor);
+// 0: the file is not there.
+iot_u32 read_device_file(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return read_device(file);
 }
 
 } // namespace
 
-io_u32 device_number(unsigned major, unsigned minor) {
+iot_u32 device_number(unsigned major, unsigned minor) {
   return major << kMinorBits | minor;
 }
 
-io_u32 kernel_device(std::uint64_t st_dev) {
+iot_u32 kernel_device(std::uint64_t st_dev) {
   return device_number(major(st_dev), minor(st_dev));
 }
 
-io_u32 whole_disk(io_u32 device) {
+iot_u32 read_device(std::istream& text) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  char colon = 0;
+  text >> major >> colon >> minor;
+  return device_number(major, minor);
+}
+
+iot_u32 whole_disk(iot_u32 device) {
   const std::filesystem::path path = sysfs_path(device);
   std::error_code error;
   if (!std::filesystem::exists(path / "partition", error))
     return device;
   // A partition's directory lies in its disk's.
-  const io_u32 disk = read_device(std::filesystem::canonical(path, error).parent_path() / "dev");
+  const iot_u32 disk =
+      read_device_file(std::filesystem::canonical(path, error).parent_path() / "dev");
   return disk == 0 ? device : disk;
 }
 
-std::vector<io_u32> partitions_of(io_u32 disk) {
-  std::vector<io_u32> devices{disk};
+std::vector<iot_u32> partitions_of(iot_u32 disk) {
+  std::vector<iot_u32> devices{disk};
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(sysfs_path(disk), error))
     if (std::filesystem::exists(entry.path() / "partition", error))
-      devices.push_back(read_device(entry.path() / "dev"));
+      devices.push_back(read_device_file(entry.path() / "dev"));
   return devices;
 }
 
-rows::devices describe_block_device(io_u32 device) {
+rows::devices describe_block_device(iot_u32 device) {
   const std::filesystem::path path = sysfs_path(device);
-  const io_u32 disk = whole_disk(device);
+  const iot_u32 disk = whole_disk(device);
   const std::filesystem::path disk_path = sysfs_path(disk);
   std::error_code error;
   return rows::devices{
@@ -80,8 +86,8 @@ rows::devices describe_block_device(io_u32 device) {
       .parent_device = disk,
       .bytes = read_number(path / "size") * kSectorBytes,
       .logical_block_bytes =
-          static_cast<io_u32>(read_number(disk_path / "queue/logical_block_size")),
-      .rotational = static_cast<io_u32>(read_number(disk_path / "queue/rotational")),
+          static_cast<iot_u32>(read_number(disk_path / "queue/logical_block_size")),
+      .rotational = static_cast<iot_u32>(read_number(disk_path / "queue/rotational")),
       .name = std::filesystem::canonical(path, error).filename().string(),
       .model = read_line(disk_path / "device/model"),
   };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/kernel/bpf_object.hpp"
 
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -11,8 +13,10 @@
 #include <bpf/libbpf.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstdlib>
+#include <optional>
 
 #include "base/fd.hpp"
 #include "iotrail.skel.h"
@@ -21,15 +25,16 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr std::string_view kTracepointPrefix = "tp_btf/";
+constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
 
-// What libbpf said last of a program that failed, since it returns only a number for the whole object.
-struct LastWords {
+// What libbpf logged last of a program that failed: it returns only a number for the whole object.
+struct LoggedFailure {
   std::string program;
   std::string message;
 };
-LastWords last_words;
+LoggedFailure logged_failure;
 
-int listen(libbpf_print_level level, const char* format, va_list arguments) {
+int read_log(libbpf_print_level level, const char* format, va_list arguments) {
   static const bool is_shown = std::getenv("IOTRAIL_BPF_LOG") != nullptr;
   if (level == LIBBPF_DEBUG && !is_shown)
     return 0;
@@ -45,7 +50,7 @@ int listen(libbpf_print_level level, const char* format, va_list arguments) {
   if (level == LIBBPF_WARN && message.starts_with(kProgram)) {
     const std::string_view rest = message.substr(kProgram.size());
     const std::size_t quote = std::min(rest.find('\''), rest.size());
-    last_words = {std::string(rest.substr(0, quote)), std::string(rest.substr(quote))};
+    logged_failure = {std::string(rest.substr(0, quote)), std::string(rest.substr(quote))};
   }
   return 0;
 }
@@ -56,17 +61,46 @@ void raise_locked_memory() {
   ::setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-const btf* kernel_btf() {
-  static btf* types = [] {
-    libbpf_set_print(listen);
-    btf* loaded = btf__load_vmlinux_btf();
-    return libbpf_get_error(loaded) ? nullptr : loaded;
-  }();
-  return types;
+std::string_view section_of(const bpf_program* program) {
+  return bpf_program__section_name(program);
+}
+
+// "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.
+std::string_view function_of(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  for (const std::string_view prefix : {"fentry/", "fexit/", "kprobe/", "kretprobe/"})
+    if (section.starts_with(prefix))
+      return section.substr(prefix.size());
+  return {};
+}
+
+// "block_rq_issue" of "tp_btf/block_rq_issue"; empty: the program hooks no tracepoint.
+std::string_view tracepoint_of(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  return section.starts_with(kTracepointPrefix) ? section.substr(kTracepointPrefix.size())
+                                                : std::string_view();
+}
+
+bool is_kprobe(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
+}
+
+bool is_trampoline(const bpf_program* program) {
+  return !function_of(program).empty() && !is_kprobe(program);
+}
+
+// Such a program runs when the recorder asks it to.
+bool hooks_nothing(const bpf_program* program) {
+  return section_of(program) == "syscall" || section_of(program).starts_with("iter/");
+}
+
+bool kernel_has_kprobes() {
+  return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
 }
 
 Error load_error(int code) {
-  if (kernel_btf() == nullptr)
+  if (!kernel_types().are_known())
     return {"the kernel source cannot be used",
             "the kernel has no type information (/sys/kernel/btf/vmlinux)",
             "use a kernel built with CONFIG_DEBUG_INFO_BTF", code};
@@ -79,134 +113,173 @@ Error load_error(int code) {
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }
 
-bool hooks_functions(const bpf_program* program) {
-  const std::string_view section = bpf_program__section_name(program);
-  return section.starts_with("fentry/") || section.starts_with("fexit/");
+// Empty: nothing is known that speaks against the program.
+std::string why_unavailable(const bpf_program* program, int refusal_of_trampolines) {
+  const KernelTypes& types = kernel_types();
+  if (const std::string_view point = tracepoint_of(program); !point.empty())
+    return types.has_tracepoint(point)
+               ? ""
+               : fmt::format("the kernel, with the modules that are loaded, has no tracepoint {}",
+                             point);
+  const std::string_view function = function_of(program);
+  if (function.empty())
+    return {};
+  if (is_kprobe(program) && !kernel_has_kprobes())
+    return "the kernel has no kprobes";
+  if (is_trampoline(program) && refusal_of_trampolines != 0)
+    return errno_text(refusal_of_trampolines);
+  return types.has_function(function) ? "" : fmt::format("the kernel has no function {}", function);
 }
 
-bool is_kprobe(const bpf_program* program) {
-  const std::string_view section = bpf_program__section_name(program);
-  return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
-}
-
-// Each refusal costs a load of all programs, so what is refused for its kind is refused at once.
-void refuse_all(iotrail_bpf& skeleton, bool (*is_of_kind)(const bpf_program*),
-                const std::string& reason, Refusals& refusals) {
+// What can be known before anything is loaded: a program that the kernel refuses fails the whole load.
+void refuse_unavailable(iotrail_bpf& skeleton, Refusals& refusals) {
+  if (!kernel_types().are_known())
+    return;
+  const int refusal_of_trampolines = refusal_of_function_hooks();
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, skeleton.obj) if (is_of_kind(program))
-      refusals.add(bpf_program__name(program), reason);
+  bpf_object__for_each_program(
+      program,
+      skeleton.obj) if (const std::string why = why_unavailable(program, refusal_of_trampolines);
+                        !why.empty()) refusals.add(bpf_program__name(program), why);
+  for (const EventHooks& hooks : event_hooks())
+    for (const Alternative& alternative : hooks.alternatives) {
+      if (alternative.parameters < 0)
+        continue;
+      const std::string first(alternative.programs.front());
+      const bpf_program* entry = bpf_object__find_program_by_name(skeleton.obj, first.c_str());
+      const std::string_view point = tracepoint_of(entry);
+      const std::string_view name = point.empty() ? function_of(entry) : point;
+      const int parameters = point.empty() ? kernel_types().parameters(name)
+                                           : kernel_types().tracepoint_parameters(name);
+      if (parameters != alternative.parameters)
+        refusals.add(first, fmt::format("the kernel's {} has {} parameters, not {}", name,
+                                        parameters, alternative.parameters));
+    }
 }
 
-bool kernel_has_kprobes() {
-  return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
-}
+std::optional<KernelTypes> known_types;
 
-void refuse_missing_tracepoints(iotrail_bpf& skeleton, Refusals& refusals) {
+// The functions that the kernel is asked for are those that programs name in their sections.
+void read_types(const bpf_object* object) {
+  libbpf_set_print(read_log);
+  std::vector<std::string_view> names = {kCastFunction};
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, skeleton.obj) {
-    const std::string_view section = bpf_program__section_name(program);
-    if (!section.starts_with(kTracepointPrefix))
-      continue;
-    const std::string point(section.substr(kTracepointPrefix.size()));
-    if (!kernel_has_tracepoint(point))
-      refusals.add(bpf_program__name(program), "the kernel has no trace point " + point);
-  }
-}
-
-// What can be known before the programs are loaded.
-void refuse_kinds(iotrail_bpf& skeleton, Refusals& refusals) {
-  if (kernel_btf() != nullptr)
-    refuse_missing_tracepoints(skeleton, refusals);
-  if (!kernel_has_kprobes())
-    refuse_all(skeleton, is_kprobe, "the kernel has no kprobes", refusals);
-  if (const int code = refusal_of_function_hooks(); code != 0)
-    refuse_all(skeleton, hooks_functions, errno_text(code), refusals);
+  bpf_object__for_each_program(program,
+                               object) if (const std::string_view function = function_of(program);
+                                           !function.empty()) names.push_back(function);
+  known_types = KernelTypes::read(names);
 }
 
 } // namespace
 
+const KernelTypes& kernel_types() {
+  if (!known_types)
+    if (iotrail_bpf* skeleton = iotrail_bpf__open(); skeleton != nullptr) {
+      read_types(skeleton->obj);
+      iotrail_bpf__destroy(skeleton);
+    }
+  if (!known_types)
+    known_types.emplace(KernelTypes::read({}));
+  return *known_types;
+}
+
 int refusal_of_function_hooks() {
-  const int function = kernel_btf() == nullptr
-                           ? -ENOENT
-                           : btf__find_by_name_kind(kernel_btf(), "vfs_read", BTF_KIND_FUNC);
-  if (function < 0)
-    return -function;
+  const std::uint32_t function = kernel_types().function_id("vfs_read");
+  if (function == 0)
+    return ENOENT;
   const bpf_insn program[] = {
       {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
       {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
   LIBBPF_OPTS(bpf_prog_load_opts, options);
   options.expected_attach_type = BPF_TRACE_FENTRY;
-  options.attach_btf_id = static_cast<std::uint32_t>(function);
+  options.attach_btf_id = function;
   const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
                                   std::size(program), &options));
   return loaded ? 0 : errno;
 }
 
-bool kernel_has_function(const char* name) {
-  return kernel_btf() != nullptr && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_FUNC) > 0;
-}
-
-bool kernel_has_tracepoint(const std::string& name) {
-  return kernel_btf() != nullptr &&
-         btf__find_by_name_kind(kernel_btf(), ("btf_trace_" + name).c_str(), BTF_KIND_TYPEDEF) > 0;
-}
-
-Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
-                                                   const io_config& configuration,
-                                                   std::uint32_t cpu_count, Refusals& refusals) {
+Result<std::unique_ptr<BpfObject>>
+BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
+                const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
   for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);
     object->skeleton_ = iotrail_bpf__open();
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
-    if (is_first)
-      refuse_kinds(*object->skeleton_, refusals);
+    if (is_first) {
+      read_types(object->skeleton_->obj); // anew: modules come and go
+      refuse_unavailable(*object->skeleton_, refusals);
+    }
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
-    if (auto loaded = object->try_load(programs, configuration, cpu_count, refusals); !loaded)
+    iot_config chosen = configuration;
+    chosen.has_cast = kernel_types().has_function(kCastFunction);
+    chosen.served_below = served_below(filter, refusals);
+    if (auto loaded = object->try_load(programs, chosen, cpu_count, refusals); !loaded)
       return std::unexpected(loaded.error());
     if (refusals.count() == before)
-      object->try_attach(programs, refusals);
+      object->try_attach(programs, hooks_left_out, refusals);
     if (refusals.count() == before)
       return object;
   }
 }
 
+// Memory is taken when an object is loaded, whether it is used or not.
+void BpfObject::size_maps(const std::vector<std::string_view>& programs,
+                          const iot_config& configuration, std::uint32_t cpu_count) {
+  const auto& maps = skeleton_->maps;
+  bpf_map__set_max_entries(maps.slots, cpu_count * configuration.slots_per_cpu);
+  if (configuration.adopt_pids)
+    bpf_map__set_max_entries(maps.adopted_pids, IOT_PID_LIMIT);
+  if (!configuration.follows_async)
+    bpf_map__set_max_entries(maps.asyncs, 1);
+  const bool has_block = std::ranges::any_of(
+      programs, [](std::string_view name) { return name.starts_with("block_"); });
+  for (bpf_map* map : {maps.bios, maps.requests, maps.failed_requests, maps.nvme_commands,
+                       maps.flush_bios, maps.flushes})
+    bpf_map__set_autocreate(map, has_block);
+}
+
 Result<void> BpfObject::try_load(const std::vector<std::string_view>& programs,
-                                 const io_config& configuration, std::uint32_t cpu_count,
+                                 const iot_config& configuration, std::uint32_t cpu_count,
                                  Refusals& refusals) {
-  skeleton_->rodata->io_config = configuration;
-  bpf_map__set_max_entries(skeleton_->maps.cpus, cpu_count);
-  bpf_map__set_max_entries(skeleton_->maps.slots, cpu_count * configuration.slots_per_cpu);
+  skeleton_->rodata->iot_config = configuration;
+  size_maps(programs, configuration, cpu_count);
   for (std::string_view name : programs)
     if (bpf_program* program =
             bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str()))
       bpf_program__set_autoload(program, true);
-  last_words = {};
+  logged_failure = {};
   const int result = iotrail_bpf__load(skeleton_);
   if (result == 0)
     return {};
   // A program was refused only if libbpf names it; with no privilege every one would be.
-  if (last_words.program.empty() || refusals.reason(last_words.program) != nullptr ||
-      (result == -EPERM && last_words.program == programs.front()))
+  if (logged_failure.program.empty() || refusals.reason(logged_failure.program) != nullptr ||
+      (result == -EPERM && logged_failure.program == programs.front()))
     return std::unexpected(load_error(-result));
-  refusals.add(last_words.program, errno_text(-result));
+  refusals.add(logged_failure.program, errno_text(-result));
   return {};
 }
 
-void BpfObject::try_attach(const std::vector<std::string_view>& programs, Refusals& refusals) {
+void BpfObject::try_attach(const std::vector<std::string_view>& programs,
+                           const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   for (std::string_view name : programs) {
     bpf_program* program =
         bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str());
     IOTRAIL_CHECK(program != nullptr);
+    if (hooks_nothing(program))
+      continue;
+    const std::string_view section = section_of(program);
+    if (std::ranges::find(hooks_left_out, section.substr(section.find('/') + 1)) !=
+        hooks_left_out.end())
+      continue;
     bpf_link* link = bpf_program__attach(program);
     if (link == nullptr) {
       refusals.add(std::string(name), errno_text(errno));
       continue;
     }
-    links_.push_back(link);
-    program_fds_.push_back(bpf_program__fd(program));
+    attached_.push_back({link, bpf_program__fd(program), !function_of(program).empty()});
   }
 }
 
@@ -214,32 +287,105 @@ int BpfObject::map_fd(const char* name) const {
   return bpf_object__find_map_fd_by_name(skeleton_->obj, name);
 }
 
-std::uint64_t BpfObject::entries(const char* map) const {
-  const int fd = map_fd(map);
-  std::uint64_t count = 0;
-  io_u64 key = 0;
-  for (const io_u64* previous = nullptr; bpf_map_get_next_key(fd, previous, &key) == 0;
-       previous = &key)
-    ++count;
-  return count;
+bool BpfObject::ask(const char* name, std::span<std::byte> question) const {
+  const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, name);
+  const int fd = program == nullptr ? -1 : bpf_program__fd(program);
+  if (fd < 0)
+    return false;
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  options.ctx_in = question.data();
+  options.ctx_size_in = static_cast<std::uint32_t>(question.size());
+  return bpf_prog_test_run_opts(fd, &options) == 0;
+}
+
+std::vector<std::byte> BpfObject::list(const char* name) const {
+  std::vector<std::byte> listed;
+  const bpf_program* program = bpf_object__find_program_by_name(skeleton_->obj, name);
+  bpf_link* link = program == nullptr || bpf_program__fd(program) < 0
+                       ? nullptr
+                       : bpf_program__attach_iter(program, nullptr);
+  if (link == nullptr)
+    return listed;
+  const Fd objects(bpf_iter_create(bpf_link__fd(link)));
+  std::array<std::byte, 4096> part{};
+  for (ssize_t bytes = 0; (bytes = ::read(objects.get(), part.data(), part.size())) > 0;)
+    listed.insert(listed.end(), part.begin(), part.begin() + bytes);
+  bpf_link__destroy(link);
+  return listed;
 }
 
 std::uint64_t BpfObject::recursion_misses() const {
-  std::uint64_t misses = 0;
-  for (int fd : program_fds_) {
+  std::uint64_t misses = recursion_misses_;
+  for (const Attached& attached : attached_) {
     bpf_prog_info info{};
     std::uint32_t bytes = sizeof(info);
-    if (bpf_obj_get_info_by_fd(fd, &info, &bytes) == 0)
+    if (bpf_obj_get_info_by_fd(attached.program_fd, &info, &bytes) == 0)
       misses += info.recursion_misses;
   }
   return misses;
 }
 
+// From here on no task counts as traced and no file as known: programs that are still attached find nothing to do.
+void BpfObject::silence() {
+  auto* const bss = skeleton_->bss;
+  __atomic_store_n(&bss->is_stopped, 1U, __ATOMIC_RELEASE);
+  __atomic_store_n(&bss->is_started, 0U, __ATOMIC_RELEASE);
+  for (iot_task& task : bss->task_states) {
+    __atomic_store_n(&task.is_shared, 0U, __ATOMIC_RELAXED);
+    __atomic_store_n(&task.live_tid, 0U, __ATOMIC_RELEASE);
+  }
+}
+
+void BpfObject::let_go(bool slow_ones) {
+  for (const Attached& attached : attached_)
+    if (attached.is_slow == slow_ones)
+      bpf_link__destroy(attached.link);
+  std::erase_if(attached_, [&](const Attached& a) { return a.is_slow == slow_ones; });
+}
+
+// A child that has copies of the descriptors and nothing else outlives our letting go of them, so that the kernel takes
+// the hooks away when the child ends, and the child is the one who waits for it.
+void BpfObject::leave_links_to_child() {
+  std::array<int, 2> until{};
+  if (std::ranges::none_of(attached_, &Attached::is_slow) || ::pipe2(until.data(), O_CLOEXEC) != 0)
+    return let_go(true);
+  Fd wait(until[0]);
+  Fd gone(until[1]);
+  std::vector<unsigned> kept = {static_cast<unsigned>(wait.get())};
+  for (const Attached& attached : attached_)
+    kept.push_back(static_cast<unsigned>(bpf_link__fd(attached.link)));
+  std::ranges::sort(kept);
+  const pid_t child = ::fork();
+  if (child == 0) { // of a process with threads: system calls only
+    if (::fork() != 0)
+      ::_exit(0); // so that nobody has to wait for the one who waits
+    unsigned first = 0;
+    for (const unsigned fd : kept) {
+      if (fd > first)
+        ::syscall(SYS_close_range, first, fd - 1, 0);
+      first = fd + 1;
+    }
+    ::syscall(SYS_close_range, first, ~0U, 0);
+    char nothing = 0;
+    while (::read(until[0], &nothing, 1) > 0) {
+    }
+    ::_exit(0);
+  }
+  if (child > 0)
+    ::waitpid(child, nullptr, 0);
+  let_go(true);
+}
+
 void BpfObject::detach() {
-  for (bpf_link* link : links_)
-    bpf_link__destroy(link);
-  links_.clear();
-  // A program may still run on another CPU: wait for all.
+  if (attached_.empty())
+    return;
+  silence();
+  recursion_misses_ = recursion_misses();
+  let_go(false);
+  leave_links_to_child();
+}
+
+void BpfObject::wait_for_programs() {
   ::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 

@@ -3,55 +3,78 @@
 // The BPF programs, loaded: whatever of them this kernel accepts. One program that it refuses never costs another.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/kernel_types.hpp"
 
 struct iotrail_bpf;
 struct bpf_link;
+struct bpf_program;
 
 namespace iotrail::capture::kernel {
 
 class BpfObject {
 public:
-  // Loads and attaches what serves the filter, by `configuration`. What is refused goes to `refusals`, and the next
-  // alternative is tried. Fails where not even that can be told: no privilege, no BTF, no memory for the maps.
-  static Result<std::unique_ptr<BpfObject>> load(const Filter& filter,
-                                                 const io_config& configuration,
-                                                 std::uint32_t cpu_count, Refusals& refusals);
+  // Loads and attaches what serves the filter, by `configuration`, of which it fills in what follows from the choice of
+  // hooks. What the kernel's types show to be missing is not tried; what is refused all the same goes to `refusals`, and
+  // the next alternative is loaded. Programs on `hooks_left_out` (functions, tracepoints) are loaded but do not run. Fails where not even that can be told: no privilege, no BTF, no memory for the maps.
+  static Result<std::unique_ptr<BpfObject>>
+  load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
+       const std::vector<std::string>& hooks_left_out, Refusals& refusals);
   ~BpfObject();
 
   iotrail_bpf& skeleton() { return *skeleton_; }
-  int map_fd(const char* name) const;
+  int map_fd(const char* name) const; // negative: the map was not needed
 
-  // In a hash whose keys are 64-bit numbers; exact once detached.
-  std::uint64_t entries(const char* map) const;
+  // Runs a program that hooks nothing (section "syscall"), which writes its answer into `question`, what it takes. False: it
+  // was not loaded, or the kernel does not run it.
+  bool ask(const char* program, std::span<std::byte> question) const;
 
-  // Returns when no program runs any more.
+  // All that a program lists which the kernel runs for each of its objects (section "iter/..."). Empty: it was not loaded.
+  std::vector<std::byte> list(const char* program) const;
+
+  // From its return on nothing new is recorded; what a program was at is awaited with wait_for_programs(). Hooks on functions may stay in place, idle, for about a second: letting
+  // each go takes the kernel tens of milliseconds, which another process waits for.
   void detach();
+  // Returns when no program runs any more that ran when it was called: some 10 to 20 ms.
+  static void wait_for_programs();
 
-  // Of all programs: how often the kernel skipped one because it ran already.
+  // Of all programs: how often the kernel skipped one because it ran already. Exact after detach().
   std::uint64_t recursion_misses() const;
 
 private:
+  struct Attached {
+    bpf_link* link;
+    int program_fd;
+    bool is_slow; // to let go
+  };
+
   BpfObject() = default;
   Result<void> try_load(const std::vector<std::string_view>& programs,
-                        const io_config& configuration, std::uint32_t cpu_count,
+                        const iot_config& configuration, std::uint32_t cpu_count,
                         Refusals& refusals);
-  void try_attach(const std::vector<std::string_view>& programs, Refusals& refusals);
+  void size_maps(const std::vector<std::string_view>& programs, const iot_config& configuration,
+                 std::uint32_t cpu_count);
+  void try_attach(const std::vector<std::string_view>& programs,
+                  const std::vector<std::string>& hooks_left_out, Refusals& refusals);
+  void silence();
+  void leave_links_to_child();
+  void let_go(bool slow_ones);
 
   iotrail_bpf* skeleton_ = nullptr;
-  std::vector<bpf_link*> links_;
-  std::vector<int> program_fds_;
+  std::vector<Attached> attached_;
+  std::uint64_t recursion_misses_ = 0; // of programs whose links are gone
 };
 
-// Whether the running kernel's BTF has it.
-bool kernel_has_function(const char* name);
-bool kernel_has_tracepoint(const std::string& name);
+// The functions that programs hook or call, and all tracepoints, as the running kernel has them.
+const KernelTypes& kernel_types();
 
 // 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
 int refusal_of_function_hooks();

@@ -19,10 +19,16 @@ bool has_capability(unsigned number) {
   return (data[number / 32].effective >> (number % 32) & 1U) != 0;
 }
 
+constexpr const char* kCapabilityRemedy =
+    "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program";
+
+bool may_trace(unsigned number) {
+  return has_capability(number) || has_capability(CAP_SYS_ADMIN);
+}
+
 KernelFact capability(const char* name, unsigned number) {
-  const bool is_met = has_capability(number) || has_capability(CAP_SYS_ADMIN);
-  return {name, is_met, is_met ? "present" : "missing",
-          is_met ? "" : "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program"};
+  const bool is_met = may_trace(number);
+  return {name, is_met, is_met ? "present" : "missing", is_met ? "" : kCapabilityRemedy};
 }
 
 // The active mode stands in brackets: "none [integrity] confidentiality". Empty: not told by this system.
@@ -34,12 +40,16 @@ std::string lockdown_mode() {
   return open == modes.npos || close == modes.npos ? "" : modes.substr(open + 1, close - open - 1);
 }
 
+// Without the capabilities the kernel refuses all alike: nothing is known of lockdown then.
 KernelFact function_hooks() {
+  constexpr const char* kName = "hooks on functions";
+  if (!may_trace(CAP_BPF) || !may_trace(CAP_PERFMON))
+    return {kName, false, "not tried: the capabilities are missing", kCapabilityRemedy};
   const int code = kernel::refusal_of_function_hooks();
   if (code == 0)
-    return {"hooks on functions", true, "allowed", ""};
+    return {kName, true, "allowed", ""};
   const std::string mode = lockdown_mode();
-  return {"hooks on functions", false,
+  return {kName, false,
           mode.empty() ? errno_text(code) : fmt::format("{}; lockdown: {}", errno_text(code), mode),
           code == EPERM ? "boot without lockdown= and secure boot to let functions be hooked" : ""};
 }
@@ -54,7 +64,7 @@ KernelFact kprobes() {
 
 std::vector<KernelFact> kernel_facts() {
   const bool has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
-  const bool has_cast = kernel::kernel_has_function("bpf_rdonly_cast");
+  const bool has_cast = kernel::kernel_types().has_function("bpf_rdonly_cast");
   return {
       {"BTF", has_types, has_types ? "/sys/kernel/btf/vmlinux" : "missing",
        has_types ? "" : "needs a kernel with CONFIG_DEBUG_INFO_BTF"},

@@ -5,20 +5,25 @@
 
 #include "capture/kernel/bpf_object.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/pid_numbers.hpp"
 #include "capture/source.hpp"
 
 namespace iotrail::capture::kernel {
 
-void fill_filters(io_config& config, const Filter& filter);
+void fill_filters(iot_config& config, const Filter& filter);
+
+// As SourceOptions has them, in the order of iot_own_file; none: nothing is left out.
+void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>& files);
 
 // Files, devices, cgroups and processes that are named. Fails where one does not exist.
-Result<void> set_filters(BpfObject& object, const Filter& filter);
+Result<void> set_filters(BpfObject& object, PidNumbers& numbers, const Filter& filter);
 
-// From now on the process `pid` (a single, suspended thread) is traced, and all that it starts; or from its next exec on.
-Result<void> trace_tree(BpfObject& object, pid_t pid, bool from_exec);
+// From now on the process that the kernel numbers `tid` (a single, suspended thread) is traced, and all that it starts; or from its next exec on.
+Result<void> trace_tree(BpfObject& object, iot_u32 tid, bool from_exec);
 
 // Adds what the processes that are named have started and still runs. To be called when those are traced already, so that
 // nothing that they start meanwhile is missed.
-Result<std::vector<pid_t>> trace_descendants(BpfObject& object, const std::vector<pid_t>& pids);
+Result<std::vector<pid_t>> trace_descendants(BpfObject& object, PidNumbers& numbers,
+                                             const std::vector<pid_t>& pids);
 
 } // namespace iotrail::capture::kernel

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/pid_numbers.hpp"
+
 namespace iotrail::capture::kernel {
 namespace {
 
@@ -29,31 +32,66 @@ void add_syscalls(std::vector<EventHooks>& rows) {
           {tracepoint("tp_btf/sys_enter+sys_exit", {"syscall_sys_enter", "syscall_sys_exit"})}));
 }
 
+// Whose a bio and a request are is learnt when they are queued, split, issued, whatever is asked for.
+void add_block_support(std::vector<EventHooks>& rows, Layer layer) {
+  const auto add = [&](std::string_view hook, std::string_view program) {
+    rows.push_back(served_by("", layer, {tracepoint(hook, {program})}));
+  };
+  add("kallsyms", "block_find_functions");
+  add("tp_btf/block_bio_queue", "block_bio_queue");
+  add("tp_btf/block_split", "block_split");
+  add("tp_btf/block_bio_complete", "block_bio_complete");
+  add("tp_btf/block_rq_complete", "block_rq_complete");
+}
+
+// A request in flight is known from its issue to its end.
+constexpr std::string_view kRequestHook = "tp_btf/block_rq_issue+block_rq_complete";
+std::vector<std::string_view> request_programs() {
+  return {"block_rq_issue", "block_rq_complete", "block_rq_requeue", "block_request_is_idle"};
+}
+
 void add_blocks(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, std::string_view hook,
                        std::vector<std::string_view> programs) {
     rows.push_back(served_by(event, Layer::block, {tracepoint(hook, std::move(programs))}));
   };
-  // Whose a bio is is learnt when it is queued or split, whatever is asked for.
-  add("", "tp_btf/block_bio_queue", {"block_bio_queue"});
-  add("", "tp_btf/block_split", {"block_split"});
-  add("", "tp_btf/block_bio_complete", {"block_bio_complete"});
-  add("", "tp_btf/block_rq_complete", {"block_rq_complete"});
+  add_block_support(rows, Layer::block);
   add("block_queue", "tp_btf/block_bio_queue", {"block_bio_queue"});
+  add("block_split", "tp_btf/block_split", {"block_split"});
+  add("block_remap", "tp_btf/block_bio_remap", {"block_bio_remap"});
+  add("block_getrq", "tp_btf/block_getrq", {"block_getrq"});
+  add("block_plug", "tp_btf/block_plug", {"block_plug"});
+  add("block_unplug", "tp_btf/block_unplug", {"block_unplug"});
   add("block_insert", "tp_btf/block_rq_insert", {"block_rq_insert"});
   add("block_issue", "tp_btf/block_rq_issue", {"block_rq_issue"});
-  add("block_complete", "tp_btf/block_rq_issue+block_rq_complete",
-      {"block_rq_issue", "block_rq_complete", "block_rq_requeue"});
+  add("block_complete", kRequestHook, request_programs());
   add("block_merge", "tp_btf/block_bio_backmerge+block_bio_frontmerge+block_rq_merge",
       {"block_bio_backmerge", "block_bio_frontmerge", "block_rq_merge"});
   add("block_requeue", "tp_btf/block_rq_requeue", {"block_rq_requeue"});
+  std::vector<std::string_view> of_errors = request_programs();
+  of_errors.insert(of_errors.begin(), "block_rq_error");
+  add("block_error", "tp_btf/block_rq_error", of_errors);
+}
+
+void add_devices(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::string_view hook,
+                       std::vector<std::string_view> programs) {
+    std::ranges::copy(request_programs(), std::back_inserter(programs));
+    rows.push_back(served_by(event, Layer::device, {tracepoint(hook, std::move(programs))}));
+  };
+  add_block_support(rows, Layer::device);
+  add("device_scsi", "tp_btf/scsi_dispatch_cmd_start+done+error+timeout",
+      {"scsi_dispatch_cmd_start", "scsi_dispatch_cmd_done", "scsi_dispatch_cmd_error",
+       "scsi_dispatch_cmd_timeout"});
+  add("device_nvme", "tp_btf/nvme_setup_cmd+nvme_complete_rq",
+      {"nvme_setup_cmd", "nvme_complete_rq"});
 }
 
 void add_processes(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, std::string_view hook, std::string_view program) {
     rows.push_back(served_by(event, Layer::process, {tracepoint(hook, {program})}));
   };
-  add("process_fork", "tp_btf/sched_process_fork", "process_sched_process_fork");
+  add("process_fork", "tp_btf/task_newtask", "process_task_newtask");
   add("process_exec", "tp_btf/sched_process_exec", "process_sched_process_exec");
   add("process_exit", "tp_btf/sched_process_exit", "process_sched_process_exit");
 }
@@ -86,11 +124,16 @@ void add_vfs(std::vector<EventHooks>& rows) {
       {"K",
        "kprobe+kretprobe/do_dentry_open",
        {"do_dentry_open_kprobe", "do_dentry_open_kretprobe"}});
+  // vfs_fsync calls vfs_fsync_range, which a compiler inlines into it, and both into their system calls: what neither has
+  // seen is told by the calls themselves (vfs.bpf.c).
   add("vfs_fsync",
-      {"F", "fentry+fexit/vfs_fsync_range", {"vfs_fsync_range_enter", "vfs_fsync_range_exit"}},
+      {"F",
+       "fentry+fexit/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
+       {"vfs_fsync_enter", "vfs_fsync_exit", "vfs_fsync_range_enter", "vfs_fsync_range_exit"}},
       {"K",
-       "kprobe+kretprobe/vfs_fsync_range",
-       {"vfs_fsync_range_kprobe", "vfs_fsync_range_kretprobe"}});
+       "kprobe+kretprobe/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
+       {"vfs_fsync_kprobe", "vfs_fsync_kretprobe", "vfs_fsync_range_kprobe",
+        "vfs_fsync_range_kretprobe"}});
 }
 
 void add_page_cache(std::vector<EventHooks>& rows) {
@@ -100,10 +143,12 @@ void add_page_cache(std::vector<EventHooks>& rows) {
   // Two entries: the second parameter of filemap_get_pages was the iterator before it was the count.
   add("cache_hit", {{"F",
                      "fentry+fexit/filemap_get_pages",
-                     {"cache_get_pages_enter", "cache_get_pages_exit", "cache_filemap_add"}},
+                     {"cache_get_pages_enter", "cache_get_pages_exit", "cache_filemap_add"},
+                     4},
                     {"F",
                      "fentry+fexit/filemap_get_pages (iterator)",
-                     {"cache_get_pages_iter_enter", "cache_get_pages_exit", "cache_filemap_add"}}});
+                     {"cache_get_pages_iter_enter", "cache_get_pages_exit", "cache_filemap_add"},
+                     3}});
   add("cache_add", {tracepoint("tp_btf/mm_filemap_add_to_page_cache", {"cache_filemap_add"})});
   add("cache_delete",
       {tracepoint("tp_btf/mm_filemap_delete_from_page_cache", {"cache_filemap_delete"})});
@@ -115,19 +160,59 @@ void add_page_cache(std::vector<EventHooks>& rows) {
        tracepoint("tp_btf/writeback_single_inode_start", {"cache_single_inode_start"})});
 }
 
+// The programs whose parameters differ between kernels come first.
+void add_asyncs(std::vector<EventHooks>& rows) {
+  const std::vector<Alternative> operations = {
+      {"T",
+       "tp_btf/io_uring_submit_req+io_uring_complete, sys_enter+sys_exit",
+       {"async_complete_cqe", "async_submit_req", "async_queue_work"},
+       3},
+      {"T",
+       "tp_btf/io_uring_submit_req+io_uring_complete (old), sys_enter+sys_exit",
+       {"async_complete", "async_submit_req", "async_queue_work"},
+       7},
+      {"T",
+       "tp_btf/io_uring_submit_sqe+io_uring_complete (old), sys_enter+sys_exit",
+       {"async_complete", "async_submit_sqe", "async_queue_work"},
+       7}};
+  for (const Layer layer : {Layer::async, Layer::cache, Layer::block, Layer::device})
+    rows.push_back(served_by("", layer, operations));
+  rows.push_back(served_by("", Layer::async, {tracepoint("kallsyms", {"block_find_functions"})}));
+  rows.push_back(served_by("async_operation", Layer::async, operations));
+  rows.push_back(served_by("async_result", Layer::async, operations));
+  rows.push_back(served_by("async_overflow", Layer::async,
+                           {tracepoint("tp_btf/io_uring_cqe_overflow", {"async_cqe_overflow"})}));
+}
+
+// A fault is an operation of its own for what the cache and the block layer do for it.
+void add_faults(std::vector<EventHooks>& rows) {
+  for (const Layer layer : {Layer::cache, Layer::block, Layer::device})
+    rows.push_back(served_by(
+        "", layer,
+        {{"F", "fentry+fexit/filemap_fault", {"fault_filemap_enter", "fault_filemap_exit"}},
+         {"K",
+          "kprobe+kretprobe/filemap_fault",
+          {"fault_filemap_kprobe", "fault_filemap_kretprobe"}}}));
+}
+
 std::vector<EventHooks> make_rows() {
   std::vector<EventHooks> rows;
   add_syscalls(rows);
   add_vfs(rows);
   add_page_cache(rows);
   add_blocks(rows);
+  add_devices(rows);
   add_processes(rows);
+  add_faults(rows);
+  add_asyncs(rows);
   return rows;
 }
 
-// Without these no child is followed, so they are loaded whatever is asked for.
-constexpr std::string_view kFollowing[] = {
-    "process_sched_process_fork", "process_sched_process_exec", "process_sched_process_exit"};
+// Loaded whatever is asked for: without these no child is followed, and what an event is charged to would hang on which
+// events are recorded.
+constexpr std::string_view kFollowing[] = {"process_task_newtask", "process_sched_process_exec",
+                                           "process_sched_process_exit", "syscall_sys_enter",
+                                           "syscall_sys_exit"};
 
 std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   if (reason.find("EPERM") != reason.npos && tier != "T")
@@ -176,17 +261,28 @@ std::span<const EventHooks> event_hooks() {
 
 bool is_wanted(const Filter& filter, const schema::Event& event) {
   const bool layer = filter.layers.empty() || contains(filter.layers, event.layer);
-  const bool name = filter.events.empty() || contains(filter.events, event.name);
+  const bool name =
+      filter.events.empty() ? !schema::is_on_request(event) : contains(filter.events, event.name);
   return layer && name;
+}
+
+bool is_any_wanted(const Filter& filter, schema::Layer layer) {
+  return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
+    return event.layer == layer && is_wanted(filter, event);
+  });
 }
 
 bool is_wanted(const Filter& filter, const EventHooks& hooks) {
   if (hooks.event.empty())
-    return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
-      return event.layer == hooks.layer && is_wanted(filter, event);
-    });
+    return is_any_wanted(filter, hooks.layer);
   const schema::Event* event = schema::find_event(hooks.event);
   return event != nullptr && is_wanted(filter, *event);
+}
+
+bool follows_async(const Filter& filter) {
+  return std::ranges::any_of(
+      std::initializer_list<Layer>{Layer::async, Layer::cache, Layer::block, Layer::device},
+      [&](Layer layer) { return is_any_wanted(filter, layer); });
 }
 
 void Refusals::add(std::string program, std::string reason) {
@@ -208,6 +304,16 @@ const Alternative* choose(const EventHooks& hooks, const Refusals& refusals) {
   return nullptr;
 }
 
+iot_u8 served_below(const Filter& filter, const Refusals& refusals) {
+  iot_u8 served = 0;
+  for (const EventHooks& hooks : event_hooks())
+    if (const schema::Event* event = schema::find_event(hooks.event);
+        event != nullptr && event->layer == Layer::vfs && is_wanted(filter, *event) &&
+        choose(hooks, refusals) != nullptr)
+      served = static_cast<iot_u8>(served | IOT_BELOW(event->id));
+  return served;
+}
+
 std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusals& refusals) {
   std::vector<std::string_view> programs;
   const auto add = [&](std::string_view program) {
@@ -216,6 +322,8 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
   };
   for (std::string_view program : kFollowing)
     add(program);
+  if (!counts_like_kernel())
+    add("task_numbers");
   for (const EventHooks& hooks : event_hooks())
     if (const Alternative* chosen = choose(hooks, refusals); chosen && is_wanted(filter, hooks))
       for (std::string_view program : chosen->programs)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "abi.h"
 #include "capture/source.hpp"
 #include "schema.hpp"
 
@@ -18,6 +19,8 @@ struct Alternative {
   std::string_view tier; // "T", "F", "K"
   std::string_view hook; // as shown: "tp_btf/block_rq_issue"
   std::vector<std::string_view> programs;
+  // That the function or tracepoint of the first program must have, where they differ between kernels; -1: any number.
+  int parameters = -1;
 };
 
 struct EventHooks {
@@ -29,7 +32,11 @@ struct EventHooks {
 std::span<const EventHooks> event_hooks();
 
 bool is_wanted(const Filter& filter, const schema::Event& event);
+bool is_any_wanted(const Filter& filter, schema::Layer layer);
 bool is_wanted(const Filter& filter, const EventHooks& hooks);
+
+// Operations of io_uring and libaio are followed where they are recorded, and where block I/O is charged to them.
+bool follows_async(const Filter& filter);
 
 // Why programs cannot be used, by name; filled as loading and attaching are tried.
 class Refusals {
@@ -45,7 +52,11 @@ private:
 // The first alternative none of whose programs was refused; nullptr: there is none.
 const Alternative* choose(const EventHooks& hooks, const Refusals& refusals);
 
-// Programs to load: those of the alternatives chosen for the events that are wanted.
+// Bits, as in IOT_BELOW, of the vfs events that are wanted and served.
+iot_u8 served_below(const Filter& filter, const Refusals& refusals);
+
+// Programs to load: those that follow tasks and operations, and those of the alternatives chosen for the events that are
+// wanted.
 std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusals& refusals);
 
 std::vector<store::HookReport> report_hooks(const Filter& filter, const Refusals& refusals);

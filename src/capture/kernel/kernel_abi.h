@@ -8,151 +8,315 @@
 #include "abi.h"
 #include "capture/ring.h"
 
-#define IO_SYSCALL_LIMIT 512        /* numbers at and above are not recorded; a power of two */
-#define IO_FILE_LIMIT (1U << 20)    /* files known at once */
-#define IO_BIO_LIMIT (1U << 16)     /* bios in flight */
-#define IO_REQUEST_LIMIT (1U << 14) /* requests in flight */
-#define IO_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
-#define IO_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
-#define IO_PATH_DEPTH 48            /* components of a path that are walked */
-#define IO_NAME_BYTES 256           /* NAME_MAX and its end */
-#define IO_PATH_BYTES 4096          /* PATH_MAX */
-#define IO_KIND_SLOTS 32            /* kinds of one layer */
-
-/* Read-only once loaded: the verifier removes what it turns off. */
-struct io_config {
-  io_u32 slots_per_cpu; /* a power of two */
-  io_u32 recorder_tgid; /* never traced */
-  io_u8 has_cast;       /* the kernel has bpf_rdonly_cast: pointers are followed without a helper */
-  io_u8 adopt_all;      /* tasks: everything on the machine */
-  io_u8 adopt_pids;     /* tasks: processes in the map `adopted_pids` */
-  io_u8 adopt_cgroups;  /* tasks: those below a cgroup of `adopted_cgroups` */
-  io_u8 filter_files;   /* only events of files in `wanted_files` */
-  io_u8
-      filter_devices; /* only events of devices in `wanted_devices`, files in `wanted_file_systems` */
-  io_u8 block_all;    /* block events of all tasks (a device or system filter) */
-  io_u8 reserved;
-  io_u8 wanted[IO_LAYER_COUNT][IO_KIND_SLOTS]; /* by layer and low byte of the kind */
-  io_u16 calls[IO_SYSCALL_LIMIT]; /* by native number: IO_CALL(class, number); 0: not recorded */
-  io_u16 compat_calls[IO_SYSCALL_LIMIT]; /* the same for 32-bit programs */
-};
-
-/* A class is the low byte of the event's kind; the number that of the value table `syscall`. */
-#define IO_CALL(class, number) ((io_u16)((class) << 9 | (number)))
-#define IO_CALL_CLASS(call) ((call) >> 9)
-#define IO_CALL_NUMBER(call) ((call) & 511)
-
-/* One CPU's ring and its source of operation numbers. */
-struct io_cpu {
-  struct io_ring_control ring;
-  io_u64 next_op_block; /* operations are numbered in blocks of IO_OP_BLOCK handed to tasks */
-  io_u64 reserved[7];
-};
-#define IO_OP_BLOCK 256
+#define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
+#define IOT_CPU_LIMIT 1024           /* processors; a power of two */
+#define IOT_FILE_LIMIT (1U << 18)    /* files known at once */
+#define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
+#define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
+#define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
+#define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
+#define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
+#define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
+#define IOT_PATH_DEPTH 64            /* components of a path that are walked */
+#define IOT_NAME_BYTES 256           /* NAME_MAX and its end */
+#define IOT_PATH_BYTES 4096          /* PATH_MAX */
+#define IOT_ADDRESS_BYTES 128        /* struct sockaddr_storage */
+#define IOT_TEXT_BYTES (2U << 20)    /* of the ring `texts` */
+#define IOT_KIND_SLOTS 64            /* kinds of one layer */
+#define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
+#define IOT_LOADING_CALLS 256 /* calls of a new program that may be the linker's for the library */
 
 /*
- * State of a traced task. It lies in the slot of `task_slots` that its thread id leads to: finding it there costs a tenth
- * of what task storage does, which is for those that find their slot taken. Whose a slot is is said by `tid` and
- * `start_time`.
+ * A system call as the programs look it up by its native number; 0: not tracked. Every call of schema/syscalls.def is
+ * tracked, whatever is recorded.
  */
-struct io_cached_file {
-  io_u64 inode;
-  io_u32 device;
-  io_u32 generation;
-  io_u32 file;
-  io_u32 reserved;
-};
-#define IO_TASK_FILES 4
-#define IO_TASK_SLOTS 4096 /* a power of two */
+#define IOT_CALL_CLASS_BITS 0xffULL        /* low byte of the kind of its event */
+#define IOT_CALL_RECORDED (1ULL << 8)      /* its event is wanted */
+#define IOT_CALL_PLAIN (1ULL << 9)         /* read, write, pread64, pwrite64 of a 64-bit program */
+#define IOT_CALL_PLACED (1ULL << 10)       /* of a plain one: it names a position */
+#define IOT_CALL_COMPAT (1ULL << 11)       /* it came by the 32-bit gate */
+#define IOT_CALL_IS_LOOKED_AT (1ULL << 12) /* what its arguments stand for matters at its entry */
+#define IOT_CALL_KIND_BITS 0xffff0000ULL   /* where the header of a record has its kind */
+#define IOT_CALL_NUMBER_SHIFT 32           /* number in the value table `syscall` */
+#define IOT_CALL_FD_SHIFT 48   /* index of the argument that is a descriptor, plus 1; 0: none */
+#define IOT_CALL_PATH_SHIFT 52 /* the same of the argument that is a path */
+#define IOT_CALL_BELOW_SHIFT                                                                       \
+  56 /* vfs events that it cannot succeed without: 1 << low bits of the kind */
+#define IOT_CALL_CLASS(call) ((iot_u32)((call) & IOT_CALL_CLASS_BITS))
+#define IOT_CALL_NUMBER(call) ((iot_u32)((call) >> IOT_CALL_NUMBER_SHIFT) & 0xffffU)
+#define IOT_CALL_FD(call) ((iot_u32)((call) >> IOT_CALL_FD_SHIFT) & 0xfU)
+#define IOT_CALL_PATH(call) ((iot_u32)((call) >> IOT_CALL_PATH_SHIFT) & 0xfU)
+#define IOT_CALL_BELOW(call) ((iot_u32)((call) >> IOT_CALL_BELOW_SHIFT))
+#define IOT_BELOW(kind) (1U << ((kind) & 7))
 
-/* What began in a task and has not ended: see bpf/span.bpf.h. */
-struct io_span {
-  io_u64 start_ns;
-  io_u64 op_id;
-  io_u64 object; /* what its end is recognised by, beside the kind */
-  io_s64 offset;
-  io_u64 bytes;
-  io_u64 detail; /* what else the hook wants to know at the end */
-  io_u32 kind;
-  io_u32 file;
-  io_u32 flags;
-  io_u32 reserved;
+/* The files that iotrail brings into programs. */
+enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
+
+struct iot_file_key {
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 generation;
 };
-#define IO_SPAN_DEPTH                                                                              \
+
+/* Read-only once loaded: the verifier removes what it turns off. */
+struct iot_config {
+  iot_u32 slots_per_cpu; /* a power of two */
+  iot_u8 has_cast;      /* the kernel has bpf_rdonly_cast: pointers are followed without a helper */
+  iot_u8 adopt_all;     /* tasks: everything on the machine */
+  iot_u8 adopt_pids;    /* tasks: processes in the map `adopted_pids` */
+  iot_u8 adopt_cgroups; /* tasks: those below a cgroup of `adopted_cgroups` */
+  iot_u8 filter_files;  /* only events of files in `wanted_files` */
+  iot_u8
+      filter_devices; /* only events of devices in `wanted_devices`, files in `wanted_file_systems` */
+  iot_u8 block_all;   /* block events of all tasks (a device or system filter) */
+  iot_u8 follows_async; /* operations of io_uring and libaio are known by their own */
+  iot_u8 served_below;  /* vfs events whose hooks are attached: bits as in IOT_BELOW */
+  iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
+  iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
+  iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
+  iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
+  iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
+  char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */
+  struct iot_file_key own_files[IOT_OWN_FILES]; /* generation: unused */
+};
+
+/* Who an event is charged to: an operation, the one that it began in, and the task. */
+struct iot_owner {
+  iot_u64 op_id;
+  iot_u64 parent_op;
+  iot_u32 pid;
+  iot_u32 tid;
+};
+
+/* One CPU's ring, its source of operation numbers, and how many events it was decided to record there. */
+struct iot_cpu {
+  struct iot_ring_control ring;
+  iot_u64 next_op_block; /* operations are numbered in blocks of IOT_OP_BLOCK handed to tasks */
+  iot_u64 produced;
+  iot_u64 reserved[6];
+};
+#define IOT_OP_BLOCK (1U << 24)
+
+struct iot_counter_values {
+  iot_u64 value[IOT_COUNTER_LIMIT]; /* by the numbers of stats.def */
+  iot_u64 bypassed[8];              /* of kernel_hook_bypassed, by the low bits of the vfs event */
+};
+
+/* A file that a task used lately, and its local id. */
+struct iot_cached_file {
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 generation;
+  iot_u32 file;
+  iot_u32 reserved;
+};
+#define IOT_TASK_FILES 4
+
+/* A descriptor that a task used lately. It means the same as long as the four pointers and numbers do. */
+struct iot_cached_fd {
+  iot_u64 file_pointer; /* struct file */
+  iot_u64 inode_pointer;
+  iot_u64 inode;
+  iot_u32 generation;
+  iot_u32 flags;
+  iot_u32 file; /* local id; beside the descriptor, as in a record */
+  iot_s32 fd;
+};
+#define IOT_TASK_FDS 4
+#define IOT_FD_HAS_POSITION 1
+#define IOT_FD_ADVANCES 2 /* by what is moved; the position of /dev/zero does not */
+
+/* What began in a task and has not ended: see bpf/op.bpf.h. */
+struct iot_span {
+  iot_u64 start_ns;
+  iot_u64 op_id;
+  iot_u64 object; /* what its end is recognised by, beside the kind */
+  iot_s64 offset;
+  iot_u64 bytes;
+  iot_u64 detail; /* what else the hook wants to know at the end */
+  iot_u32 kind;
+  iot_u32 file;
+  iot_u32 flags;
+  iot_u32 reserved;
+};
+#define IOT_SPAN_DEPTH                                                                             \
   8 /* a power of two; two stacked file systems and a synchronous write need 5 */
+#define IOT_OP_DEPTH                                                                               \
+  4 /* a power of two; operations that one task can be in at once, one within the other */
 
-struct io_task {
-  io_u64 op_id;      /* of the call in progress; 0: none */
-  io_u64 last_op;    /* handed out before */
-  io_u64 entry_ns;   /* of the call in progress */
-  io_u64 start_time; /* of the task, as the kernel counts it; 0: not looked at yet */
-  io_u64 vfs_op;     /* the last operation whose read or write the layer vfs has seen whole: */
-  io_s64 vfs_offset; /* where it was */
-  io_u32 pid;
-  io_u32 tid;
-  io_u32 call;       /* IO_CALL of the call in progress */
-  io_u32 entry_file; /* what the descriptor meant at entry, where the call ends its meaning */
-  io_u32 is_compat;  /* the call in progress came by the 32-bit gate */
-  io_u32 group_exited;
-  io_u32 span_depth;  /* of `spans`; may exceed it */
-  io_u32 is_dead;     /* the task has ended: another may have the slot */
-  io_u32 is_shared;   /* a slot: tasks that found it taken are in `tasks` */
-  io_u32 vfs_file;    /* what file it was on */
-  io_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */
-  io_u32 reserved;
-  struct io_cached_file files[IO_TASK_FILES];
-  struct io_span spans[IO_SPAN_DEPTH];
+/*
+ * State of a traced task. It lies in the slot of `task_states` that its thread id leads to: finding it there costs a
+ * tenth of what task storage does, which is for those that find their slot taken. The slot is of the task `live_tid`.
+ */
+struct iot_task {
+  struct iot_owner owner; /* op_id: of the operation in progress; 0: none */
+  iot_u64 last_op;        /* handed out before */
+  iot_u64 entry_ns;       /* of the call in progress */
+  iot_u64 call;           /* the call in progress */
+  iot_u32 live_tid;       /* 0: the slot is free, or waits for the task to execute a program */
+  iot_u32 is_shared;      /* a slot: tasks that found it taken are in `tasks` */
+  iot_u16 span_depth;     /* of `spans`; may exceed it */
+  iot_u16 op_depth;       /* of `outer_ops` */
+  iot_u32 below;          /* vfs events seen in the operation in progress */
+  iot_u32 entry_file;     /* what the descriptor meant at entry, where the call ends its meaning */
+  iot_u32 group_exited;
+  iot_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */
+  iot_u32 aio_begun;   /* operations of the io_submit in progress that are known */
+  iot_u32 reserved;
+  iot_u32 sync_disk; /* that the call in progress waits for; 0: none */
+  iot_u32 is_dead;   /* the task has ended: another may have the slot */
+  iot_u32 is_muted;  /* in a call that iotrail makes in it: bpf/own.bpf.h */
+  iot_u32
+      loading_calls; /* that may still be for the preload library; 0: it is there, or not used */
+  iot_u64 own_begin; /* calls made from here on */
+  iot_u64 own_bytes; /* in so many bytes are iotrail's; while it is being loaded, may be */
+  iot_u64 library_begin; /* where it was mapped; 0: not yet */
+  iot_u64 library_bytes;
+  iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
+  struct iot_cached_fd fds[IOT_TASK_FDS];
+  struct iot_cached_file files[IOT_TASK_FILES];
+  struct iot_span spans[IOT_SPAN_DEPTH];
+};
+#define IOT_TASK_SLOTS 2048   /* a power of two */
+#define IOT_MUTED 0x80000000U /* in `live_tid`: the slot is taken, but its task not to be found */
+
+/* Whose a bio is. */
+struct iot_bio {
+  struct iot_owner owner;
+  iot_u64 queued_ns;
+  iot_u32 file;
+  iot_u32 reserved;
 };
 
-struct io_file_key {
-  io_u64 inode;
-  io_u32 device;
-  io_u32 generation;
+/* A request in flight. */
+struct iot_request {
+  struct iot_bio first; /* of its traced bios */
+  iot_u64 issued_ns;
+  iot_u64 handed_over_ns; /* to the host adapter, while it has the command; else 0 */
+  iot_u64 sector;
+  iot_u32 device;
+  iot_u32 flags;
+  iot_u32 bytes;
+  iot_u32 tags_in_use;
+  iot_u32 hardware_queue;
+  iot_u32 reserved;
+};
+
+/*
+ * An asynchronous operation by the kernel's request of io_uring, by the program's own iocb of libaio, and one that may
+ * have several results also by its `user_data`, which is all that is told with a result.
+ */
+enum iot_async_by { IOT_ASYNC_BY_REQUEST, IOT_ASYNC_BY_IOCB, IOT_ASYNC_BY_USER_DATA };
+struct iot_async_key {
+  iot_u64 number;
+  iot_u32 scope; /* of the number: 0, the process, the low bits of the ring's address */
+  iot_u32 by;
+};
+
+struct iot_async {
+  struct iot_owner owner; /* the operation, and whose; its parent is the call that submitted it */
+  iot_u64 start_ns;
+  iot_u64 handed_over_ns; /* after the start; 0: it was not */
+  iot_u64 user_data;
+  iot_u64 ring;
+  iot_s64 offset;
+  iot_u64 bytes_requested;
+  iot_u32 file;
+  iot_s32 fd;
+  iot_u32 call;  /* of the value table `async_call` */
+  iot_u32 flags; /* IOSQE_* */
+};
+
+/* A task by two numbers: bpf/task.bpf.c lists them. */
+struct iot_task_number {
+  iot_u32 of_kernel;
+  iot_u32 inside;
+};
+
+/* Addresses of functions of the kernel. */
+struct iot_functions {
+  iot_u64 iomap_dio_bio_end_io;
+  iot_u64 blkdev_bio_end_io_async;
+  iot_u64 io_complete_rw;
+  iot_u64 io_complete_rw_iopoll;
+  iot_u64 aio_complete_rw;
+};
+
+/* What the collector asks block_request_is_idle(). */
+struct iot_request_question {
+  iot_u64 request;
+  iot_u64 is_idle;
 };
 
 /* Ids of files that the filter by file or by device leaves out carry this bit. */
-#define IO_FILE_UNWANTED 0x80000000U
+#define IOT_FILE_UNWANTED 0x80000000U
+#define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is left out */
 
 /* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */
-enum io_text_type { IO_TEXT_STRING = 1, IO_TEXT_FILE, IO_TEXT_FORK, IO_TEXT_EXEC };
+enum iot_text_type {
+  IOT_TEXT_STRING = 1,
+  IOT_TEXT_ADDRESS,
+  IOT_TEXT_FILE,
+  IOT_TEXT_FORK,
+  IOT_TEXT_EXEC,
+  IOT_TEXT_TASK
+};
 
-struct io_text {
-  io_u32 type;
-  io_u32 id;
-  io_u32 bytes; /* of text, the end of the last string included */
-  io_u32 reserved;
+struct iot_text {
+  iot_u32 type;
+  iot_u32 id;
+  iot_u32 bytes; /* of text, the end of the last string included */
+  iot_u32 reserved;
 };
 
 /* Where the walk up from a file came to its end. */
-enum io_walk_end { IO_WALK_CUT, IO_WALK_ROOT, IO_WALK_FILE_SYSTEM };
+enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM };
 
-struct io_text_file {
-  struct io_text text;
-  io_u64 inode;
-  io_u32 device;
-  io_u32 generation;
-  io_u32 mode;
-  io_u32 magic;    /* of the file system */
-  io_u32 walk_end; /* enum io_walk_end: what the names lead up to */
-  io_u32 reserved;
-  io_u64 walk[2];                            /* of the walk itself */
-  char names[IO_PATH_BYTES + IO_NAME_BYTES]; /* components, the last one first, each with its end */
+/* Names follow: components, the last one first, each with its end. */
+struct iot_text_file {
+  struct iot_text text;
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 generation;
+  iot_u32 mode;
+  iot_u32 magic;    /* of the file system */
+  iot_u32 walk_end; /* enum iot_walk_end: what the names lead up to */
+  iot_u32 reserved;
+  iot_u64 walk[2]; /* of the walk itself */
+  char names[IOT_PATH_BYTES + IOT_NAME_BYTES];
 };
 
-struct io_text_string {
-  struct io_text text;
-  char string[IO_PATH_BYTES];
+struct iot_text_string {
+  struct iot_text text;
+  char string[IOT_PATH_BYTES];
 };
 
-struct io_text_process {
-  struct io_text text; /* id: unused */
-  io_u64 ts_ns;
-  io_u32 pid;
-  io_u32 parent_pid;
-  io_u32 exe_file; /* local file id; fork: 0 */
-  io_u32 arguments_bytes;
+struct iot_text_address {
+  struct iot_text text;
+  iot_u8 address[IOT_ADDRESS_BYTES]; /* struct sockaddr, as many bytes as `text` says */
+};
+
+struct iot_text_process {
+  struct iot_text text; /* id: unused */
+  iot_u64 ts_ns;
+  iot_u64 start_ns; /* of the process, as the kernel counts it */
+  iot_u32 pid;
+  iot_u32 parent_pid;
+  iot_u32 exe_file; /* local file id; fork: 0 */
+  iot_u32 arguments_bytes;
   char comm[16];
-  char arguments[IO_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
+  char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
+};
+
+/* A task of a pid namespace below the initial one: both of its names. */
+struct iot_text_task {
+  struct iot_text text; /* id: unused */
+  iot_u64 start_ns;
+  iot_u64 pid_namespace; /* inode of the one that the task counts in */
+  iot_u32 pid;           /* in the initial namespace, as tid */
+  iot_u32 tid;
+  iot_u32 inner_pid; /* in its own */
+  iot_u32 inner_tid;
 };
 
 #endif

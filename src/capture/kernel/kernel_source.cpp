@@ -7,18 +7,19 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "capture/kernel/bpf_object.hpp"
-#include "capture/kernel/dictionary.hpp"
 #include "capture/kernel/filters.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/kernel_ids.hpp"
+#include "capture/kernel/pid_numbers.hpp"
+#include "capture/kernel/record_copier.hpp"
 #include "capture/kernel/rings.hpp"
 #include "capture/kernel/syscalls.hpp"
-#include "capture/kernel/translation.hpp"
+#include "capture/kernel/unfinished.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture {
@@ -26,9 +27,8 @@ namespace kernel {
 namespace {
 
 constexpr std::uint32_t kDefaultSlots = 1U
-                                        << 16U; // per CPU: 8 MiB, 0.2 s at 300,000 events a second
+                                        << 15U; // per CPU: 4 MiB, 0.1 s at 300,000 events a second
 constexpr std::uint32_t kSmallestSlots = 64;
-constexpr std::size_t kTextBytes = 8U << 20U;
 constexpr std::uint64_t kTextPatienceNs =
     10'000'000; // a text under way is finished in microseconds
 
@@ -36,7 +36,7 @@ std::uint32_t slots_for(std::size_t ring_bytes) {
   if (ring_bytes == 0)
     return kDefaultSlots;
   const std::size_t slots =
-      std::bit_floor(std::max<std::size_t>(ring_bytes / IO_KERNEL_SLOT_BYTES, 1));
+      std::bit_floor(std::max<std::size_t>(ring_bytes / IOT_KERNEL_SLOT_BYTES, 1));
   return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
 }
 
@@ -45,6 +45,7 @@ public:
   std::string_view name() const override { return "kernel"; }
   Result<void> open(const SourceOptions& options) override;
   Result<void> start() override;
+  Result<void> follow(pid_t pid) override;
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
@@ -55,32 +56,47 @@ public:
   }
 
 private:
-  io_config configuration(const SourceOptions& options) const;
+  iot_config configuration(const SourceOptions& options) const;
   bool traces_from_exec() const;
-  void see_running();
+  Result<void> trace_root(pid_t pid, bool from_exec);
+  void see_all_running();
+  void see_running(pid_t pid) { tasks_->see_running(static_cast<iot_u32>(pid), numbers_->of(pid)); }
   bool drain_texts(store::TraceWriter& writer);
+  std::size_t write_unfinished(store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
-  void append(const io_event& record, store::TraceWriter& writer);
-  std::array<std::uint64_t, IO_COUNTER_LIMIT> counter_values() const;
+  iot_counter_values counter_values() const;
 
+  Tasks own_tasks_; // where none are given
+  Tasks* tasks_ = &own_tasks_;
   Filter filter_;
   Refusals refusals_;
   std::unique_ptr<BpfObject> object_;
+  std::optional<PidNumbers> numbers_; // since open()
   RecordRings rings_;
   TextRing texts_;
-  Dictionary dictionary_;
+  KernelIds ids_;
+  RecordCopier copier_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
-  // Issued, and neither reported as complete nor used again when the recording stopped.
-  std::uint64_t requests_unfinished_ = 0;
+  struct End {
+    std::vector<std::uint64_t> heads; // by CPU
+    std::uint64_t produced = 0;
+    std::vector<CounterValue> counters;
+  };
+  End account_at_end() const;
+
+  std::optional<End> end_;       // after stop()
+  std::vector<Slot> unfinished_; // when the recording stopped, until they are written
+  std::uint64_t unfinished_written_ = 0;
+  std::uint64_t completions_missed_ = 0; // found when the recording stopped
 };
 
-io_config KernelSource::configuration(const SourceOptions& options) const {
-  io_config config{};
+iot_config KernelSource::configuration(const SourceOptions& options) const {
+  iot_config config{};
   config.slots_per_cpu = slots_for(options.ring_bytes);
-  config.has_cast = kernel_has_function("bpf_rdonly_cast");
   fill_filters(config, options.filter);
   fill_calls(config, options.filter);
+  fill_own_files(config, options.own_files);
   return config;
 }
 
@@ -89,23 +105,35 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
+  if (cpus > IOT_CPU_LIMIT)
+    return fail("the kernel source cannot be used",
+                fmt::format("this machine may have {} processors", cpus),
+                fmt::format("iotrail is built for {}", IOT_CPU_LIMIT));
   cpu_count_ = static_cast<std::uint32_t>(cpus);
   heads_.resize(cpu_count_);
-  const io_config config = configuration(options);
-  auto object = BpfObject::load(filter_, config, cpu_count_, refusals_);
+  const iot_config config = configuration(options);
+  auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
   if (!object)
     return std::unexpected(object.error());
   object_ = std::move(*object);
-  auto rings = RecordRings::map(object_->map_fd("slots"), object_->map_fd("cpus"), cpu_count_,
+  object_->ask("block_find_functions", {}); // where refused, some direct I/O has no file
+  auto rings = RecordRings::map(object_->map_fd("slots"),
+                                std::span(object_->skeleton().bss->cpus).first(cpu_count_),
                                 config.slots_per_cpu);
   if (!rings)
     return std::unexpected(rings.error());
   rings_ = std::move(*rings);
-  auto texts = TextRing::map(object_->map_fd("texts"), kTextBytes);
+  auto texts = TextRing::map(object_->map_fd("texts"), IOT_TEXT_BYTES);
   if (!texts)
     return std::unexpected(texts.error());
   texts_ = std::move(*texts);
-  return set_filters(*object_, filter_);
+  if (options.tasks != nullptr)
+    tasks_ = options.tasks;
+  ids_.report_to(*tasks_);
+  tasks_->expect_kernel();
+  numbers_.emplace(*object_);
+  object_->skeleton().bss->recorder_tgid = numbers_->of(::getpid());
+  return set_filters(*object_, *numbers_, filter_);
 }
 
 // A tree that awaits its exec must see it.
@@ -114,43 +142,82 @@ bool KernelSource::traces_from_exec() const {
 }
 
 Result<void> KernelSource::start() {
-  see_running();
+  see_all_running();
   if (filter_.tree_root != 0)
-    if (auto traced = trace_tree(*object_, filter_.tree_root, traces_from_exec()); !traced)
+    if (auto traced = trace_root(filter_.tree_root, traces_from_exec()); !traced)
       return traced;
   __atomic_store_n(&object_->skeleton().bss->is_started, 1U, __ATOMIC_RELEASE);
-  const auto descendants = trace_descendants(*object_, filter_.pids);
+  const auto descendants = trace_descendants(*object_, *numbers_, filter_.pids);
   if (!descendants)
     return std::unexpected(descendants.error());
   for (const pid_t pid : *descendants)
-    dictionary_.see_running(static_cast<io_u32>(pid));
+    see_running(pid);
   return {};
+}
+
+Result<void> KernelSource::follow(pid_t pid) {
+  see_running(pid);
+  return trace_root(pid, false);
+}
+
+// The kernel tells of tasks that it makes or adopts by itself; of this one it is told.
+Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
+  const iot_u32 number = numbers_->of(pid);
+  if (const auto own = static_cast<iot_u32>(pid); own != number)
+    tasks_->add_task(tasks_->pid_namespace(), own, {.pid = number, .tid = number});
+  return trace_tree(*object_, number, from_exec);
 }
 
 Result<void> KernelSource::stop() {
+  completions_missed_ = forget_missed_completions(*object_);
   object_->detach();
-  requests_unfinished_ = object_->entries("requests");
+  unfinished_ = unfinished_records(*object_);
+  end_ = account_at_end();
   return {};
 }
 
+/*
+ * What arose up to the end. A program that found its task traced a moment before the end may still be at its record:
+ * the account is taken when it adds up, and what comes later is after the end.
+ */
+KernelSource::End KernelSource::account_at_end() const {
+  constexpr int kLooks = 100;
+  for (int look = 0;; ++look) {
+    End end{.heads = {}, .produced = produced(), .counters = counters()};
+    std::uint64_t found = 0;
+    for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
+      found += end.heads.emplace_back(rings_.head(cpu));
+    for (const CounterValue& row : end.counters)
+      if (schema::find_counter(row.counter)->severity == schema::Severity::loss)
+        found += row.value;
+    if (found == end.produced || look == kLooks)
+      return end;
+    if (look == kLooks / 2)
+      BpfObject::wait_for_programs();
+    ::sched_yield();
+  }
+}
+
 // Rows for processes that ran before the recording; those that start in it are told by the kernel.
-void KernelSource::see_running() {
-  if (filter_.tree_root != 0 && !filter_.tree_from_exec)
-    dictionary_.see_running(static_cast<io_u32>(filter_.tree_root));
+void KernelSource::see_all_running() {
+  if (filter_.tree_root != 0 && filter_.tree_from_exec)
+    tasks_->await_exec(static_cast<iot_u32>(filter_.tree_root), numbers_->of(filter_.tree_root));
+  else if (filter_.tree_root != 0)
+    see_running(filter_.tree_root);
   for (pid_t pid : filter_.pids)
-    dictionary_.see_running(static_cast<io_u32>(pid));
+    see_running(pid);
   if (!filter_.whole_system && filter_.cgroups.empty() && filter_.files.empty() &&
       filter_.devices.empty())
     return;
   for (const RunningProcess& process : running_processes())
-    dictionary_.see_running(static_cast<io_u32>(process.pid));
+    tasks_->see_bystander(static_cast<iot_u32>(process.pid), numbers_->of(process.pid));
 }
 
 // All texts sent up to now. False: one is still being written by a program that does not get on.
 bool KernelSource::drain_texts(store::TraceWriter& writer) {
   const std::uint64_t end = texts_.end();
   const std::uint64_t give_up_ns = monotonic_ns() + kTextPatienceNs;
-  while (!texts_.consume(end, [&](const io_text& text) { dictionary_.take(text, writer); })) {
+  while (!texts_.consume(end, [&](const iot_text& text) { ids_.take(text, writer); })) {
     if (monotonic_ns() > give_up_ns)
       return false;
     ::sched_yield();
@@ -163,99 +230,93 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
  * among those sent by the time that the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
-  dictionary_.add_running(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
-    heads_[cpu] = rings_.head(cpu);
+    heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
   drain_texts(writer);
+  tasks_->write(writer, monotonic_ns());
   std::size_t records = 0;
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     records += drain_ring(cpu, heads_[cpu], writer);
-  return records;
+  return records + write_unfinished(writer);
+}
+
+// What was open when the recording stopped. The records pass as those of a ring do.
+std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
+  const std::span<const Slot> all(unfinished_);
+  std::size_t written = 0;
+  while (written < all.size())
+    written += copier_.copy(
+        all.subspan(written, std::min(RecordCopier::kBatchSlots, all.size() - written)), written,
+        ids_, writer);
+  unfinished_written_ += written;
+  unfinished_.clear();
+  return written;
 }
 
 std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
                                      store::TraceWriter& writer) {
-  constexpr std::uint64_t kReleaseEvery =
-      256; // gives room back early without a shared store for each record
   const std::uint64_t begin = rings_.tail(cpu);
   std::uint64_t position = begin;
-  for (; position < head; ++position) {
-    const io_event* record = rings_.record(cpu, position);
-    if (record == nullptr)
+  while (position < head) {
+    const std::span<const Slot> slots = rings_.slots(cpu, position, head);
+    const std::size_t copied = copier_.copy(slots, position, ids_, writer);
+    if (copied == 0)
       break;
-    append(*record, writer);
-    if ((position + 1) % kReleaseEvery == 0)
-      rings_.release(cpu, position + 1);
+    position += copied;
+    rings_.release(cpu, position);
   }
-  rings_.release(cpu, position);
   return position - begin;
 }
 
-// With the ids of the trace instead of the kernel's.
-void KernelSource::append(const io_event& record, store::TraceWriter& writer) {
-  io_event* const event = writer.append(record);
-  if (event == nullptr)
-    return;
-  for (const Reference& reference : references_of(event->kind)) {
-    std::byte* const field = reinterpret_cast<std::byte*>(event) + reference.offset;
-    io_u32 id = 0;
-    std::memcpy(&id, field, sizeof(id));
-    switch (reference.to) {
-    case Reference::To::file:
-      id = dictionary_.file(id);
-      break;
-    case Reference::To::string:
-      id = dictionary_.string(id);
-      break;
-    case Reference::To::device:
-      dictionary_.see_device(id, writer);
-      break;
-    }
-    std::memcpy(field, &id, sizeof(id));
-  }
-  if (event->kind == IO_KIND_process_exit &&
-      reinterpret_cast<const io_process_exit*>(event)->group_dead != 0)
-    dictionary_.process_ended(event->pid);
-}
-
-std::array<std::uint64_t, IO_COUNTER_LIMIT> KernelSource::counter_values() const {
-  std::array<std::uint64_t, IO_COUNTER_LIMIT> sums{};
+// Sums over the processors.
+iot_counter_values KernelSource::counter_values() const {
+  iot_counter_values sums{};
   if (!object_)
     return sums;
-  std::vector<std::array<std::uint64_t, IO_COUNTER_LIMIT>> values(cpu_count_);
-  const io_u32 zero = 0;
-  if (bpf_map_lookup_elem(object_->map_fd("counters"), &zero, values.data()) == 0)
-    for (const auto& own : values)
-      std::ranges::transform(sums, own, sums.begin(), std::plus{});
-  sums[IO_COUNTER_kernel_recursion] += object_->recursion_misses();
-  sums[IO_COUNTER_kernel_span_unfinished] += requests_unfinished_;
+  std::vector<iot_counter_values> values(cpu_count_);
+  const iot_u32 zero = 0;
+  if (bpf_map_lookup_elem(object_->map_fd("counters"), &zero, values.data()) != 0)
+    return sums;
+  for (const iot_counter_values& own : values) {
+    std::ranges::transform(sums.value, own.value, std::begin(sums.value), std::plus{});
+    std::ranges::transform(sums.bypassed, own.bypassed, std::begin(sums.bypassed), std::plus{});
+  }
+  sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
+  sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
   return sums;
 }
 
 std::vector<CounterValue> KernelSource::counters() const {
+  if (end_)
+    return end_->counters;
   std::vector<CounterValue> counters;
-  for (io_u32 layer = 1; layer < IO_LAYER_COUNT; ++layer) {
+  const auto add = [&](iot_u32 counter, iot_u32 layer, std::uint64_t value, iot_u32 event = 0) {
+    if (value != 0)
+      counters.push_back({static_cast<iot_counter>(counter), layer, value, event});
+  };
+  for (iot_u32 layer = 1; layer < IOT_LAYER_COUNT; ++layer) {
     std::uint64_t lost = 0;
-    for (const io_cpu& cpu : rings_.cpus())
+    for (const iot_cpu& cpu : rings_.cpus())
       lost += __atomic_load_n(&cpu.ring.lost[layer - 1], __ATOMIC_RELAXED);
-    if (lost != 0)
-      counters.push_back({IO_COUNTER_kernel_ring_full, layer, lost});
+    add(IOT_COUNTER_kernel_ring_full, layer, lost);
   }
-  const auto values = counter_values();
-  for (io_u32 counter = 0; counter < values.size(); ++counter)
-    if (values[counter] != 0)
-      counters.push_back({static_cast<io_counter>(counter), 0, values[counter]});
+  const iot_counter_values values = counter_values();
+  for (iot_u32 counter = 0; counter < std::size(values.value); ++counter)
+    if (counter != IOT_COUNTER_kernel_hook_bypassed)
+      add(counter, 0, values.value[counter]);
+  for (iot_u32 number = 0; number < std::size(values.bypassed); ++number)
+    add(IOT_COUNTER_kernel_hook_bypassed, IOT_LAYER_vfs, values.bypassed[number],
+        IOT_LAYER_vfs << 8U | number);
   return counters;
 }
 
+// Counted where it was decided to record an event, before its ring was asked: capture/kernel/bpf/ring.bpf.h.
 std::uint64_t KernelSource::produced() const {
-  std::uint64_t produced = 0;
-  for (std::uint32_t cpu = 0; cpu < rings_.cpus().size(); ++cpu)
-    produced += rings_.head(cpu);
-  for (const CounterValue& row : counters())
-    if (const schema::Counter* counter = schema::find_counter(row.counter);
-        counter != nullptr && counter->severity == schema::Severity::loss)
-      produced += row.value;
+  if (end_)
+    return end_->produced + unfinished_written_;
+  std::uint64_t produced = completions_missed_;
+  for (const iot_cpu& cpu : rings_.cpus())
+    produced += __atomic_load_n(&cpu.produced, __ATOMIC_RELAXED);
   return produced;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace iotrail::capture::kernel {
@@ -43,26 +44,17 @@ Mapping::~Mapping() {
     ::munmap(data_, bytes_);
 }
 
-Result<RecordRings> RecordRings::map(int slots_fd, int cpus_fd, std::uint32_t cpu_count,
+Result<RecordRings> RecordRings::map(int slots_fd, std::span<iot_cpu> cpus,
                                      std::uint32_t slots_per_cpu) {
-  const std::size_t slots_bytes = std::size_t{cpu_count} * slots_per_cpu * sizeof(Slot);
+  const std::size_t slots_bytes = cpus.size() * slots_per_cpu * sizeof(Slot);
   auto slots = Mapping::make(slots_fd, whole_pages(slots_bytes), PROT_READ, 0);
   if (!slots)
     return std::unexpected(slots.error());
-  auto cpus =
-      Mapping::make(cpus_fd, whole_pages(cpu_count * sizeof(io_cpu)), PROT_READ | PROT_WRITE, 0);
-  if (!cpus)
-    return std::unexpected(cpus.error());
   RecordRings rings;
   rings.slots_ = std::move(*slots);
-  rings.cpus_ = std::move(*cpus);
-  rings.cpu_count_ = cpu_count;
+  rings.cpus_ = cpus;
   rings.slots_per_cpu_ = slots_per_cpu;
   return rings;
-}
-
-std::span<const io_cpu> RecordRings::cpus() const {
-  return {reinterpret_cast<const io_cpu*>(cpus_.data()), cpu_count_};
 }
 
 std::uint64_t RecordRings::head(std::uint32_t cpu) const {
@@ -74,16 +66,15 @@ std::uint64_t RecordRings::tail(std::uint32_t cpu) const {
 }
 
 void RecordRings::release(std::uint32_t cpu, std::uint64_t tail) {
-  auto* own = reinterpret_cast<io_cpu*>(cpus_.data()) + cpu;
-  __atomic_store_n(&own->ring.tail, tail, __ATOMIC_RELEASE);
+  __atomic_store_n(&cpus_[cpu].ring.tail, tail, __ATOMIC_RELEASE);
 }
 
-const io_event* RecordRings::record(std::uint32_t cpu, std::uint64_t position) const {
-  const auto* slots = reinterpret_cast<const Slot*>(slots_.data());
-  const std::size_t index = std::size_t{cpu} * slots_per_cpu_ + (position & (slots_per_cpu_ - 1));
-  const auto* event = reinterpret_cast<const io_event*>(&slots[index]);
-  const auto tag = static_cast<std::uint32_t>(position + 1);
-  return __atomic_load_n(&event->tag, __ATOMIC_ACQUIRE) == tag ? event : nullptr;
+std::span<const Slot> RecordRings::slots(std::uint32_t cpu, std::uint64_t position,
+                                         std::uint64_t end) const {
+  const auto* own =
+      reinterpret_cast<const Slot*>(slots_.data()) + std::size_t{cpu} * slots_per_cpu_;
+  const std::size_t at = position & (slots_per_cpu_ - 1);
+  return {own + at, std::min<std::size_t>(end - position, slots_per_cpu_ - at)};
 }
 
 Result<TextRing> TextRing::map(int fd, std::size_t bytes) {

@@ -31,28 +31,29 @@ private:
 };
 
 struct Slot {
-  alignas(8) std::byte bytes[IO_KERNEL_SLOT_BYTES];
+  alignas(8) std::byte bytes[IOT_KERNEL_SLOT_BYTES];
 };
 
 class RecordRings {
 public:
-  static Result<RecordRings> map(int slots_fd, int cpus_fd, std::uint32_t cpu_count,
+  // `cpus` is shared with the programs already and outlives the rings.
+  static Result<RecordRings> map(int slots_fd, std::span<iot_cpu> cpus,
                                  std::uint32_t slots_per_cpu);
 
-  std::span<const io_cpu> cpus() const;
-  std::size_t memory_bytes() const { return slots_.bytes() + cpus_.bytes(); }
+  std::span<const iot_cpu> cpus() const { return cpus_; }
+  std::size_t memory_bytes() const { return slots_.bytes(); }
 
   std::uint64_t head(std::uint32_t cpu) const; // acquire: what is below it has been reserved
   std::uint64_t tail(std::uint32_t cpu) const;
   void release(std::uint32_t cpu, std::uint64_t tail); // the slots below it may be used again
 
-  // The record at `position`; nullptr: it is still being filled.
-  const io_event* record(std::uint32_t cpu, std::uint64_t position) const;
+  // Slots from `position` on, up to `end` or the last one before the ring begins anew; at least one. Each holds a record
+  // once its tag says so.
+  std::span<const Slot> slots(std::uint32_t cpu, std::uint64_t position, std::uint64_t end) const;
 
 private:
   Mapping slots_;
-  Mapping cpus_;
-  std::uint32_t cpu_count_ = 0;
+  std::span<iot_cpu> cpus_;
   std::uint32_t slots_per_cpu_ = 0;
 };
 
@@ -64,7 +65,7 @@ public:
   std::uint64_t end() const;
   std::size_t memory_bytes() const { return data_.bytes(); }
 
-  // Hands messages to `take(const io_text&, bytes)` until `end`; stops before one that is still being written: false.
+  // Hands messages to `take(const iot_text&, bytes)` until `end`; stops before one that is still being written: false.
   template <class Take> bool consume(std::uint64_t end, Take&& take) {
     while (position_ < end) {
       const std::uint32_t header = load(position_);
@@ -72,7 +73,7 @@ public:
         return false;
       const std::uint32_t bytes = header & ~(kBusy | kDiscarded);
       if (!(header & kDiscarded))
-        take(*reinterpret_cast<const io_text*>(at(position_) + kHeaderBytes));
+        take(*reinterpret_cast<const iot_text*>(at(position_) + kHeaderBytes));
       position_ += (bytes + kHeaderBytes + 7) / 8 * 8;
       release();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which native system calls are recorded as which event: the tables that BPF looks a number up in.
+// What each system call of this machine is to the recorder: the tables that BPF looks a number up in.
 #pragma once
 
 #include "capture/kernel/kernel_abi.h"
@@ -8,7 +8,8 @@
 
 namespace iotrail::capture::kernel {
 
-// Fills `calls` and `compat_calls` of the configuration for the events that the filter wants.
-void fill_calls(io_config& config, const Filter& filter);
+// Fills `calls` and `compat_calls` of the configuration with every call of schema/syscalls.def; those whose event the
+// filter wants carry IOT_CALL_RECORDED.
+void fill_calls(iot_config& config, const Filter& filter);
 
 } // namespace iotrail::capture::kernel

@@ -3,8 +3,9 @@
 // Where records hold ids, by what the schema says the fields mean.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "schema.hpp"
 
@@ -12,11 +13,29 @@ namespace iotrail::capture::kernel {
 
 struct Reference {
   enum class To : std::uint8_t { file, string, device };
-  std::uint8_t offset = 0;
+  std::uint16_t offset = 0;
   To to = To::file;
 };
 
-// Empty for kinds that have none or that do not exist.
-std::span<const Reference> references_of(io_u16 kind);
+struct References {
+  static constexpr std::size_t kMost = 4; // in one record
+  std::array<Reference, kMost> rows{};
+  std::size_t count = 0;
+
+  constexpr void add(Reference reference) { rows.at(count++) = reference; }
+};
+
+constexpr References references_of(const schema::Event& event) {
+  References references;
+  for (const schema::Field& field : event.fields) {
+    if (field.meaning == schema::Meaning::file)
+      references.add({field.offset, Reference::To::file});
+    else if (field.meaning == schema::Meaning::path)
+      references.add({field.offset, Reference::To::string});
+    else if (field.meaning == schema::Meaning::device)
+      references.add({field.offset, Reference::To::device});
+  }
+  return references;
+}
 
 } // namespace iotrail::capture::kernel

@@ -3,110 +3,117 @@
  * The page cache. Much happens to a traced program's files in the context of others (write-back, reclaim): an event is
  * recorded when the running task is traced, or the file is one that a traced task has used.
  */
+#include "async.bpf.h"
+#include "core.bpf.h"
 #include "folio.bpf.h"
-#include "span.bpf.h"
+#include "own.bpf.h"
 
-struct whose {
-  struct io_task* task; /* NULL: not traced */
-  io_u32 file;
-  io_u64 op_id;
-  io_u32 pid;
-  io_u32 tid;
+/* Whose an event is, and on which file. False: it is nobody's. `direct`: the verifier knows the inode's type. */
+struct charge {
+  struct iot_owner owner;
+  iot_u32 file;
 };
 
-/* False: the event is nobody's. `direct`: the verifier knows the inode's type. */
-static __always_inline int find_whose(struct whose* whose, struct io_task* task,
-                                      struct inode* inode, const int direct) {
+static __always_inline int find_charge(struct charge* charge, struct iot_task* task,
+                                       struct inode* inode, const int direct) {
+  if (iot_is_own_page(task, inode))
+    return 0;
   if (task) {
-    whose->file = direct ? io_identify(task, inode, 0, 1) : io_file_of_inode(task, inode, 0);
-    whose->op_id = task->op_id;
-    whose->pid = task->pid;
-    whose->tid = task->tid;
+    charge->file = direct ? iot_identify(task, inode, 0, 1) : iot_file_of_inode(task, inode, 0);
+    charge->owner = task->owner;
+    if (!task->owner.op_id) /* a worker thread of io_uring's */
+      iot_charge_async(&charge->owner, iot_async_of(0));
   } else {
-    whose->file = io_file_known((io_u64)inode);
-    if (!whose->file)
+    charge->file = iot_file_known((iot_u64)inode);
+    if (!charge->file)
       return 0;
-    const io_u64 both = bpf_get_current_pid_tgid();
-    whose->op_id = 0;
-    whose->pid = (io_u32)(both >> 32);
-    whose->tid = (io_u32)both;
+    const iot_u64 both = bpf_get_current_pid_tgid();
+    charge->owner.op_id = 0;
+    charge->owner.parent_op = 0;
+    charge->owner.pid = (iot_u32)(both >> 32);
+    charge->owner.tid = (iot_u32)both;
   }
-  return io_file_wanted(whose->file);
+  return iot_file_wanted(charge->file);
 }
 
 /* Hits, additions, deletions and dirtied pages have records of one shape; the kinds differ. */
-_Static_assert(sizeof(struct io_cache_hit) == sizeof(struct io_cache_add), "one shape");
-_Static_assert(sizeof(struct io_cache_delete) == sizeof(struct io_cache_add), "one shape");
-_Static_assert(sizeof(struct io_cache_dirty) == sizeof(struct io_cache_add), "one shape");
+_Static_assert(sizeof(struct iot_cache_hit) == sizeof(struct iot_cache_add), "one shape");
+_Static_assert(sizeof(struct iot_cache_delete) == sizeof(struct iot_cache_add), "one shape");
+_Static_assert(sizeof(struct iot_cache_dirty) == sizeof(struct iot_cache_add), "one shape");
 
-static __always_inline int emit_pages(io_u32 kind, const struct whose* whose, io_u64 index,
-                                      io_u32 pages) {
-  const io_u64 now_ns = bpf_ktime_get_ns();
-  struct io_slot slot;
-  struct io_cache_add* record = io_reserve(&slot, kind);
+static __always_inline int emit_pages(iot_u32 kind, const struct charge* charge, iot_u64 index,
+                                      iot_u32 pages) {
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_cache_add* record = iot_reserve(&place, kind);
   if (!record)
     return 0;
   record->index = index;
-  record->file = whose->file;
+  record->file = charge->file;
   record->pages = pages;
-  io_commit_for(&slot, whose->op_id, whose->pid, whose->tid, now_ns);
+  iot_commit(&place, &charge->owner, now_ns);
   return 0;
 }
 
-static __always_inline int emit_folio(io_u32 kind, struct io_task* task, const struct folio* folio,
+static __always_inline int emit_folio(iot_u32 kind, struct iot_task* task,
+                                      const struct folio* folio,
                                       const struct address_space* mapping) {
-  struct whose whose;
-  if (!find_whose(&whose, task, mapping->host, 1))
+  struct charge charge;
+  if (!find_charge(&charge, task, mapping->host, 1))
     return 0;
-  return emit_pages(kind, &whose, folio->index, io_folio_pages(folio, 1));
+  return emit_pages(kind, &charge, folio->index, iot_folio_pages(folio, 1));
 }
 
 /* A look-up in progress learns of the pages that it did not find: see cache_hit below. */
-static __always_inline void note_added(struct io_task* task, const struct folio* folio) {
-  struct io_span* lookup = io_span_innermost(task);
-  if (lookup && lookup->kind == IO_KIND_cache_hit && lookup->object == (io_u64)folio->mapping &&
+static __always_inline void note_added(struct iot_task* task, const struct folio* folio) {
+  struct iot_span* lookup = iot_span_innermost(task);
+  if (lookup && lookup->kind == IOT_KIND_cache_hit && lookup->object == (iot_u64)folio->mapping &&
       folio->index < lookup->detail)
     lookup->detail = folio->index;
 }
 
 SEC("?tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(cache_filemap_add, struct folio* folio) {
-  struct io_task* task = io_current();
-  if (task && io_wants(IO_KIND_cache_hit))
+int BPF_PROG(cache_filemap_add, struct folio* trusted) {
+  struct folio* folio = IOT_UNTRUSTED(folio, trusted);
+  struct iot_task* task = iot_current();
+  if (task && iot_wants(IOT_KIND_cache_hit))
     note_added(task, folio);
-  if (!io_wants(IO_KIND_cache_add))
+  if (!iot_wants(IOT_KIND_cache_add))
     return 0;
-  return emit_folio(IO_KIND_cache_add, task, folio, folio->mapping);
+  return emit_folio(IOT_KIND_cache_add, task, folio, folio->mapping);
 }
 
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
-int BPF_PROG(cache_filemap_delete, struct folio* folio) {
-  return emit_folio(IO_KIND_cache_delete, io_current(), folio, folio->mapping);
+int BPF_PROG(cache_filemap_delete, struct folio* trusted) {
+  struct folio* folio = IOT_UNTRUSTED(folio, trusted);
+  return emit_folio(IOT_KIND_cache_delete, iot_current(), folio, folio->mapping);
 }
 
 SEC("?tp_btf/writeback_dirty_folio")
-int BPF_PROG(cache_dirty_folio, struct folio* folio, struct address_space* mapping) {
-  return mapping ? emit_folio(IO_KIND_cache_dirty, io_current(), folio, mapping) : 0;
+int BPF_PROG(cache_dirty_folio, struct folio* trusted, struct address_space* trusted_mapping) {
+  struct folio* folio = IOT_UNTRUSTED(folio, trusted);
+  struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted_mapping);
+  return mapping ? emit_folio(IOT_KIND_cache_dirty, iot_current(), folio, mapping) : 0;
 }
 
 /*
  * Beginning of write-back. Everything that writes dirty pages passes do_writepages: the flusher, sync, and fsync, for
  * which there is no tracepoint. The tracepoint, where nothing else can be had, sees the flusher and sync only.
  */
-static __always_inline int begin_writeback(struct inode* inode, io_s64 pages, io_u32 mode,
+static __always_inline int begin_writeback(struct inode* inode, iot_s64 pages, iot_u32 mode,
                                            const int direct) {
-  struct whose whose;
-  if (!find_whose(&whose, io_current(), inode, direct))
+  struct charge charge;
+  if (!find_charge(&charge, iot_current(), inode, direct))
     return 0;
-  const io_u64 now_ns = bpf_ktime_get_ns();
-  struct io_slot slot;
-  struct io_cache_writeback* record = IO_RESERVE(cache_writeback, &slot);
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_cache_writeback* record = IOT_RESERVE(cache_writeback, &place);
   if (!record)
     return 0;
   record->pages = pages;
-  record->file = whose.file;
+  record->file = charge.file;
   record->sync = mode == WB_SYNC_ALL;
-  io_commit_for(&slot, whose.op_id, whose.pid, whose.tid, now_ns);
+  iot_commit(&place, &charge.owner, now_ns);
   return 0;
 }
 
@@ -117,16 +124,18 @@ int BPF_PROG(cache_do_writepages, struct address_space* mapping, struct writebac
 
 SEC("?kprobe/do_writepages")
 int cache_do_writepages_kprobe(struct pt_regs* regs) {
-  const struct address_space* mapping = (const void*)IO_PARAMETER_0(regs);
-  const struct writeback_control* wbc = (const void*)IO_PARAMETER_1(regs);
+  const struct address_space* mapping = (const void*)IOT_PARAMETER_0(regs);
+  const struct writeback_control* wbc = (const void*)IOT_PARAMETER_1(regs);
   return begin_writeback(BPF_CORE_READ(mapping, host), BPF_CORE_READ(wbc, nr_to_write),
                          BPF_CORE_READ(wbc, sync_mode), 0);
 }
 
 SEC("?tp_btf/writeback_single_inode_start")
-int BPF_PROG(cache_single_inode_start, struct inode* inode, struct writeback_control* wbc,
+int BPF_PROG(cache_single_inode_start, struct inode* trusted, struct writeback_control* control,
              unsigned long pages) {
-  return begin_writeback(inode, (io_s64)pages, wbc->sync_mode, 1);
+  struct inode* inode = IOT_UNTRUSTED(inode, trusted);
+  struct writeback_control* wbc = IOT_UNTRUSTED(writeback_control, control);
+  return begin_writeback(inode, (iot_s64)pages, wbc->sync_mode, 1);
 }
 
 /*
@@ -138,66 +147,67 @@ int BPF_PROG(cache_single_inode_start, struct inode* inode, struct writeback_con
  *
  * The span of the look-up: `offset` first page, `bytes` page after the last one wanted, `detail` lowest page added.
  */
-static __always_inline int begin_lookup(struct kiocb* iocb, io_u64 bytes) {
-  struct io_task* task = io_current();
+static __always_inline int begin_lookup(struct kiocb* iocb, iot_u64 bytes) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  struct io_span* span = io_span_begin(task, IO_KIND_cache_hit, (io_u64)iocb->ki_filp->f_mapping);
+  struct iot_span* span =
+      iot_span_begin(task, IOT_KIND_cache_hit, (iot_u64)iocb->ki_filp->f_mapping);
   if (!span)
     return 0;
-  const io_u64 position = (io_u64)iocb->ki_pos;
-  span->offset = (io_s64)(position >> IO_PAGE_SHIFT);
-  span->bytes = (position + bytes + (1 << IO_PAGE_SHIFT) - 1) >> IO_PAGE_SHIFT;
+  const iot_u64 position = (iot_u64)iocb->ki_pos;
+  span->offset = (iot_s64)(position >> IOT_PAGE_SHIFT);
+  span->bytes = (position + bytes + (1 << IOT_PAGE_SHIFT) - 1) >> IOT_PAGE_SHIFT;
   span->detail = ~0ULL;
   return 0;
 }
 
 /* Page after the last one in the batch, whose pages follow one another. */
-static __always_inline io_u64 batch_end(struct folio_batch* batch, io_u32 count) {
+static __always_inline iot_u64 batch_end(struct folio_batch* batch, iot_u32 count) {
   if (count == 1)
-    return batch->folios[0]->index + io_folio_pages(batch->folios[0], 1);
-  io_u64 number = 0;
-  io_u64 index = 0;
+    return batch->folios[0]->index + iot_folio_pages(batch->folios[0], 1);
+  iot_u64 number = 0;
+  iot_u64 index = 0;
   bpf_probe_read_kernel(&number, sizeof(number),
                         (const char*)batch + bpf_core_field_offset(struct folio_batch, folios) +
-                            (io_u64)(count - 1) * sizeof(void*));
-  const int cast = io_config.has_cast;
-  const struct folio* last = IO_TYPED(folio, number, cast);
-  IO_LOAD(index, last, index, cast);
-  return index + io_folio_pages(last, cast);
+                            (iot_u64)(count - 1) * sizeof(void*));
+  const int cast = iot_config.has_cast;
+  const struct folio* last = IOT_TYPED(folio, number, cast);
+  IOT_LOAD(index, last, index, cast);
+  return index + iot_folio_pages(last, cast);
 }
 
-static __always_inline io_u64 lower(io_u64 a, io_u64 b) {
+static __always_inline iot_u64 lower(iot_u64 a, iot_u64 b) {
   return a < b ? a : b;
 }
 
 static __always_inline int end_lookup(struct kiocb* iocb, struct folio_batch* batch) {
-  struct io_task* task = io_current();
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
   const struct file* file = iocb->ki_filp;
   const struct address_space* mapping = file->f_mapping;
-  struct io_span* span = io_span_end(task, IO_KIND_cache_hit, (io_u64)mapping);
-  const io_u32 count = batch->nr;
+  struct iot_span* span = iot_span_end(task, IOT_KIND_cache_hit, (iot_u64)mapping);
+  const iot_u32 count = batch->nr;
   if (!span || !count)
     return 0;
-  const io_u64 first = (io_u64)span->offset;
-  const io_u64 end = lower(lower(batch_end(batch, count), span->bytes), span->detail);
+  const iot_u64 first = (iot_u64)span->offset;
+  const iot_u64 end = lower(lower(batch_end(batch, count), span->bytes), span->detail);
   if (end <= first)
     return 0;
-  struct whose whose = {.op_id = task->op_id, .pid = task->pid, .tid = task->tid};
+  struct charge charge = {.owner = task->owner};
   struct inode* inode = mapping->host; /* differs from the file's for block devices */
-  whose.file = io_identify(task, inode, inode == file->f_inode ? file : 0, 1);
-  if (!io_file_wanted(whose.file))
+  charge.file = iot_identify(task, inode, inode == file->f_inode ? file : 0, 1);
+  if (!iot_file_wanted(charge.file))
     return 0;
-  return emit_pages(IO_KIND_cache_hit, &whose, first, (io_u32)(end - first));
+  return emit_pages(IOT_KIND_cache_hit, &charge, first, (iot_u32)(end - first));
 }
 
 /* Its length used to come as the vector. The third argument is told apart by its place: a program that asks for a
  * fourth one is refused where there is none, and the next is tried. */
 SEC("?fentry/filemap_get_pages")
-int BPF_PROG(cache_get_pages_enter, struct kiocb* iocb, io_u64 bytes, struct folio_batch* batch,
-             io_u64 need_uptodate) {
+int BPF_PROG(cache_get_pages_enter, struct kiocb* iocb, iot_u64 bytes, struct folio_batch* batch,
+             iot_u64 need_uptodate) {
   asm volatile("" ::"r"(need_uptodate));
   return begin_lookup(iocb, bytes);
 }
@@ -208,6 +218,6 @@ int BPF_PROG(cache_get_pages_iter_enter, struct kiocb* iocb, struct iov_iter* it
 }
 
 SEC("?fexit/filemap_get_pages")
-int BPF_PROG(cache_get_pages_exit, struct kiocb* iocb, io_u64 unused, struct folio_batch* batch) {
+int BPF_PROG(cache_get_pages_exit, struct kiocb* iocb, iot_u64 unused, struct folio_batch* batch) {
   return end_lookup(iocb, batch);
 }

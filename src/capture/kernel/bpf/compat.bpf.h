@@ -15,19 +15,19 @@
 #include "kernel_abi.h"
 #include "kernel_types.bpf.h"
 
-extern const volatile struct io_config io_config;
+extern const volatile struct iot_config iot_config;
 
 /*
  * Following a kernel pointer that the verifier knows only as a number. Since "bpf: Add bpf_rdonly_cast" (kernel commit
  * a35b9af4ec2c) it can be told the type, and a load costs what it costs in C; before, each load is a call of a helper,
- * some 45 instructions. `cast` is io_config.has_cast, read once in each program.
+ * some 45 instructions. `cast` is iot_config.has_cast, read once in each program.
  *
- *   struct file *file = IO_TYPED(file, number, cast);
- *   IO_LOAD(inode, file, f_inode, cast);          inode = file->f_inode
+ *   struct file *file = IOT_TYPED(file, number, cast);
+ *   IOT_LOAD(inode, file, f_inode, cast);          inode = file->f_inode
  */
-extern void* bpf_rdonly_cast(const void* object, io_u32 btf_id) __ksym __weak;
+extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
 
-#define IO_TYPED(type, pointer, cast)                                                              \
+#define IOT_TYPED(type, pointer, cast)                                                             \
   ({                                                                                               \
     struct type* typed_ = (struct type*)(pointer);                                                 \
     if (cast)                                                                                      \
@@ -35,7 +35,14 @@ extern void* bpf_rdonly_cast(const void* object, io_u32 btf_id) __ksym __weak;
     typed_;                                                                                        \
   })
 
-#define IO_LOAD(to, object, field, cast)                                                           \
+/*
+ * An argument of a tp_btf or fentry program, whose loads are cheap either way. Since 6.3 the verifier looks through all
+ * of the kernel's types for each load through a trusted pointer, which makes loading slow: such a pointer is forgotten
+ * to be trusted.
+ */
+#define IOT_UNTRUSTED(type, pointer) IOT_TYPED(type, pointer, iot_config.has_cast)
+
+#define IOT_LOAD(to, object, field, cast)                                                          \
   do {                                                                                             \
     if (cast)                                                                                      \
       (to) = (object)->field;                                                                      \
@@ -43,52 +50,50 @@ extern void* bpf_rdonly_cast(const void* object, io_u32 btf_id) __ksym __weak;
       bpf_core_read(&(to), sizeof(to), &(object)->field);                                          \
   } while (0)
 
+/* An address as a number also to the verifier, which lets no part be taken of what it knows to be a pointer. */
+static __always_inline iot_u64 iot_number_of(const void* pointer) {
+  iot_u64 number = 0;
+  bpf_probe_read_kernel(&number, sizeof(number), &pointer);
+  return number;
+}
+
+/* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */
+static __always_inline iot_u64 iot_read_word(iot_u64 address) {
+  iot_u64 word = 0;
+  if (iot_config.has_cast)
+    return (iot_u64)IOT_TYPED(timespec64, address, 1)->tv_sec;
+  bpf_probe_read_kernel(&word, sizeof(word), (const void*)address);
+  return word;
+}
+
 /*
  * An argument of a system call, also at its return: handlers do not change the saved registers. 32-bit programs pass
  * theirs in others.
  */
 #if defined(__TARGET_ARCH_x86)
-#define IO_TS_COMPAT 2
-#define IO_ARGUMENT_0(regs, compat) ((compat) ? (regs)->bx : (regs)->di)
-#define IO_ARGUMENT_1(regs, compat) ((compat) ? (regs)->cx : (regs)->si)
-#define IO_ARGUMENT_2(regs, compat) ((compat) ? (regs)->dx : (regs)->dx)
-#define IO_ARGUMENT_3(regs, compat) ((compat) ? (regs)->si : (regs)->r10)
-#define IO_ARGUMENT_4(regs, compat) ((compat) ? (regs)->di : (regs)->r8)
-#define IO_ARGUMENT_5(regs, compat) ((compat) ? (regs)->bp : (regs)->r9)
-#define IO_IS_COMPAT(task) ((task)->thread_info.status & IO_TS_COMPAT)
+#define IOT_TS_COMPAT 2
+#define IOT_ARGUMENT_0(regs, compat) ((compat) ? (regs)->bx : (regs)->di)
+#define IOT_ARGUMENT_1(regs, compat) ((compat) ? (regs)->cx : (regs)->si)
+#define IOT_ARGUMENT_2(regs, compat) ((compat) ? (regs)->dx : (regs)->dx)
+#define IOT_ARGUMENT_3(regs, compat) ((compat) ? (regs)->si : (regs)->r10)
+#define IOT_ARGUMENT_4(regs, compat) ((compat) ? (regs)->di : (regs)->r8)
+#define IOT_ARGUMENT_5(regs, compat) ((compat) ? (regs)->bp : (regs)->r9)
+#define IOT_IS_COMPAT(task) ((task)->thread_info.status & IOT_TS_COMPAT)
 /* A parameter of a kernel function, at its entry, and its result, for kprobes. */
-#define IO_PARAMETER_0(regs) ((regs)->di)
-#define IO_PARAMETER_1(regs) ((regs)->si)
-#define IO_PARAMETER_2(regs) ((regs)->dx)
-#define IO_PARAMETER_3(regs) ((regs)->cx)
-#define IO_PARAMETER_4(regs) ((regs)->r8)
-#define IO_RESULT(regs) ((regs)->ax)
-#elif defined(__TARGET_ARCH_arm64)
-#define IO_ARGUMENT_0(regs, compat) ((regs)->orig_x0)
-#define IO_ARGUMENT_1(regs, compat) ((regs)->regs[1])
-#define IO_ARGUMENT_2(regs, compat) ((regs)->regs[2])
-#define IO_ARGUMENT_3(regs, compat) ((regs)->regs[3])
-#define IO_ARGUMENT_4(regs, compat) ((regs)->regs[4])
-#define IO_ARGUMENT_5(regs, compat) ((regs)->regs[5])
-#define IO_IS_COMPAT(task) 0
-#define IO_PARAMETER_0(regs) ((regs)->regs[0])
-#define IO_PARAMETER_1(regs) ((regs)->regs[1])
-#define IO_PARAMETER_2(regs) ((regs)->regs[2])
-#define IO_PARAMETER_3(regs) ((regs)->regs[3])
-#define IO_PARAMETER_4(regs) ((regs)->regs[4])
-#define IO_RESULT(regs) ((regs)->regs[0])
+#define IOT_PARAMETER_0(regs) ((regs)->di)
+#define IOT_PARAMETER_1(regs) ((regs)->si)
+#define IOT_PARAMETER_2(regs) ((regs)->dx)
+#define IOT_PARAMETER_3(regs) ((regs)->cx)
+#define IOT_PARAMETER_4(regs) ((regs)->r8)
+#define IOT_RESULT(regs) ((regs)->ax)
 #else
 #error "the registers of this machine are not described"
 #endif
 
-/* Stores before it are seen before `value`. Where the machine keeps stores in order the compiler's order is enough. */
-static __always_inline void io_store_release(io_u32* to, io_u32 value) {
-#if defined(__TARGET_ARCH_x86)
+/* Stores before it are seen before `value`: x86 keeps stores in order, so the compiler's order is enough. */
+static __always_inline void iot_store_release(volatile iot_u64* to, iot_u64 value) {
   asm volatile("" ::: "memory");
-  *(volatile io_u32*)to = value;
-#else
-  __sync_lock_test_and_set(to, value);
-#endif
+  *to = value;
 }
 
 #endif

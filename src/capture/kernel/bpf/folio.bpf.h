@@ -9,29 +9,29 @@
 #include "compat.bpf.h"
 
 /* Pages are counted in units of 4096 bytes, the page size of every machine that is supported. */
-#define IO_PAGE_SHIFT 12
+#define IOT_PAGE_SHIFT 12
 
 /* "mm: convert page/folio flags to memdesc_flags_t" made the word a structure. */
-static __always_inline int io_folio_is_large(const struct folio* folio, const int direct) {
+static __always_inline int iot_folio_is_large(const struct folio* folio, const int direct) {
   const struct folio___memdesc* newer = (const void*)folio;
-  io_u64 flags = 0;
+  iot_u64 flags = 0;
   if (bpf_core_field_exists(newer->flags.f))
-    IO_LOAD(flags, newer, flags.f, direct);
+    IOT_LOAD(flags, newer, flags.f, direct);
   else
-    IO_LOAD(flags, folio, flags, direct);
+    IOT_LOAD(flags, folio, flags, direct);
   return flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
 }
 
 /* The number has a meaning in large folios only. "mm: rename _folio_nr_pages" gave it a shorter name. */
-static __always_inline io_u32 io_folio_pages(const struct folio* folio, const int direct) {
+static __always_inline iot_u32 iot_folio_pages(const struct folio* folio, const int direct) {
   const struct folio___short_name* newer = (const void*)folio;
-  io_u32 pages = 1;
-  if (!io_folio_is_large(folio, direct))
+  iot_u32 pages = 1;
+  if (!iot_folio_is_large(folio, direct))
     return pages;
   if (bpf_core_field_exists(newer->_nr_pages))
-    IO_LOAD(pages, newer, _nr_pages, direct);
+    IOT_LOAD(pages, newer, _nr_pages, direct);
   else
-    IO_LOAD(pages, folio, _folio_nr_pages, direct);
+    IOT_LOAD(pages, folio, _folio_nr_pages, direct);
   return pages;
 }
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * All programs as one translation unit: the linker of libbpf 1.1 refuses two objects that call the same kernel function
- * (bpf_rdonly_cast), and each layer needs it.
+ * All programs as one translation unit, since the linker of libbpf 1.1 refuses two objects that call the same kernel
+ * function, and as one object, since each object would read the kernel's types anew: docs/adr/0008.
  */
-#include "core.bpf.c"
+#include "core.bpf.h"
 
+char _license[] SEC("license") = "Dual BSD/GPL";
+
+const volatile struct iot_config iot_config = {};
+
+#include "file.bpf.c"
+#include "task.bpf.c"
+
+#include "async.bpf.c"
 #include "block.bpf.c"
+#include "block_bio.bpf.c"
+#include "cache.bpf.c"
+#include "device.bpf.c"
+#include "fault.bpf.c"
 #include "process.bpf.c"
 #include "syscall.bpf.c"
-#if __has_include("vfs.bpf.c")
 #include "vfs.bpf.c"
-#endif
-#if __has_include("cache.bpf.c")
-#include "cache.bpf.c"
-#endif

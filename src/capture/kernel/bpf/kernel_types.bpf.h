@@ -11,28 +11,28 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-typedef io_u8 u8;
-typedef io_u16 u16;
-typedef io_u32 u32;
-typedef io_u64 u64;
-typedef io_s32 s32;
-typedef io_s64 s64;
+typedef iot_u8 u8;
+typedef iot_u16 u16;
+typedef iot_u32 u32;
+typedef iot_u64 u64;
+typedef iot_s32 s32;
+typedef iot_s64 s64;
 
 struct hlist_node {
   struct hlist_node* next;
 };
+struct timespec64 {
+  iot_s64 tv_sec;
+};
+
 struct hlist_head {
   struct hlist_node* first;
 };
 
 struct pt_regs {
-#if defined(__TARGET_ARCH_x86)
   unsigned long di, si, dx, r10, r8, r9;
   unsigned long ax, bx, cx, bp;
-#elif defined(__TARGET_ARCH_arm64)
-  u64 regs[31];
-  u64 orig_x0;
-#endif
+  unsigned long ip;
 };
 
 /* Files */
@@ -50,6 +50,7 @@ struct dentry {
 };
 struct super_block {
   u32 s_dev;
+  struct block_device* s_bdev;
   unsigned long s_magic;
 };
 struct vfsmount {
@@ -87,6 +88,7 @@ struct fdtable {
 };
 struct files_struct {
   struct fdtable* fdt;
+  struct fdtable fdtab; /* the first one; its descriptors are in fd_array */
   struct file* fd_array[64];
 };
 
@@ -97,15 +99,33 @@ typedef struct {
 struct thread_info {
   u32 status;
 };
+struct pid_namespace {
+  struct {
+    u32 inum;
+  } ns;
+};
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+};
+struct pid {
+  u32 level;
+  struct upid numbers[1]; /* level + 1 of them */
+};
+enum pid_type { PIDTYPE_PID, PIDTYPE_TGID };
 struct signal_struct {
   atomic_t live;
+  struct pid* pids[4];
 };
 struct mm_struct {
   unsigned long arg_start;
   unsigned long arg_end;
 };
+#define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010
 struct task_struct {
   struct thread_info thread_info;
+  void* worker_private;
   u32 flags;
   int pid;
   int tgid;
@@ -113,10 +133,21 @@ struct task_struct {
   u64 start_time;
   char comm[16];
   struct task_struct* group_leader;
+  struct pid* thread_pid;
   struct task_struct* real_parent;
   struct files_struct* files;
   struct mm_struct* mm;
   struct signal_struct* signal;
+};
+struct seq_file {
+  u64 count;
+};
+struct bpf_iter_meta {
+  struct seq_file* seq;
+};
+struct bpf_iter__task {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
 };
 struct linux_binprm {
   struct file* file;
@@ -153,6 +184,7 @@ struct folio_batch {
 struct kiocb {
   struct file* ki_filp;
   s64 ki_pos;
+  void* ki_complete;
 };
 struct iov_iter {
   u64 count;
@@ -182,23 +214,157 @@ struct bvec_iter {
   u32 bi_size;
   u32 bi_idx;
 };
+enum rw_hint { WRITE_LIFE_NOT_SET } __attribute__((packed));
 struct bio {
   struct bio* bi_next;
   struct block_device* bi_bdev;
   u32 bi_opf;
+  u16 bi_ioprio;
+  enum rw_hint bi_write_hint;
   struct bvec_iter bi_iter;
+  void* bi_end_io;
   void* bi_private;
   struct bio_vec* bi_io_vec;
 };
+struct iomap_dio {
+  struct kiocb* iocb;
+};
+struct blkdev_dio {
+  struct kiocb* iocb;
+  struct bio bio;
+};
 struct request_queue {
+  void* queuedata;
   struct gendisk* disk;
+};
+/* Numbers are the kernel's own: asked for when the programs are loaded. */
+enum req_op {
+  REQ_OP_ZONE_OPEN = 11,
+  REQ_OP_ZONE_CLOSE = 13,
+  REQ_OP_ZONE_FINISH = 15,
+  REQ_OP_ZONE_APPEND = 7,
+  REQ_OP_ZONE_RESET = 17,
+  REQ_OP_ZONE_RESET_ALL = 19,
+};
+enum req_flag_bits {
+  __REQ_FAILFAST_DEV = 8,
+  __REQ_FAILFAST_TRANSPORT = 9,
+  __REQ_FAILFAST_DRIVER = 10,
+  __REQ_SYNC = 11,
+  __REQ_META = 12,
+  __REQ_PRIO = 13,
+  __REQ_NOMERGE = 14,
+  __REQ_IDLE = 15,
+  __REQ_INTEGRITY = 16,
+  __REQ_FUA = 17,
+  __REQ_PREFLUSH = 18,
+  __REQ_RAHEAD = 19,
+  __REQ_BACKGROUND = 20,
+  __REQ_NOWAIT = 21,
+  __REQ_POLLED = 22,
+  __REQ_SWAP = 24,
+  __REQ_ATOMIC = 27,
+  __REQ_NOUNMAP = 29,
+};
+enum mq_rq_state {
+  MQ_RQ_IDLE = 0,
+};
+struct sbitmap_word {
+  unsigned long word;
+  unsigned long cleared;
+};
+struct sbitmap {
+  u32 map_nr;
+  struct sbitmap_word* map;
+};
+struct sbitmap_queue {
+  struct sbitmap sb;
+};
+struct blk_mq_tags {
+  struct sbitmap_queue bitmap_tags;
+};
+struct blk_mq_hw_ctx {
+  struct blk_mq_tags* tags;
+  u32 queue_num;
 };
 struct request {
   struct request_queue* q;
+  struct blk_mq_hw_ctx* mq_hctx;
+  enum mq_rq_state state;
   u32 cmd_flags;
   u32 __data_len;
   u64 __sector;
   struct bio* bio;
+};
+
+/* Devices; a driver's own part of a request lies behind it */
+struct Scsi_Host {
+  u32 host_no;
+};
+struct scsi_device {
+  struct Scsi_Host* host;
+  u32 id;
+  u32 channel;
+  u64 lun;
+};
+struct scsi_cmnd {
+  struct scsi_device* device;
+  unsigned char cmnd[32];
+  int result;
+};
+struct nvme_common_command {
+  u8 opcode;
+  u16 command_id;
+  u32 nsid;
+};
+struct nvme_command {
+  union {
+    struct nvme_common_command common;
+  };
+};
+struct nvme_ctrl {
+  int instance;
+};
+struct nvme_request {
+  u8 retries;
+  u16 status;
+  struct nvme_ctrl* ctrl;
+};
+
+/* Asynchronous I/O */
+struct io_wq_work {
+  u32 flags;
+};
+struct io_worker {
+  struct io_wq_work* cur_work;
+};
+struct io_cqe {
+  u64 user_data;
+  s32 fd;
+};
+struct io_uring_cqe {
+  u64 user_data;
+  s32 res;
+  u32 flags;
+};
+struct io_kiocb {
+  struct file* file;
+  u8 opcode;
+  u64 flags;
+  struct io_cqe cqe;
+  struct io_ring_ctx* ctx;
+  struct io_wq_work work;
+};
+struct io_rw {
+  struct kiocb kiocb;
+  u32 len;
+};
+struct io_event {
+  u64 obj;
+};
+struct aio_kiocb {
+  struct kiocb rw;
+  struct io_event ki_res;
 };
 
 #pragma clang attribute pop

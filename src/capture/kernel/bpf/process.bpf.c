@@ -3,123 +3,139 @@
  * Life of tasks. Also what makes the filter by process tree: a child is traced because its parent was.
  */
 #include "core.bpf.h"
+#include "own.bpf.h"
+#include "sync_waiter.bpf.h"
 
 #define SIGNAL_BITS 0x7f
 #define STATUS_SHIFT 8
 #define STATUS_BITS 0xff
 
 /* Tells the collector of a new process; its program is still its parent's. */
-static __always_inline void send_fork(const struct io_task* parent, const struct io_task* child,
-                                      const struct task_struct* task, io_u64 ts_ns) {
-  struct io_text_process* text =
-      bpf_ringbuf_reserve(&texts, __builtin_offsetof(struct io_text_process, arguments), 0);
-  if (!text) {
-    io_count(IO_COUNTER_kernel_text_full);
+static __always_inline void send_fork(const struct iot_task* parent, const struct iot_task* child,
+                                      const struct task_struct* task, iot_u64 ts_ns) {
+  struct iot_text_process* text =
+      reserve_text(IOT_TEXT_FORK, __builtin_offsetof(struct iot_text_process, arguments));
+  if (!text)
     return;
-  }
-  text->text.type = IO_TEXT_FORK;
-  text->text.id = 0;
-  text->text.bytes = 0;
   text->ts_ns = ts_ns;
-  text->pid = child->pid;
-  text->parent_pid = parent->pid;
+  text->start_ns = BPF_CORE_READ(task, start_time);
+  text->pid = child->owner.pid;
+  text->parent_pid = parent->owner.pid;
   text->exe_file = 0;
   text->arguments_bytes = 0;
   bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
 }
 
-SEC("?tp_btf/sched_process_fork")
-int BPF_PROG(process_sched_process_fork, struct task_struct* parent_task,
-             struct task_struct* task) {
-  struct io_task* parent = io_current();
+/*
+ * A new task's number may be that of one that has ended, whose state must not be taken for the new one's: the states of
+ * all new tasks are looked at, not only of those whose parent is traced.
+ */
+static __always_inline void forget_namesake(iot_u32 tid) {
+  struct iot_task* slot = iot_slot_of(tid);
+  if (slot->live_tid == tid)
+    slot->live_tid = 0;
+}
+
+/* Passed by every new task, threads that the kernel makes for io_uring included, before it runs. */
+SEC("?tp_btf/task_newtask")
+int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags) {
+  forget_namesake((iot_u32)task->pid);
+  struct iot_task* parent = iot_current();
   if (!parent)
     return 0;
-  struct io_task* child = io_claim(task);
+  struct iot_task* child = iot_claim(task);
   if (!child)
     return 0;
-  const io_u64 now_ns = bpf_ktime_get_ns();
-  if (child->pid != parent->pid)
+  iot_inherit_library(child, parent);
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  if (child->owner.pid != parent->owner.pid)
     send_fork(parent, child, task, now_ns);
-  if (!io_wants(IO_KIND_process_fork))
+  if (!iot_wants(IOT_KIND_process_fork))
     return 0;
-  struct io_slot slot;
-  struct io_process_fork* record = IO_RESERVE(process_fork, &slot);
+  struct iot_place place;
+  struct iot_process_fork* record = IOT_RESERVE(process_fork, &place);
   if (!record)
     return 0;
-  record->child_pid = child->pid;
-  record->child_tid = child->tid;
-  io_commit(&slot, parent, now_ns);
+  record->child_pid = child->owner.pid;
+  record->child_tid = child->owner.tid;
+  iot_commit(&place, &parent->owner, now_ns);
   return 0;
 }
 
-static __always_inline void send_exec(const struct io_task* own, const struct task_struct* task,
-                                      io_u32 exe_file, io_u64 ts_ns) {
-  struct io_text_process* text = bpf_ringbuf_reserve(&texts, sizeof(*text), 0);
-  if (!text) {
-    io_count(IO_COUNTER_kernel_text_full);
+static __always_inline void send_exec(const struct iot_task* own, const struct task_struct* task,
+                                      iot_u32 exe_file, iot_u64 ts_ns) {
+  struct iot_text_process* text = reserve_text(IOT_TEXT_EXEC, sizeof(*text));
+  if (!text)
     return;
-  }
-  text->text.type = IO_TEXT_EXEC;
-  text->text.id = 0;
-  text->text.bytes = 0;
   text->ts_ns = ts_ns;
-  text->pid = own->pid;
-  text->parent_pid = (io_u32)BPF_CORE_READ(task, real_parent, tgid);
+  text->start_ns = BPF_CORE_READ(task, start_time);
+  text->pid = own->owner.pid;
+  text->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
   text->exe_file = exe_file;
   bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
-  const io_u64 begin = BPF_CORE_READ(task, mm, arg_start);
-  io_u64 bytes = BPF_CORE_READ(task, mm, arg_end) - begin;
-  if (bytes > IO_PATH_BYTES)
-    bytes = IO_PATH_BYTES;
-  const int is_unread = bpf_probe_read_user(text->arguments, (io_u32)bytes, (const void*)begin);
-  text->arguments_bytes = is_unread ? 0 : (io_u32)bytes;
+  const iot_u64 begin = BPF_CORE_READ(task, mm, arg_start);
+  iot_u64 bytes = BPF_CORE_READ(task, mm, arg_end) - begin;
+  if (bytes > IOT_PATH_BYTES)
+    bytes = IOT_PATH_BYTES;
+  const int is_unread = bpf_probe_read_user(text->arguments, (iot_u32)bytes, (const void*)begin);
+  text->arguments_bytes = is_unread ? 0 : (iot_u32)bytes;
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
   if (is_unread)
-    io_count(IO_COUNTER_kernel_path_unread);
+    iot_count(IOT_COUNTER_kernel_path_unread);
+}
+
+/* The process that the loader named begins to be traced with the program that it was made for. */
+static __always_inline void begin_awaited(iot_u32 tid) {
+  struct iot_task* slot = iot_slot_of(tid);
+  if (slot->awaits_exec && slot->owner.tid == tid) {
+    slot->awaits_exec = 0;
+    slot->live_tid = tid;
+  }
 }
 
 /* A thread that calls exec goes on under the id of its process, whose first thread has ended. */
-static __always_inline struct io_task* executing_task(struct task_struct* task, io_u32 old_tid) {
-  struct io_task* slot = io_slot_of((io_u32)task->pid);
-  if (slot && slot->tid == (io_u32)task->pid && !slot->start_time)
-    slot->awaits_exec = 0;
-  struct io_task* own = io_current();
-  if (old_tid == (io_u32)task->pid)
+static __always_inline struct iot_task* executing_task(struct task_struct* task, iot_u32 old_tid) {
+  begin_awaited((iot_u32)task->pid);
+  struct iot_task* own = iot_current();
+  if (old_tid == (iot_u32)task->pid)
     return own;
-  struct io_task* old = io_slot_of(old_tid);
-  if (old && old->tid == old_tid && old->pid == (io_u32)task->tgid)
-    old->is_dead = 1;
-  else
-    old = 0;
+  struct iot_task* old = iot_slot_of(old_tid);
+  const int was_traced = old->live_tid == old_tid && old->owner.pid == (iot_u32)task->tgid;
+  if (was_traced)
+    old->live_tid = 0;
   if (!own)
-    return old ? io_claim(task) : 0;
+    return was_traced ? iot_claim(task) : 0;
   own->is_dead = 0;
   own->group_exited = 0;
-  own->op_id = 0;
-  own->span_depth = 0;
+  iot_forget_ops(own);
   return own;
 }
 
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
              struct linux_binprm* binary) {
-  struct io_task* own = executing_task(task, (io_u32)old_tid);
+  struct iot_task* own = executing_task(task, (iot_u32)old_tid);
   if (!own)
     return 0;
-  const io_u64 now_ns = bpf_ktime_get_ns();
-  const io_u32 exe_file = io_file_of(own, binary->file);
+  iot_expect_library(own);
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  const iot_u32 exe_file = iot_file_of(own, binary->file);
+  if (exe_file & IOT_FILE_UNWANTED) {
+    const struct iot_file_sight program = {.file = (iot_u64)binary->file};
+    iot_file_tell(&program, 1);
+  }
   send_exec(own, task, exe_file, now_ns);
-  if (!io_wants(IO_KIND_process_exec) || !io_file_wanted(exe_file))
+  if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file))
     return 0;
-  const io_u32 path = io_text_of_kernel((io_u64)BPF_CORE_READ(binary, filename));
-  struct io_slot slot;
-  struct io_process_exec* record = IO_RESERVE(process_exec, &slot);
+  const iot_u32 path = iot_text_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));
+  struct iot_place place;
+  struct iot_process_exec* record = IOT_RESERVE(process_exec, &place);
   if (!record)
     return 0;
   record->path = path;
-  record->old_tid = (io_u32)old_tid;
-  io_commit(&slot, own, now_ns);
+  record->old_tid = (iot_u32)old_tid;
+  iot_commit(&place, &own->owner, now_ns);
   return 0;
 }
 
@@ -127,11 +143,11 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
  * The count of live threads has dropped already, so several that end together may all see none: the first to mark the
  * state of the group's leader, which is kept until then, is taken for the last.
  */
-static __always_inline io_u32 is_last_of_group(struct task_struct* task) {
+static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
     return 0;
-  struct io_task* leader = io_slot_of((io_u32)task->tgid);
-  if (!leader || leader->tid != (io_u32)task->tgid)
+  struct iot_task* leader = iot_slot_of((iot_u32)task->tgid);
+  if (leader->live_tid != (iot_u32)task->tgid)
     leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
   if (!leader)
     return 1;
@@ -141,27 +157,31 @@ static __always_inline io_u32 is_last_of_group(struct task_struct* task) {
 
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
-  struct io_task* own = io_current();
+  if (iot_config.has_own)
+    iot_unmute(bpf_get_current_task_btf());
+  struct iot_task* own = iot_current();
   if (!own)
     return 0;
-  if (own->op_id) {
-    io_count(IO_COUNTER_kernel_span_unfinished);
-    own->op_id = 0;
-  }
-  const io_u32 is_last = is_last_of_group(task);
-  if (own->tid != own->pid)
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  /* A call that a signal ends returns before its task does: the kernel skipped the program that would have seen it. */
+  if (own->owner.op_id)
+    iot_count(IOT_COUNTER_kernel_span_unfinished);
+  iot_forget_ops(own);
+  if (own->sync_disk)
+    iot_end_sync(own);
+  const iot_u32 is_last = is_last_of_group(task);
+  if (own->owner.tid != own->owner.pid)
     own->is_dead = 1;
-  if (!io_wants(IO_KIND_process_exit))
+  if (!iot_wants(IOT_KIND_process_exit))
     return 0;
-  const io_u32 code = (io_u32)task->exit_code;
-  const io_u64 now_ns = bpf_ktime_get_ns();
-  struct io_slot slot;
-  struct io_process_exit* record = IO_RESERVE(process_exit, &slot);
+  const iot_u32 code = (iot_u32)task->exit_code;
+  struct iot_place place;
+  struct iot_process_exit* record = IOT_RESERVE(process_exit, &place);
   if (!record)
     return 0;
-  record->status = (io_s32)(code >> STATUS_SHIFT & STATUS_BITS);
+  record->status = (iot_s32)(code >> STATUS_SHIFT & STATUS_BITS);
   record->signal = code & SIGNAL_BITS;
   record->group_dead = is_last;
-  io_commit(&slot, own, now_ns);
+  iot_commit(&place, &own->owner, now_ns);
   return 0;
 }

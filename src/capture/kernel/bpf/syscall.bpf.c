@@ -2,122 +2,327 @@
  *
  * System calls. Entry gives the task an operation and the time; everything else is read at the return, where the
  * arguments still lie in the saved registers, the pages of paths are in memory, and positions are final. The records
- * are made by topic: syscall_data.bpf.h, syscall_files.bpf.h, syscall_memory.bpf.h.
+ * are made by topic, in syscall_*.bpf.h.
+ *
+ * Every call of schema/syscalls.def begins and ends an operation, also where its event is not wanted. The calls that
+ * matter most (IOT_CALL_PLAIN) are recorded by the program itself, the others by a function for each class.
  */
+#include "async_aio.bpf.h"
+#include "own.bpf.h"
+#include "sync_waiter.bpf.h"
+#include "syscall_control.bpf.h"
 #include "syscall_data.bpf.h"
 #include "syscall_files.bpf.h"
 #include "syscall_memory.bpf.h"
-
-#define EINTR 4
-/* Results within the kernel, which a program sees as EINTR, or as a call begun again. */
-#define ERESTART_FIRST 512
-#define ERESTART_LAST 516
+#include "syscall_names.bpf.h"
+#include "syscall_network.bpf.h"
+#include "vfs.bpf.h"
 
 /* Classes: the low byte of the kinds. */
-#define CLASS(name) (IO_KIND_syscall_##name & 0xff)
+#define CLASS(name) (IOT_KIND_syscall_##name & 0xff)
 
-static __always_inline int begin_call(struct pt_regs* regs, long number) {
-  struct io_task* task = io_current();
+static __always_inline iot_u64 call_of(struct task_struct* current, iot_u64 number) {
+  const iot_u32 native = (iot_u32)number & ~0x40000000U; /* the mark of the x32 ABI */
+  if (native >= IOT_SYSCALL_LIMIT)
+    return 0;
+  return IOT_IS_COMPAT(current) ? iot_config.compat_calls[native] : iot_config.calls[native];
+}
+
+static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
+  iot_op_begin(task);
+  task->call = call;
+  if (iot_config.served_below)
+    task->below = 0;
+  task->entry_ns = bpf_ktime_get_ns();
+}
+
+/* Calls that take more than begin_call(), of any program and any traced task. */
+static __noinline int begin_any_call(unsigned long long* ctx) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  io_u32 native = (io_u32)number & ~0x40000000U; /* the mark of the x32 ABI */
-  if (native >= IO_SYSCALL_LIMIT)
-    return 0;
-  const io_u32 is_compat = IO_IS_COMPAT(bpf_get_current_task_btf()) != 0;
-  const io_u32 call = is_compat ? io_config.compat_calls[native] : io_config.calls[native];
+  const iot_u64 call = call_of(current, ctx[1]);
   if (!call)
     return 0;
-  task->op_id = io_new_op(task);
-  task->call = call;
-  task->is_compat = is_compat;
-  if (IO_CALL_CLASS(call) == CLASS(close))
-    task->entry_file = file_of_fd(task, (io_s32)IO_ARGUMENT_0(regs, is_compat));
+  const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
+  if (iot_may_be_own(task, regs) && iot_begin_own(task, regs, call))
+    return 0;
+  begin_call(task, call);
+  if (!(call & IOT_CALL_IS_LOOKED_AT))
+    return 0;
+  const iot_s32 fd = fd_of_call(regs, call);
+  if (IOT_CALL_CLASS(call) == CLASS(sync))
+    iot_begin_sync(task, fd);
+  else if (IOT_CALL_CLASS(call) == CLASS(close))
+    task->entry_file = iot_file_of_fd(fd);
+  else
+    iot_aio_submit(0);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }
 
-static __always_inline void emit_rare(struct returned* call, io_u32 class, int compat) {
-  switch (class) {
-  case CLASS(truncate):
-    return truncated(call, compat);
-  case CLASS(unlink):
-    return unlinked(call, compat);
-  case CLASS(rename):
-    return renamed(call, compat);
-  case CLASS(mkdir):
-    return made_directory(call, compat);
-  case CLASS(msync):
-    return memory_synced(call, compat);
-  case CLASS(copy):
-    return copied(call, compat);
-  case CLASS(aio_submit):
-    return aio_submitted(call, compat);
-  case CLASS(aio_getevents):
-    return aio_reaped(call, compat);
-  case CLASS(uring_enter):
-    return uring_entered(call, compat);
-  }
-}
-
-static __always_inline void emit(struct returned* call, io_u32 class, int compat) {
-  switch (class) {
-  case CLASS(read):
-    return transfer(call, IO_KIND_syscall_read, compat);
-  case CLASS(write):
-    return transfer(call, IO_KIND_syscall_write, compat);
-  case CLASS(open):
-    return opened(call, compat);
-  case CLASS(close):
-    return closed(call, compat);
-  case CLASS(seek):
-    return sought(call, compat);
-  case CLASS(stat):
-    return looked_up(call, compat);
-  case CLASS(sync):
-    return synced(call, compat);
-  case CLASS(mmap):
-    return mapped(call, compat);
-  case CLASS(munmap):
-    return unmapped(call, compat);
-  default:
-    return emit_rare(call, class, compat);
-  }
-}
-
-static __noinline int end_compat_call(struct returned* call, io_u32 class) {
-  call->result = (io_s32)call->result;
-  emit(call, class, 1);
-  return 0;
-}
-
-static __always_inline int end_call(struct pt_regs* regs, long result) {
-  struct io_task* task = io_current();
-  if (!task || !task->op_id)
-    return 0;
-  const io_u32 class = IO_CALL_CLASS(task->call);
-  struct returned call = {
-      .regs = regs,
-      .task = task,
-      .duration_ns = bpf_ktime_get_ns() - task->entry_ns,
-      .result = result,
-      .number = IO_CALL_NUMBER(task->call),
-  };
-  if (result <= -ERESTART_FIRST && result >= -ERESTART_LAST)
-    call.result = -EINTR;
-  if (task->is_compat)
-    end_compat_call(&call, class);
-  else
-    emit(&call, class, 0);
-  task->op_id = 0;
-  return 0;
-}
-
 SEC("?tp_btf/sys_enter")
-int BPF_PROG(syscall_sys_enter, struct pt_regs* regs, long number) {
-  return begin_call(regs, number);
+int syscall_sys_enter(unsigned long long* ctx) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* task = iot_slot_of(tid);
+  if (task->live_tid != tid)
+    return task->is_shared || iot_adopts() ? begin_any_call(ctx) : 0;
+  const iot_u64 number = ctx[1];
+  if (number >= IOT_SYSCALL_LIMIT || IOT_IS_COMPAT(current))
+    return begin_any_call(ctx);
+  const iot_u64 call = iot_config.calls[number];
+  if (!call)
+    return 0;
+  if (call & IOT_CALL_IS_LOOKED_AT || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
+    return begin_any_call(ctx);
+  begin_call(task, call);
+  return 0;
 }
+
+static __always_inline void emit_read(struct returned* call) {
+  emit_transfer(call, IOT_KIND_syscall_read);
+}
+static __always_inline void emit_write(struct returned* call) {
+  emit_transfer(call, IOT_KIND_syscall_write);
+}
+
+static __always_inline void emit_statfs(struct returned* call) {
+  emit_object(call, IOT_KIND_syscall_statfs);
+}
+static __always_inline void emit_chdir(struct returned* call) {
+  emit_object(call, IOT_KIND_syscall_chdir);
+}
+static __always_inline void emit_send(struct returned* call) {
+  emit_message(call, IOT_KIND_syscall_send);
+}
+static __always_inline void emit_receive(struct returned* call) {
+  emit_message(call, IOT_KIND_syscall_receive);
+}
+
+static __always_inline int describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* task = iot_busy(current);
+  if (!task)
+    return 0;
+  call->task = task;
+  call->is_compat = (task->call & IOT_CALL_COMPAT) != 0;
+  call->duration_ns = now_ns - task->entry_ns;
+  call->result = visible_result(call->is_compat ? (iot_s32)result : result);
+  call->number = IOT_CALL_NUMBER(task->call);
+  read_arguments(call->arguments, (const void*)bpf_task_pt_regs(current), call->is_compat);
+  return 1;
+}
+
+/* Global to the verifier, which checks each once and, since 6.8, only those that can be reached. */
+#define EMITTER(class)                                                                             \
+  __noinline int iot_emit_##class(iot_s64 result, iot_u64 now_ns) {                                \
+    struct returned call = {};                                                                     \
+    if (describe_return(&call, result, now_ns))                                                    \
+      emit_##class(&call);                                                                         \
+    return 0;                                                                                      \
+  }
+EMITTER(read)
+EMITTER(write)
+EMITTER(open)
+EMITTER(close)
+EMITTER(seek)
+EMITTER(stat)
+EMITTER(sync)
+EMITTER(mmap)
+EMITTER(munmap)
+EMITTER(truncate)
+EMITTER(unlink)
+EMITTER(rename)
+EMITTER(mkdir)
+EMITTER(msync)
+EMITTER(copy)
+EMITTER(aio_submit)
+EMITTER(aio_getevents)
+EMITTER(uring_enter)
+EMITTER(uring_setup)
+EMITTER(uring_register)
+EMITTER(link)
+EMITTER(access)
+EMITTER(readlink)
+EMITTER(setattr)
+EMITTER(xattr)
+EMITTER(fcntl)
+EMITTER(flock)
+EMITTER(ioctl)
+EMITTER(statfs)
+EMITTER(readdir)
+EMITTER(advise)
+EMITTER(dup)
+EMITTER(chdir)
+EMITTER(socket)
+EMITTER(connection)
+EMITTER(send)
+EMITTER(receive)
+EMITTER(poll)
+
+#define CASE(class)                                                                                \
+  case CLASS(class):                                                                               \
+    return iot_wants(IOT_KIND_syscall_##class) ? iot_emit_##class(result, now_ns) : 0;
+
+static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_ns) {
+  switch (IOT_CALL_CLASS(call)) {
+    CASE(read)
+    CASE(write)
+    CASE(open)
+    CASE(close)
+    CASE(seek)
+    CASE(stat)
+    CASE(sync)
+    CASE(mmap)
+    CASE(munmap)
+    CASE(truncate)
+    CASE(unlink)
+    CASE(rename)
+    CASE(mkdir)
+    CASE(msync)
+    CASE(copy)
+    CASE(aio_submit)
+    CASE(aio_getevents)
+    CASE(uring_enter)
+    CASE(uring_setup)
+    CASE(uring_register)
+    CASE(link)
+    CASE(access)
+    CASE(readlink)
+    CASE(setattr)
+    CASE(xattr)
+    CASE(fcntl)
+    CASE(flock)
+    CASE(ioctl)
+    CASE(statfs)
+    CASE(readdir)
+    CASE(advise)
+    CASE(dup)
+    CASE(chdir)
+    CASE(socket)
+    CASE(connection)
+    CASE(send)
+    CASE(receive)
+    CASE(poll)
+  }
+  return 0;
+}
+
+/* After the record: a call that succeeded has passed the functions that it cannot succeed without. */
+static __always_inline void check_below(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
+  if (!iot_config.served_below)
+    return;
+  const iot_u32 missing = IOT_CALL_BELOW(task->call) & iot_config.served_below & ~task->below;
+  if (missing && result >= -ERESTART_LAST)
+    iot_find_bypassed(missing, result, now_ns);
+}
+
+static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
+  check_below(task, result, now_ns);
+  iot_op_end(task);
+}
+
+static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  if (!task)
+    return iot_config.has_own ? iot_end_own(ctx) : 0;
+  if (!task->owner.op_id)
+    return 0;
+  const iot_u64 call = task->call;
+  const iot_s64 result = (iot_s64)ctx[1];
+  if (task->sync_disk)
+    iot_end_sync(task);
+  if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
+    iot_aio_submitted(result);
+  if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
+    iot_aio_reap(result);
+  if (call & IOT_CALL_RECORDED)
+    emit_call(call, result, now_ns);
+  end_call(task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);
+  return 0;
+}
+
+static __always_inline int means_the_same(const struct iot_cached_fd* cached, iot_s32 fd,
+                                          struct file* file) {
+  struct inode* inode = file->f_inode;
+  return cached->file_pointer == (iot_u64)file && cached->fd == fd &&
+         cached->inode_pointer == (iot_u64)inode && cached->inode == inode->i_ino &&
+         cached->generation == inode->i_generation;
+}
+
+/* Global: what it takes to identify a file is checked once. 0: there is no such file. */
+__noinline int iot_cache_fd(iot_s32 fd) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  struct file* file = iot_typed_file_of_fd(fd);
+  if (!task || !file)
+    return 0;
+  struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
+  struct inode* inode = file->f_inode;
+  cached->file = iot_identify(task, inode, file, 1);
+  cached->fd = fd;
+  cached->file_pointer = (iot_u64)file;
+  cached->inode_pointer = (iot_u64)inode;
+  cached->inode = inode->i_ino;
+  cached->generation = inode->i_generation;
+  cached->flags = fd_flags_of(file->f_mode, inode->i_mode);
+  return 1;
+}
+
+/* The record of a plain call. 0: its descriptor's file cannot be told here. */
+static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs* regs,
+                                           iot_s64 result, iot_u64 now_ns) {
+  const iot_u64 call = task->call;
+  const iot_s32 fd = (iot_s32)regs->di;
+  const struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
+  struct file* file = iot_typed_file_of_fd(fd);
+  if (!file || (!means_the_same(cached, fd, file) && !iot_cache_fd(fd)))
+    return 0;
+  if (!iot_file_wanted(cached->file))
+    return 1;
+  const iot_s64 offset = call & IOT_CALL_PLACED ? (iot_s64)regs->r10
+                         : cached->flags ? position_before(file->f_pos, cached->flags, result)
+                                         : IOT_OFFSET_NONE;
+  struct iot_place place;
+  struct iot_syscall_read* record = iot_reserve_bits(&place, call & IOT_CALL_KIND_BITS);
+  if (!record)
+    return 1;
+  record->duration_ns = now_ns - task->entry_ns;
+  record->offset = offset;
+  record->bytes_requested = regs->dx;
+  record->result = visible_result(result);
+  IOT_WORD(record->file) = IOT_WORD(cached->file);
+  record->flags = 0;
+  record->call = IOT_CALL_NUMBER(call);
+  iot_commit(&place, &task->owner, task->entry_ns);
+  return 1;
+}
+
+_Static_assert(__builtin_offsetof(struct iot_syscall_read, fd) ==
+                       __builtin_offsetof(struct iot_syscall_read, file) + 4 &&
+                   __builtin_offsetof(struct iot_cached_fd, fd) ==
+                       __builtin_offsetof(struct iot_cached_fd, file) + 4,
+               "file and descriptor are copied as one word");
+
+#define IS_PLAIN (IOT_CALL_PLAIN | IOT_CALL_RECORDED)
 
 SEC("?tp_btf/sys_exit")
-int BPF_PROG(syscall_sys_exit, struct pt_regs* regs, long result) {
-  return end_call(regs, result);
+int syscall_sys_exit(unsigned long long* ctx) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* task = iot_slot_of(tid);
+  if (task->live_tid != tid)
+    return task->is_shared || task->live_tid == (tid | IOT_MUTED)
+               ? end_any_call(ctx, bpf_ktime_get_ns())
+               : 0;
+  if (!task->owner.op_id)
+    return 0;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  const iot_s64 result = (iot_s64)ctx[1];
+  if ((task->call & IS_PLAIN) != IS_PLAIN ||
+      !emit_plain_call(task, (struct pt_regs*)ctx[0], result, now_ns))
+    return end_any_call(ctx, now_ns);
+  end_call(task, result, now_ns);
+  return 0;
 }

@@ -8,225 +8,276 @@
 
 #include "syscall.bpf.h"
 
-#define MODE_TYPE 0170000
-#define MODE_REGULAR 0100000
-#define MODE_BLOCK 0060000
+struct vector_sum {
+  iot_u64 vector;
+  iot_u64 sum;
+  iot_u32 is_compat;
+};
 
-/* Sum of the lengths of an iovec array. A function of its own: checked once, with any arguments. */
-__noinline io_u64 io_vector_bytes(io_u64 vector, io_u32 count, io_u32 is_compat) {
-  io_u64 sum = 0;
-  for (io_u32 index = 0; index < IO_VECTOR_LIMIT && index < count; ++index) {
-    if (is_compat) {
-      io_u32 length = 0;
-      bpf_probe_read_user(&length, sizeof(length), (const void*)(vector + index * 8 + 4));
-      sum += length;
-    } else {
-      io_u64 length = 0;
-      bpf_probe_read_user(&length, sizeof(length), (const void*)(vector + index * 16 + 8));
-      sum += length;
-    }
+static long add_part(iot_u32 index, struct vector_sum* of) {
+  if (of->is_compat) {
+    iot_u32 length = 0;
+    bpf_probe_read_user(&length, sizeof(length), (const void*)(of->vector + index * 8 + 4));
+    of->sum += length;
+  } else {
+    iot_u64 length = 0;
+    bpf_probe_read_user(&length, sizeof(length), (const void*)(of->vector + index * 16 + 8));
+    of->sum += length;
   }
-  return sum;
+  return 0;
+}
+
+/* Sum of the lengths of an iovec array. */
+__noinline iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat) {
+  struct vector_sum of = {.vector = vector, .is_compat = is_compat};
+  bpf_loop(count < IOT_VECTOR_LIMIT ? count : IOT_VECTOR_LIMIT, add_part, &of, 0);
+  return of.sum;
+}
+
+/*
+ * The position at which a call began that moved `moved` bytes: the descriptor's now, less what was moved. The position at
+ * entry would be wrong wherever threads wait for each other or O_APPEND is set.
+ */
+static __always_inline iot_s64 position_before(iot_s64 position, iot_u32 fd_flags, iot_s64 moved) {
+  if (!(fd_flags & IOT_FD_HAS_POSITION))
+    return IOT_OFFSET_NONE;
+  return fd_flags & IOT_FD_ADVANCES && moved > 0 && position >= moved ? position - moved : position;
+}
+
+static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
+  const iot_u32 type = i_mode & MODE_TYPE;
+  if (!(f_mode & FMODE_LSEEK))
+    return 0;
+  return type == MODE_REGULAR || type == MODE_BLOCK ? IOT_FD_HAS_POSITION | IOT_FD_ADVANCES
+                                                    : IOT_FD_HAS_POSITION;
 }
 
 struct target {
-  io_u32 file;
-  io_s64 offset; /* of the descriptor, -1: it has none */
+  iot_u32 file;
+  iot_s64 offset; /* of the descriptor, -1: it has none */
 };
 
-/*
- * The file of a call that moves `moved` bytes, and the position at which it began: the descriptor's position now, less
- * what was moved. The position at entry would be wrong wherever threads wait for each other or O_APPEND is set.
- */
-static __always_inline struct target describe(struct io_task* task, struct file* file, io_s64 moved,
-                                              int cast) {
-  struct target target = {.offset = IO_OFFSET_NONE};
+static __always_inline struct target describe(struct iot_task* task, struct file* file,
+                                              iot_s64 moved, int cast) {
+  struct target target = {};
   struct inode* inode = 0;
-  io_u32 f_mode = 0;
-  io_u16 i_mode = 0;
-  IO_LOAD(f_mode, file, f_mode, cast);
-  IO_LOAD(inode, file, f_inode, cast);
-  if (f_mode & FMODE_LSEEK) {
-    IO_LOAD(target.offset, file, f_pos, cast);
-    IO_LOAD(i_mode, inode, i_mode, cast);
-    const io_u32 type = i_mode & MODE_TYPE;
-    const int advances = type == MODE_REGULAR || type == MODE_BLOCK; /* /dev/zero does not */
-    if (advances && moved > 0 && target.offset >= moved)
-      target.offset -= moved;
-  }
-  target.file = io_identify(task, inode, file, cast);
+  iot_s64 position = 0;
+  iot_u32 f_mode = 0;
+  iot_u16 i_mode = 0;
+  IOT_LOAD(f_mode, file, f_mode, cast);
+  IOT_LOAD(inode, file, f_inode, cast);
+  IOT_LOAD(position, file, f_pos, cast);
+  IOT_LOAD(i_mode, inode, i_mode, cast);
+  target.offset = position_before(position, fd_flags_of(f_mode, i_mode), moved);
+  target.file = iot_identify(task, inode, file, cast);
   return target;
 }
 
-static __always_inline struct target target_of(struct io_task* task, io_s32 fd, io_s64 moved) {
-  const struct target none = {.offset = IO_OFFSET_NONE};
-  const struct target seen = {.file = task->vfs_file, .offset = task->vfs_offset};
-  if (task->vfs_op == task->op_id)
-    return seen;
-  if (!io_config.has_cast) {
-    struct file* small = io_small_file_of_fd(fd);
-    if (small)
-      return describe(task, small, moved, 1);
-  }
-  const io_u64 number = io_file_of_fd(fd);
-  if (!number)
+static __always_inline struct target target_of(struct iot_task* task, iot_s32 fd, iot_s64 moved) {
+  const struct target none = {.offset = IOT_OFFSET_NONE};
+  struct file* typed = iot_typed_file_of_fd(fd);
+  if (typed)
+    return describe(task, typed, moved, 1);
+  if (iot_config.has_cast)
     return none;
-  if (!io_config.has_cast)
-    return describe(task, (struct file*)number, moved, 0);
-  struct file* file = IO_TYPED(file, number, 1);
-  return describe(task, file, moved, 1);
+  const iot_u64 number = iot_file_pointer_of_fd(fd);
+  return number ? describe(task, (struct file*)number, moved, 0) : none;
 }
 
 /* Reads and writes have records of one shape; the kinds differ. */
-_Static_assert(sizeof(struct io_syscall_read) == sizeof(struct io_syscall_write), "one shape");
+_Static_assert(sizeof(struct iot_syscall_read) == sizeof(struct iot_syscall_write), "one shape");
 
-static __always_inline void transfer(struct returned* call, io_u32 kind, int compat) {
-  struct pt_regs* regs = call->regs;
-  const io_s32 fd = (io_s32)IO_ARGUMENT_0(regs, compat);
-  io_u64 bytes = IO_ARGUMENT_2(regs, compat);
-  io_s64 given = IO_OFFSET_NONE;
-  io_u32 flags = 0;
+static __always_inline void emit_transfer(struct returned* call, iot_u32 kind) {
+  const iot_s32 fd = (iot_s32)call->arguments[0];
+  iot_u64 bytes = call->arguments[2];
+  iot_s64 given = IOT_OFFSET_NONE;
+  iot_u32 flags = 0;
   switch (call->number) {
-  case IO_syscall_read:
-  case IO_syscall_write:
+  case IOT_syscall_read:
+  case IOT_syscall_write:
     break;
-  case IO_syscall_pread64:
-  case IO_syscall_pwrite64:
-    given = WIDE(IO_ARGUMENT_3(regs, compat), IO_ARGUMENT_4(regs, compat), compat);
+  case IOT_syscall_pread64:
+  case IOT_syscall_pwrite64:
+    given = WIDE(call->arguments[3], call->arguments[4], call->is_compat);
     break;
-  case IO_syscall_preadv2:
-  case IO_syscall_pwritev2:
-    flags = (io_u32)IO_ARGUMENT_5(regs, compat);
-    given = WIDE(IO_ARGUMENT_3(regs, compat), IO_ARGUMENT_4(regs, compat), compat);
+  case IOT_syscall_preadv2:
+  case IOT_syscall_pwritev2:
+    flags = (iot_u32)call->arguments[5];
+    given = WIDE(call->arguments[3], call->arguments[4], call->is_compat);
     break;
-  case IO_syscall_preadv:
-  case IO_syscall_pwritev:
-    given = WIDE(IO_ARGUMENT_3(regs, compat), IO_ARGUMENT_4(regs, compat), compat);
+  case IOT_syscall_preadv:
+  case IOT_syscall_pwritev:
+    given = WIDE(call->arguments[3], call->arguments[4], call->is_compat);
     break;
   }
-  if (call->number != IO_syscall_read && call->number != IO_syscall_write &&
-      call->number != IO_syscall_pread64 && call->number != IO_syscall_pwrite64)
-    bytes = io_vector_bytes(IO_ARGUMENT_1(regs, compat), (io_u32)bytes, (io_u32)compat);
+  if (call->number != IOT_syscall_read && call->number != IOT_syscall_write &&
+      call->number != IOT_syscall_pread64 && call->number != IOT_syscall_pwrite64)
+    bytes = iot_vector_bytes(call->arguments[1], (iot_u32)bytes, call->is_compat);
   const struct target target = target_of(call->task, fd, call->result);
-  if (!io_file_wanted(target.file))
+  if (!iot_file_wanted(target.file))
     return;
-  struct io_slot slot;
-  struct io_syscall_read* record = io_reserve(&slot, kind);
+  struct iot_place place;
+  struct iot_syscall_read* record = iot_reserve(&place, kind);
   if (!record)
     return;
-  record->offset = given != IO_OFFSET_NONE ? given : target.offset;
+  record->offset = given != IOT_OFFSET_NONE ? given : target.offset;
   record->bytes_requested = bytes;
   record->file = target.file;
   record->fd = fd;
   record->flags = flags;
-  COMMIT_CALL(record, &slot, call);
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void sought(struct returned* call, int compat) {
-  struct pt_regs* regs = call->regs;
-  const io_s32 fd = (io_s32)IO_ARGUMENT_0(regs, compat);
-  const io_u32 file = file_of_fd(call->task, fd);
-  if (!io_file_wanted(file))
+static __always_inline void emit_seek(struct returned* call) {
+  const iot_s32 fd = (iot_s32)call->arguments[0];
+  const iot_u32 file = iot_file_of_fd(fd);
+  if (!iot_file_wanted(file))
     return;
-  struct io_slot slot;
-  struct io_syscall_seek* record = IO_RESERVE(syscall_seek, &slot);
+  struct iot_place place;
+  struct iot_syscall_seek* record = IOT_RESERVE(syscall_seek, &place);
   if (!record)
     return;
   record->offset =
-      compat ? (io_s64)(io_s32)IO_ARGUMENT_1(regs, compat) : (io_s64)IO_ARGUMENT_1(regs, compat);
+      call->is_compat ? (iot_s64)(iot_s32)call->arguments[1] : (iot_s64)call->arguments[1];
   record->file = file;
   record->fd = fd;
-  record->whence = (io_u32)IO_ARGUMENT_2(regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->whence = (iot_u32)call->arguments[2];
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void synced(struct returned* call, int compat) {
-  struct pt_regs* regs = call->regs;
-  const int has_fd = call->number != IO_syscall_sync;
-  const io_s32 fd = has_fd ? (io_s32)IO_ARGUMENT_0(regs, compat) : IO_NO_FD;
-  const io_u32 file = has_fd ? file_of_fd(call->task, fd) : 0;
-  if (!io_file_wanted(file))
+static __always_inline void emit_sync(struct returned* call) {
+  const int has_fd = call->number != IOT_syscall_sync;
+  const iot_s32 fd = has_fd ? (iot_s32)call->arguments[0] : IOT_NO_FD;
+  const iot_u32 file = has_fd ? iot_file_of_fd(fd) : 0;
+  if (!iot_file_wanted(file))
     return;
-  struct io_slot slot;
-  struct io_syscall_sync* record = IO_RESERVE(syscall_sync, &slot);
+  struct iot_place place;
+  struct iot_syscall_sync* record = IOT_RESERVE(syscall_sync, &place);
   if (!record)
     return;
-  record->offset = IO_OFFSET_NONE;
+  record->offset = IOT_OFFSET_NONE;
   record->bytes = 0;
   record->file = file;
   record->fd = fd;
   record->flags = 0;
-  if (call->number == IO_syscall_sync_file_range) {
-    const io_u64 second = IO_ARGUMENT_2(regs, compat);
-    const io_u64 third = IO_ARGUMENT_3(regs, compat);
-    record->offset = WIDE(IO_ARGUMENT_1(regs, compat), second, compat);
-    record->bytes = (io_u64)(compat ? WIDE(third, IO_ARGUMENT_4(regs, compat), 1) : (io_s64)second);
-    record->flags = (io_u32)(compat ? IO_ARGUMENT_5(regs, compat) : third);
+  if (call->number == IOT_syscall_sync_file_range) {
+    const iot_u64 second = call->arguments[2];
+    const iot_u64 third = call->arguments[3];
+    record->offset = WIDE(call->arguments[1], second, call->is_compat);
+    record->bytes =
+        (iot_u64)(call->is_compat ? WIDE(third, call->arguments[4], 1) : (iot_s64)second);
+    record->flags = (iot_u32)(call->is_compat ? call->arguments[5] : third);
   }
-  COMMIT_CALL(record, &slot, call);
+  COMMIT_CALL(record, &place, call);
 }
 
 /* sendfile(out, in, offset, count); copy_file_range and splice(in, offset, out, offset, count, flags) */
-static __always_inline void copied(struct returned* call, int compat) {
-  struct pt_regs* regs = call->regs;
-  const int is_sendfile = call->number == IO_syscall_sendfile;
-  const io_s32 first = (io_s32)IO_ARGUMENT_0(regs, compat);
-  const io_s32 in_fd = is_sendfile ? (io_s32)IO_ARGUMENT_1(regs, compat) : first;
-  const io_s32 out_fd = is_sendfile ? first : (io_s32)IO_ARGUMENT_2(regs, compat);
-  const io_u32 in_file = file_of_fd(call->task, in_fd);
-  const io_u32 out_file = file_of_fd(call->task, out_fd);
-  if (!io_file_wanted(in_file) && !io_file_wanted(out_file))
+static __always_inline void emit_copy(struct returned* call) {
+  const int is_sendfile = call->number == IOT_syscall_sendfile;
+  const iot_s32 first = (iot_s32)call->arguments[0];
+  const iot_s32 in_fd = is_sendfile ? (iot_s32)call->arguments[1] : first;
+  const iot_s32 out_fd = is_sendfile ? first : (iot_s32)call->arguments[2];
+  const iot_u32 in_file = iot_file_of_fd(in_fd);
+  const iot_u32 out_file = iot_file_of_fd(out_fd);
+  const int is_in_wanted = iot_file_wanted(in_file);
+  const int is_out_wanted = iot_file_wanted(out_file);
+  if (!is_in_wanted && !is_out_wanted)
     return;
-  struct io_slot slot;
-  struct io_syscall_copy* record = IO_RESERVE(syscall_copy, &slot);
+  if (is_in_wanted != is_out_wanted) {
+    const struct iot_file_sight other = {.file =
+                                             iot_file_pointer_of_fd(is_in_wanted ? out_fd : in_fd)};
+    iot_file_tell(&other, 0);
+  }
+  struct iot_place place;
+  struct iot_syscall_copy* record = IOT_RESERVE(syscall_copy, &place);
   if (!record)
     return;
-  record->bytes_requested = is_sendfile ? IO_ARGUMENT_3(regs, compat) : IO_ARGUMENT_4(regs, compat);
+  record->bytes_requested = is_sendfile ? call->arguments[3] : call->arguments[4];
   record->in_file = in_file;
   record->out_file = out_file;
   record->in_fd = in_fd;
   record->out_fd = out_fd;
-  record->flags = call->number == IO_syscall_splice ? (io_u32)IO_ARGUMENT_5(regs, compat) : 0;
-  COMMIT_CALL(record, &slot, call);
+  record->flags = call->number == IOT_syscall_splice ? (iot_u32)call->arguments[5] : 0;
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void aio_submitted(struct returned* call, int compat) {
-  if (!io_file_wanted(0))
+static __always_inline void emit_aio_submit(struct returned* call) {
+  if (!iot_file_wanted(0))
     return;
-  struct io_slot slot;
-  struct io_syscall_aio_submit* record = IO_RESERVE(syscall_aio_submit, &slot);
+  struct iot_place place;
+  struct iot_syscall_aio_submit* record = IOT_RESERVE(syscall_aio_submit, &place);
   if (!record)
     return;
-  record->context = IO_ARGUMENT_0(call->regs, compat);
-  record->requested = (io_s64)IO_ARGUMENT_1(call->regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->context = call->arguments[0];
+  record->requested = (iot_s64)call->arguments[1];
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void aio_reaped(struct returned* call, int compat) {
-  if (!io_file_wanted(0))
+static __always_inline void emit_aio_getevents(struct returned* call) {
+  if (!iot_file_wanted(0))
     return;
-  struct io_slot slot;
-  struct io_syscall_aio_getevents* record = IO_RESERVE(syscall_aio_getevents, &slot);
+  struct iot_place place;
+  struct iot_syscall_aio_getevents* record = IOT_RESERVE(syscall_aio_getevents, &place);
   if (!record)
     return;
-  record->context = IO_ARGUMENT_0(call->regs, compat);
-  record->minimum = (io_s64)IO_ARGUMENT_1(call->regs, compat);
-  record->maximum = (io_s64)IO_ARGUMENT_2(call->regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->context = call->arguments[0];
+  record->minimum = (iot_s64)call->arguments[1];
+  record->maximum = (iot_s64)call->arguments[2];
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void uring_entered(struct returned* call, int compat) {
-  if (!io_file_wanted(0))
+static __always_inline void emit_uring_enter(struct returned* call) {
+  if (!iot_file_wanted(0))
     return;
-  struct io_slot slot;
-  struct io_syscall_uring_enter* record = IO_RESERVE(syscall_uring_enter, &slot);
+  struct iot_place place;
+  struct iot_syscall_uring_enter* record = IOT_RESERVE(syscall_uring_enter, &place);
   if (!record)
     return;
-  record->to_submit = (io_u32)IO_ARGUMENT_1(call->regs, compat);
-  record->min_complete = (io_u32)IO_ARGUMENT_2(call->regs, compat);
-  record->fd = (io_s32)IO_ARGUMENT_0(call->regs, compat);
-  record->flags = (io_u32)IO_ARGUMENT_3(call->regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->to_submit = (iot_u32)call->arguments[1];
+  record->min_complete = (iot_u32)call->arguments[2];
+  record->fd = (iot_s32)call->arguments[0];
+  record->flags = (iot_u32)call->arguments[3];
+  COMMIT_CALL(record, &place, call);
+}
+
+/* The begin of struct io_uring_params. */
+struct uring_parameters {
+  iot_u32 submission_entries;
+  iot_u32 completion_entries;
+  iot_u32 flags;
+  iot_u32 cpu;
+  iot_u32 idle_ms;
+};
+
+static __always_inline void emit_uring_setup(struct returned* call) {
+  if (!iot_file_wanted(0))
+    return;
+  struct uring_parameters parameters = {};
+  if (bpf_probe_read_user(&parameters, sizeof(parameters), (const void*)call->arguments[1]))
+    iot_count(IOT_COUNTER_kernel_path_unread);
+  struct iot_place place;
+  struct iot_syscall_uring_setup* record = IOT_RESERVE(syscall_uring_setup, &place);
+  if (!record)
+    return;
+  record->entries = (iot_u32)call->arguments[0];
+  record->submission_entries = call->result < 0 ? 0 : parameters.submission_entries;
+  record->completion_entries = call->result < 0 ? 0 : parameters.completion_entries;
+  record->idle_ms = parameters.idle_ms;
+  record->flags = parameters.flags;
+  COMMIT_CALL(record, &place, call);
+}
+
+static __always_inline void emit_uring_register(struct returned* call) {
+  if (!iot_file_wanted(0))
+    return;
+  struct iot_place place;
+  struct iot_syscall_uring_register* record = IOT_RESERVE(syscall_uring_register, &place);
+  if (!record)
+    return;
+  record->fd = (iot_s32)call->arguments[0];
+  record->request = (iot_u32)call->arguments[1];
+  record->count = (iot_u32)call->arguments[3];
+  COMMIT_CALL(record, &place, call);
 }
 
 #endif

@@ -7,61 +7,58 @@
 
 #include "syscall.bpf.h"
 
-#define MAP_ANONYMOUS 0x20
-
-static __always_inline int is_error(io_s64 result) {
-  return (io_u64)result >= (io_u64)-4095LL;
+static __always_inline int is_error(iot_s64 result) {
+  return (iot_u64)result >= (iot_u64)-4095LL;
 }
 
-static __always_inline void mapped(struct returned* call, int compat) {
-  struct pt_regs* regs = call->regs;
-  const io_u32 flags = (io_u32)IO_ARGUMENT_3(regs, compat);
-  const int has_file = !(flags & MAP_ANONYMOUS);
-  const io_s32 fd = has_file ? (io_s32)IO_ARGUMENT_4(regs, compat) : IO_NO_FD;
-  const io_u32 file = has_file ? file_of_fd(call->task, fd) : 0;
-  if (!io_file_wanted(file))
+static __always_inline void emit_mmap(struct returned* call) {
+  const iot_u32 flags = (iot_u32)call->arguments[3];
+  const int has_file = !(flags & IOT_map_MAP_ANONYMOUS);
+  const iot_s32 fd = has_file ? (iot_s32)call->arguments[4] : IOT_NO_FD;
+  const iot_u32 file = has_file ? iot_file_of_fd(fd) : 0;
+  if (!iot_file_wanted(file))
     return;
-  const io_u64 offset = IO_ARGUMENT_5(regs, compat);
-  struct io_slot slot;
-  struct io_syscall_mmap* record = IO_RESERVE(syscall_mmap, &slot);
+  const iot_u64 offset = call->arguments[5];
+  struct iot_place place;
+  struct iot_syscall_mmap* record = IOT_RESERVE(syscall_mmap, &place);
   if (!record)
     return;
   const int has_failed = is_error(call->result);
-  record->address = has_failed ? 0 : (io_u64)call->result;
-  record->offset =
-      !has_file ? IO_OFFSET_NONE : (io_s64)(compat ? (io_u64)(io_u32)offset << 12 : offset);
-  record->bytes = IO_ARGUMENT_1(regs, compat);
+  record->address = has_failed ? 0 : (iot_u64)call->result;
+  record->offset = !has_file ? IOT_OFFSET_NONE
+                             : (iot_s64)(call->is_compat ? (iot_u64)(iot_u32)offset << 12 : offset);
+  record->bytes = call->arguments[1];
   call->result = has_failed ? call->result : 0;
   record->file = file;
   record->fd = fd;
-  record->prot = (io_u32)IO_ARGUMENT_2(regs, compat);
+  record->prot = (iot_u32)call->arguments[2];
   record->flags = flags;
-  COMMIT_CALL(record, &slot, call);
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void unmapped(struct returned* call, int compat) {
-  if (!io_file_wanted(0))
+static __always_inline void emit_munmap(struct returned* call) {
+  if (!iot_file_wanted(0))
     return;
-  struct io_slot slot;
-  struct io_syscall_munmap* record = IO_RESERVE(syscall_munmap, &slot);
+  struct iot_place place;
+  struct iot_syscall_munmap* record = IOT_RESERVE(syscall_munmap, &place);
   if (!record)
     return;
-  record->address = IO_ARGUMENT_0(call->regs, compat);
-  record->bytes = IO_ARGUMENT_1(call->regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->address = call->arguments[0];
+  record->bytes = call->arguments[1];
+  COMMIT_CALL(record, &place, call);
 }
 
-static __always_inline void memory_synced(struct returned* call, int compat) {
-  if (!io_file_wanted(0))
+static __always_inline void emit_msync(struct returned* call) {
+  if (!iot_file_wanted(0))
     return;
-  struct io_slot slot;
-  struct io_syscall_msync* record = IO_RESERVE(syscall_msync, &slot);
+  struct iot_place place;
+  struct iot_syscall_msync* record = IOT_RESERVE(syscall_msync, &place);
   if (!record)
     return;
-  record->address = IO_ARGUMENT_0(call->regs, compat);
-  record->bytes = IO_ARGUMENT_1(call->regs, compat);
-  record->flags = (io_u32)IO_ARGUMENT_2(call->regs, compat);
-  COMMIT_CALL(record, &slot, call);
+  record->address = call->arguments[0];
+  record->bytes = call->arguments[1];
+  record->flags = (iot_u32)call->arguments[2];
+  COMMIT_CALL(record, &place, call);
 }
 
 #endif

@@ -6,52 +6,45 @@
  *
  * Everything is read at the entry and kept in the span, so that the ends need no argument: a kretprobe has none.
  */
-#include "span.bpf.h"
+#include "vfs.bpf.h"
+#include "syscall.bpf.h"
 
-#define O_APPEND 02000
-#define RWF_APPEND 0x10
-
-io_u64 io_vector_bytes(io_u64 vector, io_u32 count, io_u32 is_compat);
-
-/* Kernel-internal results that a program sees as EINTR. */
-static __always_inline io_s64 visible_result(io_s64 result) {
-  return result <= -512 && result >= -516 ? -4 : result;
-}
+iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat);
 
 /* Reads and writes. `position` may be NULL: the file has none. */
 struct vfs_transfer {
-  io_u32 kind;
-  io_u32 rwf_flags;
-  io_u64 file;
-  io_u64 position;
-  io_u64 bytes;
+  iot_u32 kind;
+  iot_u32 rwf_flags;
+  iot_u64 file;
+  iot_u64 position;
+  iot_u64 bytes;
 };
 
 /* `direct`: the file is an argument of a trampoline, whose type the verifier knows; else it is a number. */
-static __always_inline int begin_transfer(struct io_task* task, const struct vfs_transfer* transfer,
-                                          const int direct) {
-  struct io_span* span = io_span_begin(task, transfer->kind, transfer->file);
+static __always_inline int begin_transfer(struct iot_task* task,
+                                          const struct vfs_transfer* transfer, const int direct) {
+  struct iot_span* span = iot_span_begin(task, transfer->kind, transfer->file);
   if (!span)
     return 0;
   const struct file* file = (const void*)transfer->file;
-  io_u32 flags = 0;
-  io_u32 mode = 0;
+  iot_u32 flags = 0;
+  iot_u32 mode = 0;
   if (direct) {
     flags = file->f_flags;
     mode = file->f_mode;
-    span->file = io_identify(task, file->f_inode, file, 1);
+    span->file = iot_identify(task, file->f_inode, file, 1);
   } else {
     flags = BPF_CORE_READ(file, f_flags);
     mode = BPF_CORE_READ(file, f_mode);
-    span->file = io_file_of(task, file);
+    span->file = iot_file_of(task, file);
   }
   span->flags = flags;
   span->bytes = transfer->bytes;
-  span->offset = IO_OFFSET_NONE;
+  span->offset = IOT_OFFSET_NONE;
   span->detail = 0;
   if (transfer->position && mode & FMODE_LSEEK) { /* a terminal is given one that means nothing */
-    bpf_probe_read_kernel(&span->offset, sizeof(span->offset), (const void*)transfer->position);
-    if (flags & O_APPEND || transfer->rwf_flags & RWF_APPEND)
+    span->offset = iot_read_word(transfer->position);
+    if (flags & IOT_open_O_APPEND || transfer->rwf_flags & IOT_rwf_RWF_APPEND)
       span->detail = transfer->position;
   }
   span->start_ns = bpf_ktime_get_ns();
@@ -59,32 +52,25 @@ static __always_inline int begin_transfer(struct io_task* task, const struct vfs
 }
 
 /* Where an appending write went is known only afterwards, by the position that it left. */
-static __always_inline io_s64 offset_of(const struct io_span* span, io_s64 result) {
-  io_s64 end = 0;
-  if (!span->detail || result <= 0 ||
-      bpf_probe_read_kernel(&end, sizeof(end), (const void*)span->detail) || end < result)
-    return span->offset;
-  return end - result;
+static __always_inline iot_s64 offset_of(const struct iot_span* span, iot_s64 result) {
+  const iot_s64 end = span->detail && result > 0 ? (iot_s64)iot_read_word(span->detail) : 0;
+  return end && end >= result ? end - result : span->offset;
 }
 
-_Static_assert(sizeof(struct io_vfs_read) == sizeof(struct io_vfs_write), "one shape");
+_Static_assert(sizeof(struct iot_vfs_read) == sizeof(struct iot_vfs_write), "one shape");
 
-static __always_inline int end_transfer(io_u32 kind, io_u64 object, io_s64 result) {
-  struct io_task* task = io_current();
+static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  const struct io_span* span = io_span_end(task, kind, object);
-  if (!span || !io_file_wanted(span->file))
+  const struct iot_span* span = iot_span_end(task, kind, object);
+  note_below(task, kind);
+  if (!span || !iot_file_wanted(span->file))
     return 0;
-  const io_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  const io_s64 offset = kind == IO_KIND_vfs_write ? offset_of(span, result) : span->offset;
-  if (!task->span_depth) { /* not of a file system below: the system call need not find out again */
-    task->vfs_op = task->op_id;
-    task->vfs_offset = offset;
-    task->vfs_file = span->file;
-  }
-  struct io_slot slot;
-  struct io_vfs_read* record = io_reserve(&slot, kind);
+  const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
+  const iot_s64 offset = kind == IOT_KIND_vfs_write ? offset_of(span, result) : span->offset;
+  struct iot_place place;
+  struct iot_vfs_read* record = iot_reserve(&place, kind);
   if (!record)
     return 0;
   record->duration_ns = duration_ns;
@@ -93,14 +79,14 @@ static __always_inline int end_transfer(io_u32 kind, io_u64 object, io_s64 resul
   record->result = visible_result(result);
   record->file = span->file;
   record->flags = span->flags;
-  io_commit(&slot, task, span->start_ns);
+  iot_commit(&place, &task->owner, span->start_ns);
   return 0;
 }
 
 /* vfs_read, vfs_write(file, buffer, count, &position) */
-static __always_inline int begin_plain(io_u32 kind, io_u64 file, io_u64 count, io_u64 position,
+static __always_inline int begin_plain(iot_u32 kind, iot_u64 file, iot_u64 count, iot_u64 position,
                                        const int direct) {
-  struct io_task* task = io_current();
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
   const struct vfs_transfer transfer = {
@@ -109,9 +95,9 @@ static __always_inline int begin_plain(io_u32 kind, io_u64 file, io_u64 count, i
 }
 
 /* vfs_readv, vfs_writev(file, vector, count, &position, flags) */
-static __always_inline int begin_vector(io_u32 kind, io_u64 file, io_u64 vector, io_u64 count,
-                                        io_u64 position, io_u32 rwf_flags, const int direct) {
-  struct io_task* task = io_current();
+static __always_inline int begin_vector(iot_u32 kind, iot_u64 file, iot_u64 vector, iot_u64 count,
+                                        iot_u64 position, iot_u32 rwf_flags, const int direct) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
   const struct vfs_transfer transfer = {
@@ -119,14 +105,14 @@ static __always_inline int begin_vector(io_u32 kind, io_u64 file, io_u64 vector,
       .rwf_flags = rwf_flags,
       .file = file,
       .position = position,
-      .bytes = io_vector_bytes(vector, (io_u32)count, task->is_compat)};
+      .bytes = iot_vector_bytes(vector, (iot_u32)count, (task->call & IOT_CALL_COMPAT) != 0)};
   return begin_transfer(task, &transfer, direct);
 }
 
 /* vfs_iter_read, vfs_iter_write(file, iterator, &position, flags): called by stacked file systems and splice */
-static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov_iter* iter,
-                                      io_u64 position, io_u32 rwf_flags, const int direct) {
-  struct io_task* task = io_current();
+static __always_inline int begin_iter(iot_u32 kind, iot_u64 file, const struct iov_iter* iter,
+                                      iot_u64 position, iot_u32 rwf_flags, const int direct) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
   const struct vfs_transfer transfer = {.kind = kind,
@@ -139,147 +125,218 @@ static __always_inline int begin_iter(io_u32 kind, io_u64 file, const struct iov
 
 /* Two programs end each function's span, and two begin it: of which tier F attaches one each, tier K the other. */
 #define END_PROGRAMS(function, end, kind)                                                          \
-  SEC("?fexit/" #function) int function##_exit(io_u64* ctx) {                                      \
-    io_u64 result = 0;                                                                             \
+  SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \
+    iot_u64 result = 0;                                                                            \
     bpf_get_func_ret(ctx, &result);                                                                \
-    return end(kind, ctx[0], (io_s64)result);                                                      \
+    return end(kind, ctx[0], (iot_s64)result);                                                     \
   }                                                                                                \
   SEC("?kretprobe/" #function) int function##_kretprobe(struct pt_regs* regs) {                    \
-    return end(kind, 0, (io_s64)IO_RESULT(regs));                                                  \
+    return end(kind, 0, (iot_s64)IOT_RESULT(regs));                                                \
   }
 
 #define PLAIN_PROGRAMS(function, kind)                                                             \
-  SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
+  SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
     return begin_plain(kind, ctx[0], ctx[2], ctx[3], 1);                                           \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
-    return begin_plain(kind, IO_PARAMETER_0(regs), IO_PARAMETER_2(regs), IO_PARAMETER_3(regs), 0); \
+    return begin_plain(kind, IOT_PARAMETER_0(regs), IOT_PARAMETER_2(regs), IOT_PARAMETER_3(regs),  \
+                       0);                                                                         \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
 #define VECTOR_PROGRAMS(function, kind)                                                            \
-  SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
-    io_u64 vector = 0;                                                                             \
+  SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
+    iot_u64 vector = 0;                                                                            \
     bpf_get_func_arg(ctx, 1, &vector); /* a number; ctx[1] would be a pointer to the verifier */   \
-    return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (io_u32)ctx[4], 1);                  \
+    return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (iot_u32)ctx[4], 1);                 \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
-    return begin_vector(kind, IO_PARAMETER_0(regs), IO_PARAMETER_1(regs), IO_PARAMETER_2(regs),    \
-                        IO_PARAMETER_3(regs), (io_u32)IO_PARAMETER_4(regs), 0);                    \
+    return begin_vector(kind, IOT_PARAMETER_0(regs), IOT_PARAMETER_1(regs), IOT_PARAMETER_2(regs), \
+                        IOT_PARAMETER_3(regs), (iot_u32)IOT_PARAMETER_4(regs), 0);                 \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
 #define ITER_PROGRAMS(function, kind)                                                              \
-  SEC("?fentry/" #function) int function##_enter(io_u64* ctx) {                                    \
-    return begin_iter(kind, ctx[0], (const void*)ctx[1], ctx[2], (io_u32)ctx[3], 1);               \
+  SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
+    return begin_iter(kind, ctx[0], (const void*)ctx[1], ctx[2], (iot_u32)ctx[3], 1);              \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
-    return begin_iter(kind, IO_PARAMETER_0(regs), (const void*)IO_PARAMETER_1(regs),               \
-                      IO_PARAMETER_2(regs), (io_u32)IO_PARAMETER_3(regs), 0);                      \
+    return begin_iter(kind, IOT_PARAMETER_0(regs), (const void*)IOT_PARAMETER_1(regs),             \
+                      IOT_PARAMETER_2(regs), (iot_u32)IOT_PARAMETER_3(regs), 0);                   \
   }                                                                                                \
   END_PROGRAMS(function, end_transfer, kind)
 
-PLAIN_PROGRAMS(vfs_read, IO_KIND_vfs_read)
-PLAIN_PROGRAMS(vfs_write, IO_KIND_vfs_write)
-VECTOR_PROGRAMS(vfs_readv, IO_KIND_vfs_read)
-VECTOR_PROGRAMS(vfs_writev, IO_KIND_vfs_write)
-ITER_PROGRAMS(vfs_iter_read, IO_KIND_vfs_read)
-ITER_PROGRAMS(vfs_iter_write, IO_KIND_vfs_write)
+PLAIN_PROGRAMS(vfs_read, IOT_KIND_vfs_read)
+PLAIN_PROGRAMS(vfs_write, IOT_KIND_vfs_write)
+VECTOR_PROGRAMS(vfs_readv, IOT_KIND_vfs_read)
+VECTOR_PROGRAMS(vfs_writev, IOT_KIND_vfs_write)
+ITER_PROGRAMS(vfs_iter_read, IOT_KIND_vfs_read)
+ITER_PROGRAMS(vfs_iter_write, IOT_KIND_vfs_write)
 
 /*
  * Opening. do_dentry_open is passed by every open that found an inode, those of O_TMPFILE, of stacked file systems and
  * of exec included; its later parameters differ between kernels, the first does not. The inode is set meanwhile and
  * taken away again where opening fails: hence the dentry's at the entry, the file's own at the end.
  */
-static __always_inline int begin_open(io_u64 number) {
-  struct io_task* task = io_current();
+static __always_inline int begin_open(iot_u64 number) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  struct io_span* span = io_span_begin(task, IO_KIND_vfs_open, number);
+  struct iot_span* span = iot_span_begin(task, IOT_KIND_vfs_open, number);
   if (!span)
     return 0;
   const struct file* file = (const void*)number;
   span->flags = BPF_CORE_READ(file, f_flags); /* the end clears O_CREAT and its like */
-  span->file = io_file_of_inode(task, BPF_CORE_READ(file, f_path.dentry, d_inode), file);
+  span->file = iot_file_of_inode(task, BPF_CORE_READ(file, f_path.dentry, d_inode), file);
   span->start_ns = bpf_ktime_get_ns();
   return 0;
 }
 
-static __always_inline int end_open(io_u32 kind, io_u64 object, io_s64 result) {
-  struct io_task* task = io_current();
+static __always_inline int end_open(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  struct io_span* span = io_span_end(task, kind, object);
+  struct iot_span* span = iot_span_end(task, kind, object);
+  note_below(task, kind);
   if (!span)
     return 0;
-  result = (io_s32)result;
-  const io_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  const io_u32 id = result ? span->file : io_file_of(task, (const void*)span->object);
-  if (!io_file_wanted(id))
+  result = (iot_s32)result;
+  const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
+  const iot_u32 id = result ? span->file : iot_file_of(task, (const void*)span->object);
+  if (!iot_file_wanted(id))
     return 0;
-  struct io_slot slot;
-  struct io_vfs_open* record = IO_RESERVE(vfs_open, &slot);
+  struct iot_place place;
+  struct iot_vfs_open* record = IOT_RESERVE(vfs_open, &place);
   if (!record)
     return 0;
   record->duration_ns = duration_ns;
   record->result = visible_result(result);
   record->file = id;
   record->flags = span->flags;
-  io_commit(&slot, task, span->start_ns);
+  iot_commit(&place, &task->owner, span->start_ns);
   return 0;
 }
 
-SEC("?fentry/do_dentry_open") int do_dentry_open_enter(io_u64* ctx) {
+SEC("?fentry/do_dentry_open") int do_dentry_open_enter(iot_u64* ctx) {
   return begin_open(ctx[0]);
 }
 SEC("?kprobe/do_dentry_open") int do_dentry_open_kprobe(struct pt_regs* regs) {
-  return begin_open(IO_PARAMETER_0(regs));
+  return begin_open(IOT_PARAMETER_0(regs));
 }
-END_PROGRAMS(do_dentry_open, end_open, IO_KIND_vfs_open)
+END_PROGRAMS(do_dentry_open, end_open, IOT_KIND_vfs_open)
 
-/* vfs_fsync_range(file, start, end, datasync): fsync, fdatasync, msync, and writes that must be durable. */
-static __always_inline int begin_fsync(io_u64 file, io_u64 start, io_u64 end, io_u64 datasync) {
-  struct io_task* task = io_current();
+/*
+ * Asking that data reach the device: fsync, fdatasync, msync, and writes that must be durable. vfs_fsync() calls
+ * vfs_fsync_range(), or has it inlined; the inner call of the two is part of the outer one's span.
+ */
+static __always_inline int begin_fsync(iot_u64 file, iot_u64 start, iot_u64 end, iot_u64 datasync) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  struct io_span* span = io_span_begin(task, IO_KIND_vfs_fsync, file);
+  struct iot_span* outer = iot_span_innermost(task);
+  if (outer && outer->kind == IOT_KIND_vfs_fsync && outer->object == file) {
+    ++outer->reserved;
+    return 0;
+  }
+  struct iot_span* span = iot_span_begin(task, IOT_KIND_vfs_fsync, file);
   if (!span)
     return 0;
-  span->file = io_file_of(task, (const void*)file);
-  span->offset = (io_s64)start;
+  span->reserved = 0;
+  span->file = iot_file_of(task, (const void*)file);
+  span->offset = (iot_s64)start;
   span->bytes = end;
   span->detail = datasync;
   span->start_ns = bpf_ktime_get_ns();
   return 0;
 }
 
-static __always_inline int end_fsync(io_u32 kind, io_u64 object, io_s64 result) {
-  struct io_task* task = io_current();
+static __always_inline int end_fsync(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  const struct io_span* span = io_span_end(task, kind, object);
-  if (!span || !io_file_wanted(span->file))
+  struct iot_span* inner = iot_span_innermost(task);
+  if (inner && inner->kind == kind && inner->reserved) {
+    --inner->reserved;
     return 0;
-  const io_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  struct io_slot slot;
-  struct io_vfs_fsync* record = IO_RESERVE(vfs_fsync, &slot);
+  }
+  const struct iot_span* span = iot_span_end(task, kind, object);
+  note_below(task, kind);
+  if (!span || !iot_file_wanted(span->file))
+    return 0;
+  const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
+  struct iot_place place;
+  struct iot_vfs_fsync* record = IOT_RESERVE(vfs_fsync, &place);
   if (!record)
     return 0;
   record->duration_ns = duration_ns;
   record->offset = span->offset;
-  record->end = (io_s64)span->bytes;
-  record->result = visible_result((io_s32)result);
+  record->end = (iot_s64)span->bytes;
+  record->result = visible_result((iot_s32)result);
   record->file = span->file;
-  record->datasync = (io_u32)span->detail;
-  io_commit(&slot, task, span->start_ns);
+  record->datasync = (iot_u32)span->detail;
+  iot_commit(&place, &task->owner, span->start_ns);
   return 0;
 }
 
-SEC("?fentry/vfs_fsync_range") int vfs_fsync_range_enter(io_u64* ctx) {
-  return begin_fsync(ctx[0], ctx[1], ctx[2], (io_u32)ctx[3]);
+#define WHOLE_FILE 0x7fffffffffffffffULL
+
+SEC("?fentry/vfs_fsync") int vfs_fsync_enter(iot_u64* ctx) {
+  return begin_fsync(ctx[0], 0, WHOLE_FILE, (iot_u32)ctx[1]);
+}
+SEC("?kprobe/vfs_fsync") int vfs_fsync_kprobe(struct pt_regs* regs) {
+  return begin_fsync(IOT_PARAMETER_0(regs), 0, WHOLE_FILE, (iot_u32)IOT_PARAMETER_1(regs));
+}
+END_PROGRAMS(vfs_fsync, end_fsync, IOT_KIND_vfs_fsync)
+
+SEC("?fentry/vfs_fsync_range") int vfs_fsync_range_enter(iot_u64* ctx) {
+  return begin_fsync(ctx[0], ctx[1], ctx[2], (iot_u32)ctx[3]);
 }
 SEC("?kprobe/vfs_fsync_range") int vfs_fsync_range_kprobe(struct pt_regs* regs) {
-  return begin_fsync(IO_PARAMETER_0(regs), IO_PARAMETER_1(regs), IO_PARAMETER_2(regs),
-                     (io_u32)IO_PARAMETER_3(regs));
+  return begin_fsync(IOT_PARAMETER_0(regs), IOT_PARAMETER_1(regs), IOT_PARAMETER_2(regs),
+                     (iot_u32)IOT_PARAMETER_3(regs));
 }
-END_PROGRAMS(vfs_fsync_range, end_fsync, IO_KIND_vfs_fsync)
+END_PROGRAMS(vfs_fsync_range, end_fsync, IOT_KIND_vfs_fsync)
+
+/* fsync() and fdatasync() whose way to the file system has no function of its own in this kernel. */
+static __always_inline void emit_fsync_of_call(struct iot_task* task, iot_s64 result,
+                                               iot_u64 now_ns) {
+  const struct pt_regs* regs = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  const iot_u32 file = iot_file_of_fd(fd_of_call(regs, task->call));
+  if (!iot_file_wanted(file))
+    return;
+  struct iot_place place;
+  struct iot_vfs_fsync* record = IOT_RESERVE(vfs_fsync, &place);
+  if (!record)
+    return;
+  record->duration_ns = now_ns - task->entry_ns;
+  record->offset = 0;
+  record->end = (iot_s64)WHOLE_FILE;
+  record->result = visible_result(result);
+  record->file = file;
+  record->datasync = IOT_CALL_NUMBER(task->call) == IOT_syscall_fdatasync;
+  iot_commit(&place, &task->owner, task->entry_ns);
+}
+
+static __always_inline void lose_bypassed(iot_u32 missing, iot_u32 kind) {
+  if (!(missing & IOT_BELOW(kind)))
+    return;
+  iot_lose(IOT_COUNTER_kernel_hook_bypassed);
+  iot_u32 zero = 0;
+  struct iot_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
+  if (own)
+    __sync_fetch_and_add(&own->bypassed[kind & 7], 1);
+}
+
+__noinline int iot_find_bypassed(iot_u32 missing, iot_s64 result, iot_u64 now_ns) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  if (!task)
+    return 0;
+  if (missing & IOT_BELOW(IOT_KIND_vfs_fsync) && result != -EBADF)
+    emit_fsync_of_call(task, result, now_ns);
+  if (result < 0)
+    return 0;
+  lose_bypassed(missing, IOT_KIND_vfs_read);
+  lose_bypassed(missing, IOT_KIND_vfs_write);
+  lose_bypassed(missing, IOT_KIND_vfs_open);
+  return 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Operations of io_uring and libaio in flight. Each is an operation of its own, whose parent is the call that submitted
+ * it; what is done for it later, in whatever context, is charged to it. This holds whatever is recorded.
+ */
+#ifndef IOTRAIL_ASYNC_BPF_H
+#define IOTRAIL_ASYNC_BPF_H
+
+#include "core.bpf.h"
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, IOT_ASYNC_LIMIT);
+  __type(key, struct iot_async_key);
+  __type(value, struct iot_async);
+} asyncs SEC(".maps");
+
+/* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
+struct iot_functions iot_functions;
+
+#define LIBAIO_CALL 256 /* its operations stand behind io_uring's in the value table */
+#define CALL_BIT(name) (1ULL << IOT_async_call_IORING_OP_##name)
+#define READS_AND_WRITES                                                                           \
+  (CALL_BIT(READV) | CALL_BIT(WRITEV) | CALL_BIT(READ_FIXED) | CALL_BIT(WRITE_FIXED) |             \
+   CALL_BIT(READ) | CALL_BIT(WRITE) | CALL_BIT(READ_MULTISHOT) | CALL_BIT(READV_FIXED) |           \
+   CALL_BIT(WRITEV_FIXED))
+#define OF_ONE_BUFFER                                                                              \
+  (CALL_BIT(READ_FIXED) | CALL_BIT(WRITE_FIXED) | CALL_BIT(READ) | CALL_BIT(WRITE))
+#define MOVES_BYTES                                                                                \
+  (READS_AND_WRITES | CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SENDMSG) | CALL_BIT(RECVMSG) |    \
+   CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
+   CALL_BIT(RECV_ZC))
+#define LIBAIO_MOVES_BYTES                                                                         \
+  (1U << 0 | 1U << 1 | 1U << 7 | 1U << 8) /* PREAD, PWRITE, PREADV, PWRITEV */
+
+static __always_inline int is_one_of(iot_u32 opcode, iot_u64 calls) {
+  return opcode < 64 && calls >> (opcode & 63) & 1;
+}
+
+static __always_inline iot_u64 bytes_moved(iot_u32 call, iot_s64 result) {
+  const int moves = call < LIBAIO_CALL ? is_one_of(call, MOVES_BYTES)
+                                       : is_one_of(call - LIBAIO_CALL, LIBAIO_MOVES_BYTES);
+  return moves && result > 0 ? (iot_u64)result : 0;
+}
+
+/* Its end, or the last that is known of it. */
+static __always_inline void emit_async_operation(const struct iot_async* async, iot_s64 result,
+                                                 iot_u64 now_ns) {
+  if (!iot_wants(IOT_KIND_async_operation) || !iot_file_wanted(async->file))
+    return;
+  struct iot_place place;
+  struct iot_async_operation* record = IOT_RESERVE(async_operation, &place);
+  if (!record)
+    return;
+  record->duration_ns = now_ns - async->start_ns;
+  record->handed_over_ns = async->handed_over_ns;
+  record->user_data = async->user_data;
+  record->ring = async->ring;
+  record->offset = async->offset;
+  record->bytes_requested = async->bytes_requested;
+  record->bytes = bytes_moved(async->call, result);
+  record->result = result;
+  record->file = async->file;
+  record->fd = async->fd;
+  record->call = async->call;
+  record->flags = async->flags;
+  iot_commit(&place, &async->owner, async->start_ns);
+}
+
+/* Remembers an operation that begins. One that is still known by the same key has ended without a word. */
+static __noinline int iot_async_begin(const struct iot_async_key* key,
+                                      const struct iot_async* async) {
+  if (!key || !async)
+    return 0;
+  const struct iot_async* before = bpf_map_lookup_elem(&asyncs, key);
+  if (before)
+    emit_async_operation(before, IOT_UNFINISHED, bpf_ktime_get_ns());
+  if (!bpf_map_update_elem(&asyncs, key, async, BPF_ANY))
+    return 0;
+  if (iot_wants(IOT_KIND_async_operation))
+    iot_lose(IOT_COUNTER_kernel_async_untracked);
+  return 0;
+}
+
+/* An operation of the running process. */
+static __always_inline struct iot_async_key iocb_key(iot_u64 iocb) {
+  const struct iot_async_key key = {
+      .number = iocb, .scope = bpf_get_current_pid_tgid() >> 32, .by = IOT_ASYNC_BY_IOCB};
+  return key;
+}
+
+/* The request of io_uring that a worker thread of the kernel is working for. */
+static __always_inline iot_u64 request_of_worker(void) {
+  const struct task_struct* current = bpf_get_current_task_btf();
+  if (!(current->flags & PF_IO_WORKER) || !bpf_core_type_exists(struct io_worker))
+    return 0;
+  const struct io_worker* worker = (const struct io_worker*)current->worker_private;
+  const iot_u64 work = worker ? (iot_u64)BPF_CORE_READ(worker, cur_work) : 0;
+  return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
+}
+
+/* The operation that an iocb, or none (NULL), and the running thread are of; NULL: no such operation is known. */
+static __always_inline const struct iot_async* iot_async_of(const struct kiocb* iocb) {
+  if (!iot_config.follows_async)
+    return 0;
+  struct iot_async_key key = {};
+  const iot_u64 complete = iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_complete) : 0;
+  if (complete && (complete == iot_functions.io_complete_rw ||
+                   complete == iot_functions.io_complete_rw_iopoll)) {
+    key.number = (iot_u64)iocb;
+  } else if (complete && complete == iot_functions.aio_complete_rw) {
+    key = iocb_key(BPF_CORE_READ((const struct aio_kiocb*)iocb, ki_res.obj));
+  } else {
+    key.number = request_of_worker();
+  }
+  return key.number ? bpf_map_lookup_elem(&asyncs, &key) : 0;
+}
+
+/* The running thread works for that operation, if there is one (NULL: there is none). */
+static __always_inline void iot_charge_async(struct iot_owner* owner,
+                                             const struct iot_async* async) {
+  if (!async)
+    return;
+  owner->op_id = async->owner.op_id;
+  owner->parent_op = async->owner.parent_op;
+}
+
+#endif

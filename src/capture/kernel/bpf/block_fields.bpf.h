@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * What bios and requests say of themselves, in the numbers of values.def, which those of a kernel need not be.
+ */
+#ifndef IOTRAIL_BLOCK_FIELDS_BPF_H
+#define IOTRAIL_BLOCK_FIELDS_BPF_H
+
+#include "core.bpf.h"
+
+#define OPERATION_BITS 0xffU
+#define HINT_BITS 0x3fff00U /* failfast_device to nowait, as values.def numbers them */
+#define PRIORITY_CLASS_SHIFT 13
+#define PRIORITY_LEVEL_BITS 7
+
+#define BIT_OF(name) bpf_core_enum_value(enum req_flag_bits, name)
+#define HAS_BIT(name) bpf_core_enum_value_exists(enum req_flag_bits, name)
+#define OPERATION(name) bpf_core_enum_value(enum req_op, REQ_OP_##name)
+
+/* Kernels have numbered zone operations differently. */
+static __always_inline iot_u32 operation_of(iot_u32 flags) {
+  const iot_u32 operation = flags & OPERATION_BITS;
+  if (!bpf_core_type_exists(enum req_op))
+    return operation;
+#define TRANSLATE(theirs, ours)                                                                    \
+  if (OPERATION(theirs) != IOT_block_##ours && operation == OPERATION(theirs))                     \
+  return IOT_block_##ours
+  TRANSLATE(ZONE_APPEND, zone_append);
+  TRANSLATE(ZONE_OPEN, zone_open);
+  TRANSLATE(ZONE_CLOSE, zone_close);
+  TRANSLATE(ZONE_FINISH, zone_finish);
+  TRANSLATE(ZONE_RESET, zone_reset);
+  TRANSLATE(ZONE_RESET_ALL, zone_reset_all);
+#undef TRANSLATE
+  return operation;
+}
+
+#define HINT(flags, bit, name) ((flags) >> BIT_OF(bit) & 1 ? IOT_block_hint_##name : 0)
+/* Of one that not all kernels have. */
+#define NEWER_HINT(flags, bit, name) (HAS_BIT(bit) ? HINT(flags, bit, name) : 0)
+
+/* Where these are numbered as in values.def, which the verifier knows, they are one mask. */
+static __always_inline iot_u32 common_hints(iot_u32 flags) {
+  if (BIT_OF(__REQ_FAILFAST_DEV) == 8 && BIT_OF(__REQ_SYNC) == 11 && BIT_OF(__REQ_RAHEAD) == 19 &&
+      BIT_OF(__REQ_BACKGROUND) == 20 && BIT_OF(__REQ_NOWAIT) == 21)
+    return flags & HINT_BITS;
+  return HINT(flags, __REQ_FAILFAST_DEV, failfast_device) |
+         HINT(flags, __REQ_FAILFAST_TRANSPORT, failfast_transport) |
+         HINT(flags, __REQ_FAILFAST_DRIVER, failfast_driver) | HINT(flags, __REQ_SYNC, sync) |
+         HINT(flags, __REQ_META, meta) | HINT(flags, __REQ_PRIO, prio) |
+         HINT(flags, __REQ_NOMERGE, nomerge) | HINT(flags, __REQ_IDLE, idle) |
+         HINT(flags, __REQ_INTEGRITY, integrity) | HINT(flags, __REQ_FUA, fua) |
+         HINT(flags, __REQ_PREFLUSH, preflush) | HINT(flags, __REQ_RAHEAD, readahead) |
+         HINT(flags, __REQ_BACKGROUND, background) | HINT(flags, __REQ_NOWAIT, nowait);
+}
+
+static __always_inline iot_u32 flags_of(iot_u32 flags) {
+  return operation_of(flags) | common_hints(flags) | NEWER_HINT(flags, __REQ_POLLED, polled) |
+         NEWER_HINT(flags, __REQ_SWAP, swap) | NEWER_HINT(flags, __REQ_ATOMIC, atomic) |
+         NEWER_HINT(flags, __REQ_NOUNMAP, nounmap);
+}
+
+static __always_inline iot_u32 device_of(const struct gendisk* disk) {
+  return IOT_DEVICE(disk->major, disk->first_minor);
+}
+
+/* What the record of a bio and that of a request say of how it is to be treated. */
+#define DESCRIBE_WISHES(record, bio)                                                               \
+  do {                                                                                             \
+    const iot_u16 priority = (bio)->bi_ioprio;                                                     \
+    (record)->priority_class = priority >> PRIORITY_CLASS_SHIFT;                                   \
+    (record)->priority_level = priority & PRIORITY_LEVEL_BITS;                                     \
+    (record)->write_hint = bpf_core_field_exists((bio)->bi_write_hint) ? (bio)->bi_write_hint : 0; \
+  } while (0)
+
+/* The kernel's most for a queue, in words of 64 tags. */
+#define TAG_WORD_LIMIT (10240 / 64)
+
+/* What the kernel itself counts by: bits that are set when a tag is taken, and bits of those given back since. */
+static __always_inline iot_u32 tags_in_use(const struct request* request) {
+  const struct sbitmap* tags = &request->mq_hctx->tags->bitmap_tags.sb;
+  iot_u64 at = (iot_u64)tags->map;
+  const iot_u32 count = tags->map_nr;
+  iot_u32 used = 0;
+  for (iot_u32 index = 0; index < TAG_WORD_LIMIT && index < count; ++index) {
+    const struct sbitmap_word* tag = IOT_TYPED(sbitmap_word, at, iot_config.has_cast);
+    iot_u64 taken = 0;
+    iot_u64 given_back = 0;
+    IOT_LOAD(taken, tag, word, iot_config.has_cast);
+    IOT_LOAD(given_back, tag, cleared, iot_config.has_cast);
+    taken &= ~given_back;
+    if (taken) /* of most words nothing is, and counting bits costs most */
+      used += (iot_u32)__builtin_popcountll(taken);
+    at += bpf_core_type_size(struct sbitmap_word);
+  }
+  return used;
+}
+
+#endif

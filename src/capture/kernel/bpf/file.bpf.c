@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * First sight of a file: it gets a local id, and its path goes to the collector.
+ */
+#include "file.bpf.h"
+#include "text.bpf.h"
+
+iot_u32 last_file_id;
+
+/*
+ * One step of the walk up from a file: appends a name, or crosses to the mount above. Returns 1 at its end. What it works
+ * on lies in the message, not in registers: there the verifier forgets it, and so checks each step alike.
+ * `room`, a constant: bytes of names that fit before the last one.
+ */
+static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 room) {
+  const struct dentry* dentry = (const struct dentry*)text->walk[0];
+  const struct mount* mount = (const struct mount*)text->walk[1];
+  const struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
+  const struct dentry* root = 0;
+  const struct mount* above = 0;
+  if (mount) {
+    root = BPF_CORE_READ(mount, mnt.mnt_root);
+    above = BPF_CORE_READ(mount, mnt_parent);
+  }
+  if (dentry == root || dentry == parent) {
+    if (!mount || above == mount) {
+      text->walk_end = mount ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
+      return 1;
+    }
+    text->walk[0] = (iot_u64)BPF_CORE_READ(mount, mnt_mountpoint);
+    text->walk[1] = (iot_u64)above;
+    return 0;
+  }
+  const iot_u32 at = text->text.bytes;
+  if (at > room)
+    return 1;
+  const long length = bpf_probe_read_kernel_str(&text->names[at], IOT_NAME_BYTES,
+                                                BPF_CORE_READ(dentry, d_name.name));
+  if (length <= 0)
+    return 1;
+  text->text.bytes = at + (iot_u32)length;
+  text->walk[0] = (iot_u64)parent;
+  return 0;
+}
+
+struct walk {
+  struct iot_text_file* text;
+};
+
+/* Most paths are short: a small reservation first, a large one for those that do not fit it. */
+#define IOT_SHORT_PATH 256
+
+static long walk_short(iot_u32 index, struct walk* walk) {
+  return walk_step(walk->text, IOT_SHORT_PATH);
+}
+static long walk_long(iot_u32 index, struct walk* walk) {
+  return walk_step(walk->text, IOT_PATH_BYTES);
+}
+
+/* The path from `dentry` up to the root of the mount tree (mount == 0: of the file system). */
+static __always_inline void begin_walk(struct iot_text_file* text,
+                                       const struct iot_file_sight* sight) {
+  const struct inode* inode = (const struct inode*)sight->inode;
+  const struct file* file = (const struct file*)sight->file;
+  text->inode = sight->key.inode;
+  text->device = sight->key.device;
+  text->generation = sight->key.generation;
+  text->mode = BPF_CORE_READ(inode, i_mode);
+  text->magic = (iot_u32)BPF_CORE_READ(inode, i_sb, s_magic);
+  text->walk_end = IOT_WALK_CUT;
+  text->reserved = 0;
+  if (file) {
+    text->walk[0] = (iot_u64)BPF_CORE_READ(file, f_path.dentry);
+    text->walk[1] =
+        (iot_u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+  } else {
+    const iot_u64 alias = (iot_u64)BPF_CORE_READ(inode, i_dentry.first);
+    text->walk[0] = alias ? alias - bpf_core_field_offset(struct dentry, d_u.d_alias) : 0;
+    text->walk[1] = 0;
+  }
+}
+
+enum sent { SENT, NO_ROOM, IS_LONG };
+
+/* `is_short` is a constant. */
+static __always_inline enum sent send_path(iot_u32 id, const struct iot_file_sight* sight,
+                                           const int is_short) {
+  const iot_u32 room = is_short ? IOT_SHORT_PATH : IOT_PATH_BYTES;
+  struct walk walk = {
+      .text = reserve_text(IOT_TEXT_FILE, __builtin_offsetof(struct iot_text_file, names) + room +
+                                              IOT_NAME_BYTES)};
+  if (!walk.text)
+    return NO_ROOM;
+  begin_walk(walk.text, sight);
+  walk.text->text.id = id;
+  if (walk.text->walk[0])
+    bpf_loop(IOT_PATH_DEPTH, is_short ? walk_short : walk_long, &walk, 0);
+  if (is_short && walk.text->walk_end == IOT_WALK_CUT && walk.text->text.bytes > room) {
+    bpf_ringbuf_discard(walk.text, BPF_RB_NO_WAKEUP);
+    return IS_LONG;
+  }
+  bpf_ringbuf_submit(walk.text, BPF_RB_NO_WAKEUP);
+  return SENT;
+}
+
+static __always_inline enum sent send_any_path(iot_u32 id, const struct iot_file_sight* sight) {
+  const enum sent sent = send_path(id, sight, 1);
+  return sent == IS_LONG ? send_path(id, sight, 0) : sent;
+}
+
+/*
+ * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
+ * come. Two CPUs may send the same file under two ids: one is then never used. A file that a filter leaves out is not
+ * told of: no record names it, but for those of iot_file_tell().
+ */
+__noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
+  if (!sight)
+    return 0;
+  const struct iot_file_key key = sight->key;
+  const iot_u32* known = bpf_map_lookup_elem(&files, &key);
+  if (known)
+    return *known & ~IOT_FILE_TOLD;
+  iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
+  if (iot_is_filtered_out(&key))
+    id |= IOT_FILE_UNWANTED;
+  else if (send_any_path(id, sight) != SENT)
+    return 0;
+  if (bpf_map_update_elem(&files, &key, &id, BPF_NOEXIST) == 0)
+    return id;
+  known = bpf_map_lookup_elem(&files, &key);
+  if (known)
+    return *known & ~IOT_FILE_TOLD;
+  iot_count(IOT_COUNTER_kernel_file_unknown);
+  return 0;
+}
+
+__noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program) {
+  if (!seen)
+    return 0;
+  const struct file* file = (const struct file*)seen->file;
+  const struct inode* inode = BPF_CORE_READ(file, f_inode);
+  struct iot_file_sight sight = {.inode = (iot_u64)inode, .file = seen->file};
+  sight.key.inode = BPF_CORE_READ(inode, i_ino);
+  sight.key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+  sight.key.generation = BPF_CORE_READ(inode, i_generation);
+  iot_u32* known = bpf_map_lookup_elem(&files, &sight.key);
+  if (!known || !(*known & IOT_FILE_UNWANTED))
+    return 0;
+  if (is_program)
+    send_any_path(*known & ~IOT_FILE_TOLD, &sight);
+  else if (!(*known & IOT_FILE_TOLD) && send_any_path(*known & ~IOT_FILE_UNWANTED, &sight) == SENT)
+    *known |= IOT_FILE_TOLD;
+  return 0;
+}
+
+__noinline iot_u32 iot_file_of_fd(iot_s32 fd) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  if (!task)
+    return 0;
+  if (!iot_config.has_cast) {
+    struct file* small = iot_small_file_of_fd(fd);
+    if (small)
+      return iot_identify(task, small->f_inode, small, 1);
+  }
+  const iot_u64 file = iot_file_pointer_of_fd(fd);
+  return file ? iot_file_of(task, (const void*)file) : 0;
+}

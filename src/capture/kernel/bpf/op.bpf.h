@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Operations: which one a task is in, whatever is recorded. A system call begins one, a page fault one inside it or of
+ * its own; all that happens below is charged to the innermost (struct iot_owner).
+ *
+ *   iot_op_enter(task) ... iot_op_leave(task)     an operation inside the one in progress, if there is one
+ *   iot_op_begin(task) ... iot_op_end(task)       a system call: never inside another
+ *
+ * Spans begin in one program, end in another, and nest: a write may ask for a fsync, a stacked file system calls the one
+ * below. Ends come in the reverse order of the begins.
+ *
+ *   struct iot_span *span = iot_span_begin(task, IOT_KIND_x, object);
+ *   if (span) ...                                  fill the rest, start_ns last
+ *   ...
+ *   struct iot_span *span = iot_span_end(task, IOT_KIND_x, object);
+ *   if (span) ...                                  valid until the task's next begin
+ */
+#ifndef IOTRAIL_OP_BPF_H
+#define IOTRAIL_OP_BPF_H
+
+#include "task.bpf.h"
+
+/* The first number of a block that nobody has. Numbers that end in 0 or 1 are used by none. */
+static __noinline iot_u64 iot_new_op_block(void) {
+  struct iot_cpu* own = iot_this_cpu();
+  const iot_u64 block = __sync_fetch_and_add(&own->next_op_block, 1);
+  const iot_u64 cpu = (iot_u64)bpf_get_smp_processor_id();
+  return cpu << IOT_OP_MAKER_SHIFT | (block * IOT_OP_BLOCK + 2);
+}
+
+/* A new number for the task: unique in the recording, without touching what CPUs share. */
+static __always_inline iot_u64 iot_new_op(struct iot_task* task) {
+  iot_u64 op_id = task->last_op + 1;
+  if ((op_id & (IOT_OP_BLOCK - 1)) <= 1) /* never used, or the block is used up */
+    op_id = iot_new_op_block();
+  task->last_op = op_id;
+  return op_id;
+}
+
+/* Spans and operations whose ends the kernel did not tell: it skips programs under recursion. */
+static __noinline int iot_forget_ops(struct iot_task* task) {
+  for (iot_u32 depth = 0; depth < IOT_SPAN_DEPTH && depth < task->span_depth; ++depth)
+    iot_lose(IOT_COUNTER_kernel_span_lost);
+  task->span_depth = 0;
+  task->op_depth = 0;
+  task->owner.op_id = 0;
+  task->owner.parent_op = 0;
+  return 0;
+}
+
+static __always_inline void iot_op_begin(struct iot_task* task) {
+  if (task->span_depth | task->op_depth)
+    iot_forget_ops(task);
+  task->owner.op_id = iot_new_op(task);
+}
+
+static __always_inline void iot_op_end(struct iot_task* task) {
+  task->owner.op_id = 0;
+}
+
+/* The verifier is to see the mask, which the compiler would find needless after a comparison. */
+static __always_inline iot_u64* outer_op(struct iot_task* task, iot_u32 depth) {
+  asm volatile("" : "+r"(depth));
+  return &task->outer_ops[depth & (IOT_OP_DEPTH - 1)];
+}
+
+static __always_inline void iot_op_enter(struct iot_task* task) {
+  const iot_u32 depth = task->op_depth++; /* beyond the room too, so that ends still pair up */
+  if (depth >= IOT_OP_DEPTH)
+    return;
+  *outer_op(task, depth) = task->owner.parent_op;
+  task->owner.parent_op = task->owner.op_id;
+  task->owner.op_id = iot_new_op(task);
+}
+
+static __always_inline void iot_op_leave(struct iot_task* task) {
+  if (!task->op_depth) /* it began before the recording */
+    return;
+  const iot_u32 depth = --task->op_depth;
+  if (depth >= IOT_OP_DEPTH)
+    return;
+  task->owner.op_id = task->owner.parent_op;
+  task->owner.parent_op = *outer_op(task, depth);
+}
+
+static __always_inline struct iot_span* iot_span_begin(struct iot_task* task, iot_u32 kind,
+                                                       iot_u64 object) {
+  const iot_u32 depth = task->span_depth++; /* beyond the room too, so that ends still pair up */
+  if (depth >= IOT_SPAN_DEPTH) {
+    iot_lose(IOT_COUNTER_kernel_span_lost);
+    return 0;
+  }
+  struct iot_span* span = &task->spans[depth & (IOT_SPAN_DEPTH - 1)];
+  span->op_id = task->owner.op_id;
+  span->kind = kind;
+  span->object = object;
+  return span;
+}
+
+/* The innermost span; NULL: there is none, or it found no room. */
+static __always_inline struct iot_span* iot_span_innermost(struct iot_task* task) {
+  const iot_u32 depth = task->span_depth;
+  if (depth == 0 || depth > IOT_SPAN_DEPTH)
+    return 0;
+  return &task->spans[(depth - 1) & (IOT_SPAN_DEPTH - 1)];
+}
+
+/* NULL: it began before the recording, or found no room. An `object` of 0 is not known and fits any. */
+static __always_inline struct iot_span* iot_span_end(struct iot_task* task, iot_u32 kind,
+                                                     iot_u64 object) {
+  struct iot_span* span = iot_span_innermost(task);
+  if (!span) {
+    if (task->span_depth)
+      --task->span_depth;
+    return 0;
+  }
+  if (span->kind != kind || span->op_id != task->owner.op_id || (object && span->object != object))
+    return 0;
+  --task->span_depth;
+  return span;
+}
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Calls on sockets, and those that wait for descriptors: socket, connection, send, receive, poll.
+ * A socket is a file of its own, so that what is sent is joined with who is connected by the file.
+ */
+#ifndef IOTRAIL_SYSCALL_NETWORK_BPF_H
+#define IOTRAIL_SYSCALL_NETWORK_BPF_H
+
+#include "syscall.bpf.h"
+
+/* Local id of the text of a struct sockaddr in the program's memory; 0: none. */
+static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {
+  if (!address || bytes < sizeof(iot_u16))
+    return 0;
+  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
+  if (!text)
+    return 0;
+  if (bytes > IOT_ADDRESS_BYTES)
+    bytes = IOT_ADDRESS_BYTES;
+  if (bpf_probe_read_user(text->address, bytes, (const void*)address)) {
+    iot_count(IOT_COUNTER_kernel_path_unread);
+    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
+    return 0;
+  }
+  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
+  text->text.id = id;
+  text->text.bytes = bytes;
+  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  return id;
+}
+
+/* The same where the program has the length in memory: the kernel has written it. */
+static __always_inline iot_u32 address_of_length_at(iot_u64 address, iot_u64 length_at) {
+  iot_u32 bytes = 0;
+  if (!address || bpf_probe_read_user(&bytes, sizeof(bytes), (const void*)length_at))
+    return 0;
+  return iot_address_of_user(address, bytes);
+}
+
+/* socket(family, type, protocol), socketpair(family, type, protocol, descriptors) */
+static __always_inline void emit_socket(struct returned* call) {
+  const int is_one = call->number == IOT_syscall_socket && call->result >= 0;
+  const iot_u32 file = is_one ? iot_file_of_fd((iot_s32)call->result) : 0;
+  if (!iot_file_wanted(file))
+    return;
+  struct iot_place place;
+  struct iot_syscall_socket* record = IOT_RESERVE(syscall_socket, &place);
+  if (!record)
+    return;
+  record->file = file;
+  record->family = (iot_u32)call->arguments[0];
+  record->type = (iot_u32)call->arguments[1];
+  record->protocol = (iot_u32)call->arguments[2];
+  COMMIT_CALL(record, &place, call);
+}
+
+/* bind and connect(fd, address, bytes), listen(fd, n), shutdown(fd, how), accept4(fd, address, &bytes, flags) */
+static __always_inline void emit_connection(struct returned* call) {
+  const iot_u32 number = call->number;
+  const int is_accept = number == IOT_syscall_accept || number == IOT_syscall_accept4;
+  const struct object object = object_of(call);
+  const iot_u32 accepted =
+      is_accept && call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
+  if (!iot_file_wanted(object.file))
+    return;
+  iot_u32 address = 0;
+  iot_u32 argument = 0;
+  if (number == IOT_syscall_bind || number == IOT_syscall_connect)
+    address = iot_address_of_user(call->arguments[1], (iot_u32)call->arguments[2]);
+  else if (!is_accept)
+    argument = (iot_u32)call->arguments[1];
+  else if (call->result >= 0)
+    address = address_of_length_at(call->arguments[1], call->arguments[2]);
+  if (number == IOT_syscall_accept4)
+    argument = (iot_u32)call->arguments[3];
+  struct iot_place place;
+  struct iot_syscall_connection* record = IOT_RESERVE(syscall_connection, &place);
+  if (!record)
+    return;
+  record->file = object.file;
+  record->accepted = accepted;
+  record->address = address;
+  record->fd = object.fd;
+  record->argument = argument;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* struct msghdr, as far as it is read. */
+struct program_message {
+  iot_u64 name;
+  iot_u32 name_bytes;
+  iot_u32 padding;
+  iot_u64 vector;
+  iot_u64 parts;
+};
+struct compat_message {
+  iot_u32 name;
+  iot_u32 name_bytes;
+  iot_u32 vector;
+  iot_u32 parts;
+};
+#define MESSAGE_BYTES                                                                              \
+  56 /* of struct msghdr; in an array each is followed by the bytes moved, and padding */
+#define COMPAT_MESSAGE_BYTES 28
+
+static __always_inline void read_message(struct program_message* message, iot_u64 at,
+                                         iot_u32 is_compat) {
+  struct compat_message narrow = {};
+  if (!is_compat) {
+    bpf_probe_read_user(message, sizeof(*message), (const void*)at);
+    return;
+  }
+  bpf_probe_read_user(&narrow, sizeof(narrow), (const void*)at);
+  message->name = narrow.name;
+  message->name_bytes = narrow.name_bytes;
+  message->vector = narrow.vector;
+  message->parts = narrow.parts;
+}
+
+struct message_sum {
+  iot_u64 messages;
+  iot_u64 sum;
+  iot_u32 is_compat;
+};
+
+static long add_message(iot_u32 index, struct message_sum* of) {
+  const iot_u64 header = of->is_compat ? COMPAT_MESSAGE_BYTES : MESSAGE_BYTES;
+  const iot_u64 stride = of->is_compat ? COMPAT_MESSAGE_BYTES + 4 : MESSAGE_BYTES + 8;
+  iot_u32 bytes = 0;
+  bpf_probe_read_user(&bytes, sizeof(bytes), (const void*)(of->messages + index * stride + header));
+  of->sum += bytes;
+  return 0;
+}
+
+/* Bytes that `count` messages moved. */
+__noinline iot_u64 iot_message_bytes(iot_u64 messages, iot_u32 count, iot_u32 is_compat) {
+  struct message_sum of = {.messages = messages, .is_compat = is_compat};
+  bpf_loop(count < IOT_VECTOR_LIMIT ? count : IOT_VECTOR_LIMIT, add_message, &of, 0);
+  return of.sum;
+}
+
+_Static_assert(sizeof(struct iot_syscall_send) == sizeof(struct iot_syscall_receive), "one shape");
+
+/* sendto(fd, buffer, bytes, flags, address, bytes), sendmsg(fd, message, flags), sendmmsg(fd, messages, n, flags) */
+static __always_inline void emit_message(struct returned* call, iot_u32 kind) {
+  const iot_u32 number = call->number;
+  const int is_plain = number == IOT_syscall_sendto || number == IOT_syscall_recvfrom;
+  const int is_many = number == IOT_syscall_sendmmsg || number == IOT_syscall_recvmmsg;
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(object.file))
+    return;
+  iot_u64 bytes = call->arguments[2];
+  iot_u32 address = 0;
+  if (number == IOT_syscall_sendto) {
+    address = iot_address_of_user(call->arguments[4], (iot_u32)call->arguments[5]);
+  } else if (number == IOT_syscall_recvfrom) {
+    address = call->result < 0 ? 0 : address_of_length_at(call->arguments[4], call->arguments[5]);
+  } else {
+    struct program_message message = {};
+    read_message(&message, call->arguments[1], call->is_compat);
+    bytes = iot_vector_bytes(message.vector, (iot_u32)message.parts, call->is_compat);
+    if (kind == IOT_KIND_syscall_send || call->result >= 0)
+      address = iot_address_of_user(message.name, message.name_bytes);
+  }
+  if (is_many && call->result > 0)
+    call->result =
+        (iot_s64)iot_message_bytes(call->arguments[1], (iot_u32)call->result, call->is_compat);
+  struct iot_place place;
+  struct iot_syscall_send* record = iot_reserve(&place, kind);
+  if (!record)
+    return;
+  record->bytes_requested = bytes;
+  record->file = object.file;
+  record->address = address;
+  record->fd = object.fd;
+  record->flags = (iot_u32)(is_plain || is_many ? call->arguments[3] : call->arguments[2]);
+  COMMIT_CALL(record, &place, call);
+}
+
+/* poll(descriptors, n, timeout), select(n, ...), epoll_wait(fd, events, n, timeout), and their like */
+static __always_inline void emit_poll(struct returned* call) {
+  const iot_u32 number = call->number;
+  const int is_epoll = IOT_CALL_FD(call->task->call) != 0;
+  const int is_select = number == IOT_syscall_select || number == IOT_syscall_pselect6;
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(object.file))
+    return;
+  struct iot_place place;
+  struct iot_syscall_poll* record = IOT_RESERVE(syscall_poll, &place);
+  if (!record)
+    return;
+  record->file = object.file;
+  record->fd = object.fd;
+  record->watched = (iot_u32)(is_epoll    ? call->arguments[2]
+                              : is_select ? call->arguments[0]
+                                          : call->arguments[1]);
+  COMMIT_CALL(record, &place, call);
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Which tasks are traced. A task with a state is: this is the filter by process tree. States of new tasks are made and
+ * those of dead ones given up by the programs of process.bpf.c, which are always attached.
+ */
+#ifndef IOTRAIL_TASK_BPF_H
+#define IOTRAIL_TASK_BPF_H
+
+#include "ring.bpf.h"
+
+struct iot_task task_states[IOT_TASK_SLOTS];
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct iot_task);
+} tasks SEC(".maps");
+
+#define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_SLOTS - 1)])
+
+/* Tasks that nobody made a state for yet may have to be traced all the same. */
+#define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
+
+static struct iot_task* iot_current_slow(struct task_struct* current); /* task.bpf.c */
+static struct iot_task* iot_claim(struct task_struct* task);
+
+static __always_inline struct iot_task* iot_slot_of(iot_u32 tid) {
+  return &task_states[tid & (IOT_TASK_SLOTS - 1)];
+}
+
+/*
+ * State of the running task; NULL: it is not traced. In an interrupt the task is whoever was interrupted: programs
+ * that may run there (request completion) must not use it.
+ */
+static __always_inline struct iot_task* iot_current(void) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* slot = iot_slot_of(tid);
+  if (slot->live_tid == tid)
+    return slot;
+  return slot->is_shared || iot_adopts() ? iot_current_slow(current) : 0;
+}
+
+/* The same of a task that is in an operation: it has a state already, and nobody is adopted. */
+static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* slot = iot_slot_of(tid);
+  if (slot->live_tid == tid)
+    return slot;
+  struct iot_task* own = slot->is_shared ? bpf_task_storage_get(&tasks, current, 0, 0) : 0;
+  return own && !own->is_muted ? own : 0;
+}
+
+#endif

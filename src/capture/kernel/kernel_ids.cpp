@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/kernel_ids.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "capture/kernel/block_device.hpp"
+#include "capture/kernel/socket_address.hpp"
+#include "capture/mounts.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+// linux/magic.h
+constexpr iot_u32 kPipeMagic = 0x50495045;
+constexpr iot_u32 kSocketMagic = 0x534f434b;
+constexpr iot_u32 kAnonymousMagic = 0x09041934;
+constexpr iot_u32 kTmpfsMagic = 0x01021994;
+constexpr std::string_view kMemfdPrefix = "memfd:";
+
+constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
+
+// Where a file system is mounted as a whole, "" for the root; nothing where it is not.
+std::string mount_point(iot_u32 device) {
+  for (const Mount& mount : read_mounts())
+    if (mount.device == device && mount.root == "/")
+      return mount.point == "/" ? "" : mount.point;
+  return {};
+}
+
+// The names come last one first, each with its end.
+std::string join_names(std::string_view names) {
+  std::vector<std::string_view> parts;
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find('\0'), names.size());
+    parts.push_back(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  std::string path;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    path.append("/").append(*part);
+  return path.empty() ? "/" : path;
+}
+
+std::string comm_of(const iot_text_process& text) {
+  return {text.comm, ::strnlen(text.comm, sizeof(text.comm))};
+}
+
+} // namespace
+
+std::string path_of(const iot_text_file& text) {
+  const std::string_view names(text.names,
+                               std::min<std::size_t>(text.text.bytes, sizeof(text.names)));
+  if (text.magic == kPipeMagic)
+    return fmt::format("pipe:[{}]", text.inode);
+  if (text.magic == kSocketMagic)
+    return fmt::format("socket:[{}]", text.inode);
+  if (text.magic == kAnonymousMagic)
+    return fmt::format("anon_inode:{}", names.substr(0, names.find('\0')));
+  if (text.magic == kTmpfsMagic && names.starts_with(kMemfdPrefix))
+    return std::string(names.substr(0, names.find('\0')));
+  if (text.walk_end == IOT_WALK_ROOT)
+    return join_names(names);
+  if (names.empty())
+    return {};
+  if (text.walk_end == IOT_WALK_FILE_SYSTEM)
+    return mount_point(text.device) + join_names(names);
+  return "..." + join_names(names);
+}
+
+KernelIds::KernelIds() : strings_(kStrings) {}
+
+void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
+  switch (text.type) {
+  case IOT_TEXT_FILE:
+    return take_file(reinterpret_cast<const iot_text_file&>(text), writer);
+  case IOT_TEXT_STRING:
+    return take_string(reinterpret_cast<const iot_text_string&>(text), writer);
+  case IOT_TEXT_ADDRESS:
+    return take_address(reinterpret_cast<const iot_text_address&>(text), writer);
+  case IOT_TEXT_FORK:
+    return tasks_->forked(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_EXEC:
+    return tasks_->executed(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_TASK:
+    return take_task(reinterpret_cast<const iot_text_task&>(text));
+  default:
+    IOTRAIL_CHECK(!"a text of a type that the BPF programs do not send");
+  }
+}
+
+void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer) {
+  const std::string path = path_of(text);
+  if ((text.text.id & IOT_FILE_UNWANTED) != 0)
+    return remember_executable(text, path);
+  if (text.text.id >= files_.size())
+    files_.resize(std::max<std::size_t>(text.text.id + 1, files_.size() * 2));
+  files_[text.text.id] = writer.file_id(
+      {.device = text.device, .inode = text.inode, .generation = text.generation}, text.mode, path);
+  remember_executable(text, path);
+}
+
+void KernelIds::take_string(const iot_text_string& text, store::TraceWriter& writer) {
+  const std::string_view string(text.string, text.text.bytes - 1);
+  strings_[text.text.id % kStrings] = {text.text.id, writer.string_id(string)};
+}
+
+void KernelIds::take_address(const iot_text_address& text, store::TraceWriter& writer) {
+  const std::size_t bytes = std::min<std::size_t>(text.text.bytes, sizeof(text.address));
+  strings_[text.text.id % kStrings] = {
+      text.text.id,
+      writer.string_id(socket_address_text(std::as_bytes(std::span(text.address, bytes))))};
+}
+
+void KernelIds::remember_executable(const iot_text_file& text, const std::string& path) {
+  if (S_ISREG(text.mode) && (text.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 &&
+      executables_.size() < kExecutables)
+    executables_.emplace(text.text.id & ~IOT_FILE_UNWANTED, path);
+}
+
+std::string KernelIds::executable(iot_u32 local, iot_u32 pid) const {
+  const auto found = executables_.find(local & ~IOT_FILE_UNWANTED);
+  if (found != executables_.end())
+    return found->second;
+  std::error_code gone;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), gone).string();
+}
+
+void KernelIds::take_task(const iot_text_task& text) {
+  tasks_->add_task(text.pid_namespace, text.inner_tid, {text.pid, text.tid, text.start_ns});
+}
+
+rows::processes KernelIds::process_of(const iot_text_process& text) const {
+  rows::processes row;
+  row.since_ns = text.ts_ns;
+  row.pid = text.pid;
+  row.parent_pid = text.parent_pid;
+  row.comm = comm_of(text);
+  if (text.text.type == IOT_TEXT_FORK) {
+    row.start_ns = text.ts_ns;
+    return row;
+  }
+  const std::size_t bytes = std::min<std::size_t>(text.arguments_bytes, sizeof(text.arguments));
+  row.exe = executable(text.exe_file, text.pid);
+  row.command = command_line(std::string(text.arguments, bytes));
+  return row;
+}
+
+void KernelIds::see_other_device(iot_u32 device, store::TraceWriter& writer) {
+  last_device_ = device;
+  if (devices_.insert(device).second)
+    writer.add(describe_block_device(device));
+}
+
+} // namespace iotrail::capture::kernel

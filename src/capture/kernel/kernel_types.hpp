@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the running kernel's own type information (BTF) says of functions and tracepoints, before anything is loaded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace iotrail::capture::kernel {
+
+class KernelTypes {
+public:
+  // Reads /sys/kernel/btf, which takes a few milliseconds, and keeps what it says of these functions of the kernel and of
+  // all tracepoints, those of modules that are loaded too.
+  static KernelTypes read(std::span<const std::string_view> functions);
+
+  // False: the kernel has no type information, or none that can be read; then nothing is known.
+  bool are_known() const { return are_known_; }
+
+  bool has_tracepoint(std::string_view name) const; // "block_rq_issue"
+  bool has_function(std::string_view name) const { return function_id(name) != 0; }
+  int tracepoint_parameters(std::string_view name) const; // -1: there is none, or a module has it
+  // As BTF numbers it; 0: there is no such function.
+  std::uint32_t function_id(std::string_view name) const;
+  // Number of its parameters; -1: there is no such function.
+  int parameters(std::string_view name) const;
+
+private:
+  struct Function {
+    std::uint32_t id = 0;
+    int parameters = -1;
+  };
+
+  bool scan(std::string_view btf, std::span<const std::string_view> functions);
+  void scan_module(std::string_view btf);
+
+  bool are_known_ = false;
+  std::map<std::string, Function, std::less<>> functions_;
+  std::map<std::string, int, std::less<>> tracepoints_; // parameters
+};
+
+} // namespace iotrail::capture::kernel

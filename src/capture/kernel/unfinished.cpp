@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/unfinished.hpp"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "iotrail.skel.h"
+#include "schema.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns, iot_u16 kind) {
+  event.ts_ns = start_ns;
+  event.op_id = owner.op_id;
+  event.parent_op = owner.parent_op;
+  event.pid = owner.pid;
+  event.tid = owner.tid;
+  event.cpu = IOT_CPU_UNKNOWN;
+  event.kind = kind;
+}
+
+iot_event& event_of(Slot& record) {
+  return reinterpret_cast<iot_event&>(record);
+}
+
+template <class T> void store(Slot& record, std::size_t offset, T value) {
+  std::memcpy(record.bytes + offset, &value, sizeof value);
+}
+
+// What each field of a call says whose end is not known.
+void set_field(Slot& record, const schema::Field& field, std::uint64_t duration_ns,
+               iot_u32 number) {
+  if (field.name == "duration_ns")
+    return store(record, field.offset, duration_ns);
+  if (field.name == "result")
+    return store(record, field.offset, iot_s64{IOT_UNFINISHED});
+  switch (field.meaning) {
+  case schema::Meaning::value_syscall:
+    return store(record, field.offset, number);
+  case schema::Meaning::offset:
+    return store(record, field.offset, iot_s64{IOT_OFFSET_NONE});
+  case schema::Meaning::fd:
+    return store(record, field.offset, iot_s32{IOT_NO_FD});
+  default:
+    return;
+  }
+}
+
+Slot call_record(const iot_task& task, const schema::Event& event, std::uint64_t now_ns) {
+  Slot record{};
+  set_header(event_of(record), task.owner, task.entry_ns, event.id);
+  for (const schema::Field& field : event.fields)
+    set_field(record, field, now_ns - task.entry_ns, IOT_CALL_NUMBER(task.call));
+  return record;
+}
+
+void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<Slot>& records) {
+  const iot_config& config = object.skeleton().rodata->iot_config;
+  if (config.filter_files || config.filter_devices)
+    return;
+  for (const iot_task& task : object.skeleton().bss->task_states) {
+    if (task.owner.op_id == 0 || (task.call & IOT_CALL_RECORDED) == 0)
+      continue;
+    const auto kind = static_cast<std::uint16_t>((task.call & IOT_CALL_KIND_BITS) >> 16U);
+    if (const schema::Event* event = schema::find_event(kind); event != nullptr)
+      records.push_back(call_record(task, *event, now_ns));
+  }
+}
+
+Slot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_ns) {
+  Slot record{};
+  auto& complete = reinterpret_cast<iot_block_complete&>(record);
+  set_header(complete.event, request.first.owner, request.issued_ns, IOT_KIND_block_complete);
+  complete.duration_ns = now_ns - request.issued_ns;
+  complete.queue_ns = request.issued_ns - request.first.queued_ns;
+  complete.request = key;
+  complete.sector = request.sector;
+  complete.device = request.device;
+  complete.flags = request.flags;
+  complete.error = IOT_UNFINISHED;
+  complete.file = request.first.file;
+  complete.tags_in_use = request.tags_in_use;
+  complete.hardware_queue = static_cast<iot_u16>(request.hardware_queue);
+  return record;
+}
+
+Slot async_record(const iot_async& async, std::uint64_t now_ns) {
+  Slot record{};
+  auto& operation = reinterpret_cast<iot_async_operation&>(record);
+  set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
+  operation.duration_ns = now_ns - async.start_ns;
+  operation.handed_over_ns = async.handed_over_ns;
+  operation.user_data = async.user_data;
+  operation.ring = async.ring;
+  operation.offset = async.offset;
+  operation.bytes_requested = async.bytes_requested;
+  operation.result = IOT_UNFINISHED;
+  operation.file = async.file;
+  operation.fd = async.fd;
+  operation.call = async.call;
+  operation.flags = async.flags;
+  return record;
+}
+
+template <class Key, class Value> struct Entry {
+  Key key;
+  Value value;
+};
+
+template <class Key, class Value>
+std::vector<Entry<Key, Value>> entries_of(const BpfObject& object, const char* name,
+                                          std::size_t most) {
+  std::vector<Entry<Key, Value>> found;
+  const int map = object.map_fd(name);
+  if (map < 0)
+    return found;
+  Key key{};
+  // Bounded, since keys come and go meanwhile.
+  for (const Key* previous = nullptr;
+       found.size() < most && bpf_map_get_next_key(map, previous, &key) == 0; previous = &key) {
+    Value value{};
+    if (bpf_map_lookup_elem(map, &key, &value) == 0)
+      found.push_back({key, value});
+  }
+  return found;
+}
+
+auto open_requests(const BpfObject& object) {
+  return entries_of<iot_u64, iot_request>(object, "requests", IOT_REQUEST_LIMIT);
+}
+
+auto open_asyncs(const BpfObject& object) {
+  return entries_of<iot_async_key, iot_async>(object, "asyncs", IOT_ASYNC_LIMIT);
+}
+
+bool is_wanted(BpfObject& object, iot_kind kind) {
+  return object.skeleton().rodata->iot_config.wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_SLOTS] !=
+         0;
+}
+
+bool is_idle(const BpfObject& object, iot_u64 request) {
+  iot_request_question question{.request = request, .is_idle = 0};
+  return object.ask("block_request_is_idle", std::as_writable_bytes(std::span(&question, 1))) &&
+         question.is_idle != 0;
+}
+
+bool is_anything_open(BpfObject& object) {
+  const auto& tasks = object.skeleton().bss->task_states;
+  if (std::ranges::any_of(tasks, [](const iot_task& task) { return task.owner.op_id != 0; }))
+    return true;
+  return !entries_of<iot_u64, iot_request>(object, "requests", 1).empty() ||
+         !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();
+}
+
+} // namespace
+
+std::uint64_t forget_missed_completions(BpfObject& object) {
+  const int map = object.map_fd("requests");
+  std::uint64_t missed = 0;
+  for (const auto& [key, request] : open_requests(object)) {
+    iot_request now{};
+    // Completed meanwhile: it is no longer there, or is there anew.
+    if (is_idle(object, key) && bpf_map_lookup_elem(map, &key, &now) == 0 &&
+        now.issued_ns == request.issued_ns && bpf_map_delete_elem(map, &key) == 0)
+      ++missed;
+  }
+  return missed;
+}
+
+std::vector<Slot> unfinished_records(BpfObject& object) {
+  // What ended at the same moment is being recorded by a program that is to be waited for. Most often all has ended.
+  if (!is_anything_open(object))
+    return {};
+  BpfObject::wait_for_programs();
+  const std::uint64_t now_ns = monotonic_ns();
+  std::vector<Slot> records;
+  add_calls(object, now_ns, records);
+  if (is_wanted(object, IOT_KIND_block_complete))
+    for (const auto& [key, request] : open_requests(object))
+      records.push_back(request_record(key, request, now_ns));
+  if (is_wanted(object, IOT_KIND_async_operation))
+    for (const auto& [key, async] : open_asyncs(object))
+      if (key.by != IOT_ASYNC_BY_USER_DATA)
+        records.push_back(async_record(async, now_ns));
+  for (std::size_t position = 0; position < records.size(); ++position)
+    event_of(records[position]).tag = static_cast<iot_u32>(position + 1);
+  return records;
+}
+
+} // namespace iotrail::capture::kernel

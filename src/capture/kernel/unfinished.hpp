@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Spans that are open when a recording stops, as records whose result is IOT_UNFINISHED: a call that hangs or a request
+// that a device does not answer is what the recording was made for.
+#pragma once
+
+#include <vector>
+
+#include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/rings.hpp"
+
+namespace iotrail::capture::kernel {
+
+// Forgets the requests whose completion the kernel did not report (docs/adr/0007), so that none is taken for one that the
+// device has not answered. To be called before detach(), after which every completion goes unseen. Returns how many there
+// were: each is an event that is missing.
+std::uint64_t forget_missed_completions(BpfObject& object);
+
+// System calls in progress and requests at their devices, as slots of a ring whose first position is 0; `object` has been
+// detached. They last until now. What the kernel tells only at the end is missing: of a call its arguments, of a request
+// the bytes moved.
+// Which file a call is on is not known here: a recording of files or disks has none of them.
+// Of tasks that share a slot of `task_states` (more than IOT_TASK_SLOTS at once) nothing is known here.
+std::vector<Slot> unfinished_records(BpfObject& object);
+
+} // namespace iotrail::capture::kernel
