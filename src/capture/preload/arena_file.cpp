@@ -10,7 +10,7 @@
 
 #include <charconv>
 
-#include "base/fd.hpp"
+#include "capture/preload/lost_memory.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -28,7 +28,7 @@ fs::path parent_directory() {
   return ignored ? fs::path("/tmp") : directory;
 }
 
-// Arenas of recorders that were killed: their name holds the recorder's pid.
+// Arenas of recorders that were killed together with their guards: their name holds the recorder's pid.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
@@ -71,14 +71,16 @@ Result<Fd> make_file(const fs::path& path, std::size_t bytes, std::size_t contro
 
 } // namespace
 
-Result<ArenaFile> ArenaFile::create(io_u32 slots, ClockKind clock, io_u64 event_mask) {
+Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 event_mask,
+                                    const Tasks& tasks) {
   const fs::path parent = parent_directory();
   remove_abandoned(parent);
-  const std::size_t bytes = rings_offset(kPlaces) + kPlaces * ring_stride(slots);
+  const std::size_t bytes = arena_bytes(slots);
   const Result<fs::path> path = make_path(parent);
   if (!path)
     return std::unexpected(path.error());
-  const Result<Fd> file = make_file(*path, bytes, rings_offset(kPlaces));
+  ArenaGuard guard(*path);
+  Result<Fd> file = make_file(*path, bytes, rings_offset(kPlaces));
   void* const base = file ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
                                  file->get(), 0)
                           : MAP_FAILED;
@@ -89,36 +91,41 @@ Result<ArenaFile> ArenaFile::create(io_u32 slots, ClockKind clock, io_u64 event_
     return file ? fail_errno("cannot map the preload arena", code) : std::unexpected(file.error());
   }
   madvise(base, bytes, MADV_DONTDUMP);
-  ArenaFile arena(*path, static_cast<std::byte*>(base), bytes);
+  survive_loss_of(base, bytes);
+  ArenaFile arena(*path, std::move(guard), std::move(*file), static_cast<std::byte*>(base), slots);
   ArenaHeader& header = arena.header();
   header.version = kArenaVersion;
-  header.state = static_cast<io_u32>(ArenaState::closed);
-  header.clock = static_cast<io_u32>(clock);
+  header.state = static_cast<iot_u32>(ArenaState::closed);
+  header.clock = static_cast<iot_u32>(clock);
   header.places = kPlaces;
   header.slots = slots;
   header.cells = cells_of(slots);
   header.event_mask = event_mask;
   header.rings_offset = rings_offset(kPlaces);
   header.ring_stride = ring_stride(slots);
+  header.pid_namespace = tasks.pid_namespace();
+  header.proc_device = tasks.proc_device();
   header.magic = kArenaMagic;
   return arena;
 }
 
 ArenaFile::ArenaFile(ArenaFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), base_(std::exchange(other.base_, nullptr)),
-      bytes_(other.bytes_) {}
+    : path_(std::exchange(other.path_, {})), guard_(std::move(other.guard_)),
+      file_(std::move(other.file_)), base_(std::exchange(other.base_, nullptr)),
+      made_ns_(other.made_ns_), slots_(other.slots_) {}
 
 ArenaFile::~ArenaFile() {
   if (base_ == nullptr)
     return;
-  munmap(base_, bytes_);
+  forget_arena(base_);
+  munmap(base_, arena_bytes(slots_));
   std::error_code ignored;
   fs::remove(path_, ignored);
   fs::remove(path_.parent_path(), ignored);
 }
 
-std::span<io_u64> ArenaFile::owners() {
-  return {reinterpret_cast<io_u64*>(base_ + owners_offset()), kPlaces};
+std::span<iot_u64> ArenaFile::owners() {
+  return {reinterpret_cast<iot_u64*>(base_ + owners_offset()), kPlaces};
 }
 std::span<Place> ArenaFile::places() {
   return {reinterpret_cast<Place*>(base_ + places_offset(kPlaces)), kPlaces};
@@ -127,24 +134,35 @@ std::span<const Place> ArenaFile::places() const {
   return {reinterpret_cast<const Place*>(base_ + places_offset(kPlaces)), kPlaces};
 }
 
-// Sizes come from our own constants: the header can be written by others.
-std::byte* ArenaFile::rings(io_u32 place) {
-  const std::size_t stride = (bytes_ - rings_offset(kPlaces)) / kPlaces;
-  return base_ + rings_offset(kPlaces) + place * stride;
+std::byte* ArenaFile::rings(iot_u32 place) {
+  return base_ + rings_offset(kPlaces) + place * ring_stride(slots_);
 }
-std::span<RawRecord> ArenaFile::records(io_u32 place) {
-  return {reinterpret_cast<RawRecord*>(rings(place)), header().slots};
+std::span<RawRecord> ArenaFile::records(iot_u32 place) {
+  return {reinterpret_cast<RawRecord*>(rings(place)), slots_};
 }
-std::span<std::byte> ArenaFile::text(io_u32 place) {
-  return {rings(place) + text_offset(header().slots),
-          static_cast<std::size_t>(header().cells) * kCellBytes};
+std::span<std::byte> ArenaFile::text(iot_u32 place) {
+  return {rings(place) + text_offset(slots_),
+          static_cast<std::size_t>(cells_of(slots_)) * kCellBytes};
+}
+
+bool ArenaFile::is_whole() const {
+  struct stat attributes{};
+  return !is_arena_lost() && fstat(file_.get(), &attributes) == 0 &&
+         attributes.st_size == static_cast<off_t>(arena_bytes(slots_));
+}
+
+// Not through the memory here, which may be no longer shared.
+void ArenaFile::abandon() {
+  const auto closed = static_cast<iot_u32>(ArenaState::closed);
+  if (ftruncate(file_.get(), static_cast<off_t>(arena_bytes(slots_))) != 0 ||
+      pwrite(file_.get(), &closed, sizeof(closed), offsetof(ArenaHeader, state)) < 0)
+    return;
 }
 
 std::size_t ArenaFile::memory_bytes() const {
   struct stat attributes{};
-  return stat(path_.c_str(), &attributes) == 0
-             ? static_cast<std::size_t>(attributes.st_blocks) * 512
-             : 0;
+  return fstat(file_.get(), &attributes) == 0 ? static_cast<std::size_t>(attributes.st_blocks) * 512
+                                              : 0;
 }
 
 } // namespace iotrail::capture::preload

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The arena as the collector has it: a sparse file in memory (/dev/shm, else the directory for temporary files), made
-// here, removed with this object. Only processes of the same user can open it; of root, every process that is told
+// here, removed with this object or, by a guard, with the process. Only processes of the same user can open it; of root, every process that is told
 // its name, since a traced command may change its user. Processes that still run keep their mapping of it.
 #pragma once
 
 #include <filesystem>
 #include <span>
 
+#include "base/clock.hpp"
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "capture/preload/arena.hpp"
+#include "capture/preload/arena_guard.hpp"
+#include "capture/tasks.hpp"
 
 namespace iotrail::capture::preload {
 
 class ArenaFile {
 public:
   // `slots` records in each ring: a power of two.
-  static Result<ArenaFile> create(io_u32 slots, ClockKind clock, io_u64 event_mask);
+  static Result<ArenaFile> create(iot_u32 slots, ClockKind clock, iot_u64 event_mask,
+                                  const Tasks& tasks);
   ArenaFile(ArenaFile&& other) noexcept;
   ArenaFile& operator=(ArenaFile&&) = delete;
   ~ArenaFile();
@@ -24,22 +29,33 @@ public:
   const std::filesystem::path& path() const { return path_; }
   ArenaHeader& header() { return *reinterpret_cast<ArenaHeader*>(base_); }
   const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base_); }
-  std::span<io_u64> owners();
+  std::span<iot_u64> owners();
   std::span<Place> places();
   std::span<const Place> places() const;
-  std::span<RawRecord> records(io_u32 place);
-  std::span<std::byte> text(io_u32 place);
+  std::span<RawRecord> records(iot_u32 place);
+  std::span<std::byte> text(iot_u32 place);
 
-  std::size_t memory_bytes() const; // that the file takes now
+  // Neither has the file been truncated nor, at any time, its memory been lost.
+  bool is_whole() const;
+  // Tells the programs that have it mapped to leave it alone, and gives the file its size again, without which they are
+  // ended by SIGBUS. Best effort.
+  void abandon();
+
+  std::size_t memory_bytes() const;                  // that the file takes now
+  std::uint64_t made_ns() const { return made_ns_; } // CLOCK_MONOTONIC
 
 private:
-  ArenaFile(std::filesystem::path path, std::byte* base, std::size_t bytes)
-      : path_(std::move(path)), base_(base), bytes_(bytes) {}
-  std::byte* rings(io_u32 place);
+  ArenaFile(std::filesystem::path path, ArenaGuard guard, Fd file, std::byte* base, iot_u32 slots)
+      : path_(std::move(path)), guard_(std::move(guard)), file_(std::move(file)), base_(base),
+        slots_(slots) {}
+  std::byte* rings(iot_u32 place);
 
   std::filesystem::path path_;
+  ArenaGuard guard_;
+  Fd file_;
   std::byte* base_;
-  std::size_t bytes_;
+  std::uint64_t made_ns_ = monotonic_ns();
+  iot_u32 slots_; // not taken from the header, which others can write to
 };
 
 } // namespace iotrail::capture::preload

@@ -16,18 +16,9 @@ namespace {
 constexpr std::size_t kCalls = 1024;
 
 constexpr auto kKinds = [] {
-  std::array<io_u16, kCalls> kinds{};
-  // clang-format off
-#define HOOK(event, type, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
-#define VOID_HOOK(event, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
-#define FORMAT_HOOK(event, name, ...) kinds[IO_app_call_##name] = IO_KIND_##event;
-#define PLAIN(type, name, parameters)
-#include "capture/preload/hooks.def"
-#undef HOOK
-#undef VOID_HOOK
-#undef FORMAT_HOOK
-#undef PLAIN
-  // clang-format on
+  std::array<iot_u16, kCalls> kinds{};
+#define APP_CALL(number, name, event, event_class) kinds[number] = IOT_KIND_##event;
+#include "libc_calls.def"
   return kinds;
 }();
 
@@ -37,22 +28,16 @@ bool is_missing(const HookRow& row) {
 
 } // namespace
 
-io_u16 kind_of_call(io_u16 call) {
+iot_u16 kind_of_call(iot_u16 call) {
   return call < kCalls ? kKinds[call] : 0;
 }
 
 const std::vector<HookRow>& hook_rows() {
   static const std::vector<HookRow> rows = {
   // clang-format off
-#define HOOK(event, type, name, ...) {#name, IO_KIND_##event},
-#define VOID_HOOK(event, name, ...) {#name, IO_KIND_##event},
-#define FORMAT_HOOK(event, name, ...) {#name, IO_KIND_##event},
+#define APP_CALL(number, name, event, event_class) {#name, IOT_KIND_##event},
 #define PLAIN(type, name, parameters) {#name, 0},
-#include "capture/preload/hooks.def"
-#undef HOOK
-#undef VOID_HOOK
-#undef FORMAT_HOOK
-#undef PLAIN
+#include "libc_calls.def"
       // clang-format on
   };
   return rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the collector knows of the library's hooks, from the same rows (hooks.def).
+// What the collector knows of the library's hooks, from the same rows (libc_calls.def).
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@
 namespace iotrail::capture::preload {
 
 // The event that a call number stands for; 0: there is no such call.
-io_u16 kind_of_call(io_u16 call);
+iot_u16 kind_of_call(iot_u16 call);
 
-// Every hook with its event; 0: it makes none. In the order of hooks.def.
+// Every hook with its event; 0: it makes none. In the order of libc_calls.def.
 struct HookRow {
   std::string_view name;
-  io_u16 kind;
+  iot_u16 kind;
 };
 const std::vector<HookRow>& hook_rows();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The words that hooks.def is written in: targets before a call, results and fields after it.
+// The words that libc_calls.def is written in: targets before a call, results and fields after it.
 #pragma once
 
 #include <errno.h>
@@ -14,9 +14,9 @@ namespace iotrail::capture::preload {
 
 // What a call works on. Looked up before the call: afterwards the descriptor may be another's.
 struct Target {
-  int fd = IO_NO_FD;
-  io_u32 file = 0;
-  io_s64 position = 0; // of positioned() only
+  int fd = IOT_NO_FD;
+  iot_u32 file = 0;
+  iot_s64 position = 0; // of positioned() only
 };
 
 inline Target none() {
@@ -26,11 +26,11 @@ IOTRAIL_HOT Target on(int fd) {
   return {fd, file_of(fd)};
 }
 inline int descriptor_of(FILE* stream) {
-  return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : IO_NO_FD;
+  return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : IOT_NO_FD;
 }
 IOTRAIL_HOT Target on(FILE* stream) {
   const int fd = descriptor_of(stream);
-  return fd != IO_NO_FD ? on(fd) : none();
+  return fd != IOT_NO_FD ? on(fd) : none();
 }
 inline Target mapped(int fd, int flags) {
   return (flags & MAP_ANONYMOUS) == 0 ? on(fd) : Target{fd, 0};
@@ -43,51 +43,51 @@ inline Target closing(int fd) {
 }
 inline Target closing(FILE* stream) {
   const int fd = descriptor_of(stream);
-  return fd != IO_NO_FD ? closing(fd) : none();
+  return fd != IOT_NO_FD ? closing(fd) : none();
 }
 Target closing(DIR* dir);
 Target closing_range(unsigned first, unsigned last, int flags);
 
 // The stream's position, for calls that do not tell how much they read.
 Target positioned(FILE* stream);
-io_s64 moved(const Target& target, FILE* stream, int value);
+iot_s64 moved(const Target& target, FILE* stream, int value);
 
-inline io_s64 failure() {
+inline iot_s64 failure() {
   return errno > 0 ? -errno : -EIO;
 }
-inline io_s64 stream_failure(const FILE* stream) {
+inline iot_s64 stream_failure(const FILE* stream) {
   return (stream->_flags & _IO_ERR_SEEN) != 0 ? failure() : 0; // not set: the file has ended
 }
 
 #define FAILURE failure()
-#define NUMBER (value < 0 ? failure() : static_cast<io_s64>(value))
-#define STREAM (value != nullptr ? static_cast<io_s64>(descriptor_of(value)) : failure())
+#define NUMBER (value < 0 ? failure() : static_cast<iot_s64>(value))
+#define STREAM (value != nullptr ? static_cast<iot_s64>(descriptor_of(value)) : failure())
 #define STREAM_FAILURE(stream) stream_failure(stream)
 #define GOT_CHARACTER(stream) (value != EOF ? 1 : stream_failure(stream))
 #define GOT_LINE(stream)                                                                           \
-  (value != nullptr ? static_cast<io_s64>(strlen(value)) : stream_failure(stream))
+  (value != nullptr ? static_cast<iot_s64>(strlen(value)) : stream_failure(stream))
 #define ITEMS(size, count, stream)                                                                 \
   (value == 0 && (size) * (count) != 0 ? stream_failure(stream)                                    \
-                                       : static_cast<io_s64>(value * (size)))
+                                       : static_cast<iot_s64>(value * (size)))
 
 // Sum of the lengths of a vector that the kernel may have refused.
-io_u64 sum(const iovec* parts, int count, io_s64 result);
-// The position before a call that moved it by `result`; IO_OFFSET_NONE: the call named none.
-io_s64 offset_before(const off_t* position, io_s64 result);
+iot_u64 sum(const iovec* parts, int count, iot_s64 result);
+// The position before a call that moved it by `result`; IOT_OFFSET_NONE: the call named none.
+iot_s64 offset_before(const off_t* position, iot_s64 result);
 // The file of `dir` where an empty path with AT_EMPTY_PATH names the descriptor itself, else 0.
-io_u32 empty_path_file(int dir, const char* path, int flags, io_s64 result);
+iot_u32 empty_path_file(int dir, const char* path, int flags, iot_s64 result);
 
 // The open(2) flags that a stream's mode string stands for.
-io_u32 flags_of_mode(const char* mode);
+iot_u32 flags_of_mode(const char* mode);
 
-void opened(io_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
-void opened_stream(io_app_open& e, FILE* stream, const char* path, const char* mode);
+void opened(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
+void opened_stream(iot_app_open& e, FILE* stream, const char* path, const char* mode);
 
 // An event whose fields say "nothing": no position, no descriptor, else 0.
 template <class Event> IOTRAIL_HOT Event blank(const Target& target) {
   Event e{};
   if constexpr (requires { e.offset; })
-    e.offset = IO_OFFSET_NONE;
+    e.offset = IOT_OFFSET_NONE;
   if constexpr (requires { e.fd; })
     e.fd = target.fd;
   if constexpr (requires { e.file; })

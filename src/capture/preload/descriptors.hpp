@@ -9,19 +9,30 @@
 
 namespace iotrail::capture::preload {
 
-inline constexpr io_u32 kDescriptors =
+inline constexpr iot_u32 kDescriptors =
     1U << 20U; // the kernel's default limit (fs.nr_open); above: asked each time
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
-extern constinit io_u32* g_descriptors; // null: not made yet
+extern constinit iot_u32* g_descriptors IOTRAIL_HIDDEN; // null: not made yet
 
-io_u32 file_of_slowly(int fd);
+// Lets the thread look into the table directly, or not while a child made by vfork may run in its place.
+inline void use_descriptors(Context& context) {
+  context.files = g_descriptors;
+  context.file_limit = g_descriptors != nullptr ? kDescriptors : 0;
+  context.after_vfork = 0;
+}
+inline void avoid_descriptors(Context& context) {
+  context.after_vfork = 1;
+  context.file_limit = 0;
+}
 
-IOTRAIL_HOT io_u32 file_of(int fd) {
-  const auto index = static_cast<io_u32>(fd);
-  if (__builtin_expect(
-          g_descriptors != nullptr && index < kDescriptors && t_context->after_vfork == 0, true)) {
-    const io_u32 file = __atomic_load_n(&g_descriptors[index], __ATOMIC_RELAXED);
+iot_u32 file_of_slowly(int fd);
+
+IOTRAIL_HOT iot_u32 file_of(int fd) {
+  const Context* const context = t_context;
+  const auto index = static_cast<iot_u32>(fd);
+  if (__builtin_expect(index < context->file_limit, true)) {
+    const iot_u32 file = __atomic_load_n(&context->files[index], __ATOMIC_RELAXED);
     if (__builtin_expect(file != 0, true))
       return file;
   }
@@ -29,12 +40,12 @@ IOTRAIL_HOT io_u32 file_of(int fd) {
 }
 
 // The descriptor has just been opened.
-io_u32 file_of_new(int fd);
+iot_u32 file_of_new(int fd);
 
 // What is known of the descriptor, without asking the kernel.
-io_u32 known_file(int fd);
-void set_file(int fd, io_u32 file);
-void forget_files(io_u32 first, io_u32 last);
+iot_u32 known_file(int fd);
+void set_file(int fd, iot_u32 file);
+void forget_files(iot_u32 first, iot_u32 last);
 
 // A child made by vfork runs in its parent's memory with descriptors of its own: it must not write to the table.
 bool is_vfork_child();

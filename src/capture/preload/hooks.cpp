@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The wrappers: one for each row of hooks.def. Each is defined under a name of its own and exported under the C
+// The wrappers: one for each row of libc_calls.def. Each is defined under a name of its own and exported under the C
 // library's by an assembler label, so that the system's headers can be used beside it.
 #include "capture/preload/calls.hpp"
 
@@ -9,43 +9,51 @@
 namespace iotrail::capture::preload {
 
 // clang-format off
-#define COMMIT(event_name, name, result_value, ...)                                         \
+#define COMMIT(quick, event_name, call_number, result_value, ...)                           \
   do {                                                                                      \
-    [[maybe_unused]] const io_s64 result = (result_value);                                  \
-    io_##event_name e = blank<io_##event_name>(target);                                     \
+    [[maybe_unused]] const iot_s64 result = (result_value);                                 \
+    iot_##event_name e = blank<iot_##event_name>(target);                                   \
     e.result = result;                                                                      \
     __VA_ARGS__;                                                                            \
-    write_record(IO_KIND_##event_name, IO_app_call_##name, begin, end, e);                  \
+    write_record<IOT_KIND_##event_name, quick>(call_number, begin, end, e);                 \
   } while (false)
 
-#define HOOK(event, type, name, parameters, arguments, target_value, result_value, ...)     \
+// Each wrapper is made twice: the quick way needs no look at anything but its bit in the mask.
+#define WRAPPER(event, type, name, parameters, arguments)                                   \
+  [[gnu::noinline, gnu::cold]] static type slow_##name parameters {                         \
+    if (is_off())                                                                           \
+      return REAL(name) arguments;                                                          \
+    return make_##name<false> arguments;                                                    \
+  }                                                                                         \
   EXPORTED type hook_##name parameters __asm__(#name);                                      \
   EXPORTED type hook_##name parameters {                                                    \
+    return is_quick<IOT_KIND_##event>() ? make_##name<true> arguments : slow_##name arguments; \
+  }
+
+#define HOOK(number, event, event_class, type, name, parameters, arguments, target_value, result_value, ...) \
+  template <bool kQuick> IOTRAIL_HOT type make_##name parameters {                          \
     auto* const real = REAL(name);                                                          \
-    if (is_off())                                                                           \
-      return real arguments;                                                                \
     [[maybe_unused]] const Target target = target_value;                                    \
-    const io_u64 begin = ticks();                                                           \
+    const iot_u64 begin = ticks<kQuick>();                                                  \
     const auto value = real arguments;                                                      \
-    const io_u64 end = ticks();                                                             \
-    COMMIT(event, name, result_value, __VA_ARGS__);                                         \
+    const iot_u64 end = ticks<kQuick>();                                                    \
+    COMMIT(kQuick, event, number, result_value, __VA_ARGS__);                               \
     return value;                                                                           \
-  }
+  }                                                                                         \
+  WRAPPER(event, type, name, parameters, arguments)
 
-#define VOID_HOOK(event, name, parameters, arguments, target_value, ...)                    \
-  EXPORTED void hook_##name parameters __asm__(#name);                                      \
-  EXPORTED void hook_##name parameters {                                                    \
+#define VOID_HOOK(number, event, event_class, name, parameters, arguments, target_value, ...) \
+  template <bool kQuick> IOTRAIL_HOT void make_##name parameters {                          \
     auto* const real = REAL(name);                                                          \
-    if (is_off())                                                                           \
-      return real arguments;                                                                \
     [[maybe_unused]] const Target target = target_value;                                    \
-    const io_u64 begin = ticks();                                                           \
+    const iot_u64 begin = ticks<kQuick>();                                                  \
     real arguments;                                                                         \
-    const io_u64 end = ticks();                                                             \
-    COMMIT(event, name, 0, __VA_ARGS__);                                                    \
-  }
+    const iot_u64 end = ticks<kQuick>();                                                    \
+    COMMIT(kQuick, event, number, 0, __VA_ARGS__);                                          \
+  }                                                                                         \
+  WRAPPER(event, void, name, parameters, arguments)
 
-#define FORMAT_HOOK(event, name, real_name, parameters, last, arguments, target_value, result_value, ...) \
+#define FORMAT_HOOK(number, event, event_class, name, real_name, parameters, last, arguments, target_value, result_value, ...) \
   EXPORTED int hook_##name parameters __asm__(#name);                                       \
   EXPORTED int hook_##name parameters {                                                     \
     auto* const real = REAL(real_name);                                                     \
@@ -57,16 +65,16 @@ namespace iotrail::capture::preload {
       return value;                                                                         \
     }                                                                                       \
     [[maybe_unused]] const Target target = target_value;                                    \
-    const io_u64 begin = ticks();                                                           \
+    const iot_u64 begin = ticks();                                                           \
     const int value = real arguments;                                                       \
-    const io_u64 end = ticks();                                                             \
+    const iot_u64 end = ticks();                                                             \
     va_end(list);                                                                           \
-    COMMIT(event, name, result_value, __VA_ARGS__);                                         \
+    COMMIT(false, event, number, result_value, __VA_ARGS__);                                         \
     return value;                                                                           \
   }
 
 #define PLAIN(type, name, parameters)
-#include "capture/preload/hooks.def"
+#include "libc_calls.def"
 // clang-format on
 
 } // namespace iotrail::capture::preload

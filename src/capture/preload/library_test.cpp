@@ -113,7 +113,7 @@ TEST(PreloadLibrary, every_call_has_its_own_number_and_event) {
       return value.table == "app_call" && value.name == row.name;
     });
     ASSERT_NE(found, std::end(schema::kValues)) << row.name;
-    EXPECT_EQ(kind_of_call(static_cast<io_u16>(found->number)), row.kind) << row.name;
+    EXPECT_EQ(kind_of_call(static_cast<iot_u16>(found->number)), row.kind) << row.name;
   }
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/preload/next_program.hpp"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "capture/preload/obstacle.hpp"
 #include "capture/preload/recorder.hpp"
 #include "capture/preload/syscalls.hpp"
 
@@ -13,53 +12,51 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr io_u32 kHeadBytes = 1024; // holds the program headers of what linkers make
-
-bool is_elf(const unsigned char* head, long size) {
-  return size >= static_cast<long>(sizeof(Elf64_Ehdr)) && memcmp(head, ELFMAG, SELFMAG) == 0;
-}
-
-// The program asks for a dynamic linker; true also where that is not known.
-bool asks_for_linker(const unsigned char* head, long size) {
-  Elf64_Ehdr elf;
-  memcpy(&elf, head, sizeof(elf));
-  for (io_u32 i = 0; i < elf.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    const io_u64 at = elf.e_phoff + static_cast<io_u64>(i) * elf.e_phentsize;
-    if (at + sizeof(segment) > static_cast<io_u64>(size))
-      return true;
-    memcpy(&segment, head + at, sizeof(segment));
-    if (segment.p_type == PT_INTERP)
-      return true;
+// The first file of that name in PATH; false: there is none.
+bool find_in_path(const char* name, char* found, iot_u64 room) {
+  const char* folders = environment_value("PATH");
+  if (folders == nullptr)
+    folders = "/bin:/usr/bin";
+  const iot_u64 name_bytes = strlen(name) + 1;
+  for (;;) {
+    const iot_u64 bytes = strcspn(folders, ":");
+    if (bytes + 1 + name_bytes <= room) {
+      memcpy(found, folders, bytes);
+      found[bytes] = '/';
+      memcpy(found + bytes + 1, name, name_bytes);
+      const char* const path = bytes == 0 ? name : found; // an empty folder is the current one
+      if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0) {
+        memmove(found, path, strlen(path) + 1);
+        return true;
+      }
+    }
+    if (folders[bytes] == 0)
+      return false;
+    folders += bytes + 1;
   }
-  return false;
-}
-
-bool changes_identity(const struct stat& attributes) {
-  const bool user = (attributes.st_mode & S_ISUID) != 0 &&
-                    attributes.st_uid != static_cast<uid_t>(raw_syscall(SYS_geteuid));
-  const bool group = (attributes.st_mode & S_ISGID) != 0 &&
-                     attributes.st_gid != static_cast<gid_t>(raw_syscall(SYS_getegid));
-  return user || group;
 }
 
 } // namespace
 
-void count_if_not_followed(const char* path) {
-  if (g_recording.arena == nullptr || g_recording.off || path == nullptr)
+Obstacle obstacle_of(const char* name) {
+  if (name == nullptr)
+    return Obstacle::none;
+  if (strchr(name, '/') != nullptr)
+    return obstacle_of_path(name);
+  char path[kPathBytes];
+  return find_in_path(name, path, sizeof(path)) ? obstacle_of_path(path) : Obstacle::none;
+}
+
+void tell_of_obstacle(const char* name, Obstacle obstacle) {
+  if (g_recording.arena == nullptr || g_recording.off || name == nullptr)
     return;
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return;
-  unsigned char head[kHeadBytes];
-  struct stat attributes{};
-  const long size = raw_syscall(SYS_pread64, file, address(head), sizeof(head), 0);
-  const bool is_known = raw_syscall(SYS_fstat, file, address(&attributes)) == 0;
-  raw_syscall(SYS_close, file);
-  if (!is_known || !is_elf(head, size))
-    return;
-  if (head[EI_CLASS] != ELFCLASS64 || !asks_for_linker(head, size) || changes_identity(attributes))
-    __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
+  TextHeader header{};
+  header.kind = static_cast<iot_u16>(TextKind::obstacle);
+  header.number = static_cast<iot_u32>(raw_syscall(SYS_getpid));
+  header.mode = static_cast<iot_u32>(obstacle);
+  const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
+  send_text(header, &part, 1);
 }
 
 } // namespace iotrail::capture::preload

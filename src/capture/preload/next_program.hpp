@@ -1,10 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "capture/preload/arena.hpp"
+
 namespace iotrail::capture::preload {
 
-// Looks at a program that is about to be executed, and counts it if the dynamic linker will not preload into it:
-// statically linked, 32-bit, set-user-ID. A name to be searched for in PATH is not looked at.
-void count_if_not_followed(const char* path);
+// Why the library will not be in a program that is about to be executed: by `path`, or by a name without a slash that
+// is searched for in PATH. Scripts are followed to their interpreter; what is not known is no obstacle.
+Obstacle obstacle_of(const char* name);
+
+// The dynamic linker would complain on the program's stderr, or the program not even start, if it were told of the library.
+constexpr bool is_harmful(Obstacle obstacle) {
+  return obstacle == Obstacle::unreachable || obstacle == Obstacle::other_class ||
+         obstacle == Obstacle::other_linker;
+}
+
+// Counts the program and tells the collector its name.
+void tell_of_obstacle(const char* name, Obstacle obstacle);
 
 } // namespace iotrail::capture::preload

@@ -1,95 +1,109 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// Why the dynamic linker will not load the preload library into a program.
+#include "capture/preload/obstacle.hpp"
+
 #include <elf.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <cstring>
-#include <string>
+#include "capture/preload/syscalls.hpp"
 
-#include "base/bytes.hpp"
-#include "base/fd.hpp"
-#include "capture/preload/preload_source.hpp"
-
-namespace iotrail::capture {
+namespace iotrail::capture::preload {
 
 namespace {
 
+constexpr iot_u32 kHeadBytes = 1024; // holds the program headers of what linkers make
 constexpr int kInterpretersMost = 4; // as the kernel: scripts of scripts
-constexpr std::size_t kHeadBytes = 4096;
-using Head = std::array<std::byte, kHeadBytes>;
+constexpr char kLinkerName[] = "/ld-linux";
 
-std::string_view text_of(const Head& head, std::size_t size) {
-  return {reinterpret_cast<const char*>(head.data()), size};
+struct Head {
+  unsigned char bytes[kHeadBytes + 1]; // a zero behind what was read
+  long size;
+  struct stat attributes;
+};
+
+bool read_head(const char* path, Head* head) {
+  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  head->size = raw_syscall(SYS_pread64, file, address(head->bytes), kHeadBytes, 0);
+  const bool is_known = raw_syscall(SYS_fstat, file, address(&head->attributes)) == 0;
+  raw_syscall(SYS_close, file);
+  if (!is_known || head->size < 0)
+    return false;
+  head->bytes[head->size] = 0;
+  return true;
 }
 
-// "#! /usr/bin/env -S python3 -u": what the kernel executes.
-std::filesystem::path interpreter_of(std::string_view head) {
-  std::string_view line = head.substr(2, head.find('\n') - 2);
-  const std::size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos)
-    return {};
-  line.remove_prefix(begin);
-  return std::string(line.substr(0, line.find_first_of(" \t")));
+// "#! /usr/bin/env -S python3": what the kernel executes, cut out where it stands; null: it is no script.
+const char* interpreter_of(Head* head) {
+  char* at = reinterpret_cast<char*>(head->bytes);
+  if (strncmp(at, "#!", 2) != 0)
+    return nullptr;
+  at += 2;
+  at += strspn(at, " \t");
+  at[strcspn(at, " \t\n")] = 0;
+  return at;
 }
 
-template <class T> T read_at(ByteSpan bytes, std::size_t offset) {
-  if (offset > bytes.size())
-    return {};
-  return ByteReader(bytes.subspan(offset)).read<T>();
+bool is_elf(const Head& head) {
+  return head.size >= static_cast<long>(sizeof(Elf64_Ehdr)) &&
+         memcmp(head.bytes, ELFMAG, SELFMAG) == 0;
 }
 
-bool has_interpreter(int file, ByteSpan head) {
-  const auto header = read_at<Elf64_Ehdr>(head, 0);
-  for (std::size_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    const auto at = static_cast<off_t>(header.e_phoff + i * header.e_phentsize);
-    if (pread(file, &segment, sizeof(segment), at) != sizeof(segment))
-      return false;
+// A linker of another C library would not find what the library needs.
+Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
+  if (segment.p_offset >= static_cast<iot_u64>(head.size))
+    return Obstacle::none;
+  return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinkerName) !=
+                 nullptr
+             ? Obstacle::none
+             : Obstacle::other_linker;
+}
+
+Obstacle obstacle_of_elf(const Head& head) {
+  if (head.bytes[EI_CLASS] != ELFCLASS64)
+    return Obstacle::other_class;
+  Elf64_Ehdr elf;
+  memcpy(&elf, head.bytes, sizeof(elf));
+  for (iot_u32 i = 0; i < elf.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const iot_u64 at = elf.e_phoff + static_cast<iot_u64>(i) * elf.e_phentsize;
+    if (at + sizeof(segment) > static_cast<iot_u64>(head.size))
+      return Obstacle::none;
+    memcpy(&segment, head.bytes + at, sizeof(segment));
     if (segment.p_type == PT_INTERP)
-      return true;
+      return obstacle_of_linker(head, segment);
   }
-  return false;
+  return Obstacle::is_static;
 }
 
-std::string elf_obstacle(int file, ByteSpan head) {
-  const auto header = read_at<Elf64_Ehdr>(head, 0);
-  if (header.e_ident[EI_CLASS] == ELFCLASS32)
-    return "it is a 32-bit program";
-  if (!has_interpreter(file, head))
-    return "it is statically linked";
-  return {};
+bool changes_identity(const struct stat& attributes) {
+  const bool user = (attributes.st_mode & S_ISUID) != 0 &&
+                    attributes.st_uid != static_cast<uid_t>(raw_syscall(SYS_geteuid));
+  const bool group = (attributes.st_mode & S_ISGID) != 0 &&
+                     attributes.st_gid != static_cast<gid_t>(raw_syscall(SYS_getegid));
+  return user || group;
 }
 
 } // namespace
 
-std::string preload_obstacle(const std::filesystem::path& program) {
-  std::filesystem::path path = program;
+Obstacle obstacle_of_path(const char* path) {
+  Head head;
+  char interpreter[kHeadBytes + 1];
   for (int depth = 0; depth <= kInterpretersMost; ++depth) {
-    const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat attributes{};
-    if (!file || fstat(file.get(), &attributes) != 0)
-      return {};
-    Head head{};
-    const ssize_t size = pread(file.get(), head.data(), head.size(), 0);
-    const std::string_view text = text_of(head, size > 0 ? static_cast<std::size_t>(size) : 0);
-    if (text.starts_with("#!")) {
-      path = interpreter_of(text);
+    if (!read_head(path, &head))
+      return Obstacle::none;
+    if (const char* const next = interpreter_of(&head); next != nullptr) {
+      memcpy(interpreter, next, strlen(next) + 1);
+      path = interpreter;
       continue;
     }
-    if (!text.starts_with(ELFMAG))
-      return {};
-    const bool changes_user = (attributes.st_mode & S_ISUID) != 0 && attributes.st_uid != geteuid();
-    const bool changes_group =
-        (attributes.st_mode & S_ISGID) != 0 && attributes.st_gid != getegid();
-    if (changes_user || changes_group)
-      return "it is set-user-ID or set-group-ID, and the linker ignores LD_PRELOAD for it";
-    return elf_obstacle(file.get(), std::as_bytes(std::span(text)));
+    if (!is_elf(head))
+      return Obstacle::none;
+    return changes_identity(head.attributes) ? Obstacle::changes_identity : obstacle_of_elf(head);
   }
-  return {};
+  return Obstacle::none;
 }
 
-} // namespace iotrail::capture
+} // namespace iotrail::capture::preload

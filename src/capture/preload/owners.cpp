@@ -23,24 +23,25 @@ std::uint64_t own_pid_namespace() {
 
 OwnerWatch::OwnerWatch() : pid_namespace_(own_pid_namespace()), unclaimed_(kPlaces) {}
 
-// A process of another pid namespace cannot be asked for by the number it knows itself by; its places come free when
-// it says so or claims others.
-bool OwnerWatch::is_dead(io_u64 owner, const Place& place) const {
-  const io_u64 seen = __atomic_load_n(&place.pid_namespace, __ATOMIC_RELAXED);
-  if (seen != pid_namespace_ && seen != 0)
+// A process of another pid namespace can be asked for only once its number here is known; until then its places come
+// free when it says so or claims others.
+bool OwnerWatch::is_dead(iot_u64 owner, const Place& place) const {
+  const iot_u64 seen = __atomic_load_n(&place.pid_namespace, __ATOMIC_RELAXED);
+  if (const iot_u64 outer = __atomic_load_n(&place.outer_owner, __ATOMIC_RELAXED); outer != 0)
+    owner = outer;
+  else if (seen != pid_namespace_ && seen != 0)
     return false;
-  const auto pid = static_cast<pid_t>(owner >> 32U & 0x7fffffffU);
-  const auto tid = static_cast<pid_t>(owner & 0x7fffffffU);
-  return tgkill(pid, tid, 0) != 0 && errno == ESRCH;
+  return tgkill(static_cast<pid_t>(pid_of(owner)), static_cast<pid_t>(tid_of(owner)), 0) != 0 &&
+         errno == ESRCH;
 }
 
-std::vector<io_u32> OwnerWatch::gone(std::span<const io_u64> owners,
-                                     std::span<const Place> places) {
-  std::vector<io_u32> found;
-  std::map<std::tuple<io_u64, io_u64>, std::pair<io_u64, io_u32>> newest; // (namespace, owner)
-  for (io_u32 index = 0; index < owners.size(); ++index) {
-    const io_u64 owner = __atomic_load_n(&owners[index], __ATOMIC_ACQUIRE);
-    const io_u64 claim = __atomic_load_n(&places[index].claim, __ATOMIC_ACQUIRE);
+std::vector<iot_u32> OwnerWatch::gone(std::span<const iot_u64> owners,
+                                      std::span<const Place> places) {
+  std::vector<iot_u32> found;
+  std::map<std::tuple<iot_u64, iot_u64>, std::pair<iot_u64, iot_u32>> newest; // (namespace, owner)
+  for (iot_u32 index = 0; index < owners.size(); ++index) {
+    const iot_u64 owner = __atomic_load_n(&owners[index], __ATOMIC_ACQUIRE);
+    const iot_u64 claim = __atomic_load_n(&places[index].claim, __ATOMIC_ACQUIRE);
     const bool seen_before = std::exchange(unclaimed_[index], claim == 0 ? owner : 0) == owner;
     if (owner == 0)
       continue;

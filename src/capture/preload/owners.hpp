@@ -17,13 +17,13 @@ public:
   OwnerWatch();
 
   // Indices of the places that have an owner who will write no more.
-  std::vector<io_u32> gone(std::span<const io_u64> owners, std::span<const Place> places);
+  std::vector<iot_u32> gone(std::span<const iot_u64> owners, std::span<const Place> places);
 
 private:
-  bool is_dead(io_u64 owner, const Place& place) const;
+  bool is_dead(iot_u64 owner, const Place& place) const;
 
   std::uint64_t pid_namespace_;
-  std::vector<io_u64> unclaimed_; // owner at the last look of a place whose claim was not complete
+  std::vector<iot_u64> unclaimed_; // owner at the last look of a place whose claim was not complete
 };
 
 } // namespace iotrail::capture::preload

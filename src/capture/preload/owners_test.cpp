@@ -13,25 +13,25 @@ namespace {
 
 class OwnerWatchTest : public testing::Test {
 protected:
-  void own(io_u32 index, io_u64 owner, io_u64 claim) {
+  void own(iot_u32 index, iot_u64 owner, iot_u64 claim) {
     struct stat attributes{};
     stat("/proc/self/ns/pid", &attributes);
     owners_[index] = owner;
     places_[index].claim = claim;
     places_[index].pid_namespace = attributes.st_ino;
   }
-  std::vector<io_u32> gone() { return watch_.gone(owners_, places_); }
+  std::vector<iot_u32> gone() { return watch_.gone(owners_, places_); }
 
-  static io_u64 dead() {
+  static iot_u64 dead() {
     const pid_t pid = fork();
     if (pid == 0)
       _exit(0);
     waitpid(pid, nullptr, 0);
     return owner_of(pid, pid);
   }
-  static io_u64 alive() { return owner_of(getpid(), getpid()); }
+  static iot_u64 alive() { return owner_of(getpid(), getpid()); }
 
-  std::vector<io_u64> owners_ = std::vector<io_u64>(4);
+  std::vector<iot_u64> owners_ = std::vector<iot_u64>(4);
   std::vector<Place> places_ = std::vector<Place>(4);
   OwnerWatch watch_;
 };
@@ -45,26 +45,26 @@ TEST_F(OwnerWatchTest, living_owner_stays) {
 
 TEST_F(OwnerWatchTest, dead_owner_is_gone) {
   own(2, dead(), 1);
-  EXPECT_EQ(gone(), std::vector<io_u32>{2});
+  EXPECT_EQ(gone(), std::vector<iot_u32>{2});
 }
 
 TEST_F(OwnerWatchTest, released_place_is_gone) {
   own(0, alive() | kOwnerReleased, 1);
-  EXPECT_EQ(gone(), std::vector<io_u32>{0});
+  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
 }
 
 TEST_F(OwnerWatchTest, newer_claim_of_the_same_thread_replaces_the_older) {
   own(0, alive(), 7);
   own(3, alive(), 9);
-  EXPECT_EQ(gone(), std::vector<io_u32>{0});
+  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
   own(0, alive(), 10);
-  EXPECT_EQ(gone(), std::vector<io_u32>{3});
+  EXPECT_EQ(gone(), std::vector<iot_u32>{3});
 }
 
 TEST_F(OwnerWatchTest, unfinished_claim_is_judged_at_the_second_look) {
   own(0, dead(), 0);
   EXPECT_TRUE(gone().empty());
-  EXPECT_EQ(gone(), std::vector<io_u32>{0});
+  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
 }
 
 TEST_F(OwnerWatchTest, owner_in_another_pid_namespace_is_not_asked_for) {

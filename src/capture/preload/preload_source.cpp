@@ -10,7 +10,10 @@
 
 #include "base/clock.hpp"
 #include "capture/preload/arena_file.hpp"
+#include "capture/preload/arena_watch.hpp"
 #include "capture/preload/call_table.hpp"
+#include "capture/preload/lost_memory.hpp"
+#include "capture/preload/obstacle.hpp"
 #include "capture/preload/owners.hpp"
 #include "capture/preload/place_reader.hpp"
 
@@ -22,17 +25,27 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kLibraryName[] = "libiotrail-preload.so";
+
+// From where the program lies: as installed; in the tree of a build: the program itself, its benchmarks, live tests.
+constexpr const char* kLibraryFolders[] = {"",
+                                           "../lib/iotrail",
+                                           "../lib",
+                                           "../capture/preload",
+                                           "../src/capture/preload",
+                                           "../../src/capture/preload"};
 constexpr std::uint64_t kOwnerCheckNs = 10'000'000;
 constexpr std::uint64_t kStuckNs =
     1'000'000'000; // a record that is not finished for so long never will be
 constexpr std::uint64_t kFinishNs = 50'000'000; // that calls under way at the end have to finish
-constexpr io_u32 kSmallestRing = 1024;          // records
+constexpr iot_u32 kSmallestRing = 1024;         // records
+constexpr unsigned kWaitUs = 1000;
 
 class PreloadSource final : public Source {
 public:
   std::string_view name() const override { return "preload"; }
   Result<void> open(const SourceOptions& options) override;
   std::vector<std::string> child_environment() const override;
+  std::vector<fs::path> own_files() const override { return {library_, arena_->path()}; }
   Result<void> start() override;
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
@@ -40,36 +53,45 @@ public:
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override;
+  std::vector<std::string> not_followed() const override;
 
 private:
+  void begin_to_read(store::TraceWriter& writer);
   void follow_new_places();
-  std::size_t read_all(store::TraceWriter& writer);
+  std::string arena_variable() const;
+  std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
   void free_places();
   void skip_stuck(std::uint64_t now_ns);
   void wait_for_last();
-  std::uint64_t lost() const;
-  std::uint64_t no_ring() const;
+  void stop_reading();
+  std::uint64_t sum(std::uint64_t (PlaceReader::*count)() const) const;
 
+  Tasks own_tasks_; // where none are given
+  Tasks* tasks_ = &own_tasks_;
   fs::path library_;
+  iot_u32 command_pid_ = 0;    // as this process sees it
+  std::string unseen_command_; // "PID PROGRAM: why"; empty: it can be followed
   std::optional<ArenaFile> arena_;
+  std::optional<ArenaWatch> header_; // of the arena
   std::optional<TickClock> clock_;
-  std::optional<Names> names_;
+  std::optional<ArenaIds> ids_;
   std::deque<PlaceReader> readers_; // of places 0, 1, ... that were ever claimed
   std::vector<std::uint64_t> stuck_since_ns_;
   OwnerWatch owners_;
   std::uint64_t next_check_ns_ = 0;
-  std::optional<std::uint64_t> closed_no_ring_;
+  std::optional<std::uint64_t>
+      finish_until_ns_; // since stop(): so long are calls under way waited for
 };
 
-io_u32 slots_for(std::size_t ring_bytes) {
+iot_u32 slots_for(std::size_t ring_bytes) {
   if (ring_bytes == 0)
     return kDefaultSlots;
   const std::size_t slots = std::bit_floor(ring_bytes / sizeof(RawRecord));
-  return static_cast<io_u32>(std::clamp<std::size_t>(slots, kSmallestRing, 1U << 24U));
+  return static_cast<iot_u32>(std::clamp<std::size_t>(slots, kSmallestRing, 1U << 24U));
 }
 
-io_u64 mask_of(const std::vector<std::string>& events) {
-  io_u64 mask = 0;
+iot_u64 mask_of(const std::vector<std::string>& events) {
+  iot_u64 mask = 0;
   for (const schema::Event& event : schema::kEvents)
     if (event.layer == schema::Layer::app &&
         (events.empty() || std::ranges::find(events, event.name) != events.end()))
@@ -93,58 +115,97 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   if (!library)
     return std::unexpected(library.error());
   library_ = *library;
+  if (const std::string why = preload_obstacle(options.program); !why.empty())
+    unseen_command_ =
+        fmt::format("{} {}: {}", options.filter.tree_root, options.program.native(), why);
+  if (options.tasks != nullptr)
+    tasks_ = options.tasks;
+  tasks_->unseen().expect();
+  command_pid_ = static_cast<iot_u32>(options.filter.tree_root);
   clock_.emplace(TickClock::detect());
   Result<ArenaFile> arena = ArenaFile::create(slots_for(options.ring_bytes), clock_->kind(),
-                                              mask_of(options.filter.events));
+                                              mask_of(options.filter.events), *tasks_);
   if (!arena)
     return std::unexpected(arena.error());
   arena_.emplace(std::move(*arena));
+  header_.emplace(*arena_);
+  tasks_->expect_variable(arena_variable());
   return {};
+}
+
+std::string PreloadSource::arena_variable() const {
+  return std::string(kArenaVariable) + '=' + arena_->path().string();
 }
 
 std::vector<std::string> PreloadSource::child_environment() const {
   std::string preload = "LD_PRELOAD=" + library_.string();
   if (const char* const present = getenv("LD_PRELOAD"); present != nullptr && *present != 0)
     preload += std::string(":") + present;
-  return {preload, std::string(kArenaVariable) + '=' + arena_->path().string()};
+  return {preload, arena_variable()};
 }
 
 Result<void> PreloadSource::start() {
-  __atomic_store_n(&arena_->header().state, static_cast<io_u32>(ArenaState::open),
-                   __ATOMIC_RELEASE);
+  header_->set_state(ArenaState::open);
   return {};
 }
 
+void PreloadSource::begin_to_read(store::TraceWriter& writer) {
+  ids_.emplace(writer, *clock_);
+  if (unseen_command_.empty())
+    return;
+  const auto command = tasks_->last_known({tasks_->pid_namespace(), command_pid_, command_pid_});
+  tasks_->unseen().told(command ? command->pid : command_pid_);
+}
+
 void PreloadSource::follow_new_places() {
-  const io_u32 used =
-      std::min(__atomic_load_n(&arena_->header().used_places, __ATOMIC_ACQUIRE), kPlaces);
-  while (readers_.size() < used) {
-    readers_.emplace_back(*arena_, static_cast<io_u32>(readers_.size()));
+  if (!header_->is_intact())
+    return;
+  if (!header_->look())
+    return stop_reading();
+  while (readers_.size() < header_->last().used_places) {
+    readers_.emplace_back(*arena_, static_cast<iot_u32>(readers_.size()));
     stuck_since_ns_.push_back(0);
   }
 }
 
-std::size_t PreloadSource::read_all(store::TraceWriter& writer) {
+// The arena was overwritten or truncated: nothing in it is believed any more, and its programs are told to leave it alone.
+void PreloadSource::stop_reading() {
+  arena_->abandon();
+  std::ranges::for_each(readers_, &PlaceReader::stop_reading);
+}
+
+// Records read, and after the end the reports that wait: the session comes again for them.
+std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t now_ns) {
   std::size_t records = 0;
+  if (!readers_.empty())
+    clock_->settle();
   for (PlaceReader& reader : readers_)
     reader.look();
   for (PlaceReader& reader : readers_)
-    reader.read_text(*names_);
+    reader.read_text(*ids_);
   for (PlaceReader& reader : readers_)
-    records += reader.read_records(*clock_, *names_, writer);
-  return records;
+    reader.identify(*tasks_, now_ns);
+  for (PlaceReader& reader : readers_)
+    records += reader.read_records(*clock_, *ids_, writer);
+  const std::size_t waiting =
+      tasks_->write(writer, now_ns) +
+      static_cast<std::size_t>(std::ranges::count_if(readers_, &PlaceReader::is_waiting));
+  if (!finish_until_ns_ || waiting == 0)
+    return records;
+  usleep(kWaitUs);
+  return records + waiting;
 }
 
 std::size_t PreloadSource::drain(store::TraceWriter& writer) {
-  if (!names_)
-    names_.emplace(writer, *clock_);
+  if (!ids_)
+    begin_to_read(writer);
   const std::uint64_t now_ns = monotonic_ns();
   clock_->tick(now_ns);
-  if (!closed_no_ring_)
+  if (!finish_until_ns_)
     follow_new_places();
   else
     wait_for_last();
-  const std::size_t records = read_all(writer);
+  const std::size_t records = read_all(writer, now_ns);
   if (now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + kOwnerCheckNs;
     skip_stuck(now_ns);
@@ -155,7 +216,7 @@ std::size_t PreloadSource::drain(store::TraceWriter& writer) {
 
 void PreloadSource::free_places() {
   const std::size_t used = readers_.size();
-  for (const io_u32 index :
+  for (const iot_u32 index :
        owners_.gone(arena_->owners().first(used), arena_->places().first(used))) {
     PlaceReader& reader = readers_[index];
     reader.look(); // what it wrote last, before it was found gone
@@ -180,12 +241,11 @@ void PreloadSource::skip_stuck(std::uint64_t now_ns) {
 
 // After the end: calls that had reserved a record are given a moment to finish it, then it counts as torn.
 void PreloadSource::wait_for_last() {
-  const std::uint64_t until_ns = monotonic_ns() + kFinishNs;
   const auto is_unfinished = [](PlaceReader& reader) {
     reader.look();
     return reader.has_torn();
   };
-  while (std::ranges::any_of(readers_, is_unfinished) && monotonic_ns() < until_ns)
+  while (std::ranges::any_of(readers_, is_unfinished) && monotonic_ns() < *finish_until_ns_)
     usleep(1000);
   for (PlaceReader& reader : readers_)
     if (reader.has_torn())
@@ -195,48 +255,54 @@ void PreloadSource::wait_for_last() {
 Result<void> PreloadSource::stop() {
   if (!arena_)
     return {};
-  __atomic_store_n(&arena_->header().state, static_cast<io_u32>(ArenaState::closed),
-                   __ATOMIC_SEQ_CST);
+  header_->set_state(ArenaState::closed);
   follow_new_places();
+  finish_until_ns_ = monotonic_ns() + kFinishNs;
   for (PlaceReader& reader : readers_)
-    reader.close();
-  closed_no_ring_ = __atomic_load_n(&arena_->header().no_ring, __ATOMIC_RELAXED);
+    reader.close(*finish_until_ns_);
   return {};
 }
 
-std::uint64_t PreloadSource::no_ring() const {
-  return closed_no_ring_.value_or(__atomic_load_n(&arena_->header().no_ring, __ATOMIC_RELAXED));
-}
-
-std::uint64_t PreloadSource::lost() const {
+std::uint64_t PreloadSource::sum(std::uint64_t (PlaceReader::*count)() const) const {
   std::uint64_t sum = 0;
   for (const PlaceReader& reader : readers_)
-    sum += reader.lost();
+    sum += (reader.*count)();
   return sum;
 }
 
 std::uint64_t PreloadSource::produced() const {
-  std::uint64_t sum = arena_ ? no_ring() + lost() : 0;
-  for (const PlaceReader& reader : readers_)
-    sum += reader.reserved();
-  return sum;
+  return arena_ ? header_->last().no_ring + sum(&PlaceReader::produced) : 0;
 }
 
 std::vector<CounterValue> PreloadSource::counters() const {
-  std::uint64_t torn = 0;
-  for (const PlaceReader& reader : readers_)
-    torn += reader.torn();
-  const std::uint64_t dropped =
-      arena_ ? __atomic_load_n(&arena_->header().text_full, __ATOMIC_RELAXED) : 0;
-  const std::uint64_t not_followed =
-      arena_ ? __atomic_load_n(&arena_->header().not_followed, __ATOMIC_RELAXED) : 0;
-  return {{IO_COUNTER_preload_ring_full, IO_LAYER_app, lost()},
-          {IO_COUNTER_preload_no_ring, IO_LAYER_app, arena_ ? no_ring() : 0},
-          {IO_COUNTER_preload_torn, IO_LAYER_app, torn},
-          {IO_COUNTER_preload_text_full, IO_LAYER_app,
-           std::max(dropped, names_ ? names_->unresolved() : 0)},
-          {IO_COUNTER_preload_not_followed, IO_LAYER_app, not_followed},
-          {IO_COUNTER_preload_hook_missing, IO_LAYER_app, missing_hooks()}};
+  const ArenaHeader header = header_ ? header_->last() : ArenaHeader{};
+  const bool is_arena_bad = header_ && (!header_->is_intact() || is_arena_lost());
+  const auto overwritten = static_cast<std::uint64_t>(
+      (is_arena_bad ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
+  return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&PlaceReader::lost)},
+          {IOT_COUNTER_preload_no_ring, IOT_LAYER_app, header.no_ring},
+          {IOT_COUNTER_preload_torn, IOT_LAYER_app, sum(&PlaceReader::torn)},
+          {IOT_COUNTER_preload_text_full, IOT_LAYER_app,
+           std::max<std::uint64_t>(header.text_full, ids_ ? ids_->unresolved() : 0)},
+          {IOT_COUNTER_preload_task_unknown, IOT_LAYER_app, sum(&PlaceReader::unknown)},
+          {IOT_COUNTER_preload_overwritten, IOT_LAYER_app, overwritten},
+          {IOT_COUNTER_preload_not_followed, IOT_LAYER_app,
+           header.not_followed + tasks_->unseen().count() + (unseen_command_.empty() ? 0 : 1)},
+          {IOT_COUNTER_preload_hook_missing, IOT_LAYER_app, missing_hooks()}};
+}
+
+std::vector<std::string> PreloadSource::not_followed() const {
+  std::vector<std::string> all;
+  if (!unseen_command_.empty())
+    all.push_back(unseen_command_);
+  if (ids_)
+    std::ranges::copy(ids_->not_followed(), std::back_inserter(all));
+  for (const UnseenPrograms::Program& program : tasks_->unseen().first()) {
+    const std::string why = preload_obstacle(program.exe);
+    all.push_back(fmt::format("{} {}: {}", program.pid, program.exe,
+                              why.empty() ? "it did not load the preload library" : why));
+  }
+  return all;
 }
 
 std::vector<store::HookReport> PreloadSource::hooks() const {
@@ -249,13 +315,18 @@ std::size_t PreloadSource::ring_memory_bytes() const {
 
 } // namespace
 
+std::string preload_obstacle(const fs::path& program) {
+  const Obstacle obstacle = obstacle_of_path(program.c_str());
+  return obstacle == Obstacle::none ? std::string() : std::string(obstacle_text(obstacle));
+}
+
 Result<fs::path> preload_library() {
   std::error_code ignored;
   std::vector<fs::path> tried;
   if (const char* const named = getenv("IOTRAIL_PRELOAD_LIBRARY"); named != nullptr)
     tried.emplace_back(named);
   const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const char* const folder : {"", "../lib/iotrail", "../lib", IOTRAIL_PRELOAD_BUILT_IN})
+  for (const char* const folder : kLibraryFolders)
     tried.push_back(beside / folder / kLibraryName);
   for (const fs::path& path : tried) {
     if (access(path.c_str(), R_OK) != 0)

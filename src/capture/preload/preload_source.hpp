@@ -19,7 +19,7 @@ std::unique_ptr<Source> make_preload_source();
 // judged by its interpreter. Empty: nothing stands in the way, or the file cannot be read.
 std::string preload_obstacle(const std::filesystem::path& program);
 
-// Where the library is: IOTRAIL_PRELOAD_LIBRARY, beside the running program, as installed, as built.
+// Where the library is: IOTRAIL_PRELOAD_LIBRARY, or relative to the running program, as installed or as built.
 Result<std::filesystem::path> preload_library();
 
 } // namespace iotrail::capture

@@ -22,16 +22,16 @@ using Strings = char* const*;
 namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
-constexpr io_u64 kVariableBytes = kPathBytes + 64;
-constexpr io_u64 kStackBytes = 64U << 10U; // more than that is taken from the kernel
+constexpr iot_u64 kVariableBytes = kPathBytes + 64;
+constexpr iot_u64 kStackBytes = 64U << 10U; // more than that is taken from the kernel
 
 char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: nothing is to be told
 char g_library[kPathBytes];
 char g_startup[128U << 10U]; // environment, read before the C library knows it
 
-bool append(char* to, io_u64 room, const char* text) {
-  const io_u64 at = strlen(to);
-  const io_u64 size = strlen(text);
+bool append(char* to, iot_u64 room, const char* text) {
+  const iot_u64 at = strlen(to);
+  const iot_u64 size = strlen(text);
   if (at + size >= room)
     return false;
   memcpy(to + at, text, size + 1);
@@ -40,7 +40,7 @@ bool append(char* to, io_u64 room, const char* text) {
 
 // The value if `variable` is "NAME=value", else null.
 const char* value_if(const char* variable, const char* name) {
-  const io_u64 size = strlen(name);
+  const iot_u64 size = strlen(name);
   return strncmp(variable, name, size) == 0 && variable[size] == '=' ? variable + size + 1
                                                                      : nullptr;
 }
@@ -50,12 +50,12 @@ const char* startup_value(const char* name) {
       raw_syscall(SYS_openat, AT_FDCWD, address("/proc/self/environ"), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return nullptr;
-  io_u64 size = 0;
+  iot_u64 size = 0;
   long got = 1;
   while (got > 0 && size < sizeof(g_startup) - 1) {
     got = raw_syscall(SYS_read, file, address(g_startup + size),
                       static_cast<long>(sizeof(g_startup) - 1 - size));
-    size += got > 0 ? static_cast<io_u64>(got) : 0;
+    size += got > 0 ? static_cast<iot_u64>(got) : 0;
   }
   raw_syscall(SYS_close, file);
   for (const char* variable = g_startup; variable < g_startup + size;
@@ -67,8 +67,8 @@ const char* startup_value(const char* name) {
 
 // What the environment of the next program has and lacks.
 struct Survey {
-  io_u64 count = 0;
-  io_u64 preload_at = ~0ULL;
+  iot_u64 count = 0;
+  iot_u64 preload_at = ~0ULL;
   const char* preload = nullptr;
   bool has_arena = false;
   bool has_library = false;
@@ -85,8 +85,8 @@ struct Survey {
     }
   }
   bool is_complete() const { return has_arena && has_library; }
-  io_u64 pointer_bytes() const { return (count + 3) * sizeof(char*); }
-  io_u64 bytes() const {
+  iot_u64 pointer_bytes() const { return (count + 3) * sizeof(char*); }
+  iot_u64 bytes() const {
     return pointer_bytes() + sizeof(kPreload) + 2 + strlen(g_library) +
            (preload != nullptr ? strlen(preload) + 1 : 0);
   }
@@ -95,9 +95,9 @@ struct Survey {
 Strings extend(Strings environment, const Survey& survey, void* room) {
   auto** const all = static_cast<char**>(room);
   char* const preload = static_cast<char*>(room) + survey.pointer_bytes();
-  const io_u64 preload_bytes = survey.bytes() - survey.pointer_bytes();
-  io_u64 count = 0;
-  for (io_u64 i = 0; i < survey.count; ++i)
+  const iot_u64 preload_bytes = survey.bytes() - survey.pointer_bytes();
+  iot_u64 count = 0;
+  for (iot_u64 i = 0; i < survey.count; ++i)
     if (i != survey.preload_at && value_if(environment[i], kArenaVariable) == nullptr)
       all[count++] = environment[i];
   preload[0] = 0;
@@ -114,54 +114,112 @@ Strings extend(Strings environment, const Survey& survey, void* room) {
   return all;
 }
 
-// A program that cannot find the library, as after chroot, would only complain of it.
-bool is_wanted() {
-  return !is_off() && g_arena_variable[0] != 0 &&
-         raw_syscall(SYS_faccessat, AT_FDCWD, address(g_library), R_OK) == 0;
+// Of the environment without the library: what the linker would complain of.
+Strings without_library(Strings environment, const Survey& survey, void* room) {
+  auto** const all = static_cast<char**>(room);
+  char* const preload = static_cast<char*>(room) + survey.pointer_bytes();
+  const iot_u64 preload_bytes = survey.bytes() - survey.pointer_bytes();
+  preload[0] = 0;
+  append(preload, preload_bytes, kPreload);
+  const char* separator = "=";
+  const iot_u64 own_bytes = strlen(g_library);
+  bool is_kept = false;
+  for (const char* at = survey.preload; *at != 0;) {
+    const iot_u64 bytes = strcspn(at, ": ");
+    if (bytes != 0 && (bytes != own_bytes || strncmp(at, g_library, bytes) != 0)) {
+      append(preload, preload_bytes, separator);
+      const iot_u64 end = strlen(preload);
+      memcpy(preload + end, at, bytes); // a part of what there is room for
+      preload[end + bytes] = 0;
+      separator = ":";
+      is_kept = true;
+    }
+    at += bytes + (at[bytes] != 0 ? 1 : 0);
+  }
+  iot_u64 count = 0;
+  for (iot_u64 i = 0; i < survey.count; ++i)
+    if (i != survey.preload_at)
+      all[count++] = environment[i];
+  if (is_kept)
+    all[count++] = preload;
+  all[count] = nullptr;
+  return all;
 }
 
-void* kernel_memory(io_u64 bytes) {
+bool can_open(const char* path, int flags) {
+  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), flags | O_CLOEXEC);
+  if (file >= 0)
+    raw_syscall(SYS_close, file);
+  return file >= 0;
+}
+
+const char* own_arena() {
+  return g_arena_variable + sizeof(kArenaVariable);
+}
+
+// A recording inside this one has named an arena of its own, which is there.
+bool is_of_other_recording(Strings environment) {
+  for (; environment != nullptr && *environment != nullptr; ++environment)
+    if (const char* const arena = value_if(*environment, kArenaVariable); arena != nullptr)
+      return strcmp(arena, own_arena()) != 0 && can_open(arena, O_RDWR);
+  return false;
+}
+
+// `program` null: not known by a name.
+Obstacle find_obstacle(const char* program, Strings environment) {
+  if (g_arena_variable[0] == 0)
+    return Obstacle::none;
+  if (is_of_other_recording(environment))
+    return Obstacle::other_recording;
+  if (!can_open(g_library, O_RDONLY) || (!is_off() && !can_open(own_arena(), O_RDWR)))
+    return Obstacle::unreachable;
+  return obstacle_of(program);
+}
+
+void* kernel_memory(iot_u64 bytes) {
   const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return is_address(at) ? pointer<void>(at) : nullptr;
 }
 
-// Calls run(environment) with what the next program must know; on the stack where it fits, since a vfork child that
-// takes memory takes it from its parent for ever.
-template <class Run> int with_environment(Strings environment, Run run) {
-  if (!is_wanted())
-    return run(environment);
+// Calls run(environment) with what the next program must know, or must not; on the stack where it fits, since a vfork
+// child that takes memory takes it from its parent for ever.
+template <class Run> int with_environment(const char* program, Strings environment, Run run) {
+  const Obstacle obstacle = find_obstacle(program, environment);
+  if (obstacle != Obstacle::none)
+    tell_of_obstacle(program, obstacle);
   const Survey survey(environment);
-  if (survey.is_complete())
+  const bool removes = is_harmful(obstacle) && survey.has_library;
+  const bool adds = !is_harmful(obstacle) && obstacle != Obstacle::other_recording && !is_off() &&
+                    g_arena_variable[0] != 0 && !survey.is_complete();
+  if (!removes && !adds)
     return run(environment);
   const bool fits = survey.bytes() <= kStackBytes;
   void* const room = fits ? alloca(survey.bytes()) : kernel_memory(survey.bytes());
   if (room == nullptr)
     return run(environment);
-  const int result = run(extend(environment, survey, room));
+  const int result =
+      run(removes ? without_library(environment, survey, room) : extend(environment, survey, room));
   if (!fits)
     raw_syscall(SYS_munmap, address(room), static_cast<long>(survey.bytes()));
   return result;
 }
 
 int execute(const char* path, Strings arguments, Strings environment) {
-  count_if_not_followed(path);
-  return with_environment(environment,
+  return with_environment(path, environment,
                           [&](Strings next) { return REAL(execve)(path, arguments, next); });
 }
 
 int execute_found(const char* file, Strings arguments, Strings environment) {
-  if (file != nullptr && strchr(file, '/') != nullptr)
-    count_if_not_followed(file);
-  return with_environment(environment,
+  return with_environment(file, environment,
                           [&](Strings next) { return REAL(execvpe)(file, arguments, next); });
 }
 
 // Number of arguments from `list` on up to the null that ends them.
-io_u64 count_arguments(va_list list) {
+iot_u64 count_arguments(va_list list) {
   va_list rest;
   va_copy(rest, list);
-  io_u64 count = 0;
+  iot_u64 count = 0;
   while (va_arg(rest, char*) != nullptr)
     ++count;
   va_end(rest);
@@ -205,10 +263,10 @@ EXPORTED(int, execvpe, (const char* file, Strings arguments, Strings environment
 
 // `list` becomes an array of arguments on the stack of the caller.
 #define ARGUMENTS_OF(first, list)                                                                  \
-  const io_u64 count = (first) != nullptr ? count_arguments(list) : 0;                             \
+  const iot_u64 count = (first) != nullptr ? count_arguments(list) : 0;                            \
   auto** const arguments = static_cast<char**>(alloca((count + 2) * sizeof(char*)));               \
   arguments[0] = const_cast<char*>(first);                                                         \
-  for (io_u64 i = 1; (first) != nullptr && i <= count + 1; ++i)                                    \
+  for (iot_u64 i = 1; (first) != nullptr && i <= count + 1; ++i)                                   \
   arguments[i] = va_arg(list, char*)
 
 EXPORTED(int, execl, (const char* path, const char* argument, ...)) {
@@ -234,27 +292,47 @@ EXPORTED(int, execle, (const char* path, const char* argument, ...)) {
   return execute(path, arguments, environment);
 }
 
+// The file of a descriptor, by a name.
+struct FileName {
+  char text[kPathBytes];
+  FileName(int fd, const char* below) {
+    char digits[16] = "";
+    char* at = digits + sizeof(digits) - 1;
+    *at = 0;
+    for (unsigned rest = static_cast<unsigned>(fd); at == digits + sizeof(digits) - 1 || rest != 0;
+         rest /= 10)
+      *--at = static_cast<char>('0' + rest % 10);
+    text[0] = 0;
+    const bool is_from_fd = below[0] != '/' && fd >= 0;
+    if (is_from_fd && append(text, sizeof(text), "/proc/self/fd/"))
+      append(text, sizeof(text), at);
+    if (is_from_fd && below[0] != 0)
+      append(text, sizeof(text), "/");
+    append(text, sizeof(text), below);
+  }
+};
+
 EXPORTED(int, fexecve, (int fd, Strings arguments, Strings environment)) {
-  return with_environment(environment,
+  return with_environment(FileName(fd, "").text, environment,
                           [&](Strings next) { return REAL(fexecve)(fd, arguments, next); });
 }
 EXPORTED(int, execveat,
          (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
   return with_environment(
-      environment, [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
+      path != nullptr ? FileName(dir, path).text : nullptr, environment,
+      [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
 }
 EXPORTED(int, posix_spawn,
          (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
-  count_if_not_followed(path);
-  return with_environment(environment, [&](Strings next) {
+  return with_environment(path, environment, [&](Strings next) {
     return REAL(posix_spawn)(pid, path, actions, attributes, arguments, next);
   });
 }
 EXPORTED(int, posix_spawnp,
          (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
           const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
-  return with_environment(environment, [&](Strings next) {
+  return with_environment(file, environment, [&](Strings next) {
     return REAL(posix_spawnp)(pid, file, actions, attributes, arguments, next);
   });
 }
@@ -276,7 +354,7 @@ EXPORTED(void, _Exit, (int status)) {
 extern "C" __attribute__((used, visibility("hidden"))) void* iotrail_before_vfork(bool alias) {
   if (!is_off())
     if (Context* const context = claim(); context != nullptr)
-      context->after_vfork = 1;
+      avoid_descriptors(*context);
   return alias ? reinterpret_cast<void*>(REAL(__vfork)) : reinterpret_cast<void*>(REAL(vfork));
 }
 

@@ -20,15 +20,11 @@ template <class Type> constexpr bool kIsPointer<Type*> = true;
 
 constexpr HookName kNames[] = {
 // clang-format off
-#define HOOK(event, type, name, ...) {#name, kIsPointer<type>},
-#define VOID_HOOK(event, name, ...) {#name, false},
-#define FORMAT_HOOK(event, name, ...) {#name, false},
+#define HOOK(number, event, event_class, type, name, ...) {#name, kIsPointer<type>},
+#define VOID_HOOK(number, event, event_class, name, ...) {#name, false},
+#define FORMAT_HOOK(number, event, event_class, name, ...) {#name, false},
 #define PLAIN(type, name, parameters) {#name, false},
-#include "capture/preload/hooks.def"
-#undef HOOK
-#undef VOID_HOOK
-#undef FORMAT_HOOK
-#undef PLAIN
+#include "libc_calls.def"
     // clang-format on
 };
 

@@ -18,32 +18,22 @@
 namespace iotrail::capture::preload {
 
 // clang-format off
-#define HOOK(event, type, name, parameters, ...) using Function_##name = type parameters;
-#define VOID_HOOK(event, name, parameters, ...) using Function_##name = void parameters;
-#define FORMAT_HOOK(event, name, real, parameters, ...) using Function_##name = int parameters;
+#define HOOK(number, event, event_class, type, name, parameters, ...) using Function_##name = type parameters;
+#define VOID_HOOK(number, event, event_class, name, parameters, ...) using Function_##name = void parameters;
+#define FORMAT_HOOK(number, event, event_class, name, real, parameters, ...) using Function_##name = int parameters;
 #define PLAIN(type, name, parameters) using Function_##name = type parameters;
-#include "capture/preload/hooks.def"
-#undef HOOK
-#undef VOID_HOOK
-#undef FORMAT_HOOK
-#undef PLAIN
+#include "libc_calls.def"
 
-enum HookNumber : io_u16 {
-#define HOOK(event, type, name, ...) kHook_##name,
-#define VOID_HOOK(event, name, ...) kHook_##name,
-#define FORMAT_HOOK(event, name, ...) kHook_##name,
+enum HookNumber : iot_u16 {
+#define APP_CALL(number, name, event, event_class) kHook_##name,
 #define PLAIN(type, name, parameters) kHook_##name,
-#include "capture/preload/hooks.def"
-#undef HOOK
-#undef VOID_HOOK
-#undef FORMAT_HOOK
-#undef PLAIN
+#include "libc_calls.def"
   kHookCount
 };
 // clang-format on
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
-extern constinit void* g_real[kHookCount];
+extern constinit void* g_real[kHookCount] __attribute__((visibility("hidden")));
 
 // Finds the function; one that the C library does not have is replaced by one that fails with ENOSYS.
 void* find_real(HookNumber number);

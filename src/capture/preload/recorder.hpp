@@ -11,41 +11,47 @@
 #include <x86intrin.h>
 #endif
 
-#include "capture/preload/arena.hpp"
+#include "capture/preload/record_layout.hpp"
 
 // On the way of every call: the compiler would rather not repeat it in each of the wrappers.
 #define IOTRAIL_HOT [[gnu::always_inline]] inline
 
+// Of variables that are declared before they are defined: reached without a look into the table of global offsets.
+#define IOTRAIL_HIDDEN __attribute__((visibility("hidden")))
+
 namespace iotrail::capture::preload {
 
 // What a thread needs to write a record. Lies in memory that the kernel wipes in a forked child, so that a child
-// never writes to its parent's ring: `ring` is then null and the slow path claims a place for the child.
+// never writes to its parent's ring: `place` is then null and the slow path claims a place for the child.
 struct Context {
-  io_ring_control* ring; // null: no place claimed
+  Place* place; // null: none claimed
   RawRecord* slots;
-  io_u64 limit; // positions from here on need a look at the collector's progress
-  io_u64 mask;  // slots - 1
-  Place* place;
+  iot_u64 limit;        // positions from here on need a look at the collector's progress
+  iot_u64 mask;         // slots - 1
+  const iot_u32* files; // by descriptor, as in descriptors.hpp,
+  iot_u32 file_limit;   // of descriptors below this; 0 while a vfork child may be the one who runs
+  iot_u32 after_vfork;  // that is so, in its parent's memory
   unsigned char* text;
-  io_u32 index;       // of the place
-  io_u32 no_memory;   // calls to let go by before memory is asked for again; 0: there was some
-  io_u32 after_vfork; // a vfork child may be the one who runs, in its parent's memory
+  iot_u32 index;     // of the place
+  iot_u32 no_memory; // calls to let go by before memory is asked for again; 0: there was some
 };
-static_assert(sizeof(Context) <= IO_CACHE_LINE);
+static_assert(sizeof(Context) <= IOT_CACHE_LINE);
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
-extern constinit __thread Context* t_context; // never null
+extern constinit __thread Context* t_context IOTRAIL_HIDDEN; // never null
 
 // What the whole process shares; set by attaching, inherited by forked children.
 struct Recording {
   bool on;  // attached: the arena and its clock are known
   bool off; // no arena was named, or it was closed; not set before that is known
   bool tsc;
-  io_u64 event_mask;
+  iot_u64 event_mask; // wanted, by number of the event in its layer
+  iot_u64
+      quick_mask; // the same, and nothing else needs a look: attached, on, and timed by the counter
   ArenaHeader* arena; // null: not attached
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
-extern constinit Recording g_recording;
+extern constinit Recording g_recording IOTRAIL_HIDDEN;
 
 // Attaches where that has not been tried: a call must not be timed by a clock that is not the arena's.
 bool is_off_slowly();
@@ -56,11 +62,16 @@ inline bool is_off() {
 }
 
 // Of the arena's clock where that is not the counter.
-io_u64 clock_ticks();
+iot_u64 clock_ticks();
 
-IOTRAIL_HOT io_u64 ticks() {
+// Calls of the kind may be made in the quick way.
+template <iot_u16 kKind> IOTRAIL_HOT bool is_quick() {
+  return __builtin_expect((g_recording.quick_mask >> (kKind & 0xffU) & 1U) != 0, true);
+}
+
+template <bool kQuick = false> IOTRAIL_HOT iot_u64 ticks() {
 #if defined(__x86_64__)
-  if (__builtin_expect(g_recording.tsc, true))
+  if (kQuick || g_recording.tsc)
     return __rdtsc();
 #endif
   return clock_ticks();
@@ -75,77 +86,94 @@ Context* claim();
 // The thread is about to end; its place is given back. A later call claims a new one.
 void release_place();
 
-// A position in the ring of this thread; null: the call is lost and has been counted, or the recording is off.
-Context* reserve_slowly(io_u64* position);
+// A call is to be recorded by the owner of the place, or is not after all. One instruction, so that a signal handler
+// counts right; a lock prefix would cost more than it is worth, since only raw clone() lets two threads share a place.
+IOTRAIL_HOT void count_produced(Place& place, iot_s64 calls = 1) {
+#if defined(__x86_64__)
+  __asm__ volatile("addq %1, %0" : "+m"(place.produced) : "er"(calls));
+#else
+  __atomic_fetch_add(&place.produced, static_cast<iot_u64>(calls), __ATOMIC_RELAXED);
+#endif
+}
 
-IOTRAIL_HOT Context* reserve(io_u64* position) {
+// Where a record goes; null context: nowhere, the call is lost and has been counted, or the recording is off.
+struct Reserved {
+  Context* context;
+  iot_u64 position;
+};
+
+// `counted`: in whose place the call has been counted as produced already; null: in none.
+Reserved reserve_slowly(const Context* counted);
+
+IOTRAIL_HOT Reserved reserve() {
   Context* const context = t_context;
-  if (io_ring_control* const ring = context->ring; __builtin_expect(ring != nullptr, true)) {
-    io_u64 head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);
-    if (__builtin_expect(head < context->limit, true) &&
-        __atomic_compare_exchange_n(&ring->head, &head, head + 1, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED)) {
-      *position = head;
-      return context;
-    }
-  }
-  return reserve_slowly(position);
+  Place* const place = context->place;
+  if (__builtin_expect(place == nullptr, false))
+    return reserve_slowly(nullptr);
+  count_produced(*place);
+  iot_u64 head = __atomic_load_n(&place->records.head, __ATOMIC_RELAXED);
+  if (__builtin_expect(head < context->limit, true) &&
+      __atomic_compare_exchange_n(&place->records.head, &head, head + 1, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED))
+    return {context, head};
+  return reserve_slowly(context);
 }
 
-template <class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
-#define SLOT(event, field, slot)                                                                   \
-  if constexpr (__is_same(Event, io_##event))                                                      \
-    raw.slot = static_cast<decltype(raw.slot)>(e.field);
-#define ADDRESS_OR_ERROR(event, address, error, slot)                                              \
-  if constexpr (__is_same(Event, io_##event))                                                      \
-    raw.slot = e.error < 0 ? e.error : static_cast<io_s64>(e.address);
-#include "layout.def"
-#undef SLOT
-#undef ADDRESS_OR_ERROR
+template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
+  const auto* const event = reinterpret_cast<const unsigned char*>(&e);
+  [&]<std::size_t... kField>(std::index_sequence<kField...>) __attribute__((always_inline)) {
+    (__builtin_memcpy(raw.fields + kCarried<kKind>[kField].in_record,
+                      event + kCarried<kKind>[kField].in_event, kCarried<kKind>[kField].size),
+     ...);
+  }(std::make_index_sequence<kCarried<kKind>.size()>());
+  if constexpr (kErrorOffset<kKind> != 0)
+    raw.error = static_cast<short>(*reinterpret_cast<const iot_s64*>(event + kErrorOffset<kKind>));
 }
 
-template <class Event>
-IOTRAIL_HOT void write_record(io_u16 kind, io_u16 call, io_u64 begin, io_u64 end, const Event& e) {
-  if (__builtin_expect((g_recording.event_mask >> (kind & 63U) & 1U) == 0, false))
+template <iot_u16 kKind, bool kQuick, class Event>
+IOTRAIL_HOT void write_record(iot_u16 call, iot_u64 begin, iot_u64 end, const Event& e) {
+  if (!kQuick && (g_recording.event_mask >> (kKind & 0xffU) & 1U) == 0)
     return;
-  io_u64 position = 0;
-  Context* const context = reserve(&position);
+  const auto [context, position] = reserve();
   if (__builtin_expect(context == nullptr, false))
     return;
   RawRecord& raw = context->slots[position & context->mask];
   raw.call = call;
   raw.begin = begin;
   raw.end = end;
-  pack(raw, e);
-  __atomic_store_n(&raw.tag, static_cast<io_u32>(position + 1), __ATOMIC_RELEASE);
+  pack<kKind>(raw, e);
+  __atomic_store_n(&raw.tag, static_cast<iot_u32>(position + 1), __ATOMIC_RELEASE);
 }
 
 // Memory behind the text cells before `wanted`; false: there is none.
-bool make_text_ready(Context& context, io_u64 wanted);
+bool make_text_ready(Context& context, iot_u64 wanted);
 
 // --- text (text.cpp) ---
 
 struct Bytes {
   const void* data;
-  io_u32 size;
+  iot_u32 size;
 };
 
 // Puts a message into the text ring of this thread; the parts are joined. Returns what a record refers to it by, 0 if
 // the message was dropped (counted).
-io_u32 send_text(TextHeader header, const Bytes* parts, int part_count);
+iot_u32 send_text(TextHeader header, const Bytes* parts, int part_count);
 
 // Text of a path argument. The caller's memory is read in a way that cannot fault unless `result` proves it readable.
-io_u32 text_of(const char* path, io_s64 result);
+iot_u32 text_of(const char* path, iot_s64 result);
 
 // Copies what can be read of this process's own memory; false: not all of it could be.
-bool copy_safely(void* to, const void* from, io_u64 bytes);
+bool copy_safely(void* to, const void* from, iot_u64 bytes);
 
 void send_process();
+
+// What a small file of /proc holds, as far as there is room; the number of bytes, 0: it cannot be read.
+iot_u32 read_file(const char* path, char* to, iot_u32 room);
 
 // --- process (process.cpp) ---
 
 // The process id as long as this process is not a forked child that has not been noticed yet.
-io_s32 process_id();
+iot_s32 process_id();
 
 // Text in the environment that begins "NAME="; the value, or null.
 const char* environment_value(const char* name);

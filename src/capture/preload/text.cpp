@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "capture/preload/attachment.hpp"
 #include "capture/preload/recorder.hpp"
 #include "capture/preload/syscalls.hpp"
 
@@ -16,28 +17,28 @@ namespace {
 // Where the next byte of a message goes; wraps at the end of the ring.
 struct Cursor {
   unsigned char* ring;
-  io_u64 ring_bytes; // a power of two
-  io_u64 at;
+  iot_u64 ring_bytes; // a power of two
+  iot_u64 at;
 
-  void put(const void* data, io_u64 size) {
-    const io_u64 offset = at & (ring_bytes - 1);
-    const io_u64 first = size < ring_bytes - offset ? size : ring_bytes - offset;
+  void put(const void* data, iot_u64 size) {
+    const iot_u64 offset = at & (ring_bytes - 1);
+    const iot_u64 first = size < ring_bytes - offset ? size : ring_bytes - offset;
     memcpy(ring + offset, data, first);
     memcpy(ring, static_cast<const unsigned char*>(data) + first, size - first);
     at += size;
   }
 };
 
-io_u32 drop() {
+iot_u32 drop() {
   __atomic_fetch_add(&g_recording.arena->text_full, 1, __ATOMIC_RELAXED);
   return 0;
 }
 
 // False: the ring is full.
-bool reserve_cells(Context& context, io_u32 cells, io_u64* position) {
+bool reserve_cells(Context& context, iot_u32 cells, iot_u64* position) {
   Place& place = *context.place;
-  const io_u32 all = g_recording.arena->cells;
-  io_u64 head = __atomic_load_n(&place.text_head, __ATOMIC_RELAXED);
+  const iot_u32 all = g_attachment.made.cells;
+  iot_u64 head = __atomic_load_n(&place.text_head, __ATOMIC_RELAXED);
   do {
     if (head + cells - __atomic_load_n(&place.text_tail, __ATOMIC_ACQUIRE) > all)
       return false;
@@ -51,7 +52,7 @@ bool reserve_cells(Context& context, io_u32 cells, io_u64* position) {
 }
 
 // The kernel has read the whole path before it failed so.
-bool is_proven_readable(io_s64 result) {
+bool is_proven_readable(iot_s64 result) {
   switch (result) {
   case -ENOENT:
   case -EEXIST:
@@ -71,80 +72,79 @@ bool is_proven_readable(io_s64 result) {
 }
 
 // Length of text that may end in memory that cannot be read; copies it to `to` (kPathBytes).
-io_u32 copy_text_safely(char* to, const char* from) {
-  io_u32 size = 0;
+iot_u32 copy_text_safely(char* to, const char* from) {
+  iot_u32 size = 0;
   while (size < kPathBytes) {
-    const io_u64 at = reinterpret_cast<io_u64>(from) + size;
-    const io_u64 to_page_end = kPageBytes - at % kPageBytes;
-    const io_u64 piece = to_page_end < kPathBytes - size ? to_page_end : kPathBytes - size;
+    const iot_u64 at = reinterpret_cast<iot_u64>(from) + size;
+    const iot_u64 to_page_end = kPageBytes - at % kPageBytes;
+    const iot_u64 piece = to_page_end < kPathBytes - size ? to_page_end : kPathBytes - size;
     if (!copy_safely(to + size, from + size, piece))
       break;
     const void* const end = memchr(to + size, 0, piece);
     if (end != nullptr)
-      return static_cast<io_u32>(static_cast<const char*>(end) - to);
-    size += static_cast<io_u32>(piece);
+      return static_cast<iot_u32>(static_cast<const char*>(end) - to);
+    size += static_cast<iot_u32>(piece);
   }
   return size;
 }
 
-io_u32 send_path(const char* text, io_u32 size) {
+iot_u32 send_path(const char* text, iot_u32 size) {
   TextHeader header{};
-  header.kind = static_cast<io_u16>(TextKind::path);
+  header.kind = static_cast<iot_u16>(TextKind::path);
   const Bytes part{text, size};
   return send_text(header, &part, 1);
 }
 
-// What a small file of /proc holds; 0: it cannot be read.
-io_u32 read_file(const char* path, char* to, io_u32 room) {
+} // namespace
+
+iot_u32 read_file(const char* path, char* to, iot_u32 room) {
   const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return 0;
   const long size = raw_syscall(SYS_read, file, address(to), room);
   raw_syscall(SYS_close, file);
-  return size > 0 ? static_cast<io_u32>(size) : 0;
+  return size > 0 ? static_cast<iot_u32>(size) : 0;
 }
 
-} // namespace
-
-bool copy_safely(void* to, const void* from, io_u64 bytes) {
+bool copy_safely(void* to, const void* from, iot_u64 bytes) {
   const iovec local{to, bytes};
   const iovec remote{const_cast<void*>(from), bytes};
   return raw_syscall(SYS_process_vm_readv, raw_syscall(SYS_getpid), address(&local), 1,
                      address(&remote), 1, 0) == static_cast<long>(bytes);
 }
 
-io_u32 send_text(TextHeader header, const Bytes* parts, int part_count) {
+iot_u32 send_text(TextHeader header, const Bytes* parts, int part_count) {
   Context* const context = claim();
   if (context == nullptr)
     return 0;
   header.bytes = 0;
   for (int i = 0; i < part_count; ++i)
     header.bytes += parts[i].size;
-  const io_u32 cells =
-      (static_cast<io_u32>(sizeof(header)) + header.bytes + kCellBytes - 1) / kCellBytes;
-  io_u64 position = 0;
+  const iot_u32 cells =
+      (static_cast<iot_u32>(sizeof(header)) + header.bytes + kCellBytes - 1) / kCellBytes;
+  iot_u64 position = 0;
   if (cells > kTextCellsMax || !reserve_cells(*context, cells, &position))
     return drop();
   header.mark = 0;
-  header.cells = static_cast<io_u16>(cells);
-  const io_u64 ring_bytes = static_cast<io_u64>(g_recording.arena->cells) * kCellBytes;
+  header.cells = static_cast<iot_u16>(cells);
+  const iot_u64 ring_bytes = static_cast<iot_u64>(g_attachment.made.cells) * kCellBytes;
   Cursor cursor{context->text, ring_bytes, position * kCellBytes};
   cursor.put(&header, sizeof(header));
   for (int i = 0; i < part_count; ++i)
     cursor.put(parts[i].data, parts[i].size);
   auto* const mark =
-      reinterpret_cast<io_u32*>(context->text + (position * kCellBytes & (ring_bytes - 1)));
+      reinterpret_cast<iot_u32*>(context->text + (position * kCellBytes & (ring_bytes - 1)));
   __atomic_store_n(mark, 1, __ATOMIC_RELEASE);
-  return static_cast<io_u32>(position + 1);
+  return static_cast<iot_u32>(position + 1);
 }
 
-io_u32 text_of(const char* path, io_s64 result) {
+iot_u32 text_of(const char* path, iot_s64 result) {
   if (path == nullptr)
     return 0;
   if (is_proven_readable(result))
-    return send_path(path, static_cast<io_u32>(strnlen(path, kPathBytes)));
+    return send_path(path, static_cast<iot_u32>(strnlen(path, kPathBytes)));
   char copy[kPathBytes];
-  const io_u32 size = copy_text_safely(copy, path);
+  const iot_u32 size = copy_text_safely(copy, path);
   return size != 0 ? send_path(copy, size) : 0;
 }
 
@@ -152,20 +152,20 @@ void send_process() {
   char comm[32];
   char exe[kPathBytes];
   char command[kCommandBytes];
-  io_u32 comm_size = read_file("/proc/self/comm", comm, sizeof(comm));
+  iot_u32 comm_size = read_file("/proc/self/comm", comm, sizeof(comm));
   if (comm_size != 0 && comm[comm_size - 1] == '\n')
     --comm_size;
   const long exe_size =
       raw_syscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"), address(exe), sizeof(exe));
-  const io_u32 command_size = read_file("/proc/self/cmdline", command, sizeof(command));
+  const iot_u32 command_size = read_file("/proc/self/cmdline", command, sizeof(command));
   TextHeader header{};
-  header.kind = static_cast<io_u16>(TextKind::process);
-  header.number = static_cast<io_u32>(process_id());
-  header.device = static_cast<io_u32>(raw_syscall(SYS_getppid));
+  header.kind = static_cast<iot_u16>(TextKind::process);
+  header.number = static_cast<iot_u32>(process_id());
+  header.device = static_cast<iot_u32>(raw_syscall(SYS_getppid));
   header.inode = ticks();
   const Bytes parts[] = {{comm, comm_size},
                          {"", 1},
-                         {exe, exe_size > 0 ? static_cast<io_u32>(exe_size) : 0},
+                         {exe, exe_size > 0 ? static_cast<iot_u32>(exe_size) : 0},
                          {"", 1},
                          {command, command_size}};
   send_text(header, parts, 5);

@@ -58,9 +58,16 @@ TickClock::TickClock(ClockKind kind) : kind_(kind), interval_ns_(kFirstIntervalN
   if (kind_ == ClockKind::monotonic)
     return;
   anchors_.push_back(read_anchor());
-  usleep(kFirstIntervalNs / 1000);
-  add_anchor();
-  next_ns_ = monotonic_ns() + interval_ns_;
+  next_ns_ = anchors_.front().ns + kFirstIntervalNs;
+}
+
+void TickClock::settle() {
+  if (kind_ == ClockKind::monotonic || anchors_.size() > 1)
+    return;
+  const std::uint64_t now_ns = monotonic_ns();
+  if (now_ns < next_ns_)
+    usleep(static_cast<useconds_t>((next_ns_ - now_ns) / 1000 + 1));
+  tick(std::max(monotonic_ns(), next_ns_));
 }
 
 std::uint64_t TickClock::ticks() const {
@@ -108,7 +115,9 @@ std::uint64_t TickClock::to_ns(std::uint64_t ticks) const {
   while (anchor != anchors_.data() && ticks < anchor->ticks)
     --anchor;
   const auto distance = static_cast<std::int64_t>(ticks - anchor->ticks);
-  const double ns = static_cast<double>(distance) * anchor->ns_per_tick;
+  constexpr double kFarthestNs = 9e18; // ticks come from traced programs and may be anything
+  const double ns =
+      std::clamp(static_cast<double>(distance) * anchor->ns_per_tick, -kFarthestNs, kFarthestNs);
   return anchor->ns + static_cast<std::uint64_t>(static_cast<std::int64_t>(ns));
 }
 

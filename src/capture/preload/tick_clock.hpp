@@ -18,8 +18,10 @@ public:
   // Of this machine: the counter where the kernel itself keeps time by it.
   static ClockKind detect();
 
-  // Waits about 10 ms for a first rate where the kind is the counter.
   explicit TickClock(ClockKind kind);
+
+  // A first rate takes 10 ms: waits for what is missing of them since the clock was made. To be called before to_ns().
+  void settle();
 
   ClockKind kind() const { return kind_; }
   std::uint64_t ticks() const;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory behind the rings of a place, asked for before it is touched.
+#pragma once
+
+#include "capture/preload/recorder.hpp"
+
+namespace iotrail::capture::preload {
+
+// Raises `*ready` to at least `to`; other threads and processes may do the same. Returns what it is then.
+iot_u32 raise_ready(iot_u32* ready, iot_u32 to);
+
+// What a new place needs at first. False: there is no memory.
+bool make_first_ready(Place& place, unsigned char* rings);
+
+// Memory behind the records at `head`. Asking in vain is slow, so that it is not done at every call.
+bool has_memory(Context& context, iot_u64 head);
+
+} // namespace iotrail::capture::preload
