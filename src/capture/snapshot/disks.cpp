@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "capture/snapshot/proc_text.hpp"
+#include "capture/snapshot/system.hpp"
+
+namespace iotrail::capture::snapshot {
+namespace {
+
+namespace fs = std::filesystem;
+using Record = iot_snapshot_disk;
+
+constexpr std::uint64_t kSectorBytes = 512; // of sysfs, whatever the device's own
+constexpr std::uint64_t kKibibyte = 1024;
+constexpr std::uint64_t kMicrosecondNs = 1000;
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+// "8:1"; 0: something else.
+iot_u32 device_of(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos)
+    return 0;
+  return IOT_DEVICE(leading_number(text), leading_number(std::string_view(text).substr(colon + 1)));
+}
+
+// Of "none [mq-deadline]", what is in use.
+std::string chosen(const std::string& text) {
+  const std::size_t begin = text.find('[');
+  const std::size_t end = text.find(']', begin == text.npos ? 0 : begin);
+  return begin == text.npos || end == text.npos ? text : text.substr(begin + 1, end - begin - 1);
+}
+
+void read_queue(const std::string& disk, Record& row) {
+  struct Attribute {
+    const char* name;
+    iot_u32 Record::* field;
+    std::uint64_t unit;
+  };
+  static constexpr Attribute kAttributes[] = {
+      {"nr_requests", &Record::queue_requests, 1},
+      {"read_ahead_kb", &Record::read_ahead_bytes, kKibibyte},
+      {"max_sectors_kb", &Record::request_max_bytes, kKibibyte},
+      {"max_hw_sectors_kb", &Record::hardware_max_bytes, kKibibyte},
+      {"logical_block_size", &Record::logical_block_bytes, 1},
+      {"physical_block_size", &Record::physical_block_bytes, 1},
+      {"minimum_io_size", &Record::io_min_bytes, 1},
+      {"optimal_io_size", &Record::io_optimal_bytes, 1},
+      {"rotational", &Record::rotational, 1},
+      {"fua", &Record::fua, 1},
+      {"nomerges", &Record::no_merges, 1},
+  };
+  const std::string queue = disk + "/queue/";
+  for (const Attribute& attribute : kAttributes)
+    row.*attribute.field = static_cast<iot_u32>(
+        std::min<std::uint64_t>(read_number(queue + attribute.name) * attribute.unit, UINT32_MAX));
+  row.discard_max_bytes = read_number(queue + "discard_max_bytes");
+  row.throttle_ns = read_number(queue + "wbt_lat_usec") * kMicrosecondNs;
+  row.hardware_queues = static_cast<iot_u32>(names_in(disk + "/mq").size());
+}
+
+// `directory` is that of the disk or of a partition in it.
+void add_device(Taking& taking, const std::string& disk, const std::string& directory) {
+  const std::uint64_t bytes = read_number(directory + "/size") * kSectorBytes;
+  if (bytes == 0)
+    return; // nothing is in it
+  Record row{};
+  read_queue(disk, row);
+  row.bytes = bytes;
+  row.device = device_of(read_line(directory + "/dev"));
+  row.parent_device = device_of(read_line(disk + "/dev"));
+  row.is_read_only = static_cast<iot_u32>(read_number(directory + "/ro"));
+  row.is_removable = static_cast<iot_u32>(read_number(disk + "/removable"));
+  ++taking.found;
+  taking.add(row,
+             {{&Record::name, fs::path(directory).filename().native()},
+              {&Record::model, read_line(disk + "/device/model")},
+              {&Record::below, fmt::format("{}", fmt::join(names_in(directory + "/slaves"), " "))},
+              {&Record::scheduler, chosen(read_line(disk + "/queue/scheduler"))},
+              {&Record::write_cache, read_line(disk + "/queue/write_cache")},
+              {&Record::zones, read_line(disk + "/queue/zoned")}});
+}
+
+} // namespace
+
+void take_disks(Taking& taking, const SystemFiles& files) {
+  for (const std::string& name : names_in(files.sys + "/block")) {
+    const std::string disk = fmt::format("{}/block/{}", files.sys, name);
+    add_device(taking, disk, disk);
+    for (const std::string& part : names_in(disk)) {
+      const std::string partition = fmt::format("{}/{}", disk, part);
+      std::error_code error;
+      if (fs::exists(partition + "/partition", error))
+        add_device(taking, disk, partition);
+    }
+  }
+}
+
+} // namespace iotrail::capture::snapshot

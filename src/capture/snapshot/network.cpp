@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "capture/snapshot/proc_text.hpp"
+#include "capture/snapshot/system.hpp"
+
+namespace iotrail::capture::snapshot {
+namespace {
+
+namespace fs = std::filesystem;
+using Record = iot_snapshot_network;
+
+constexpr std::uint64_t kMegabit = 1'000'000;
+
+void read_statistics(const std::string& interface, Record& row) {
+  struct Counter {
+    const char* name;
+    iot_u64 Record::* field;
+  };
+  static constexpr Counter kCounters[] = {
+      {"rx_bytes", &Record::received_bytes},  {"rx_packets", &Record::received_packets},
+      {"rx_errors", &Record::receive_errors}, {"rx_dropped", &Record::receive_drops},
+      {"tx_bytes", &Record::sent_bytes},      {"tx_packets", &Record::sent_packets},
+      {"tx_errors", &Record::send_errors},    {"tx_dropped", &Record::send_drops},
+  };
+  for (const Counter& counter : kCounters)
+    row.*counter.field = read_number(fmt::format("{}/statistics/{}", interface, counter.name));
+}
+
+void add_interface(Taking& taking, const fs::path& directory) {
+  const std::string interface = directory.string();
+  Record row{};
+  read_statistics(interface, row);
+  row.speed_bits = read_number(interface + "/speed") * kMegabit;
+  row.packet_max_bytes = static_cast<iot_u32>(read_number(interface + "/mtu"));
+  row.queue_packets = static_cast<iot_u32>(read_number(interface + "/tx_queue_len"));
+  const std::string driver = read_link(AT_FDCWD, (interface + "/device/driver").c_str());
+  ++taking.found;
+  taking.add(row, {{&Record::name, directory.filename().native()},
+                   {&Record::state, read_line(interface + "/operstate")},
+                   {&Record::address, read_line(interface + "/address")},
+                   {&Record::driver, fs::path(driver).filename().native()}});
+}
+
+} // namespace
+
+void take_network(Taking& taking, const SystemFiles& files) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(files.sys + "/class/net", error))
+    if (entry.is_directory(error)) // not the file bonding_masters
+      add_interface(taking, entry.path());
+}
+
+} // namespace iotrail::capture::snapshot

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/snapshot/processes.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/clock.hpp"
+#include "capture/snapshot/proc_text.hpp"
+#include "capture/tasks.hpp"
+
+namespace iotrail::capture::snapshot {
+namespace {
+
+constexpr std::uint64_t kKibibyte = 1024;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
+
+iot_u32 pid_of(std::string_view name) {
+  iot_u32 pid = 0;
+  const auto end = std::from_chars(name.data(), name.data() + name.size(), pid);
+  return end.ec == std::errc{} && end.ptr == name.data() + name.size() ? pid : 0;
+}
+
+// What is not there, as of a process that has ended or is a kernel thread, is no error.
+class FirstRefusal {
+public:
+  void note() {
+    if (error_ == 0 && (errno == EACCES || errno == EPERM))
+      error_ = -errno;
+  }
+  iot_s32 error() const { return error_; }
+
+private:
+  iot_s32 error_ = 0;
+};
+
+// "0::/user.slice" of version 2, "4:memory:/x" of others.
+std::string_view cgroup_of(std::string_view text) {
+  if (const std::string_view unified = line_value(text, "0::"); !unified.empty())
+    return unified;
+  const std::string_view line = text.substr(0, text.find('\n'));
+  const std::size_t first = line.find(':');
+  const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+  return second == line.npos ? std::string_view{} : line.substr(second + 1);
+}
+
+// "mnt:[4026531841]"
+iot_u32 namespace_of(int directory, const char* link, FirstRefusal& refusal) {
+  const std::string target = read_link(directory, link);
+  if (target.empty())
+    refusal.note();
+  const std::size_t bracket = target.find('[');
+  return bracket == target.npos
+             ? 0
+             : static_cast<iot_u32>(leading_number(std::string_view(target).substr(bracket + 1)));
+}
+
+void read_namespaces(int directory, iot_snapshot_process& process, FirstRefusal& refusal) {
+  struct Namespace {
+    const char* link;
+    iot_u32 iot_snapshot_process::* field;
+  };
+  static constexpr Namespace kNamespaces[] = {
+      {"ns/cgroup", &iot_snapshot_process::cgroup_namespace},
+      {"ns/ipc", &iot_snapshot_process::ipc_namespace},
+      {"ns/mnt", &iot_snapshot_process::mount_namespace},
+      {"ns/net", &iot_snapshot_process::network_namespace},
+      {"ns/pid", &iot_snapshot_process::pid_namespace},
+      {"ns/time", &iot_snapshot_process::time_namespace},
+      {"ns/user", &iot_snapshot_process::user_namespace},
+      {"ns/uts", &iot_snapshot_process::uts_namespace},
+  };
+  for (const Namespace& row : kNamespaces)
+    process.*row.field = namespace_of(directory, row.link, refusal);
+}
+
+void read_io(std::string_view text, iot_snapshot_process& process) {
+  process.call_bytes_read = leading_number(line_value(text, "rchar:"));
+  process.call_bytes_written = leading_number(line_value(text, "wchar:"));
+  process.read_calls = leading_number(line_value(text, "syscr:"));
+  process.write_calls = leading_number(line_value(text, "syscw:"));
+  process.device_bytes_read = leading_number(line_value(text, "read_bytes:"));
+  process.device_bytes_written = leading_number(line_value(text, "write_bytes:"));
+  process.cancelled_bytes = leading_number(line_value(text, "cancelled_write_bytes:"));
+}
+
+iot_snapshot_process record_of(iot_u32 pid, const ProcessStat& stat, const CpuShares& shares) {
+  iot_snapshot_process process{};
+  process.event.pid = pid;
+  process.event.tid = pid;
+  process.start_ns = stat.start_ns;
+  process.cpu_user_ns = stat.user_ns;
+  process.cpu_system_ns = stat.system_ns;
+  process.block_io_ns = stat.block_io_ns;
+  process.virtual_bytes = stat.virtual_bytes;
+  process.resident_bytes = stat.resident_bytes;
+  process.major_faults = stat.major_faults;
+  process.parent_pid = stat.parent;
+  process.state = static_cast<unsigned char>(stat.state);
+  process.threads = stat.threads;
+  process.cpu_5s_permille = shares[0];
+  process.cpu_2m_permille = shares[1];
+  process.cpu_1h_permille = shares[2];
+  return process;
+}
+
+} // namespace
+
+bool Processes::take(Taking& taking) {
+  return for_each([&](int directory, iot_u32 pid, const ProcessStat& stat) {
+    if (taking.must_stop())
+      return false;
+    add(taking, directory, pid, stat);
+    return true;
+  });
+}
+
+void Processes::sample() {
+  for_each([&](int, iot_u32 pid, const ProcessStat& stat) {
+    see(pid, stat);
+    return true;
+  });
+}
+
+CpuShares Processes::see(iot_u32 pid, const ProcessStat& stat) {
+  return history_.see(pid, stat.start_ns, monotonic_ns(), stat.user_ns + stat.system_ns);
+}
+
+// A process that ends meanwhile is left out.
+bool Processes::for_each(const Visit& visit) {
+  const OpenDirectory all(::opendir(proc_.c_str()));
+  if (!all)
+    return true; // /proc is not mounted: the snapshot has found nothing
+  const std::uint64_t begin_ns = monotonic_ns();
+  while (const dirent64* entry = ::readdir64(all.get())) {
+    const iot_u32 pid = pid_of(entry->d_name);
+    if (pid == 0)
+      continue;
+    const Fd directory(
+        ::openat(::dirfd(all.get()), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory || !read_text(directory.get(), "stat", text_))
+      continue;
+    if (const auto stat = parse_process_stat(text_))
+      if (!visit(directory.get(), pid, *stat))
+        return false;
+  }
+  history_.forget_unseen(begin_ns);
+  return true;
+}
+
+void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessStat& stat) {
+  iot_snapshot_process process = record_of(pid, stat, see(pid, stat));
+  FirstRefusal refusal;
+  const auto read = [&](const char* name) {
+    if (!read_text(directory, name, text_))
+      refusal.note();
+    return std::string_view(text_);
+  };
+  const std::string_view status = read("status");
+  process.uid = static_cast<iot_u32>(leading_number(line_value(status, "Uid:")));
+  process.swap_bytes = leading_number(line_value(status, "VmSwap:")) * kKibibyte;
+  read_io(read("io"), process);
+  const std::string cgroup(cgroup_of(read("cgroup")));
+  std::string command;
+  std::string exe;
+  if (stat.virtual_bytes != 0) { // else it is a kernel thread, or about to be gone
+    command = command_line(std::string(read("cmdline")));
+    if (exe = read_link(directory, "exe"); exe.empty())
+      refusal.note();
+  }
+  read_namespaces(directory, process, refusal);
+  process.error = refusal.error();
+  if (process.error != 0)
+    taking.count(IOT_COUNTER_snapshot_process_unread);
+  ++taking.found;
+  taking.add(process, {{&iot_snapshot_process::name, stat.name},
+                       {&iot_snapshot_process::command, command},
+                       {&iot_snapshot_process::exe, exe},
+                       {&iot_snapshot_process::cgroup, cgroup}});
+}
+
+} // namespace iotrail::capture::snapshot

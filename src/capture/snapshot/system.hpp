@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The machine: its operating system, memory, disks, mounts, network and settings.
+#pragma once
+
+#include <string>
+
+#include "capture/snapshot/taking.hpp"
+
+namespace iotrail::capture::snapshot {
+
+// Where it is told; others are for tests.
+struct SystemFiles {
+  std::string proc = "/proc";
+  std::string sys = "/sys";
+  std::string etc = "/etc";
+};
+
+// False: it had to stop before it was through.
+bool take_system(Taking& taking, const SystemFiles& files);
+
+// Its parts.
+void take_disks(Taking& taking, const SystemFiles& files);
+void take_network(Taking& taking, const SystemFiles& files);
+void take_settings(Taking& taking, const SystemFiles& files);
+
+} // namespace iotrail::capture::snapshot

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The thread that takes the snapshots of one kind, again and again where they are to be periodic.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "capture/snapshot/file_baseline.hpp"
+#include "capture/snapshot/processes.hpp"
+#include "capture/snapshot/row_queue.hpp"
+#include "capture/snapshot/taking.hpp"
+
+namespace iotrail::capture::snapshot {
+
+// What all takers of a recording share.
+struct Shared {
+  RowQueue queue;
+  Counters counters;
+  std::atomic<iot_u32> snapshots{0};  // begun
+  std::atomic<std::size_t> active{0}; // takers that go on
+  std::atomic<bool> is_stopping{false};
+  std::mutex mutex; // for who waits for the next snapshot
+  std::condition_variable wake;
+};
+
+struct Task {
+  iot_u32 kind = 0;
+  std::string root; // of a file system: absolute, without links
+  std::uint64_t period_ns = 0;
+  bool is_continued = false; // the first one is a delta of `baseline`,
+  std::string base{};        // which is of the trace with this id
+  FileBaseline baseline{};
+};
+
+class Taker {
+public:
+  Taker(Shared& shared, Task task) : shared_(shared), task_(std::move(task)) {}
+  Taker(const Taker&) = delete;
+  Taker& operator=(const Taker&) = delete;
+  ~Taker() { join(); }
+
+  void start();
+  void join(); // after shared.is_stopping
+
+private:
+  void run();
+  void take();
+  bool take_rows(Taking& taking);
+  void begin(Taking& taking);
+  bool wait_until(std::uint64_t due_ns);
+  bool sleep_until(std::uint64_t due_ns);
+  bool is_delta() const { return task_.is_continued || taken_ > 0; }
+
+  Shared& shared_;
+  Task task_;
+  Processes processes_;
+  std::uint64_t taken_ = 0;
+  std::thread thread_;
+};
+
+} // namespace iotrail::capture::snapshot
