@@ -21,12 +21,12 @@ std::unexpected<Error> not_found(const std::string& name, std::string why) {
   return std::unexpected(
       Error{fmt::format("cannot run '{}'", name), std::move(why),
             "Nothing was recorded. Give the command after --, as you would to a shell.", ENOENT,
-            Exit::not_found});
+            Failure::command_not_found});
 }
 
 std::unexpected<Error> not_executable(const std::string& name, std::string why, int code) {
   return std::unexpected(Error{fmt::format("cannot run '{}'", name), std::move(why),
-                               "Nothing was recorded.", code, Exit::not_executable});
+                               "Nothing was recorded.", code, Failure::command_not_executable});
 }
 
 // Empty: `file` can be executed.
@@ -93,9 +93,8 @@ void restore_signals() {
   restore_signals();
   ::execv(file.c_str(), argv.data());
   const int code = errno;
-  if (::write(exec_error.get(), &code, sizeof(code)) < 0)
-    _exit(static_cast<int>(Exit::failed));
-  _exit(static_cast<int>(Exit::not_executable));
+  [[maybe_unused]] const ssize_t sent = ::write(exec_error.get(), &code, sizeof(code));
+  _exit(EXIT_FAILURE);
 }
 
 int shell_status(int wait_status) {
@@ -209,7 +208,7 @@ int Command::wait_status() {
     if (::waitpid(pid_, &status, 0) == pid_)
       status_ = shell_status(status);
     else if (errno != EINTR)
-      status_ = static_cast<int>(Exit::failed);
+      status_ = EXIT_FAILURE;
   }
   return *status_;
 }

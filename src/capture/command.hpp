@@ -15,8 +15,8 @@
 
 namespace iotrail::capture {
 
-// The file that `name` stands for, by PATH as a shell does. The error's exit status is 127 where there is none and
-// 126 where it cannot be executed.
+// The file that `name` stands for, by PATH as a shell does. The error is of kind command_not_found where there is none
+// and command_not_executable where it cannot be executed.
 Result<std::filesystem::path> find_command(const std::string& name);
 
 class Command {

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <memory>
+#include <span>
 
 #include "capture/source.hpp"
 
 namespace iotrail::capture {
 
-// Turns the sources' growing counters into rows of the table `losses`: what was lost, and between which two looks.
+// Turns the sources' growing counters into rows of the table `losses`: what was lost, and between which two samples.
 class LossLog {
 public:
-  explicit LossLog(std::uint64_t begin_ns) : last_look_ns_(begin_ns) {}
+  explicit LossLog(std::uint64_t begin_ns) : last_sample_ns_(begin_ns) {}
 
-  void look(const Source& source, store::TraceWriter& writer, std::uint64_t now_ns);
-  // Ends one round of looks over all sources.
-  void looked(std::uint64_t now_ns) { last_look_ns_ = now_ns; }
-
-  // Sums since the start, by counter.
-  std::uint64_t total(io_counter counter) const;
-  const std::map<std::pair<io_counter, io_u32>, std::uint64_t>& totals() const { return seen_; }
+  void sample(std::span<const std::unique_ptr<Source>> sources, store::TraceWriter& writer,
+              std::uint64_t now_ns);
 
 private:
-  std::uint64_t last_look_ns_;
-  std::map<std::pair<io_counter, io_u32>, std::uint64_t> seen_; // by counter and layer
+  struct Key {
+    iot_counter counter;
+    iot_u32 layer;
+    iot_u32 event;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  void sample(const Source& source, store::TraceWriter& writer, std::uint64_t now_ns);
+
+  std::uint64_t last_sample_ns_;
+  std::map<Key, std::uint64_t> seen_;
 };
 
 } // namespace iotrail::capture

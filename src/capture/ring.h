@@ -16,16 +16,16 @@
 
 #include "abi.h"
 
-#define IO_CACHE_LINE 64
+#define IOT_CACHE_LINE 64
 
-struct io_ring_control {
-  io_u64 head;                     /* written by the producer */
-  io_u64 lost[IO_LAYER_COUNT - 1]; /* not reserved because the ring was full, by layer - 1 */
-  io_u64 tail;                     /* written by the consumer, on a line of its own */
-  io_u64 reserved[IO_CACHE_LINE / 8 - 1];
+struct iot_ring_control {
+  iot_u64 head;                      /* written by the producer */
+  iot_u64 lost[IOT_LAYER_COUNT - 1]; /* not reserved because the ring was full, by layer - 1 */
+  iot_u64 tail;                      /* written by the consumer, on a line of its own */
+  iot_u64 reserved[IOT_CACHE_LINE / 8 - 1];
 };
 
-/* One record of the kernel's rings; every struct io_<event> fits (asserted in capture/kernel). */
-#define IO_KERNEL_SLOT_BYTES 128
+/* One record of the kernel's rings; every struct iot_<event> fits (asserted in capture/kernel). */
+#define IOT_KERNEL_SLOT_BYTES 128
 
 #endif

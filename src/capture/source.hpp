@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one interface of whatever events come from. A session drives its sources from one thread, in this order:
+// The one interface of whatever events come from. A recorder drives its sources from one thread, in this order:
 //
 //   open()   load, allocate, detect; nothing is recorded yet. May fail for the whole source, never for one hook.
-//   start()  events arise from here on
+//   start()  events arise from here on; follow() may add processes
 //   drain()  every millisecond or so: moves all that arose up to now into the writer, oldest first per producer
-//   stop()   no event arises any more; the session then drains until nothing comes
+//   stop()   no event arises any more; the recorder then drains until nothing comes
 //
 // A source never blocks on the traced program and never throws. What it could not deliver it counts.
 #pragma once
@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,17 +39,28 @@ struct Filter {
   bool whole_system = false;
 };
 
+class Tasks;
+
 struct SourceOptions {
   Filter filter;
   std::size_t ring_bytes =
       0; // of all rings of one CPU (kernel) or thread (preload); 0: the source's default
+  // Kernel functions and tracepoints that are left alone though they could be hooked, as where a compiler has inlined a
+  // function: for tests.
+  std::vector<std::string> hooks_left_out;
+  // The preload library and its arena, where another source brings them into the programs: what is done to them for
+  // iotrail's sake is not the programs' I/O.
+  std::vector<std::filesystem::path> own_files;
+  std::filesystem::path program; // that `filter.tree_root` is about to execute; empty: not known
+  Tasks* tasks = nullptr; // shared by all sources of a recording; nullptr: the source has its own
 };
 
 // A counter of stats.def since the start; cumulative.
 struct CounterValue {
-  io_counter counter;
-  io_u32 layer; // 0: not known
+  iot_counter counter;
+  iot_u32 layer; // 0: not known
   std::uint64_t value;
+  iot_u32 event = 0; // id of the event that is missing; 0: not known
 };
 
 class Source {
@@ -61,8 +73,18 @@ public:
   // Added to the environment of the command before it is executed, "NAME=value".
   virtual std::vector<std::string> child_environment() const { return {}; }
 
+  // Brought into the programs; as in SourceOptions.
+  virtual std::vector<std::filesystem::path> own_files() const { return {}; }
+
   virtual Result<void> start() = 0;
-  virtual std::size_t drain(store::TraceWriter& writer) = 0; // number of records moved
+  // After start(): this process too, and all that it starts from now on.
+  virtual Result<void> follow(pid_t) {
+    return fail(fmt::format("source {}", name()), "it cannot follow one more process");
+  }
+  // Number of records moved, or that wait.
+  virtual std::size_t drain(store::TraceWriter& writer) = 0;
+  // Nothing more will come of it, and all that came is drained.
+  virtual bool has_ended() const { return false; }
   virtual Result<void> stop() = 0;
 
   // Events that arose since the start, delivered or lost; counted where they arise, not where they arrive.
@@ -71,7 +93,11 @@ public:
 
   // What serves each event, or why nothing does. Valid after open().
   virtual std::vector<store::HookReport> hooks() const = 0;
+  // That its rings take now. Valid from open() on.
   virtual std::size_t ring_memory_bytes() const = 0;
+
+  // Programs that ran unseen though they were to be followed, "PID PROGRAM: why"; the first thousand or so.
+  virtual std::vector<std::string> not_followed() const { return {}; }
 };
 
 } // namespace iotrail::capture

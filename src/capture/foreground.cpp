@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/foreground.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/fd.hpp"
+#include "capture/command.hpp"
+#include "capture/signals.hpp"
+
+namespace iotrail::capture {
+namespace {
+
+constexpr std::uint64_t kSameSignalNs = 100'000'000;
+constexpr std::uint64_t kProcessCheckNs = 100'000'000;
+constexpr int kRecorderNice = -10; // losing events costs the user more than a little CPU
+
+// The processes named by the filter: a recording of them, and of nothing else, ends when they do.
+class ProcessWatch {
+public:
+  explicit ProcessWatch(const Filter& filter);
+  std::size_t count() const { return processes_.size(); } // 0: the user ends the recording
+  bool have_all_ended() const;
+
+private:
+  std::vector<Fd> processes_; // no descriptor: it had ended before
+};
+
+ProcessWatch::ProcessWatch(const Filter& filter) {
+  if (!filter.cgroups.empty())
+    return;
+  for (const pid_t pid : filter.pids) {
+    processes_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!processes_.back() && errno != ESRCH) { // this kernel cannot tell
+      processes_.clear();
+      return;
+    }
+  }
+}
+
+bool ProcessWatch::have_all_ended() const {
+  const auto has_ended = [](const Fd& process) {
+    pollfd poll{.fd = process.get(), .events = POLLIN, .revents = 0};
+    return !process || ::poll(&poll, 1, 0) > 0;
+  };
+  return !processes_.empty() && std::ranges::all_of(processes_, has_ended);
+}
+
+class Foreground {
+public:
+  Foreground(SignalQueue signals, Until until) : signals_(std::move(signals)), until_(until) {}
+
+  Result<void> begin(RecorderOptions options, std::vector<std::unique_ptr<Source>> sources,
+                     const OnBegin& on_begin);
+  void record();
+  Result<ForegroundEnd> end();
+
+private:
+  Result<void> suspend_command(RecorderOptions& options);
+  bool handle(const SignalQueue::Signal& signal);
+  bool have_processes_ended(std::uint64_t now_ns);
+  bool goes_on();
+
+  bool follows() const { return until_ == Until::all_end; }
+
+  SignalQueue signals_;
+  Until until_;
+  bool have_they_ended_ = false; // the command or the processes named
+  bool was_last_seen_running_ = true;
+  std::optional<Command> command_;
+  std::unique_ptr<Recorder> recorder_;
+  std::optional<ProcessWatch> watch_;
+  std::uint64_t next_process_check_ns_ = 0;
+  int stop_signal_ = 0;
+  std::uint64_t signalled_ns_ = 0;
+  std::string stop_reason_;
+};
+
+Result<void> Foreground::suspend_command(RecorderOptions& options) {
+  if (options.command.empty())
+    return {};
+  Result<std::filesystem::path> file = find_command(options.command.front());
+  if (!file)
+    return std::unexpected(file.error());
+  Result<Command> command = Command::suspend(*file, options.command);
+  if (!command)
+    return std::unexpected(command.error());
+  command_.emplace(std::move(*command));
+  options.source.program = *file;
+  options.source.filter.tree_root = command_->pid();
+  options.source.filter.tree_from_exec = true; // what the child does before is the recorder's own
+  return {};
+}
+
+Result<void> Foreground::begin(RecorderOptions options,
+                               std::vector<std::unique_ptr<Source>> sources,
+                               const OnBegin& on_begin) {
+  if (Result<void> suspended = suspend_command(options); !suspended)
+    return suspended;
+  // A file that may not grow is an error to be told; the command, forked before, has the signal as it was.
+  ::signal(SIGXFSZ, SIG_IGN);
+  const Filter filter = options.source.filter;
+  auto recorder = Recorder::open(std::move(options), std::move(sources));
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  recorder_ = std::move(*recorder);
+  // Best effort: without the privilege we stay as we are. The command has been forked, the writer's thread has not begun.
+  ::setpriority(PRIO_PROCESS, 0, kRecorderNice);
+  if (Result<void> started = recorder_->start(); !started)
+    return started;
+  watch_.emplace(filter);
+  on_begin(recorder_->manifest(), recorder_->refusals());
+  if (!command_)
+    return {};
+  Result<void> released = command_->release(recorder_->child_environment());
+  if (!released)
+    recorder_->discard();
+  return released;
+}
+
+// Whether the recording goes on.
+bool Foreground::handle(const SignalQueue::Signal& signal) {
+  if (signal.number == SIGCHLD) {
+    if (!command_ || !command_->poll_status())
+      return true;
+    if (stop_reason_.empty())
+      stop_reason_ = "command ended";
+    have_they_ended_ = true;
+    return follows() && stop_signal_ == 0;
+  }
+  // Who signals a process and then its group sends the same signal twice.
+  const std::uint64_t now_ns = monotonic_ns();
+  if (signal.number == stop_signal_ && now_ns - signalled_ns_ < kSameSignalNs)
+    return true;
+  signalled_ns_ = now_ns;
+  const bool again = stop_signal_ != 0;
+  stop_signal_ = signal.number;
+  stop_reason_ = fmt::format("interrupted ({})", strsignal(signal.number));
+  if (again || !command_ || have_they_ended_)
+    return false;
+  if (!signal.from_terminal)
+    command_->signal(signal.number);
+  return true;
+}
+
+bool Foreground::have_processes_ended(std::uint64_t now_ns) {
+  if (now_ns < next_process_check_ns_)
+    return false;
+  next_process_check_ns_ = now_ns + kProcessCheckNs;
+  if (!have_they_ended_ && watch_->have_all_ended()) {
+    stop_reason_ = watch_->count() == 1 ? "process ended" : "processes ended";
+    have_they_ended_ = true;
+  }
+  return have_they_ended_ && (!follows() || !goes_on());
+}
+
+// Looked at twice: the word of a new process may be on its way.
+bool Foreground::goes_on() {
+  const bool is_running = !recorder_->still_running().empty();
+  const bool goes_on = is_running || was_last_seen_running_;
+  was_last_seen_running_ = is_running;
+  if (!goes_on)
+    stop_reason_ += ", and all that it started";
+  return goes_on;
+}
+
+void Foreground::record() {
+  Step step = Step::busy;
+  while (step != Step::ended) {
+    const auto signal = signals_.wait(wait_ms(step));
+    const std::uint64_t now_ns = monotonic_ns();
+    step = recorder_->step(now_ns);
+    if ((signal && !handle(*signal)) || have_processes_ended(now_ns))
+      return;
+  }
+}
+
+Result<ForegroundEnd> Foreground::end() {
+  const std::optional<int> status = command_ ? command_->poll_status() : std::nullopt;
+  if (command_ && !status && stop_signal_ != 0)
+    stop_reason_ += "; the command goes on";
+  Result<void> stopped =
+      recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
+  if (!stopped)
+    return std::unexpected(stopped.error());
+  if (command_ && stop_signal_ == 0)
+    command_->wait_status(); // a limit ended the recording only
+  return ForegroundEnd{.manifest = recorder_->manifest(),
+                       .command_status = command_ ? command_->poll_status() : std::nullopt,
+                       .stop_signal = stop_signal_};
+}
+
+} // namespace
+
+Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
+                                           std::vector<std::unique_ptr<Source>> sources,
+                                           const OnBegin& on_begin, Until until) {
+  Result<SignalQueue> signals = SignalQueue::open();
+  if (!signals)
+    return std::unexpected(signals.error());
+  Foreground foreground(std::move(*signals), until);
+  if (Result<void> begun = foreground.begin(std::move(options), std::move(sources), on_begin);
+      !begun)
+    return std::unexpected(begun.error());
+  foreground.record();
+  return foreground.end();
+}
+
+} // namespace iotrail::capture

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Programs that a traced process executed, by the kernel's word, and that never announced themselves: the preload library is
+// not in them. Without a kernel source nobody tells of them, and there are none here.
+//
+// What one source says of a program may come a drain before or after what the other says: it is decided on once nothing
+// more can be on its way. `now_ns` is when something is heard, which may be long after it happened.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dictionary_rows.hpp"
+
+namespace iotrail::capture {
+
+class UnseenPrograms {
+public:
+  struct Program {
+    iot_u32 pid = 0;
+    std::string exe; // as the kernel names it
+  };
+
+  // Programs announce themselves: the preload source is open.
+  void expect() { is_expected_ = true; }
+
+  void executed(const rows::processes& row, std::uint64_t now_ns);
+  void ended(iot_u32 pid, std::uint64_t now_ns) { end(pid, now_ns, now_ns); }
+  void announced(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns);
+  // The process is about to execute, or to have a child execute, a program that the library cannot be loaded into; it
+  // is known without us.
+  void told(iot_u32 pid);
+
+  void decide(std::uint64_t now_ns);
+  // At the end. `is_running(pid)`: it may still be on its way into its program.
+  template <class IsRunning> void decide_all(std::uint64_t now_ns, const IsRunning& is_running) {
+    for (Candidate& program : candidates_)
+      if (program.over_ns == 0 &&
+          (program.since_ns + kStartNs < now_ns || !is_running(program.pid)))
+        program.over_ns = program.heard_ns = now_ns;
+    decide(now_ns + kPatienceNs);
+  }
+
+  std::uint64_t count() const { return count_; }
+  const std::vector<Program>& first() const { return first_; } // the first thousand
+
+private:
+  static constexpr std::uint64_t kPatienceNs = 200'000'000;
+  static constexpr std::uint64_t kStartNs =
+      1'000'000'000; // a program may take to load its libraries
+
+  struct Candidate {
+    iot_u32 pid = 0;
+    iot_u32 parent = 0;
+    std::uint64_t since_ns = 0;
+    std::uint64_t over_ns = 0;  // another program or the end; 0: it runs
+    std::uint64_t heard_ns = 0; // the last of these
+    std::string exe;
+  };
+  struct Announcement {
+    std::uint64_t since_ns = 0;
+    std::uint64_t heard_ns = 0;
+  };
+
+  void end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_ns);
+  bool has_announced(const Candidate& program, std::uint64_t now_ns) const;
+  bool take_told(const Candidate& program);
+  void conclude(const Candidate& program);
+
+  bool is_expected_ = false;
+  std::deque<Candidate> candidates_; // in the order in which they were executed
+  std::unordered_map<iot_u32, std::vector<Announcement>> announced_; // by process
+  std::deque<iot_u32> told_;
+  std::uint64_t count_ = 0;
+  std::vector<Program> first_;
+};
+
+} // namespace iotrail::capture
