@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // SQL over one trace. Every table of the trace's own schema is a table of the same name; views/*.sql stand on those.
-// Nothing is imported: blocks are decoded while a query runs. The network is never used.
+// Nothing is imported: blocks are decoded while a query runs. The network is never used. A query reaches the trace and
+// nothing else: it is one statement that reads; no file, no extension, no setting, unless external_access is asked for.
 //
 // What a query can name, besides the tables of the schema:
 //   events           all events of all layers in one shape (relations.hpp says how that is made)
 //   tables           the tables of the schema with their numbers of rows
+//   value_names, layer_list   the names of numbers, the layers from the top down (relations.hpp)
 //   manifest         key, value: what the trace says about itself
 //   hooks, counters  what served each event; every counter with its severity and value
-//   and the views of views/*.sql, each documented there column by column. A trace of another version may lack what a
-//   view needs: then that view alone is missing, and a failed query says so.
+//   and the views of views/*.sql, each documented there column by column. What an older trace does not
+//   have is NULL or without rows; if a view still does not fit, it alone is missing, and a failed query says so.
 #pragma once
 
 #include <filesystem>
@@ -18,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/relations.hpp"
 #include "analysis/rows.hpp"
 #include "base/result.hpp"
 #include "store/trace_reader.hpp"
@@ -28,12 +31,15 @@ struct EngineOptions {
   unsigned threads = 0; // 0: as many as there are CPUs
   std::uint64_t memory_bytes =
       0; // 0: half of the machine's, at most 4 GiB; beyond it, disk is used
+  bool external_access =
+      false; // a query may be any statements, read and write files, and load extensions
+  Selection selection{};
 };
 
 class Engine {
 public:
   static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& trace,
-                                              EngineOptions options = {});
+                                              const EngineOptions& options = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -10,16 +10,16 @@ namespace iotrail::analysis {
 namespace {
 
 bool is_wanted(const store::TraceReader& trace, const store::BlockInfo& block,
-               const std::vector<io_u16>& kinds) {
+               const std::vector<iot_u16>& kinds) {
   if (!kinds.empty())
     return std::ranges::find(kinds, block.kind) != kinds.end();
   const store::TableInfo* table = trace.table(block.kind);
-  return table && table->layer != schema::layer_name(IO_LAYER_dictionary);
+  return table && !table->is_dictionary();
 }
 
 int time_column_of(const store::TableInfo& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
-    if (table.columns[i].meaning == "time_ns")
+    if (table.columns[i].meaning == schema::Meaning::time_ns)
       return static_cast<int>(i);
   return -1;
 }
@@ -33,7 +33,7 @@ std::uint64_t EventStream::OpenBlock::time_ns() const {
   return times ? (*times)[row] : 0;
 }
 
-EventStream::EventStream(const store::TraceReader& trace, const std::vector<io_u16>& kinds)
+EventStream::EventStream(const store::TraceReader& trace, const std::vector<iot_u16>& kinds)
     : trace_(trace) {
   for (const store::BlockInfo& block : trace.blocks())
     if (is_wanted(trace, block, kinds))

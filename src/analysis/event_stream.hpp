@@ -15,7 +15,7 @@ namespace iotrail::analysis {
 class EventStream {
 public:
   // `kinds` empty: all events. Tables of dictionaries may be named too, each alone: they have no common time.
-  EventStream(const store::TraceReader& trace, const std::vector<io_u16>& kinds = {});
+  EventStream(const store::TraceReader& trace, const std::vector<iot_u16>& kinds = {});
 
   // false: the end. A damaged block is passed over and counted by the reader.
   bool next();

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "analysis/names.hpp"
+#include "analysis/trace_dictionaries.hpp"
 #include "test_trace.hpp"
 
 namespace iotrail::analysis {
@@ -42,7 +42,7 @@ TEST(event_stream, one_table_can_be_read_alone) {
   const golden::TestTrace trace(
       "syscall_read ts_ns=1\nsyscall_write ts_ns=2\nsyscall_read ts_ns=3\n");
   const auto reader = open(trace);
-  EventStream events(*reader, {IO_KIND_syscall_read});
+  EventStream events(*reader, {IOT_KIND_syscall_read});
   int count = 0;
   while (events.next()) {
     EXPECT_EQ(events.table().name, "syscall_read");
@@ -64,14 +64,15 @@ TEST(event_stream, a_damaged_block_is_passed_over_and_counted) {
   EXPECT_EQ(reader->damage().rows_skipped, 1U);
 }
 
-TEST(names, a_process_has_the_name_that_it_had_at_the_time) {
+TEST(trace_dictionaries, a_process_has_the_name_that_it_had_at_the_time) {
   const golden::TestTrace trace("processes since_ns=20 pid=1 comm=new\nprocesses since_ns=10 pid=1 "
                                 "comm=old\nprocesses since_ns=5 pid=2 comm=other\n");
-  const Names names = Names::load(*open(trace));
-  EXPECT_EQ(names.comm(1, 15), "old");
-  EXPECT_EQ(names.comm(1, 20), "new");
-  EXPECT_EQ(names.comm(1, 3), "old"); // seen after its first event: the first name it is known by
-  EXPECT_EQ(names.comm(3, 3), "");
+  const TraceDictionaries dictionaries = TraceDictionaries::load(*open(trace));
+  EXPECT_EQ(dictionaries.comm(1, 15), "old");
+  EXPECT_EQ(dictionaries.comm(1, 20), "new");
+  EXPECT_EQ(dictionaries.comm(1, 3),
+            "old"); // seen after its first event: the first name it is known by
+  EXPECT_EQ(dictionaries.comm(3, 3), "");
 }
 
 } // namespace

@@ -3,29 +3,16 @@
 
 #include <initializer_list>
 
-#include "analysis/decode.hpp"
+#include "analysis/union_length.hpp"
+#include "analysis/vectors.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
 
-std::string_view text_at(duckdb_vector vector, idx_t row) {
-  auto& text = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector))[row];
-  return {duckdb_string_t_data(&text), duckdb_string_t_length(text)};
-}
-
-template <class T> T number_at(duckdb_vector vector, idx_t row) {
-  return static_cast<const T*>(duckdb_vector_get_data(vector))[row];
-}
-
 void assign(duckdb_vector output, idx_t row, const std::string& text) {
   duckdb_vector_assign_string_element_len(output, row, text.data(), text.size());
-}
-
-// Rows with a NULL argument are NULL by the engine's default; their data may hold anything, but is there.
-bool is_null(duckdb_vector vector, idx_t row) {
-  std::uint64_t* validity = duckdb_vector_get_validity(vector);
-  return validity && !duckdb_validity_row_is_valid(validity, row);
 }
 
 void set_null(duckdb_vector output, idx_t row) {
@@ -39,7 +26,7 @@ void errno_name_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vecto
     if (is_null(errors, row))
       set_null(output, row);
     else
-      assign(output, row, errno_name(number_at<std::int64_t>(errors, row)));
+      assign(output, row, schema::errno_name(number_at<std::int64_t>(errors, row)));
 }
 
 void flags_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
@@ -49,7 +36,17 @@ void flags_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vecto
     if (is_null(tables, row) || is_null(flags, row))
       set_null(output, row);
     else
-      assign(output, row, flags_text(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
+      assign(output, row,
+             schema::flags_text(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
+}
+
+void op_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
+  duckdb_vector ops = duckdb_data_chunk_get_vector(input, 0);
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
+    if (is_null(ops, row))
+      set_null(output, row);
+    else
+      assign(output, row, schema::op_text(number_at<std::uint64_t>(ops, row)));
 }
 
 Result<void> register_function(duckdb_connection connection, const char* name,
@@ -78,10 +75,14 @@ Result<void> register_function(duckdb_connection connection, const char* name,
 Result<void> register_functions(duckdb_connection connection) {
   auto registered =
       register_function(connection, "errno_name", {DUCKDB_TYPE_BIGINT}, errno_name_rows);
-  if (!registered)
-    return registered;
-  return register_function(connection, "flags_text", {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT},
-                           flags_text_rows);
+  if (registered)
+    registered = register_function(connection, "op_text", {DUCKDB_TYPE_UBIGINT}, op_text_rows);
+  if (registered)
+    registered = register_function(connection, "flags_text",
+                                   {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT}, flags_text_rows);
+  if (registered)
+    registered = register_union_length(connection);
+  return registered;
 }
 
 } // namespace iotrail::analysis

@@ -3,6 +3,8 @@
 // Functions that SQL over a trace has in addition:
 //   errno_name(error)          'ENOENT' for -2, '' for 0 and above
 //   flags_text(table, flags)   'O_RDWR|O_CREAT' for ('open', 66); tables are those of `iotrail schema`
+//   op_text(op_id)             '1.27', as `iotrail script` shows an operation
+//   union_length(from, until)  an aggregate: see union_length.hpp
 #pragma once
 
 #include <duckdb.h>

@@ -2,12 +2,11 @@
 #include "analysis/relations.hpp"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include <fmt/ranges.h>
 
-#include "analysis/decode.hpp"
 #include "analysis/sql_text.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::analysis {
 
@@ -15,103 +14,170 @@ namespace {
 
 constexpr std::uint64_t kCachePageBytes = 4096; // cache.def counts in these
 
-const store::ColumnInfo* find_column(const store::TableInfo& table, std::string_view name,
-                                     std::initializer_list<std::string_view> meanings) {
-  const int index = table.column(name);
-  if (index < 0)
-    return nullptr;
-  const store::ColumnInfo& column = table.columns[static_cast<std::size_t>(index)];
-  return std::ranges::find(meanings, column.meaning) != meanings.end() ? &column : nullptr;
+bool is_result(const store::ColumnInfo& column) {
+  return schema::wording(column.meaning) == schema::Wording::result;
 }
 
-// The `nth` column with a meaning, counted from 0; nullptr: there are not so many.
-const store::ColumnInfo* nth_column(const store::TableInfo& table, std::string_view meaning,
-                                    std::size_t nth) {
-  for (const store::ColumnInfo& column : table.columns)
-    if (column.meaning == meaning && nth-- == 0)
-      return &column;
-  return nullptr;
-}
+// "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
+class CaseSql {
+public:
+  explicit CaseSql(std::string_view subject) : sql_(fmt::format("CASE {}", subject)) {}
+  void when(std::string_view value, std::string_view result) {
+    sql_ += fmt::format(" WHEN {} THEN {}", value, sql_literal(result));
+  }
+  std::string otherwise(std::string_view result) const {
+    return fmt::format("{} ELSE {} END", sql_, sql_literal(result));
+  }
 
-std::string key_sql(const store::TableInfo& table, std::string_view meaning, std::size_t nth) {
-  const store::ColumnInfo* column = nth_column(table, meaning, nth);
-  return column ? sql_name(column->name) : "CAST(0 AS UINTEGER)";
-}
+private:
+  std::string sql_;
+};
 
-std::string header_sql(const store::TableInfo& table, std::string_view name,
-                       std::string_view type) {
-  return table.column(name) >= 0 ? std::string(name) : fmt::format("CAST(0 AS {})", type);
-}
-
-std::string duration_sql(const store::TableInfo& table) {
-  return find_column(table, "duration_ns", {"duration_ns"}) ? "duration_ns"
-                                                            : "CAST(NULL AS UBIGINT)";
-}
-
-std::string error_sql(const store::TableInfo& table) {
-  for (const char* name : {"result", "error"})
-    if (find_column(table, name, {"result", "result_fd", "error"}))
-      return fmt::format("CAST(least({}, 0) AS INTEGER)", name);
-  return "CAST(0 AS INTEGER)";
-}
-
-std::string bytes_sql(const store::TableInfo& table) {
-  if (find_column(table, "bytes_requested", {"bytes"}) && find_column(table, "result", {"result"}))
-    return "CAST(greatest(result, 0) AS UBIGINT)";
-  if (find_column(table, "pages", {"pages"}) && nth_column(table, "page_index", 0))
-    return fmt::format("CAST(pages AS UBIGINT) * {}", kCachePageBytes);
-  if (find_column(table, "bytes", {"bytes"}) && nth_column(table, "sector", 0))
-    return "nullif(CAST(bytes AS UBIGINT), 0)"; // a flush moves none
-  return "CAST(NULL AS UBIGINT)";
-}
-
-// Block operations by name: the low bits of their flags.
-std::string block_operation_sql(const store::ColumnInfo& flags) {
-  std::string sql = fmt::format("CASE {} & 255", sql_name(flags.name));
-  for (const schema::Value& value : schema::kValues)
-    if (value.table == "block")
-      sql += fmt::format(" WHEN {} THEN {}", value.number, sql_literal(value.name));
-  return sql + " ELSE 'other' END";
-}
-
-std::string call_sql(const store::TableInfo& table) {
-  const int call = table.column("call");
-  const bool named =
-      call >= 0 && !value_table_of(table.columns[static_cast<std::size_t>(call)].meaning).empty();
-  return named ? "call" : "CAST(NULL AS VARCHAR)";
-}
-
-// fflush hands a stream's buffer to the kernel; nobody waits for a device.
-constexpr std::string_view kAppSyncClassSql =
-    "CASE WHEN call LIKE 'fflush%' THEN 'flush' ELSE 'sync' END";
-
-std::string class_sql(const store::TableInfo& table) {
-  const store::ColumnInfo* flags = nth_column(table, "flags_block", 0);
-  if (flags && find_column(table, "duration_ns", {"duration_ns"}))
-    return block_operation_sql(*flags);
-  if (table.name == "app_sync" && call_sql(table) == "call")
-    return std::string(kAppSyncClassSql);
+std::string name_without_layer(const store::TableInfo& table) {
   std::string_view name = table.name;
   if (name.starts_with(table.layer + "_"))
     name.remove_prefix(table.layer.size() + 1);
-  return sql_literal(name);
+  return std::string(name);
+}
+
+// The operation that a set of flags names in its choice: "read", "write", ...
+std::string choice_sql(const store::ColumnInfo& flags) {
+  const std::string_view table = schema::value_table(flags.meaning);
+  const std::uint32_t mask = schema::choice_mask(table);
+  CaseSql sql(fmt::format("{} & {}", sql_name(flags.name), mask));
+  for (const schema::Value& value : schema::kValues)
+    if (value.table == table && (value.number & ~mask) == 0)
+      sql.when(fmt::format("{}", value.number), value.name);
+  return sql.otherwise("other");
+}
+
+std::string class_sql(const store::TableInfo& table) {
+  if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
+    return choice_sql(*flags);
+  const store::ColumnInfo* call = table.column(schema::Role::call);
+  CaseSql sql(call ? sql_name(call->name) : "");
+  const std::string name = name_without_layer(table);
+  bool is_constant = true;
+  for (const schema::CallClass& row : schema::kCallClasses)
+    if (call && row.event == table.name && row.name != name) {
+      sql.when(sql_literal(row.call), row.name);
+      is_constant = false;
+    }
+  return is_constant ? sql_literal(name) : sql.otherwise(name);
+}
+
+// The class, and what the operation is for where its flags tell: "read ahead", "write metadata".
+std::string operation_sql(const store::TableInfo& table) {
+  const store::ColumnInfo* flags = table.column(schema::Role::operation);
+  if (flags == nullptr)
+    return class_sql(table);
+  std::string purposes;
+  for (const schema::Purpose& purpose : schema::kPurposes)
+    if (purpose.table == schema::value_table(flags->meaning))
+      purposes += fmt::format(" WHEN {0} & {1} = {1} THEN {2}", sql_name(flags->name),
+                              purpose.number, sql_literal(fmt::format(" {}", purpose.name)));
+  return purposes.empty() ? class_sql(table)
+                          : fmt::format("{} || CASE{} ELSE '' END", class_sql(table), purposes);
+}
+
+std::string bytes_sql(const store::ColumnInfo& column) {
+  const std::string name = sql_name(column.name);
+  if (is_result(column))
+    return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
+  if (column.meaning == schema::Meaning::pages)
+    return fmt::format("bytes_of_pages({})", name);
+  return fmt::format("nullif(CAST({} AS UBIGINT), 0)", name); // a flush moves none
+}
+
+// The column of `events` that the field with `role` gives.
+std::string role_sql(const store::TableInfo& table, schema::Role role) {
+  if (role == schema::Role::operation)
+    return class_sql(table);
+  const store::ColumnInfo* column = table.column(role);
+  if (role == schema::Role::result && !column)
+    column = table.column(schema::Role::bytes); // negative bytes are an error
+  if (role == schema::Role::result && column && is_result(*column))
+    return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)",
+                       sql_name(column->name));
+  if (role == schema::Role::bytes && column)
+    return bytes_sql(*column);
+  if (!column || role == schema::Role::result)
+    return fmt::format("CAST({} AS {})", schema::info(role).absent, schema::info(role).sql_type);
+  return sql_name(column->name);
 }
 
 std::string event_rows_sql(const store::TableInfo& table) {
-  return fmt::format(
-      "SELECT {} AS layer, {} AS event, {} AS class, {} AS call, {} AS op_id, {} AS pid, {} AS tid,"
-      " {} AS cpu, {} AS ts_ns, {} AS duration_ns, {} AS bytes, {} AS error, {} AS file,"
-      " {} AS to_file, {} AS path FROM {}()",
-      sql_literal(table.layer), sql_literal(table.name), class_sql(table), call_sql(table),
-      header_sql(table, "op_id", "UBIGINT"), header_sql(table, "pid", "UINTEGER"),
-      header_sql(table, "tid", "UINTEGER"), header_sql(table, "cpu", "USMALLINT"),
-      header_sql(table, "ts_ns", "UBIGINT"), duration_sql(table), bytes_sql(table),
-      error_sql(table), key_sql(table, "file", 0), key_sql(table, "file", 1),
-      key_sql(table, "path", 0), sql_name(table.name));
+  std::string columns =
+      fmt::format("{} AS layer, {} AS event", sql_literal(table.layer), sql_literal(table.name));
+  for (std::size_t i = 1; i < std::size(schema::kRoles); ++i)
+    columns += fmt::format(", {} AS {}", role_sql(table, static_cast<schema::Role>(i)),
+                           schema::kRoles[i].column);
+  return fmt::format("SELECT {}, {} AS operation FROM {}()", columns, operation_sql(table),
+                     sql_name(table.name));
 }
 
-bool is_dictionary(const store::TableInfo& table) {
-  return table.layer == schema::layer_name(static_cast<std::uint32_t>(schema::Layer::dictionary));
+std::string narrowed_view_sql(std::string_view view, std::string_view whole,
+                              const std::vector<std::string>& conditions) {
+  return fmt::format("CREATE VIEW {} AS SELECT * FROM {}{}{};\n", view, whole,
+                     conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
+}
+
+bool has_rows(const store::TraceReader& reader, const store::TableInfo& table) {
+  return std::ranges::any_of(
+      reader.blocks(), [&](const store::BlockInfo& block) { return block.kind == table.kind; });
+}
+
+// A table of this version that the trace is too old to have.
+std::string empty_table_sql(const schema::Event& event) {
+  std::string columns;
+  for (const schema::Field& field : event.fields)
+    columns += fmt::format("{}CAST(NULL AS {}) AS {}", columns.empty() ? "" : ", ",
+                           schema::info(schema::type_in_sql(field.type, field.meaning)).sql_type,
+                           sql_name(schema::column_name(field.name)));
+  return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
+}
+
+// Of a number within a choice, all bits of the choice decide; of a flag, its own.
+std::uint32_t mask_of(const schema::Value& value) {
+  const std::uint32_t choice = schema::choice_mask(value.table);
+  return (value.number & ~choice) == 0 ? choice : value.number;
+}
+
+std::string page_macro_sql() {
+  return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
+                     "UBIGINT) * {};\n",
+                     UINT64_MAX / kCachePageBytes, kCachePageBytes);
+}
+
+std::string value_rows_sql() {
+  std::vector<std::string> rows;
+  for (const schema::Value& value : schema::kValues)
+    rows.push_back(fmt::format("({}, {}, {}, {})", sql_literal(value.table), value.number,
+                               mask_of(value), sql_literal(value.name)));
+  return fmt::format(
+      "CREATE TABLE value_names (value_table VARCHAR, number UINTEGER, mask UINTEGER,"
+      " name VARCHAR);\nINSERT INTO value_names VALUES {};\n",
+      fmt::join(rows, ", "));
+}
+
+bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
+  return std::ranges::any_of(tables, [&](const store::TableInfo& table) {
+    return table.layer == layer && table.column(role) != nullptr;
+  });
+}
+
+std::string layer_rows_sql(Tables tables) {
+  std::string sql = "CREATE TABLE layer_list (layer VARCHAR, depth INTEGER, source VARCHAR,"
+                    " has_spans BOOLEAN, moves_bytes BOOLEAN);\n";
+  int depth = 0;
+  for (const schema::LayerInfo& layer : schema::kLayers)
+    if (layer.layer != schema::Layer::dictionary)
+      sql += fmt::format("INSERT INTO layer_list VALUES ({}, {}, {}, {}, {});\n",
+                         sql_literal(layer.name), ++depth,
+                         sql_literal(schema::value_name("source", layer.source)),
+                         any_has_role(tables, layer.name, schema::Role::duration),
+                         any_has_role(tables, layer.name, schema::Role::bytes));
+  return sql;
 }
 
 std::string manifest_rows_sql(const store::Manifest& manifest) {
@@ -132,6 +198,8 @@ std::string manifest_rows_sql(const store::Manifest& manifest) {
       {"monotonic_to_real_ns", fmt::format("{}", manifest.monotonic_to_real_ns)},
       {"layers", fmt::format("{}", fmt::join(manifest.layers, ","))},
       {"filters", fmt::format("{}", fmt::join(manifest.filters, "; "))},
+      {"not_followed", fmt::format("{}", fmt::join(manifest.not_followed, "; "))},
+      {"still_running", fmt::format("{}", fmt::join(manifest.still_running, ", "))},
       {"limits", fmt::format("{}", fmt::join(manifest.limits, "; "))},
       {"events_bytes", fmt::format("{}", manifest.events_bytes)},
       {"recorder_cpu_ns", fmt::format("{}", manifest.recorder_cpu_ns)},
@@ -157,18 +225,6 @@ std::string hook_rows_sql(const store::Manifest& manifest) {
   return sql;
 }
 
-std::string_view severity_name(schema::Severity severity) {
-  switch (severity) {
-  case schema::Severity::info:
-    return "info";
-  case schema::Severity::error:
-    return "error";
-  case schema::Severity::loss:
-    return "loss";
-  }
-  return "loss";
-}
-
 // A counter that this version does not know is taken for the worst.
 std::string counter_rows_sql(const store::Manifest& manifest) {
   std::string sql = "CREATE TABLE counters (counter VARCHAR, source VARCHAR, severity VARCHAR,"
@@ -178,10 +234,10 @@ std::string counter_rows_sql(const store::Manifest& manifest) {
     const auto found = manifest.counters.find(std::string(counter.name));
     const std::uint64_t value = found == manifest.counters.end() ? 0 : found->second;
     unknown.erase(std::string(counter.name));
-    sql +=
-        fmt::format("INSERT INTO counters VALUES ({}, {}, {}, {}, {});\n",
-                    sql_literal(counter.name), sql_literal(value_text("source", counter.source)),
-                    sql_literal(severity_name(counter.severity)), value, sql_literal(counter.doc));
+    sql += fmt::format(
+        "INSERT INTO counters VALUES ({}, {}, {}, {}, {});\n", sql_literal(counter.name),
+        sql_literal(schema::value_text("source", counter.source)),
+        sql_literal(schema::severity_name(counter.severity)), value, sql_literal(counter.doc));
   }
   for (const auto& [name, value] : unknown)
     sql += fmt::format("INSERT INTO counters VALUES ({}, '', 'loss', {}, "
@@ -201,10 +257,23 @@ std::string source_rows_sql(const store::Manifest& manifest) {
 
 } // namespace
 
-std::string table_views_sql(const store::TraceReader& reader) {
+std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
+  std::vector<store::TableInfo> tables(reader.tables().begin(), reader.tables().end());
+  for (store::TableInfo& table : tables)
+    if (const schema::Event* event = schema::find_event(table.name))
+      for (const schema::Field& field : event->fields)
+        if (table.column(field.name) < 0)
+          table.columns.push_back({std::string(field.name), field.type, field.meaning});
+  return tables;
+}
+
+std::string table_views_sql(Tables tables) {
   std::string sql;
-  for (const store::TableInfo& table : reader.tables())
+  for (const store::TableInfo& table : tables)
     sql += fmt::format("CREATE VIEW {0} AS SELECT * FROM {0}();\n", sql_name(table.name));
+  for (const schema::Event& event : schema::kEvents)
+    if (std::ranges::find(tables, event.name, &store::TableInfo::name) == tables.end())
+      sql += empty_table_sql(event);
   return sql;
 }
 
@@ -227,14 +296,59 @@ std::string table_list_sql(const store::TraceReader& reader) {
   return sql;
 }
 
-std::string events_view_sql(const store::TraceReader& reader) {
+std::string events_view_sql(const store::TraceReader& reader, Tables tables) {
   std::vector<std::string> parts;
-  for (const store::TableInfo& table : reader.tables())
-    if (!is_dictionary(table))
+  std::string without_rows;
+  for (const store::TableInfo& table : tables) {
+    if (table.is_dictionary())
+      continue;
+    if (has_rows(reader, table))
       parts.push_back(event_rows_sql(table));
+    else
+      without_rows = event_rows_sql(table);
+  }
+  if (parts.empty() && !without_rows.empty())
+    parts.push_back(without_rows);
   if (parts.empty())
     return {};
-  return fmt::format("CREATE VIEW events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
+  return fmt::format("CREATE VIEW all_events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
+}
+
+SelectionSql selection_sql(const Selection& selection, const store::Manifest& manifest) {
+  const std::uint64_t from_ns =
+      selection.since_ns == 0 ? 0 : manifest.begin_ns + selection.since_ns;
+  const std::uint64_t to_ns =
+      selection.until_ns == 0 ? UINT64_MAX : manifest.begin_ns + selection.until_ns;
+  std::vector<std::string> conditions;
+  if (selection.since_ns != 0)
+    conditions.push_back(fmt::format("ts_ns >= {}", from_ns));
+  if (selection.until_ns != 0)
+    conditions.push_back(fmt::format("ts_ns < {}", to_ns));
+  if (const std::string process = sql_literal(selection.process); !selection.process.empty())
+    conditions.push_back(fmt::format(
+        "pid IN (SELECT pid FROM processes WHERE comm = {0} OR CAST(pid AS VARCHAR) = {0})",
+        process));
+  std::vector<std::string> path_conditions = conditions;
+  if (const std::string glob = sql_literal(selection.file); !selection.file.empty()) {
+    conditions.push_back(fmt::format(
+        "(file IN (SELECT file FROM file_names WHERE path GLOB {0})"
+        " OR to_file IN (SELECT file FROM file_names WHERE path GLOB {0})"
+        " OR file = 0 AND path IN (SELECT string FROM all_path_calls WHERE path GLOB {0}))",
+        glob));
+    path_conditions.push_back(fmt::format("path GLOB {}", glob));
+  }
+  return {fmt::format("CREATE TABLE selection (from_ns UBIGINT, to_ns UBIGINT);\n"
+                      "INSERT INTO selection VALUES ({}, {});\n",
+                      from_ns, to_ns) +
+              narrowed_view_sql("events", "all_events", conditions),
+          narrowed_view_sql("path_calls", "all_path_calls", path_conditions)};
+}
+
+std::string schema_tables_sql(Tables tables) {
+  return page_macro_sql() + value_rows_sql() + layer_rows_sql(tables) +
+         fmt::format("CREATE MACRO is_unfinished(error) AS error = {0};\n"
+                     "CREATE MACRO is_error(error) AS error < 0 AND error <> {0};\n",
+                     IOT_UNFINISHED);
 }
 
 std::string manifest_tables_sql(const store::Manifest& manifest) {

@@ -2,6 +2,7 @@
 #include "analysis/rows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -78,7 +79,7 @@ struct Extracted {
 };
 
 std::unexpected<Error> query_failed(const char* why) {
-  return fail("the query failed", why ? why : "no reason given");
+  return std::unexpected(engine_error("the query failed", why));
 }
 
 bool all_plain(duckdb_prepared_statement statement) {
@@ -121,21 +122,79 @@ Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statement
   return done;
 }
 
+// What a statement of this type changes would be gone with the query, or is not the trace's.
+bool only_reads(duckdb_statement_type type) {
+  return type == DUCKDB_STATEMENT_TYPE_SELECT || type == DUCKDB_STATEMENT_TYPE_EXPLAIN;
+}
+
+std::unexpected<Error> fail_not_a_query(std::string why) {
+  return fail("the query is refused", std::move(why),
+              "A query is one statement that reads: SELECT, WITH, FROM, VALUES, PIVOT,\n  "
+              "DESCRIBE, SHOW, SUMMARIZE or EXPLAIN. --unsafe-external-access allows all.");
+}
+
+// Table functions that are there for what they do to the engine and not for their rows, and one that runs what no plan shows.
+constexpr std::string_view kCommands[] = {"CHECKPOINT",           "DISABLE_LOGGING",
+                                          "ENABLE_LOGGING",       "FORCE_CHECKPOINT",
+                                          "TRUNCATE_DUCKDB_LOGS", "JSON_EXECUTE_SERIALIZED_SQL"};
+
+// Whether `sql` may have such a function in it: by its name, or in a text that the function `query` takes.
+bool may_have_command(std::string_view sql) {
+  std::string upper(sql);
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
+  return upper.contains("QUERY") || std::ranges::any_of(kCommands, [&](std::string_view command) {
+           return upper.contains(command);
+         });
+}
+
+// The plan has all of them by their names. Of an EXPLAIN there is no plan: it is taken to have one.
+bool has_command(duckdb_connection connection, const std::string& sql) {
+  duckdb_result plan{};
+  const std::string explain = "EXPLAIN (FORMAT json) " + sql;
+  bool found = true;
+  if (duckdb_query(connection, explain.c_str(), &plan) == DuckDBSuccess) {
+    char* const text = duckdb_value_varchar(&plan, 1, 0);
+    found = text != nullptr && std::ranges::any_of(kCommands, [&](std::string_view command) {
+              return std::string_view(text).contains(fmt::format("\"Function\": \"{}\"", command));
+            });
+    duckdb_free(text);
+  }
+  duckdb_destroy_result(&plan);
+  return found;
+}
+
+// The engine makes two statements of a PIVOT that does not list its values: the first makes a type of them, which the
+// second misses as long as the first has not run. Preparing takes a statement, so these are others than those to be run.
+bool is_pivot(duckdb_connection connection, const std::string& sql) {
+  Extracted extracted;
+  Statement last;
+  return duckdb_extract_statements(connection, sql.c_str(), &extracted.handle) == 2 &&
+         duckdb_prepare_extracted_statement(connection, extracted.handle, 1, &last.handle) !=
+             DuckDBSuccess &&
+         std::string_view(duckdb_prepare_error(last.handle)).contains("__pivot_enum_");
+}
+
 // Prepares the last of the statements in `sql`, after running those before it.
-Result<void> prepare_last(duckdb_connection connection, const std::string& sql,
-                          Statement& statement) {
+Result<void> prepare_last(const Connection& of, const std::string& sql, Statement& statement) {
+  duckdb_connection connection = of.handle;
   Extracted extracted;
   const idx_t count = duckdb_extract_statements(connection, sql.c_str(), &extracted.handle);
   if (count == 0) {
     const char* why = duckdb_extract_statements_error(extracted.handle);
     return query_failed(why ? why : "it is empty");
   }
+  if (of.reads_only && count > 1 && !is_pivot(connection, sql))
+    return fail_not_a_query(fmt::format("it has {} statements", count));
   for (idx_t i = 0; i + 1 < count; ++i)
     if (auto done = run_to_end(connection, extracted.handle, i); !done)
       return done;
   if (duckdb_prepare_extracted_statement(connection, extracted.handle, count - 1,
                                          &statement.handle) != DuckDBSuccess)
     return query_failed(duckdb_prepare_error(statement.handle));
+  if (of.reads_only && !only_reads(duckdb_prepared_statement_type(statement.handle)))
+    return fail_not_a_query("it does not read, and nothing that it changes is kept");
+  if (of.reads_only && may_have_command(sql) && has_command(connection, sql))
+    return fail_not_a_query("a function in it does not read, but changes the engine");
   if (count == 1 && !all_plain(statement.handle)) {
     const std::string plain = as_plain(statement.handle, sql);
     duckdb_destroy_prepare(&statement.handle);
@@ -145,13 +204,63 @@ Result<void> prepare_last(duckdb_connection connection, const std::string& sql,
   return {};
 }
 
+std::string metric(duckdb_profiling_info node, const char* name) {
+  duckdb_value value = node ? duckdb_profiling_info_get_value(node, name) : nullptr;
+  if (!value)
+    return {};
+  char* text = duckdb_get_varchar(value);
+  std::string found = text ? text : "";
+  duckdb_free(text);
+  duckdb_destroy_value(&value);
+  return found;
+}
+
+// As the operator that gives the result has counted them; 0 also where the engine has none that counts.
+std::uint64_t rows_counted(duckdb_connection connection, duckdb_result result) {
+  if (duckdb_result_statement_type(result) != DUCKDB_STATEMENT_TYPE_SELECT)
+    return 0;
+  duckdb_profiling_info node = duckdb_get_profiling_info(connection);
+  idx_t last = 0; // of the children; that of a common table expression is what is made of it
+  do {
+    node = duckdb_profiling_info_get_child(node, last);
+    last = node ? duckdb_profiling_info_get_child_count(node) : 0;
+  } while (last-- > 0 && metric(node, "OPERATOR_TYPE") == "CTE");
+  return std::strtoull(metric(node, "OPERATOR_CARDINALITY").c_str(), nullptr, 10);
+}
+
 } // namespace
 
-Result<Rows> Rows::run(duckdb_connection connection, std::string_view sql) {
+Error engine_error(std::string what, const char* why) {
+  Error error{std::move(what), why ? why : "no reason given", ""};
+  error.why.resize(std::min(error.why.find("\n\nStack Trace:"), error.why.size())); // of the engine
+  std::ranges::replace(error.why, '\t', ' ');
+  if (error.why.starts_with("Out of Memory Error")) {
+    error.code = ENOMEM;
+    error.why.resize(std::min(error.why.find("\n\n"), error.why.size())); // advice of settings
+    error.hint =
+        "It may take half of the machine's memory, 4 GiB at most, and no more than `ulimit -v` "
+        "and its control group allow.";
+  }
+  return error;
+}
+
+Result<void> count_rows(const Connection& connection) {
+  for (const char* setting :
+       {"SET enable_profiling = 'no_output'",
+        R"(SET custom_profiling_settings = '{"OPERATOR_CARDINALITY": "true"}')"})
+    if (duckdb_query(connection.handle, setting, nullptr) != DuckDBSuccess)
+      return fail("SQL engine", fmt::format("it refuses: {}", setting));
+  return {};
+}
+
+Result<Rows> Rows::run(Connection& connection, std::string_view sql) {
+  ++connection.queries;
   Statement statement;
   if (auto prepared = prepare_last(connection, std::string(sql), statement); !prepared)
     return std::unexpected(prepared.error());
   Rows rows;
+  rows.connection_ = &connection;
+  rows.query_ = connection.queries;
   if (duckdb_execute_prepared_streaming(statement.handle, &rows.result_) != DuckDBSuccess)
     return query_failed(duckdb_result_error(&rows.result_));
   for (idx_t i = 0; i < duckdb_column_count(&rows.result_); ++i) {
@@ -165,7 +274,8 @@ Result<Rows> Rows::run(duckdb_connection connection, std::string_view sql) {
 }
 
 Rows::Rows(Rows&& other) noexcept
-    : result_(std::exchange(other.result_, {})), chunk_(std::exchange(other.chunk_, nullptr)),
+    : connection_(other.connection_), query_(other.query_), delivered_(other.delivered_),
+      result_(std::exchange(other.result_, {})), chunk_(std::exchange(other.chunk_, nullptr)),
       chunk_row_(other.chunk_row_), chunk_rows_(other.chunk_rows_),
       columns_(std::move(other.columns_)), types_(std::move(other.types_)),
       row_(std::move(other.row_)), digits_(std::move(other.digits_)) {}
@@ -195,12 +305,24 @@ Result<bool> Rows::next_chunk() {
       chunk_row_ = chunk_rows_ = 0;
       if (const char* why = duckdb_result_error(&result_); why && *why)
         return query_failed(why);
-      return false;
+      return end();
     }
     chunk_row_ = 0;
     chunk_rows_ = duckdb_data_chunk_get_size(chunk_);
   } while (chunk_rows_ == 0);
+  delivered_ += chunk_rows_;
   return true;
+}
+
+// No chunk and no error: the end, or a stream that the engine closed.
+Result<bool> Rows::end() const {
+  if (connection_->queries != query_)
+    return query_failed("another query was begun before all its rows were read");
+  const std::uint64_t counted = rows_counted(connection_->handle, result_);
+  if (counted > delivered_)
+    return query_failed(
+        fmt::format("the engine made {} rows and delivered {}", counted, delivered_).c_str());
+  return false;
 }
 
 Cell Rows::cell(idx_t column) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The result of a query, read row by row while the engine computes it: never whole in memory.
+// The result of a query, read row by row while the engine computes it: never whole in memory. The engine ends a stream
+// that it gave up like one that is complete, so the rows that came are held against the number that it counted.
 #pragma once
 
 #include <duckdb.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "schema.hpp"
 
 namespace iotrail::analysis {
 
@@ -21,6 +23,8 @@ enum class Kind : std::uint8_t { number, boolean, text };
 struct ResultColumn {
   std::string name;
   Kind kind;
+  // Of a column that is one of a table in the query, what its numbers stand for.
+  schema::Meaning meaning = schema::Meaning::number;
 };
 
 // monostate: NULL. Text in a column of kind `number` is a number too wide for 64 bits, in digits.
@@ -28,19 +32,36 @@ struct ResultColumn {
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
 
+// What the SQL engine says of a failure; code ENOMEM: it had too little memory.
+Error engine_error(std::string what, const char* why);
+
+struct Connection {
+  duckdb_connection handle = nullptr;
+  bool reads_only = false;   // a query is one statement, and one that reads
+  std::uint64_t queries = 0; // begun so far; a new one ends the one before it
+};
+
+// Has the engine count the rows of each query on this connection; once, before the first.
+Result<void> count_rows(const Connection& connection);
+
 class Rows {
 public:
-  // Runs the last statement of `sql` to its first row; the statements before it are run to their end.
+  // Runs the last statement of `sql` to its first row; the statements before it are run to their end. A connection that only
+  // reads takes one statement.
   // `connection` must outlive the rows, and have no other query while they are read.
-  static Result<Rows> run(duckdb_connection connection, std::string_view sql);
+  static Result<Rows> run(Connection& connection, std::string_view sql);
 
   Rows(Rows&& other) noexcept;
   Rows& operator=(Rows&&) = delete;
   ~Rows();
 
   std::span<const ResultColumn> columns() const { return columns_; }
+  duckdb_type type(std::size_t column) const { return types_[column]; }
+  void set_meaning(std::size_t column, schema::Meaning meaning) {
+    columns_[column].meaning = meaning;
+  }
 
-  // false: there are no more rows.
+  // false: there are no more rows, and all have come. An error where that cannot be said.
   Result<bool> next();
   std::span<const Cell> row() const { return row_; }
 
@@ -48,7 +69,11 @@ private:
   Rows() = default;
   Cell cell(idx_t column);
   Result<bool> next_chunk();
+  Result<bool> end() const;
 
+  const Connection* connection_ = nullptr;
+  std::uint64_t query_ = 0; // of the connection's
+  std::uint64_t delivered_ = 0;
   duckdb_result result_{};
   duckdb_data_chunk chunk_ = nullptr;
   idx_t chunk_row_ = 0;

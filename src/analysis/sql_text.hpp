@@ -20,9 +20,14 @@ inline std::string enclosed(std::string_view text, char quote) {
 }
 } // namespace detail
 
-// 'it''s'
+// 'it''s'; the engine reads a statement up to a NUL, so that one is put in by its number
 inline std::string sql_literal(std::string_view text) {
-  return detail::enclosed(text, '\'');
+  constexpr std::string_view kNul = "' || chr(0) || '";
+  std::string literal = detail::enclosed(text, '\'');
+  const bool is_plain = literal.find('\0') == std::string::npos;
+  for (std::size_t at = 0; (at = literal.find('\0', at)) != std::string::npos; at += kNul.size())
+    literal.replace(at, 1, kNul);
+  return is_plain ? literal : "(" + literal + ")";
 }
 
 // "offset": also for names that are words of the language

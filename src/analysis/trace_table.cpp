@@ -8,15 +8,35 @@
 #include <string>
 #include <vector>
 
-#include "analysis/decode.hpp"
+#include "base/utf8.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::analysis {
+
+duckdb_type sql_type_of(const store::ColumnInfo& column) {
+  switch (schema::type_in_sql(column.type, column.meaning)) {
+  case schema::Type::u16:
+    return DUCKDB_TYPE_USMALLINT;
+  case schema::Type::u32:
+    return DUCKDB_TYPE_UINTEGER;
+  case schema::Type::u64:
+    return DUCKDB_TYPE_UBIGINT;
+  case schema::Type::s32:
+    return DUCKDB_TYPE_INTEGER;
+  case schema::Type::s64:
+    return DUCKDB_TYPE_BIGINT;
+  case schema::Type::text:
+    return DUCKDB_TYPE_VARCHAR;
+  }
+  return DUCKDB_TYPE_UBIGINT;
+}
 
 namespace {
 
 struct Source {
   const store::TraceReader* reader;
   const store::TableInfo* table;
+  std::size_t stored_columns; // of the table, those that the trace has
 };
 
 // What one scan reads: bound once, then read only.
@@ -34,24 +54,24 @@ struct Cursor {
 // Names of small numbers, made once per scan and thread instead of once per row.
 class NameCache {
 public:
-  explicit NameCache(std::string_view table) : table_(table) {}
+  explicit NameCache(schema::Meaning meaning) : meaning_(meaning) {}
 
   const std::string& name(std::uint64_t number) {
     if (number >= kCached) {
-      rare_ = value_text(table_, number);
+      rare_ = schema::number_text(meaning_, number);
       return rare_;
     }
     if (number >= names_.size())
       names_.resize(number + 1);
     std::string& name = names_[number];
     if (name.empty())
-      name = value_text(table_, number);
+      name = schema::number_text(meaning_, number);
     return name;
   }
 
 private:
   static constexpr std::uint64_t kCached = 4096;
-  std::string_view table_;
+  schema::Meaning meaning_;
   std::vector<std::string> names_;
   std::string rare_;
 };
@@ -68,26 +88,6 @@ template <class T> void destroy(void* object) {
   delete static_cast<T*>(object);
 }
 
-duckdb_type type_of(const store::ColumnInfo& column) {
-  if (!value_table_of(column.meaning).empty())
-    return DUCKDB_TYPE_VARCHAR;
-  switch (column.type) {
-  case schema::Type::u16:
-    return DUCKDB_TYPE_USMALLINT;
-  case schema::Type::u32:
-    return DUCKDB_TYPE_UINTEGER;
-  case schema::Type::u64:
-    return DUCKDB_TYPE_UBIGINT;
-  case schema::Type::s32:
-    return DUCKDB_TYPE_INTEGER;
-  case schema::Type::s64:
-    return DUCKDB_TYPE_BIGINT;
-  case schema::Type::text:
-    return DUCKDB_TYPE_VARCHAR;
-  }
-  return DUCKDB_TYPE_UBIGINT;
-}
-
 std::optional<std::uint64_t> named_parameter(duckdb_bind_info info, const char* name) {
   duckdb_value value = duckdb_bind_get_named_parameter(info, name);
   if (!value)
@@ -100,8 +100,9 @@ std::optional<std::uint64_t> named_parameter(duckdb_bind_info info, const char* 
 void bind(duckdb_bind_info info) {
   const auto& source = *static_cast<const Source*>(duckdb_bind_get_extra_info(info));
   for (const store::ColumnInfo& column : source.table->columns) {
-    duckdb_logical_type type = duckdb_create_logical_type(type_of(column));
-    duckdb_bind_add_result_column(info, column.name.c_str(), type);
+    duckdb_logical_type type = duckdb_create_logical_type(sql_type_of(column));
+    duckdb_bind_add_result_column(info, std::string(schema::column_name(column.name)).c_str(),
+                                  type);
     duckdb_destroy_logical_type(&type);
   }
   const std::uint64_t from_ns = named_parameter(info, "from_ns").value_or(0);
@@ -138,9 +139,8 @@ void init_thread(duckdb_init_info info) {
     const auto column = static_cast<int>(duckdb_init_get_column_index(info, i));
     const bool exists = is_column(*scan.source.table, column);
     position->names.emplace_back(
-        exists
-            ? value_table_of(scan.source.table->columns[static_cast<std::size_t>(column)].meaning)
-            : std::string_view{});
+        exists ? scan.source.table->columns[static_cast<std::size_t>(column)].meaning
+               : schema::Meaning::number);
   }
   duckdb_init_set_init_data(info, position.release(), destroy<Position>);
 }
@@ -149,7 +149,7 @@ void init_thread(duckdb_init_info info) {
 bool next_block(const Scan& scan, Cursor& cursor, Position& position) {
   std::vector<int> wanted;
   for (const int column : cursor.columns)
-    if (is_column(*scan.source.table, column))
+    if (column >= 0 && static_cast<std::size_t>(column) < scan.source.stored_columns)
       wanted.push_back(column);
   for (;;) {
     const std::size_t index = cursor.next_block.fetch_add(1, std::memory_order_relaxed);
@@ -166,6 +166,14 @@ bool next_block(const Scan& scan, Cursor& cursor, Position& position) {
   }
 }
 
+// The engine takes for granted that texts are UTF-8.
+void assign_text(duckdb_vector vector, std::size_t row, const std::string& text) {
+  if (is_utf8(text))
+    return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
+  const std::string valid = as_utf8(text);
+  duckdb_vector_assign_string_element_len(vector, row, valid.data(), valid.size());
+}
+
 template <class T>
 void copy_numbers(duckdb_vector vector, const std::uint64_t* from, std::size_t count) {
   T* to = static_cast<T*>(duckdb_vector_get_data(vector));
@@ -175,7 +183,7 @@ void copy_numbers(duckdb_vector vector, const std::uint64_t* from, std::size_t c
 
 void fill_numbers(duckdb_vector vector, const store::ColumnInfo& info, NameCache& names,
                   const std::uint64_t* from, std::size_t count) {
-  switch (type_of(info)) {
+  switch (sql_type_of(info)) {
   case DUCKDB_TYPE_USMALLINT:
     return copy_numbers<std::uint16_t>(vector, from, count);
   case DUCKDB_TYPE_UINTEGER:
@@ -195,7 +203,7 @@ void fill_numbers(duckdb_vector vector, const store::ColumnInfo& info, NameCache
 
 void fill_texts(duckdb_vector vector, const std::string* from, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
-    duckdb_vector_assign_string_element_len(vector, i, from[i].data(), from[i].size());
+    assign_text(vector, i, from[i]);
 }
 
 void fill_nulls(duckdb_vector vector, std::size_t count) {
@@ -221,7 +229,9 @@ void scan_chunk(duckdb_function_info info, duckdb_data_chunk output) {
     const auto column = static_cast<std::size_t>(cursor.columns[i]);
     const store::ColumnInfo& column_info = scan.source.table->columns[column];
     duckdb_vector vector = duckdb_data_chunk_get_vector(output, i);
-    const store::Column& values = position.columns[column];
+    static const store::Column kAbsent;
+    const bool is_stored = column < scan.source.stored_columns;
+    const store::Column& values = is_stored ? position.columns[column] : kAbsent;
     if (const auto* numbers = std::get_if<store::Numbers>(&values))
       fill_numbers(vector, column_info, position.names[i], numbers->data() + position.row, count);
     else if (const auto* texts = std::get_if<store::Texts>(&values))
@@ -237,9 +247,12 @@ void scan_chunk(duckdb_function_info info, duckdb_data_chunk output) {
 
 Result<void> register_trace_table(duckdb_connection connection, const store::TraceReader& reader,
                                   const store::TableInfo& table) {
+  const store::TableInfo* stored = reader.table(table.kind);
+  const std::size_t stored_columns = stored ? stored->columns.size() : 0;
   duckdb_table_function function = duckdb_create_table_function();
   duckdb_table_function_set_name(function, table.name.c_str());
-  duckdb_table_function_set_extra_info(function, new Source{&reader, &table}, destroy<Source>);
+  duckdb_table_function_set_extra_info(function, new Source{&reader, &table, stored_columns},
+                                       destroy<Source>);
   duckdb_logical_type time = duckdb_create_logical_type(DUCKDB_TYPE_UBIGINT);
   duckdb_table_function_add_named_parameter(function, "from_ns", time);
   duckdb_table_function_add_named_parameter(function, "to_ns", time);

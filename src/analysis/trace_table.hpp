@@ -13,6 +13,9 @@
 
 namespace iotrail::analysis {
 
+duckdb_type sql_type_of(const store::ColumnInfo& column);
+
+// Columns of `table` beyond those of the reader's own are NULL.
 // `reader` and `table` must outlive the database of `connection`.
 Result<void> register_trace_table(duckdb_connection connection, const store::TraceReader& reader,
                                   const store::TableInfo& table);

@@ -1,7 +1,16 @@
 -- The files that never reach a device: pipes, sockets, character devices, anonymous inodes, and files of /proc and /sys.
--- The file type is the mode's highest four bits: 1 pipe, 2 character device, 12 socket.
 CREATE VIEW files_without_device AS
 SELECT file
 FROM files
-WHERE floor(mode / 4096) IN (1, 2, 12)
-   OR path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%';
+WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%'
+   OR file IN (SELECT f.file
+               FROM files AS f
+                 JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
+               WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
+
+-- The pages of disks that file systems keep their metadata in: files of the kernel's own that have no name.
+CREATE VIEW disk_caches AS
+SELECT f.file AS file
+FROM files AS f
+  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
+WHERE f.path = '' AND v.value_table = 'file_type' AND v.name = 'block_device';

@@ -1,37 +1,53 @@
 -- How many bytes each layer moved for the bytes that the layer above it moved, for reads and for writes of files.
 -- Pipes, sockets, terminals and files of /proc and /sys never reach a device; they are counted in other_bytes only.
 --   direction     'write' or 'read'
---   step          place of the layer on the way down: 1 app, 2 syscall, 3 vfs, 4 cache, 5 block
---   layer         layers without any event in the trace are left out
+--   step          place of the layer on the way down, see layer_list
+--   layer         layers without any event in the trace are left out; asynchronous operations count as system calls
 --   operations    events that moved the bytes
 --   bytes         app, syscall, vfs: bytes returned by calls; cache: whole pages, of writes those that became dirty, of
---                 reads those that were brought in by other calls than writes; block: bytes the device completed
+--                 reads those that were brought in and not made dirty by the same operation; block: bytes the device completed
 --   ratio         bytes of this layer by bytes of the next layer above that is there; NULL: no such layer, or 0 bytes
 --   other_bytes   bytes of this layer to and from what is not a file on a device
---   explanation   why the bytes differ from those above, as far as the numbers tell; where events of a source were
---                 lost, the numbers of its layers tell nothing
-CREATE VIEW amplification AS
+--   lost_share    share of the events of this layer's source, or of the one's above, that were lost; NULL: none
+--   explanation   why the bytes differ from those above, as far as the numbers tell; says so where more than one event
+--                 in a hundred was lost
+-- Made of layer_bytes, the numbers, and byte_rules, the words.
+
+-- Each layer's bytes beside those of the next layer above that is there.
+--   above, above_operations, above_bytes   that layer and its numbers; NULL: there is none
+--   bytes_are         'more', 'less' or 'same' than above; 'first': nothing is above
+--   lost_share        as in amplification
+--   calls_are         'fewer' than above, else 'other'
+--   is_asynchronous   more bytes than the calls moved, and io_uring or libaio were used but their operations not recorded
+--   is_mapped         more bytes than the calls moved, and files were mapped, or may have been
+CREATE VIEW layer_bytes AS
 WITH
+  -- A page that is added and made dirty by one operation was added to be written.
+  dirtied AS (SELECT DISTINCT op_id AS op, file AS of_file, first_page AS page FROM cache_dirty WHERE op_id <> 0),
+  added AS (SELECT DISTINCT op_id AS op, file AS of_file FROM events WHERE event = 'cache_add'),
   -- Bytes by file, so that the kinds of files are looked up once for each and not for every event.
   flows AS (
-    SELECT layer, class AS direction, file, to_file, count(*) AS operations, sum(bytes) AS bytes
+    SELECT CASE layer WHEN 'async' THEN 'syscall' ELSE layer END AS layer, class AS direction, file, to_file,
+           count(*) AS operations, sum(bytes) AS bytes
     FROM events
-    WHERE class IN ('read', 'write', 'copy') AND layer IN ('app', 'syscall', 'vfs') AND error = 0
-    GROUP BY layer, class, file, to_file
+    WHERE class IN ('read', 'write', 'copy') AND duration_ns IS NOT NULL AND error = 0
+    GROUP BY 1, class, file, to_file
     UNION ALL
-    SELECT 'cache' AS layer, 'write' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    SELECT layer, 'write' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
     FROM events
     WHERE event = 'cache_dirty'
+    GROUP BY layer
     UNION ALL
-    SELECT 'cache' AS layer, 'read' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    SELECT layer, 'read' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
     FROM events
     WHERE event = 'cache_add'
-      AND op_id NOT IN (SELECT op_id FROM events WHERE event = 'syscall_write' AND op_id <> 0)
+    GROUP BY layer
     UNION ALL
-    SELECT layer, class AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
-    FROM events
-    WHERE event = 'block_complete' AND class IN ('read', 'write') AND error = 0
-    GROUP BY layer, class
+    SELECT 'cache' AS layer, 'read' AS direction, 0 AS file, 0 AS to_file, -count(*) AS operations,
+           -total(bytes_of_pages(a.pages)) AS bytes
+    FROM cache_add AS a
+      JOIN dirtied AS d ON a.op_id = d.op AND a.file = d.of_file AND a.first_page = d.page
+      JOIN added AS s ON a.op_id = s.op AND a.file = s.of_file
   ),
   -- A copy reads one file and writes another.
   sides AS (
@@ -44,46 +60,56 @@ WITH
   others AS (SELECT file AS other_file FROM files_without_device),
   sums AS (
     SELECT layer, direction,
-           CAST(sum(CASE WHEN other_file IS NULL THEN operations ELSE 0 END) AS BIGINT) AS operations,
-           CAST(sum(CASE WHEN other_file IS NULL THEN coalesce(bytes, 0) ELSE 0 END) AS BIGINT) AS bytes,
-           CAST(sum(CASE WHEN other_file IS NULL THEN 0 ELSE coalesce(bytes, 0) END) AS BIGINT) AS other_bytes
+           total(CASE WHEN other_file IS NULL THEN operations ELSE 0 END) AS operations,
+           total(CASE WHEN other_file IS NULL THEN coalesce(bytes, 0) ELSE 0 END) AS bytes,
+           total(CASE WHEN other_file IS NULL THEN 0 ELSE coalesce(bytes, 0) END) AS other_bytes
     FROM sides LEFT JOIN others ON file = other_file
     GROUP BY layer, direction
   ),
   -- A layer that was recorded and moved nothing is a step of 0 bytes, except the cache: direct I/O goes around it.
-  directions AS (SELECT DISTINCT direction AS way FROM sums WHERE bytes + other_bytes > 0),
+  directions AS (SELECT DISTINCT direction AS way FROM sums WHERE bytes > 0 OR other_bytes > 0),
   present AS (
-    SELECT DISTINCT layer AS place, way
-    FROM tables CROSS JOIN directions
-    WHERE row_count > 0 AND layer IN ('app', 'syscall', 'vfs', 'cache', 'block')
+    SELECT layer AS place, depth, source, has_spans
+    FROM layer_list
+    WHERE moves_bytes AND layer <> 'async' AND layer IN (SELECT CASE layer WHEN 'async' THEN 'syscall' ELSE layer END
+                                                         FROM tables WHERE row_count > 0)
   ),
   steps AS (
-    SELECT p.way AS direction, p.place AS layer, coalesce(s.operations, 0) AS operations,
-           coalesce(s.bytes, 0) AS bytes, coalesce(s.other_bytes, 0) AS other_bytes,
-           CASE p.place WHEN 'app' THEN 1 WHEN 'syscall' THEN 2 WHEN 'vfs' THEN 3 WHEN 'cache' THEN 4 ELSE 5 END AS step
-    FROM present AS p LEFT JOIN sums AS s ON p.place = s.layer AND p.way = s.direction
-    WHERE p.place <> 'cache' OR s.bytes > 0
+    SELECT d.way AS direction, p.place AS layer, p.depth AS step, p.source AS source,
+           coalesce(s.operations, 0) AS operations, coalesce(s.bytes, 0) AS bytes,
+           coalesce(s.other_bytes, 0) AS other_bytes
+    FROM present AS p CROSS JOIN directions AS d LEFT JOIN sums AS s ON p.place = s.layer AND d.way = s.direction
+    WHERE p.has_spans OR s.bytes > 0
   ),
   pairs AS (
-    SELECT direction, step, layer, operations, bytes, other_bytes,
+    SELECT direction, step, layer, source, operations, bytes, other_bytes,
            lag(layer) OVER (PARTITION BY direction ORDER BY step) AS above,
+           lag(source) OVER (PARTITION BY direction ORDER BY step) AS above_source,
            lag(operations) OVER (PARTITION BY direction ORDER BY step) AS above_operations,
            lag(bytes) OVER (PARTITION BY direction ORDER BY step) AS above_bytes
     FROM steps
   ),
-  -- A trace without an end has no tallies, but losses located in time.
+  -- A trace without an end has no tallies, but losses located in time. What the store lost may be of any layer.
+  recorded AS (SELECT sum(row_count) AS row_count FROM tables WHERE layer <> 'dictionary'),
+  located AS (
+    SELECT l.source AS lost_source, sum(l.events) AS lost_events
+    FROM losses() AS l JOIN counters AS c ON l.counter = c.counter
+    WHERE c.severity = 'loss' AND l.source NOT IN (SELECT source FROM source_tallies)
+    GROUP BY l.source
+  ),
   lost AS (
-    SELECT source FROM source_tallies WHERE lost > 0
-    UNION
-    SELECT l.source FROM losses() AS l JOIN counters AS c ON l.counter = c.counter WHERE c.severity = 'loss'
+    SELECT source AS lost_source, CASE WHEN lost < produced THEN lost / produced ELSE 1 END AS share FROM source_tallies WHERE lost > 0
+    UNION ALL
+    SELECT lost_source, lost_events / (lost_events + row_count) AS share FROM located CROSS JOIN recorded
   ),
   asynchronous AS (
-    SELECT count(*) > 0 AS is_asynchronous
-    FROM tables
-    WHERE name IN ('syscall_aio_submit', 'syscall_uring_enter') AND row_count > 0
+    SELECT NOT EXISTS (SELECT name FROM tables WHERE layer = 'async' AND row_count > 0) AND
+           (SELECT count(*) FROM tables
+            WHERE name IN ('syscall_aio_submit', 'syscall_uring_enter') AND row_count > 0)
+         + (SELECT count(*) FROM files WHERE path = 'anon_inode:[io_uring]') > 0 AS was_asynchronous
   ),
-  -- Files are written through mappings that are shared (flags) and writable (prot). Without any call of mmap, files may
-  -- have been mapped before the recording began, or calls not been recorded: then it is taken for possible.
+  -- Files are written through mappings that are shared and writable. Without any call of mmap, files may have been
+  -- mapped before the recording began, or calls not been recorded: then it is taken for possible.
   mappings AS (
     SELECT file, prot, flags FROM syscall_mmap
     UNION ALL
@@ -91,58 +117,84 @@ WITH
   ),
   mapped AS (
     SELECT coalesce(max(CASE WHEN file <> 0 THEN 1 ELSE 0 END), 1) = 1 AS is_read_mapped,
-           coalesce(max(CASE WHEN file <> 0 AND prot & 2 <> 0 AND flags & 1 <> 0 THEN 1 ELSE 0 END), 1) = 1
-             AS is_write_mapped
-    FROM mappings
-  ),
-  -- What brings bytes to a layer that are not of the calls above.
-  reasons AS (
-    SELECT pairs.*,
-           EXISTS (SELECT * FROM lost WHERE source <> 'preload' OR above = 'app') AS is_lossy,
-           CASE WHEN is_asynchronous AND bytes > above_bytes AND layer IN ('cache', 'block')
-             THEN 'io_uring or libaio, whose transfers are no read or write calls; ' ELSE '' END
-             || CASE WHEN bytes > above_bytes AND layer IN ('cache', 'block') AND above <> 'cache'
-                       AND CASE direction WHEN 'read' THEN is_read_mapped ELSE is_write_mapped END
-                  THEN 'mapped files; ' ELSE '' END AS past_the_calls
-    FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped
+           coalesce(max(CASE WHEN file <> 0 AND bitAnd(m.prot, p.mask) = p.number AND bitAnd(m.flags, s.mask) = s.number
+                          THEN 1 ELSE 0 END), 1) = 1 AS is_write_mapped
+    FROM mappings AS m
+      JOIN value_names AS p ON p.value_table = 'prot' AND p.name = 'PROT_WRITE'
+      JOIN value_names AS s ON s.value_table = 'map' AND s.name = 'MAP_SHARED'
   )
-SELECT direction, step, layer, operations, bytes,
-       CASE WHEN above_bytes > 0 THEN round(bytes / above_bytes, 3) ELSE NULL END AS ratio,
-       other_bytes,
+SELECT direction, step, layer, operations, bytes, other_bytes, above, above_operations, above_bytes,
        CASE
-         WHEN above IS NULL THEN 'the first layer recorded'
-         WHEN is_lossy THEN 'events were lost: see Losses'
-         WHEN layer = 'syscall' AND bytes = above_bytes AND operations < above_operations
-           THEN 'stdio buffering: ' || above_operations || ' calls became ' || operations
-         WHEN layer = 'syscall' AND direction = 'read' AND bytes > above_bytes AND operations < above_operations
-           THEN 'stdio buffering: ' || above_operations || ' calls became ' || operations || ', of whole buffers'
-         WHEN layer = 'syscall' AND bytes = above_bytes THEN 'the same bytes'
-         WHEN layer = 'syscall' AND bytes > above_bytes AND direction = 'read'
-           THEN 'stdio reads whole buffers; the loader, and calls past the C library'
-         WHEN layer = 'syscall' AND bytes > above_bytes
-           THEN 'system calls past the C library, or by programs that were not preloaded'
-         WHEN layer = 'syscall' AND direction = 'read' THEN 'served from stdio buffers'
-         WHEN layer = 'syscall' THEN 'still in stdio buffers, or to streams that were never flushed'
-         WHEN layer = 'vfs' AND bytes = above_bytes THEN 'the same bytes'
-         WHEN layer = 'vfs' AND bytes > above_bytes THEN 'stacked file systems pass calls on to another file'
-         WHEN layer = 'vfs' THEN 'copies and asynchronous calls enter the file system elsewhere'
-         WHEN layer = 'cache' AND bytes = above_bytes THEN 'the same bytes'
-         WHEN layer = 'cache' AND direction = 'write' AND bytes > above_bytes
-           THEN past_the_calls || 'pages become dirty whole, in folios of up to many pages'
-         WHEN layer = 'cache' AND direction = 'write'
-           THEN 'pages that were dirty already took further writes, or direct I/O passed by'
-         WHEN layer = 'cache' AND bytes > above_bytes THEN past_the_calls || 'read-ahead, whole pages'
-         WHEN layer = 'cache' THEN 'found in the page cache, or direct I/O passed by'
-         WHEN bytes = above_bytes AND above <> 'cache' AND direction = 'write'
-           THEN 'the same bytes: direct I/O, or each write went through'
-         WHEN bytes = above_bytes AND above <> 'cache' THEN 'the same bytes: direct I/O, or nothing was cached'
-         WHEN bytes = above_bytes THEN 'the same bytes'
-         WHEN direction = 'write' AND bytes > above_bytes
-           THEN past_the_calls || 'journal and metadata, pages dirty before the recording or written more than once, direct I/O'
-         WHEN direction = 'write' AND above = 'cache'
-           THEN 'only the changed blocks of dirty folios are written, some after the recording ended, some never: deleted before, or in memory file systems'
-         WHEN direction = 'write' THEN 'not yet written when the recording ended, or deleted before; memory file systems'
-         WHEN bytes > above_bytes THEN past_the_calls || 'read-ahead, metadata, and direct I/O past the cache'
-         ELSE 'found in the page cache, or filled without the device: holes, memory file systems'
-       END AS explanation
-FROM reasons;
+         WHEN above IS NULL THEN 'first'
+         WHEN bytes > above_bytes THEN 'more'
+         WHEN bytes < above_bytes THEN 'less'
+         ELSE 'same'
+       END AS bytes_are,
+       (SELECT max(share) FROM lost
+        WHERE lost_source IN (source, above_source) OR lost_source NOT IN (SELECT source FROM layer_list)) AS lost_share,
+       CASE WHEN operations < above_operations THEN 'fewer' ELSE 'other' END AS calls_are,
+       was_asynchronous AND bytes > above_bytes AS is_asynchronous,
+       CASE direction WHEN 'read' THEN is_read_mapped ELSE is_write_mapped END AND bytes > above_bytes
+         AND above <> 'cache' AS is_mapped
+FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped;
+
+-- Why a layer moved other bytes than the one above: of the rules that fit, the one with the smallest number.
+--   layer, direction, bytes_are, calls_are   of layer_bytes; '': any
+--   above       the layer above; 'calls': any but the cache; '': any
+--   names_ways  say first which ways past the calls were used
+--   words       {above} and {here} stand for the numbers of operations
+CREATE TABLE byte_rules (number INTEGER, layer VARCHAR, direction VARCHAR, above VARCHAR, bytes_are VARCHAR,
+                         calls_are VARCHAR, names_ways BOOLEAN, words VARCHAR);
+INSERT INTO byte_rules VALUES
+  (1, '', '', '', 'first', '', false, 'the first layer recorded'),
+  (10, 'syscall', '', '', 'same', 'fewer', false, 'stdio buffering: {above} calls became {here}'),
+  (11, 'syscall', 'read', '', 'more', 'fewer', false, 'stdio buffering: {above} calls became {here}, of whole buffers'),
+  (12, 'syscall', 'read', '', 'more', '', false, 'stdio reads whole buffers; the loader, and calls past the C library'),
+  (13, 'syscall', 'write', '', 'more', '', false,
+   'system calls past the C library, or by programs that were not preloaded'),
+  (14, 'syscall', 'read', '', 'less', '', false, 'served from stdio buffers'),
+  (15, 'syscall', 'write', '', 'less', '', false, 'still in stdio buffers, or to streams that were never flushed'),
+  (20, 'vfs', '', '', 'more', '', false, 'stacked file systems pass calls on to another file'),
+  (21, 'vfs', '', '', 'less', '', false, 'copies and asynchronous calls enter the file system elsewhere'),
+  (30, 'cache', 'write', '', 'more', '', true, 'pages become dirty whole, in folios of up to many pages'),
+  (31, 'cache', 'write', '', 'less', '', false,
+   'pages that were dirty already took further writes, or direct I/O passed by'),
+  (32, 'cache', 'read', '', 'more', '', true, 'read-ahead, whole pages'),
+  (33, 'cache', 'read', '', 'less', '', false, 'found in the page cache, or direct I/O passed by'),
+  (40, 'block', 'write', 'calls', 'same', '', false, 'the same bytes: direct I/O, or each write went through'),
+  (41, 'block', 'read', 'calls', 'same', '', false, 'the same bytes: direct I/O, or nothing was cached'),
+  (42, 'block', 'write', '', 'more', '', true,
+   'journal and metadata, pages dirty before the recording or written more than once, direct I/O'),
+  (43, 'block', 'write', 'cache', 'less', '', false,
+   'only the changed blocks of dirty folios are written, some after the recording ended, some never: deleted before, or in memory file systems'),
+  (44, 'block', 'write', '', 'less', '', false,
+   'not yet written when the recording ended, or deleted before; memory file systems'),
+  (45, 'block', 'read', '', 'more', '', true, 'read-ahead, metadata, and direct I/O past the cache'),
+  (46, 'block', 'read', '', 'less', '', false,
+   'found in the page cache, or filled without the device: holes, memory file systems'),
+  (90, '', '', '', 'same', '', false, 'the same bytes'),
+  (99, '', '', '', '', '', false, '');
+
+CREATE VIEW amplification AS
+WITH
+  fitting AS (
+    SELECT b.direction AS fit_direction, b.step AS fit_step, min(r.number) AS rule
+    FROM layer_bytes AS b
+      JOIN byte_rules AS r ON r.layer IN ('', b.layer) AND r.direction IN ('', b.direction)
+        AND r.bytes_are IN ('', b.bytes_are) AND r.calls_are IN ('', b.calls_are)
+        AND r.above IN ('', CASE b.above WHEN 'cache' THEN 'cache' ELSE 'calls' END)
+    GROUP BY b.direction, b.step
+  )
+SELECT b.direction AS direction, b.step AS step, b.layer AS layer, b.operations AS operations, b.bytes AS bytes,
+       CASE WHEN b.above_bytes > 0 THEN round(b.bytes / b.above_bytes, 3) ELSE NULL END AS ratio,
+       b.other_bytes AS other_bytes, b.lost_share AS lost_share,
+       CASE WHEN b.lost_share >= 0.01 AND b.above IS NOT NULL
+         THEN CAST(round(b.lost_share * 100) AS INTEGER) || ' % of the events were lost; apart from that: ' ELSE '' END
+         || CASE WHEN r.names_ways AND b.is_asynchronous
+         THEN 'io_uring or libaio, whose transfers are no read or write calls; ' ELSE '' END
+         || CASE WHEN r.names_ways AND b.is_mapped THEN 'mapped files; ' ELSE '' END
+         || replace(replace(r.words, '{above}', CAST(coalesce(b.above_operations, 0) AS VARCHAR)), '{here}',
+                    CAST(b.operations AS VARCHAR)) AS explanation
+FROM layer_bytes AS b
+  JOIN fitting AS f ON b.direction = f.fit_direction AND b.step = f.fit_step
+  JOIN byte_rules AS r ON f.rule = r.number;

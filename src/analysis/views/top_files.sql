@@ -1,8 +1,14 @@
--- Files by what was done with them, seen where programs meet the kernel: at the system calls where the trace has any,
--- else at the calls into the C library, else at the virtual file system.
---   file, path                          key of files and its path; file 0: what no file is known for
--- Files are here as well whose bytes moved below that layer only: by io_uring or libaio, or through mappings.
---   layer                               where it was seen, the same in all rows; NULL: none of these was recorded
+-- Files by what was done with them, one row a path, seen where programs meet the kernel: at the system calls where the
+-- trace has any, else at the calls into the C library, else at the virtual file system.
+--   path                                last name of the file, or what a call that only names a path named, of a rename the
+--                                       new one; NULL: none known
+--   kind                                'file'; of what has no path: 'metadata', what file systems keep for themselves, or
+--                                       'unknown'
+--   inodes                              files that had the path, one after another or unlinked and made anew; 0: only
+--                                       named by calls
+-- Asynchronous operations count as calls do. Files are here as well whose bytes moved below only: through mappings, or by
+-- io_uring or libaio where that was not recorded.
+--   layer                               call_layer's, the same in all rows; NULL: none of these was recorded
 --   operations, errors                  spans on the file, and those that failed
 --   bytes_read, bytes_written           bytes moved by calls; a copy reads one file and writes the other
 --   syncs                               calls that asked for data to reach the device
@@ -12,60 +18,55 @@
 --                                             dirty; NULL: none was seen
 CREATE VIEW top_files AS
 WITH
-  seen AS (
-    SELECT CASE min(CASE layer WHEN 'syscall' THEN 1 WHEN 'app' THEN 2 ELSE 3 END)
-             WHEN 1 THEN 'syscall' WHEN 2 THEN 'app' WHEN 3 THEN 'vfs' ELSE NULL END AS seen_layer
-    FROM tables
-    WHERE layer IN ('syscall', 'app', 'vfs') AND row_count > 0
-  ),
   flows AS (
-    SELECT layer, class, file, to_file, count(*) AS operations, sum(bytes) AS bytes,
-           sum(CASE WHEN error < 0 THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
+    SELECT layer, class, operation, file, to_file, count(*) AS operations, sum(bytes) AS bytes,
+           sum(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
     FROM events
-    WHERE duration_ns IS NOT NULL OR event IN ('cache_add', 'cache_dirty')
-    GROUP BY layer, class, file, to_file
+    WHERE (duration_ns IS NOT NULL OR event IN ('cache_add', 'cache_dirty')) AND (file <> 0 OR path = 0)
+    GROUP BY layer, class, operation, file, to_file
   ),
   sides AS (
-    SELECT layer, class, file, operations, errors, total_ns,
+    SELECT layer, class, operation, file, operations, errors, total_ns,
            CASE WHEN class IN ('read', 'copy') THEN bytes ELSE 0 END AS bytes_read,
-           CASE WHEN class = 'write' THEN bytes ELSE 0 END AS bytes_written
+           CASE WHEN class = 'write' THEN bytes ELSE 0 END AS bytes_written,
+           CASE WHEN layer = 'cache' THEN bytes END AS cache_bytes
     FROM flows
     UNION ALL
-    SELECT layer, class, to_file AS file, operations, errors, total_ns, 0 AS bytes_read, bytes AS bytes_written
+    SELECT layer, class, operation, to_file AS file, operations, errors, total_ns, 0 AS bytes_read, bytes AS bytes_written,
+           NULL AS cache_bytes
     FROM flows WHERE class = 'copy'
   ),
-  calls AS (
-    SELECT file AS call_file, CAST(sum(operations) AS BIGINT) AS operations, CAST(sum(errors) AS BIGINT) AS errors,
-           CAST(sum(bytes_read) AS BIGINT) AS bytes_read, CAST(sum(bytes_written) AS BIGINT) AS bytes_written,
-           CAST(sum(CASE WHEN class IN ('sync', 'fsync', 'msync') THEN operations ELSE 0 END) AS BIGINT) AS syncs,
-           CAST(sum(total_ns) AS BIGINT) AS total_ns
-    FROM sides
-    WHERE layer IN (SELECT seen_layer FROM seen)
-    GROUP BY file
+  named AS (
+    SELECT s.*, CASE WHEN d.file IS NULL THEN n.path END AS path,
+           CASE WHEN d.file IS NOT NULL OR s.operation LIKE '% metadata' AND s.file = 0 THEN 'metadata'
+                WHEN s.file <> 0 THEN 'file' ELSE 'unknown' END AS kind
+    FROM sides AS s
+      LEFT JOIN file_names AS n ON s.file = n.file
+      LEFT JOIN disk_caches AS d ON s.file = d.file
   ),
-  below AS (
-    SELECT file AS below_file,
-           CAST(sum(CASE layer WHEN 'block' THEN CASE class WHEN 'read' THEN bytes ELSE 0 END END) AS BIGINT)
-             AS device_bytes_read,
-           CAST(sum(CASE layer WHEN 'block' THEN CASE class WHEN 'write' THEN bytes ELSE 0 END END) AS BIGINT)
-             AS device_bytes_written,
-           CAST(sum(CASE layer WHEN 'cache' THEN CASE class WHEN 'add' THEN bytes ELSE 0 END END) AS BIGINT)
-             AS cache_bytes_added,
-           CAST(sum(CASE layer WHEN 'cache' THEN CASE class WHEN 'dirty' THEN bytes ELSE 0 END END) AS BIGINT)
-             AS cache_bytes_dirtied
-    FROM flows
-    WHERE layer IN ('block', 'cache')
-    GROUP BY file
+  only_named AS (
+    SELECT s.seen_layer AS layer, p.class AS class, p.class AS operation, 0 AS file, count(*) AS operations,
+           sum(CASE WHEN is_error(p.error) THEN 1 ELSE 0 END) AS errors, sum(p.duration_ns) AS total_ns,
+           0 AS bytes_read, 0 AS bytes_written, NULL AS cache_bytes,
+           coalesce(p.to_path, p.path) AS path, 'file' AS kind
+    FROM path_calls AS p CROSS JOIN call_layer AS s
+    GROUP BY s.seen_layer, p.class, coalesce(p.to_path, p.path)
   ),
-  moved AS (
-    SELECT coalesce(call_file, below_file) AS moved_file, *
-    FROM calls FULL JOIN below ON call_file = below_file
+  everything AS (
+    SELECT *, layer IN (SELECT asked_layer FROM asked_layers) AS is_asked
+    FROM (SELECT * FROM named UNION ALL SELECT * FROM only_named) AS n
   )
-SELECT m.moved_file AS file, f.path AS path, s.seen_layer AS layer, coalesce(m.operations, 0) AS operations,
-       coalesce(m.errors, 0) AS errors, coalesce(m.bytes_read, 0) AS bytes_read,
-       coalesce(m.bytes_written, 0) AS bytes_written, coalesce(m.syncs, 0) AS syncs, m.total_ns AS total_ns,
-       m.device_bytes_read AS device_bytes_read, m.device_bytes_written AS device_bytes_written,
-       m.cache_bytes_added AS cache_bytes_added, m.cache_bytes_dirtied AS cache_bytes_dirtied
-FROM moved AS m
-  CROSS JOIN seen AS s
-  LEFT JOIN files AS f ON m.moved_file = f.file;
+SELECT e.path AS path, e.kind AS kind, count(DISTINCT nullif(e.file, 0)) AS inodes, s.seen_layer AS layer,
+       coalesce(total(CASE WHEN e.is_asked THEN e.operations END), 0) AS operations,
+       coalesce(total(CASE WHEN e.is_asked THEN e.errors END), 0) AS errors,
+       coalesce(total(CASE WHEN e.is_asked THEN e.bytes_read END), 0) AS bytes_read,
+       coalesce(total(CASE WHEN e.is_asked THEN e.bytes_written END), 0) AS bytes_written,
+       coalesce(total(CASE WHEN e.is_asked AND is_sync(e.class) THEN e.operations END), 0) AS syncs,
+       total(CASE WHEN e.is_asked THEN e.total_ns END) AS total_ns,
+       total(CASE e.layer WHEN 'block' THEN e.bytes_read END) AS device_bytes_read,
+       total(CASE e.layer WHEN 'block' THEN e.bytes_written END) AS device_bytes_written,
+       total(CASE e.operation WHEN 'add' THEN e.cache_bytes END) AS cache_bytes_added,
+       total(CASE e.operation WHEN 'dirty' THEN e.cache_bytes END) AS cache_bytes_dirtied
+FROM everything AS e CROSS JOIN call_layer AS s
+WHERE e.is_asked OR e.layer IN ('block', 'cache')
+GROUP BY e.path, e.kind, s.seen_layer;

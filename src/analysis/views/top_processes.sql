@@ -5,39 +5,49 @@
 --   operations, errors          spans, and those that failed
 --   bytes_read, bytes_written   bytes moved; a copy counts for both
 --   syncs                       calls that asked for data to reach the device
---   total_ns                    sum of durations, of all threads
+--   total_ns                    sum of durations, of all threads; NULL: no calls
+--   device_bytes_read, device_bytes_written   bytes that devices moved under it; NULL: the block layer was not recorded.
+--                               What the kernel writes back later is its own: pid 0
 CREATE VIEW top_processes AS
 WITH
-  seen AS (
-    SELECT CASE min(CASE layer WHEN 'syscall' THEN 1 WHEN 'app' THEN 2 ELSE 3 END)
-             WHEN 1 THEN 'syscall' WHEN 2 THEN 'app' ELSE 'vfs' END AS seen_layer
-    FROM tables
-    WHERE layer IN ('syscall', 'app', 'vfs') AND row_count > 0
-  ),
   tasks AS (
     SELECT layer, pid, tid, class, count(*) AS operations, sum(bytes) AS bytes,
-           sum(CASE WHEN error < 0 THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
+           sum(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
     FROM events
     WHERE duration_ns IS NOT NULL
     GROUP BY layer, pid, tid, class
   ),
   sums AS (
-    SELECT layer, pid, count(DISTINCT tid) AS threads,
-           CAST(sum(operations) AS BIGINT) AS operations, CAST(sum(errors) AS BIGINT) AS errors,
-           CAST(sum(CASE WHEN class IN ('read', 'copy') THEN bytes ELSE 0 END) AS BIGINT) AS bytes_read,
-           CAST(sum(CASE WHEN class IN ('write', 'copy') THEN bytes ELSE 0 END) AS BIGINT) AS bytes_written,
-           CAST(sum(CASE WHEN class IN ('sync', 'fsync', 'msync') THEN operations ELSE 0 END) AS BIGINT) AS syncs,
-           CAST(sum(total_ns) AS BIGINT) AS total_ns
+    SELECT pid, count(DISTINCT tid) AS threads,
+           total(operations) AS operations, total(errors) AS errors,
+           total(CASE WHEN class IN ('read', 'copy') THEN bytes ELSE 0 END) AS bytes_read,
+           total(CASE WHEN class IN ('write', 'copy') THEN bytes ELSE 0 END) AS bytes_written,
+           total(CASE WHEN is_sync(class) THEN operations ELSE 0 END) AS syncs,
+           total(total_ns) AS total_ns
     FROM tasks
-    WHERE layer IN (SELECT seen_layer FROM seen)
-    GROUP BY layer, pid
-  ),
-  programs AS (
-    SELECT pid AS program_pid, argMax(comm, since_ns) AS comm, argMax(command, since_ns) AS command
-    FROM processes
+    WHERE layer IN (SELECT asked_layer FROM asked_layers)
     GROUP BY pid
+  ),
+  below AS (
+    SELECT coalesce(program_pid, 0) AS below_pid,
+           total(CASE class WHEN 'read' THEN bytes ELSE 0 END) AS device_bytes_read,
+           total(CASE class WHEN 'write' THEN bytes ELSE 0 END) AS device_bytes_written
+    FROM tasks LEFT JOIN programs ON pid = program_pid
+    WHERE layer = 'block'
+    GROUP BY coalesce(program_pid, 0)
+  ),
+  present AS (SELECT count(*) > 0 AS has_devices FROM tables WHERE layer = 'block' AND row_count > 0),
+  moved AS (
+    SELECT coalesce(pid, below_pid) AS moved_pid, *
+    FROM sums FULL JOIN below ON pid = below_pid
   )
-SELECT s.pid AS pid, p.comm AS comm, p.command AS command, s.layer AS layer, s.threads AS threads,
-       s.operations AS operations, s.errors AS errors, s.bytes_read AS bytes_read,
-       s.bytes_written AS bytes_written, s.syncs AS syncs, s.total_ns AS total_ns
-FROM sums AS s LEFT JOIN programs AS p ON s.pid = p.program_pid;
+SELECT m.moved_pid AS pid, CASE m.moved_pid WHEN 0 THEN '(kernel)' ELSE p.comm END AS comm, p.command AS command,
+       s.seen_layer AS layer, coalesce(m.threads, 0) AS threads, coalesce(m.operations, 0) AS operations,
+       coalesce(m.errors, 0) AS errors, coalesce(m.bytes_read, 0) AS bytes_read,
+       coalesce(m.bytes_written, 0) AS bytes_written, coalesce(m.syncs, 0) AS syncs, m.total_ns AS total_ns,
+       CASE WHEN has_devices THEN coalesce(m.device_bytes_read, 0) END AS device_bytes_read,
+       CASE WHEN has_devices THEN coalesce(m.device_bytes_written, 0) END AS device_bytes_written
+FROM moved AS m
+  CROSS JOIN call_layer AS s
+  CROSS JOIN present
+  LEFT JOIN programs AS p ON m.moved_pid = p.program_pid;

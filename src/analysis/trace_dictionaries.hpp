@@ -15,9 +15,9 @@
 
 namespace iotrail::analysis {
 
-class Names {
+class TraceDictionaries {
 public:
-  static Names load(const store::TraceReader& trace);
+  static TraceDictionaries load(const store::TraceReader& trace);
 
   // Empty: not known.
   std::string_view file(std::uint64_t id) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/names.hpp"
+#include "analysis/trace_dictionaries.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 using Map = std::unordered_map<std::uint64_t, std::string>;
 
 // Calls `row(values, texts, i)` for each row of a table with two columns of the trace; a trace without the table or
-// the columns has no such names. Damaged blocks are counted by the reader.
+// the columns has no such dictionaries. Damaged blocks are counted by the reader.
 template <class Row>
 void for_each_row(const store::TraceReader& trace, std::string_view table_name,
                   const std::vector<std::string_view>& wanted, Row row) {
@@ -61,33 +61,33 @@ std::string_view find(const Map& map, std::uint64_t key) {
 
 } // namespace
 
-Names Names::load(const store::TraceReader& trace) {
-  Names names;
-  load_map(trace, "files", "file", "path", names.files_);
-  load_map(trace, "strings", "string", "text", names.texts_);
-  load_map(trace, "devices", "device", "name", names.devices_);
+TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
+  TraceDictionaries dictionaries;
+  load_map(trace, "files", "file", "path", dictionaries.files_);
+  load_map(trace, "strings", "string", "text", dictionaries.texts_);
+  load_map(trace, "devices", "device", "name", dictionaries.devices_);
   for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {
-    names.programs_[number_at(column(1), row)].push_back(
+    dictionaries.programs_[number_at(column(1), row)].push_back(
         {number_at(column(0), row), text_at(column(2), row)});
   });
-  for (auto& [pid, programs] : names.programs_)
+  for (auto& [pid, programs] : dictionaries.programs_)
     std::ranges::stable_sort(programs, {}, &Program::since_ns);
-  return names;
+  return dictionaries;
 }
 
-std::string_view Names::file(std::uint64_t id) const {
+std::string_view TraceDictionaries::file(std::uint64_t id) const {
   return find(files_, id);
 }
 
-std::string_view Names::text(std::uint64_t id) const {
+std::string_view TraceDictionaries::text(std::uint64_t id) const {
   return find(texts_, id);
 }
 
-std::string_view Names::device(std::uint64_t number) const {
+std::string_view TraceDictionaries::device(std::uint64_t number) const {
   return find(devices_, number);
 }
 
-std::string_view Names::comm(std::uint64_t pid, std::uint64_t ts_ns) const {
+std::string_view TraceDictionaries::comm(std::uint64_t pid, std::uint64_t ts_ns) const {
   const auto found = programs_.find(pid);
   if (found == programs_.end())
     return {};

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What traces of strangers and queries of users can do to the engine, and through it: nothing.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "analysis/engine.hpp"
+#include "analysis/test_engine.hpp"
+#include "schema.hpp"
+#include "test_trace.hpp"
+
+namespace iotrail::analysis {
+namespace {
+
+TEST(engine, names_in_a_foreign_trace_are_never_run_as_sql) {
+  const std::string hostile = "x() AS y; CREATE TABLE planted (a INT); SELECT '1";
+  for (const auto& [what, by] :
+       {std::pair("\"syscall_read\"", "\"" + hostile + "\""),
+        std::pair("\"cpu u16 cpu\"", std::string("\"c'\\\"pu u16 cpu\""))}) {
+    const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+    replace_in_manifest(trace, what, by);
+    const auto engine = open(trace);
+    EXPECT_TRUE(engine->trace().damage().manifest);
+    EXPECT_EQ(answer(*engine, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'planted'"),
+              "0");
+    EXPECT_EQ(answer(*engine, "SELECT count(*) FROM events"), "1");
+  }
+}
+
+TEST(engine, any_text_of_a_manifest_comes_back) {
+  const golden::TestTrace trace("manifest host=HOST\nsyscall_read ts_ns=1 pid=7\n");
+  replace_in_manifest(trace, "HOST", "a'b\\u0000c\\n\\u202e");
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT value FROM manifest WHERE \"key\" = 'host'"),
+            std::string("a'b\0c\n\u202e", 9));
+}
+
+TEST(engine, a_query_reaches_nothing_but_the_trace) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = open(trace);
+  const std::string out = (trace.directory() / "out").string();
+  for (const std::string& sql : {
+           fmt::format("COPY (SELECT 1) TO '{}'", out),
+           fmt::format("EXPORT DATABASE '{}'", out),
+           fmt::format("ATTACH '{}'", out),
+           std::string("SELECT * FROM read_csv('/etc/passwd')"),
+           std::string("SELECT * FROM '/etc/passwd'"),
+           std::string("SELECT * FROM read_text('/etc/passwd')"),
+           std::string("SELECT * FROM glob('/etc/*')"),
+           std::string("INSTALL httpfs"),
+           std::string("LOAD '/tmp/x.duckdb_extension'"),
+           std::string("SET enable_external_access = true"),
+           std::string("SET temp_directory = '/etc'"),
+           std::string("PRAGMA enable_profiling; PRAGMA profiling_output = '/tmp/x'"),
+           std::string("SET lock_configuration = false"),
+       }) {
+    const auto rows = engine->query(sql);
+    EXPECT_FALSE(rows.has_value()) << sql;
+    EXPECT_FALSE(std::filesystem::exists(out)) << sql;
+  }
+  EXPECT_EQ(answer(*engine, "SELECT count(*) FROM events"), "1");
+}
+
+std::string extreme(const schema::Field& field, bool is_largest) {
+  if (field.meaning == schema::Meaning::file || field.meaning == schema::Meaning::path ||
+      field.meaning == schema::Meaning::string)
+    return "/text";
+  const unsigned bits = 8U * schema::info(field.type).size_bytes;
+  const std::uint64_t all = ~0ULL >> (64 - bits);
+  if (!schema::info(field.type).is_signed)
+    return fmt::format("{}", is_largest ? all : 0);
+  const auto largest = static_cast<std::int64_t>(all >> 1U);
+  return fmt::format("{}", is_largest ? largest : -largest - 1);
+}
+
+// Two rows for each event, one with the largest numbers that its fields hold, one with the smallest.
+std::string extreme_trace() {
+  std::string text =
+      "manifest command=x begin_ns=1000 end_ns=2000 monotonic_to_real_ns=9223372036854775807\n"
+      "source name=kernel produced=1 written=18446744073709551615 lost=18446744073709551615\n"
+      "source name=preload produced=0 written=0 lost=18446744073709551615\n";
+  for (const schema::Event& event : schema::kEvents)
+    for (const bool is_largest : {true, false}) {
+      if (event.layer == schema::Layer::dictionary)
+        continue;
+      text += event.name;
+      for (const schema::Field& field : event.fields)
+        text += fmt::format(" {}={}", field.name, extreme(field, is_largest));
+      text += '\n';
+    }
+  return text;
+}
+
+TEST(engine, no_number_is_too_large_for_a_view) {
+  const golden::TestTrace trace(extreme_trace());
+  const auto engine = open(trace);
+  std::vector<std::string> views;
+  for (auto rows = engine->query("SELECT view_name FROM duckdb_views() WHERE NOT internal");
+       *rows->next();)
+    views.emplace_back(std::get<std::string_view>(rows->row()[0]));
+  EXPECT_GT(views.size(), 20U);
+  for (const std::string& view : views) {
+    auto rows = engine->query(fmt::format("SELECT * FROM {}", view));
+    EXPECT_TRUE(rows.has_value()) << view << ": " << rows.error().message();
+    Result<bool> more = rows.has_value();
+    while (more && *more)
+      more = rows->next();
+    EXPECT_TRUE(more.has_value()) << view << ": " << more.error().message();
+  }
+}
+
+TEST(engine, a_name_that_is_no_text_harms_no_query) {
+  const golden::TestTrace trace("file path=/a\xff\xfe\xed\xa0\x80z inode=1\n"
+                                "syscall_read ts_ns=1 pid=7 file=/a\xff\xfe\xed\xa0\x80z\n");
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT path FROM files"), R"(/a\xff\xfe\xed\xa0\x80z)");
+  EXPECT_EQ(answer(*engine, "SELECT reverse(upper(max(path))) FROM operations"),
+            R"(Z08X\0AX\DEX\EFX\FFX\A/)");
+}
+
+TEST(engine, a_query_is_one_statement_that_reads) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  for (const char* sql :
+       {"CALL enable_logging(storage = 'file', storage_path = '/tmp/l'); SELECT 1",
+        "CALL enable_logging()",
+        "FROM enable_logging()",
+        "FROM disable_logging()",
+        "FROM checkpoint()",
+        "SELECT 1 FROM range(3), force_checkpoint('memory')",
+        "FROM truncate_duckdb_logs()",
+        "FROM query('FROM enable_' || 'logging()') LIMIT 1",
+        "FROM json_execute_serialized_sql(json_serialize_sql('FROM checkpoint()'))",
+        "EXPLAIN ANALYZE FROM enable_logging()",
+        "SUMMARIZE FROM checkpoint()",
+        "SELECT 1; SELECT 2",
+        "CREATE TABLE t (a INT)",
+        "DROP VIEW events",
+        "SET threads = 1",
+        "USE memory",
+        "BEGIN",
+        "INSERT INTO manifest VALUES ('a', 'b')",
+        "DELETE FROM manifest",
+        "PREPARE p AS SELECT 1",
+        "CHECKPOINT",
+        "CREATE TABLE t (a INT); PIVOT manifest ON \"key\" USING count(*)"}) {
+    const auto engine = open(trace);
+    const auto rows = engine->query(sql);
+    EXPECT_TRUE(!rows.has_value() && rows.error().message().contains("one statement that reads"))
+        << sql;
+  }
+  const auto engine = open(trace);
+  for (const char* sql :
+       {"SELECT 1", "WITH a AS (SELECT 1) FROM a", "VALUES (1);", "FROM events", "SHOW TABLES",
+        "DESCRIBE events", "SUMMARIZE tables", "EXPLAIN SELECT 1", "FROM range(3)",
+        "FROM generate_series(1, 3)", "FROM unnest([1, 2])", "FROM query('SELECT 1')",
+        "SELECT 'ENABLE_LOGGING', '\"Function\": \"CHECKPOINT\"' FROM tables",
+        "PIVOT tables ON layer USING sum(row_count)",
+        "SELECT * FROM (PIVOT tables ON layer IN ('syscall') USING sum(row_count))"})
+    EXPECT_TRUE(engine->query(sql).has_value()) << sql;
+}
+
+TEST(engine, a_query_may_reach_files_where_that_is_asked_for) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = Engine::open(trace.path(), {.external_access = true});
+  ASSERT_TRUE(engine.has_value());
+  EXPECT_EQ(answer(**engine, "SELECT count(*) FROM read_text('/etc/passwd')"), "1");
+}
+
+} // namespace
+} // namespace iotrail::analysis

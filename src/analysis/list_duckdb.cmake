@@ -1,0 +1,11 @@
+# Writes a row for each function of DuckDB's C interface: DUCKDB_FUNCTION(place, name). -DHEADER=... -DOUTPUT=...
+file(STRINGS ${HEADER} lines REGEX "^DUCKDB_C_API ")
+set(rows "")
+set(place 0)
+foreach(line IN LISTS lines)
+  if(line MATCHES "(duckdb_[a-z0-9_]+)\\(")
+    string(APPEND rows "DUCKDB_FUNCTION(${place}, ${CMAKE_MATCH_1})\n")
+    math(EXPR place "${place} + 1")
+  endif()
+endforeach()
+file(WRITE ${OUTPUT} "${rows}")

@@ -1,0 +1,109 @@
+-- Directories that relative paths begin at, as far as opens tell: a descriptor that an open returned, and the current
+-- directory (-100) of a process that opened a relative path whose file is known.
+-- A process that opened none is where its parent was when it began.
+--   pid, fd     whose, and which
+--   since_ns    from when on
+--   directory   its path
+CREATE VIEW directories AS
+WITH
+  opens AS (
+    SELECT o.pid AS pid, o.ts_ns AS ts_ns, o.result AS result, o.fd AS fd, f.path AS path, f.mode AS mode,
+           tidy_path(s.text) AS given
+    FROM (SELECT pid, ts_ns, result, fd, file, path FROM syscall_open
+          UNION ALL
+          SELECT pid, ts_ns, result, fd, file, path FROM app_open) AS o
+      JOIN files AS f ON o.file = f.file
+      JOIN strings AS s ON o.path = s.string
+    WHERE o.result >= 0
+  ),
+  directory_bits AS (
+    SELECT mask AS type_mask, number AS type_number
+    FROM value_names
+    WHERE value_table = 'file_type' AND name = 'directory'
+  ),
+  working AS (
+    SELECT pid, ts_ns, left(path, length(path) - length(given) - 1) AS directory,
+           lag(left(path, length(path) - length(given) - 1)) OVER (PARTITION BY pid ORDER BY ts_ns) AS before
+    FROM opens
+    WHERE fd = -100 AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
+  )
+SELECT pid, CAST(result AS INTEGER) AS fd, ts_ns AS since_ns, path AS directory
+FROM opens CROSS JOIN directory_bits
+WHERE bitAnd(mode, type_mask) = type_number
+UNION ALL
+SELECT pid, -100 AS fd, CASE WHEN before IS NULL THEN 0 ELSE ts_ns END AS since_ns, directory
+FROM working
+WHERE before IS NULL OR before <> directory
+UNION ALL
+-- A process that opened nothing so began where its parent was.
+SELECT p.pid AS pid, -100 AS fd, p.since_ns AS since_ns, w.directory AS directory
+FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
+WHERE p.pid NOT IN (SELECT pid FROM working);
+
+-- Calls that only name a path, of the layer call_layer, and what they name; path_calls: those that are selected.
+--   ts_ns, pid, class   as in events
+--   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
+--   path, to_path       whole where the directory that they begin at is known, else as given
+CREATE VIEW all_path_calls AS
+WITH
+  calls AS (
+    SELECT ts_ns, pid, class, error, duration_ns, bytes, file, path AS string, to_path AS to_string,
+           CASE at_fd WHEN -1 THEN -100 ELSE at_fd END AS at_fd,
+           CASE to_at_fd WHEN -1 THEN -100 ELSE to_at_fd END AS to_at_fd
+    FROM all_events
+    WHERE path <> 0 AND file = 0 AND layer IN (SELECT seen_layer FROM call_layer)
+      AND duration_ns IS NOT NULL
+  )
+SELECT c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
+       c.string AS string, c.to_string AS to_string,
+       CASE WHEN s.text LIKE '/%' OR d.directory IS NULL THEN tidy_path(s.text)
+            ELSE d.directory || '/' || tidy_path(s.text) END AS path,
+       CASE WHEN t.text LIKE '/%' OR e.directory IS NULL THEN tidy_path(t.text)
+            ELSE e.directory || '/' || tidy_path(t.text) END AS to_path
+FROM calls AS c
+  LEFT JOIN strings AS s ON c.string = s.string
+  LEFT JOIN strings AS t ON c.to_string = t.string
+  ASOF LEFT JOIN directories AS d ON c.pid = d.pid AND c.at_fd = d.fd AND c.ts_ns >= d.since_ns
+  ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns;
+
+-- Files by their last name: a rename that the trace tells gives a new one, also a second rename.
+--   file         key of files
+--   path         the last name; first_path: that at first sight
+CREATE VIEW file_names AS
+WITH
+  renames AS (
+    SELECT ts_ns, path AS old_path, to_path AS new_path
+    FROM all_path_calls
+    WHERE to_string <> 0 AND error = 0
+  ),
+  -- Only files whose path was renamed need a look at when they were seen.
+  renamed AS (SELECT file, path FROM files WHERE path IN (SELECT old_path FROM renames)),
+  sights AS (
+    SELECT r.file AS file, r.path AS path, min(e.ts_ns) AS since_ns
+    FROM renamed AS r JOIN all_events AS e ON r.file = e.file
+    GROUP BY r.file, r.path
+  ),
+  firsts AS (
+    SELECT s.file AS file, m.new_path AS path, m.ts_ns AS since_ns
+    FROM renames AS m ASOF JOIN sights AS s ON m.old_path = s.path AND m.ts_ns >= s.since_ns
+  ),
+  seconds AS (
+    SELECT s.file AS file, m.new_path AS path, m.ts_ns AS since_ns
+    FROM renames AS m ASOF JOIN firsts AS s ON m.old_path = s.path AND m.ts_ns > s.since_ns
+  ),
+  -- Of a file without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
+  given AS (
+    SELECT e.file AS given_file, tidy_path(argMin(s.text, e.ts_ns)) AS given_path
+    FROM all_events AS e JOIN strings AS s ON e.path = s.string
+    WHERE e.file IN (SELECT file FROM files WHERE path = '') AND e.path <> 0
+    GROUP BY e.file
+  ),
+  lasts AS (
+    SELECT file AS last_file, argMax(path, since_ns) AS last_path
+    FROM (SELECT * FROM firsts UNION ALL SELECT * FROM seconds) AS names
+    GROUP BY file
+  )
+SELECT f.file AS file, coalesce(l.last_path, g.given_path, f.path) AS path, coalesce(g.given_path, f.path) AS first_path
+FROM files AS f
+  LEFT JOIN lasts AS l ON f.file = l.last_file
+  LEFT JOIN given AS g ON f.file = g.given_file;

@@ -1,0 +1,45 @@
+-- In which call into the C library each system call was made. A thread does one thing at a time, so that what begins
+-- while such a call is in progress in the same thread, was made in it. Both layers count time by the kernel's clock, to
+-- some tens of nanoseconds, which is less than what entering and leaving the kernel takes.
+--   syscall_op      op_id of the system call, as in all layers of the kernel
+--   app_op          op_id of the innermost call of layer app in which it began; NULL: none
+--   app_event, app_call   that call's event and function; NULL: none
+--   place           'inside': it also ended within that call; 'cut': it did not, so one of the two has no true end;
+--                   'outside': no call was in progress that was recorded. Then it was made by the dynamic linker, by the
+--                   program itself past the C library, by a function that is not hooked, by a child of vfork, or in a
+--                   call that was lost.
+CREATE VIEW app_calls_of_syscalls AS
+WITH
+  app AS (
+    SELECT pid, tid, ts_ns, plus(ts_ns, duration_ns) AS end_ns, op_id, event, call,
+           lead(ts_ns) OVER (PARTITION BY pid, tid ORDER BY ts_ns, duration_ns DESC) AS next_ns
+    FROM events
+    WHERE layer = 'app' AND duration_ns IS NOT NULL
+  ),
+  -- A signal handler's calls lie within the one that it interrupted, which goes on behind them.
+  around AS (SELECT * FROM app WHERE next_ns < end_ns),
+  calls AS (
+    SELECT op_id, pid, tid, ts_ns, plus(ts_ns, duration_ns) AS end_ns
+    FROM events
+    WHERE layer = 'syscall' AND duration_ns IS NOT NULL
+  ),
+  nearest AS (
+    SELECT c.op_id AS op_id, c.pid AS pid, c.tid AS tid, c.ts_ns AS ts_ns, c.end_ns AS end_ns, a.op_id AS near_op,
+           a.event AS near_event, a.call AS near_call, a.end_ns AS near_end_ns
+    FROM calls AS c ASOF LEFT JOIN app AS a ON c.pid = a.pid AND c.tid = a.tid AND c.ts_ns >= a.ts_ns
+  ),
+  placed AS (
+    SELECT n.op_id AS op_id, n.ts_ns AS ts_ns, n.end_ns AS end_ns,
+           coalesce(n.near_end_ns > n.ts_ns, false) AS is_in_nearest, coalesce(a.end_ns > n.ts_ns, false) AS is_in_around,
+           n.near_op AS near_op, n.near_event AS near_event, n.near_call AS near_call, n.near_end_ns AS near_end_ns,
+           a.op_id AS around_op, a.event AS around_event, a.call AS around_call, a.end_ns AS around_end_ns
+    FROM nearest AS n ASOF LEFT JOIN around AS a ON n.pid = a.pid AND n.tid = a.tid AND n.ts_ns >= a.ts_ns
+  )
+SELECT op_id AS syscall_op,
+       CASE WHEN is_in_nearest THEN near_op WHEN is_in_around THEN around_op ELSE NULL END AS app_op,
+       CASE WHEN is_in_nearest THEN near_event WHEN is_in_around THEN around_event ELSE NULL END AS app_event,
+       CASE WHEN is_in_nearest THEN near_call WHEN is_in_around THEN around_call ELSE NULL END AS app_call,
+       CASE WHEN NOT is_in_nearest AND NOT is_in_around THEN 'outside'
+            WHEN end_ns <= CASE WHEN is_in_nearest THEN near_end_ns ELSE around_end_ns END THEN 'inside'
+            ELSE 'cut' END AS place
+FROM placed;

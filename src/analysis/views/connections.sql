@@ -1,0 +1,42 @@
+-- Sockets that were connected to somebody, and what went over them by system calls. Datagrams that name their receiver
+-- each are in syscall_send.
+--   since_ns          when it was connected
+--   pid, comm         who connected it or accepted it
+--   side              'connect' or 'accept'
+--   address           of the other side; NULL: the program did not ask whom it accepted
+--   socket            key of files
+--   sent, received    bytes
+--   operations        calls that sent or received
+--   total_ns          the time that these calls took
+CREATE VIEW connections AS
+WITH
+  calls AS (
+    SELECT c.ts_ns AS ts_ns, c.pid AS pid, c.address AS address, c.result AS result, c.call AS call,
+           CASE WHEN c.accepted = 0 THEN c.file ELSE c.accepted END AS socket
+    FROM syscall_connection AS c
+    WHERE c.call IN ('connect', 'accept', 'accept4')
+  ),
+  -- A connect that does not wait says so by an error.
+  connected AS (
+    SELECT socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END AS side, min(ts_ns) AS since_ns,
+           argMax(pid, ts_ns) AS pid, argMax(address, ts_ns) AS address
+    FROM calls
+    WHERE (result >= 0 OR errno_name(result) = 'EINPROGRESS') AND socket <> 0
+    GROUP BY socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END
+  ),
+  moved AS (
+    SELECT file, total(CASE WHEN class IN ('send', 'write') THEN coalesce(bytes, 0) ELSE 0 END) AS sent,
+           total(CASE WHEN class IN ('receive', 'read') THEN coalesce(bytes, 0) ELSE 0 END) AS received,
+           count(*) AS operations, total(duration_ns) AS total_ns
+    FROM events
+    WHERE layer = 'syscall' AND class IN ('send', 'receive', 'read', 'write')
+      AND file IN (SELECT socket FROM connected)
+    GROUP BY file
+  )
+SELECT c.since_ns AS since_ns, c.pid AS pid, p.comm AS comm, c.side AS side, s.text AS address, c.socket AS socket,
+       coalesce(m.sent, 0) AS sent, coalesce(m.received, 0) AS received,
+       coalesce(m.operations, 0) AS operations, coalesce(m.total_ns, 0) AS total_ns
+FROM connected AS c
+  LEFT JOIN moved AS m ON c.socket = m.file
+  LEFT JOIN strings AS s ON c.address = s.string
+  LEFT JOIN programs AS p ON c.pid = p.program_pid;
