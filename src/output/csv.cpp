@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/csv.hpp"
 
+#include "output/printable.hpp"
+
 namespace iotrail::output {
 
 namespace {
 
-void put_field(Sink& sink, std::string_view text) {
+void put_text(Sink& sink, std::string_view text) {
   if (!text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos)
     return sink.put(text);
   sink.put('"');
@@ -15,6 +17,14 @@ void put_field(Sink& sink, std::string_view text) {
     sink.put(c);
   }
   sink.put('"');
+}
+
+// A program gets the bytes as they are, a person what a terminal may be shown.
+void put_field(Sink& sink, std::string_view text) {
+  if (sink.is_terminal())
+    put_text(sink, printable_lines(text));
+  else
+    put_text(sink, text);
 }
 
 } // namespace

@@ -7,33 +7,31 @@
 #include <memory>
 #include <unordered_map>
 
-#include "analysis/decode.hpp"
 #include "analysis/event_stream.hpp"
-#include "analysis/names.hpp"
+#include "analysis/trace_dictionaries.hpp"
 #include "base/fd.hpp"
 #include "output/json.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
 using analysis::EventStream;
-using analysis::Names;
-
-bool is_dictionary(const store::TableInfo& table) {
-  return table.layer == schema::layer_name(IO_LAYER_dictionary);
-}
+using analysis::TraceDictionaries;
 
 // Turns rows of one table into cells.
 class RowMaker {
 public:
-  RowMaker(const store::TableInfo& table, const Names& names, bool raw, bool with_event)
-      : table_(table), names_(names), raw_(raw), with_event_(with_event),
+  RowMaker(const store::TableInfo& table, const TraceDictionaries& dictionaries, bool raw,
+           bool with_event)
+      : table_(table), dictionaries_(dictionaries), raw_(raw), with_event_(with_event),
         storage_(table.columns.size()) {
     if (with_event)
       columns_.push_back({"event", Kind::text});
     for (const store::ColumnInfo& column : table.columns)
-      columns_.push_back({column.name, is_text(column) ? Kind::text : Kind::number});
+      columns_.push_back({std::string(schema::column_name(column.name)),
+                          is_text(column) ? Kind::text : Kind::number});
     cells_.resize(columns_.size());
   }
 
@@ -51,15 +49,21 @@ public:
 
 private:
   // In dictionaries, keys are what others refer to and stay numbers.
-  bool is_key(const store::ColumnInfo& column) const {
-    return !is_dictionary(table_) &&
-           (column.meaning == "file" || column.meaning == "path" || column.meaning == "device");
-  }
-
   bool is_text(const store::ColumnInfo& column) const {
-    return column.type == schema::Type::text ||
-           (!raw_ && (is_key(column) || !analysis::value_table_of(column.meaning).empty() ||
-                      !analysis::flags_table_of(column.meaning).empty()));
+    using schema::Meaning;
+    if (column.type == schema::Type::text)
+      return true;
+    if (raw_)
+      return false;
+    switch (column.meaning) {
+    case Meaning::file:
+    case Meaning::path:
+    case Meaning::string:
+    case Meaning::device:
+      return !table_.is_dictionary();
+    default:
+      return !schema::value_table(column.meaning).empty();
+    }
   }
 
   Cell known_or_null(std::string_view text) { return text.empty() ? Cell{} : Cell{text}; }
@@ -70,19 +74,16 @@ private:
   }
 
   Cell named(const EventStream& event, std::size_t column) {
-    const std::string_view meaning = table_.columns[column].meaning;
+    const schema::Meaning meaning = table_.columns[column].meaning;
     const std::uint64_t raw = event.number(column);
-    if (meaning == "file")
-      return known_or_null(names_.file(raw));
-    if (meaning == "path")
-      return known_or_null(names_.text(raw));
-    if (meaning == "device") {
-      const std::string_view device = names_.device(raw);
-      return device.empty() ? keep(column, analysis::device_number_text(raw)) : Cell{device};
-    }
-    if (const auto values = analysis::value_table_of(meaning); !values.empty())
-      return keep(column, analysis::value_text(values, raw));
-    return keep(column, analysis::flags_text(analysis::flags_table_of(meaning), raw));
+    if (meaning == schema::Meaning::file)
+      return known_or_null(dictionaries_.file(raw));
+    if (meaning == schema::Meaning::path || meaning == schema::Meaning::string)
+      return known_or_null(dictionaries_.text(raw));
+    if (meaning == schema::Meaning::device)
+      if (const std::string_view device = dictionaries_.device(raw); !device.empty())
+        return device;
+    return keep(column, schema::number_text(meaning, raw));
   }
 
   Cell cell(const EventStream& event, std::size_t column) {
@@ -97,7 +98,7 @@ private:
   }
 
   const store::TableInfo& table_;
-  const Names& names_;
+  const TraceDictionaries& dictionaries_;
   bool raw_;
   bool with_event_;
   std::vector<ResultColumn> columns_;
@@ -106,12 +107,12 @@ private:
 };
 
 Result<std::uint64_t> write_table(const store::TraceReader& trace, const store::TableInfo& table,
-                                  const Names& names, const ExportOptions& options,
-                                  std::FILE* file) {
+                                  const TraceDictionaries& dictionaries,
+                                  const ExportOptions& options, std::FILE* file) {
   IOTRAIL_CHECK(options.format != nullptr);
   Sink sink(file);
-  const std::unique_ptr<Output> output = options.format->make(sink);
-  RowMaker maker(table, names, options.raw, false);
+  const std::unique_ptr<Output> output = options.format->make(sink, kAnyWidth);
+  RowMaker maker(table, dictionaries, options.raw, false);
   EventStream events(trace, {table.kind});
   std::uint64_t rows = 0;
   output->begin(maker.columns());
@@ -146,10 +147,19 @@ bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   return false;
 }
 
-// Rows of any table as JSON objects with the key "event".
+// Rows of any table as JSON objects with the key "event": one a line, or the elements of one array.
 class ObjectWriter {
 public:
-  ObjectWriter(Sink& sink, const Names& names, bool raw) : sink_(sink), names_(names), raw_(raw) {}
+  ObjectWriter(Sink& sink, const TraceDictionaries& dictionaries, bool raw, bool is_array)
+      : sink_(sink), dictionaries_(dictionaries), raw_(raw), is_array_(is_array) {
+    if (is_array_)
+      sink_.put('[');
+  }
+
+  void end() {
+    if (is_array_)
+      sink_.put(is_first_ ? "]\n" : "\n]\n");
+  }
 
   std::uint64_t write_all(EventStream& events) {
     std::uint64_t rows = 0;
@@ -159,25 +169,24 @@ public:
   }
 
 private:
-  struct Table {
-    RowMaker maker;
-    JsonLinesOutput output;
-  };
-
   void write(const EventStream& event) {
-    std::unique_ptr<Table>& table = tables_[event.table().kind];
-    if (!table) {
-      table = std::make_unique<Table>(
-          Table{RowMaker(event.table(), names_, raw_, true), JsonLinesOutput(sink_)});
-      table->output.begin(table->maker.columns());
-    }
-    table->output.row(table->maker.cells(event));
+    std::unique_ptr<RowMaker>& maker = tables_[event.table().kind];
+    if (!maker)
+      maker = std::make_unique<RowMaker>(event.table(), dictionaries_, raw_, true);
+    if (is_array_)
+      sink_.put(is_first_ ? "\n" : ",\n");
+    is_first_ = false;
+    put_json_object(sink_, maker->columns(), maker->cells(event));
+    if (!is_array_)
+      sink_.put('\n');
   }
 
   Sink& sink_;
-  const Names& names_;
+  const TraceDictionaries& dictionaries_;
   bool raw_;
-  std::unordered_map<io_u16, std::unique_ptr<Table>> tables_;
+  bool is_array_;
+  bool is_first_ = true;
+  std::unordered_map<iot_u16, std::unique_ptr<RowMaker>> tables_;
 };
 
 } // namespace
@@ -188,7 +197,7 @@ Result<std::uint64_t> export_table(const store::TraceReader& trace, std::string_
   if (!found)
     return fail_usage(fmt::format("the trace has no table {}", table), "",
                       "`iotrail schema` lists them");
-  return write_table(trace, *found, Names::load(trace), options, file);
+  return write_table(trace, *found, TraceDictionaries::load(trace), options, file);
 }
 
 Result<std::uint64_t> export_directory(const store::TraceReader& trace,
@@ -196,7 +205,7 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const std::filesystem::path& directory) {
   if (::mkdir(directory.c_str(), 0750) != 0 && errno != EEXIST)
     return fail_errno("cannot create the directory " + directory.string());
-  const Names names = Names::load(trace);
+  const TraceDictionaries dictionaries = TraceDictionaries::load(trace);
   std::uint64_t rows = 0;
   for (const store::TableInfo& table : trace.tables()) {
     if (!has_rows(trace, table))
@@ -204,7 +213,7 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
     auto file = create_file(directory / fmt::format("{}.{}", table.name, options.format->name));
     if (!file)
       return std::unexpected(file.error());
-    const auto written = write_table(trace, table, names, options, file->get());
+    const auto written = write_table(trace, table, dictionaries, options, file->get());
     if (!written)
       return written;
     rows += *written;
@@ -214,17 +223,19 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
 
 Result<std::uint64_t> export_stream(const store::TraceReader& trace, const ExportOptions& options,
                                     std::FILE* file) {
-  const Names names = Names::load(trace);
+  const TraceDictionaries dictionaries = TraceDictionaries::load(trace);
   Sink sink(file);
-  ObjectWriter objects(sink, names, options.raw);
+  const bool is_array = options.format != nullptr && options.format->name == kJsonDocument;
+  ObjectWriter objects(sink, dictionaries, options.raw, is_array);
   std::uint64_t rows = 0;
   for (const store::TableInfo& table : trace.tables())
-    if (is_dictionary(table)) {
+    if (table.is_dictionary()) {
       EventStream dictionary(trace, {table.kind});
       rows += objects.write_all(dictionary);
     }
   EventStream events(trace);
   rows += objects.write_all(events);
+  objects.end();
   if (auto done = sink.finish(); !done)
     return std::unexpected(done.error());
   return rows;

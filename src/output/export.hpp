@@ -31,8 +31,8 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const ExportOptions& options,
                                        const std::filesystem::path& directory);
 
-// Everything as one stream of JSON objects, one a line, told apart by the key "event": the dictionary tables first,
-// then all events in the order of time. `options.format` is not used.
+// Everything as one stream of JSON objects, told apart by the key "event": the dictionary tables first, then all events
+// in the order of time. As `json` they are the elements of one array; as any other format, or none, one a line.
 Result<std::uint64_t> export_stream(const store::TraceReader& trace, const ExportOptions& options,
                                     std::FILE* file);
 

@@ -5,26 +5,33 @@
 
 #include <fmt/format.h>
 
-#include "analysis/decode.hpp"
 #include "output/printable.hpp"
 #include "output/units.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
 using analysis::EventStream;
-using analysis::Names;
+using analysis::TraceDictionaries;
+using schema::Meaning;
+using schema::Role;
 
 constexpr std::int32_t kAtFdcwd = -100;
 
 // Shown in their own place in the line, not among the arguments.
-constexpr std::string_view kPlaced[] = {"ts_ns", "op_id",  "pid",   "tid",        "cpu",
-                                        "call",  "result", "error", "duration_ns"};
+constexpr Role kPlaced[] = {Role::time, Role::op,   Role::parent_op, Role::pid,     Role::tid,
+                            Role::cpu,  Role::call, Role::result,    Role::duration};
+
+bool is_result(const store::ColumnInfo& column) {
+  return schema::wording(column.meaning) == schema::Wording::result;
+}
 
 class Line {
 public:
-  Line(const EventStream& event, const Names& names) : event_(event), names_(names) {}
+  Line(const EventStream& event, const TraceDictionaries& dictionaries)
+      : event_(event), dictionaries_(dictionaries) {}
 
   std::string text() const {
     return fmt::format("{} {} {}({}){}{}{}", task(), event_.table().layer, call(), arguments(),
@@ -32,30 +39,39 @@ public:
   }
 
 private:
+  // How the fields of a meaning are shown as arguments; all others as name=value.
+  struct Rule {
+    Meaning meaning;
+    std::string (Line::*text)(std::size_t column) const;
+  };
+  static const Rule kRules[];
+
+  const store::ColumnInfo& info(std::size_t column) const { return event_.table().columns[column]; }
   int find(std::string_view name) const { return event_.table().column(name); }
   std::uint64_t value(int column) const {
     return column < 0 ? 0 : event_.number(static_cast<std::size_t>(column));
   }
   std::int64_t signed_value(std::size_t column) const {
     const std::uint64_t raw = event_.number(column);
-    return event_.table().columns[column].type == schema::Type::s32
-               ? static_cast<std::int32_t>(raw)
-               : static_cast<std::int64_t>(raw);
+    return info(column).type == schema::Type::s32 ? static_cast<std::int32_t>(raw)
+                                                  : static_cast<std::int64_t>(raw);
+  }
+  int find(Role role) const {
+    const store::ColumnInfo* column = event_.table().column(role);
+    return column ? static_cast<int>(column - event_.table().columns.data()) : -1;
   }
 
   std::string task() const {
-    const std::uint64_t pid = value(find("pid"));
-    const std::uint64_t tid = value(find("tid"));
-    std::string_view comm = names_.comm(pid, event_.time_ns());
+    const std::uint64_t pid = value(find(Role::pid));
+    const std::uint64_t tid = value(find(Role::tid));
+    std::string_view comm = dictionaries_.comm(pid, event_.time_ns());
     return pid == tid ? fmt::format("{}[{}]", comm, pid) : fmt::format("{}[{}/{}]", comm, pid, tid);
   }
 
   std::string call() const {
     const store::TableInfo& table = event_.table();
-    if (const int column = find("call"); column >= 0)
-      return analysis::value_text(
-          analysis::value_table_of(table.columns[static_cast<std::size_t>(column)].meaning),
-          value(column));
+    if (const store::ColumnInfo* column = table.column(Role::call))
+      return schema::number_text(column->meaning, value(find(Role::call)));
     std::string_view name = table.name;
     if (name.starts_with(table.layer + "_"))
       name.remove_prefix(table.layer.size() + 1);
@@ -66,8 +82,8 @@ private:
     std::string text;
     for (const bool files : {true, false}) // what it was done to stands first
       for (std::size_t i = 0; i < event_.table().columns.size(); ++i) {
-        const std::string& meaning = event_.table().columns[i].meaning;
-        if ((meaning == "file" || meaning == "fd") != files)
+        const Meaning meaning = info(i).meaning;
+        if ((meaning == Meaning::file || meaning == Meaning::fd) != files)
           continue;
         if (const std::string argument = argument_text(i); !argument.empty())
           text += (text.empty() ? "" : ", ") + argument;
@@ -77,132 +93,159 @@ private:
 
   std::string argument_text(std::size_t column) const;
   std::string file_text(std::size_t column) const;
-  std::string range_text(std::size_t column) const;
+  std::string fd_text(std::size_t column) const;
   std::string descriptor_text(std::size_t column) const;
+  std::string offset_text(std::size_t column) const;
+  std::string bytes_text(std::size_t column) const;
+  std::string path_text(std::size_t column) const;
+  std::string device_text(std::size_t column) const;
+  std::string duration_text(std::size_t column) const;
+  std::string date_text(std::size_t column) const;
+  std::string string_text(std::size_t column) const;
   std::string plain_text(std::size_t column) const;
 
+  // A call that moves bytes tells its error in their place.
   std::string result() const {
-    for (const std::string_view name : {"result", "error"}) {
-      const int column = find(name);
-      if (column < 0)
-        continue;
-      const std::int64_t result = signed_value(static_cast<std::size_t>(column));
-      return result < 0 ? " = " + analysis::errno_name(result) : fmt::format(" = {}", result);
-    }
-    return {};
+    int column = find(Role::result);
+    if (column < 0)
+      column = find(Role::bytes);
+    if (column < 0 || !is_result(info(static_cast<std::size_t>(column))))
+      return {};
+    const auto index = static_cast<std::size_t>(column);
+    return " = " + schema::number_text(info(index).meaning,
+                                       static_cast<std::uint64_t>(signed_value(index)));
   }
 
   std::string duration() const {
-    const int column = find("duration_ns");
+    const int column = find(Role::duration);
     return column < 0 ? "" : fmt::format(" <{}>", human_duration(value(column)));
   }
 
   std::string operation() const {
-    const std::uint64_t op = value(find("op_id"));
-    return op == 0 ? "" : fmt::format(" op={}", op);
+    const std::uint64_t op = value(find(Role::op));
+    const std::uint64_t parent = value(find(Role::parent_op));
+    return (op == 0 ? "" : " op=" + schema::op_text(op)) +
+           (parent == 0 ? "" : " in=" + schema::op_text(parent));
   }
 
   const EventStream& event_;
-  const Names& names_;
+  const TraceDictionaries& dictionaries_;
 };
 
-// The descriptor that belongs to a file column: fd to file, in_fd to in_file.
-std::string descriptor_of(std::string_view file_column) {
-  std::string name(file_column);
-  name.replace(name.rfind("file"), 4, "fd");
-  return name;
+const Line::Rule Line::kRules[] = {
+    {Meaning::file, &Line::file_text},
+    {Meaning::fd, &Line::fd_text},
+    {Meaning::offset, &Line::offset_text},
+    {Meaning::bytes, &Line::bytes_text},
+    {Meaning::path, &Line::path_text},
+    {Meaning::device, &Line::device_text},
+    {Meaning::string, &Line::path_text},
+    {Meaning::text, &Line::string_text},
+    {Meaning::duration_ns, &Line::duration_text},
+    {Meaning::real_time_ns, &Line::date_text},
+};
+
+// The column that belongs to another by its name: fd to file, in_fd to in_file, and the other way round.
+std::string partner_of(std::string_view column, std::string_view ending, std::string_view other) {
+  return column.ends_with(ending)
+             ? fmt::format("{}{}", column.substr(0, column.size() - ending.size()), other)
+             : std::string();
 }
 
 std::string Line::file_text(std::size_t column) const {
-  const store::ColumnInfo& info = event_.table().columns[column];
+  const std::string& name = info(column).name;
   const std::uint64_t file = event_.number(column);
-  const bool follows_convention = info.name.ends_with("file");
-  const int descriptor = follows_convention ? find(descriptor_of(info.name)) : -1;
+  const int descriptor = find(partner_of(name, "file", "fd"));
   std::string text;
   if (descriptor >= 0)
     text = descriptor_text(static_cast<std::size_t>(descriptor));
   if (file == 0)
     return text;
-  const std::string_view path = names_.file(file);
-  text += text.empty() ? fmt::format("{}=", info.name) : " ";
+  const std::string_view path = dictionaries_.file(file);
+  text += text.empty() ? fmt::format("{}=", name) : " ";
   return text + (path.empty() ? fmt::format("<file {}>", file) : fmt::format("<{}>", path));
 }
 
 std::string Line::descriptor_text(std::size_t column) const {
   const std::int64_t fd = signed_value(column);
-  const std::string& name = event_.table().columns[column].name;
+  const std::string& name = info(column).name;
   if (fd == kAtFdcwd)
     return fmt::format("{}=AT_FDCWD", name);
   return fd < 0 ? std::string() : fmt::format("{}={}", name, fd);
 }
 
+// Shown with its file, where there is one.
+std::string Line::fd_text(std::size_t column) const {
+  return find(partner_of(info(column).name, "fd", "file")) >= 0 ? "" : descriptor_text(column);
+}
+
+// Shown with the bytes, where there are any.
+std::string Line::offset_text(std::size_t column) const {
+  const std::string& name = info(column).name;
+  const bool has_bytes = find("bytes_requested") >= 0 || find("bytes") >= 0;
+  if ((name == "offset" && has_bytes) || signed_value(column) < 0)
+    return {};
+  return fmt::format("{}={}", name, signed_value(column));
+}
+
 // "4096 @ 8192": bytes and, where it is known, the position in the file.
-std::string Line::range_text(std::size_t column) const {
-  const std::string& name = event_.table().columns[column].name;
+std::string Line::bytes_text(std::size_t column) const {
+  const std::string& name = info(column).name;
   std::string text = name == "bytes_requested" ? fmt::format("{}", event_.number(column))
                                                : fmt::format("{}={}", name, event_.number(column));
   const int offset = find("offset");
-  if (offset >= 0 && event_.table().columns[static_cast<std::size_t>(offset)].meaning == "offset" &&
+  if (offset >= 0 && info(static_cast<std::size_t>(offset)).meaning == Meaning::offset &&
       signed_value(static_cast<std::size_t>(offset)) >= 0)
     text += fmt::format(" @ {}", value(offset));
   return text;
 }
 
+std::string Line::path_text(std::size_t column) const {
+  const std::uint64_t path = event_.number(column);
+  return path == 0 ? "" : fmt::format("{}=\"{}\"", info(column).name, dictionaries_.text(path));
+}
+
+std::string Line::device_text(std::size_t column) const {
+  const std::string_view device = dictionaries_.device(event_.number(column));
+  return device.empty() ? plain_text(column) : fmt::format("{}={}", info(column).name, device);
+}
+
+std::string Line::duration_text(std::size_t column) const {
+  return fmt::format("{}={}", info(column).name, human_duration(event_.number(column)));
+}
+
+std::string Line::date_text(std::size_t column) const {
+  return fmt::format("{}={}", info(column).name, human_date(signed_value(column)));
+}
+
+std::string Line::string_text(std::size_t column) const {
+  return fmt::format("{}=\"{}\"", info(column).name, event_.text(column));
+}
+
 std::string Line::plain_text(std::size_t column) const {
-  const store::ColumnInfo& info = event_.table().columns[column];
+  const store::ColumnInfo& field = info(column);
   const std::uint64_t raw = event_.number(column);
-  if (info.type == schema::Type::text)
-    return fmt::format("{}=\"{}\"", info.name, event_.text(column));
-  if (const auto table = analysis::value_table_of(info.meaning); !table.empty())
-    return fmt::format("{}={}", info.name, analysis::value_text(table, raw));
-  if (const auto table = analysis::flags_table_of(info.meaning); !table.empty()) {
-    const std::string flags = analysis::flags_text(table, raw);
-    return flags == "0" ? "" : fmt::format("{}={}", info.name, flags);
-  }
-  if (info.meaning == "path")
-    return raw == 0 ? "" : fmt::format("{}=\"{}\"", info.name, names_.text(raw));
-  if (info.meaning == "mode")
-    return fmt::format("{}={:#o}", info.name, raw);
-  if (info.meaning == "address" || info.meaning == "bio" || info.meaning == "request")
-    return fmt::format("{}={:#x}", info.name, raw);
-  if (info.meaning == "duration_ns")
-    return fmt::format("{}={}", info.name, human_duration(raw));
-  if (info.meaning == "device") {
-    const std::string_view device = names_.device(raw);
-    return fmt::format("{}={}", info.name,
-                       device.empty() ? analysis::device_number_text(raw) : device);
-  }
-  if (schema::info(info.type).is_signed)
-    return fmt::format("{}={}", info.name, signed_value(column));
-  return fmt::format("{}={}", info.name, raw);
+  const schema::Wording wording = schema::wording(field.meaning);
+  if (wording == schema::Wording::number && schema::info(field.type).is_signed)
+    return fmt::format("{}={}", field.name, signed_value(column));
+  const std::string text = schema::number_text(field.meaning, raw);
+  const bool is_unset = wording == schema::Wording::flags && text == "0";
+  return is_unset ? "" : fmt::format("{}={}", field.name, text);
 }
 
 std::string Line::argument_text(std::size_t column) const {
-  const store::TableInfo& table = event_.table();
-  const store::ColumnInfo& info = table.columns[column];
-  if (std::ranges::find(kPlaced, info.name) != std::end(kPlaced))
+  const store::ColumnInfo& field = info(column);
+  const bool is_result_bytes = field.role == Role::bytes && is_result(field);
+  if (is_result_bytes || std::ranges::find(kPlaced, field.role) != std::end(kPlaced))
     return {};
-  if (info.meaning == "file")
-    return file_text(column);
-  if (info.meaning == "fd") { // shown with its file, where there is one
-    std::string file = info.name;
-    file.replace(file.rfind("fd"), 2, "file");
-    return find(file) >= 0 ? "" : descriptor_text(column);
-  }
-  const bool has_bytes = find("bytes_requested") >= 0 || find("bytes") >= 0;
-  if (info.meaning == "offset" && info.name == "offset" && has_bytes)
-    return {}; // shown with the bytes
-  if (info.meaning == "offset")
-    return signed_value(column) < 0 ? "" : fmt::format("{}={}", info.name, signed_value(column));
-  if (info.meaning == "bytes")
-    return range_text(column);
-  return plain_text(column);
+  const auto* rule = std::ranges::find(kRules, field.meaning, &Rule::meaning);
+  return rule == std::end(kRules) ? plain_text(column) : (this->*rule->text)(column);
 }
 
 } // namespace
 
-std::string event_text(const analysis::EventStream& event, const analysis::Names& names) {
-  return printable(Line(event, names).text());
+std::string event_text(const EventStream& event, const TraceDictionaries& dictionaries) {
+  return printable(Line(event, dictionaries).text());
 }
 
 } // namespace iotrail::output

@@ -6,11 +6,12 @@
 #include <string>
 
 #include "analysis/event_stream.hpp"
-#include "analysis/names.hpp"
+#include "analysis/trace_dictionaries.hpp"
 
 namespace iotrail::output {
 
 // Without the time: `sqlite3[12] syscall pwrite64(fd=3 </tmp/x>, 4096 @ 8192) = 4096 <12.3 us> op=7`
-std::string event_text(const analysis::EventStream& event, const analysis::Names& names);
+std::string event_text(const analysis::EventStream& event,
+                       const analysis::TraceDictionaries& dictionaries);
 
 } // namespace iotrail::output

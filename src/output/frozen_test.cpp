@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/duckdb_library.hpp"
 #include "analysis/engine.hpp"
 #include "output/schema_print.hpp"
 #include "schema.hpp"
@@ -51,6 +52,7 @@ TEST(schema_print, every_event_field_and_counter_is_in_every_form) {
 }
 
 TEST(schema_print, the_sql_is_sql) {
+  ASSERT_TRUE(analysis::load_duckdb().has_value());
   duckdb_database database = nullptr;
   duckdb_connection connection = nullptr;
   ASSERT_EQ(duckdb_open(nullptr, &database), DuckDBSuccess);

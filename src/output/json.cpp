@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "output/printable.hpp"
+
 namespace iotrail::output {
 
 namespace {
@@ -17,7 +19,10 @@ bool is_plain(std::string_view text) {
   return true;
 }
 
-void put_object(Sink& sink, std::span<const ResultColumn> columns, std::span<const Cell> cells) {
+} // namespace
+
+void put_json_object(Sink& sink, std::span<const ResultColumn> columns,
+                     std::span<const Cell> cells) {
   sink.put('{');
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i > 0)
@@ -29,8 +34,6 @@ void put_object(Sink& sink, std::span<const ResultColumn> columns, std::span<con
   sink.put('}');
 }
 
-} // namespace
-
 void put_json_text(Sink& sink, std::string_view text) {
   if (is_plain(text)) {
     sink.put('"');
@@ -39,7 +42,11 @@ void put_json_text(Sink& sink, std::string_view text) {
     return;
   }
   using nlohmann::json;
-  sink.put(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+  sink.put(json(text).dump(-1, ' ', !is_printable(text), json::error_handler_t::replace));
+}
+
+std::string json_text(const nlohmann::json& json) {
+  return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
 void put_json_cell(Sink& sink, const Cell& cell, Kind kind) {
@@ -57,7 +64,7 @@ void JsonLinesOutput::begin(std::span<const ResultColumn> columns) {
 }
 
 void JsonLinesOutput::row(std::span<const Cell> cells) {
-  put_object(sink_, columns_, cells);
+  put_json_object(sink_, columns_, cells);
   sink_.put('\n');
 }
 
@@ -69,7 +76,7 @@ void JsonOutput::begin(std::span<const ResultColumn> columns) {
 void JsonOutput::row(std::span<const Cell> cells) {
   sink_.put(is_first_ ? "\n" : ",\n");
   is_first_ = false;
-  put_object(sink_, columns_, cells);
+  put_json_object(sink_, columns_, cells);
 }
 
 void JsonOutput::end() {

@@ -4,15 +4,25 @@
 // written in full: read them with a parser that keeps integers.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "output/output.hpp"
 
 namespace iotrail::output {
 
-void put_json_text(Sink& sink,
-                   std::string_view text); // quoted; bytes that are not UTF-8 become U+FFFD
+// Quoted; bytes that are not UTF-8 become U+FFFD. A text that is not printable is written in ASCII (\u202e).
+void put_json_text(Sink& sink, std::string_view text);
+// A whole document, indented, in ASCII.
+std::string json_text(const nlohmann::json& json);
 void put_json_cell(Sink& sink, const Cell& cell, Kind kind);
 
-// {"ts_ns":1,"path":"/a"} per line.
+inline constexpr std::string_view kJsonDocument = "json"; // the format that is one document
+
+// {"ts_ns":1,"path":"/a"}
+void put_json_object(Sink& sink, std::span<const ResultColumn> columns,
+                     std::span<const Cell> cells);
+
+// One object per line.
 class JsonLinesOutput : public Output {
 public:
   explicit JsonLinesOutput(Sink& sink) : sink_(sink) {}

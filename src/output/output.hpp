@@ -14,6 +14,8 @@
 #include "analysis/rows.hpp"
 #include "base/result.hpp"
 #include "output/sink.hpp"
+#include "output/text_width.hpp"
+#include "store/trace_reader.hpp"
 
 namespace iotrail::output {
 
@@ -33,14 +35,22 @@ public:
 struct Format {
   std::string_view name;
   std::string_view doc;
-  std::unique_ptr<Output> (*make)(Sink& sink);
+  // `width`: of a table for people, as far as columns may be shortened or left out.
+  std::unique_ptr<Output> (*make)(Sink& sink, std::size_t width);
 };
 
 std::span<const Format> formats();
 const Format* find_format(std::string_view name); // nullptr: no such format
 
+struct RowsOptions {
+  const Format* format = nullptr; // of outputs.cpp
+  const store::TraceReader* trace =
+      nullptr; // that names stand for numbers of; nullptr: numbers stay as they are
+  std::size_t width = kAnyWidth;
+};
+
 // All rows of a query in one format. The number of rows written.
-Result<std::uint64_t> write_rows(analysis::Rows& rows, const Format& format, std::FILE* file);
+Result<std::uint64_t> write_rows(analysis::Rows& rows, const RowsOptions& options, std::FILE* file);
 
 // "text", the number, "true"; "" for NULL.
 std::string cell_text(const Cell& cell);

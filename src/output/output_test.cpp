@@ -7,13 +7,17 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "analysis/engine.hpp"
 #include "output/export.hpp"
+#include "output/json.hpp"
 #include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
 #include "output/table.hpp"
+#include "store/manifest_text.hpp"
 #include "test_trace.hpp"
 
 namespace iotrail::output {
@@ -54,15 +58,43 @@ TEST(table, control_characters_do_not_reach_the_terminal) {
   std::free(data);
 }
 
-TEST(printable, only_control_characters_are_escaped) {
+TEST(printable, only_what_misleads_is_escaped) {
   EXPECT_EQ(printable("a\n\x7f"
                       "b"),
             "a\\x0a\\x7fb");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
             "\\xc2\\x9b31m"); // U+009B
-  EXPECT_EQ(printable("Zoë, \xc2\xa0 and half a \xc2"), "Zoë, \xc2\xa0 and half a \xc2");
+  EXPECT_EQ(printable("gpj.\u202etxt\u2066"), "gpj.\\xe2\\x80\\xaetxt\\xe2\\x81\\xa6");
+  EXPECT_EQ(printable("Zoë, \xc2\xa0 日本 🙂"), "Zoë, \xc2\xa0 日本 🙂");
+  EXPECT_EQ(printable("a\u200b\u00ad\ufeff"),
+            "a\\xe2\\x80\\x8b\\xc2\\xad\\xef\\xbb\\xbf"); // nothing of it is seen
   EXPECT_EQ(printable(""), "");
+}
+
+TEST(printable, bytes_that_are_not_utf_8_are_escaped) {
+  EXPECT_EQ(printable("half a \xc2"), "half a \\xc2");
+  EXPECT_EQ(printable("\x9b[31m"), "\\x9b[31m");  // ESC [ of a terminal of eight bits
+  EXPECT_EQ(printable("\xc0\x8a"), "\\xc0\\x8a"); // a line end in two bytes
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+}
+
+TEST(printable, lines_may_be_kept) {
+  EXPECT_EQ(printable_lines("a\n\x1b[31m"), "a\n\\x1b[31m");
+}
+
+TEST(json, a_text_that_misleads_is_ascii) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  Sink sink(file);
+  put_json_text(sink, "a\u202e\x7f\x1bë");
+  put_json_text(sink, "日本");
+  ASSERT_TRUE(sink.finish().has_value());
+  std::fclose(file);
+  EXPECT_EQ(std::string(data, size), "\"a\\u202e\\u007f\\u001b\\u00eb\"\"日本\"");
+  std::free(data);
 }
 
 TEST(script, a_file_name_cannot_give_orders_to_the_terminal) {
@@ -86,19 +118,48 @@ TEST(table, width_counts_characters_not_bytes) {
   EXPECT_EQ(padded("Zoë", 5, Align::right), "  Zoë");
 }
 
+std::string report_of(analysis::Engine& engine) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  EXPECT_TRUE(write_report(engine, {}, file).has_value());
+  std::fclose(file);
+  std::string text(data, size);
+  std::free(data);
+  return text;
+}
+
+TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_stand) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
+  const auto path = trace.path() / "manifest.json";
+  std::ifstream input(path);
+  std::string manifest{std::istreambuf_iterator<char>(input), {}};
+  const std::string column = "\"mode u32 mode\"";
+  for (auto at = manifest.find(column); at != std::string::npos; at = manifest.find(column))
+    manifest.replace(at, column.size(), "\"mode text text\"");
+  std::ofstream(path, std::ios::trunc) << store::sealed_text(store::Json::parse(manifest));
+  auto engine = analysis::Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value());
+  const std::string text = report_of(**engine);
+  EXPECT_TRUE(text.contains("Bytes of files on their way down\n  not shown: ")) << text;
+  EXPECT_TRUE(text.contains("syscall  read           1    8 B")) << text;
+  EXPECT_TRUE(text.contains("Processes, by bytes at the device, then by bytes in calls\n  pid"))
+      << text;
+}
+
 TEST(outputs, a_full_disk_is_an_error_of_every_output) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=1\n");
   auto engine = analysis::Engine::open(trace.path());
   ASSERT_TRUE(engine.has_value());
   std::FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);
-  EXPECT_FALSE(write_report(**engine, full).has_value());
+  EXPECT_FALSE(write_report(**engine, {}, full).has_value());
   EXPECT_FALSE(write_script((*engine)->trace(), full).has_value());
   EXPECT_FALSE(export_stream((*engine)->trace(), {}, full).has_value());
   for (const Format& format : formats()) {
     auto rows = (*engine)->query("SELECT * FROM syscall_read");
     ASSERT_TRUE(rows.has_value());
-    const auto written = write_rows(*rows, format, full);
+    const auto written = write_rows(*rows, {.format = &format}, full);
     ASSERT_FALSE(written.has_value()) << format.name;
     EXPECT_EQ(written.error().code, ENOSPC);
   }

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "output/csv.hpp"
 #include "output/json.hpp"
 #include "output/output.hpp"
 #include "output/table.hpp"
+#include "output/words.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
-template <class T> std::unique_ptr<Output> make(Sink& sink) {
-  return std::make_unique<T>(sink);
+template <class T> std::unique_ptr<Output> make(Sink& sink, std::size_t width) {
+  if constexpr (std::is_constructible_v<T, Sink&, std::size_t>)
+    return std::make_unique<T>(sink, width);
+  else
+    return std::make_unique<T>(sink);
 }
 
 constexpr Format kFormats[] = {
     {"text", "A table with aligned columns, for people.", make<TableOutput>},
     {"csv", "Comma-separated values (RFC 4180) with a header line.", make<CsvOutput>},
-    {"json", "One JSON array of objects.", make<JsonOutput>},
+    {kJsonDocument, "One JSON array of objects.", make<JsonOutput>},
     {"jsonl", "One JSON object per line.", make<JsonLinesOutput>},
 };
 
@@ -33,18 +38,23 @@ const Format* find_format(std::string_view name) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-Result<std::uint64_t> write_rows(analysis::Rows& rows, const Format& format, std::FILE* file) {
+Result<std::uint64_t> write_rows(analysis::Rows& rows, const RowsOptions& options,
+                                 std::FILE* file) {
+  IOTRAIL_CHECK(options.format != nullptr);
   Sink sink(file);
-  const std::unique_ptr<Output> output = format.make(sink);
+  const std::unique_ptr<Output> output = options.format->make(sink, options.width);
+  std::optional<Words> words;
+  if (options.trace != nullptr)
+    words.emplace(*options.trace, rows.columns());
   std::uint64_t count = 0;
-  output->begin(rows.columns());
+  output->begin(words ? words->columns() : rows.columns());
   while (!sink.is_broken()) {
     const auto more = rows.next();
     if (!more)
       return std::unexpected(more.error());
     if (!*more)
       break;
-    output->row(rows.row());
+    output->row(words ? words->row(rows.row()) : rows.row());
     ++count;
   }
   output->end();

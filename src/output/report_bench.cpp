@@ -24,9 +24,9 @@ class Workload {
 public:
   explicit Workload(store::TraceWriter& writer) : writer_(writer) {
     for (int i = 0; i < kFiles; ++i)
-      files_.push_back(writer_.file_id({8U << 20U | 1U, static_cast<io_u64>(i) + 1, 0}, 0100644,
+      files_.push_back(writer_.file_id({IOT_DEVICE(8, 1), static_cast<iot_u64>(i) + 1, 0}, 0100644,
                                        fmt::format("/data/directory-{}/file-{}", i % 16, i)));
-    for (io_u32 pid = 1; pid <= kProcesses; ++pid)
+    for (iot_u32 pid = 1; pid <= kProcesses; ++pid)
       writer_.add(rows::processes{0, pid, 1, "worker", "/bin/worker", "worker --all"});
   }
 
@@ -34,14 +34,15 @@ public:
   std::uint64_t one_call() {
     const bool writes = random_() % 3 == 0;
     now_ns_ += 400 + random_() % 2000;
-    const io_u32 file = files_[random_() % kFiles];
-    const io_u32 bytes = 512U << (random_() % 5);
+    const iot_u32 file = files_[random_() % kFiles];
+    const iot_u32 bytes = 512U << (random_() % 5);
     std::uint64_t events = 3;
     header_ = {now_ns_,
                ++op_,
-               static_cast<io_u32>(1 + op_ % kProcesses),
-               static_cast<io_u32>(1 + op_ % kProcesses),
-               static_cast<io_u16>(op_ % 2),
+               0,
+               static_cast<iot_u32>(1 + op_ % kProcesses),
+               static_cast<iot_u32>(1 + op_ % kProcesses),
+               static_cast<iot_u16>(op_ % 2),
                0,
                0};
     if (writes) {
@@ -57,69 +58,70 @@ public:
 
 private:
   static constexpr int kFiles = 1000;
-  static constexpr io_u32 kProcesses = 50;
+  static constexpr iot_u32 kProcesses = 50;
 
-  io_event header(io_u16 kind, io_u64 later_ns) const {
-    io_event event = header_;
+  iot_event header(iot_u16 kind, iot_u64 later_ns) const {
+    iot_event event = header_;
     event.kind = kind;
     event.ts_ns += later_ns;
     return event;
   }
-  io_u64 duration() { return 300 + random_() % 20'000; }
+  iot_u64 duration() { return 300 + random_() % 20'000; }
 
-  void add_read(io_u32 file, io_u32 bytes) {
-    const io_u64 took = duration();
-    const auto offset = static_cast<io_s64>(op_ * 4096 % (1U << 30U));
+  void add_read(iot_u32 file, iot_u32 bytes) {
+    const iot_u64 took = duration();
+    const auto offset = static_cast<iot_s64>(op_ * 4096 % (1U << 30U));
     writer_.append(
-        io_app_read{header(IO_KIND_app_read, 0), took + 200, -1, bytes, bytes, file, 3, 29}.event);
-    writer_.append(io_syscall_read{header(IO_KIND_syscall_read, 100), took + 100, offset, bytes,
-                                   bytes, file, 3, 0, 0}
-                       .event);
-    writer_.append(
-        io_vfs_read{header(IO_KIND_vfs_read, 150), took, offset, bytes, bytes, file, 0}.event);
-  }
-
-  void add_write(io_u32 file, io_u32 bytes) {
-    const io_u64 took = duration();
-    const auto offset = static_cast<io_s64>(op_ * 4096 % (1U << 30U));
-    writer_.append(
-        io_app_write{header(IO_KIND_app_write, 0), took + 200, -1, bytes, bytes, file, 3, 62}
+        iot_app_read{header(IOT_KIND_app_read, 0), took + 200, -1, bytes, bytes, file, 3, 29}
             .event);
-    writer_.append(io_syscall_write{header(IO_KIND_syscall_write, 100), took + 100, offset, bytes,
-                                    bytes, file, 3, 0, 1}
+    writer_.append(iot_syscall_read{header(IOT_KIND_syscall_read, 100), took + 100, offset, bytes,
+                                    bytes, file, 3, 0, 0}
                        .event);
     writer_.append(
-        io_vfs_write{header(IO_KIND_vfs_write, 150), took, offset, bytes, bytes, file, 1}.event);
+        iot_vfs_read{header(IOT_KIND_vfs_read, 150), took, offset, bytes, bytes, file, 0}.event);
   }
 
-  std::uint64_t add_cache_dirty(io_u32 file) {
-    writer_.append(io_cache_dirty{header(IO_KIND_cache_dirty, 200), op_, file, 1}.event);
+  void add_write(iot_u32 file, iot_u32 bytes) {
+    const iot_u64 took = duration();
+    const auto offset = static_cast<iot_s64>(op_ * 4096 % (1U << 30U));
+    writer_.append(
+        iot_app_write{header(IOT_KIND_app_write, 0), took + 200, -1, bytes, bytes, file, 3, 62}
+            .event);
+    writer_.append(iot_syscall_write{header(IOT_KIND_syscall_write, 100), took + 100, offset, bytes,
+                                     bytes, file, 3, 0, 1}
+                       .event);
+    writer_.append(
+        iot_vfs_write{header(IOT_KIND_vfs_write, 150), took, offset, bytes, bytes, file, 1}.event);
+  }
+
+  std::uint64_t add_cache_dirty(iot_u32 file) {
+    writer_.append(iot_cache_dirty{header(IOT_KIND_cache_dirty, 200), op_, file, 1}.event);
     return 1;
   }
 
-  std::uint64_t add_block(io_u32 file, bool writes) {
-    const io_u32 flags = writes ? 1 : 0;
-    io_block_complete complete{};
-    complete.event = header(IO_KIND_block_complete, 250);
+  std::uint64_t add_block(iot_u32 file, bool writes) {
+    const iot_u32 flags = writes ? 1 : 0;
+    iot_block_complete complete{};
+    complete.event = header(IOT_KIND_block_complete, 250);
     complete.duration_ns = 50'000 + random_() % 500'000;
     complete.queue_ns = 1000;
     complete.request = op_;
     complete.sector = op_ * 8;
     complete.bytes = 4096;
-    complete.device = 8U << 20U;
+    complete.device = IOT_DEVICE(8, 0);
     complete.flags = flags;
     complete.file = file;
     writer_.append(complete.event);
-    writer_.append(io_cache_add{header(IO_KIND_cache_add, 210), op_, file, 1}.event);
+    writer_.append(iot_cache_add{header(IOT_KIND_cache_add, 210), op_, file, 1}.event);
     return 2;
   }
 
   store::TraceWriter& writer_;
-  std::vector<io_u32> files_;
+  std::vector<iot_u32> files_;
   std::mt19937_64 random_{1}; // the same trace each time
-  io_event header_{};
-  io_u64 now_ns_ = 1'000'000'000;
-  io_u64 op_ = 0;
+  iot_event header_{};
+  iot_u64 now_ns_ = 1'000'000'000;
+  iot_u64 op_ = 0;
 };
 
 Result<void> make_trace(const fs::path& trace, std::uint64_t events) {
@@ -171,7 +173,7 @@ Result<void> measure(const fs::path& trace) {
       return std::unexpected(done.error());
     stopwatch.print(view);
   }
-  if (auto done = output::write_report(**engine, stdout); !done)
+  if (auto done = output::write_report(**engine, {}, stdout); !done)
     return done;
   stopwatch.print("the whole report");
   return {};

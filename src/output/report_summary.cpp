@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/report_summary.hpp"
 
-#include <map>
+#include <algorithm>
 
 #include <fmt/ranges.h>
 
@@ -14,27 +14,37 @@ namespace iotrail::output {
 
 namespace {
 
-void print_fact(Sink& sink, std::string_view name, std::string_view value) {
-  if (!value.empty())
-    sink.print("  {:<10}{}\n", name, printable(value));
+constexpr std::size_t kFactIndent = 12;
+
+void print_fact(Sink& sink, std::string_view name, std::string_view value, std::size_t width) {
+  if (value.empty())
+    return;
+  for (const std::string& line : wrapped(printable(value), width - kFactIndent)) {
+    sink.print("  {:<10}{}\n", name, line);
+    name = {};
+  }
+}
+
+// Command lines can be long; two lines tell which it was.
+constexpr std::size_t kCommandLines = 2;
+
+std::string command_text(const store::Manifest& manifest, std::size_t width) {
+  const std::string command = fmt::format("{}", fmt::join(manifest.command, " "));
+  return width == kAnyWidth ? command
+                            : shortened_end(command, kCommandLines * (width - kFactIndent));
+}
+
+void print_sentence(Sink& sink, std::string_view text, std::size_t width) {
+  for (const std::string& line : wrapped(text, width - 2))
+    sink.print("  {}\n", line);
 }
 
 std::uint64_t last_event_ns(const store::TraceReader& trace) {
   std::uint64_t last_ns = 0;
   for (const store::BlockInfo& block : trace.blocks())
-    if (const store::TableInfo* table = trace.table(block.kind);
-        table && table->layer != "dictionary")
+    if (const store::TableInfo* table = trace.table(block.kind); table && !table->is_dictionary())
       last_ns = std::max(last_ns, block.last_ns);
   return last_ns;
-}
-
-std::string command_text(const store::Manifest& manifest) {
-  if (manifest.command.empty())
-    return {};
-  const std::string command = fmt::format("{}", fmt::join(manifest.command, " "));
-  return manifest.command_status < 0
-             ? command
-             : fmt::format("{}  (status {})", command, manifest.command_status);
 }
 
 std::string machine_text(const store::Manifest& manifest) {
@@ -49,24 +59,30 @@ std::string machine_text(const store::Manifest& manifest) {
 }
 
 // Without an end in the manifest, the last event is as far as the recording is known to have come.
-std::string when_text(const store::TraceReader& trace) {
+std::string run_text(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   if (manifest.begin_ns == 0)
     return {};
-  std::string begin =
-      human_date(static_cast<std::int64_t>(manifest.begin_ns) + manifest.monotonic_to_real_ns);
   if (manifest.end_ns >= manifest.begin_ns)
-    return fmt::format("{}, for {}", begin, human_duration(manifest.end_ns - manifest.begin_ns));
+    return human_duration(manifest.end_ns - manifest.begin_ns);
   const std::uint64_t last_ns = last_event_ns(trace);
-  if (last_ns <= manifest.begin_ns)
-    return begin;
-  return fmt::format("{}, last event after {}", begin, human_duration(last_ns - manifest.begin_ns));
+  return last_ns <= manifest.begin_ns
+             ? ""
+             : fmt::format("last event after {}", human_duration(last_ns - manifest.begin_ns));
 }
 
-std::string state_text(const store::Manifest& manifest) {
-  std::string text(store::state_name(manifest.state));
+std::string begin_text(const store::Manifest& manifest) {
+  return manifest.begin_ns == 0 ? "" : human_date(manifest.begin_real_ns());
+}
+
+std::string state_text(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  std::string text = run_text(trace);
+  text += fmt::format("{}{}", text.empty() ? "" : ", ", store::state_name(manifest.state));
   if (!manifest.stop_reason.empty())
     text += ": " + manifest.stop_reason;
+  if (manifest.command_status >= 0 && !manifest.command.empty())
+    text += fmt::format(" with status {}", manifest.command_status);
   return text;
 }
 
@@ -79,66 +95,87 @@ std::string recorder_text(const store::Manifest& manifest) {
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
 }
 
-bool is_refused(const std::string& layer, const std::vector<store::HookReport>& hooks) {
-  bool is_known = false;
-  for (const store::HookReport& hook : hooks) {
-    const schema::Event* event = schema::find_event(hook.event);
-    if (!event || schema::layer_name(static_cast<std::uint32_t>(event->layer)) != layer)
-      continue;
-    if (!hook.hook.empty())
-      return false;
-    is_known = true;
-  }
-  return is_known;
-}
-
 // A trace without an end says so before anything else: its other numbers are a lower bound.
-void print_state_warning(const store::Manifest& manifest, Sink& sink) {
-  switch (manifest.state) {
+std::string_view state_warning(store::State state) {
+  switch (state) {
   case store::State::COMPLETE:
-    return;
+    return {};
   case store::State::INITIALIZING:
   case store::State::RUNNING:
-    sink.put("  STILL RECORDING: this is what is on disk by now.\n");
-    return;
+    return "STILL RECORDING: this is what is on disk by now.";
   case store::State::INCOMPLETE:
-    sink.put("  INCOMPLETE TRACE: the recorder ended without closing it. All events up to its last "
-             "block are\n  here; how many came after that is not known.\n");
-    return;
+    return "INCOMPLETE TRACE: the recorder ended without closing it. All events up to its last "
+           "block are here; how many came after that is not known.";
   case store::State::ERROR:
-    sink.put("  RECORDING FAILED: what is here was recorded before that.\n");
-    return;
+    return "RECORDING FAILED: what is here was recorded before that.";
   }
+  return {};
 }
 
-void print_damage(const store::Damage& damage, Sink& sink) {
-  if (!damage.any())
-    return;
-  sink.print("  DAMAGED TRACE: {} in {} block{} could not be read; {} rows are missing, as far as "
-             "can be told.\n",
-             human_bytes(damage.bytes_skipped), human_count(damage.blocks_skipped),
-             damage.blocks_skipped == 1 ? "" : "s", human_count(damage.rows_skipped));
+void print_warnings(const store::TraceReader& trace, Sink& sink, std::size_t width) {
+  if (const std::string_view warning = state_warning(trace.manifest().state);
+      !trace.damage().manifest && !warning.empty()) // without one the state is not known
+    print_sentence(sink, warning, width);
+  for (const std::string& sentence : damage_sentences(trace))
+    print_sentence(sink, printable(sentence), width);
 }
 
-std::string percent(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0)
-    return "0 %";
-  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  return share > 0 && share < 0.05 ? "less than 0.1 %" : fmt::format("{:.1f} %", share);
+std::string lost_share(std::uint64_t lost, std::uint64_t produced) {
+  return human_share(static_cast<double>(lost) /
+                     static_cast<double>(std::max<std::uint64_t>(1, produced)));
+}
+
+bool has_gaps(const store::Manifest& manifest) {
+  return std::ranges::any_of(manifest.counters, [](const auto& counted) {
+    const schema::Counter* counter = schema::find_counter(counted.first);
+    return counter != nullptr && counter->severity == schema::Severity::gap && counted.second != 0;
+  });
+}
+
+std::string events_text(const store::Manifest& manifest) {
+  std::uint64_t produced = 0;
+  std::uint64_t lost = 0;
+  for (const store::SourceTally& source : manifest.sources) {
+    produced += source.produced;
+    lost += source.lost;
+  }
+  if (manifest.sources.empty())
+    return {};
+  if (lost == 0 && has_gaps(manifest))
+    return fmt::format("{}, SOME MAY BE MISSING: see Losses", human_count(produced));
+  return lost == 0 ? fmt::format("{}, none lost", human_count(produced))
+                   : fmt::format("{} OF {} EVENTS LOST ({}): see Losses", human_count(lost),
+                                 human_count(produced), lost_share(lost, produced));
 }
 
 void print_tallies(const store::Manifest& manifest, Sink& sink) {
   for (const store::SourceTally& source : manifest.sources) {
     const bool adds_up = source.produced == source.written + source.lost;
     if (source.lost == 0 && adds_up)
-      sink.print("  {}: none lost while recording, {} events produced == {} written\n", source.name,
-                 human_count(source.produced), human_count(source.written));
+      sink.print("  {}: none lost while recording, {} events produced == {} written\n",
+                 printable(source.name), human_count(source.produced), human_count(source.written));
     else
-      sink.print("  {}: {} OF {} EVENTS LOST ({}), {} written{}\n", source.name,
+      sink.print("  {}: {} OF {} EVENTS LOST ({}), {} written{}\n", printable(source.name),
                  human_count(source.lost), human_count(source.produced),
-                 percent(source.lost, source.produced), human_count(source.written),
+                 lost_share(source.lost, source.produced), human_count(source.written),
                  adds_up ? "" : "; THESE NUMBERS DO NOT ADD UP");
   }
+}
+
+void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
+  for (std::size_t row = 0; row < totals.size(); ++row)
+    if (totals.text(row, "severity") == schema::severity_name(schema::Severity::gap))
+      print_sentence(sink,
+                     fmt::format("EVENTS MAY BE MISSING, {} times: {}",
+                                 human_count(totals.number(row, "events")),
+                                 printable(totals.text(row, "doc"))),
+                     width);
+}
+
+std::string counter_text(const SmallResult& totals, std::size_t row) {
+  const std::string event = totals.text(row, "event");
+  const std::string counter = totals.text(row, "counter");
+  return event == "0" ? counter : fmt::format("{} of {}", counter, event);
 }
 
 std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t begin_ns) {
@@ -154,76 +191,98 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
 
 } // namespace
 
+std::vector<std::string> damage_sentences(const store::TraceReader& trace) {
+  std::vector<std::string> sentences;
+  const store::Damage damage = trace.damage();
+  if (damage.manifest)
+    sentences.emplace_back("DAMAGED TRACE: it has no manifest that can be believed.");
+  if (damage.any_skipped())
+    sentences.push_back(
+        fmt::format("DAMAGED TRACE: {} in {} block{} could not be read; {} rows are missing, as "
+                    "far as can be told.",
+                    human_bytes(damage.bytes_skipped), human_count(damage.blocks_skipped),
+                    damage.blocks_skipped == 1 ? "" : "s", human_count(damage.rows_skipped)));
+  sentences.insert(sentences.end(), trace.notices().begin(), trace.notices().end());
+  return sentences;
+}
+
 std::string layers_text(const store::Manifest& manifest) {
-  std::vector<std::string> recorded;
-  std::vector<std::string> refused;
-  for (const std::string& layer : manifest.layers)
-    (is_refused(layer, manifest.hooks) ? refused : recorded).push_back(layer);
+  const std::vector<std::string> refused = manifest.layers_refused();
+  std::vector<std::string> recorded = manifest.layers;
+  for (const std::string& layer : refused)
+    std::erase(recorded, layer);
   std::string text = fmt::format("{}", fmt::join(recorded, ", "));
   if (!refused.empty())
     text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
   return text;
 }
 
-void print_trace_header(const store::TraceReader& trace, Sink& sink) {
+void print_trace_header(const store::TraceReader& trace, std::string_view selection, Sink& sink,
+                        std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   sink.print("Trace {}\n", printable(trace.path().filename().string()));
-  print_fact(sink, "command", command_text(manifest));
-  print_fact(sink, "machine", machine_text(manifest));
-  print_fact(sink, "begin", when_text(trace));
-  print_fact(sink, "state", state_text(manifest));
-  print_fact(sink, "layers", layers_text(manifest));
-  print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")));
-  print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")));
-  print_fact(sink, "recorder", recorder_text(manifest));
+  print_fact(sink, "command", command_text(manifest, width), width);
+  print_fact(sink, "run", state_text(trace), width);
+  print_fact(sink, "layers", layers_text(manifest), width);
+  print_fact(sink, "goes on", fmt::format("{}", fmt::join(manifest.still_running, ", ")), width);
+  print_fact(sink, "unseen", fmt::format("{}", fmt::join(manifest.not_followed, "; ")), width);
+  print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")), width);
+  print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")), width);
+  print_fact(sink, "events", events_text(manifest), width);
+  print_fact(sink, "only", selection, width);
+  print_warnings(trace, sink, width);
 }
 
-void print_refusals(const store::Manifest& manifest, Sink& sink) {
-  // Events that the same remedy would bring back are one entry; each one's own reason is told by `iotrail doctor`.
-  std::map<std::string, std::vector<const store::HookReport*>> refused;
-  for (const store::HookReport& hook : manifest.hooks)
-    if (hook.hook.empty())
-      refused[hook.remedy].push_back(&hook);
-  if (refused.empty())
-    return;
-  sink.put("\nNot recorded\n");
-  for (const auto& [remedy, hooks] : refused) {
-    const store::HookReport& first = *hooks.front();
-    std::vector<std::string_view> events;
-    bool is_same_reason = true;
-    for (const store::HookReport* hook : hooks) {
-      events.push_back(hook->event);
-      is_same_reason = is_same_reason && hook->reason == first.reason;
-    }
-    sink.print("  {}\n", fmt::join(events, ", "));
-    if (!first.reason.empty())
-      sink.print("    because{} {}\n", is_same_reason ? "" : fmt::format(", of {},", first.event),
-                 first.reason);
-    if (!remedy.empty())
-      sink.print("    to change this: {}\n", remedy);
+void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+  sink.put("\nRecording\n");
+  print_fact(sink, "begin", begin_text(manifest), width);
+  print_fact(sink, "machine", machine_text(manifest), width);
+  print_fact(sink, "recorder", recorder_text(manifest), width);
+}
+
+std::string refusals_text(const store::Manifest& manifest) {
+  const std::vector<std::string> layers = manifest.layers_refused();
+  std::vector<std::string> missing;
+  for (const std::string& layer : layers)
+    missing.push_back("layer " + layer);
+  for (const store::HookReport& hook : manifest.hooks) {
+    const bool has_layer = std::ranges::any_of(
+        layers, [&](const std::string& layer) { return hook.event.starts_with(layer + "_"); });
+    if (hook.hook.empty() && !has_layer)
+      missing.push_back(hook.event);
   }
+  return missing.empty()
+             ? ""
+             : fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(missing, ", "));
 }
 
-void print_losses(const store::TraceReader& trace, const SmallResult& totals, Sink& sink) {
+void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+  const std::string text = refusals_text(manifest);
+  if (text.empty())
+    return;
+  sink.put('\n');
+  for (const std::string& line : wrapped(printable(text), width))
+    sink.print("{}\n", line);
+}
+
+void print_losses(const store::TraceReader& trace, const SmallResult& totals, Sink& sink,
+                  std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   sink.put("\nLosses\n");
-  print_state_warning(manifest, sink);
-  print_damage(trace.damage(), sink);
-  for (const std::string& notice : trace.notices())
-    sink.print("  {}\n", notice);
   print_tallies(manifest, sink);
+  print_gaps(totals, sink, width);
   if (totals.size() == 0)
     return;
   TextTable table({{"counter", Align::left},
-                   {"severity", Align::left},
+                   {"severity", Align::left, Fit::whole, 2},
                    {"count", Align::right},
-                   {"when", Align::left},
-                   {"meaning", Align::left}});
+                   {"when", Align::left, Fit::whole, 1},
+                   {"meaning", Align::left, Fit::wrap}});
   for (std::size_t row = 0; row < totals.size(); ++row)
-    table.add({totals.text(row, "counter"), totals.text(row, "severity"),
+    table.add({counter_text(totals, row), totals.text(row, "severity"),
                human_count(totals.number(row, "events")), when_lost(totals, row, manifest.begin_ns),
                totals.text(row, "doc")});
-  table.print(sink, "  ");
+  table.print(sink, "  ", width);
 }
 
 } // namespace iotrail::output

@@ -2,296 +2,213 @@
 #include "output/report_text.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <cctype>
 
-#include "analysis/decode.hpp"
+#include "output/json.hpp"
+#include "output/printable.hpp"
+#include "output/report_sections.hpp"
 #include "output/report_summary.hpp"
-#include "output/table.hpp"
-#include "output/units.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
-// The tables of the report, all queried before anything is printed: losses and damage come first on paper, and damage
-// is known only when everything has been read.
-struct Findings {
-  SmallResult layers;
-  SmallResult amplification;
-  SmallResult files;
-  SmallResult processes;
-  SmallResult slowest;
-  SmallResult losses;
+constexpr std::uint64_t kRowsOfOneTable = 20;
+
+constexpr std::string_view kLossesSql = R"(
+SELECT * FROM loss_totals
+ORDER BY CASE severity WHEN 'loss' THEN 1 WHEN 'gap' THEN 2 ELSE 3 END, severity, events DESC, counter, event)";
+
+// A section that this trace does not allow is named; the others stand.
+void print_failure(std::string_view title, const Error& error, Sink& sink) {
+  sink.print("\n{}\n  not shown: {}\n", title, printable_lines(error.message()));
+}
+
+struct Answer {
+  const Section* section;
+  Result<SmallResult> rows;
 };
 
-constexpr std::string_view kLayersSql =
-    "SELECT * FROM layers ORDER BY layer, operations DESC, class";
-constexpr std::string_view kAmplificationSql =
-    "SELECT * FROM amplification ORDER BY direction DESC, step";
-constexpr std::string_view kFilesSql =
-    "SELECT *, CASE file WHEN 0 THEN '(no known file)' ELSE path END AS name FROM top_files "
-    "WHERE file <> 0 OR device_bytes_read + device_bytes_written > 0 "
-    "ORDER BY greatest(bytes_read + bytes_written,"
-    " coalesce(device_bytes_read + device_bytes_written, 0)) DESC,"
-    " coalesce(cache_bytes_added + cache_bytes_dirtied, 0) DESC, total_ns DESC, name LIMIT 10";
-constexpr std::string_view kProcessesSql = "SELECT * FROM top_processes ORDER BY bytes_read + "
-                                           "bytes_written DESC, total_ns DESC, pid LIMIT 10";
-constexpr std::string_view kSlowestSql =
-    "SELECT * FROM slowest ORDER BY layer, duration_ns DESC, ts_ns";
-constexpr std::string_view kLossesSql =
-    "SELECT * FROM loss_totals ORDER BY severity = 'loss' DESC, severity, events DESC, counter";
+std::vector<Answer> ask(analysis::Engine& engine, std::span<const Section> sections,
+                        const SectionOptions& options) {
+  std::vector<Answer> answers;
+  for (const Section& section : sections)
+    answers.push_back({&section, SmallResult::query(engine, section_sql(section, options))});
+  return answers;
+}
 
-constexpr std::size_t kSlowestPerLayer = 5;
+void print_answers(const std::vector<Answer>& answers, const store::TraceReader& trace, Sink& sink,
+                   std::size_t width) {
+  for (const auto& [section, rows] : answers) {
+    if (!rows) {
+      print_failure(section->title, rows.error(), sink);
+    } else if (has_text(*section, *rows)) {
+      sink.put('\n');
+      print_section(*section, {}, *rows, trace, sink, width);
+    }
+  }
+}
 
-Result<Findings> find(analysis::Engine& engine) {
-  Findings findings;
-  const std::pair<SmallResult*, std::string_view> queries[] = {
-      {&findings.layers, kLayersSql},   {&findings.amplification, kAmplificationSql},
-      {&findings.files, kFilesSql},     {&findings.processes, kProcessesSql},
-      {&findings.slowest, kSlowestSql}, {&findings.losses, kLossesSql},
+// Headings are short, and some tables show less than there is.
+void print_views(Sink& sink, std::size_t width) {
+  std::string views;
+  for (const std::span<const Section> sections : {first_page(), further_pages()})
+    for (const Section& section : sections)
+      views += fmt::format("{}{}", views.empty() ? "" : ", ", section.view);
+  sink.print("\nIn SQL\n");
+  for (const std::string& line :
+       wrapped(fmt::format("the tables above are made of the views {}; their columns: iotrail "
+                           "query TRACE --describe VIEW",
+                           views),
+               width - 2))
+    sink.print("  {}\n", line);
+}
+
+// All is queried before anything is printed: damage comes first on paper, and is known only when everything was read.
+Result<void> write_whole(analysis::Engine& engine, const ReportOptions& options, Sink& sink) {
+  const std::vector<Answer> first = ask(engine, first_page(), options.rows);
+  const std::vector<Answer> further = ask(engine, further_pages(), options.rows);
+  const auto losses = SmallResult::query(engine, kLossesSql);
+  const store::TraceReader& trace = engine.trace();
+  print_trace_header(trace, options.selection, sink, options.width);
+  print_answers(first, trace, sink, options.width);
+  print_answers(further, trace, sink, options.width);
+  print_losses(trace, losses ? *losses : SmallResult{}, sink, options.width);
+  if (!losses)
+    print_failure("Counters", losses.error(), sink);
+  print_recording(trace.manifest(), sink, options.width);
+  print_views(sink, options.width);
+  print_refusals(trace.manifest(), sink, options.width);
+  return sink.finish();
+}
+
+std::string sortable(const Section& section) {
+  std::string names;
+  for (const SectionColumn& column : section.columns)
+    names += fmt::format("{}'{}'{}", names.empty() ? "" : ", ", column.title,
+                         column.title == column.name ? "" : fmt::format(" ({})", column.name));
+  return names;
+}
+
+// "Dev write", "dev_write" and "dev-write" are the heading "dev write" as well.
+bool is_heading(std::string_view heading, std::string_view text) {
+  const auto plain = [](char c) {
+    return c == '_' || c == '-' ? ' '
+                                : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   };
-  for (const auto& [result, sql] : queries) {
-    auto answer = SmallResult::query(engine, sql);
-    if (!answer)
-      return std::unexpected(answer.error());
-    *result = std::move(*answer);
+  return std::ranges::equal(heading, text, {}, plain, plain);
+}
+
+// A column by its heading or by its name in SQL.
+Result<std::string> column_to_sort_by(const Section& section, const std::string& text) {
+  for (const SectionColumn& column : section.columns)
+    if (is_heading(column.title, text) || column.name == text)
+      return std::string(column.name);
+  return fail_usage(fmt::format("--sort: there is no column '{}'", text),
+                    "the columns, and their names in SQL, are " + sortable(section));
+}
+
+struct OneTable {
+  const Section* section;
+  SectionOptions rows;
+};
+
+Result<OneTable> one_table(const ReportOptions& options) {
+  OneTable table{section_by(options.by), options.rows};
+  if (table.section == nullptr)
+    return fail_usage(fmt::format("--by: there is no table by '{}'", options.by),
+                      "the tables are by operation, file and process");
+  if (table.rows.rows == 0)
+    table.rows.rows = kRowsOfOneTable;
+  if (table.rows.sort.empty())
+    return table;
+  auto column = column_to_sort_by(*table.section, table.rows.sort);
+  if (!column)
+    return std::unexpected(column.error());
+  table.rows.sort = *column;
+  return table;
+}
+
+Result<void> check(const ReportOptions& options) {
+  if (!options.by.empty() || options.rows.sort.empty())
+    return {};
+  return fail_usage("--sort needs --by", "each table has columns of its own",
+                    "Write for example --by file --sort written.");
+}
+
+Result<void> write_json_rows(analysis::Engine& engine, const Section& section,
+                             const SectionOptions& options, Sink& sink) {
+  auto rows = engine.query(section_sql(section, options));
+  if (!rows)
+    return std::unexpected(rows.error());
+  sink.put(",\n");
+  put_json_text(sink, section.name);
+  sink.put(":");
+  JsonOutput output(sink);
+  output.begin(rows->columns());
+  for (;;) {
+    const auto more = rows->next();
+    if (!more)
+      return std::unexpected(more.error());
+    if (!*more)
+      break;
+    output.row(rows->row());
   }
-  return findings;
+  output.end();
+  return {};
 }
 
-std::string bytes_or_dash(const SmallResult& result, std::size_t row, std::string_view column) {
-  return result.is_null(row, column) ? "-" : human_bytes(result.number(row, column));
-}
-
-std::string duration_or_dash(const SmallResult& result, std::size_t row, std::string_view column) {
-  return result.is_null(row, column) ? "-" : human_duration(result.number(row, column));
-}
-
-std::string count_or_dash(std::uint64_t count) {
-  return count == 0 ? "-" : human_count(count);
-}
-
-// Rows of one layer, in the order of layers on the way down, layers of later versions at the end.
-std::vector<std::size_t> down_the_layers(const SmallResult& result) {
-  const auto depth = [&](std::size_t row) {
-    const std::string layer = result.text(row, "layer");
-    return std::ranges::find(schema::kLayers, layer, &schema::LayerInfo::name) -
-           std::begin(schema::kLayers);
-  };
-  std::vector<std::size_t> rows;
-  for (std::size_t row = 0; row < result.size(); ++row)
-    rows.push_back(row);
-  std::ranges::stable_sort(rows, {}, depth);
-  return rows;
-}
-
-void print_layers(const SmallResult& layers, Sink& sink) {
-  TextTable table({{"layer", Align::left},
-                   {"operation", Align::left},
-                   {"count", Align::right},
-                   {"bytes", Align::right},
-                   {"errors", Align::right},
-                   {"mean", Align::right},
-                   {"p50", Align::right},
-                   {"p99", Align::right},
-                   {"max", Align::right}});
-  std::string previous;
-  for (const std::size_t row : down_the_layers(layers)) {
-    const std::string layer = layers.text(row, "layer");
-    table.add({layer == previous ? "" : layer, layers.text(row, "class"),
-               human_count(layers.number(row, "operations")), bytes_or_dash(layers, row, "bytes"),
-               count_or_dash(layers.number(row, "errors")),
-               duration_or_dash(layers, row, "mean_ns"), duration_or_dash(layers, row, "p50_ns"),
-               duration_or_dash(layers, row, "p99_ns"), duration_or_dash(layers, row, "max_ns")});
-    previous = layer;
-  }
-  sink.put("\nOperations, layer by layer\n");
-  if (table.is_empty())
-    sink.put("  none\n");
-  else
-    table.print(sink, "  ");
-}
-
-void print_other_bytes(const SmallResult& amplification, Sink& sink) {
-  std::string text;
-  for (std::size_t row = 0; row < amplification.size(); ++row)
-    if (amplification.number(row, "other_bytes") > 0)
-      text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", amplification.text(row, "layer"),
-                          amplification.text(row, "direction"),
-                          human_bytes(amplification.number(row, "other_bytes")));
-  if (!text.empty())
-    sink.print("  not counted here (pipes, sockets, terminals, /proc, /sys): {}\n", text);
-}
-
-void print_amplification(const SmallResult& amplification, bool is_damaged, Sink& sink) {
-  TextTable table({{"", Align::left},
-                   {"layer", Align::left},
-                   {"count", Align::right},
-                   {"bytes", Align::right},
-                   {"to the layer above", Align::right},
-                   {"why", Align::left}});
-  std::string previous;
-  for (std::size_t row = 0; row < amplification.size(); ++row) {
-    const std::string direction = amplification.text(row, "direction");
-    table.add({direction == previous ? "" : direction, amplification.text(row, "layer"),
-               human_count(amplification.number(row, "operations")),
-               bytes_or_dash(amplification, row, "bytes"),
-               amplification.is_null(row, "ratio")
-                   ? "-"
-                   : fmt::format("x {:.2f}", amplification.real(row, "ratio")),
-               amplification.text(row, "explanation")});
-    previous = direction;
-  }
-  if (table.is_empty())
-    return;
-  sink.put("\nBytes of files on their way down\n");
-  table.print(sink, "  ");
-  print_other_bytes(amplification, sink);
-  if (is_damaged)
-    sink.put("  the bytes of damaged blocks are missing here: see Losses before the reasons\n");
-}
-
-bool any_known(const SmallResult& result, std::string_view column) {
-  for (std::size_t row = 0; row < result.size(); ++row)
-    if (!result.is_null(row, column))
-      return true;
-  return false;
-}
-
-// Mapped files of which no page went to or came from a device while the recording ran.
-bool any_moved_in_cache_only(const SmallResult& files) {
-  for (std::size_t row = 0; row < files.size(); ++row)
-    if (files.number(row, "bytes_read") + files.number(row, "bytes_written") +
-                files.number(row, "device_bytes_read") +
-                files.number(row, "device_bytes_written") ==
-            0 &&
-        files.number(row, "cache_bytes_added") + files.number(row, "cache_bytes_dirtied") > 0)
-      return true;
-  return false;
-}
-
-void print_files(const SmallResult& files, Sink& sink) {
-  if (files.size() == 0)
-    return;
-  const bool has_devices = any_known(files, "device_bytes_written");
-  const bool has_cache = any_moved_in_cache_only(files);
-  std::vector<TextTable::Column> columns = {{"read", Align::right},   {"written", Align::right},
-                                            {"calls", Align::right},  {"syncs", Align::right},
-                                            {"errors", Align::right}, {"time", Align::right}};
-  if (has_devices)
-    columns.insert(columns.end(), {{"dev. read", Align::right}, {"dev. written", Align::right}});
-  if (has_cache)
-    columns.insert(columns.end(), {{"cache added", Align::right}, {"dirtied", Align::right}});
-  columns.push_back({"file", Align::left});
-  TextTable table(columns);
-  for (std::size_t row = 0; row < files.size(); ++row) {
-    std::vector<std::string> cells = {
-        bytes_or_dash(files, row, "bytes_read"),        bytes_or_dash(files, row, "bytes_written"),
-        count_or_dash(files.number(row, "operations")), count_or_dash(files.number(row, "syncs")),
-        count_or_dash(files.number(row, "errors")),     duration_or_dash(files, row, "total_ns")};
-    if (has_devices)
-      cells.insert(cells.end(), {bytes_or_dash(files, row, "device_bytes_read"),
-                                 bytes_or_dash(files, row, "device_bytes_written")});
-    if (has_cache)
-      cells.insert(cells.end(), {bytes_or_dash(files, row, "cache_bytes_added"),
-                                 bytes_or_dash(files, row, "cache_bytes_dirtied")});
-    cells.push_back(files.text(row, "name"));
-    table.add(std::move(cells));
-  }
-  const std::string layer = files.text(0, "layer");
-  sink.print("\nFiles with most bytes{}{}\n", layer.empty() ? "" : ", calls seen at layer ", layer);
-  table.print(sink, "  ");
-}
-
-void print_processes(const SmallResult& processes, Sink& sink) {
-  if (processes.size() == 0)
-    return;
-  TextTable table({{"pid", Align::right},
-                   {"name", Align::left},
-                   {"threads", Align::right},
-                   {"read", Align::right},
-                   {"written", Align::right},
-                   {"calls", Align::right},
-                   {"syncs", Align::right},
-                   {"errors", Align::right},
-                   {"time", Align::right},
-                   {"command", Align::left}});
-  constexpr std::size_t kCommandChars = 60;
-  for (std::size_t row = 0; row < processes.size(); ++row) {
-    std::string command = processes.text(row, "command");
-    if (command.size() > kCommandChars)
-      command = command.substr(0, kCommandChars) + "...";
-    table.add({processes.text(row, "pid"), processes.text(row, "comm"),
-               human_count(processes.number(row, "threads")),
-               bytes_or_dash(processes, row, "bytes_read"),
-               bytes_or_dash(processes, row, "bytes_written"),
-               human_count(processes.number(row, "operations")),
-               count_or_dash(processes.number(row, "syncs")),
-               count_or_dash(processes.number(row, "errors")),
-               duration_or_dash(processes, row, "total_ns"), command});
-  }
-  sink.print("\nProcesses with most bytes, seen at layer {}\n", processes.text(0, "layer"));
-  table.print(sink, "  ");
-}
-
-std::string outcome(const SmallResult& slowest, std::size_t row) {
-  const std::string error = slowest.text(row, "error");
-  if (error != "0")
-    return analysis::errno_name(std::strtoll(error.c_str(), nullptr, 10));
-  return bytes_or_dash(slowest, row, "bytes");
-}
-
-std::string process_text(const std::string& comm, const std::string& pid) {
-  return comm.empty() ? pid : fmt::format("{}[{}]", comm, pid);
-}
-
-void print_slowest(const SmallResult& slowest, std::uint64_t begin_ns, Sink& sink) {
-  TextTable table({{"layer", Align::left},
-                   {"took", Align::right},
-                   {"at second", Align::right},
-                   {"call", Align::left},
-                   {"result", Align::right},
-                   {"process", Align::left},
-                   {"file", Align::left}});
-  std::string previous;
-  std::size_t shown = 0;
-  for (const std::size_t row : down_the_layers(slowest)) {
-    const std::string layer = slowest.text(row, "layer");
-    shown = layer == previous ? shown + 1 : 1;
-    if (shown > kSlowestPerLayer)
-      continue;
-    const std::uint64_t ts_ns = slowest.number(row, "ts_ns");
-    const std::string call = slowest.text(row, "call");
-    table.add({layer == previous ? "" : layer, human_duration(slowest.number(row, "duration_ns")),
-               fmt::format("{:.6f}",
-                           ts_ns > begin_ns ? static_cast<double>(ts_ns - begin_ns) / 1e9 : 0.0),
-               call.empty() ? slowest.text(row, "class") : call, outcome(slowest, row),
-               process_text(slowest.text(row, "comm"), slowest.text(row, "pid")),
-               slowest.text(row, "path")});
-    previous = layer;
-  }
-  if (table.is_empty())
-    return;
-  sink.put("\nSlowest operations, but for those on pipes, sockets, terminals, /proc, /sys\n");
-  table.print(sink, "  ");
-}
+constexpr Section kFacts[] = {
+    {.name = "run", .sql = "SELECT * FROM run", .order = "begin_ns"},
+    {.name = "manifest", .sql = "SELECT * FROM trace_info", .order = "\"key\""},
+    {.name = "sources", .sql = "SELECT * FROM sources", .order = "source"},
+    {.name = "losses", .sql = "SELECT * FROM loss_totals", .order = "counter, event"}};
 
 } // namespace
 
-Result<void> write_report(analysis::Engine& engine, std::FILE* file) {
-  const auto findings = find(engine);
-  if (!findings)
-    return std::unexpected(findings.error());
-  const store::TraceReader& trace = engine.trace();
+Result<void> write_report(analysis::Engine& engine, const ReportOptions& options, std::FILE* file) {
+  if (Result<void> checked = check(options); !checked)
+    return checked;
   Sink sink(file);
-  print_trace_header(trace, sink);
-  print_losses(trace, findings->losses, sink);
-  print_refusals(trace.manifest(), sink);
-  print_layers(findings->layers, sink);
-  print_amplification(findings->amplification, trace.damage().any(), sink);
-  print_files(findings->files, sink);
-  print_processes(findings->processes, sink);
-  print_slowest(findings->slowest, trace.manifest().begin_ns, sink);
+  if (options.by.empty())
+    return write_whole(engine, options, sink);
+  const auto table = one_table(options);
+  if (!table)
+    return std::unexpected(table.error());
+  const auto rows = SmallResult::query(engine, section_sql(*table->section, table->rows));
+  if (!rows)
+    return std::unexpected(rows.error());
+  print_section(*table->section, table->rows, *rows, engine.trace(), sink, options.width);
+  return sink.finish();
+}
+
+Result<void> write_report_json(analysis::Engine& engine, const ReportOptions& options,
+                               std::FILE* file) {
+  if (Result<void> checked = check(options); !checked)
+    return checked;
+  std::vector<std::pair<const Section*, SectionOptions>> parts;
+  const auto add = [&](std::span<const Section> sections) {
+    for (const Section& section : sections)
+      parts.emplace_back(
+          &section, SectionOptions{.rows = options.rows.rows, .all_rows = options.rows.rows == 0});
+  };
+  if (options.by.empty()) {
+    add(kFacts);
+    add(first_page());
+    add(further_pages());
+  } else {
+    const auto table = one_table(options);
+    if (!table)
+      return std::unexpected(table.error());
+    parts.emplace_back(table->section, table->rows);
+  }
+  Sink sink(file);
+  sink.put("{\"trace\":");
+  put_json_text(sink, engine.trace().path().native());
+  for (const auto& [section, rows] : parts)
+    if (Result<void> written = write_json_rows(engine, *section, rows, sink); !written)
+      return written;
+  sink.put("}\n");
   return sink.finish();
 }
 

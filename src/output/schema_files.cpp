@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// schema_files ROOT            fails when docs/events.md is stale or schema/frozen.txt does not hold
-// schema_files ROOT --update   writes docs/events.md and adds new lines to schema/frozen.txt; never removes one
+// schema_files ROOT            fails when docs/events.md or docs/sql.md is stale or schema/frozen.txt does not hold
+// schema_files ROOT --update   writes docs/events.md and docs/sql.md and adds new lines to schema/frozen.txt; never removes one
 // schema_files ROOT --reset    writes schema/frozen.txt anew: only before the first release
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +11,7 @@
 
 #include "output/frozen.hpp"
 #include "output/schema_print.hpp"
+#include "output/sql_reference.hpp"
 
 namespace {
 
@@ -37,28 +38,37 @@ int print_all(const char* what, const std::vector<std::string>& lines) {
   return lines.empty() ? 0 : 1;
 }
 
-int check(const fs::path& events, const fs::path& frozen) {
+// Documents that are made, below docs/.
+struct Document {
+  const char* name;
+  std::string (*text)();
+};
+constexpr Document kDocuments[] = {{"events.md", output::schema_markdown},
+                                   {"sql.md", output::sql_markdown}};
+
+int check(const fs::path& docs, const fs::path& frozen) {
   const std::string promised = read_file(frozen);
   int failed = print_all("schema/frozen.txt: changed or gone",
                          output::broken_promises(promised, output::schema_frozen()));
   failed |= print_all("schema/frozen.txt: new, run schema_files --update",
                       output::new_promises(promised, output::schema_frozen()));
-  if (read_file(events) != output::schema_markdown()) {
-    std::fprintf(stderr, "docs/events.md is stale, run schema_files --update\n");
-    failed = 1;
-  }
+  for (const Document& document : kDocuments)
+    if (read_file(docs / document.name) != document.text()) {
+      std::fprintf(stderr, "docs/%s is stale, run schema_files --update\n", document.name);
+      failed = 1;
+    }
   return failed;
 }
 
-int update(const fs::path& events, const fs::path& frozen) {
+int update(const fs::path& docs, const fs::path& frozen) {
   const std::string promised = read_file(frozen);
   if (print_all("schema/frozen.txt: changed or gone",
                 output::broken_promises(promised, output::schema_frozen())) != 0)
     return 1;
-  return write_file(frozen, output::schema_frozen()) &&
-                 write_file(events, output::schema_markdown())
-             ? 0
-             : 1;
+  bool written = write_file(frozen, output::schema_frozen());
+  for (const Document& document : kDocuments)
+    written = write_file(docs / document.name, document.text()) && written;
+  return written ? 0 : 1;
 }
 
 } // namespace
@@ -69,9 +79,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: schema_files ROOT [--update|--reset]\n");
     return 2;
   }
-  const fs::path events = fs::path(argv[1]) / "docs" / "events.md";
+  const fs::path docs = fs::path(argv[1]) / "docs";
   const fs::path frozen = fs::path(argv[1]) / "schema" / "frozen.txt";
   if (mode == "--reset" && !write_file(frozen, ""))
     return 1;
-  return mode.empty() ? check(events, frozen) : update(events, frozen);
+  return mode.empty() ? check(docs, frozen) : update(docs, frozen);
 }

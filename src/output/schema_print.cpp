@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/sql_text.hpp"
+#include "output/markdown.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -17,27 +18,12 @@ namespace {
 using schema::Event;
 using schema::Field;
 
-std::string_view severity_name(schema::Severity severity) {
-  switch (severity) {
-  case schema::Severity::info:
-    return "info";
-  case schema::Severity::error:
-    return "error";
-  case schema::Severity::loss:
-    return "loss";
-  }
-  return "";
-}
-
 std::string_view type_name(const Field& field) {
   return schema::info(field.type).name;
 }
 
-// Names of values read better than their numbers: SQL shows them as text.
 std::string_view sql_type(const Field& field) {
-  return schema::meaning_name(field.meaning).starts_with("value_")
-             ? schema::info(schema::Type::text).sql_type
-             : schema::info(field.type).sql_type;
+  return schema::info(schema::type_in_sql(field.type, field.meaning)).sql_type;
 }
 
 std::span<const Field> own_fields(const Event& event) {
@@ -69,52 +55,57 @@ std::string_view source_name(const schema::Counter& counter) {
 void add_fields_markdown(std::string& out, std::span<const Field> fields) {
   out += "| field | type | meaning | |\n|---|---|---|---|\n";
   for (const Field& field : fields)
-    out += fmt::format("| `{}` | {} | {} | {} |\n", field.name, type_name(field),
-                       schema::meaning_name(field.meaning), field.doc);
+    out += fmt::format("| `{}` | {} | {} | {} |\n", schema::column_name(field.name),
+                       type_name(field), schema::meaning_name(field.meaning), field.doc);
 }
 
-std::string markdown_cell(std::string_view text) {
-  std::string cell;
-  for (const char c : text) {
-    if (c == '|')
-      cell += '\\';
-    cell += c;
-  }
-  return cell;
+std::string layer_doc(const schema::LayerInfo& layer) {
+  std::string doc(layer.doc);
+  if (schema::is_on_request(layer.layer))
+    doc += " Recorded only where --layers or --events asks for it.";
+  return doc;
 }
 
 nlohmann::ordered_json fields_json(const Event& event) {
   auto fields = nlohmann::ordered_json::array();
   for (const Field& field : event.fields)
-    fields.push_back({{"name", field.name},
+    fields.push_back({{"name", schema::column_name(field.name)},
                       {"type", type_name(field)},
                       {"meaning", schema::meaning_name(field.meaning)},
+                      {"role", schema::info(field.role).name},
                       {"doc", field.doc}});
   return fields;
 }
 
 } // namespace
 
+std::string event_doc(const schema::Event& event) {
+  std::string doc(event.doc);
+  if (schema::is_on_request(event))
+    doc += " Recorded only where --events names it.";
+  return doc;
+}
+
 std::string schema_text() {
   std::string out;
   for (const schema::LayerInfo& layer : schema::kLayers) {
-    out += fmt::format("{}: {}\n", layer.name, layer.doc);
+    out += fmt::format("{}: {}\n", layer.name, layer_doc(layer));
     for (const Event* event : events_of(layer.layer)) {
-      out += fmt::format("  {}: {}\n", event->name, event->doc);
+      out += fmt::format("  {}: {}\n", event->name, event_doc(*event));
       for (const Field& field : own_fields(*event))
-        out += fmt::format("    {:<20} {:<5} {:<18} {}\n", field.name, type_name(field),
-                           schema::meaning_name(field.meaning), field.doc);
+        out += fmt::format("    {:<20} {:<5} {:<18} {}\n", schema::column_name(field.name),
+                           type_name(field), schema::meaning_name(field.meaning), field.doc);
     }
     out += '\n';
   }
   out += "Every event begins with\n";
   for (const Field& field : schema::detail::header::kFields)
-    out += fmt::format("    {:<20} {:<5} {:<18} {}\n", field.name, type_name(field),
-                       schema::meaning_name(field.meaning), field.doc);
+    out += fmt::format("    {:<20} {:<5} {:<18} {}\n", schema::column_name(field.name),
+                       type_name(field), schema::meaning_name(field.meaning), field.doc);
   out += "\nCounters\n";
   for (const schema::Counter& counter : schema::kCounters)
     out += fmt::format("  {:<26} {:<8} {:<6} {}\n", counter.name, source_name(counter),
-                       severity_name(counter.severity), counter.doc);
+                       schema::severity_name(counter.severity), counter.doc);
   return out;
 }
 
@@ -124,9 +115,10 @@ std::string schema_markdown() {
                     "## Fields that every event begins with\n\n";
   add_fields_markdown(out, schema::detail::header::kFields);
   for (const schema::LayerInfo& layer : schema::kLayers) {
-    out += fmt::format("\n## Layer {}\n\n{}\n", layer.name, layer.doc);
+    out += fmt::format("\n## Layer {}\n\n{}\n", layer.name, layer_doc(layer));
     for (const Event* event : events_of(layer.layer)) {
-      out += fmt::format("\n### {}\n\n{} Id {:#06x}.\n\n", event->name, event->doc, event->id);
+      out +=
+          fmt::format("\n### {}\n\n{} Id {:#06x}.\n\n", event->name, event_doc(*event), event->id);
       add_fields_markdown(out, own_fields(*event));
     }
   }
@@ -136,7 +128,7 @@ std::string schema_markdown() {
   out += "\n## Counters\n\n| counter | source | severity | |\n|---|---|---|---|\n";
   for (const schema::Counter& counter : schema::kCounters)
     out += fmt::format("| {} | {} | {} | {} |\n", counter.name, source_name(counter),
-                       severity_name(counter.severity), counter.doc);
+                       schema::severity_name(counter.severity), counter.doc);
   return out;
 }
 
@@ -144,15 +136,17 @@ std::string schema_json() {
   nlohmann::ordered_json root;
   root["layers"] = nlohmann::ordered_json::array();
   for (const schema::LayerInfo& layer : schema::kLayers)
-    root["layers"].push_back(
-        {{"id", static_cast<unsigned>(layer.layer)}, {"name", layer.name}, {"doc", layer.doc}});
+    root["layers"].push_back({{"id", static_cast<unsigned>(layer.layer)},
+                              {"name", layer.name},
+                              {"source", schema::value_name("source", layer.source)},
+                              {"doc", layer_doc(layer)}});
   root["events"] = nlohmann::ordered_json::array();
   for (const Event& event : schema::kEvents)
     root["events"].push_back(
         {{"id", event.id},
          {"name", event.name},
          {"layer", schema::layer_name(static_cast<std::uint32_t>(event.layer))},
-         {"doc", event.doc},
+         {"doc", event_doc(event)},
          {"fields", fields_json(event)}});
   root["meanings"] = nlohmann::ordered_json::array();
   for (const schema::MeaningInfo& meaning : schema::kMeanings)
@@ -167,7 +161,7 @@ std::string schema_json() {
     root["counters"].push_back({{"id", counter.id},
                                 {"name", counter.name},
                                 {"source", source_name(counter)},
-                                {"severity", severity_name(counter.severity)},
+                                {"severity", schema::severity_name(counter.severity)},
                                 {"doc", counter.doc}});
   return root.dump(2) + "\n";
 }
@@ -175,12 +169,12 @@ std::string schema_json() {
 std::string schema_sql() {
   std::string out;
   for (const Event& event : schema::kEvents) {
-    out +=
-        fmt::format("{}-- {}\nCREATE TABLE {} (\n", out.empty() ? "" : "\n", event.doc, event.name);
+    out += fmt::format("{}-- {}\nCREATE TABLE {} (\n", out.empty() ? "" : "\n", event_doc(event),
+                       event.name);
     for (const Field& field : event.fields) {
       const std::string column =
-          fmt::format("  {} {}{}", analysis::sql_name(field.name), sql_type(field),
-                      &field == &event.fields.back() ? "" : ",");
+          fmt::format("  {} {}{}", analysis::sql_name(schema::column_name(field.name)),
+                      sql_type(field), &field == &event.fields.back() ? "" : ",");
       out += fmt::format("{:<34} -- {}\n", column, field.doc);
     }
     out += ");\n";
@@ -199,8 +193,7 @@ std::string schema_frozen() {
                          type_name(event.fields[i]), schema::meaning_name(event.fields[i].meaning));
   }
   for (const schema::Counter& counter : schema::kCounters)
-    out += fmt::format("counter {} {} {} {}\n", counter.id, counter.name, source_name(counter),
-                       severity_name(counter.severity));
+    out += fmt::format("counter {} {} {}\n", counter.id, counter.name, source_name(counter));
   for (const std::string_view table : value_tables())
     for (const schema::Value& value : schema::kValues)
       if (value.table == table)

@@ -6,7 +6,12 @@
 
 #include <string>
 
+#include "schema.hpp"
+
 namespace iotrail::output {
+
+// What an event is, and that it is not recorded unless asked for.
+std::string event_doc(const schema::Event& event);
 
 std::string schema_text();
 std::string schema_markdown();

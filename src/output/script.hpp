@@ -12,6 +12,6 @@ namespace iotrail::output {
 // 12:34:56.789012345 sqlite3[1234] syscall pwrite64(fd=3 </tmp/x.db>, 4096 @ 8192) = 4096 <12.3 us> op=7
 // `kinds` empty: all events. Returns the number of lines.
 Result<std::uint64_t> write_script(const store::TraceReader& trace, std::FILE* file,
-                                   const std::vector<io_u16>& kinds = {});
+                                   const std::vector<iot_u16>& kinds = {});
 
 } // namespace iotrail::output

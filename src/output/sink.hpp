@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -19,7 +21,9 @@ inline std::unexpected<Error> fail_output(int code) {
 // dropped, and is_broken() lets a long output stop early.
 class Sink {
 public:
-  explicit Sink(std::FILE* file) : file_(file) {}
+  explicit Sink(std::FILE* file) : file_(file), is_terminal_(::isatty(::fileno(file)) == 1) {}
+
+  bool is_terminal() const { return is_terminal_; }
 
   void put(std::string_view text) {
     buffer_ += text;
@@ -56,6 +60,7 @@ private:
   }
 
   std::FILE* file_;
+  bool is_terminal_;
   std::string buffer_;
   int error_ = 0;
 };

@@ -43,8 +43,10 @@ Result<SmallResult> SmallResult::query(analysis::Engine& engine, std::string_vie
 }
 
 const SmallResult::Value& SmallResult::at(std::size_t row, std::string_view column) const {
+  static const Value kNull;
   const auto found = std::ranges::find(columns_, column);
-  IOTRAIL_CHECK(found != columns_.end());
+  if (found == columns_.end())
+    return kNull;
   return rows_[row][static_cast<std::size_t>(found - columns_.begin())];
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A query result known to be small, whole in memory and read by column name. For the report.
+// A query result known to be small, whole in memory and read by column name. For the report. A column that it does not
+// have is NULL: a trace may hold a table in the place of one of our views.
 #pragma once
 
 #include <cstdint>

@@ -5,37 +5,52 @@
 #pragma once
 
 #include "output/output.hpp"
+#include "output/text_width.hpp"
 
 namespace iotrail::output {
 
 enum class Align : std::uint8_t { left, right };
 
-// Width on a terminal, as far as it is known: code points of UTF-8.
-std::size_t display_width(std::string_view text);
-
 // `text` padded with blanks to `width` code points.
 std::string padded(std::string_view text, std::size_t width, Align align);
+
+// What becomes of a column whose cells are wider than the room for them.
+enum class Fit : std::uint8_t {
+  whole,  // they stay as they are
+  middle, // they lose their middle: paths
+  end,    // they lose their end: commands
+  wrap,   // they go on below: sentences, in the last column
+};
 
 class TextTable {
 public:
   struct Column {
     std::string title;
     Align align;
+    Fit fit = Fit::whole;
+    int rank = 0; // where room is short, the highest rank is left out first; 0: never
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add(std::vector<std::string> cells); // as many as columns
   bool is_empty() const { return rows_.empty(); }
-  void print(Sink& sink, std::string_view indent) const;
+  // Lines of at most `width`, as far as columns may be shortened or left out.
+  void print(Sink& sink, std::string_view indent, std::size_t width = kAnyWidth) const;
 
 private:
+  std::vector<std::size_t> natural_widths() const;
+  void print_row(Sink& sink, std::string_view indent, const std::vector<std::string>& row,
+                 std::span<const std::size_t> shown, std::span<const std::size_t> widths) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Of a given width, texts lose their middle, and the last columns are left out and named below; of kAnyWidth nothing is.
+// The engine's plan of a query (EXPLAIN) is printed as it is drawn.
 class TableOutput : public Output {
 public:
-  explicit TableOutput(Sink& sink) : sink_(sink) {}
+  explicit TableOutput(Sink& sink, std::size_t width = kAnyWidth) : sink_(sink), width_(width) {}
   void begin(std::span<const ResultColumn> columns) override;
   void row(std::span<const Cell> cells) override;
   void end() override;
@@ -45,10 +60,14 @@ private:
 
   void print_line(std::span<const std::string> cells);
   void print_sample();
+  void choose_columns();
 
   Sink& sink_;
+  std::size_t width_;
+  bool is_plan_ = false;
   std::vector<ResultColumn> columns_;
   std::vector<std::size_t> widths_;
+  std::vector<std::size_t> shown_; // columns, once the sample is known
   std::vector<std::vector<std::string>> sample_;
   bool is_sampling_ = true;
 };

@@ -48,7 +48,7 @@ std::string human_duration(std::uint64_t ns) {
     return three_digits(value / 1e6) + " ms";
   if (value < 99.95e9)
     return three_digits(value / 1e9) + " s";
-  const std::uint64_t seconds = (ns + kNsPerSecond / 2) / kNsPerSecond;
+  const std::uint64_t seconds = ns / kNsPerSecond + (ns % kNsPerSecond >= kNsPerSecond / 2);
   if (seconds < 3600)
     return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
   return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
@@ -63,6 +63,11 @@ std::string human_count(std::uint64_t count) {
     grouped += digits[i];
   }
   return grouped;
+}
+
+std::string human_share(double share) {
+  const double percent = 100 * share;
+  return percent > 0 && percent < 0.05 ? "less than 0.1 %" : fmt::format("{:.1f} %", percent);
 }
 
 std::string human_date(std::int64_t real_ns) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "output/text_width.hpp"
 #include "output/units.hpp"
 
 #include <gtest/gtest.h>
@@ -26,6 +27,7 @@ TEST(units, durations_have_three_digits_and_never_1000_of_a_unit) {
   EXPECT_EQ(human_duration(999'999'999), "1.00 s");
   EXPECT_EQ(human_duration(61'000'000'000), "61.0 s");
   EXPECT_EQ(human_duration(125'000'000'000), "2 min 05 s");
+  EXPECT_EQ(human_duration(UINT64_MAX), "5124095 h 34 min");
   EXPECT_EQ(human_duration(7'260'000'000'000), "2 h 01 min");
 }
 
@@ -34,6 +36,28 @@ TEST(units, counts_are_grouped) {
   EXPECT_EQ(human_count(999), "999");
   EXPECT_EQ(human_count(1000), "1,000");
   EXPECT_EQ(human_count(1234567), "1,234,567");
+}
+
+TEST(units, a_small_share_is_not_none) {
+  EXPECT_EQ(human_share(0), "0.0 %");
+  EXPECT_EQ(human_share(1e-6), "less than 0.1 %");
+  EXPECT_EQ(human_share(0.851), "85.1 %");
+}
+
+TEST(text_width, texts_are_cut_between_characters) {
+  EXPECT_EQ(shortened_middle("/usr/lib/libc.so", 16), "/usr/lib/libc.so");
+  EXPECT_EQ(shortened_middle("/usr/lib/libc.so", 12), "/us...ibc.so");
+  EXPECT_EQ(shortened_middle("ÄÖÜäöüß", 6), "Ä...üß");
+  EXPECT_EQ(shortened_middle("abc", 2), "ab");
+  EXPECT_EQ(shortened_end("sqlite3 shop.db", 10), "sqlite3...");
+  EXPECT_EQ(shortened_end("abcdef", 2), "..");
+}
+
+TEST(text_width, sentences_are_wrapped_between_words) {
+  EXPECT_EQ(wrapped("one two three", 8), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrapped("incomprehensible it is", 6),
+            (std::vector<std::string>{"incomprehensible", "it is"}));
+  EXPECT_EQ(wrapped("", 6), std::vector<std::string>{""});
 }
 
 } // namespace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/text_width.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::string_view kCut = "...";
+constexpr std::size_t kLeastColumns = 20; // a terminal that says less is not believed
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+}
+
+// Bytes of the first `count` characters.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if (begins_character(text[at]) && count-- == 0)
+      break;
+  return at;
+}
+
+std::string_view first(std::string_view text, std::size_t count) {
+  return text.substr(0, bytes_of(text, count));
+}
+
+std::string_view last(std::string_view text, std::size_t count) {
+  return text.substr(bytes_of(text, display_width(text) - count));
+}
+
+std::size_t columns_of_environment() {
+  const char* text = std::getenv("COLUMNS");
+  std::size_t columns = 0;
+  if (text != nullptr)
+    std::from_chars(text, text + std::string_view(text).size(), columns);
+  return columns;
+}
+
+} // namespace
+
+std::size_t terminal_width(int fd) {
+  if (::isatty(fd) != 1)
+    return kPlainWidth;
+  if (const std::size_t columns = columns_of_environment(); columns >= kLeastColumns)
+    return columns;
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastColumns ? size.ws_col
+                                                                             : kPlainWidth;
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
+std::string shortened_middle(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width)
+    return std::string(text);
+  if (width <= kCut.size())
+    return std::string(first(text, width));
+  const std::size_t room = width - kCut.size();
+  const std::size_t head = room / 3;
+  return std::string(first(text, head)).append(kCut).append(last(text, room - head));
+}
+
+std::string shortened_end(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width)
+    return std::string(text);
+  const std::size_t cut = std::min(width, kCut.size());
+  return std::string(first(text, width - cut)).append(kCut.substr(0, cut));
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool fits = display_width(lines.back()) + 1 + display_width(word) <= width;
+    if (!lines.back().empty() && !fits)
+      lines.emplace_back();
+    if (!lines.back().empty())
+      lines.back() += ' ';
+    lines.back() += word;
+  }
+  return lines;
+}
+
+} // namespace iotrail::output
