@@ -5,21 +5,24 @@
 
 #include <memory>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
 #include "cli/commands.hpp"
-#include "cli/units.hpp"
+#include "output/json.hpp"
 #include "output/printable.hpp"
 #include "output/report_summary.hpp"
+#include "output/table.hpp"
+#include "output/units.hpp"
 #include "store/catalogue.hpp"
+#include "store/trace_reader.hpp"
 
 namespace iotrail::cli {
 namespace {
 
 std::string local_time(const store::Manifest& manifest) {
-  const auto real_ns = static_cast<std::int64_t>(manifest.begin_ns) + manifest.monotonic_to_real_ns;
-  const std::time_t seconds = real_ns / 1'000'000'000;
+  const std::time_t seconds = manifest.begin_real_ns() / 1'000'000'000;
   std::tm local{};
   localtime_r(&seconds, &local);
   char text[32];
@@ -27,18 +30,57 @@ std::string local_time(const store::Manifest& manifest) {
   return text;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  return output::printable(fmt::format("{}", fmt::join(words, " ")));
+// Traces are read wholly up to this size, of larger ones the beginnings of their blocks: a list is not to take minutes.
+constexpr std::uint64_t kReadBytes = 64U << 20U;
+
+struct Listed {
+  store::CatalogueEntry entry;
+  bool is_damaged = false;
+
+  std::string_view state() const {
+    if (!entry.problem.empty())
+      return "UNREADABLE";
+    return is_damaged && entry.manifest.state == store::State::COMPLETE
+               ? "DAMAGED"
+               : store::state_name(entry.manifest.state);
+  }
+};
+
+// What is being recorded ends anywhere.
+bool has_ended(const store::Manifest& manifest) {
+  return manifest.state != store::State::INITIALIZING && manifest.state != store::State::RUNNING;
 }
 
-nlohmann::json to_json(const store::CatalogueEntry& entry) {
+// As far as the reader has found out.
+bool is_damaged(const store::TraceReader& trace) {
+  return has_ended(trace.manifest()) && !output::damage_sentences(trace).empty();
+}
+
+Listed looked_into(store::CatalogueEntry entry) {
+  Listed listed{std::move(entry)};
+  if (!listed.entry.problem.empty() || !has_ended(listed.entry.manifest))
+    return listed;
+  const auto trace = store::TraceReader::open(listed.entry.path);
+  if (!trace) {
+    listed.entry.problem = trace.error().message();
+    return listed;
+  }
+  if (listed.entry.events_bytes <= kReadBytes)
+    (*trace)->read_all();
+  listed.is_damaged = is_damaged(**trace);
+  return listed;
+}
+
+nlohmann::json to_json(const Listed& listed) {
+  const store::CatalogueEntry& entry = listed.entry;
   nlohmann::json json = {
-      {"name", entry.name}, {"path", entry.path.native()}, {"bytes", entry.bytes}};
+      {"name", entry.name}, {"path", entry.path.native()}, {"bytes", entry.events_bytes}};
   if (!entry.problem.empty()) {
     json["problem"] = entry.problem;
     return json;
   }
   json["state"] = store::state_name(entry.manifest.state);
+  json["is_damaged"] = listed.is_damaged;
   json["command"] = entry.manifest.command;
   json["begin"] = local_time(entry.manifest);
   json["events"] = entry.manifest.events();
@@ -47,81 +89,181 @@ nlohmann::json to_json(const store::CatalogueEntry& entry) {
   return json;
 }
 
-void print_entry(const store::CatalogueEntry& entry) {
-  const std::string trace = output::printable(entry.name);
-  if (!entry.problem.empty()) {
-    fmt::print("{:<32} {:<12} {}\n", trace, "UNREADABLE", output::printable(entry.problem));
-    return;
-  }
+std::string tags_text(const store::Manifest& manifest) {
   std::string tags;
-  for (const auto& [name, value] : entry.manifest.tags)
-    tags += fmt::format(" {}={}", name, output::printable(value));
-  fmt::print("{:<32} {:<12} {} {:>12} {:>8} {:>10}  {}{}\n", trace,
-             store::state_name(entry.manifest.state), local_time(entry.manifest),
-             count_text(entry.manifest.events()), count_text(entry.manifest.lost()),
-             bytes_text(entry.bytes), joined(entry.manifest.command), tags);
+  for (const auto& [name, value] : manifest.tags)
+    tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
+  return tags;
 }
 
-Result<int> list(const std::string& pattern, bool json) {
-  auto traces = store::list_traces(store::repository_path(), pattern);
-  if (!traces)
-    return std::unexpected(traces.error());
-  if (json) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const store::CatalogueEntry& entry : *traces)
-      all.push_back(to_json(entry));
-    fmt::print("{}\n", all.dump(2));
-    return 0;
-  }
-  if (traces->empty())
-    fmt::print(stderr, "iotrail: no trace{} in {}\n", pattern.empty() ? "" : " called " + pattern,
-               store::repository_path().native());
-  else
-    fmt::print("{:<32} {:<12} {:<19} {:>12} {:>8} {:>10}  {}\n", "NAME", "STATE", "BEGIN", "EVENTS",
-               "LOST", "SIZE", "COMMAND");
-  for (const store::CatalogueEntry& entry : *traces)
-    print_entry(entry);
-  return 0;
+void print_entries(const std::vector<Listed>& traces, std::size_t width) {
+  using output::Align;
+  using output::Fit;
+  output::TextTable table({{"NAME", Align::left, Fit::middle},
+                           {"STATE", Align::left},
+                           {"BEGIN", Align::left, Fit::whole, 2},
+                           {"EVENTS", Align::right},
+                           {"LOST", Align::right},
+                           {"SIZE", Align::right, Fit::whole, 1},
+                           {"COMMAND", Align::left, Fit::end},
+                           {"TAGS", Align::left, Fit::end, 3}});
+  for (const Listed& listed : traces)
+    if (const store::CatalogueEntry& entry = listed.entry; !entry.problem.empty())
+      table.add({entry.name, std::string(listed.state()), "", "", "", "", entry.problem, ""});
+    else
+      table.add(
+          {entry.name, std::string(listed.state()), local_time(entry.manifest),
+           output::human_count(entry.manifest.events()), output::human_count(entry.manifest.lost()),
+           output::human_bytes(entry.events_bytes),
+           fmt::format("{}", fmt::join(entry.manifest.command, " ")), tags_text(entry.manifest)});
+  output::Sink sink(stdout);
+  table.print(sink, "", width);
+  (void)sink.finish(); // main tells of what standard output does not take
 }
 
-Result<int> info(const std::string& name, bool json) {
-  auto trace = store::find_trace(name);
+struct ListRequest {
+  std::string what; // a trace, the beginning of names with *, or a directory of traces
+  bool json = false;
+  bool wide = false;
+};
+
+Result<std::vector<store::CatalogueEntry>> entries_of(const std::string& what) {
+  if (what.empty() || (what.ends_with('*') && what.find('/') == std::string::npos))
+    return store::list_traces(store::repository_path(), what);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(what, ignored) && !store::is_trace(what))
+    return store::list_traces(what);
+  const auto trace = store::find_trace(what);
   if (!trace)
     return std::unexpected(trace.error());
-  auto manifest = store::read_manifest(*trace);
-  if (!manifest)
-    return std::unexpected(manifest.error());
-  if (json) {
-    fmt::print("{}\n", store::to_json(*manifest));
+  return std::vector{store::catalogue_entry(*trace)};
+}
+
+void tell_of_none(const std::string& what) {
+  const bool is_pattern = what.ends_with('*');
+  const std::string place = what.empty() || is_pattern ? store::repository_path().native() : what;
+  fmt::print(stderr, "iotrail: no trace{} in {}\n",
+             is_pattern ? " called " + output::printable(what) : "", output::printable(place));
+  if (what.empty())
+    fmt::print(stderr, "  IOTRAIL_REPOSITORY names another directory; `iotrail list DIRECTORY` "
+                       "looks there.\n");
+}
+
+Result<int> list(const ListRequest& request) {
+  auto entries = entries_of(request.what);
+  if (!entries)
+    return std::unexpected(entries.error());
+  std::vector<Listed> traces;
+  for (store::CatalogueEntry& entry : *entries)
+    traces.push_back(looked_into(std::move(entry)));
+  if (request.json) {
+    nlohmann::json all = nlohmann::json::array();
+    for (const Listed& trace : traces)
+      all.push_back(to_json(trace));
+    fmt::print("{}\n", output::json_text(all));
     return 0;
   }
-  fmt::print("trace     {}\nstate     {} ({})\ncommand   {}\nstatus    {}\nbegin     {}\n",
-             output::printable(trace->native()), store::state_name(manifest->state),
-             manifest->stop_reason.empty() ? "no end was written" : manifest->stop_reason,
-             joined(manifest->command),
-             manifest->command_status < 0 ? "not known" : std::to_string(manifest->command_status),
-             local_time(*manifest));
-  if (manifest->end_ns != 0)
-    fmt::print("duration  {}\n", seconds_text(manifest->end_ns - manifest->begin_ns));
-  fmt::print("machine   {}, Linux {} {}, {} CPUs\nlayers    {}\n", manifest->host, manifest->kernel,
-             manifest->machine, manifest->cpu_count, output::layers_text(*manifest));
-  if (!manifest->filters.empty())
-    fmt::print("filters   {}\n", joined(manifest->filters));
-  if (!manifest->limits.empty())
-    fmt::print("limits    {}\n", joined(manifest->limits));
-  for (const auto& [tag, value] : manifest->tags)
-    fmt::print("tag       {}={}\n", tag, output::printable(value));
-  for (const store::SourceTally& tally : manifest->sources)
-    fmt::print("source    {}: {} produced = {} written + {} lost\n", tally.name,
-               count_text(tally.produced), count_text(tally.written), count_text(tally.lost));
-  for (const auto& [event, rows] : manifest->counts)
-    fmt::print("events    {:<24}{:>14}\n", event, count_text(rows));
-  for (const auto& [counter, value] : manifest->counters)
-    fmt::print("counter   {:<24}{:>14}\n", counter, count_text(value));
-  for (const store::HookReport& hook : manifest->hooks)
-    fmt::print("hook      {:<24}{} {}\n", hook.event, hook.hook.empty() ? "none:" : hook.hook,
-               hook.reason);
+  if (traces.empty())
+    tell_of_none(request.what);
+  else
+    print_entries(traces, request.wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO));
   return 0;
+}
+
+// "name      value", wrapped below the value.
+class FactPrinter {
+public:
+  explicit FactPrinter(std::size_t width) : width_(width) {}
+
+  void fact(std::string_view name, std::string_view value) const {
+    if (value.empty())
+      return;
+    for (const std::string& line : output::wrapped(output::printable(value), width_ - kIndent)) {
+      fmt::print("{:<10}{}\n", name, line);
+      name = {};
+    }
+  }
+  // A long one is cut, unless all is asked for.
+  void command(const std::vector<std::string>& words) const {
+    const std::string text = fmt::format("{}", fmt::join(words, " "));
+    fact("command", width_ == output::kAnyWidth
+                        ? text
+                        : output::shortened_end(text, kCommandLines * (width_ - kIndent)));
+  }
+
+private:
+  static constexpr std::size_t kIndent = 10;
+  static constexpr std::size_t kCommandLines = 2;
+  std::size_t width_;
+};
+
+void print_served(const store::Manifest& manifest, const FactPrinter& print, bool wide) {
+  std::vector<std::string> missing;
+  for (const store::HookReport& hook : manifest.hooks) {
+    if (wide)
+      print.fact("hook", fmt::format("{:<24}{} {}", hook.event,
+                                     hook.hook.empty() ? "none:" : hook.hook, hook.reason));
+    else if (hook.hook.empty())
+      missing.push_back(hook.event);
+  }
+  if (!missing.empty())
+    print.fact("missing", fmt::format("{}; why: iotrail info --wide", fmt::join(missing, ", ")));
+}
+
+void print_manifest(const store::TraceReader& trace, std::size_t width) {
+  const store::Manifest& manifest = trace.manifest();
+  const FactPrinter print(width);
+  print.fact("trace", trace.path().native());
+  print.fact("state", fmt::format("{}{} ({})", is_damaged(trace) ? "DAMAGED, " : "",
+                                  store::state_name(manifest.state),
+                                  manifest.stop_reason.empty() ? "no end was written"
+                                                               : manifest.stop_reason));
+  print.command(manifest.command);
+  if (manifest.command_status >= 0)
+    print.fact("status", std::to_string(manifest.command_status));
+  print.fact("begin", local_time(manifest));
+  if (manifest.end_ns != 0)
+    print.fact("duration", output::human_duration(manifest.end_ns - manifest.begin_ns));
+  print.fact("machine", fmt::format("{}, Linux {} {}, {} CPUs", manifest.host, manifest.kernel,
+                                    manifest.machine, manifest.cpu_count));
+  print.fact("layers", output::layers_text(manifest));
+  print.fact("goes on", fmt::format("{}", fmt::join(manifest.still_running, ", ")));
+  for (const std::string& program : manifest.not_followed)
+    print.fact("unseen", program);
+  print.fact("filters", fmt::format("{}", fmt::join(manifest.filters, " ")));
+  print.fact("limits", fmt::format("{}", fmt::join(manifest.limits, " ")));
+  print.fact("tags", tags_text(manifest));
+  for (const store::SourceTally& tally : manifest.sources)
+    print.fact("source",
+               fmt::format("{}: {} produced = {} written + {} lost", tally.name,
+                           output::human_count(tally.produced), output::human_count(tally.written),
+                           output::human_count(tally.lost)));
+  for (const auto& [event, rows] : manifest.counts)
+    print.fact("events", fmt::format("{:<24}{:>14}", event, output::human_count(rows)));
+  for (const auto& [counter, value] : manifest.counters)
+    print.fact("counter", fmt::format("{:<24}{:>14}", counter, output::human_count(value)));
+  print_served(manifest, print, width == output::kAnyWidth);
+}
+
+// Damage is a failure, so that a script may ask whether a trace is whole.
+Result<int> info(const std::string& name, bool json, bool wide) {
+  const auto path = store::find_trace(name);
+  if (!path)
+    return std::unexpected(path.error());
+  const auto opened = store::TraceReader::open(*path);
+  if (!opened)
+    return std::unexpected(opened.error());
+  const store::TraceReader& trace = **opened;
+  trace.read_all();
+  if (json)
+    fmt::print("{}\n", store::to_json(trace.manifest()));
+  else
+    print_manifest(trace, wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO));
+  if (!is_damaged(trace))
+    return 0;
+  return fail("the trace is not whole",
+              fmt::format("{}", fmt::join(output::damage_sentences(trace), "\n  ")),
+              "What is there can be read: iotrail report " + path->string());
 }
 
 Result<int> remove(const std::vector<std::string>& names, bool force) {
@@ -155,19 +297,27 @@ Result<int> tag(const std::string& name, const std::vector<std::string>& tags) {
 } // namespace
 
 Action declare_list(CLI::App& app, const Trailing&) {
-  auto pattern = std::make_shared<std::string>();
-  auto json = std::make_shared<bool>(false);
-  app.add_option("pattern", *pattern, "Name of a trace, or its beginning and *");
-  app.add_flag("--json", *json, "JSON");
-  return [pattern, json] { return list(*pattern, *json); };
+  auto request = std::make_shared<ListRequest>();
+  app.add_option(
+      "what", request->what,
+      "Path or name of a trace, `latest`, or the beginning of names and *; or a directory "
+      "with traces in it; default: all of the repository");
+  app.footer("The repository is $IOTRAIL_REPOSITORY, else $XDG_STATE_HOME/iotrail, else "
+             "~/.local/state/iotrail. Damage is looked for in all of a trace of up to 64 MiB, in "
+             "the outlines of larger ones; `iotrail info TRACE` reads all.");
+  app.add_flag("--json", request->json, "JSON");
+  app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
+  return [request] { return list(*request); };
 }
 
 Action declare_info(CLI::App& app, const Trailing&) {
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  app.add_option("trace", *name, "Path or name of the trace, or `latest`")->required();
+  auto wide = std::make_shared<bool>(false);
+  app.add_option("trace", *name, kTraceHelp)->required();
   app.add_flag("--json", *json, "The whole manifest, as JSON");
-  return [name, json] { return info(*name, *json); };
+  app.add_flag("--wide", *wide, "All of it, with what served each event, however wide that is");
+  return [name, json, wide] { return info(*name, *json, *wide); };
 }
 
 Action declare_remove(CLI::App& app, const Trailing&) {

@@ -3,7 +3,9 @@
 // Tries what `record` would do, without recording: the sources are opened and asked what serves each event.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -11,6 +13,8 @@
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/preload_source.hpp"
 #include "cli/commands.hpp"
+#include "output/json.hpp"
+#include "output/text_width.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -42,21 +46,84 @@ Diagnosis diagnose(std::unique_ptr<capture::Source> source) {
   return diagnosis;
 }
 
-void print_hook(const store::HookReport& hook) {
-  const bool served = !hook.hook.empty();
-  fmt::print("  {:<3} {:<24}{:<3}{}\n", served ? "yes" : "NO", hook.event, hook.tier,
-             served ? hook.hook : hook.reason);
-  if (served && !hook.reason.empty())
-    fmt::print("      {:<27}{}\n", "", hook.reason);
-  if (!hook.remedy.empty())
-    fmt::print("      {:<27}{}\n", "", hook.remedy);
+// A row of three columns, of which the last goes on below.
+class RowPrinter {
+public:
+  explicit RowPrinter(std::size_t width) : width_(width) {}
+
+  void row(std::string_view mark, std::string_view name, std::string_view text) const {
+    for (const std::string& line : output::wrapped(text, width_ - kIndent)) {
+      fmt::print("{}\n", trimmed(fmt::format("  {:<3} {:<22}{}", mark, name, line)));
+      mark = name = {};
+    }
+  }
+  // On one line, cut where it is too long.
+  void line(std::string_view mark, std::string_view name, std::string_view text) const {
+    row(mark, name,
+        width_ == output::kAnyWidth ? std::string(text)
+                                    : output::shortened_end(text, width_ - kIndent));
+  }
+  // One or more, each of which begins a line.
+  void sentence(std::string_view text) const {
+    while (!text.empty()) {
+      const auto end = std::min(text.find('\n'), text.size());
+      print_wrapped(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+private:
+  static constexpr std::size_t kIndent = 28;
+  static constexpr std::size_t kSentenceIndent = 6;
+
+  void print_wrapped(std::string_view text) const {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    for (const std::string& line : output::wrapped(text, width_ - kSentenceIndent))
+      fmt::print("      {}\n", line);
+  }
+  static std::string trimmed(std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line;
+  }
+
+  std::size_t width_;
+};
+
+bool is_served(const store::HookReport& hook) {
+  return !hook.hook.empty();
 }
 
-void print(const Diagnosis& diagnosis) {
+// Events that are missing for the same reason, and would come back by the same remedy, are one entry.
+void print_missing(const std::vector<store::HookReport>& hooks, const RowPrinter& print) {
+  std::map<std::string, std::vector<const store::HookReport*>> by_remedy;
+  for (const store::HookReport& hook : hooks)
+    if (!is_served(hook))
+      by_remedy[hook.remedy].push_back(&hook);
+  for (const auto& [remedy, missing] : by_remedy) {
+    for (const store::HookReport* hook : missing)
+      print.row("NO", hook->event, "");
+    print.sentence(fmt::format("why: {}", missing.front()->reason));
+    if (!remedy.empty())
+      print.sentence(fmt::format("to change this: {}", remedy));
+  }
+}
+
+void print(const Diagnosis& diagnosis, const RowPrinter& print, bool wide) {
   fmt::print("source {}: {}\n", diagnosis.source,
-             diagnosis.refusal.empty() ? "can record" : "cannot record: " + diagnosis.refusal);
+             diagnosis.refusal.empty() ? "can record" : "cannot record");
+  if (!diagnosis.refusal.empty()) {
+    print.sentence(diagnosis.refusal);
+    fmt::print("\n");
+    return;
+  }
   for (const store::HookReport& hook : diagnosis.hooks)
-    print_hook(hook);
+    if (is_served(hook)) {
+      print.line("yes", hook.event,
+                 hook.tier.empty() ? hook.hook : fmt::format("{:<2} {}", hook.tier, hook.hook));
+      if (wide && !hook.reason.empty())
+        print.row("", "", hook.reason);
+    }
+  print_missing(diagnosis.hooks, print);
   fmt::print("\n");
 }
 
@@ -72,24 +139,25 @@ nlohmann::json to_json(const Diagnosis& diagnosis) {
 }
 
 // Facts are listed for their remedies: what is there already needs no attention.
-void print_facts(const std::vector<capture::KernelFact>& facts) {
+void print_facts(const std::vector<capture::KernelFact>& facts, const RowPrinter& print) {
   fmt::print("this machine\n");
   for (const capture::KernelFact& fact : facts) {
-    fmt::print("  {:<3} {:<24}{}\n", fact.is_met ? "yes" : "NO", fact.name, fact.detail);
+    print.row(fact.is_met ? "yes" : "NO", fact.name, fact.detail);
     if (!fact.is_met && !fact.remedy.empty())
-      fmt::print("      {:<24}{}\n", "", fact.remedy);
+      print.row("", "", fact.remedy);
   }
   fmt::print("\n");
 }
 
-Result<int> doctor(bool json) {
+Result<int> doctor(bool json, bool wide) {
   const Diagnosis all[] = {diagnose(capture::make_preload_source()),
                            diagnose(capture::make_kernel_source())};
   const std::vector<capture::KernelFact> facts = capture::kernel_facts();
   if (!json) {
-    print_facts(facts);
+    const RowPrinter rows(wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO));
+    print_facts(facts, rows);
     for (const Diagnosis& diagnosis : all)
-      print(diagnosis);
+      print(diagnosis, rows, wide);
     return 0;
   }
   nlohmann::json printed = {{"facts", nlohmann::json::array()},
@@ -101,7 +169,7 @@ Result<int> doctor(bool json) {
                                 {"remedy", fact.remedy}});
   for (const Diagnosis& diagnosis : all)
     printed["sources"].push_back(to_json(diagnosis));
-  fmt::print("{}\n", printed.dump(2));
+  fmt::print("{}\n", output::json_text(printed));
   return 0;
 }
 
@@ -109,8 +177,10 @@ Result<int> doctor(bool json) {
 
 Action declare_doctor(CLI::App& app, const Trailing&) {
   auto json = std::make_shared<bool>(false);
+  auto wide = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "JSON");
-  return [json] { return doctor(*json); };
+  app.add_flag("--wide", *wide, "All of it, however wide the terminal is");
+  return [json, wide] { return doctor(*json, *wide); };
 }
 
 } // namespace iotrail::cli

@@ -1,32 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// report, script, query, export: the verbs that read a trace.
+// script, query, export: the verbs that read a trace.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 
 #include "analysis/engine.hpp"
 #include "cli/commands.hpp"
+#include "cli/tell.hpp"
 #include "output/export.hpp"
 #include "output/output.hpp"
+#include "output/printable.hpp"
+#include "output/report_summary.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
+#include "output/sql_reference.hpp"
+#include "output/text_width.hpp"
 #include "store/catalogue.hpp"
 
 namespace iotrail::cli {
 namespace {
-
-constexpr const char* kTraceHelp = "Path or name of the trace, or `latest`";
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 using File = std::unique_ptr<std::FILE, FileCloser>;
 
-Result<std::unique_ptr<analysis::Engine>> open_engine(const std::string& name) {
+Result<std::unique_ptr<analysis::Engine>> open_engine(const std::string& name,
+                                                      const analysis::EngineOptions& options = {}) {
   auto path = store::find_trace(name);
   if (!path)
     return std::unexpected(path.error());
-  return analysis::Engine::open(*path);
+  return analysis::Engine::open(*path, options);
 }
 
 Result<std::unique_ptr<store::TraceReader>> open_trace(const std::string& name) {
@@ -38,14 +44,8 @@ Result<std::unique_ptr<store::TraceReader>> open_trace(const std::string& name) 
 
 // Damage costs rows silently unless it is said; the report says it itself.
 void warn_of_damage(const store::TraceReader& trace) {
-  for (const std::string& notice : trace.notices())
-    fmt::print(stderr, "iotrail: {}\n", notice);
-  const store::Damage damage = trace.damage();
-  if (damage.any())
-    fmt::print(
-        stderr,
-        "iotrail: {} is damaged: {} bytes, {} blocks and at least {} rows were passed over\n",
-        trace.path().native(), damage.bytes_skipped, damage.blocks_skipped, damage.rows_skipped);
+  for (const std::string& sentence : output::damage_sentences(trace))
+    tell(fmt::format("iotrail: {}", output::printable(sentence)));
 }
 
 std::string format_names() {
@@ -62,20 +62,11 @@ Result<const output::Format*> parse_format(const std::string& name) {
                     "the formats are " + format_names());
 }
 
-Result<int> report(const std::string& name) {
-  auto engine = open_engine(name);
-  if (!engine)
-    return std::unexpected(engine.error());
-  if (Result<void> written = output::write_report(**engine, stdout); !written)
-    return std::unexpected(written.error());
-  return 0;
-}
-
 Result<int> script(const std::string& name, const std::vector<std::string>& events) {
   auto trace = open_trace(name);
   if (!trace)
     return std::unexpected(trace.error());
-  std::vector<io_u16> kinds;
+  std::vector<iot_u16> kinds;
   for (const std::string& event : events) {
     const store::TableInfo* table = (*trace)->table(event);
     if (table == nullptr)
@@ -90,17 +81,65 @@ Result<int> script(const std::string& name, const std::vector<std::string>& even
   return 0;
 }
 
-Result<int> query(const std::string& name, const std::string& sql, const std::string& format_name) {
-  auto format = parse_format(format_name);
+// Never replaces a file. Standard output where `path` is empty: then the pointer is null.
+Result<File> create_output(const std::string& path) {
+  File file(path.empty() ? nullptr : std::fopen(path.c_str(), "wxe"));
+  if (!path.empty() && !file)
+    return fail_errno(fmt::format("cannot write {}", path));
+  return file;
+}
+
+struct QueryRequest {
+  std::string trace;
+  std::string sql;
+  std::string format = "text";
+  std::string describe; // a table, view or function
+  bool tables = false;
+  std::string path;
+  bool external_access = false;
+  bool raw = false;
+  bool wide = false;
+};
+
+// A file and a pipe get whole texts, a terminal what it has room for.
+std::size_t table_width(const QueryRequest& request) {
+  const bool is_fitted = request.path.empty() && !request.wide && ::isatty(STDOUT_FILENO) == 1;
+  return is_fitted ? output::terminal_width(STDOUT_FILENO) : output::kAnyWidth;
+}
+
+// What can be asked, instead of asking.
+Result<int> print_reference(analysis::Engine& engine, const QueryRequest& request) {
+  output::Sink sink(stdout);
+  const std::size_t width = output::terminal_width(STDOUT_FILENO);
+  const Result<void> printed = request.tables
+                                   ? output::print_relations(engine, sink, width)
+                                   : output::print_relation(engine, request.describe, sink, width);
+  return printed ? Result<int>(0) : std::unexpected(printed.error());
+}
+
+Result<int> query(const QueryRequest& request) {
+  auto format = parse_format(request.format);
   if (!format)
     return std::unexpected(format.error());
-  auto engine = open_engine(name);
+  const bool asks_what = request.tables || !request.describe.empty();
+  if (request.sql.empty() && !asks_what)
+    return fail_usage("query: no SQL given", {},
+                      "`iotrail query TRACE --tables` lists what can be asked.");
+  auto engine = open_engine(request.trace, {.external_access = request.external_access});
   if (!engine)
     return std::unexpected(engine.error());
-  auto rows = (*engine)->query(sql);
+  if (asks_what)
+    return print_reference(**engine, request);
+  auto rows = (*engine)->query(request.sql);
   if (!rows)
     return std::unexpected(rows.error());
-  auto written = output::write_rows(*rows, **format, stdout);
+  auto file = create_output(request.path);
+  if (!file)
+    return std::unexpected(file.error());
+  const output::RowsOptions options{.format = *format,
+                                    .trace = request.raw ? nullptr : &(*engine)->trace(),
+                                    .width = table_width(request)};
+  auto written = output::write_rows(*rows, options, *file ? file->get() : stdout);
   if (!written)
     return std::unexpected(written.error());
   warn_of_damage((*engine)->trace());
@@ -117,13 +156,10 @@ struct ExportTarget {
 
 Result<std::uint64_t> export_to_file(const store::TraceReader& trace, const ExportTarget& target,
                                      const output::ExportOptions& options) {
-  File opened;
-  if (!target.path.empty()) {
-    opened.reset(std::fopen(target.path.c_str(), "wxe"));
-    if (!opened)
-      return fail_errno(fmt::format("cannot write {}", target.path));
-  }
-  std::FILE* file = opened ? opened.get() : stdout;
+  auto opened = create_output(target.path);
+  if (!opened)
+    return std::unexpected(opened.error());
+  std::FILE* file = *opened ? opened->get() : stdout;
   return target.table.empty() ? output::export_stream(trace, options, file)
                               : output::export_table(trace, target.table, options, file);
 }
@@ -152,12 +188,6 @@ Result<int> export_trace(const ExportTarget& target) {
 
 } // namespace
 
-Action declare_report(CLI::App& app, const Trailing&) {
-  auto name = std::make_shared<std::string>();
-  app.add_option("trace", *name, kTraceHelp)->required();
-  return [name] { return report(*name); };
-}
-
 Action declare_script(CLI::App& app, const Trailing&) {
   auto name = std::make_shared<std::string>();
   auto events = std::make_shared<std::vector<std::string>>();
@@ -168,15 +198,30 @@ Action declare_script(CLI::App& app, const Trailing&) {
 }
 
 Action declare_query(CLI::App& app, const Trailing&) {
-  auto name = std::make_shared<std::string>();
-  auto sql = std::make_shared<std::string>();
-  auto format = std::make_shared<std::string>("text");
-  app.add_option("trace", *name, kTraceHelp)->required();
-  app.add_option("sql", *sql, "The query; each event is a table, see `iotrail schema --sql`")
-      ->required();
-  app.add_option("--format", *format, format_names());
-  app.add_flag_callback("--json", [format] { *format = "json"; }, "The same as --format json");
-  return [name, sql, format] { return query(*name, *sql, *format); };
+  auto request = std::make_shared<QueryRequest>();
+  app.add_option("trace", request->trace, kTraceHelp)->required();
+  app.add_option(
+      "sql", request->sql,
+      "The query: one statement that reads, as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, "
+      "EXPLAIN");
+  app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
+  app.add_option("--describe", request->describe,
+                 "Columns of this table or view, with units and meanings");
+  app.add_option("--format", request->format, format_names());
+  app.add_flag_callback(
+      "--json", [request] { request->format = "json"; }, "The same as --format json");
+  app.add_option("-o,--output", request->path, "File to write; default: standard output");
+  app.add_flag(
+      "--raw", request->raw,
+      "Numbers as they are stored, instead of names of errors, flags, devices, operations");
+  app.add_flag("--wide", request->wide,
+               "Whole texts and all columns, however wide the terminal is");
+  app.add_flag("--unsafe-external-access", request->external_access,
+               "The query may be any statements, read and write any file and load extensions");
+  app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
+             "terminal, where text is also shortened. Files and pipes get csv with names as they "
+             "are, and json with \\u001b.");
+  return [request] { return query(*request); };
 }
 
 Action declare_export(CLI::App& app, const Trailing&) {
@@ -188,6 +233,8 @@ Action declare_export(CLI::App& app, const Trailing&) {
                  "File to write, or directory; default: standard output");
   app.add_flag("--raw", target->raw,
                "Numbers as they are stored, instead of names, paths and flags");
+  app.footer("CSV has names as they are; on a terminal control characters and invisible ones are "
+             "shown as \\x1b.");
   return [target] { return export_trace(*target); };
 }
 

@@ -6,11 +6,17 @@
 #include <memory>
 
 #include "base/process.hpp"
+#include "capture/command.hpp"
+#include "capture/foreground.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/preload_source.hpp"
-#include "capture/session.hpp"
+#include "capture/snapshot/snapshot_source.hpp"
+#include "cli/amounts.hpp"
 #include "cli/commands.hpp"
+#include "cli/exit.hpp"
 #include "cli/record_summary.hpp"
+#include "cli/snapshot_options.hpp"
+#include "cli/trace_options.hpp"
 #include "store/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -25,27 +31,27 @@ struct RecordOptions {
   std::vector<std::string> devices;
   std::vector<std::string> files;
   bool whole_system = false;
+  std::vector<std::string> snapshots;
   std::vector<std::string> tags;
-  std::uint64_t time_ns = 0;
-  std::uint64_t size_bytes = 0;
-  std::uint64_t buffer_bytes = 0;
+  std::string time;
+  std::string size;
+  std::string buffer;
   bool quiet = false;
   bool strict = false;
+  bool follow = false;
 };
-
-const std::map<std::string, std::uint64_t> kTimeUnits = {
-    {"ms", 1'000'000U}, {"s", 1'000'000'000U}, {"m", 60'000'000'000U}, {"h", 3'600'000'000'000U}};
 
 Result<std::vector<schema::Layer>> parse_layers(const std::vector<std::string>& names) {
   std::vector<schema::Layer> layers;
   std::string known;
   for (const schema::LayerInfo& row : schema::kLayers) {
-    if (row.layer == schema::Layer::dictionary)
+    if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot)
       continue;
     if (!known.empty())
       known += ", ";
     known += row.name;
-    if (names.empty() || std::ranges::find(names, row.name) != names.end())
+    const bool is_usual = names.empty() && !schema::is_on_request(row.layer);
+    if (is_usual || std::ranges::find(names, row.name) != names.end())
       layers.push_back(row.layer);
   }
   for (const std::string& name : names)
@@ -57,10 +63,34 @@ Result<std::vector<schema::Layer>> parse_layers(const std::vector<std::string>& 
   return layers;
 }
 
+constexpr std::string_view kDefaultEvents = "default";
+
+// What is recorded where nothing is asked for.
+bool is_default(const schema::Event& event) {
+  return !event.is_dictionary() && event.layer != schema::Layer::snapshot &&
+         !schema::is_on_request(event) && !schema::is_on_request(event.layer);
+}
+
+// With those for which `default` stands, which come first, as their layers do.
+std::vector<std::string> expand_events(const std::vector<std::string>& names) {
+  std::vector<std::string> events;
+  if (std::ranges::find(names, kDefaultEvents) != names.end())
+    for (const schema::Event& event : schema::kEvents)
+      if (is_default(event))
+        events.emplace_back(event.name);
+  for (const std::string& name : names)
+    if (name != kDefaultEvents)
+      events.push_back(name);
+  return events;
+}
+
 // Events that are named also name their layers.
 Result<void> check_events(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const schema::Event* event = schema::find_event(name);
+    if (event != nullptr && event->layer == schema::Layer::snapshot)
+      return fail_usage(fmt::format("--events: '{}' is a table of snapshots", name),
+                        "--snapshot records these");
     if (event == nullptr || event->is_dictionary())
       return fail_usage(fmt::format("--events: there is no event '{}'", name),
                         "`iotrail schema` lists the events");
@@ -96,20 +126,9 @@ Result<void> check_pids(const std::vector<pid_t>& pids) {
   return {};
 }
 
-Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::string>& tags) {
-  std::map<std::string, std::string> parsed;
-  for (const std::string& tag : tags) {
-    const auto equals = tag.find('=');
-    if (equals == 0 || equals == std::string::npos)
-      return fail_usage(fmt::format("--tag {}: not of the form NAME=VALUE", tag));
-    parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
-  }
-  return parsed;
-}
-
-bool wants(const std::vector<schema::Layer>& layers, bool app) {
+bool need_source(const std::vector<schema::Layer>& layers, std::uint32_t source) {
   return std::ranges::any_of(
-      layers, [&](schema::Layer layer) { return (layer == schema::Layer::app) == app; });
+      layers, [&](schema::Layer layer) { return schema::source_of(layer) == source; });
 }
 
 // Whose I/O is recorded: a command's, that of what runs already, or everyone's.
@@ -133,17 +152,21 @@ Result<void> check_target(const RecordOptions& options, const Trailing& command)
 }
 
 Result<capture::Filter> make_filter(const RecordOptions& options, const Trailing& command) {
-  if (Result<void> checked = check_events(options.events); !checked)
+  const std::vector<std::string> events = expand_events(options.events);
+  if (Result<void> checked = check_events(events); !checked)
     return std::unexpected(checked.error());
   Result<std::vector<schema::Layer>> layers = parse_layers(options.layers);
   if (!layers)
     return std::unexpected(layers.error());
-  if (options.layers.empty() && !options.events.empty())
-    layers = layers_of(options.events);
-  else if (options.layers.empty() && command.empty())
+  if (options.layers.empty() && !events.empty())
+    layers = layers_of(events);
+  const bool has_default = events.empty() || events.size() > options.events.size();
+  if (options.layers.empty() && command.empty() && has_default)
     std::erase(*layers, schema::Layer::app); // seen only in what iotrail starts
+  if (!options.snapshots.empty())
+    layers->push_back(schema::Layer::snapshot);
   return capture::Filter{.layers = *layers,
-                         .events = options.events,
+                         .events = events,
                          .pids = options.pids,
                          .cgroups = options.cgroups,
                          .devices = options.devices,
@@ -151,12 +174,13 @@ Result<capture::Filter> make_filter(const RecordOptions& options, const Trailing
                          .whole_system = options.whole_system};
 }
 
-Result<void> check_buffer(std::uint64_t bytes) {
+Result<std::uint64_t> parse_buffer(const std::string& text) {
   constexpr std::uint64_t kLeast = 64U << 10U;
   constexpr std::uint64_t kMost = 1U << 30U;
-  if (bytes == 0 || (bytes >= kLeast && bytes <= kMost))
-    return {};
-  return fail_usage(fmt::format("--buffer {}", bytes), "a ring has from 64K to 1G");
+  const auto bytes = parse_size("--buffer", text);
+  if (!bytes || *bytes == 0 || (*bytes >= kLeast && *bytes <= kMost))
+    return bytes;
+  return fail_usage(fmt::format("--buffer {}", text), "a ring has from 64K to 1G");
 }
 
 // As on the command line; what a trace is of is to be read off it.
@@ -165,7 +189,7 @@ std::vector<std::string> filters_text(const RecordOptions& options) {
   if (options.whole_system)
     words.emplace_back("--system");
   for (const pid_t pid : options.pids)
-    words.push_back(fmt::format("-p {}", pid));
+    words.push_back(fmt::format("-p {} ({})", pid, comm_of(pid)));
   const auto add = [&](std::string_view option, const std::vector<std::string>& values) {
     for (const std::string& value : values)
       words.push_back(fmt::format("{} {}", option, value));
@@ -174,15 +198,16 @@ std::vector<std::string> filters_text(const RecordOptions& options) {
   add("--device", options.devices);
   add("--file", options.files);
   add("--events", options.events);
+  add("--snapshot", options.snapshots);
   return words;
 }
 
 std::vector<std::string> limits_text(const RecordOptions& options) {
   std::vector<std::string> words;
-  if (options.time_ns != 0)
-    words.push_back(fmt::format("--time {}ms", options.time_ns / 1'000'000));
-  if (options.size_bytes != 0)
-    words.push_back(fmt::format("--size {}", options.size_bytes));
+  if (!options.time.empty())
+    words.push_back("--time " + options.time);
+  if (!options.size.empty())
+    words.push_back("--size " + options.size);
   return words;
 }
 
@@ -202,8 +227,8 @@ std::string trace_name(const RecordOptions& options, const Trailing& command) {
   return options.files.empty() ? "system" : name_of("file", options.files.front());
 }
 
-Result<capture::SessionOptions> session_options(const RecordOptions& options,
-                                                const Trailing& command) {
+Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
+                                                  const Trailing& command) {
   if (Result<void> checked = check_target(options, command); !checked)
     return std::unexpected(checked.error());
   auto filter = make_filter(options, command);
@@ -212,53 +237,76 @@ Result<capture::SessionOptions> session_options(const RecordOptions& options,
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
-  if (Result<void> checked = check_buffer(options.buffer_bytes); !checked)
+  const auto buffer_bytes = parse_buffer(options.buffer);
+  if (!buffer_bytes)
+    return std::unexpected(buffer_bytes.error());
+  const auto size_bytes = parse_size("--size", options.size);
+  if (!size_bytes)
+    return std::unexpected(size_bytes.error());
+  const auto time_ns = parse_duration("--time", options.time);
+  if (!time_ns)
+    return std::unexpected(time_ns.error());
+  if (Result<void> checked = check_output(options.output); !checked)
     return std::unexpected(checked.error());
-  capture::SessionOptions session;
-  session.trace = store::new_trace_path(options.output, trace_name(options, command));
-  session.command = command;
-  session.source = {*filter, options.buffer_bytes};
-  session.limits = {options.time_ns, options.size_bytes};
-  session.filters_text = filters_text(options);
-  session.limits_text = limits_text(options);
-  session.tags = *tags;
-  return session;
+  capture::RecorderOptions recorder;
+  recorder.trace = store::new_trace_path(options.output, trace_name(options, command));
+  recorder.command = command;
+  recorder.source.filter = *filter;
+  recorder.source.ring_bytes = *buffer_bytes;
+  recorder.limits = {*time_ns, *size_bytes};
+  recorder.filters_text = filters_text(options);
+  recorder.limits_text = limits_text(options);
+  recorder.tags = *tags;
+  return recorder;
 }
 
-std::vector<std::unique_ptr<capture::Source>> make_sources(const capture::Filter& filter) {
+std::vector<std::unique_ptr<capture::Source>>
+make_sources(const capture::Filter& filter, const capture::SnapshotOptions& snapshots) {
   std::vector<std::unique_ptr<capture::Source>> sources;
-  if (wants(filter.layers, true))
+  if (need_source(filter.layers, IOT_source_preload))
     sources.push_back(capture::make_preload_source());
-  if (wants(filter.layers, false))
+  if (need_source(filter.layers, IOT_source_kernel))
     sources.push_back(capture::make_kernel_source());
+  if (!snapshots.wanted.empty())
+    sources.push_back(capture::make_snapshot_source(snapshots));
   return sources;
 }
 
 // The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
-int exit_status(const capture::SessionSummary& summary, const RecordOptions& options) {
-  if (options.strict && summary.manifest.lost() != 0)
+int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
+                const Trailing& command) {
+  if (options.strict && end.manifest.lost() != 0)
     return static_cast<int>(Exit::losses);
-  if (summary.command_status)
-    return *summary.command_status;
-  if (summary.manifest.command.empty())
+  if (end.command_status)
+    return *end.command_status;
+  if (command.empty())
     return static_cast<int>(Exit::ok);
-  return 128 + summary.stop_signal;
+  return 128 + end.stop_signal;
 }
 
 Result<int> record(const RecordOptions& options, const Trailing& command) {
-  Result<capture::SessionOptions> session = session_options(options, command);
-  if (!session)
-    return std::unexpected(session.error());
-  if (!command.empty() && wants(session->source.filter.layers, true))
+  Result<capture::RecorderOptions> recorder = recorder_options(options, command);
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  auto snapshots = parse_snapshots("--snapshot", options.snapshots, ".");
+  if (!snapshots)
+    return std::unexpected(snapshots.error());
+  const capture::Filter& filter = recorder->source.filter;
+  if (!command.empty() && need_source(filter.layers, IOT_source_preload))
     warn_of_obstacle(command.front());
-  auto summary = capture::run_session(*session, make_sources(session->source.filter), print_begin);
-  if (!summary)
-    return std::unexpected(summary.error());
+  const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
+    print_begin(command.empty(), refusals);
+  };
+  auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
+                                           options.follow ? capture::Until::all_end
+                                                          : capture::Until::they_end);
+  if (!end)
+    return std::unexpected(end.error());
   if (!options.quiet)
-    print_summary(*summary, session->trace);
+    print_summary(end->manifest, recorder->trace);
   else
-    print_losses(*summary, session->trace);
-  return exit_status(*summary, options);
+    print_losses(end->manifest, recorder->trace);
+  return exit_status(*end, options, command);
 }
 
 } // namespace
@@ -268,10 +316,12 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("-o,--output", options->output,
                  "Name of the trace in the repository, or a path; default: command and time");
   app.add_option("-l,--layers", options->layers,
-                 "Layers to record, separated by commas; default: all")
+                 "Layers to record, separated by commas; default: all but device")
       ->delimiter(',');
-  app.add_option("-e,--events", options->events,
-                 "Events to record, separated by commas (syscall_write,block_issue); default: all")
+  app.add_option(
+         "-e,--events", options->events,
+         "Events to record, separated by commas (syscall_write,block_issue); `default` stands for "
+         "those that are recorded without this option")
       ->delimiter(',');
   app.add_option("-p,--pid", options->pids,
                  "Record this process, which runs already, and all that it has started and will "
@@ -286,18 +336,24 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
       "--file", options->files,
       "Only I/O of this file, by whatever name; without a command, -p or --cgroup: everyone's");
   app.add_flag("--system", options->whole_system, "Record everything on the machine");
-  app.add_option("--time", options->time_ns,
-                 "Stop recording after this time (10s, 500ms, 2m); the command goes on")
-      ->transform(CLI::AsNumberWithUnit(kTimeUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME"));
-  app.add_option("--size", options->size_bytes,
-                 "Stop recording when the trace has this size (64M, 2G)")
-      ->transform(CLI::AsSizeValue(false));
+  app.add_flag(
+      "--follow", options->follow,
+      "Go on after the command or the processes named have ended, until all that they have "
+      "started has; Ctrl-C or --time end it before");
   app.add_option(
-         "--buffer", options->buffer_bytes,
-         "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts")
-      ->transform(CLI::AsSizeValue(false));
+      "--snapshot", options->snapshots,
+      "Take snapshots too, KIND,...[:PERIOD]: of process, system, fs (files below the "
+      "current directory) or fs=PATH; each once, or again every PERIOD; may be repeated");
+  app.add_option("--time", options->time,
+                 "Stop recording after this time (10s, 500ms, 2m); the command goes on");
+  app.add_option("--size", options->size,
+                 "Stop recording when the trace has this size (64M, 2G), as `list` shows it");
+  app.add_option(
+      "--buffer", options->buffer,
+      "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts");
   app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated");
-  app.add_flag("-q,--quiet", options->quiet, "No summary at the end; losses are told all the same");
+  app.add_flag("-q,--quiet", options->quiet,
+               "No summary at the end; losses are reported all the same");
   app.add_flag("--strict", options->strict, "Exit with status 3 when any event was lost");
   app.footer("The command follows after `--`. The exit status is the command's own.");
   return [options, &trailing] { return record(*options, trailing); };

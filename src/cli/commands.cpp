@@ -6,6 +6,8 @@ namespace iotrail::cli {
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
       {"record", "Record the I/O of a command or of running processes", declare_record},
+      {"snapshot", "Take down what the machine is like: files, processes, disks, settings",
+       declare_snapshot},
       {"report", "Say what a recorded program did, on every layer", declare_report},
       {"script", "Print events, one a line, in the order of time", declare_script},
       {"query", "Ask a trace in SQL", declare_query},

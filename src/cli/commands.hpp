@@ -21,6 +21,8 @@ using Trailing = std::vector<std::string>;
 // Does what the parsed options say; returns the exit status.
 using Action = std::function<Result<int>()>;
 
+inline constexpr const char* kTraceHelp = "Path or name of the trace, or `latest`";
+
 struct Verb {
   std::string_view name;
   std::string_view summary;
@@ -32,6 +34,7 @@ std::span<const Verb> verbs();
 
 // The declare functions, each in cmd_<verb>.cpp.
 Action declare_record(CLI::App& app, const Trailing& trailing);
+Action declare_snapshot(CLI::App& app, const Trailing& trailing);
 Action declare_list(CLI::App& app, const Trailing& trailing);
 Action declare_info(CLI::App& app, const Trailing& trailing);
 Action declare_remove(CLI::App& app, const Trailing& trailing);

@@ -4,18 +4,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <sstream>
 #include <system_error>
 
 #include "cli/commands.hpp"
+#include "cli/exit.hpp"
+#include "cli/help.hpp"
+#include "cli/tell.hpp"
+#include "output/printable.hpp"
 #include "output/sink.hpp"
 
 namespace iotrail::cli {
 namespace {
 
 int print_error(const Error& error) {
-  fmt::print(stderr, "iotrail: {}\n", error.message());
-  return static_cast<int>(error.exit);
+  tell(fmt::format("iotrail: {}", output::printable_lines(error.message())));
+  return static_cast<int>(exit_of(error));
 }
 
 // CLI11 tells help, version and mistakes all by exceptions; they end here.
@@ -27,6 +32,16 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
     return status;
   }
   const auto chosen = app.get_subcommands();
+  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&parse);
+  if (extras != nullptr && !chosen.empty() && chosen.front()->get_name() == "record") {
+    const std::vector<std::string> words = chosen.front()->remaining();
+    if (!words.empty() && !words.front().starts_with('-'))
+      return print_error(
+          fail_usage(fmt::format("'{}' is no option of record", words.front()), {},
+                     fmt::format("A command follows after `--`: iotrail record -- {}",
+                                 fmt::join(words, " ")))
+              .error());
+  }
   const std::string help = chosen.empty()
                                ? "iotrail --help"
                                : fmt::format("iotrail {} --help", chosen.front()->get_name());
@@ -55,6 +70,7 @@ int run(std::vector<std::string> arguments) {
   arguments.erase(dashes, arguments.end());
 
   CLI::App app("iotrail follows every I/O from the application's call to the device.", "iotrail");
+  app.formatter(help_formatter());
   app.set_version_flag("--version", "iotrail " IOTRAIL_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
@@ -97,8 +113,12 @@ int run_to_the_end(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   try {
     return iotrail::cli::run_to_the_end({argv + 1, argv + argc});
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "iotrail: out of memory\n  Raise the limit of memory (ulimit -v, the "
+                         "control group's), or end other programs.\n");
+    return static_cast<int>(iotrail::cli::Exit::failed);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "iotrail: bug: %s\n", bug.what());
-    return static_cast<int>(iotrail::Exit::failed);
+    return static_cast<int>(iotrail::cli::Exit::failed);
   }
 }

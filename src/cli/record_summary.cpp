@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/record_summary.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
+#include <fmt/ranges.h>
+
+#include "capture/command.hpp"
 #include "capture/preload/preload_source.hpp"
-#include "cli/units.hpp"
+#include "cli/tell.hpp"
+#include "output/printable.hpp"
+#include "output/report_summary.hpp"
+#include "output/text_width.hpp"
+#include "output/units.hpp"
 #include "schema.hpp"
 
 namespace iotrail::cli {
 namespace {
+
+void say(std::string_view text) {
+  tell(text, output::terminal_width(STDERR_FILENO));
+}
 
 std::string layer_of(const std::string& event) {
   const schema::Event* row = schema::find_event(event);
@@ -17,37 +31,9 @@ std::string layer_of(const std::string& event) {
                         : std::string(schema::layer_name(static_cast<std::uint32_t>(row->layer)));
 }
 
-// Layers asked for of which no event is served.
-std::vector<std::string> layers_not_served(const store::Manifest& manifest) {
-  std::vector<std::string> missing;
-  for (const std::string& layer : manifest.layers) {
-    const bool served = std::ranges::any_of(manifest.hooks, [&](const store::HookReport& hook) {
-      return !hook.hook.empty() && layer_of(hook.event) == layer;
-    });
-    if (!served)
-      missing.push_back(layer);
-  }
-  return missing;
-}
-
-const store::HookReport* first_unserved(const store::Manifest& manifest, const std::string& layer) {
-  for (const store::HookReport& hook : manifest.hooks)
-    if (layer_of(hook.event) == layer && hook.hook.empty())
-      return &hook;
-  return nullptr;
-}
-
-std::string reason_of(const store::HookReport& hook) {
-  return hook.remedy.empty() ? hook.reason : fmt::format("{}; {}", hook.reason, hook.remedy);
-}
-
-bool is_refused(const std::string& source, const std::vector<capture::Refusal>& refusals) {
-  return std::ranges::find(refusals, source, &capture::Refusal::source) != refusals.end();
-}
-
 void print_layers(const store::Manifest& manifest) {
   fmt::print(stderr, "  {:<10}{:>14}\n", "layer", "events");
-  const std::vector<std::string> missing = layers_not_served(manifest);
+  const std::vector<std::string> missing = manifest.layers_refused();
   for (const std::string& layer : manifest.layers) {
     if (std::ranges::find(missing, layer) != missing.end()) {
       fmt::print(stderr, "  {:<10}{:>14}\n", layer, "not recorded");
@@ -57,23 +43,55 @@ void print_layers(const store::Manifest& manifest) {
     for (const auto& [event, rows] : manifest.counts)
       if (layer_of(event) == layer)
         events += rows;
-    fmt::print(stderr, "  {:<10}{:>14}\n", layer, count_text(events));
+    fmt::print(stderr, "  {:<10}{:>14}\n", layer, output::human_count(events));
   }
 }
 
 void print_account(const store::Manifest& manifest) {
   for (const store::SourceTally& tally : manifest.sources) {
-    fmt::print(stderr, "  {}: {} produced = {} written + {} lost\n", tally.name,
-               count_text(tally.produced), count_text(tally.written), count_text(tally.lost));
+    say(fmt::format("  {}: {} produced = {} written + {} lost", tally.name,
+                    output::human_count(tally.produced), output::human_count(tally.written),
+                    output::human_count(tally.lost)));
     if (tally.produced != tally.written + tally.lost)
-      fmt::print(
-          stderr,
-          "  WARNING: this does not add up; iotrail has a bug, and the trace may miss events\n");
+      say("  WARNING: this does not add up; iotrail has a bug, and the trace may miss events");
   }
-  for (const auto& [name, value] : manifest.counters)
-    for (const schema::Counter& row : schema::kCounters)
-      if (row.name == name)
-        fmt::print(stderr, "  {}: {} ({})\n", name, count_text(value), row.doc);
+  print_counters(manifest);
+}
+
+// Whoever names events alone knows that the others are left out.
+void print_left_out(const store::Manifest& manifest) {
+  const auto asked_for = [&](std::string_view event) {
+    return std::ranges::find(manifest.filters, fmt::format("--events {}", event)) !=
+           manifest.filters.end();
+  };
+  if (!asked_for("default") && std::ranges::any_of(manifest.filters, [](const std::string& words) {
+        return words.starts_with("--events");
+      }))
+    return;
+  std::vector<std::string_view> events;
+  for (const schema::Event& event : schema::kEvents)
+    if (schema::is_on_request(event) && !asked_for(event.name) &&
+        std::ranges::find(manifest.layers, layer_of(std::string(event.name))) !=
+            manifest.layers.end())
+      events.push_back(event.name);
+  if (!events.empty())
+    say(fmt::format("  left out, since --events did not ask: {}", fmt::join(events, ", ")));
+}
+
+constexpr std::size_t kShownRunning = 8;
+
+// What they do from now on is in no trace.
+void print_still_running(const store::Manifest& manifest) {
+  const std::vector<std::string>& all = manifest.still_running;
+  if (all.empty())
+    return;
+  const std::size_t shown = std::min(all.size(), kShownRunning);
+  say(fmt::format(
+      "iotrail: {} process{} on and {} no more recorded: {}{}; --follow waits",
+      output::human_count(all.size()), all.size() == 1 ? " goes" : "es go",
+      all.size() == 1 ? "is" : "are",
+      output::printable(fmt::format("{}", fmt::join(std::span(all).first(shown), ", "))),
+      all.size() > shown ? ", ..." : ""));
 }
 
 } // namespace
@@ -83,47 +101,58 @@ void warn_of_obstacle(const std::string& command) {
   if (!file)
     return;
   if (const std::string why = capture::preload_obstacle(*file); !why.empty())
-    fmt::print(stderr,
-               "iotrail: the app layer will not see {}: {}. The kernel's layers record it.\n",
-               command, why);
+    tell(fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
+                     output::printable(command), why));
 }
 
-void print_begin(const store::Manifest& manifest, const std::vector<capture::Refusal>& refusals) {
+void print_counters(const store::Manifest& manifest) {
+  for (const auto& [name, value] : manifest.counters)
+    if (const schema::Counter* counter = schema::find_counter(name))
+      say(fmt::format("  {}: {} ({})", name, output::human_count(value), counter->doc));
+}
+
+void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals) {
   for (const capture::Refusal& refusal : refusals)
-    fmt::print(stderr, "iotrail: the {} source is off: {}\n", refusal.source,
-               refusal.error.message());
-  for (const std::string& layer : layers_not_served(manifest))
-    if (const store::HookReport* hook = first_unserved(manifest, layer);
-        hook != nullptr && !is_refused(hook->source, refusals))
-      fmt::print(stderr, "iotrail: layer {} is not recorded: {}\n", layer, reason_of(*hook));
-  if (manifest.command.empty())
+    tell(fmt::format("iotrail: the {} source is off: {}", refusal.source,
+                     output::printable_lines(refusal.error.message())));
+  if (is_endless)
     fmt::print(stderr, "iotrail: recording; interrupt (Ctrl-C) to end\n");
 }
 
-void print_losses(const capture::SessionSummary& summary, const std::filesystem::path& trace) {
-  const store::Manifest& manifest = summary.manifest;
+void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace) {
+  print_still_running(manifest);
   if (const std::uint64_t lost = manifest.lost(); lost != 0)
-    fmt::print(stderr, "iotrail: {} of {} events were lost; see: iotrail report {}\n",
-               count_text(lost), count_text(lost + manifest.events()), trace.native());
+    say(fmt::format("iotrail: {} of {} events were lost; see: iotrail report {}",
+                    output::human_count(lost), output::human_count(lost + manifest.events()),
+                    output::printable(trace.native())));
+  for (const auto& [name, value] : manifest.counters)
+    if (const schema::Counter* counter = schema::find_counter(name);
+        counter != nullptr && counter->severity == schema::Severity::gap)
+      say(fmt::format("iotrail: events may be missing, {} times: {}", output::human_count(value),
+                      counter->doc));
 }
 
-void print_summary(const capture::SessionSummary& summary, const std::filesystem::path& trace) {
-  const store::Manifest& manifest = summary.manifest;
-  fmt::print(stderr, "iotrail: {} after {}\n", manifest.stop_reason,
-             seconds_text(manifest.end_ns - manifest.begin_ns));
+void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace) {
+  say(fmt::format("iotrail: {} after {}", output::printable(manifest.stop_reason),
+                  output::human_duration(manifest.end_ns - manifest.begin_ns)));
+  print_still_running(manifest);
   print_layers(manifest);
   print_account(manifest);
   const std::uint64_t events = manifest.events();
-  fmt::print(stderr, "  on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings\n",
-             bytes_text(manifest.events_bytes),
-             events == 0 ? ""
-                         : fmt::format(" ({:.1f} bytes an event)",
-                                       static_cast<double>(manifest.events_bytes) /
-                                           static_cast<double>(events)),
-             seconds_text(manifest.recorder_cpu_ns), bytes_text(manifest.recorder_memory_bytes),
-             bytes_text(manifest.ring_memory_bytes));
-  fmt::print(stderr, "  trace {}\n  read it with: iotrail report {}\n", trace.native(),
-             trace.native());
+  say(fmt::format("  on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
+                  output::human_bytes(manifest.events_bytes),
+                  events == 0 ? ""
+                              : fmt::format(" ({:.1f} bytes an event)",
+                                            static_cast<double>(manifest.events_bytes) /
+                                                static_cast<double>(events)),
+                  output::human_duration(manifest.recorder_cpu_ns),
+                  output::human_bytes(manifest.recorder_memory_bytes),
+                  output::human_bytes(manifest.ring_memory_bytes)));
+  if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
+    say(fmt::format("  {}", output::printable(refusals)));
+  print_left_out(manifest);
+  const std::string name = output::printable(trace.native());
+  fmt::print(stderr, "  trace {}\n  read it with: iotrail report {}\n", name, name);
 }
 
 } // namespace iotrail::cli

@@ -7,16 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "capture/session.hpp"
+#include "capture/recorder.hpp"
 
 namespace iotrail::cli {
 
 // Says why the preload library cannot see into a static, setuid or 32-bit program, if it is one.
 void warn_of_obstacle(const std::string& command);
 
-void print_begin(const store::Manifest& manifest, const std::vector<capture::Refusal>& refusals);
-void print_losses(const capture::SessionSummary& summary,
-                  const std::filesystem::path& trace); // nothing: none
-void print_summary(const capture::SessionSummary& summary, const std::filesystem::path& trace);
+// `is_endless`: no command will end the recording.
+void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals);
+// Nothing where there are none.
+void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace);
+// What went wrong with data, and what else was counted; nothing where there is none.
+void print_counters(const store::Manifest& manifest);
+void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace);
 
 } // namespace iotrail::cli
