@@ -40,6 +40,27 @@ class BadInput(harness.AcceptanceTest):
     def test_bad_units(self):
         self.refused(USAGE, "record", "--time", "10 parsecs", "--", "true", says="parsecs")
 
+    def test_times_and_sizes_are_above_zero(self):
+        for option in ("--time=-1s", "--size=-5k", "--buffer=-5k"):
+            with self.subTest(option=option):
+                process = self.refused(USAGE, "record", option, "--", "true", says=option.split("=")[1])
+                self.assertNotIn("1844674407", process.stderr)
+
+    def test_command_without_dashes(self):
+        self.refused(USAGE, "record", "true", "-v", says="iotrail record -- true")
+
+    def test_names_that_no_trace_can_have(self):
+        for name in ("latest", ".", "..", f"{self.folder}/"):
+            with self.subTest(name=name):
+                self.refused(USAGE, "record", "-o", name, "--", "true", says=f"-o {name}")
+
+    def test_layer_that_cannot_be_recorded(self):
+        if "vfs" in self.record("true").layers_recorded():
+            self.skipTest("this machine allows to record every layer")
+        path = self.folder / "v.iotrail"
+        self.refused(FAILED, "record", "-l", "vfs", "-o", path, "--", "true", says=("cannot record layer vfs", "doctor"))
+        self.assertFalse(path.exists())
+
     def test_missing_command(self):
         self.refused(USAGE, "record", "--", says="nothing to record")
 
@@ -127,6 +148,70 @@ class BadInput(harness.AcceptanceTest):
             self.assertIn(process.returncode, (0, FAILED), process.stderr)
             self.assertIn("damage", (process.stdout + process.stderr).lower())
 
+    def test_report_that_is_asked_for_wrongly(self):
+        path = self.good_trace()
+        self.refused(USAGE, "report", path, "--by", "colour", says=("'colour'", "file"))
+        self.refused(USAGE, "report", path, "--by", "file", "--sort", "colour", says=("'colour'", "bytes_read"))
+        self.refused(USAGE, "report", path, "--sort", "calls", says="--by")
+        self.refused(USAGE, "report", path, "--since", "2", says="--since 2")
+        self.refused(USAGE, "report", path, "--since", "2s", "--until", "1s", says="not after")
+        self.refused(USAGE, "query", path, "--describe", "colour", says=("'colour'", "--tables"))
+        self.refused(USAGE, "query", path, says="--tables")
+
+    def test_report_of_what_is_not_there(self):
+        path = self.record("sh", "-c", "cat /etc/passwd; true", name="good").path
+        for option, value, says in (("--process", "NONE", ("--process NONE", "cat")), ("--file", "NONE", ("--file NONE", "/etc/passwd")),
+                                    ("--since", "1h", ("--since 1h", "its run"))):
+            for form in ((), ("--json",)):
+                process = self.refused(FAILED, "report", path, option, value, *form, says=("nothing in the trace matches", *says))
+                self.assertEqual(process.stdout, "")
+
+    def test_numbers_that_are_none(self):
+        path = self.good_trace()
+        for value in ("0", "-1", "1.5", "many", "99999999999999999999"):
+            self.refused(USAGE, "report", path, f"--top={value}", says=(f"--top {value}", "whole number above 0"))
+        for option in ("--size", "--buffer"):
+            for value in ("foo", "0", "-5", "1.5G", "5parsecs", "99999999999T"):
+                self.refused(USAGE, "record", f"{option}={value}", "--", "true", says=(f"{option} {value}", "64M"))
+
+    def test_headings_are_what_a_report_is_sorted_by(self):
+        path = self.good_trace()
+        for heading in ("calls", "dev write", "Dev_Write", "device_bytes_written", "time", "written"):
+            process = harness.run(harness.IOTRAIL, "report", path, "--by", "file", "--sort", heading)
+            self.assertEqual(process.returncode, 0, process.stderr)
+
+    def test_damage_is_told_by_info_and_list(self):
+        for number, harm in enumerate((lambda segment: segment.unlink(), lambda segment: segment.write_bytes(b""),
+                                       lambda segment: segment.write_bytes(segment.read_bytes()[:-40] + bytes(40)))):
+            path = self.record("ls", "-lR", "/usr/include/linux", name=f"t{number}").path
+            for verb in ("info", "list"):
+                self.assertNotIn("DAMAGED", harness.run(harness.IOTRAIL, verb, path).stdout)
+            segment = sorted(path.glob("events-*.seg"))[-1]
+            segment.chmod(0o644)
+            harm(segment)
+            for form in ((), ("--json",)):
+                process = harness.run(harness.IOTRAIL, "info", path, *form)
+                self.assertEqual(process.returncode, FAILED)
+                self.assertIn("not whole", process.stderr)
+            self.assertIn("DAMAGED, COMPLETE", harness.run(harness.IOTRAIL, "info", path).stdout)
+            self.assertRegex(harness.run(harness.IOTRAIL, "list", path).stdout, f"t{number} +DAMAGED")
+            self.assertIs(json.loads(harness.run(harness.IOTRAIL, "list", path, "--json").stdout)[0]["is_damaged"], True)
+
+    def test_nowhere_to_keep_traces(self):
+        process = harness.run("env", "-i", "setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "record", "--", "true")
+        if os.geteuid() != 0 or "setpriv" in process.stderr:
+            self.skipTest("needs root and setpriv")
+        self.assertEqual(process.returncode, FAILED, process.stderr)
+        self.assertIn("IOTRAIL_REPOSITORY", process.stderr)
+        self.assertIn("EACCES", process.stderr)
+
+    def test_doctor_for_a_user_without_privileges(self):
+        process = harness.run("setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "doctor")
+        if os.geteuid() != 0 or "setpriv" in process.stderr:
+            self.skipTest("needs root and setpriv")
+        refusal = process.stdout.split("cannot record\n")[1]
+        self.assertEqual([line for line in refusal.splitlines() if line and not line.startswith("      ")], [], process.stdout)
+
     def test_query_that_is_wrong(self):
         self.refused(FAILED, "query", self.good_trace(), "SELECT nothing FROM nowhere", says="nowhere")
 
@@ -199,6 +284,25 @@ class Catalogue(harness.AcceptanceTest):
         self.assertEqual(tags, {"colour": "red"})
         self.iotrail("remove", "alpha-1", "alpha-2")
         self.assertEqual(self.names(), ["beta"])
+
+    def test_list_of_one_trace(self):
+        for name in ("alpha", "beta"):
+            self.iotrail("record", "-q", "-o", name, "--", "true")
+        self.assertEqual(self.names(self.folder / "repository/alpha.iotrail"), ["alpha"])
+        self.assertEqual(self.names("alpha"), ["alpha"])
+        self.assertEqual(self.names("latest"), ["beta"])
+        self.assertEqual(self.names(self.folder / "repository"), ["alpha", "beta"])
+        for form in ((), ("--json",)):
+            self.assertIn("there is no trace nosuch", self.iotrail("list", "nosuch", *form, expect=FAILED).stderr)
+
+    def test_traces_that_may_not_be_read_are_listed(self):
+        self.iotrail("record", "-q", "-o", "secret", "--", "true")
+        self.folder.chmod(0o755)
+        (self.folder / "repository/secret.iotrail").chmod(0o700)
+        process = harness.run("setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "list", env=self.environment)
+        if os.geteuid() != 0 or "setpriv" in process.stderr:
+            self.skipTest("needs root and setpriv")
+        self.assertRegex(process.stdout, "secret +UNREADABLE")
 
     def test_running_trace_is_not_removed(self):
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "100"],

@@ -4,6 +4,7 @@
 Two processes wait before the recording begins, then write to files that both know. Each test says whose writes must be
 in the trace, all of them, and that none else is.
 """
+import json
 import os
 import pathlib
 import shutil
@@ -108,7 +109,16 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM syscall_write"), 2)
         self.assertEqual(recording.value(f"SELECT count(*) FROM processes WHERE pid = {self.ours.pid}"), 1)
         self.assertEqual(recording.value(f"SELECT count(*) FROM process_fork WHERE pid = {self.ours.pid}"), 1)
-        self.assertEqual(recording.manifest["filters"], [f"-p {self.ours.pid}"])
+        self.assertEqual(recording.manifest["filters"], [f"-p {self.ours.pid} (python3)"])
+
+    def test_the_command_of_a_process_that_runs(self):
+        recording = self.record_while(["-p", self.ours.pid], self.both_write)
+        words = pathlib.Path(f"/proc/{self.ours.pid}/cmdline").read_text(encoding="utf-8").split("\0")[:-1]
+        self.assertEqual(recording.manifest["command"], words)
+        self.assertEqual(recording.manifest["command_status"], -1)
+        (listed,) = json.loads(harness.run(harness.IOTRAIL, "list", self.folder, "--json").stdout)
+        self.assertEqual(listed["command"], words)
+        self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
 
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
@@ -188,28 +198,10 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT sum(result) FROM syscall_read"), 3)
         self.assertNotIn("app", recording.layers_recorded())
         self.assertIn("calls cannot be restricted", recording.process.stderr)
-
-    def disk(self):
-        """A disk of its own, with a file system on it: (device, mount point)."""
-        if os.geteuid() != 0:
-            self.skipTest("needs root for a loop device")
-        harness.run("modprobe", "loop") if shutil.which("modprobe") else None
-        image, point = self.folder / "image", self.folder / "mount point"
-        image.touch()
-        os.truncate(image, 64 << 20)
-        point.mkdir()
-        self.assertEqual(harness.run("mkfs.ext4", "-q", "-F", image).returncode, 0)
-        loop = harness.run("losetup", "--find", "--show", image)
-        if loop.returncode:
-            self.skipTest(f"no loop device: {loop.stderr}")
-        device = loop.stdout.strip()
-        self.addCleanup(harness.run, "losetup", "--detach", device)
-        self.assertEqual(harness.run("mount", device, point).returncode, 0)
-        self.addCleanup(harness.run, "umount", point)
-        return device, point
+        self.assertEqual(recording.manifest["still_running"], [], "others are not the command's")
 
     def test_a_disk_and_the_files_on_it(self):
-        device, point = self.disk()
+        device, point = self.make_disk("ext4", 64 << 20)
 
         def work():
             self.ours.write(point / "on disk")
@@ -225,6 +217,21 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(int(moved), 2 * WRITES * BLOCK_BYTES)
         journal = recording.value("SELECT count(*) FROM block_queue WHERE file = 0")
         self.assertGreater(journal, 0, "the disk's own journal belongs to no file and is recorded too")
+
+    def test_other_files_are_not_named(self):
+        wanted = self.folder / "wanted"
+        wanted.write_bytes(b"x" * 100)
+        recording = self.record("sh", "-c", f"cat {self.folder}/../*/wanted /etc/passwd /etc/group; cp {wanted} {self.folder}/copy; "
+                                "test -r /etc/passwd; stat /etc/group; readlink -f /etc/mtab; chmod 600 /etc/none; ls -l /etc/apt; ln /etc/none /etc/n; true",
+                                options=["--file", wanted, "--layers", "syscall"])
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        named = {row["path"] for row in recording.query("SELECT path FROM files")}
+        self.assertLessEqual(named, {str(wanted), str(self.folder / "copy")}, "of a copy both sides are named")
+        self.assertIn(str(wanted), named)
+        self.assertEqual(recording.query("SELECT text FROM strings WHERE text LIKE '/etc%'"), [], "what calls name that are left out")
+        programs = {row["exe"].rsplit("/")[-1] for row in recording.query("SELECT exe FROM processes")}
+        self.assertLessEqual({"cat", "cp"}, programs)
 
     def test_events_by_name(self):
         recording = self.record("sh", "-c", f"echo 1 >{self.folder}/a", options=["--events", "syscall_write,app_open"])

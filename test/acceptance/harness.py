@@ -54,7 +54,7 @@ class Recording:
         return json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
 
     def query(self, sql):
-        answer = run(IOTRAIL, "query", self.path, sql, "--json")
+        answer = run(IOTRAIL, "query", self.path, sql, "--json", "--raw")
         assert answer.returncode == 0, f"{sql}\n{answer.stderr}"
         return json.loads(answer.stdout)
 
@@ -104,6 +104,34 @@ class AcceptanceTest(unittest.TestCase):
         missing = set(layers) - recording.layers_recorded()
         if missing:
             self.skipTest(f"this machine does not allow to record {', '.join(sorted(missing))}")
+
+    def make_disk(self, file_system, size_bytes):
+        """A disk of the test's own: (device, mount point). None: a disk without a file system."""
+        if os.geteuid() != 0:
+            self.skipTest("needs root for a loop device")
+        for module in filter(None, ("loop", file_system)):
+            run("modprobe", module) if shutil.which("modprobe") else None
+        image, point = self.folder / "image", self.folder / "mount point"
+        image.touch()
+        os.truncate(image, size_bytes)
+        loop = run("losetup", "--find", "--show", image)
+        if loop.returncode:
+            self.skipTest(f"no loop device: {loop.stderr}")
+        device = loop.stdout.strip()
+        self.addCleanup(run, "losetup", "--detach", device)
+        if file_system is None:
+            return device, None
+        self.require_program(f"mkfs.{file_system}")
+        # Nothing is to be read or written later, in the background.
+        options = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
+        self.assertEqual(run(f"mkfs.{file_system}", "-q", *options, device).returncode, 0)
+        point.mkdir()
+        options = ["-o", "no_prefetch_block_bitmaps"] if file_system == "ext4" else []
+        mounted = run("mount", *options, device, point)
+        if mounted.returncode:
+            self.skipTest(f"this machine has no {file_system}: {mounted.stderr}")
+        self.addCleanup(run, "umount", point)
+        return device, point
 
     def require_program(self, *names):
         for name in names:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Under load nothing is lost with the default rings, and with small ones and a halted recorder the count is exact."""
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import harness
 
 LOAD = os.environ["IOTRAIL_LOAD"]
 SECONDS = 10
+BLOCK_BYTES = 4096 * 12  # the rows of a block, each with the most bytes that the paced recordings allow
 WRITES = "SELECT count(*) FROM {layer}_write WHERE bytes_requested = 7"
 
 
@@ -61,6 +63,23 @@ class Load(harness.AcceptanceTest):
 
     def test_losses_of_the_syscall_layer_are_exact(self):
         self.halted("syscall")
+
+    def test_a_size_limit_is_kept(self):
+        """All sizes that are told are one, and it is the limit, give or take a block: a program at full speed too."""
+        for limit in (65536, 1 << 20):
+            with self.subTest(limit=limit):
+                path = self.folder / f"{limit}.iotrail"
+                process = harness.run(harness.IOTRAIL, "record", "-o", path, "-l", "app", "--size", limit, "--", LOAD, "0", "2", "2")
+                self.assertEqual(process.returncode, 0, process.stderr)
+                recording = harness.Recording(path, process)
+                self.assert_adds_up(recording)
+                self.assertEqual(recording.manifest["stop_reason"], "size limit")
+                size = recording.manifest["events_bytes"]
+                self.assertEqual(size, sum(file.stat().st_size for file in path.glob("*.seg")))
+                listed = harness.run(harness.IOTRAIL, "list", "--json", env=dict(os.environ, IOTRAIL_REPOSITORY=str(self.folder)))
+                self.assertIn(size, [trace["bytes"] for trace in json.loads(listed.stdout)])
+                self.assertGreater(size, 0.9 * limit)
+                self.assertLess(size, limit + BLOCK_BYTES)
 
 
 if __name__ == "__main__":

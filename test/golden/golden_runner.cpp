@@ -4,11 +4,12 @@
 //
 // A test is a trace as text (text_trace.hpp), then commands with the output that is expected of them:
 //
-//   > report                                  the text report
-//   > query [--FORMAT] SELECT ...             rows; FORMAT as in `query --format`, text by default
+//   > report [WORD=VALUE ...] [json]          by=file sort=written top=3 width=120 as the options of `report`
+//   > query [--FORMAT] [words] [width=80] SELECT ...   rows; FORMAT as in `query --format`, text by default; numbers as they
+//                                             are stored, unless as words
 //   > script [TABLE ...]
 //   > export FORMAT TABLE [--raw]
-//   > export-all [--raw]                      one stream of JSON lines
+//   > export-all [--raw|--json]               one stream of JSON lines, or one JSON array
 //   > export-directory FORMAT                 every file with its name before it
 //   >> ...                                    continues the line before
 //
@@ -110,14 +111,45 @@ Result<void> run_query(analysis::Engine& engine, std::string sql, std::FILE* fil
     format = output::find_format(next_word(sql).substr(2));
   if (!format)
     return fail_usage("no such format");
+  output::RowsOptions options{.format = format};
+  if (sql.starts_with("words ")) {
+    next_word(sql);
+    options.trace = &engine.trace();
+  }
+  if (sql.starts_with("width="))
+    options.width = std::stoul(next_word(sql).substr(std::string_view("width=").size()));
   auto rows = engine.query(sql);
   if (!rows)
     return std::unexpected(rows.error());
-  return without_count(output::write_rows(*rows, *format, file));
+  return without_count(output::write_rows(*rows, options, file));
+}
+
+// WORD=VALUE ...: by=file sort=written top=3 width=120; the word json.
+Result<void> run_report(analysis::Engine& engine, std::string words, std::FILE* file) {
+  output::ReportOptions options;
+  bool is_json = false;
+  while (!words.empty()) {
+    const std::string word = next_word(words);
+    const auto equals = std::min(word.find('='), word.size());
+    const std::string name = word.substr(0, equals);
+    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    if (name == "by")
+      options.by = value;
+    else if (name == "sort")
+      options.rows.sort = value;
+    else if (name == "top")
+      options.rows.rows = std::stoul(value);
+    else if (name == "width")
+      options.width = std::stoul(value);
+    else
+      is_json = true;
+  }
+  return is_json ? output::write_report_json(engine, options, file)
+                 : output::write_report(engine, options, file);
 }
 
 Result<void> run_script(const store::TraceReader& trace, std::string tables, std::FILE* file) {
-  std::vector<io_u16> kinds;
+  std::vector<iot_u16> kinds;
   while (!tables.empty())
     kinds.push_back(trace.table(std::string_view(next_word(tables)))->kind);
   return without_count(output::write_script(trace, file, kinds));
@@ -142,7 +174,7 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   const std::string verb = next_word(command);
   const store::TraceReader& trace = engine.trace();
   if (verb == "report")
-    return output::write_report(engine, file);
+    return run_report(engine, command, file);
   if (verb == "query")
     return run_query(engine, command, file);
   if (verb == "script")
@@ -150,7 +182,9 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   if (verb == "export-directory")
     return run_export_directory(trace, command, file);
   if (verb == "export-all")
-    return without_count(output::export_stream(trace, {nullptr, command == "--raw"}, file));
+    return without_count(output::export_stream(
+        trace, {output::find_format(command == "--json" ? "json" : "jsonl"), command == "--raw"},
+        file));
   if (verb == "export") {
     const output::Format* format = output::find_format(next_word(command));
     const std::string table = next_word(command);

@@ -43,7 +43,7 @@ std::optional<std::uint64_t> device_number(std::string_view text) {
   const auto minor = plain_number(text.substr(colon + 1));
   if (!major || !minor)
     return std::nullopt;
-  return *major << 20U | *minor;
+  return IOT_DEVICE(*major, *minor);
 }
 
 std::optional<std::uint64_t> value_number(std::string_view table, std::string_view name) {
@@ -55,6 +55,9 @@ std::optional<std::uint64_t> value_number(std::string_view table, std::string_vi
     for (const schema::Counter& counter : schema::kCounters)
       if (counter.name == name)
         return counter.id;
+  if (table == "event")
+    if (const schema::Event* event = schema::find_event(name))
+      return event->id;
   for (const schema::Value& value : schema::kValues)
     if (value.name == name &&
         (value.table == table || value.table == fmt::format("{}_hint", table)))
@@ -73,19 +76,16 @@ std::optional<std::uint64_t> flags_number(std::string_view table, std::string_vi
   return flags;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text, std::string_view meaning) {
-  if (meaning == "device")
+std::optional<std::uint64_t> number_of(std::string_view text, schema::Meaning meaning) {
+  if (meaning == schema::Meaning::device)
     if (const auto device = device_number(text))
       return device;
   if (const auto number = plain_number(text))
     return number;
   if (const auto code = errno_number(text))
     return code;
-  if (meaning.starts_with("value_"))
-    return value_number(meaning.substr(6), text);
-  if (meaning.starts_with("flags_"))
-    return flags_number(meaning.substr(6), text);
-  return std::nullopt;
+  const std::string_view table = schema::value_table(meaning);
+  return schema::is_flag_set(meaning) ? flags_number(table, text) : value_number(table, text);
 }
 
 // Reads one value from the begin of `line` and takes it off.
@@ -148,10 +148,11 @@ Result<std::optional<Statement>> parse_statement(std::string_view line) {
   return statement;
 }
 
-Result<std::uint64_t> parse_number(std::string_view text, std::string_view meaning) {
+Result<std::uint64_t> parse_number(std::string_view text, schema::Meaning meaning) {
   if (const auto number = number_of(text, meaning))
     return *number;
-  return fail(fmt::format("'{}' is no value of the meaning {}", text, meaning));
+  return fail(
+      fmt::format("'{}' is no value of the meaning {}", text, schema::meaning_name(meaning)));
 }
 
 } // namespace iotrail::golden

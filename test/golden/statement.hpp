@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "schema.hpp"
 
 namespace iotrail::golden {
 
@@ -24,6 +25,6 @@ Result<std::optional<Statement>> parse_statement(std::string_view line);
 
 // A value by the meaning of its field: number, name out of a value table, flags, errno, device. Files and paths are
 // not numbers and not for this.
-Result<std::uint64_t> parse_number(std::string_view text, std::string_view meaning);
+Result<std::uint64_t> parse_number(std::string_view text, schema::Meaning meaning);
 
 } // namespace iotrail::golden

@@ -39,7 +39,7 @@ class RowFiller {
 public:
   explicit RowFiller(const Statement& statement) : statement_(statement) {}
 
-  template <class T> void number(T& field, const char* name, const char* meaning) {
+  template <class T> void number(T& field, const char* name, schema::Meaning meaning) {
     seen_.insert(name);
     const std::string& text = statement_.get(name);
     if (text.empty() || !done_)
@@ -68,7 +68,7 @@ private:
 
 // clang-format off
 #define EVENT(id, name, layer, doc) [[maybe_unused]] void fill(RowFiller& filler, rows::name& row) {
-#define FIELD(type, name, meaning, doc) filler.number(row.name, #name, #meaning);
+#define FIELD(type, name, meaning, doc, ...) filler.number(row.name, #name, schema::Meaning::meaning);
 #define TEXT(name, doc) filler.text(row.name, #name);
 #define END(name) }
 #include "dictionary.def"
@@ -100,7 +100,7 @@ private:
   Result<void> add_event(const schema::Event& event, const Statement& statement);
   Result<std::uint64_t> field_number(const schema::Field& field, const Statement& statement);
   Result<void> declare_file(const Statement& statement);
-  io_u32 file_id(const std::string& path);
+  iot_u32 file_id(const std::string& path);
   Result<void> set_manifest(const Statement& statement);
   Result<void> add_source(const Statement& statement);
   template <class Row> Result<void> add_row(const Statement& statement);
@@ -108,13 +108,13 @@ private:
 
   struct File {
     store::FileKey key;
-    io_u32 mode;
+    iot_u32 mode;
   };
   fs::path trace_;
   store::Manifest manifest_;
   std::unique_ptr<store::TraceWriter> writer_;
   std::map<std::string, File> files_;
-  io_u64 next_inode_ = 100;
+  iot_u64 next_inode_ = 100;
   bool is_complete_ = true;
   std::vector<std::string> damaged_tables_;
 };
@@ -129,29 +129,30 @@ template <class Row> Result<void> TraceBuilder::add_row(const Statement& stateme
   return {};
 }
 
-io_u32 TraceBuilder::file_id(const std::string& path) {
-  auto [found, is_new] = files_.try_emplace(path, File{{8U << 20U | 1U, 0, 0}, S_IFREG | 0644});
+iot_u32 TraceBuilder::file_id(const std::string& path) {
+  auto [found, is_new] = files_.try_emplace(path, File{{IOT_DEVICE(8, 1), 0, 0}, S_IFREG | 0644});
   if (is_new)
     found->second.key.inode = next_inode_++;
   return writer_->file_id(found->second.key, found->second.mode, path);
 }
 
 Result<void> TraceBuilder::declare_file(const Statement& statement) {
-  File file{{8U << 20U | 1U, next_inode_++, 0}, S_IFREG | 0644};
+  File file{{IOT_DEVICE(8, 1), next_inode_++, 0}, S_IFREG | 0644};
   for (const auto& [name, value] : statement.values) {
     if (name == "path")
       continue;
-    const auto number = parse_number(value, name == "device" ? "device" : "number");
+    const auto number =
+        parse_number(value, name == "device" ? schema::Meaning::device : schema::Meaning::number);
     if (!number)
       return std::unexpected(number.error());
     if (name == "inode")
       file.key.inode = *number;
     else if (name == "device")
-      file.key.device = static_cast<io_u32>(*number);
+      file.key.device = static_cast<iot_u32>(*number);
     else if (name == "generation")
-      file.key.generation = static_cast<io_u32>(*number);
+      file.key.generation = static_cast<iot_u32>(*number);
     else if (name == "mode")
-      file.mode = static_cast<io_u32>(*number);
+      file.mode = static_cast<iot_u32>(*number);
     else
       return fail("a file has no " + name);
   }
@@ -164,21 +165,21 @@ Result<std::uint64_t> TraceBuilder::field_number(const schema::Field& field,
   const std::string name(field.name);
   const std::string& text = statement.get(name);
   if (name == "tid" && text.empty() && !statement.get("pid").empty())
-    return parse_number(statement.get("pid"), "pid");
+    return parse_number(statement.get("pid"), schema::Meaning::pid);
   if (text.empty())
     return default_number(field);
   if (field.meaning == schema::Meaning::file)
     return file_id(text);
-  if (field.meaning == schema::Meaning::path)
+  if (field.meaning == schema::Meaning::path || field.meaning == schema::Meaning::string)
     return writer_->string_id(text);
-  return parse_number(text, schema::meaning_name(field.meaning));
+  return parse_number(text, field.meaning);
 }
 
 Result<void> TraceBuilder::add_event(const schema::Event& event, const Statement& statement) {
   for (const auto& [name, value] : statement.values)
     if (std::ranges::find(event.fields, name, &schema::Field::name) == event.fields.end())
       return fail(fmt::format("{} has no field {}", event.name, name));
-  std::vector<io_u64> storage(event.size_bytes / sizeof(io_u64) + 1); // aligned for any field
+  std::vector<iot_u64> storage(event.size_bytes / sizeof(iot_u64) + 1); // aligned for any field
   auto* record = reinterpret_cast<std::byte*>(storage.data());
   for (const schema::Field& field : event.fields) {
     const auto number = field_number(field, statement);
@@ -186,7 +187,7 @@ Result<void> TraceBuilder::add_event(const schema::Event& event, const Statement
       return std::unexpected(number.error());
     std::memcpy(record + field.offset, &*number, schema::info(field.type).size_bytes);
   }
-  auto* header = reinterpret_cast<io_event*>(storage.data());
+  auto* header = reinterpret_cast<iot_event*>(storage.data());
   header->kind = event.id;
   writer_->append(*header);
   return {};
@@ -197,10 +198,10 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
                                                      {"kernel", &manifest_.kernel},
                                                      {"machine", &manifest_.machine},
                                                      {"stop_reason", &manifest_.stop_reason}};
-  const std::map<std::string, std::vector<std::string>*> lists = {{"command", &manifest_.command},
-                                                                  {"layers", &manifest_.layers},
-                                                                  {"filters", &manifest_.filters},
-                                                                  {"limits", &manifest_.limits}};
+  const std::map<std::string, std::vector<std::string>*> lists = {
+      {"command", &manifest_.command},           {"layers", &manifest_.layers},
+      {"filters", &manifest_.filters},           {"still_running", &manifest_.still_running},
+      {"not_followed", &manifest_.not_followed}, {"limits", &manifest_.limits}};
   for (const auto& [name, value] : statement.values) {
     if (texts.contains(name)) {
       *texts.at(name) = value;
@@ -210,7 +211,7 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
       *lists.at(name) = words_of(value);
       continue;
     }
-    const auto number = parse_number(value, "number");
+    const auto number = parse_number(value, schema::Meaning::number);
     if (!number)
       return std::unexpected(number.error());
     if (name == "command_status")
@@ -239,7 +240,7 @@ Result<void> TraceBuilder::add_source(const Statement& statement) {
   store::SourceTally tally{statement.get("name"), 0, 0, 0};
   for (auto [name, to] : {std::pair{"produced", &tally.produced},
                           std::pair{"written", &tally.written}, std::pair{"lost", &tally.lost}}) {
-    const auto number = parse_number(statement.get(name), "number");
+    const auto number = parse_number(statement.get(name), schema::Meaning::number);
     if (!number)
       return std::unexpected(number.error());
     *to = *number;

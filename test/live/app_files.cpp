@@ -81,10 +81,10 @@ TEST(app_open, files_and_failures) {
   const std::string name = recording.in_directory("data");
   const auto opens = OF_FILE(recording, app_open, name);
   ASSERT_EQ(opens.size(), 3U);
-  const io_u32 flags[] = {O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, O_RDONLY,
-                          O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC};
-  const io_u32 modes[] = {0640, 0, 0666};
-  const io_u32 calls[] = {IO_app_call_open, IO_app_call_openat, IO_app_call_fopen};
+  const iot_u32 flags[] = {O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, O_RDONLY,
+                           O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC};
+  const iot_u32 modes[] = {0640, 0, 0666};
+  const iot_u32 calls[] = {IOT_app_call_open, IOT_app_call_openat, IOT_app_call_fopen};
   for (std::size_t i = 0; i < 3; ++i) {
     recording.expect_header(opens[i].event, opens[i].duration_ns);
     EXPECT_GE(opens[i].result, 3);
@@ -112,11 +112,11 @@ TEST(app_close, descriptors_and_streams) {
   const auto closes = OF_FILE(recording, app_close, recording.in_directory("data"));
   ASSERT_EQ(opens.size(), 3U);
   ASSERT_EQ(closes.size(), 2U);
-  EXPECT_EQ(closes[0].call, static_cast<io_u32>(IO_app_call_fclose));
+  EXPECT_EQ(closes[0].call, static_cast<iot_u32>(IOT_app_call_fclose));
   EXPECT_EQ(closes[0].fd, opens[2].result);
-  EXPECT_EQ(closes[1].call, static_cast<io_u32>(IO_app_call_close));
+  EXPECT_EQ(closes[1].call, static_cast<iot_u32>(IOT_app_call_close));
   EXPECT_EQ(closes[1].fd, opens[1].result);
-  for (const io_app_close& event : closes) {
+  for (const iot_app_close& event : closes) {
     recording.expect_header(event.event, event.duration_ns);
     EXPECT_EQ(event.result, 0);
     EXPECT_EQ(event.file, opens[0].file);
@@ -131,18 +131,18 @@ TEST(app_write, descriptors_and_streams) {
   const auto recording = AppRecording::of_child("app_write");
   expect_complete(recording);
   const auto writes = OF_FILE(recording, app_write, recording.in_directory("data"));
-  const io_u32 calls[] = {IO_app_call_fwrite,  IO_app_call_fputs,   IO_app_call_fputc,
-                          IO_app_call_fprintf, IO_app_call_write,   IO_app_call_pwrite,
-                          IO_app_call_pwritev, IO_app_call_dprintf, IO_app_call_writev};
-  const io_s64 offsets[] = {-1, -1, -1, -1, -1, 100, 200, -1, -1};
-  const io_u64 asked[] = {8, 5, 1, 6, 10, 4, 6, 3, 6};
+  const iot_u32 calls[] = {IOT_app_call_fwrite,  IOT_app_call_fputs,   IOT_app_call_fputc,
+                           IOT_app_call_fprintf, IOT_app_call_write,   IOT_app_call_pwrite,
+                           IOT_app_call_pwritev, IOT_app_call_dprintf, IOT_app_call_writev};
+  const iot_s64 offsets[] = {-1, -1, -1, -1, -1, 100, 200, -1, -1};
+  const iot_u64 asked[] = {8, 5, 1, 6, 10, 4, 6, 3, 6};
   ASSERT_EQ(writes.size(), std::size(calls));
   for (std::size_t i = 0; i < writes.size(); ++i) {
     recording.expect_header(writes[i].event, writes[i].duration_ns);
     EXPECT_EQ(writes[i].call, calls[i]);
     EXPECT_EQ(writes[i].offset, offsets[i]);
     EXPECT_EQ(writes[i].bytes_requested, asked[i]);
-    EXPECT_EQ(writes[i].result, i == 8 ? -EBADF : static_cast<io_s64>(asked[i]));
+    EXPECT_EQ(writes[i].result, i == 8 ? -EBADF : static_cast<iot_s64>(asked[i]));
     EXPECT_EQ(writes[i].file, writes[0].file);
     EXPECT_GE(writes[i].fd, 3);
   }
@@ -152,11 +152,11 @@ TEST(app_seek, descriptors_and_streams) {
   const auto recording = AppRecording::of_child("app_seek");
   expect_complete(recording);
   const auto seeks = OF_FILE(recording, app_seek, recording.in_directory("data"));
-  const io_u32 calls[] = {IO_app_call_lseek, IO_app_call_lseek, IO_app_call_fseek,
-                          IO_app_call_ftell, IO_app_call_rewind};
-  const io_s64 offsets[] = {-3, -1, 4, 0, 0};
-  const io_u32 whences[] = {SEEK_END, SEEK_SET, SEEK_SET, SEEK_CUR, SEEK_SET};
-  const io_s64 results[] = {7, -EINVAL, 0, 4, 0};
+  const iot_u32 calls[] = {IOT_app_call_lseek, IOT_app_call_lseek, IOT_app_call_fseek,
+                           IOT_app_call_ftell, IOT_app_call_rewind};
+  const iot_s64 offsets[] = {-3, -1, 4, 0, 0};
+  const iot_u32 whences[] = {SEEK_END, SEEK_SET, SEEK_SET, SEEK_CUR, SEEK_SET};
+  const iot_s64 results[] = {7, -EINVAL, 0, 4, 0};
   ASSERT_EQ(seeks.size(), std::size(calls));
   for (std::size_t i = 0; i < seeks.size(); ++i) {
     recording.expect_header(seeks[i].event, seeks[i].duration_ns);
@@ -173,16 +173,16 @@ TEST(app_sync, descriptors_and_streams) {
   const auto recording = AppRecording::of_child("app_sync");
   expect_complete(recording);
   const auto syncs = OF_FILE(recording, app_sync, recording.in_directory("data"));
-  const io_u32 calls[] = {IO_app_call_fsync, IO_app_call_fdatasync, IO_app_call_sync_file_range,
-                          IO_app_call_fflush};
+  const iot_u32 calls[] = {IOT_app_call_fsync, IOT_app_call_fdatasync, IOT_app_call_sync_file_range,
+                           IOT_app_call_fflush};
   ASSERT_EQ(syncs.size(), std::size(calls));
   for (std::size_t i = 0; i < syncs.size(); ++i) {
-    const bool is_range = calls[i] == IO_app_call_sync_file_range;
+    const bool is_range = calls[i] == IOT_app_call_sync_file_range;
     recording.expect_header(syncs[i].event, syncs[i].duration_ns);
     EXPECT_EQ(syncs[i].call, calls[i]);
-    EXPECT_EQ(syncs[i].offset, is_range ? 2 : IO_OFFSET_NONE);
+    EXPECT_EQ(syncs[i].offset, is_range ? 2 : IOT_OFFSET_NONE);
     EXPECT_EQ(syncs[i].bytes, is_range ? 4U : 0U);
-    EXPECT_EQ(syncs[i].flags, is_range ? io_u32{SYNC_FILE_RANGE_WRITE} : 0U);
+    EXPECT_EQ(syncs[i].flags, is_range ? iot_u32{SYNC_FILE_RANGE_WRITE} : 0U);
     EXPECT_EQ(syncs[i].result, 0);
     EXPECT_EQ(syncs[i].fd, syncs[0].fd);
     EXPECT_EQ(syncs[i].file, syncs[0].file);
@@ -198,10 +198,10 @@ TEST(app_truncate, paths_and_descriptors) {
   const std::string name = recording.in_directory("data");
   const auto by_file = OF_FILE(recording, app_truncate, name);
   ASSERT_EQ(by_file.size(), 3U);
-  const io_u32 calls[] = {IO_app_call_ftruncate, IO_app_call_fallocate,
-                          IO_app_call_posix_fallocate};
-  const io_s64 offsets[] = {IO_OFFSET_NONE, 4096, 0};
-  const io_u64 bytes[] = {5000, 8192, 10};
+  const iot_u32 calls[] = {IOT_app_call_ftruncate, IOT_app_call_fallocate,
+                           IOT_app_call_posix_fallocate};
+  const iot_s64 offsets[] = {IOT_OFFSET_NONE, 4096, 0};
+  const iot_u64 bytes[] = {5000, 8192, 10};
   for (std::size_t i = 0; i < by_file.size(); ++i) {
     recording.expect_header(by_file[i].event, by_file[i].duration_ns);
     EXPECT_EQ(by_file[i].call, calls[i]);
@@ -215,7 +215,7 @@ TEST(app_truncate, paths_and_descriptors) {
   ASSERT_EQ(by_path.size(), 1U);
   EXPECT_EQ(by_path[0].bytes, 100U);
   EXPECT_EQ(by_path[0].file, 0U);
-  EXPECT_EQ(by_path[0].fd, IO_NO_FD);
+  EXPECT_EQ(by_path[0].fd, IOT_NO_FD);
   EXPECT_EQ(OF_PATH(recording, app_truncate, recording.in_directory("absent")).at(0).result,
             -ENOENT);
   EXPECT_EQ(OF_CALL(recording, app_truncate, posix_fallocate).at(1).result, -EBADF);

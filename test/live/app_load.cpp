@@ -4,10 +4,12 @@
 #include "app_recording.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "capture/preload/arena.hpp"
 
 namespace iotrail::live {
 
@@ -37,6 +39,23 @@ const Child kFlooder("flood", [](const std::string&) {
   return 0;
 });
 
+// A fault that no other counter knows of: the newest record of the ring disappears.
+const Child kVanishing("vanishing", [](const std::string&) {
+  using namespace capture::preload;
+  const int file = open(getenv(kArenaVariable), O_RDWR);
+  void* const memory =
+      mmap(nullptr, rings_offset(kPlaces), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (memory == MAP_FAILED)
+    return 1;
+  auto* const arena = static_cast<std::byte*>(memory);
+  const auto* const owners = reinterpret_cast<const iot_u64*>(arena + owners_offset());
+  auto* const places = reinterpret_cast<Place*>(arena + places_offset(kPlaces));
+  for (iot_u32 i = 0; i < kPlaces; ++i)
+    if (owners[i] == owner_of(getpid(), gettid()))
+      places[i].records.head -= 1;
+  return 0;
+});
+
 } // namespace
 
 TEST(preload_load, million_events_a_second) {
@@ -54,12 +73,22 @@ TEST(preload_load, losses_of_a_small_ring_are_exact) {
   options.is_drained = false;
   const auto recording = AppRecording::of_child("flood", options);
   EXPECT_EQ(recording.status(), 0);
-  const std::uint64_t full = recording.counter(IO_COUNTER_preload_ring_full);
+  const std::uint64_t full = recording.counter(IOT_COUNTER_preload_ring_full);
   EXPECT_EQ(full, recording.lost());
   EXPECT_EQ(recording.produced(), recording.written() + full);
   EXPECT_EQ(recording.written(), (1U << 20U) / 64);
   EXPECT_GE(recording.produced(), kFlood);
   EXPECT_LT(recording.produced(), kFlood + 1000);
+}
+
+TEST(preload_load, record_that_vanishes_is_not_passed_over) {
+  RunOptions options;
+  options.is_drained = false;
+  const auto recording = AppRecording::of_child("vanishing", options);
+  EXPECT_EQ(recording.status(), 0);
+  EXPECT_EQ(recording.counter(IOT_COUNTER_preload_overwritten), 1U);
+  EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
+  EXPECT_GT(recording.written(), 0U);
 }
 
 TEST(preload_load, unwanted_events_are_not_produced) {

@@ -68,7 +68,7 @@ TEST(app_mkdir, directories) {
   EXPECT_EQ(made[0].result, 0);
   EXPECT_EQ(made[0].fd, AT_FDCWD);
   EXPECT_EQ(made[0].mode, 0751U);
-  EXPECT_EQ(made[0].call, static_cast<io_u32>(IO_app_call_mkdir));
+  EXPECT_EQ(made[0].call, static_cast<iot_u32>(IOT_app_call_mkdir));
   const auto again = OF_PATH(recording, app_mkdir, "sub");
   ASSERT_EQ(again.size(), 1U);
   EXPECT_EQ(again[0].result, -EEXIST);
@@ -90,7 +90,7 @@ TEST(app_rename, both_paths) {
   EXPECT_EQ(renames[1].flags, 1U);
   EXPECT_EQ(renames[1].fd, renames[1].new_fd);
   EXPECT_EQ(renames[1].result, 0);
-  EXPECT_EQ(renames[1].call, static_cast<io_u32>(IO_app_call_renameat2));
+  EXPECT_EQ(renames[1].call, static_cast<iot_u32>(IOT_app_call_renameat2));
 }
 
 TEST(app_stat, paths_and_descriptors) {
@@ -99,18 +99,18 @@ TEST(app_stat, paths_and_descriptors) {
   const auto plain = OF_PATH(recording, app_stat, name);
   ASSERT_EQ(plain.size(), 1U);
   recording.expect_header(plain[0].event, plain[0].duration_ns);
-  EXPECT_EQ(plain[0].call, static_cast<io_u32>(IO_app_call_stat));
+  EXPECT_EQ(plain[0].call, static_cast<iot_u32>(IOT_app_call_stat));
   EXPECT_EQ(plain[0].flags, 0U);
   EXPECT_EQ(plain[0].fd, AT_FDCWD);
   const auto absent = OF_PATH(recording, app_stat, recording.in_directory("other"));
   ASSERT_EQ(absent.size(), 1U);
   EXPECT_EQ(absent[0].result, -ENOENT);
-  EXPECT_EQ(absent[0].flags, io_u32{AT_SYMLINK_NOFOLLOW});
+  EXPECT_EQ(absent[0].flags, iot_u32{AT_SYMLINK_NOFOLLOW});
   const auto of_directory = OF_FILE(recording, app_stat, recording.directory());
   ASSERT_EQ(of_directory.size(), 1U);
-  EXPECT_EQ(of_directory[0].call, static_cast<io_u32>(IO_app_call_fstat));
+  EXPECT_EQ(of_directory[0].call, static_cast<iot_u32>(IOT_app_call_fstat));
   EXPECT_EQ(of_directory[0].path, 0U);
-  EXPECT_EQ(recording.file(of_directory[0].file).mode & io_u32{S_IFMT}, io_u32{S_IFDIR});
+  EXPECT_EQ(recording.file(of_directory[0].file).mode & iot_u32{S_IFMT}, iot_u32{S_IFDIR});
   const auto at = OF_PATH(recording, app_stat, "data");
   ASSERT_EQ(at.size(), 1U);
   EXPECT_EQ(at[0].fd, of_directory[0].fd);
@@ -121,11 +121,11 @@ TEST(app_unlink, names) {
   const auto recording = AppRecording::of_child("app_names");
   const auto unlinks = ALL(recording, app_unlink);
   ASSERT_EQ(unlinks.size(), 3U);
-  const io_u32 flags[] = {0, AT_REMOVEDIR, AT_REMOVEDIR};
-  const io_s64 results[] = {0, 0, -ENOENT};
+  const iot_u32 flags[] = {0, AT_REMOVEDIR, AT_REMOVEDIR};
+  const iot_s64 results[] = {0, 0, -ENOENT};
   const std::string paths[] = {recording.in_directory("data"), "sub",
                                recording.in_directory("other")};
-  const io_u32 calls[] = {IO_app_call_unlink, IO_app_call_unlinkat, IO_app_call_rmdir};
+  const iot_u32 calls[] = {IOT_app_call_unlink, IOT_app_call_unlinkat, IOT_app_call_rmdir};
   for (std::size_t i = 0; i < 3; ++i) {
     recording.expect_header(unlinks[i].event, unlinks[i].duration_ns);
     EXPECT_EQ(recording.text(unlinks[i].path), paths[i]);
@@ -139,8 +139,8 @@ TEST(app_unlink, names) {
 class MappedMemory : public testing::Test {
 protected:
   AppRecording recording_ = AppRecording::of_child("app_mmap");
-  io_u64 address_ = [this] {
-    io_u64 at = 0;
+  iot_u64 address_ = [this] {
+    iot_u64 at = 0;
     std::ifstream(recording_.in_directory("address")) >> at;
     return at;
   }();
@@ -156,9 +156,9 @@ TEST_F(MappedMemory, app_mmap) {
   EXPECT_EQ(maps[0].bytes, 8192U);
   EXPECT_EQ(maps[0].result, 0);
   EXPECT_GE(maps[0].fd, 3);
-  EXPECT_EQ(maps[0].prot, io_u32{PROT_READ | PROT_WRITE});
-  EXPECT_EQ(maps[0].flags, io_u32{MAP_SHARED});
-  EXPECT_EQ(maps[0].call, static_cast<io_u32>(IO_app_call_mmap));
+  EXPECT_EQ(maps[0].prot, iot_u32{PROT_READ | PROT_WRITE});
+  EXPECT_EQ(maps[0].flags, iot_u32{MAP_SHARED});
+  EXPECT_EQ(maps[0].call, static_cast<iot_u32>(IOT_app_call_mmap));
   const auto all = ALL(recording_, app_mmap);
   EXPECT_EQ(all.back().result, -EBADF);
   EXPECT_EQ(all.back().address, 0U);
@@ -166,15 +166,15 @@ TEST_F(MappedMemory, app_mmap) {
 }
 
 TEST_F(MappedMemory, app_munmap) {
-  std::vector<io_app_munmap> ours;
-  for (const io_app_munmap& event : ALL(recording_, app_munmap))
+  std::vector<iot_app_munmap> ours;
+  for (const iot_app_munmap& event : ALL(recording_, app_munmap))
     if (event.address == address_ || event.address == 1)
       ours.push_back(event);
   ASSERT_EQ(ours.size(), 2U);
   recording_.expect_header(ours[0].event, ours[0].duration_ns);
   EXPECT_EQ(ours[0].bytes, 8192U);
   EXPECT_EQ(ours[0].result, 0);
-  EXPECT_EQ(ours[0].call, static_cast<io_u32>(IO_app_call_munmap));
+  EXPECT_EQ(ours[0].call, static_cast<iot_u32>(IOT_app_call_munmap));
   EXPECT_EQ(ours[1].result, -EINVAL);
 }
 
@@ -184,9 +184,9 @@ TEST_F(MappedMemory, app_msync) {
   recording_.expect_header(syncs[0].event, syncs[0].duration_ns);
   EXPECT_EQ(syncs[0].address, address_);
   EXPECT_EQ(syncs[0].bytes, 4096U);
-  EXPECT_EQ(syncs[0].flags, io_u32{MS_SYNC});
+  EXPECT_EQ(syncs[0].flags, iot_u32{MS_SYNC});
   EXPECT_EQ(syncs[0].result, 0);
-  EXPECT_EQ(syncs[0].call, static_cast<io_u32>(IO_app_call_msync));
+  EXPECT_EQ(syncs[0].call, static_cast<iot_u32>(IOT_app_call_msync));
 }
 
 TEST(app_copy, both_ends) {
@@ -194,11 +194,11 @@ TEST(app_copy, both_ends) {
   expect_complete(recording);
   const auto copies = ALL(recording, app_copy);
   ASSERT_EQ(copies.size(), 4U);
-  const io_u32 calls[] = {IO_app_call_sendfile, IO_app_call_copy_file_range, IO_app_call_splice,
-                          IO_app_call_sendfile};
-  const io_s64 offsets[] = {1000, IO_OFFSET_NONE, 7, IO_OFFSET_NONE};
-  const io_u64 asked[] = {4000, 500, 100, 1};
-  const io_s64 results[] = {4000, 500, 100, -EBADF};
+  const iot_u32 calls[] = {IOT_app_call_sendfile, IOT_app_call_copy_file_range, IOT_app_call_splice,
+                           IOT_app_call_sendfile};
+  const iot_s64 offsets[] = {1000, IOT_OFFSET_NONE, 7, IOT_OFFSET_NONE};
+  const iot_u64 asked[] = {4000, 500, 100, 1};
+  const iot_s64 results[] = {4000, 500, 100, -EBADF};
   for (std::size_t i = 0; i < copies.size(); ++i) {
     recording.expect_header(copies[i].event, copies[i].duration_ns);
     EXPECT_EQ(copies[i].call, calls[i]);

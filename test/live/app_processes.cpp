@@ -190,18 +190,18 @@ TEST(preload_processes, thousand_children_of_all_kinds) {
   const std::string name = recording.in_directory("data");
   const auto reads = OF_FILE(recording, app_read, name);
   EXPECT_EQ(reads.size(), 4U * kChildrenOfEachKind * (kReadsOfChild - 2));
-  std::set<io_u32> pids;
-  for (const io_app_read& read : reads)
+  std::set<iot_u32> pids;
+  for (const iot_app_read& read : reads)
     pids.insert(read.event.pid);
   EXPECT_EQ(pids.size(), 4U * kChildrenOfEachKind);
   EXPECT_EQ(OF_FILE(recording, app_open, name).size(), 4U * kChildrenOfEachKind + 1);
-  std::set<io_u32> known;
+  std::set<iot_u32> known;
   for (const rows::processes& process : recording.processes()) {
     known.insert(process.pid);
     EXPECT_FALSE(process.exe.empty());
     EXPECT_NE(process.command.find("--child"), std::string::npos);
   }
-  for (const io_u32 pid : pids)
+  for (const iot_u32 pid : pids)
     EXPECT_TRUE(known.contains(pid));
 }
 
@@ -210,12 +210,12 @@ TEST(preload_processes, thousands_of_threads) {
   expect_complete(recording);
   const auto reads = OF_FILE(recording, app_read, recording.in_directory("data"));
   EXPECT_EQ(reads.size(), static_cast<std::size_t>(kThreads * kReadsOfThread));
-  std::set<io_u64> places;
-  std::set<io_u64> operations;
-  for (const io_app_read& read : reads) {
-    places.insert(read.event.op_id >> IO_OP_MAKER_SHIFT);
+  std::set<iot_u64> places;
+  std::set<iot_u64> operations;
+  for (const iot_app_read& read : reads) {
+    places.insert(read.event.op_id >> IOT_OP_MAKER_SHIFT);
     operations.insert(read.event.op_id);
-    EXPECT_EQ(read.event.pid, static_cast<io_u32>(recording.pid()));
+    EXPECT_EQ(read.event.pid, static_cast<iot_u32>(recording.pid()));
   }
   EXPECT_EQ(operations.size(), reads.size());
   EXPECT_LT(places.size(), 1000U) << "rings are not used again";
@@ -232,7 +232,7 @@ TEST(preload_processes, signal_handler_loses_nothing) {
   close(file);
   int in_handler = 0;
   int outside = 0;
-  for (const io_app_read& event : OF_FILE(recording, app_read, recording.in_directory("data")))
+  for (const iot_app_read& event : OF_FILE(recording, app_read, recording.in_directory("data")))
     ++(event.offset == 7 ? in_handler : outside);
   EXPECT_GT(handled, 100);
   EXPECT_EQ(in_handler, handled);
@@ -262,7 +262,7 @@ TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
                                  options);
     EXPECT_EQ(recording.status(), 128 + SIGKILL);
     EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
-    EXPECT_EQ(recording.counter(IO_COUNTER_preload_ring_full), 0U);
+    EXPECT_EQ(recording.counter(IOT_COUNTER_preload_ring_full), 0U);
     const auto writes = OF_FILE(recording, app_write, "/dev/null");
     EXPECT_GE(writes.size(), acknowledged[0] + acknowledged[8]);
     EXPECT_LE(writes.size(), acknowledged[0] + acknowledged[8] + 2);

@@ -123,7 +123,7 @@ TEST(preload_program, static_programs_are_counted) {
   ASSERT_EQ(std::system(("gcc -static -o " + program + " " + source).c_str()), 0);
   const auto recording =
       AppRecording::of_command({"bash", "-c", program + "; " + program + "; /bin/true"});
-  EXPECT_EQ(recording.counter(IO_COUNTER_preload_not_followed), 2U);
+  EXPECT_EQ(recording.counter(IOT_COUNTER_preload_not_followed), 2U);
 }
 
 // With a limit of its address space a program still runs, and is still followed.

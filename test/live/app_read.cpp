@@ -60,10 +60,10 @@ TEST(app_read, descriptors) {
   EXPECT_EQ(file.inode, attributes.st_ino);
   EXPECT_EQ(file.device, major(attributes.st_dev) << 20U | minor(attributes.st_dev));
   EXPECT_EQ(file.mode, attributes.st_mode);
-  const io_s64 offsets[] = {IO_OFFSET_NONE, 17, 0};
-  const io_u64 asked[] = {64, 6, 44};
-  const io_s64 results[] = {23, 6, 23};
-  const io_u32 calls[] = {IO_app_call_read, IO_app_call_pread, IO_app_call_preadv};
+  const iot_s64 offsets[] = {IOT_OFFSET_NONE, 17, 0};
+  const iot_u64 asked[] = {64, 6, 44};
+  const iot_s64 results[] = {23, 6, 23};
+  const iot_u32 calls[] = {IOT_app_call_read, IOT_app_call_pread, IOT_app_call_preadv};
   for (std::size_t i = 0; i < 3; ++i) {
     recording.expect_header(reads[i].event, reads[i].duration_ns);
     EXPECT_EQ(reads[i].offset, offsets[i]);
@@ -86,15 +86,15 @@ TEST(app_read, streams_stand_alone) {
   expect_complete(recording);
   const auto reads = OF_FILE(recording, app_read, recording.in_directory("data"));
   ASSERT_EQ(reads.size(), 5U);
-  const io_u32 calls[] = {IO_app_call_fgetc, IO_app_call_fgets, IO_app_call_getline,
-                          IO_app_call___isoc99_fscanf, IO_app_call_fread};
-  const io_u64 asked[] = {1, 31, 0, 0, 40};
-  const io_s64 results[] = {1, 10, 12, 2, 0};
+  const iot_u32 calls[] = {IOT_app_call_fgetc, IOT_app_call_fgets, IOT_app_call_getline,
+                           IOT_app_call___isoc99_fscanf, IOT_app_call_fread};
+  const iot_u64 asked[] = {1, 31, 0, 0, 40};
+  const iot_s64 results[] = {1, 10, 12, 2, 0};
   for (std::size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(reads[i].call, calls[i]);
     EXPECT_EQ(reads[i].bytes_requested, asked[i]);
     EXPECT_EQ(reads[i].result, results[i]);
-    EXPECT_EQ(reads[i].offset, IO_OFFSET_NONE);
+    EXPECT_EQ(reads[i].offset, IOT_OFFSET_NONE);
   }
 }
 

@@ -6,11 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "capture/preload/preload_source.hpp"
-#include "store/trace_writer.hpp"
 
 namespace iotrail::live {
 
@@ -59,16 +57,6 @@ std::string text_at(const store::TableInfo& table, const std::vector<store::Colu
 
 } // namespace
 
-ScratchDirectory::ScratchDirectory() {
-  std::string pattern = (fs::temp_directory_path() / "iotrail-live-XXXXXX").string();
-  path_ = fs::canonical(mkdtemp(pattern.data()));
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 Child::Child(const char* name, int (*body)(const std::string&)) {
   children()[name] = body;
 }
@@ -92,52 +80,34 @@ AppRecording AppRecording::of_child(const char* child, RunOptions options) {
 }
 
 void AppRecording::record(const std::vector<std::string>& command, const RunOptions& options) {
-  const std::unique_ptr<capture::Source> source = capture::make_preload_source();
   capture::SourceOptions source_options;
   source_options.ring_bytes = options.ring_bytes;
   source_options.filter.events = options.events;
-  const auto opened = source->open(source_options);
-  ASSERT_TRUE(opened.has_value()) << opened.error().message();
   const fs::path trace = *scratch_ / "trace.iotrail";
-  store::Manifest manifest;
-  auto writer = store::TraceWriter::create(trace, manifest);
-  ASSERT_TRUE(writer.has_value()) << writer.error().message();
-  begin_ns_ = monotonic_ns();
-  ASSERT_TRUE(source->start().has_value());
-  const std::vector<std::string> environment = source->child_environment();
+  auto opened = open_recorder(trace, capture::make_preload_source(), source_options);
+  ASSERT_TRUE(opened.has_value()) << opened.error().message();
+  capture::Recorder& recorder = **opened;
+  ASSERT_TRUE(recorder.start().has_value());
+  const std::vector<std::string> environment = recorder.child_environment();
   pid_ = fork();
   if (pid_ == 0)
     execute(command, options, environment);
-  int status = 0;
-  while (waitpid(pid_, &status, WNOHANG) == 0) {
-    if (options.is_drained) {
-      source->drain(**writer);
-      (*writer)->tick(monotonic_ns());
-    }
+  status_ = shell_status(wait_for_child(pid_, [&] {
+    if (options.is_drained)
+      recorder.step(monotonic_ns());
     if (options.meanwhile)
       options.meanwhile(pid_);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  status_ = shell_status(status);
-  ASSERT_TRUE(source->stop().has_value());
-  while (source->drain(**writer) > 0) {
-  }
-  end_ns_ = monotonic_ns();
-  produced_ = source->produced();
-  for (const capture::CounterValue& counter : source->counters())
-    counters_[counter.counter] = counter.value;
-  const auto finished = (*writer)->finish(manifest);
-  ASSERT_TRUE(finished.has_value()) << finished.error().message();
-  for (const auto& [kind, rows] : (*writer)->stats().rows)
-    written_ += IO_LAYER_OF(kind) == IO_LAYER_app ? rows : 0;
-  writer->reset();
+  }));
+  const auto stopped = recorder.stop({});
+  ASSERT_TRUE(stopped.has_value()) << stopped.error().message();
+  manifest_ = recorder.manifest();
   auto reader = store::TraceReader::open(trace);
   ASSERT_TRUE(reader.has_value()) << reader.error().message();
   reader_ = std::move(*reader);
   read_dictionaries();
 }
 
-void AppRecording::for_each_row(io_u16 kind, const OnRow& on_row) const {
+void AppRecording::for_each_row(iot_u16 kind, const OnRow& on_row) const {
   if (reader_ == nullptr)
     return;
   const store::TableInfo* const table = reader_->table(kind);
@@ -152,25 +122,25 @@ void AppRecording::for_each_row(io_u16 kind, const OnRow& on_row) const {
 }
 
 void AppRecording::read_dictionaries() {
-  for_each_row(IO_KIND_files, [&](const auto& table, const auto& columns, std::size_t row) {
+  for_each_row(IOT_KIND_files, [&](const auto& table, const auto& columns, std::size_t row) {
     rows::files file;
-    file.file = static_cast<io_u32>(number_at(table, columns, row, "file"));
-    file.device = static_cast<io_u32>(number_at(table, columns, row, "device"));
+    file.file = static_cast<iot_u32>(number_at(table, columns, row, "file"));
+    file.device = static_cast<iot_u32>(number_at(table, columns, row, "device"));
     file.inode = number_at(table, columns, row, "inode");
-    file.generation = static_cast<io_u32>(number_at(table, columns, row, "generation"));
-    file.mode = static_cast<io_u32>(number_at(table, columns, row, "mode"));
+    file.generation = static_cast<iot_u32>(number_at(table, columns, row, "generation"));
+    file.mode = static_cast<iot_u32>(number_at(table, columns, row, "mode"));
     file.path = text_at(table, columns, row, "path");
     files_[file.file] = file;
   });
-  for_each_row(IO_KIND_strings, [&](const auto& table, const auto& columns, std::size_t row) {
-    strings_[static_cast<io_u32>(number_at(table, columns, row, "string"))] =
+  for_each_row(IOT_KIND_strings, [&](const auto& table, const auto& columns, std::size_t row) {
+    strings_[static_cast<iot_u32>(number_at(table, columns, row, "string"))] =
         text_at(table, columns, row, "text");
   });
-  for_each_row(IO_KIND_processes, [&](const auto& table, const auto& columns, std::size_t row) {
+  for_each_row(IOT_KIND_processes, [&](const auto& table, const auto& columns, std::size_t row) {
     rows::processes process;
     process.since_ns = number_at(table, columns, row, "since_ns");
-    process.pid = static_cast<io_u32>(number_at(table, columns, row, "pid"));
-    process.parent_pid = static_cast<io_u32>(number_at(table, columns, row, "parent_pid"));
+    process.pid = static_cast<iot_u32>(number_at(table, columns, row, "pid"));
+    process.parent_pid = static_cast<iot_u32>(number_at(table, columns, row, "parent_pid"));
     process.comm = text_at(table, columns, row, "comm");
     process.exe = text_at(table, columns, row, "exe");
     process.command = text_at(table, columns, row, "command");
@@ -178,7 +148,7 @@ void AppRecording::read_dictionaries() {
   });
 }
 
-void AppRecording::copy_fields(std::byte* record, io_u16 kind, const store::TableInfo& table,
+void AppRecording::copy_fields(std::byte* record, iot_u16 kind, const store::TableInfo& table,
                                const std::vector<store::Column>& columns, std::size_t row) {
   for (const schema::Field& field : schema::find_event(kind)->fields) {
     const std::uint64_t value = number_at(table, columns, row, field.name);
@@ -186,33 +156,25 @@ void AppRecording::copy_fields(std::byte* record, io_u16 kind, const store::Tabl
   }
 }
 
-std::string AppRecording::text(io_u32 id) const {
+std::string AppRecording::text(iot_u32 id) const {
   const auto found = strings_.find(id);
   return found != strings_.end() ? found->second : "";
 }
 
-std::uint64_t AppRecording::lost() const {
-  std::uint64_t sum = 0;
-  for (const auto& [counter, value] : counters_)
-    if (schema::find_counter(counter)->severity == schema::Severity::loss)
-      sum += value;
-  return sum;
-}
-
-void AppRecording::expect_header(const io_event& event, std::uint64_t duration_ns) const {
-  EXPECT_EQ(event.pid, static_cast<io_u32>(pid_));
-  EXPECT_EQ(event.tid, static_cast<io_u32>(pid_));
-  EXPECT_EQ(event.cpu, IO_CPU_UNKNOWN);
-  EXPECT_EQ(event.op_id >> IO_OP_MAKER_SHIFT & IO_OP_PRELOAD, IO_OP_PRELOAD);
-  EXPECT_GT(event.ts_ns, begin_ns_);
+void AppRecording::expect_header(const iot_event& event, std::uint64_t duration_ns) const {
+  EXPECT_EQ(event.pid, static_cast<iot_u32>(pid_));
+  EXPECT_EQ(event.tid, static_cast<iot_u32>(pid_));
+  EXPECT_EQ(event.cpu, IOT_CPU_UNKNOWN);
+  EXPECT_EQ(event.op_id >> IOT_OP_MAKER_SHIFT & IOT_OP_PRELOAD, IOT_OP_PRELOAD);
+  EXPECT_GT(event.ts_ns, begin_ns());
   EXPECT_GT(duration_ns, 0U);
-  EXPECT_LT(event.ts_ns + duration_ns, end_ns_);
+  EXPECT_LT(event.ts_ns + duration_ns, end_ns());
 }
 
 void expect_complete(const AppRecording& recording) {
   EXPECT_EQ(recording.status(), 0);
   EXPECT_EQ(recording.lost(), 0U);
-  EXPECT_EQ(recording.counter(IO_COUNTER_preload_text_full), 0U);
+  EXPECT_EQ(recording.counter(IOT_COUNTER_preload_text_full), 0U);
   EXPECT_EQ(recording.produced(), recording.written());
 }
 

@@ -16,25 +16,11 @@
 
 #include <gtest/gtest.h>
 
-#include "capture/source.hpp"
-#include "rows.hpp"
+#include "dictionary_rows.hpp"
+#include "live_recording.hpp"
 #include "store/trace_reader.hpp"
 
 namespace iotrail::live {
-
-class ScratchDirectory {
-public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  std::string operator/(std::string_view name) const { return (path_ / name).string(); }
-  const std::filesystem::path& path() const { return path_; }
-
-private:
-  std::filesystem::path path_;
-};
 
 // A function that the traced program runs instead of the tests; its argument is a scratch directory. What it returns
 // is the exit status.
@@ -64,15 +50,15 @@ public:
   pid_t pid() const { return pid_; }
   const std::string directory() const { return scratch_->path().string(); }
   std::string in_directory(std::string_view name) const { return *scratch_ / name; }
-  std::uint64_t produced() const { return produced_; }
-  std::uint64_t written() const { return written_; }
-  std::uint64_t counter(io_counter counter) const { return counters_.at(counter); }
-  std::uint64_t lost() const; // counters of severity loss
-  std::uint64_t begin_ns() const { return begin_ns_; }
-  std::uint64_t end_ns() const { return end_ns_; }
+  std::uint64_t produced() const { return manifest_.sources.at(0).produced; }
+  std::uint64_t written() const { return manifest_.sources.at(0).written; }
+  std::uint64_t lost() const { return manifest_.sources.at(0).lost; }
+  std::uint64_t counter(iot_counter counter) const { return counter_of(manifest_, counter); }
+  std::uint64_t begin_ns() const { return manifest_.begin_ns; }
+  std::uint64_t end_ns() const { return manifest_.end_ns; }
 
   // All events of one kind, in order of time.
-  template <class Event> std::vector<Event> all(io_u16 kind) const {
+  template <class Event> std::vector<Event> all(iot_u16 kind) const {
     std::vector<Event> events;
     for_each_row(kind,
                  [&](const store::TableInfo& table, const std::vector<store::Column>& columns,
@@ -82,7 +68,7 @@ public:
   }
 
   // Those whose file is `path`, or whose path as given is.
-  template <class Event> std::vector<Event> of_file(io_u16 kind, const std::string& path) const {
+  template <class Event> std::vector<Event> of_file(iot_u16 kind, const std::string& path) const {
     std::vector<Event> found;
     for (const Event& event : all<Event>(kind))
       if (const auto file = files_.find(event.file);
@@ -90,14 +76,14 @@ public:
         found.push_back(event);
     return found;
   }
-  template <class Event> std::vector<Event> of_path(io_u16 kind, const std::string& path) const {
+  template <class Event> std::vector<Event> of_path(iot_u16 kind, const std::string& path) const {
     std::vector<Event> found;
     for (const Event& event : all<Event>(kind))
       if (text(event.path) == path)
         found.push_back(event);
     return found;
   }
-  template <class Event> std::vector<Event> of_call(io_u16 kind, io_u32 call) const {
+  template <class Event> std::vector<Event> of_call(iot_u16 kind, iot_u32 call) const {
     std::vector<Event> found;
     for (const Event& event : all<Event>(kind))
       if (event.call == call)
@@ -105,23 +91,23 @@ public:
     return found;
   }
 
-  std::string text(io_u32 id) const;
-  const rows::files& file(io_u32 id) const { return files_.at(id); }
+  std::string text(iot_u32 id) const;
+  const rows::files& file(iot_u32 id) const { return files_.at(id); }
   const std::vector<rows::processes>& processes() const { return processes_; }
 
   // The fields of every event's header, and that the span lies within the recording.
-  void expect_header(const io_event& event, std::uint64_t duration_ns) const;
+  void expect_header(const iot_event& event, std::uint64_t duration_ns) const;
 
 private:
   using OnRow =
       std::function<void(const store::TableInfo&, const std::vector<store::Column>&, std::size_t)>;
   void record(const std::vector<std::string>& command, const RunOptions& options);
   void read_dictionaries();
-  void for_each_row(io_u16 kind, const OnRow& on_row) const;
-  static void copy_fields(std::byte* record, io_u16 kind, const store::TableInfo& table,
+  void for_each_row(iot_u16 kind, const OnRow& on_row) const;
+  static void copy_fields(std::byte* record, iot_u16 kind, const store::TableInfo& table,
                           const std::vector<store::Column>& columns, std::size_t row);
   template <class Event>
-  static void fill(Event& event, io_u16 kind, const store::TableInfo& table,
+  static void fill(Event& event, iot_u16 kind, const store::TableInfo& table,
                    const std::vector<store::Column>& columns, std::size_t row) {
     copy_fields(reinterpret_cast<std::byte*>(&event), kind, table, columns, row);
   }
@@ -130,21 +116,17 @@ private:
   std::shared_ptr<store::TraceReader> reader_;
   int status_ = -1;
   pid_t pid_ = 0;
-  std::uint64_t produced_ = 0;
-  std::uint64_t written_ = 0;
-  std::uint64_t begin_ns_ = 0;
-  std::uint64_t end_ns_ = 0;
-  std::map<io_counter, std::uint64_t> counters_;
-  std::map<io_u32, rows::files> files_;
-  std::map<io_u32, std::string> strings_;
+  store::Manifest manifest_;
+  std::map<iot_u32, rows::files> files_;
+  std::map<iot_u32, std::string> strings_;
   std::vector<rows::processes> processes_;
 };
 
-#define ALL(recording, name) (recording).all<io_##name>(IO_KIND_##name)
-#define OF_FILE(recording, name, path) (recording).of_file<io_##name>(IO_KIND_##name, path)
-#define OF_PATH(recording, name, path) (recording).of_path<io_##name>(IO_KIND_##name, path)
+#define ALL(recording, name) (recording).all<iot_##name>(IOT_KIND_##name)
+#define OF_FILE(recording, name, path) (recording).of_file<iot_##name>(IOT_KIND_##name, path)
+#define OF_PATH(recording, name, path) (recording).of_path<iot_##name>(IOT_KIND_##name, path)
 #define OF_CALL(recording, name, function)                                                         \
-  (recording).of_call<io_##name>(IO_KIND_##name, IO_app_call_##function)
+  (recording).of_call<iot_##name>(IOT_KIND_##name, IOT_app_call_##function)
 
 // The accounts of a recording that lost nothing.
 void expect_complete(const AppRecording& recording);

@@ -62,7 +62,7 @@ protected:
   void drop_pages() const { ASSERT_EQ(::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED), 0); }
 
   void record(const std::function<int()>& body) {
-    recording_ = Recording::of({schema::Layer::syscall, schema::Layer::cache}, body);
+    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::cache}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.status(), 0) << "the child failed";

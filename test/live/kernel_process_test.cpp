@@ -19,7 +19,7 @@ namespace iotrail::live {
 namespace {
 
 Recording record(const std::function<int()>& body) {
-  return Recording::of({schema::Layer::process, schema::Layer::syscall}, body);
+  return Recording::among_others({schema::Layer::process, schema::Layer::syscall}, body);
 }
 
 #define RECORD(...)                                                                                \

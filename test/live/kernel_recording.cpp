@@ -6,13 +6,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
 
 namespace iotrail::live {
 namespace {
@@ -39,25 +36,57 @@ Child suspend(const std::function<int()>& body) {
   return {pid, go[1]};
 }
 
-// Drains until the child has ended.
-int drain_until_end(capture::Source& source, store::TraceWriter& writer, pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, WNOHANG) == 0) {
-    source.drain(writer);
-    ::usleep(1000);
-  }
-  return status;
-}
-
 void end_child(const Child& child) {
   ::close(child.go); // it reads nothing and ends
   ::waitpid(child.pid, nullptr, 0);
 }
 
-std::filesystem::path new_directory() {
-  std::string pattern = std::filesystem::temp_directory_path() / "iotrail-live-XXXXXX";
-  IOTRAIL_CHECK(::mkdtemp(pattern.data()) != nullptr);
-  return pattern;
+// A recorder that stays: loading the source takes longer than what a test does with it.
+struct Lasting {
+  ScratchDirectory directory;
+  std::string trace = directory / "test.iotrail";
+  std::unique_ptr<capture::Recorder> recorder; // none: refused
+  std::string refusal;
+  store::Manifest account{}; // up to now
+};
+
+std::unique_ptr<Lasting> start_lasting(const std::vector<schema::Layer>& layers) {
+  auto lasting = std::make_unique<Lasting>();
+  capture::SourceOptions options;
+  options.filter.layers = layers;
+  auto recorder = open_recorder(lasting->trace, capture::make_kernel_source(), options);
+  if (!recorder) {
+    lasting->refusal = recorder.error().message();
+    return lasting;
+  }
+  lasting->recorder = std::move(*recorder);
+  IOTRAIL_CHECK(lasting->recorder->start().has_value());
+  lasting->account = *lasting->recorder->checkpoint();
+  return lasting;
+}
+
+// Of the last layers asked for; the tests of a fixture, which follow each other, have the same.
+Lasting& lasting_of(const std::vector<schema::Layer>& layers) {
+  static std::vector<schema::Layer> last;
+  static std::unique_ptr<Lasting> lasting;
+  if (!lasting || last != layers) {
+    lasting.reset();
+    lasting = start_lasting(layers);
+    last = layers;
+  }
+  return *lasting;
+}
+
+// What came between two checkpoints.
+store::Manifest difference(store::Manifest now, const store::Manifest& before) {
+  store::SourceTally& tally = now.sources.at(0);
+  const store::SourceTally& earlier = before.sources.at(0);
+  tally.produced -= earlier.produced;
+  tally.written -= earlier.written;
+  tally.lost -= earlier.lost;
+  for (const auto& [name, value] : before.counters)
+    now.counters[name] -= value;
+  return now;
 }
 
 std::vector<Row> rows_of(const store::TableInfo& table, const std::vector<store::Column>& columns) {
@@ -106,6 +135,37 @@ Recording Recording::of(std::vector<schema::Layer> layers, const std::function<i
       body);
 }
 
+Recording Recording::among_others(const std::vector<schema::Layer>& layers,
+                                  const std::function<int()>& body) {
+  Lasting& lasting = lasting_of(layers);
+  Recording recording;
+  recording.refusal_ = lasting.refusal;
+  if (!lasting.recorder)
+    return recording;
+  capture::Recorder& recorder = *lasting.recorder;
+  const Child child = suspend(body);
+  recording.pid_ = child.pid;
+  const std::uint64_t begin_ns = monotonic_ns();
+  IOTRAIL_CHECK(recorder.follow(child.pid).has_value());
+  IOTRAIL_CHECK(::write(child.go, "", 1) == 1);
+  recording.status_ = wait_for_child(child.pid, [&] { recorder.step(monotonic_ns()); });
+  ::close(child.go);
+  const auto account = recorder.checkpoint();
+  IOTRAIL_CHECK(account.has_value());
+  recording.manifest_ = difference(*account, lasting.account);
+  lasting.account = *account;
+  recording.read(lasting.trace);
+  recording.forget_before(begin_ns);
+  return recording;
+}
+
+// Rows of dictionaries stay, whenever they were first seen.
+void Recording::forget_before(std::uint64_t begin_ns) {
+  for (auto& [table, rows] : tables_)
+    if (!schema::find_event(table)->is_dictionary())
+      std::erase_if(rows, [&](const Row& row) { return row.u("ts_ns") < begin_ns; });
+}
+
 Recording Recording::of(const std::function<void(capture::SourceOptions&, pid_t)>& adapt,
                         const std::function<int()>& body) {
   Recording recording;
@@ -113,36 +173,21 @@ Recording Recording::of(const std::function<void(capture::SourceOptions&, pid_t)
   recording.pid_ = child.pid;
   capture::SourceOptions options;
   adapt(options, child.pid);
-  const auto source = capture::make_kernel_source();
-  if (Result<void> opened = source->open(options); !opened) {
-    recording.refusal_ = opened.error().message();
+  const ScratchDirectory directory;
+  const std::string trace = directory / "test.iotrail";
+  auto recorder = open_recorder(trace, capture::make_kernel_source(), options);
+  if (!recorder) {
+    recording.refusal_ = recorder.error().message();
     end_child(child);
     return recording;
   }
-  recording.hooks_ = source->hooks();
-  const std::filesystem::path directory = new_directory();
-  const std::string trace = directory / "test.iotrail";
-  store::Manifest manifest;
-  manifest.begin_ns = monotonic_ns();
-  auto writer = store::TraceWriter::create(trace, manifest);
-  IOTRAIL_CHECK(writer.has_value());
-  const Result<void> started = source->start();
-  IOTRAIL_CHECK(started.has_value());
-
+  IOTRAIL_CHECK((*recorder)->start().has_value());
   IOTRAIL_CHECK(::write(child.go, "", 1) == 1);
-  recording.status_ = drain_until_end(*source, **writer, child.pid);
+  recording.status_ = wait_for_child(child.pid, [&] { (*recorder)->step(monotonic_ns()); });
   ::close(child.go);
-  IOTRAIL_CHECK(source->stop().has_value());
-  while (source->drain(**writer) != 0) {
-  }
-  recording.produced_ = source->produced();
-  recording.counters_ = source->counters();
-  manifest.state = store::State::COMPLETE;
-  IOTRAIL_CHECK((*writer)->finish(manifest).has_value());
-  for (const auto& [kind, count] : (*writer)->stats().rows)
-    recording.written_ += count;
+  IOTRAIL_CHECK((*recorder)->stop({}).has_value());
+  recording.manifest_ = (*recorder)->manifest();
   recording.read(trace);
-  std::filesystem::remove_all(directory);
   return recording;
 }
 
@@ -164,23 +209,8 @@ void Recording::read(const std::string& trace) {
 }
 
 store::HookReport Recording::hook_of(std::string_view event) const {
-  const auto found = std::ranges::find(hooks_, event, &store::HookReport::event);
-  return found == hooks_.end() ? store::HookReport{} : *found;
-}
-
-std::uint64_t Recording::lost() const {
-  std::uint64_t lost = 0;
-  for (const capture::CounterValue& row : counters_)
-    if (schema::find_counter(row.counter)->severity == schema::Severity::loss)
-      lost += row.value;
-  return lost;
-}
-
-std::uint64_t Recording::counter(io_counter counter) const {
-  std::uint64_t sum = 0;
-  for (const capture::CounterValue& row : counters_)
-    sum += row.counter == counter ? row.value : 0;
-  return sum;
+  const auto found = std::ranges::find(manifest_.hooks, event, &store::HookReport::event);
+  return found == manifest_.hooks.end() ? store::HookReport{} : *found;
 }
 
 const std::vector<Row>& Recording::rows(const std::string& table) const {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/source.hpp"
+#include "live_recording.hpp"
 
 namespace iotrail::live {
 
@@ -35,6 +35,11 @@ public:
   static Recording of(const std::function<void(capture::SourceOptions&, pid_t)>& adapt,
                       const std::function<int()>& body);
 
+  // As the first, by a recorder that goes on for the next recording of the same layers: a test's own rows are those of its
+  // child, its account is what came since the recording before.
+  static Recording among_others(const std::vector<schema::Layer>& layers,
+                                const std::function<int()>& body);
+
   // Not empty: the machine does not permit it, and why.
   const std::string& refusal() const { return refusal_; }
 
@@ -43,11 +48,10 @@ public:
 
   pid_t pid() const { return pid_; }
   int status() const { return status_; } // of waitpid
-  std::uint64_t produced() const { return produced_; }
-  std::uint64_t written() const { return written_; }
-  std::uint64_t lost() const; // counters of severity loss
-  const std::vector<capture::CounterValue>& counters() const { return counters_; }
-  std::uint64_t counter(io_counter counter) const;
+  std::uint64_t produced() const { return manifest_.sources.at(0).produced; }
+  std::uint64_t written() const { return manifest_.sources.at(0).written; }
+  std::uint64_t lost() const { return manifest_.sources.at(0).lost; }
+  std::uint64_t counter(iot_counter counter) const { return counter_of(manifest_, counter); }
 
   const std::vector<Row>& rows(const std::string& table) const;
   // Rows of `table` whose `column` is `value`.
@@ -60,14 +64,12 @@ public:
 
 private:
   void read(const std::string& trace);
+  void forget_before(std::uint64_t begin_ns);
 
   std::string refusal_;
   pid_t pid_ = 0;
   int status_ = 0;
-  std::uint64_t produced_ = 0;
-  std::uint64_t written_ = 0;
-  std::vector<capture::CounterValue> counters_;
-  std::vector<store::HookReport> hooks_;
+  store::Manifest manifest_; // as in the trace
   std::map<std::string, std::vector<Row>> tables_;
   std::map<std::uint64_t, std::string> strings_;
   std::map<std::uint64_t, std::string> paths_;

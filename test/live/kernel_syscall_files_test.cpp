@@ -25,7 +25,7 @@ TEST_F(KernelSyscall, syscall_open) {
     ::close(fd);
     return ::open(missing.c_str(), O_RDONLY) < 0 && fd >= 0 ? 0 : 1;
   });
-  const std::vector<Row> rows = recording_.rows("syscall_open", "call", IO_syscall_openat);
+  const std::vector<Row> rows = recording_.rows("syscall_open", "call", IOT_syscall_openat);
   ASSERT_EQ(rows.size(), 2U);
   check_header(rows[0]);
   EXPECT_GE(rows[0].s("result"), 0);
@@ -43,7 +43,7 @@ TEST_F(KernelSyscall, syscall_open) {
 TEST_F(KernelSyscall, syscall_open_of_a_long_path) {
   const std::string long_path = directory_.string() + std::string(1000, '/') + "file";
   RECORD([&] { return ::open(long_path.c_str(), O_RDONLY) >= 0 ? 0 : 1; });
-  const Row row = one("syscall_open", IO_syscall_openat);
+  const Row row = one("syscall_open", IOT_syscall_openat);
   EXPECT_EQ(text_of(row), long_path);
   EXPECT_EQ(path_of(row), file_);
 }
@@ -56,11 +56,11 @@ TEST_F(KernelSyscall, syscall_open_by_openat2_and_creat) {
     const long second = ::syscall(SYS_creat, made.c_str(), 0600);
     return first >= 0 && second >= 0 ? 0 : 1;
   });
-  const Row row = one("syscall_open", IO_syscall_openat2);
+  const Row row = one("syscall_open", IOT_syscall_openat2);
   EXPECT_EQ(row.u("flags"), u(O_CREAT | O_WRONLY));
   EXPECT_EQ(row.u("mode"), 0604U);
   EXPECT_EQ(path_of(row), made);
-  const Row created = one("syscall_open", IO_syscall_creat);
+  const Row created = one("syscall_open", IOT_syscall_creat);
   EXPECT_EQ(created.u("flags"), u(O_CREAT | O_WRONLY | O_TRUNC));
   EXPECT_EQ(created.u("mode"), 0600U);
   EXPECT_EQ(created.s("fd"), AT_FDCWD);
@@ -73,7 +73,7 @@ TEST_F(KernelSyscall, syscall_close) {
     const int good = ::close(fd);
     return good == 0 && ::close(1000) < 0 ? 0 : 1;
   });
-  const Row opened = one("syscall_open", IO_syscall_openat);
+  const Row opened = one("syscall_open", IOT_syscall_openat);
   const auto of_file = recording_.rows("syscall_close", "fd", opened.u("result"));
   ASSERT_FALSE(of_file.empty());
   const Row& row = of_file.back();
@@ -94,18 +94,18 @@ TEST_F(KernelSyscall, syscall_truncate) {
                ? 0
                : 1;
   });
-  const Row by_fd = one("syscall_truncate", IO_syscall_ftruncate);
+  const Row by_fd = one("syscall_truncate", IOT_syscall_ftruncate);
   EXPECT_EQ(by_fd.s("offset"), -1);
   EXPECT_EQ(by_fd.u("bytes"), 5000U);
   EXPECT_EQ(by_fd.s("result"), 0);
   EXPECT_EQ(path_of(by_fd), file_);
   EXPECT_EQ(by_fd.u("path"), 0U);
-  const Row by_path = one("syscall_truncate", IO_syscall_truncate);
+  const Row by_path = one("syscall_truncate", IOT_syscall_truncate);
   EXPECT_EQ(by_path.u("bytes"), 6000U);
   EXPECT_EQ(text_of(by_path), file_);
   EXPECT_EQ(by_path.u("file"), 0U);
   EXPECT_EQ(by_path.s("fd"), -1);
-  const Row reserved = one("syscall_truncate", IO_syscall_fallocate);
+  const Row reserved = one("syscall_truncate", IOT_syscall_fallocate);
   EXPECT_EQ(reserved.s("offset"), 1000);
   EXPECT_EQ(reserved.u("bytes"), 20000U);
   EXPECT_EQ(reserved.u("fd"), by_fd.u("fd"));
@@ -120,15 +120,15 @@ TEST_F(KernelSyscall, syscall_unlink) {
                ? 0
                : 1;
   });
-  const Row at = one("syscall_unlink", IO_syscall_unlinkat);
+  const Row at = one("syscall_unlink", IOT_syscall_unlinkat);
   EXPECT_EQ(text_of(at), sub);
   EXPECT_EQ(at.u("flags"), u(AT_REMOVEDIR));
   EXPECT_EQ(at.s("fd"), AT_FDCWD);
   EXPECT_EQ(at.s("result"), 0);
-  const Row plain = one("syscall_unlink", IO_syscall_unlink);
+  const Row plain = one("syscall_unlink", IOT_syscall_unlink);
   EXPECT_EQ(text_of(plain), file_);
   EXPECT_EQ(plain.u("flags"), 0U);
-  EXPECT_EQ(one("syscall_unlink", IO_syscall_rmdir).s("result"), -ENOENT);
+  EXPECT_EQ(one("syscall_unlink", IOT_syscall_rmdir).s("result"), -ENOENT);
 }
 
 TEST_F(KernelSyscall, syscall_rename) {
@@ -141,16 +141,16 @@ TEST_F(KernelSyscall, syscall_rename) {
                ? 0
                : 1;
   });
-  const Row plain = one("syscall_rename", IO_syscall_rename);
+  const Row plain = one("syscall_rename", IOT_syscall_rename);
   EXPECT_EQ(text_of(plain), file_);
   EXPECT_EQ(text_of(plain, "new_path"), first);
   EXPECT_EQ(plain.s("fd"), AT_FDCWD);
   EXPECT_EQ(plain.s("new_fd"), AT_FDCWD);
   EXPECT_EQ(plain.u("flags"), 0U);
-  const Row at = one("syscall_rename", IO_syscall_renameat2);
+  const Row at = one("syscall_rename", IOT_syscall_renameat2);
   EXPECT_EQ(text_of(at), "first");
   EXPECT_EQ(text_of(at, "new_path"), second);
-  EXPECT_EQ(at.u("fd"), one("syscall_open", IO_syscall_openat).u("result"));
+  EXPECT_EQ(at.u("fd"), one("syscall_open", IOT_syscall_openat).u("result"));
   EXPECT_EQ(at.s("new_fd"), AT_FDCWD);
   EXPECT_EQ(at.u("flags"), u(RENAME_NOREPLACE));
   EXPECT_EQ(at.s("result"), 0);
@@ -161,12 +161,12 @@ TEST_F(KernelSyscall, syscall_mkdir) {
   RECORD([&] {
     return ::mkdir(made.c_str(), 0750) == 0 && ::mkdirat(AT_FDCWD, made.c_str(), 0700) < 0 ? 0 : 1;
   });
-  const Row row = one("syscall_mkdir", IO_syscall_mkdir);
+  const Row row = one("syscall_mkdir", IOT_syscall_mkdir);
   EXPECT_EQ(text_of(row), made);
   EXPECT_EQ(row.u("mode"), 0750U);
   EXPECT_EQ(row.s("fd"), AT_FDCWD);
   EXPECT_EQ(row.s("result"), 0);
-  const Row at = one("syscall_mkdir", IO_syscall_mkdirat);
+  const Row at = one("syscall_mkdir", IOT_syscall_mkdirat);
   EXPECT_EQ(at.s("result"), -EEXIST);
   EXPECT_EQ(at.u("mode"), 0700U);
 }
@@ -184,19 +184,19 @@ TEST_F(KernelSyscall, syscall_stat) {
                ? 0
                : 1;
   });
-  const Row by_fd = one("syscall_stat", IO_syscall_fstat);
+  const Row by_fd = one("syscall_stat", IOT_syscall_fstat);
   EXPECT_EQ(path_of(by_fd), file_);
   EXPECT_EQ(by_fd.u("path"), 0U);
   EXPECT_EQ(by_fd.u("flags"), 0U);
-  const Row by_empty_path = one("syscall_stat", IO_syscall_newfstatat);
+  const Row by_empty_path = one("syscall_stat", IOT_syscall_newfstatat);
   EXPECT_EQ(by_empty_path.u("file"), by_fd.u("file"));
   EXPECT_EQ(by_empty_path.u("flags"), u(AT_EMPTY_PATH));
   EXPECT_EQ(by_empty_path.u("fd"), by_fd.u("fd"));
-  const Row by_path = one("syscall_stat", IO_syscall_statx);
+  const Row by_path = one("syscall_stat", IOT_syscall_statx);
   EXPECT_EQ(text_of(by_path), file_);
   EXPECT_EQ(by_path.u("flags"), u(AT_SYMLINK_NOFOLLOW));
   EXPECT_EQ(by_path.s("fd"), AT_FDCWD);
-  EXPECT_EQ(one("syscall_stat", IO_syscall_lstat).s("result"), -ENOENT);
+  EXPECT_EQ(one("syscall_stat", IOT_syscall_lstat).s("result"), -ENOENT);
 }
 
 } // namespace

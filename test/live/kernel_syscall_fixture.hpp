@@ -39,7 +39,7 @@ protected:
 
   // Records `body`; the test is skipped where the machine does not permit it.
   void record(const std::function<int()>& body) {
-    recording_ = Recording::of({schema::Layer::syscall}, body);
+    recording_ = Recording::among_others({schema::Layer::syscall}, body);
     if (recording_.refusal().empty()) {
       EXPECT_EQ(recording_.status(), 0) << "the child failed";
       EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());

@@ -39,7 +39,7 @@ protected:
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   void record(const std::function<int()>& body) {
-    recording_ = Recording::of({schema::Layer::syscall, schema::Layer::vfs}, body);
+    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::vfs}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.status(), 0) << "the child failed";
@@ -165,7 +165,7 @@ TEST_F(KernelVfs, vfs_read_of_a_pipe_has_no_position) {
   const std::vector<Row> rows = recording_.rows("vfs_read", "bytes_requested", 1000);
   ASSERT_EQ(rows.size(), 1U);
   expect_transfer(rows[0],
-                  {.offset = IO_OFFSET_NONE, .bytes = 1000, .result = 5, .flags = O_RDONLY});
+                  {.offset = IOT_OFFSET_NONE, .bytes = 1000, .result = 5, .flags = O_RDONLY});
   EXPECT_TRUE(recording_.path(rows[0].u("file")).starts_with("pipe:["));
 }
 

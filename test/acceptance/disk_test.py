@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Requests at the block layer against the disk's own counters, on each file system: whoever queues them."""
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+SIZE_BYTES = 2 << 20
+BLOCK_BYTES = 8192
+DISK_BYTES = 400 << 20
+SYNCS = 10
+# How asynchronous reads reach the disk: in io_uring's call itself, by its worker threads, by the thread that polls for it,
+# and with buffers and files that were registered; by libaio.
+WAYS = {"inline": ["io_uring"], "worker": ["io_uring", "--force_async=1"], "poller": ["io_uring", "--sqthread_poll=1"],
+        "registered": ["io_uring", "--fixedbufs=1", "--registerfiles=1"], "libaio": ["libaio"]}
+if os.environ.get("IOTRAIL_VM"):  # where a start of fio takes ten seconds
+    WAYS = {way: WAYS[way] for way in ("worker", "poller", "libaio")}
+
+
+class Disk(harness.AcceptanceTest):
+    """A disk that nobody else uses, and what its counters say was done."""
+
+    def use(self, file_system):
+        self.require_program("fio")
+        self.device, self.point = self.make_disk(file_system, DISK_BYTES)
+        self.name = pathlib.Path(self.device).name
+
+    def counters(self):
+        words = [int(word) for word in pathlib.Path(f"/sys/block/{self.name}/stat").read_text().split()]
+        return {"read": (words[0], words[2] * 512), "write": (words[4], words[6] * 512)}
+
+    def record_counted(self, name, *command):
+        """The recording, and by direction the requests and bytes that the disk counted meanwhile."""
+        harness.run("sync")
+        before = self.counters()
+        recording = self.record(*command, options=["--layers", "syscall,async,block"], name=name)
+        after = self.counters()
+        self.require(recording, "block")
+        self.assert_adds_up(recording, lost=None)
+        return recording, {way: tuple(a - b for a, b in zip(after[way], before[way])) for way in before}
+
+    def requests(self, recording, direction, condition="true"):
+        """(requests, bytes) in the trace; what was sent back by a busy device was issued twice."""
+        def of(event):
+            (row,) = recording.query(
+                f"SELECT count(*) AS requests, coalesce(sum(b.bytes), 0) AS bytes FROM {event} AS b "
+                f"JOIN devices AS d USING (device) JOIN value_names AS v ON bitAnd(b.flags, v.mask) = v.number "
+                f"WHERE d.name = '{self.name}' AND v.value_table = 'block' AND v.name = '{direction}' AND b.bytes > 0 "
+                f"AND {condition}")
+            return int(row["requests"]), int(row["bytes"])
+        issued, back = of("block_issue"), of("block_requeue")
+        return issued[0] - back[0], issued[1] - back[1]
+
+    def check_asynchronous(self, file_system):
+        self.use(file_system)
+        target = self.point / "data" if self.point else self.device
+        job = ["fio", "--name=job", f"--filename={target}", f"--size={SIZE_BYTES}", "--direct=1", "--output-format=json"]
+        harness.run(*job, "--rw=write", "--bs=64k", "--end_fsync=1")
+        for way, (engine, *options) in WAYS.items():
+            with self.subTest(way=way):
+                recording, counted = self.record_counted(
+                    way, *job, "--rw=randread", f"--bs={BLOCK_BYTES}", "--iodepth=8", f"--ioengine={engine}", *options,
+                    f"--output={self.folder}/fio.json")
+                text = (self.folder / "fio.json").read_text()
+                fio = json.loads(text[text.index("{"):])["jobs"][0]
+                self.assertEqual(fio["error"], 0)
+                self.assertEqual(fio["read"]["io_bytes"], SIZE_BYTES)
+                requests, moved = self.requests(recording, "read")
+                self.assertEqual((requests, moved), counted["read"])
+                self.assertGreaterEqual(moved, SIZE_BYTES)
+                (row,) = recording.query(
+                    "SELECT count(*) AS operations, sum(a.bytes) AS bytes, count(DISTINCT op_id) AS ids "
+                    f"FROM async_operation AS a JOIN files USING (file) WHERE path = '{target}' AND result = {BLOCK_BYTES}")
+                operations = SIZE_BYTES // BLOCK_BYTES
+                self.assertEqual(list(map(int, row.values())), [operations, SIZE_BYTES, operations], "as fio says")
+                if file_system != "btrfs":  # there no iocb leads from the bio to the file
+                    (row,) = recording.query("SELECT count(*) AS bios, sum(b.bytes) AS bytes FROM block_queue AS b "
+                                             "JOIN async_operation AS a ON b.op_id = a.op_id AND b.bytes = a.bytes "
+                                             "AND b.file = a.file")
+                    self.assertEqual(list(map(int, row.values())), [operations, SIZE_BYTES], "each bio is its operation's")
+                    (data,) = recording.query("SELECT coalesce(sum(b.bytes), 0) AS bytes FROM block_queue AS b "
+                                              f"JOIN files USING (file) WHERE path = '{target}'")
+                    self.assertEqual(int(data["bytes"]), SIZE_BYTES)
+
+    def test_asynchronous_reads_on_ext4(self):
+        self.check_asynchronous("ext4")
+
+    def test_asynchronous_reads_on_xfs(self):
+        self.check_asynchronous("xfs")
+
+    def test_asynchronous_reads_on_btrfs(self):
+        self.check_asynchronous("btrfs")
+
+    def test_asynchronous_reads_on_a_raw_device(self):
+        self.check_asynchronous(None)
+
+    def check_syncs(self, file_system):
+        """Journal and metadata that a fsync waits for are recorded, by whomever they are written."""
+        self.use(file_system)
+        program = ("import os\n"
+                   f"fd = os.open({str(self.point / 'log')!r}, os.O_CREAT | os.O_WRONLY)\n"
+                   f"for _ in range({SYNCS}):\n"
+                   "    os.write(fd, b'x' * 4096)\n"
+                   "    os.fsync(fd)\n")
+        recording, counted = self.record_counted("syncs", "python3", "-c", program)
+        self.assertGreater(counted["write"][1], SYNCS * 4096, "a journal is written too")
+        requests, moved = self.requests(recording, "write")
+        self.assertEqual(moved, counted["write"][1])
+        self.assertLessEqual(requests, counted["write"][0], "the disk counts some flushes as writes of nothing")
+        charged = self.requests(recording, "write", "b.op_id IN (SELECT op_id FROM syscall_sync)")
+        self.assertEqual(charged, (requests, moved), "each is charged to a call that waited")
+
+    def test_what_a_fsync_waits_for_on_ext4(self):
+        self.check_syncs("ext4")
+
+    def test_what_a_fsync_waits_for_on_xfs(self):
+        self.check_syncs("xfs")
+
+    def test_what_a_fsync_waits_for_on_btrfs(self):
+        self.check_syncs("btrfs")
+
+
+if __name__ == "__main__":
+    harness.main()

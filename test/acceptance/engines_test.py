@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each way that fio knows to move bytes, in order and at random: what programs asked for and what the disk did are fio's."""
+import json
+
+import harness
+
+SIZE_BYTES = 512 << 10
+BLOCK_BYTES = 4096
+BLOCKS = SIZE_BYTES // BLOCK_BYTES
+DISK_BYTES = 64 << 20
+PATTERNS = ("write", "read", "randwrite", "randread")
+CALLS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio")
+ASYNCHRONOUS = ("libaio", "io_uring")
+
+
+class Engines(harness.AcceptanceTest):
+    def setUp(self):
+        super().setUp()
+        self.require_program("fio")
+        _, self.point = self.make_disk("ext4", DISK_BYTES)
+
+    def record_engine(self, engine, *options):
+        """One job a pattern, one after another, each on a file of its own that is on the disk already."""
+        job = ["fio", f"--directory={self.point}", f"--bs={BLOCK_BYTES}", f"--size={SIZE_BYTES}", *options]
+        # Written by direct I/O once, a file has no extents that are yet to be converted.
+        harness.run(*job, "--direct=1", *[word for pattern in PATTERNS for word in
+                                          (f"--name={pattern}", f"--filename={pattern}", "--rw=write", "--end_fsync=1")])
+        recording = self.record(*job, f"--ioengine={engine}", "--output-format=json",
+                                *[word for pattern in PATTERNS for word in
+                                  (f"--name={pattern}", f"--filename={pattern}", f"--rw={pattern}", "--stonewall")],
+                                options=["--layers", "syscall,async,cache,block"], name=engine)
+        self.require(recording, "syscall", "block")
+        self.assert_adds_up(recording, lost=None)
+        text = recording.process.stdout
+        for report, pattern in zip(json.loads(text[text.index("{"):])["jobs"], PATTERNS):
+            self.assertEqual(report["read" if "read" in pattern else "write"]["io_bytes"], SIZE_BYTES)
+        return recording
+
+    def asked(self, recording, table, pattern):
+        """(operations, bytes, how many began where the one before ended) of one pattern's file."""
+        side = "read" if "read" in pattern else "write"
+        rows = (f"SELECT position, result, ts_ns FROM syscall_{side}" if table == "syscall" else
+                f"SELECT position, bytes AS result, ts_ns FROM async_operation AS a WHERE a.call LIKE '%{side.upper()}%'")
+        (row,) = recording.query(
+            "SELECT count(*) AS operations, sum(result) AS bytes, count(CASE WHEN position = before THEN 1 END) AS sequential "
+            "FROM (SELECT *, lag(position + result) OVER (ORDER BY ts_ns) AS before FROM ("
+            + rows.replace(" FROM ", ", file FROM ", 1) +
+            f") JOIN files USING (file) WHERE path = '{self.point}/{pattern}')")
+        return tuple(map(int, row.values()))
+
+    def moved(self, recording, pattern):
+        """Bytes that the disk was asked to move for one pattern's file, in the direction of the pattern."""
+        side = "read" if "read" in pattern else "write"
+        return int(recording.value(
+            "SELECT coalesce(sum(b.bytes), 0) FROM block_queue AS b JOIN files USING (file) "
+            "JOIN value_names AS v ON bitAnd(b.flags, v.mask) = v.number AND v.value_table = 'block' "
+            f"WHERE path = '{self.point}/{pattern}' AND v.name = '{side}'"))
+
+    def check(self, engine, table, *options):
+        recording = self.record_engine(engine, "--direct=1", *options)
+        for pattern in PATTERNS:
+            with self.subTest(engine=engine, pattern=pattern):
+                operations, size, sequential = self.asked(recording, table, pattern)
+                self.assertEqual((operations, size), (BLOCKS, SIZE_BYTES))
+                if "rand" in pattern:
+                    self.assertLess(sequential, BLOCKS // 4)
+                else:
+                    self.assertEqual(sequential, BLOCKS - 1)
+                self.assertEqual(self.moved(recording, pattern), SIZE_BYTES)
+
+    def test_calls(self):
+        for engine in CALLS:
+            self.check(engine, "syscall")
+
+    def test_asynchronous_operations(self):
+        for engine in ASYNCHRONOUS:
+            self.check(engine, "async")
+
+    def test_mapped_files(self):
+        recording = self.record_engine("mmap", "--end_fsync=1")
+        for pattern in PATTERNS:
+            with self.subTest(pattern=pattern):
+                self.assertEqual(self.moved(recording, pattern), SIZE_BYTES, "each page once")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each system call is found in the call into the C library that made it; the program itself knows which that was."""
+import os
+
+import harness
+
+CALLS = os.environ["IOTRAIL_CALLS"]
+RINGS = ("--layers", "app,syscall", "--buffer", "32M")
+
+
+class Nesting(harness.AcceptanceTest):
+    def places(self, recording):
+        self.require(recording, "app", "syscall")
+        self.assert_adds_up(recording)
+        rows = recording.query("SELECT place, count(*) AS n FROM app_calls_of_syscalls GROUP BY place")
+        return {row["place"]: int(row["n"]) for row in rows}
+
+    def assert_only_the_linker_is_outside(self, recording):
+        """What it does comes before the first call of the program itself. Stacks of threads are made, and given up, without one."""
+        late = recording.value(
+            "SELECT count(*) FROM app_calls_of_syscalls AS l JOIN events AS s ON l.syscall_op = s.op_id "
+            "WHERE l.place <> 'inside' AND s.class NOT IN ('mmap', 'munmap', 'madvise') "
+            "AND s.ts_ns > (SELECT min(ts_ns) FROM events WHERE layer = 'app')")
+        self.assertEqual(int(late), 0)
+
+    def test_threads(self):
+        threads, calls = 4, 25000
+        recording = self.record(CALLS, "threads", self.folder, threads, calls, options=RINGS)
+        places = self.places(recording)
+        self.assertNotIn("cut", places)
+        self.assertGreaterEqual(places["inside"], 2 * threads * calls)
+        self.assert_only_the_linker_is_outside(recording)
+        for kind in ("read", "write"):  # each at an offset of its own within its thread
+            (row,) = recording.query(
+                f'SELECT count(*) AS n, count(DISTINCT a.op_id) AS callers FROM syscall_{kind} AS s '
+                f'JOIN app_calls_of_syscalls AS l ON l.syscall_op = s.op_id JOIN app_{kind} AS a ON a.op_id = l.app_op '
+                f'WHERE a.position = s.position AND a.tid = s.tid AND a.bytes_requested = s.bytes_requested')
+            self.assertEqual({name: int(value) for name, value in row.items()},
+                             {"n": threads * calls, "callers": threads * calls})
+
+    def test_buffered_streams(self):
+        recording = self.record(CALLS, "stdio", self.folder, 200000, options=RINGS)
+        self.assertNotIn("cut", self.places(recording))
+        self.assert_only_the_linker_is_outside(recording)
+        rows = recording.query("SELECT app_call, sum(s.result) AS bytes FROM app_calls_of_syscalls AS l "
+                               "JOIN syscall_write AS s ON l.syscall_op = s.op_id GROUP BY app_call ORDER BY app_call")
+        self.assertEqual([row["app_call"] for row in rows], ["fclose", "fputc"])
+        self.assertEqual(sum(int(row["bytes"]) for row in rows), 200000)
+
+    def test_default_layers(self):
+        """The layers below do not confuse it: their events share the system call's operation."""
+        recording = self.record(CALLS, "threads", self.folder, 2, 1000)
+        self.require(recording, "app", "syscall")
+        charged = recording.value(
+            "SELECT count(*) FROM events AS e JOIN app_calls_of_syscalls AS l ON e.op_id = l.syscall_op "
+            "JOIN files AS f ON e.file = f.file "  # open also makes pages of the disk dirty: metadata
+            f"WHERE e.event = 'cache_dirty' AND l.app_call <> 'pwrite' AND f.path LIKE '{self.folder}/thread%'")
+        self.assertEqual(int(charged), 0)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What costs more than it tells is recorded where it is asked for, and named where it is left out."""
+import harness
+
+ON_REQUEST = ("block_split", "block_remap", "block_getrq", "block_plug", "block_unplug")
+
+
+class OnRequest(harness.AcceptanceTest):
+    def write(self, *options, name):
+        return self.record("dd", "if=/dev/zero", f"of={self.folder}/f", "bs=64k", "count=8", "oflag=direct",
+                           options=options, name=name)
+
+    def test_left_out_events_are_named(self):
+        recording = self.write(name="default")
+        self.require(recording, "block")
+        said = " ".join(recording.process.stderr.split())
+        self.assertIn(f"--events did not ask: {', '.join(ON_REQUEST)}", said)
+        self.assertFalse(set(ON_REQUEST) & set(recording.manifest["counts"]))
+        self.assertNotIn("device", recording.manifest["layers"])
+
+    def test_they_are_added_to_the_default_events(self):
+        recording = self.write("--events", "default,block_getrq", name="added")
+        self.require(recording, "block")
+        others = ", ".join(event for event in ON_REQUEST if event != "block_getrq")
+        self.assertIn(f"--events did not ask: {others}\n", " ".join(recording.process.stderr.split()) + "\n")
+        counts = recording.manifest["counts"]
+        for event in ("syscall_write", "block_queue", "block_getrq"):
+            self.assertGreaterEqual(counts.get(event, 0), 8, event)
+        self.assertEqual(recording.manifest["layers"], self.write(name="usual").manifest["layers"])
+
+    def test_alone(self):
+        recording = self.write("--events", "block_getrq", name="alone")
+        self.require(recording, "block")
+        self.assertEqual(set(recording.manifest["counts"]), {"block_getrq"})
+
+    def test_the_schema_says_so(self):
+        text = harness.run(harness.IOTRAIL, "schema").stdout
+        for event in ON_REQUEST:
+            (line,) = (line for line in text.splitlines() if line.startswith(f"  {event}: "))
+            self.assertTrue(line.endswith("Recorded only where --events names it."), line)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A program that writes over the memory it shares with the recorder, or truncates it, harms nobody: all run as ever, the recorder
+ends at once and tells what it knows, in numbers that add up, and that it does not know the rest."""
+import os
+import signal
+import time
+
+import harness
+
+OVERWRITE = os.environ["IOTRAIL_OVERWRITE"]
+STATUS = 9
+CALLS_MOST = 2000  # that the program makes, and more
+PATTERNS = ("lcg", "ones", "zeros")
+COUNTER = "preload_overwritten"
+
+
+class Overwritten(harness.AcceptanceTest):
+    def overwrite(self, part, pattern, pause_us, layers):
+        began = time.monotonic()
+        recording = self.record(OVERWRITE, part, pattern, self.folder / "file", str(pause_us), options=("--layers", layers),
+                                name=f"{part}-{pattern}-{pause_us}", expect=STATUS)
+        self.assertLess(time.monotonic() - began, 10)
+        manifest = recording.manifest
+        for source in manifest["sources"]:
+            self.assertEqual(source["produced"], source["written"] + source["lost"], source)
+            if source["name"] == "preload":
+                self.assertLess(source["produced"], CALLS_MOST)
+        self.assertNotIn("iotrail has a bug", recording.process.stderr)
+        return recording, manifest
+
+    def assert_told(self, recording, manifest):
+        count = manifest["counters"].get(COUNTER)
+        self.assertIn(count, (1, 2), manifest["counters"])  # of a ring that is found before the whole
+        self.assertIn(f"{COUNTER}: {count}", recording.process.stderr)
+        report = harness.run(harness.IOTRAIL, "report", recording.path)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn("SOME MAY BE MISSING", report.stdout)
+        self.assertIn(COUNTER, report.stdout)
+        self.assertEqual(int(recording.value(f"SELECT sum(events) FROM losses WHERE counter = '{COUNTER}'")), count)
+
+    def test_what_the_collector_has_seen_before(self):
+        for part in ("whole", "header", "owners", "place", "places"):
+            for pattern in PATTERNS:
+                with self.subTest(part=part, pattern=pattern):
+                    self.assert_told(*self.overwrite(part, pattern, 300_000, "app"))
+
+    def test_what_nobody_has_looked_at_yet(self):
+        for part in ("whole", "header", "place"):
+            for pattern in PATTERNS:
+                with self.subTest(part=part, pattern=pattern):
+                    self.assert_told(*self.overwrite(part, pattern, 0, "app"))
+
+    def test_rings(self):
+        """What was read before is in the trace; what was overwritten is lost or not known."""
+        for part in ("records", "text"):
+            for pattern in PATTERNS:
+                for pause_us in (0, 300_000):
+                    with self.subTest(part=part, pattern=pattern, pause_us=pause_us):
+                        self.overwrite(part, pattern, pause_us, "app")
+
+    def test_file_that_is_truncated(self):
+        for how in ("empty", "half"):
+            for pause_us in (0, 300_000):
+                with self.subTest(how=how, pause_us=pause_us):
+                    self.assert_told(*self.overwrite("file", how, pause_us, "app"))
+
+    def test_other_programs_survive_a_truncated_file(self):
+        for how in ("empty", "half"):
+            with self.subTest(how=how):
+                both = f'"$0" none - "$1" 150000 & other=$!; "$0" file {how} "$1" 100000; one=$?; wait $other; echo $? $one'
+                recording = self.record("sh", "-c", both, OVERWRITE, self.folder / "file", options=("--layers", "app"), name=how)
+                self.assertEqual(recording.process.stdout, f"{STATUS} {STATUS}\n")
+                self.assert_told(recording, recording.manifest)
+
+    def test_file_that_is_unlinked(self):
+        """Who has it goes on, who starts later is not followed."""
+        commands = '"$0" file unlink "$1" 0; "$0" none - "$1" 0'
+        recording = self.record("sh", "-c", commands, OVERWRITE, self.folder / "file", options=("--layers", "app"), expect=STATUS)
+        self.assert_adds_up(recording)
+        written = recording.value(f"SELECT count(*) FROM app_write JOIN files USING (file) WHERE path = '{self.folder / 'file'}'")
+        self.assertEqual(int(written), 200)
+        self.assertIn("preload_not_followed: 1", recording.process.stderr)
+
+    def test_bus_errors_of_the_program_are_its_own(self):
+        own_file = ("import mmap; f = open('own', 'w+b'); f.truncate(4096); m = mmap.mmap(f.fileno(), 4096); f.truncate(0); print(m[0])")
+        ignored = "trap '' BUS; sh -c 'kill -BUS $$; exit 9'"
+        died = 128 + signal.SIGBUS
+        for name, command, status in (("own file", ("python3", "-c", own_file), died), ("sent", ("sh", "-c", "kill -BUS $$"), died),
+                                      ("ignored", ("sh", "-c", ignored), STATUS)):
+            with self.subTest(name):
+                self.record(*command, options=("--layers", "app"), name=name, expect=status, cwd=self.folder)
+
+    def test_other_layers_lose_nothing(self):
+        recording, manifest = self.overwrite("whole", "lcg", 300_000, "app,syscall")
+        self.require(recording, "syscall")
+        self.assert_told(recording, manifest)
+        written = recording.value(f"SELECT count(*) FROM syscall_write JOIN files USING (file) WHERE path = '{self.folder / 'file'}'")
+        self.assertEqual(int(written), 200)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What iotrail prints fits 80 columns, and the first screen of a report says what a program's time and bytes went into."""
+import json
+import os
+import pathlib
+import re
+import sqlite3
+
+import harness
+
+WIDTH, HEIGHT = 80, 40
+INSERTS = 300
+SOURCE_TREE = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Readable(harness.AcceptanceTest):
+    def printed(self, *arguments):
+        process = harness.run(harness.IOTRAIL, *arguments)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process.stdout
+
+    def assert_fits(self, text):
+        # A path is one word, and the whole of it is what a user copies.
+        self.assertEqual([line for line in text.splitlines() if len(line) > WIDTH and len(line.split()) > 2], [])
+
+    def first_screen(self, trace):
+        text = self.printed("report", trace)
+        self.assert_fits(text)
+        return text.splitlines()[:HEIGHT]
+
+    def row(self, lines, name):
+        found = [line for line in lines if re.search(rf"(^|\s){re.escape(name)}(\s|$)", line)]
+        self.assertTrue(found, f"{name} is not in\n" + "\n".join(lines))
+        return found[0]
+
+    def sqlite_import(self):
+        """Each insert is a transaction of its own: a journal is made, made durable and removed."""
+        self.require_program("sqlite3")
+        script = self.folder / "import.sql"
+        script.write_text("CREATE TABLE t(i, v);\n" + "".join(f"INSERT INTO t VALUES({i}, {i * i});\n"
+                                                               for i in range(INSERTS)))
+        database = self.folder / "shop.db"
+        recording = self.record("sqlite3", database, f".read {script}")
+        with sqlite3.connect(database) as connection:
+            self.assertEqual(connection.execute("SELECT count(*) FROM t").fetchone(), (INSERTS,))
+        self.require(recording, "syscall", "block")
+        return recording, database
+
+    def test_first_screen_explains_an_import_into_sqlite(self):
+        recording, database = self.sqlite_import()
+        lines = self.first_screen(recording.path)
+        first = lines[lines.index(next(line for line in lines if line.startswith("Where the time went"))) + 2]
+        self.assertIn("fdatasync", first)
+        calls, total = recording.value("SELECT count(*) AS n FROM syscall_sync WHERE call = 'fdatasync'"), \
+            int(recording.value("SELECT sum(duration_ns) AS n FROM syscall_sync WHERE call = 'fdatasync'"))
+        self.assertIn(f" {int(calls):,} ", first)
+        share = 100 * total / int(recording.value("SELECT duration_ns FROM run"))
+        self.assertAlmostEqual(float(re.search(r"([\d.]+) %", first).group(1)), share, delta=0.1)
+        journal = next(line for line in lines if line.endswith("-journal"))
+        self.assertIn(str(INSERTS + 1), journal)  # inodes; one more for the table
+        self.assertTrue(any(line.startswith("How large") for line in lines))
+        self.row(lines, "sqlite3")
+
+    def test_one_row_a_path_adds_up(self):
+        recording, database = self.sqlite_import()
+        (sums,) = recording.query(
+            "SELECT (SELECT sum(operations) FROM top_files) AS files, (SELECT sum(operations) FROM top_processes) AS processes,"
+            " (SELECT sum(operations) FROM layers WHERE layer = 'syscall') AS layer,"
+            " (SELECT sum(device_bytes_written) FROM top_files) AS file_bytes,"
+            " (SELECT sum(device_bytes_written) FROM top_processes) AS process_bytes,"
+            " (SELECT sum(bytes) FROM block_complete WHERE flags & 255 = 1) AS device_bytes")
+        self.assertEqual(sums["files"], sums["layer"])
+        self.assertEqual(sums["processes"], sums["layer"])
+        self.assertEqual(sums["file_bytes"], sums["device_bytes"])
+        self.assertEqual(sums["process_bytes"], sums["device_bytes"])
+        paths = recording.query(f"SELECT path, inodes FROM top_files WHERE path LIKE '{database}%' ORDER BY path")
+        self.assertEqual([row["path"] for row in paths if row["inodes"]], [str(database), f"{database}-journal"])
+
+    def test_first_screen_explains_a_copy(self):
+        recording = self.record("cp", "-r", SOURCE_TREE / "src", self.folder / "copy")
+        self.require(recording, "syscall")
+        lines = self.first_screen(recording.path)
+        (most,) = recording.query("SELECT operation FROM time_spent WHERE layer = 'syscall' AND on_files "
+                                  "ORDER BY busy_ns DESC LIMIT 1")
+        self.row(lines, most["operation"])
+        self.assertTrue(any(re.search(r"\d of [\d,]+ files", line) for line in lines))
+        self.row(lines, "cp")
+
+    def test_renamed_file_has_its_last_name_also_from_a_relative_path(self):
+        script = 'cd "$1" && echo text > new.tmp && mv new.tmp kept && mv kept last'
+        recording = self.record("sh", "-c", script, "sh", self.folder)
+        self.require(recording, "syscall")
+        names = [row["path"] for row in recording.query(
+            f"SELECT path FROM top_files WHERE inodes > 0 AND bytes_written > 0 AND path LIKE '{self.folder}/%'")]
+        self.assertEqual(names, [f"{self.folder}/last"])
+
+    def test_everything_else_fits_too(self):
+        long_name = "a-name-of-a-trace-that-is-longer-than-half-of-a-terminal-is-wide"
+        recording = self.record("sh", "-c", "true " + "argument " * 60, name=long_name)
+        for arguments in (("doctor",), ("list", self.folder), ("info", recording.path), ("query", recording.path, "--tables"),
+                          ("query", recording.path, "--describe", "top_files"),
+                          ("report", recording.path, "--by", "process")):
+            with self.subTest(arguments=arguments):
+                self.assert_fits(self.printed(*arguments))
+        self.assertIn(" ".join(["argument"] * 60), self.printed("info", recording.path, "--wide"))
+
+    def test_help_fits(self):
+        verbs = re.findall(r"^  ([a-z]+) ", self.printed("--help").split("Subcommands:")[1], re.MULTILINE)
+        self.assertIn("record", verbs)
+        for words in ([], *([verb] for verb in verbs)):
+            text = self.printed(*words, "--help")
+            self.assertEqual([line for line in text.splitlines() if len(line) > WIDTH], [], words)
+
+    def test_summary_of_a_recording_fits(self):
+        source = self.folder / "v.c"
+        source.write_text("#include <unistd.h>\nint main(void) { for (int i = 0; i < 400000; i++) close(-1); return 0; }\n")
+        self.require_program("gcc")
+        self.assertEqual(harness.run("gcc", "-o", self.folder / "v", source).returncode, 0)
+        recording = self.record(self.folder / "v", options=("--buffer", "64k"))
+        self.assert_fits(recording.process.stderr.replace(str(recording.path), "t.iotrail"))
+
+    def test_list_tells_the_command_in_80_columns(self):
+        self.record("sh", "-c", "true", name="a-name-of-a-trace-as-long-as-they-are-made-20260101-000000")
+        printed = self.printed("list", self.folder)
+        self.assert_fits(printed)
+        self.assertIn("sh -c true", printed)
+
+    def test_cache_alone_names_what_it_shows(self):
+        recording = self.record("dd", "if=/dev/zero", f"of={self.folder}/f", "bs=4k", "count=100", options=("-l", "cache"))
+        self.require(recording, "cache")
+        lines = self.printed("report", recording.path, "--by", "file").splitlines()
+        self.assertTrue(lines[1].endswith("file"), lines)
+        end = len(lines[1])
+        self.assertEqual([line for line in lines[2:] if len(line) <= end - len("file")], [])
+        self.assertIn("neither calls nor requests", self.printed("report", recording.path))
+
+    def test_numbers_are_named_unless_asked_for(self):
+        recording = self.record("cat", "/nonexistent", expect=1)
+        self.require(recording, "syscall")
+        sql = ("SELECT o.error AS error, s.flags AS flags, o.op_id AS op_id FROM syscall_open AS s JOIN operations AS o USING (op_id) "
+               "WHERE o.path = '/nonexistent'")
+        (named,) = json.loads(self.printed("query", recording.path, sql, "--json"))
+        (raw,) = recording.query(sql)
+        self.assertEqual((named["error"], raw["error"]), ("ENOENT", -2))
+        self.assertTrue(named["flags"].startswith("O_") or named["flags"] == "0", named)
+        self.assertRegex(named["op_id"], r"^\d+\.\d+$")
+        self.assertIsInstance(raw["op_id"], int)
+        self.assertIn("TABLE_SCAN", self.printed("query", recording.path, "EXPLAIN SELECT * FROM strings").replace("STRINGS", "TABLE_SCAN"))
+        self.assertNotIn("\\x0a", self.printed("query", recording.path, "EXPLAIN SELECT * FROM strings"))
+
+    def test_report_of_a_part(self):
+        recording = self.record("sh", "-c", "cat /etc/passwd; cat /etc/group")
+        self.require(recording, "syscall")
+        part = json.loads(self.printed("report", recording.path, "--file", "/etc/pass*", "--json"))
+        self.assertEqual([row["path"] for row in part["files"]], ["/etc/passwd"])
+        rows = json.loads(self.printed("report", recording.path, "--by", "file", "--top", "2", "--sort", "read", "--json"))
+        self.assertEqual(len(rows["files"]), 2)
+        self.assertGreaterEqual(int(rows["files"][0]["bytes_read"]), int(rows["files"][1]["bytes_read"]))
+
+    def test_export_of_a_whole_trace(self):
+        path = self.record("ls", "/").path
+        document = json.loads(self.printed("export", path, "--to", "json"))
+        lines = [json.loads(line) for line in self.printed("export", path, "--to", "jsonl").splitlines()]
+        self.assertEqual(document, lines)
+
+    def test_processes_that_ran_already_are_named(self):
+        path = self.folder / "p.iotrail"
+        process = harness.run(harness.IOTRAIL, "record", "-q", "-o", path, "-p", os.getpid(), "--time", "100ms")
+        if process.returncode == 1:
+            self.skipTest("this machine does not allow to record a process that runs")
+        self.assertIn(f"-p {os.getpid()} (", self.printed("info", path))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operations of io_uring and libaio, each known to the test: what was asked for, by which call, and how it ended.
+#include <linux/aio_abi.h>
+#include <poll.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+
+#include "io_uring.hpp"
+#include "kernel_syscall_fixture.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr int kRefused = 77;
+constexpr std::uint64_t kUserData = 0xfeedULL << 40U;
+
+class KernelAsync : public KernelSyscall {
+protected:
+  void record(const std::function<int()>& body) {
+    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::async}, body);
+    if (!recording_.refusal().empty())
+      return;
+    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+    EXPECT_EQ(recording_.lost(), 0U);
+  }
+
+  // `body` with a ring of 8 entries.
+  void record_ring(const std::function<int(IoUring&)>& body, unsigned flags = 0) {
+    record([&] {
+      IoUring ring(8, flags);
+      return ring.is_open() ? body(ring) : kRefused;
+    });
+  }
+
+  // The operation that the program gave this number; checks what all of them have.
+  Row operation(std::uint64_t number) {
+    const std::vector<Row> rows =
+        recording_.rows("async_operation", "user_data", kUserData + number);
+    EXPECT_EQ(rows.size(), 1U) << number;
+    if (rows.size() != 1)
+      return {};
+    check_header(rows.front());
+    EXPECT_NE(rows.front().u("ring"), 0U);
+    return rows.front();
+  }
+
+  // The call that submitted it.
+  Row submitter(const Row& row, const std::string& table) {
+    const std::vector<Row> calls = recording_.rows(table, "op_id", row.u("parent_op"));
+    EXPECT_EQ(calls.size(), 1U);
+    return calls.empty() ? Row{} : calls.front();
+  }
+};
+
+#define RECORD_RING(...)                                                                           \
+  do {                                                                                             \
+    record_ring(__VA_ARGS__);                                                                      \
+    if (!recording_.refusal().empty())                                                             \
+      GTEST_SKIP() << recording_.refusal();                                                        \
+    if (WEXITSTATUS(recording_.status()) == kRefused)                                              \
+      GTEST_SKIP() << "the machine refuses io_uring";                                              \
+    ASSERT_EQ(recording_.status(), 0);                                                             \
+  } while (false)
+
+io_uring_sqe entry(std::uint8_t opcode, std::uint64_t number, int fd = -1) {
+  io_uring_sqe sqe{};
+  sqe.opcode = opcode;
+  sqe.fd = fd;
+  sqe.user_data = kUserData + number;
+  return sqe;
+}
+
+io_uring_sqe transfer(std::uint8_t opcode, std::uint64_t number, int fd, void* buffer,
+                      std::uint32_t bytes, std::uint64_t offset) {
+  io_uring_sqe sqe = entry(opcode, number, fd);
+  sqe.addr = reinterpret_cast<std::uintptr_t>(buffer);
+  sqe.len = bytes;
+  sqe.off = offset;
+  return sqe;
+}
+
+TEST_F(KernelAsync, async_operation_of_io_uring_tells_what_was_asked_and_what_came) {
+  RECORD_RING([&](IoUring& ring) {
+    char buffer[1000];
+    iovec two[2] = {{buffer, 10}, {buffer + 10, 20}};
+    const int fd = ::open(file_.c_str(), O_RDWR);
+    return ring.run(transfer(IORING_OP_READ, 1, fd, buffer, 512, 100)) == 512 &&
+                   ring.run(transfer(IORING_OP_READ, 2, fd, buffer, 1000, 9900)) == 100 &&
+                   ring.run(transfer(IORING_OP_WRITE, 3, fd, buffer, 300, 2000)) == 300 &&
+                   ring.run(transfer(IORING_OP_READV, 4, fd, two, 2, 40)) == 30 &&
+                   ring.run(entry(IORING_OP_FSYNC, 5, fd)) == 0 &&
+                   ring.run(entry(IORING_OP_NOP, 6)) == 0 &&
+                   ring.run(transfer(IORING_OP_READ, 7, 999, buffer, 8, 0)) == -EBADF
+               ? 0
+               : 1;
+  });
+  const auto expect = [&](std::uint64_t number, std::uint32_t call, std::int64_t offset,
+                          std::uint64_t requested, std::int64_t result) {
+    SCOPED_TRACE(number);
+    const Row row = operation(number);
+    EXPECT_EQ(row.u("call"), call);
+    EXPECT_EQ(row.s("offset"), offset);
+    EXPECT_EQ(row.u("bytes_requested"), requested);
+    EXPECT_EQ(row.s("result"), result);
+    EXPECT_EQ(row.u("bytes"), u(std::max<std::int64_t>(result, 0)));
+    EXPECT_LT(row.u("handed_over_ns"), row.u("duration_ns"));
+    const Row enter = submitter(row, "syscall_uring_enter");
+    EXPECT_GE(row.u("ts_ns"), enter.u("ts_ns"));
+    EXPECT_EQ(row.u("ring"), operation(1).u("ring"));
+    return row;
+  };
+  const Row read = expect(1, IOT_async_call_IORING_OP_READ, 100, 512, 512);
+  EXPECT_EQ(path_of(read), file_);
+  EXPECT_GT(read.s("fd"), 2);
+  EXPECT_EQ(path_of(expect(2, IOT_async_call_IORING_OP_READ, 9900, 1000, 100)), file_);
+  EXPECT_EQ(path_of(expect(3, IOT_async_call_IORING_OP_WRITE, 2000, 300, 300)), file_);
+  EXPECT_EQ(path_of(expect(4, IOT_async_call_IORING_OP_READV, 40, 0, 30)), file_);
+  EXPECT_EQ(read.u("flags"), 0U);
+  EXPECT_EQ(read.u("handed_over_ns"), 0U) << "it is in memory";
+  EXPECT_EQ(path_of(expect(5, IOT_async_call_IORING_OP_FSYNC, -1, 0, 0)), file_);
+  const Row nothing = expect(6, IOT_async_call_IORING_OP_NOP, -1, 0, 0);
+  EXPECT_EQ(nothing.u("file"), 0U);
+  EXPECT_EQ(nothing.s("fd"), IOT_NO_FD);
+  EXPECT_EQ(expect(7, IOT_async_call_IORING_OP_READ, 0, 8, -EBADF).u("file"), 0U);
+}
+
+TEST_F(KernelAsync, async_operation_by_a_registered_file_has_that_file) {
+  RECORD_RING([&](IoUring& ring) {
+    char buffer[100];
+    int fds[] = {::open("/dev/null", O_RDONLY), ::open(file_.c_str(), O_RDONLY)};
+    if (::syscall(SYS_io_uring_register, ring.fd(), IORING_REGISTER_FILES, fds, 2) != 0)
+      return 1;
+    io_uring_sqe read = transfer(IORING_OP_READ, 1, 1, buffer, 64, 8);
+    read.flags = IOSQE_FIXED_FILE;
+    return ring.run(read) == 64 ? 0 : 1;
+  });
+  const Row row = operation(1);
+  EXPECT_EQ(path_of(row), file_);
+  EXPECT_EQ(row.s("fd"), 1);
+  EXPECT_EQ(row.u("flags"), u(IOT_sqe_FIXED_FILE));
+  EXPECT_EQ(row.u("bytes"), 64U);
+}
+
+TEST_F(KernelAsync, async_operation_of_a_worker_thread_says_when_it_was_handed_over) {
+  RECORD_RING([&](IoUring& ring) {
+    char buffer[100];
+    io_uring_sqe read =
+        transfer(IORING_OP_READ, 1, ::open(file_.c_str(), O_RDONLY), buffer, 100, 0);
+    read.flags = IOSQE_ASYNC;
+    return ring.run(read) == 100 ? 0 : 1;
+  });
+  const Row row = operation(1);
+  EXPECT_EQ(row.u("flags"), u(IOT_sqe_ASYNC));
+  EXPECT_GT(row.u("handed_over_ns"), 0U);
+  EXPECT_LT(row.u("handed_over_ns"), row.u("duration_ns"));
+  EXPECT_EQ(path_of(row), file_);
+}
+
+TEST_F(KernelAsync, async_operation_has_the_pages_that_a_worker_thread_makes_dirty) {
+  recording_ = Recording::of({schema::Layer::async, schema::Layer::cache}, [&] {
+    IoUring ring(8);
+    if (!ring.is_open())
+      return kRefused;
+    io_uring_sqe write =
+        transfer(IORING_OP_WRITE, 1, ::open(file_.c_str(), O_WRONLY), contents_, 4096, 1 << 20);
+    write.flags = IOSQE_ASYNC;
+    return ring.run(write) == 4096 ? 0 : 1;
+  });
+  if (!recording_.refusal().empty())
+    GTEST_SKIP() << recording_.refusal();
+  if (WEXITSTATUS(recording_.status()) == kRefused)
+    GTEST_SKIP() << "the machine refuses io_uring";
+  ASSERT_EQ(recording_.status(), 0);
+  const Row row = operation(1);
+  const std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
+  ASSERT_EQ(pages.size(), 1U);
+  EXPECT_EQ(pages[0].u("index"), (1U << 20) / 4096U);
+  EXPECT_EQ(path_of(pages[0]), file_);
+  EXPECT_NE(pages[0].u("tid"), row.u("tid")) << "the thread that was running";
+}
+
+TEST_F(KernelAsync, async_operation_by_the_thread_that_polls_has_no_call) {
+  RECORD_RING(
+      [&](IoUring& ring) {
+        char buffer[100];
+        ring.push(transfer(IORING_OP_READ, 1, ::open(file_.c_str(), O_RDONLY), buffer, 100, 0));
+        for (int tries = 0; tries < 5000; ++tries) {
+          if (const auto done = ring.pop())
+            return done->res == 100 ? 0 : 1;
+          ring.wake_poller();
+          ::usleep(1000);
+        }
+        return 1;
+      },
+      IORING_SETUP_SQPOLL);
+  const std::vector<Row> rows = recording_.rows("async_operation", "user_data", kUserData + 1);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].u("parent_op"), 0U);
+  EXPECT_EQ(rows[0].u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+  EXPECT_NE(rows[0].u("tid"), rows[0].u("pid"));
+  EXPECT_EQ(rows[0].u("bytes"), 100U);
+  EXPECT_EQ(path_of(rows[0]), file_);
+}
+
+TEST_F(KernelAsync, async_operation_whose_end_is_not_told_is_unfinished) {
+  RECORD_RING([&](IoUring& ring) {
+    io_uring_sqe silent = entry(IORING_OP_NOP, 1);
+    silent.flags = IOSQE_CQE_SKIP_SUCCESS;
+    ring.push(silent);
+    if (ring.enter(1, 0) != 1)
+      return 1;
+    // The same request of the kernel is used again, by and by.
+    for (std::uint64_t number = 2; number < 100; ++number)
+      if (ring.run(entry(IORING_OP_NOP, number)) != 0)
+        return 1;
+    return 0;
+  });
+  const Row row = operation(1);
+  EXPECT_EQ(row.s("result"), IOT_UNFINISHED);
+  EXPECT_EQ(row.u("bytes"), 0U);
+  EXPECT_EQ(row.u("flags"), u(IOT_sqe_CQE_SKIP_SUCCESS));
+  for (std::uint64_t number = 2; number < 100; ++number)
+    EXPECT_EQ(operation(number).s("result"), 0);
+}
+
+TEST_F(KernelAsync, async_result_for_each_result_of_an_operation_that_goes_on) {
+  RECORD_RING([&](IoUring& ring) {
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    io_uring_sqe poll = entry(IORING_OP_POLL_ADD, 1, ends[0]);
+    poll.poll32_events = POLLIN;
+    poll.len = IORING_POLL_ADD_MULTI;
+    ring.push(poll);
+    if (ring.enter(1, 0) != 1)
+      return 1;
+    for (int times = 0; times < 2; ++times) {
+      if (::write(ends[1], "x", 1) != 1 || ring.enter(0, 1) != 0)
+        return 1;
+      const auto told = ring.pop();
+      if (!told || !(told->res & POLLIN) || !(told->flags & IORING_CQE_F_MORE))
+        return 1;
+    }
+    io_uring_sqe cancel = entry(IORING_OP_ASYNC_CANCEL, 2);
+    cancel.addr = poll.user_data;
+    ring.push(cancel);
+    return ring.enter(1, 2) == 1 ? 0 : 1;
+  });
+  const Row whole = operation(1);
+  EXPECT_EQ(whole.s("result"), -ECANCELED);
+  EXPECT_EQ(whole.u("call"), u(IOT_async_call_IORING_OP_POLL_ADD));
+  const std::vector<Row> results = recording_.rows("async_result");
+  ASSERT_EQ(results.size(), 2U);
+  for (const Row& result : results) {
+    EXPECT_EQ(result.u("op_id"), whole.u("op_id"));
+    EXPECT_EQ(result.u("user_data"), kUserData + 1);
+    EXPECT_EQ(result.u("ring"), whole.u("ring"));
+    EXPECT_EQ(result.u("call"), u(IOT_async_call_IORING_OP_POLL_ADD));
+    EXPECT_EQ(result.u("file"), whole.u("file"));
+    EXPECT_NE(result.u("file"), 0U);
+    EXPECT_TRUE(result.s("result") & POLLIN);
+    EXPECT_EQ(result.u("bytes"), 0U) << "a set of events is no number of bytes";
+    EXPECT_GE(result.u("ts_ns"), whole.u("ts_ns"));
+  }
+}
+
+TEST_F(KernelAsync, async_overflow_for_each_completion_without_room) {
+  constexpr unsigned kMore = 3;
+  RECORD_RING([&](IoUring& ring) {
+    const unsigned count = ring.parameters().cq_entries + kMore;
+    for (unsigned number = 0; number < count; ++number) {
+      ring.push(entry(IORING_OP_NOP, number));
+      if (ring.enter(1, 0) != 1)
+        return 1;
+    }
+    return 0;
+  });
+  const std::vector<Row> rows = recording_.rows("async_overflow");
+  ASSERT_EQ(rows.size(), kMore);
+  const Row first = operation(0);
+  for (std::uint64_t at = 0; at < kMore; ++at) {
+    EXPECT_EQ(rows[at].u("ring"), first.u("ring"));
+    EXPECT_EQ(rows[at].s("result"), 0);
+    EXPECT_EQ(rows[at].u("user_data"), kUserData + 16 + at) << "after twice the 8 entries";
+    EXPECT_EQ(rows[at].u("pid"), first.u("pid"));
+  }
+}
+
+TEST_F(KernelAsync, async_operation_of_libaio_lasts_from_submission_to_reaping) {
+  RECORD([&] {
+    char buffer[1000];
+    const auto fd = static_cast<std::uint32_t>(::open(file_.c_str(), O_RDWR));
+    std::array<iocb, 4> operations{};
+    std::array<iocb*, 4> list{};
+    for (std::size_t at = 0; at < operations.size(); ++at) {
+      operations[at].aio_data = kUserData + at;
+      operations[at].aio_fildes = fd;
+      operations[at].aio_buf = reinterpret_cast<std::uintptr_t>(buffer);
+      operations[at].aio_nbytes = 100 + at;
+      operations[at].aio_offset = static_cast<std::int64_t>(1000 * at);
+      list[at] = &operations[at];
+    }
+    iovec vector{buffer, 50};
+    operations[0].aio_lio_opcode = IOCB_CMD_PREAD;
+    operations[1].aio_lio_opcode = IOCB_CMD_PWRITE;
+    operations[2].aio_lio_opcode = IOCB_CMD_PREADV;
+    operations[2].aio_buf = reinterpret_cast<std::uintptr_t>(&vector);
+    operations[2].aio_nbytes = 1;
+    operations[3].aio_fildes = 999; // refused
+    aio_context_t context = 0;
+    std::array<io_event, 4> done{};
+    return ::syscall(SYS_io_setup, 8, &context) == 0 &&
+                   ::syscall(SYS_io_submit, context, 4, list.data()) == 3 &&
+                   ::syscall(SYS_io_getevents, context, 3, 4, done.data(), nullptr) == 3
+               ? 0
+               : 1;
+  });
+  ASSERT_EQ(recording_.status(), 0);
+  EXPECT_EQ(recording_.rows("async_operation").size(), 3U) << "what was refused has not begun";
+  const auto expect = [&](std::uint64_t number, std::uint32_t call, std::uint64_t requested,
+                          std::int64_t result) {
+    SCOPED_TRACE(number);
+    const Row row = operation(number);
+    EXPECT_EQ(row.u("call"), call);
+    EXPECT_EQ(row.s("offset"), static_cast<std::int64_t>(1000 * number));
+    EXPECT_EQ(row.u("bytes_requested"), requested);
+    EXPECT_EQ(row.s("result"), result);
+    EXPECT_EQ(row.u("bytes"), u(result));
+    EXPECT_EQ(row.u("handed_over_ns"), 0U);
+    EXPECT_EQ(row.u("flags"), 0U);
+    EXPECT_EQ(path_of(row), file_);
+    EXPECT_GT(row.s("fd"), 2);
+    const Row submit = submitter(row, "syscall_aio_submit");
+    EXPECT_EQ(row.u("ring"), submit.u("context"));
+    const Row reaped = one("syscall_aio_getevents", IOT_syscall_io_getevents);
+    EXPECT_GE(row.u("ts_ns") + row.u("duration_ns"), reaped.u("ts_ns"));
+  };
+  expect(0, IOT_async_call_IOCB_CMD_PREAD, 100, 100);
+  expect(1, IOT_async_call_IOCB_CMD_PWRITE, 101, 101);
+  expect(2, IOT_async_call_IOCB_CMD_PREADV, 0, 50);
+}
+
+TEST_F(KernelAsync, async_operation_of_libaio_beyond_those_looked_at_is_a_loss) {
+  constexpr int kLookedAt = 4096;
+  constexpr int kMore = 5;
+  recording_ = Recording::of({schema::Layer::async}, [&] {
+    char byte = 0;
+    const auto fd = static_cast<std::uint32_t>(::open(file_.c_str(), O_RDONLY));
+    std::vector<iocb> operations(kLookedAt + kMore);
+    std::vector<iocb*> list;
+    for (iocb& one : operations) {
+      one.aio_lio_opcode = IOCB_CMD_PREAD;
+      one.aio_fildes = fd;
+      one.aio_buf = reinterpret_cast<std::uintptr_t>(&byte);
+      one.aio_nbytes = 1;
+      list.push_back(&one);
+    }
+    const auto count = static_cast<long>(list.size());
+    aio_context_t context = 0;
+    if (::syscall(SYS_io_setup, count, &context) != 0)
+      return kRefused;
+    std::vector<io_event> done(list.size());
+    return ::syscall(SYS_io_submit, context, count, list.data()) == count &&
+                   ::syscall(SYS_io_getevents, context, count, count, done.data(), nullptr) == count
+               ? 0
+               : 1;
+  });
+  if (!recording_.refusal().empty())
+    GTEST_SKIP() << recording_.refusal();
+  if (WEXITSTATUS(recording_.status()) == kRefused)
+    GTEST_SKIP() << "the machine has no room for so many operations";
+  ASSERT_EQ(recording_.status(), 0);
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_async_untracked), u(kMore));
+  EXPECT_EQ(recording_.rows("async_operation").size() + recording_.lost(), u(kLookedAt + kMore));
+  EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+}
+
+} // namespace
+} // namespace iotrail::live

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the live tests of all layers share: a folder, a recorder of one source, and the wait for what it records.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "capture/recorder.hpp"
+
+namespace iotrail::live {
+
+class ScratchDirectory {
+public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  std::string operator/(std::string_view name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
+
+private:
+  std::filesystem::path path_;
+};
+
+Result<std::unique_ptr<capture::Recorder>> open_recorder(const std::filesystem::path& trace,
+                                                         std::unique_ptr<capture::Source> source,
+                                                         capture::SourceOptions options);
+
+// Calls `step` every millisecond until the child has ended; its status as waitpid gives it.
+int wait_for_child(pid_t pid, const std::function<void()>& step);
+
+// 0 where the manifest has none of it.
+std::uint64_t counter_of(const store::Manifest& manifest, iot_counter counter);
+
+} // namespace iotrail::live
