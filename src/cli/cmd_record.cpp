@@ -275,7 +275,7 @@ make_sources(const capture::Filter& filter, const capture::SnapshotOptions& snap
 // The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
 int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
                 const Trailing& command) {
-  if (options.strict && end.manifest.lost() != 0)
+  if (options.strict && end.manifest.lost() + end.manifest.gaps() != 0)
     return static_cast<int>(Exit::losses);
   if (end.command_status)
     return *end.command_status;
@@ -354,7 +354,8 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated");
   app.add_flag("-q,--quiet", options->quiet,
                "No summary at the end; losses are reported all the same");
-  app.add_flag("--strict", options->strict, "Exit with status 3 when any event was lost");
+  app.add_flag("--strict", options->strict,
+               "Exit with status 3 when any event was or may have been lost");
   app.footer("The command follows after `--`. The exit status is the command's own.");
   return [options, &trailing] { return record(*options, trailing); };
 }

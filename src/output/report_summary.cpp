@@ -125,13 +125,6 @@ std::string lost_share(std::uint64_t lost, std::uint64_t produced) {
                      static_cast<double>(std::max<std::uint64_t>(1, produced)));
 }
 
-bool has_gaps(const store::Manifest& manifest) {
-  return std::ranges::any_of(manifest.counters, [](const auto& counted) {
-    const schema::Counter* counter = schema::find_counter(counted.first);
-    return counter != nullptr && counter->severity == schema::Severity::gap && counted.second != 0;
-  });
-}
-
 std::string events_text(const store::Manifest& manifest) {
   std::uint64_t produced = 0;
   std::uint64_t lost = 0;
@@ -141,7 +134,7 @@ std::string events_text(const store::Manifest& manifest) {
   }
   if (manifest.sources.empty())
     return {};
-  if (lost == 0 && has_gaps(manifest))
+  if (lost == 0 && manifest.gaps() != 0)
     return fmt::format("{}, SOME MAY BE MISSING: see Losses", human_count(produced));
   return lost == 0 ? fmt::format("{}, none lost", human_count(produced))
                    : fmt::format("{} OF {} EVENTS LOST ({}): see Losses", human_count(lost),

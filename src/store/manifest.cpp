@@ -160,13 +160,21 @@ std::uint64_t Manifest::events() const {
   return sum;
 }
 
-std::uint64_t Manifest::lost() const {
+std::uint64_t Manifest::counted(schema::Severity severity) const {
   std::uint64_t sum = 0;
   for (const schema::Counter& counter : schema::kCounters)
     if (const auto found = counters.find(std::string(counter.name));
-        found != counters.end() && counter.severity == schema::Severity::loss)
+        found != counters.end() && counter.severity == severity)
       sum += found->second;
   return sum;
+}
+
+std::uint64_t Manifest::lost() const {
+  return counted(schema::Severity::loss);
+}
+
+std::uint64_t Manifest::gaps() const {
+  return counted(schema::Severity::gap);
 }
 
 std::string_view state_name(State state) {

@@ -102,7 +102,9 @@ struct Manifest {
 
   std::int64_t begin_real_ns() const; // CLOCK_REALTIME
   std::uint64_t events() const;
-  std::uint64_t lost() const; // counters of severity loss
+  std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
+  std::uint64_t lost() const;                             // events that are missing
+  std::uint64_t gaps() const; // occasions at which events may be missing
 
   std::vector<std::string>
   layers_refused() const; // of `layers`, those of which no hook serves any event

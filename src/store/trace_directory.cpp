@@ -27,6 +27,11 @@ constexpr std::size_t kFileBytesMax = 16U << 20U;
 constexpr const char* kOtherPlaces =
     "choose another place: -o DIRECTORY/NAME, or IOTRAIL_REPOSITORY=DIRECTORY for all traces";
 
+bool is_removed(const Fd& directory) {
+  struct stat found{};
+  return fstat(directory.get(), &found) == 0 && found.st_nlink == 0;
+}
+
 Result<void> write_whole(const Fd& file, std::string_view text, const std::string& shown_as) {
   std::size_t done = 0;
   while (done < text.size()) {
@@ -150,6 +155,9 @@ Result<void> replace_manifest(const Fd& directory, std::string_view text,
                               const std::filesystem::path& shown_as) {
   {
     const Fd next = open_next(directory);
+    if (!next && is_removed(directory))
+      return fail("cannot write " + shown_as.string(),
+                  "the trace's directory was removed meanwhile, and all that was in it");
     if (!next)
       return fail_errno("cannot write " + shown_as.string());
     if (auto written = write_whole(next, text, shown_as.string()); !written)

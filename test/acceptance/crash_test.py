@@ -39,6 +39,10 @@ class Crash(harness.AcceptanceTest):
             with self.subTest(milliseconds=milliseconds):
                 self.kill_recorder_after(milliseconds / 1000, number)
 
+    def test_removed_trace_is_said(self):
+        recording = self.record("rm", "-rf", self.folder / "t.iotrail", options=("--layers", "app"), expect=1)
+        self.assertIn("the trace's directory was removed meanwhile", recording.process.stderr)
+
     def kill_recorder_after(self, seconds, number):
         path = self.folder / f"{number}.iotrail"
         recorder = subprocess.Popen(

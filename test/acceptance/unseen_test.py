@@ -151,6 +151,10 @@ class Unseen(harness.AcceptanceTest):
         recording = self.record(self.build("static", "-static"), options=WITH_KERNEL)
         self.assert_unseen(recording, "static", "statically linked")
 
+    def test_strict_heeds_what_may_be_missing(self):
+        self.record(self.build("static", "-static"), options=("--strict", *APP), expect=3)
+        self.record("true", options=("--strict", *APP), name="seen")
+
     def test_kernel_names_nothing_where_all_is_seen(self):
         recording = self.record("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do cat /etc/passwd; env true; (exec true); done")
         self.assertEqual(recording.manifest["not_followed"], [])
