@@ -59,12 +59,12 @@ TEST_F(ForegroundTest, a_killed_command_has_the_status_a_shell_shows) {
 }
 
 TEST_F(ForegroundTest, the_time_limit_ends_the_recording_and_not_the_command) {
-  options_.command = {"sh", "-c", "sleep 1; exit 5"};
+  options_.command = {"sh", "-c", "sleep 2; exit 5"};
   options_.limits.time_ns = 200'000'000;
   auto end = record();
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(end->manifest.stop_reason, "time limit");
-  EXPECT_LT(end->manifest.end_ns - end->manifest.begin_ns, 900'000'000U);
+  EXPECT_LT(end->manifest.end_ns - end->manifest.begin_ns, 1'900'000'000U);
   EXPECT_EQ(end->command_status, 5);
 }
 
@@ -120,13 +120,13 @@ TEST_F(ForegroundTest, a_signal_is_handed_to_the_command_which_is_recorded_until
 
 TEST_F(ForegroundTest, a_second_signal_ends_the_recording_at_once) {
   options_.command =
-      interrupting("INT", fmt::format("sleep 0.2; kill -INT {}; exec sleep 1", ::getpid()));
+      interrupting("INT", fmt::format("sleep 0.2; kill -INT {}; exec sleep 3", ::getpid()));
   options_.command[2].insert(0, "trap '' INT; ");
   auto end = record();
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(end->command_status, std::nullopt);
   EXPECT_EQ(end->manifest.stop_reason, "interrupted (Interrupt); the command goes on");
-  EXPECT_LT(end->manifest.end_ns - end->manifest.begin_ns, 900'000'000U);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0);
   ::wait(nullptr);
 }
 
