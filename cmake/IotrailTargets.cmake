@@ -6,6 +6,11 @@
 
 add_library(iotrail_options INTERFACE)
 target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+# The sanitizers' builds compile a folder's sources together, which takes a fifth of the time: names in their anonymous
+# namespaces differ. g++ then takes a source for a header.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+endif()
 
 # iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (those of a folder outside
 # src/ as "x.hpp"), with what they need. Nothing to link: also for who takes only declarations from the folder.

@@ -16,6 +16,9 @@ namespace iotrail {
 
 using ByteSpan = std::span<const std::byte>;
 
+// In which the kernel counts blocks (sysfs, st_blocks, requests), whatever the device's and the file system's own.
+inline constexpr std::uint64_t kSectorBytes = 512;
+
 class ByteReader {
 public:
   explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}

@@ -11,7 +11,7 @@ namespace iotrail::output {
 
 namespace {
 
-bool is_plain(std::string_view text) {
+bool needs_no_escape(std::string_view text) {
   for (const char c : text)
     if (c < 0x20 || c == '"' || c == '\\' ||
         c == 0x7f) // as signed char: also all that is not ASCII
@@ -35,7 +35,7 @@ void put_json_object(Sink& sink, std::span<const ResultColumn> columns,
 }
 
 void put_json_text(Sink& sink, std::string_view text) {
-  if (is_plain(text)) {
+  if (needs_no_escape(text)) {
     sink.put('"');
     sink.put(text);
     sink.put('"');

@@ -7,11 +7,12 @@
 #include <fstream>
 #include <string>
 
+#include "base/bytes.hpp"
+
 namespace iotrail::capture::kernel {
 namespace {
 
 constexpr unsigned kMinorBits = 20;
-constexpr iot_u64 kSectorBytes = 512; // of sysfs, whatever the device's own
 
 std::filesystem::path sysfs_path(iot_u32 device) {
   return fmt::format("/sys/dev/block/{}:{}", device >> kMinorBits,

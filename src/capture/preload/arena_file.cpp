@@ -10,6 +10,7 @@
 
 #include <charconv>
 
+#include "base/bytes.hpp"
 #include "capture/preload/lost_memory.hpp"
 
 namespace iotrail::capture::preload {
@@ -161,8 +162,9 @@ void ArenaFile::abandon() {
 
 std::size_t ArenaFile::memory_bytes() const {
   struct stat attributes{};
-  return fstat(file_.get(), &attributes) == 0 ? static_cast<std::size_t>(attributes.st_blocks) * 512
-                                              : 0;
+  return fstat(file_.get(), &attributes) == 0
+             ? static_cast<std::size_t>(attributes.st_blocks) * kSectorBytes
+             : 0;
 }
 
 } // namespace iotrail::capture::preload

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/bytes.hpp"
 #include "capture/snapshot/proc_text.hpp"
 #include "capture/snapshot/system.hpp"
 
@@ -13,10 +14,8 @@ namespace iotrail::capture::snapshot {
 namespace {
 
 namespace fs = std::filesystem;
-using Record = iot_snapshot_disk;
+using Disk = iot_snapshot_disk;
 
-constexpr std::uint64_t kSectorBytes = 512; // of sysfs, whatever the device's own
-constexpr std::uint64_t kKibibyte = 1024;
 constexpr std::uint64_t kMicrosecondNs = 1000;
 
 std::vector<std::string> names_in(const std::string& directory) {
@@ -43,24 +42,24 @@ std::string chosen(const std::string& text) {
   return begin == text.npos || end == text.npos ? text : text.substr(begin + 1, end - begin - 1);
 }
 
-void read_queue(const std::string& disk, Record& row) {
+void read_queue(const std::string& disk, Disk& row) {
   struct Attribute {
     const char* name;
-    iot_u32 Record::* field;
+    iot_u32 Disk::* field;
     std::uint64_t unit;
   };
   static constexpr Attribute kAttributes[] = {
-      {"nr_requests", &Record::queue_requests, 1},
-      {"read_ahead_kb", &Record::read_ahead_bytes, kKibibyte},
-      {"max_sectors_kb", &Record::request_max_bytes, kKibibyte},
-      {"max_hw_sectors_kb", &Record::hardware_max_bytes, kKibibyte},
-      {"logical_block_size", &Record::logical_block_bytes, 1},
-      {"physical_block_size", &Record::physical_block_bytes, 1},
-      {"minimum_io_size", &Record::io_min_bytes, 1},
-      {"optimal_io_size", &Record::io_optimal_bytes, 1},
-      {"rotational", &Record::rotational, 1},
-      {"fua", &Record::fua, 1},
-      {"nomerges", &Record::no_merges, 1},
+      {"nr_requests", &Disk::queue_requests, 1},
+      {"read_ahead_kb", &Disk::read_ahead_bytes, kKibibyte},
+      {"max_sectors_kb", &Disk::request_max_bytes, kKibibyte},
+      {"max_hw_sectors_kb", &Disk::hardware_max_bytes, kKibibyte},
+      {"logical_block_size", &Disk::logical_block_bytes, 1},
+      {"physical_block_size", &Disk::physical_block_bytes, 1},
+      {"minimum_io_size", &Disk::io_min_bytes, 1},
+      {"optimal_io_size", &Disk::io_optimal_bytes, 1},
+      {"rotational", &Disk::rotational, 1},
+      {"fua", &Disk::fua, 1},
+      {"nomerges", &Disk::no_merges, 1},
   };
   const std::string queue = disk + "/queue/";
   for (const Attribute& attribute : kAttributes)
@@ -76,7 +75,7 @@ void add_device(Taking& taking, const std::string& disk, const std::string& dire
   const std::uint64_t bytes = read_number(directory + "/size") * kSectorBytes;
   if (bytes == 0)
     return; // nothing is in it
-  Record row{};
+  Disk row{};
   read_queue(disk, row);
   row.bytes = bytes;
   row.device = device_of(read_line(directory + "/dev"));
@@ -85,12 +84,12 @@ void add_device(Taking& taking, const std::string& disk, const std::string& dire
   row.is_removable = static_cast<iot_u32>(read_number(disk + "/removable"));
   ++taking.found;
   taking.add(row,
-             {{&Record::name, fs::path(directory).filename().native()},
-              {&Record::model, read_line(disk + "/device/model")},
-              {&Record::below, fmt::format("{}", fmt::join(names_in(directory + "/slaves"), " "))},
-              {&Record::scheduler, chosen(read_line(disk + "/queue/scheduler"))},
-              {&Record::write_cache, read_line(disk + "/queue/write_cache")},
-              {&Record::zones, read_line(disk + "/queue/zoned")}});
+             {{&Disk::name, fs::path(directory).filename().native()},
+              {&Disk::model, read_line(disk + "/device/model")},
+              {&Disk::below, fmt::format("{}", fmt::join(names_in(directory + "/slaves"), " "))},
+              {&Disk::scheduler, chosen(read_line(disk + "/queue/scheduler"))},
+              {&Disk::write_cache, read_line(disk + "/queue/write_cache")},
+              {&Disk::zones, read_line(disk + "/queue/zoned")}});
 }
 
 } // namespace

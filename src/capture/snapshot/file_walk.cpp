@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "capture/mounts.hpp"
 #include "store/layout.hpp"
 
@@ -19,8 +20,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 128U << 10U;
 constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
 constexpr int kLookFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-constexpr std::uint64_t kSectorBytes = 512; // of st_blocks, whatever the file system's own
-constexpr unsigned kTypeShift = 12;         // from DT_* to S_IF*
+constexpr unsigned kTypeShift = 12; // from DT_* to S_IF*
 
 // Times beyond what 64 bits of nanoseconds hold, the years 1677 to 2262, are cut there.
 iot_s64 time_ns(const statx_timestamp& time) {

@@ -20,10 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
 // Root may read everything: while one is alive, this thread is nobody.
 class Nobody {
 public:

@@ -10,20 +10,20 @@ namespace iotrail::capture::snapshot {
 namespace {
 
 namespace fs = std::filesystem;
-using Record = iot_snapshot_network;
+using Interface = iot_snapshot_network;
 
 constexpr std::uint64_t kMegabit = 1'000'000;
 
-void read_statistics(const std::string& interface, Record& row) {
+void read_statistics(const std::string& interface, Interface& row) {
   struct Counter {
     const char* name;
-    iot_u64 Record::* field;
+    iot_u64 Interface::* field;
   };
   static constexpr Counter kCounters[] = {
-      {"rx_bytes", &Record::received_bytes},  {"rx_packets", &Record::received_packets},
-      {"rx_errors", &Record::receive_errors}, {"rx_dropped", &Record::receive_drops},
-      {"tx_bytes", &Record::sent_bytes},      {"tx_packets", &Record::sent_packets},
-      {"tx_errors", &Record::send_errors},    {"tx_dropped", &Record::send_drops},
+      {"rx_bytes", &Interface::received_bytes},  {"rx_packets", &Interface::received_packets},
+      {"rx_errors", &Interface::receive_errors}, {"rx_dropped", &Interface::receive_drops},
+      {"tx_bytes", &Interface::sent_bytes},      {"tx_packets", &Interface::sent_packets},
+      {"tx_errors", &Interface::send_errors},    {"tx_dropped", &Interface::send_drops},
   };
   for (const Counter& counter : kCounters)
     row.*counter.field = read_number(fmt::format("{}/statistics/{}", interface, counter.name));
@@ -31,17 +31,17 @@ void read_statistics(const std::string& interface, Record& row) {
 
 void add_interface(Taking& taking, const fs::path& directory) {
   const std::string interface = directory.string();
-  Record row{};
+  Interface row{};
   read_statistics(interface, row);
   row.speed_bits = read_number(interface + "/speed") * kMegabit;
   row.packet_max_bytes = static_cast<iot_u32>(read_number(interface + "/mtu"));
   row.queue_packets = static_cast<iot_u32>(read_number(interface + "/tx_queue_len"));
   const std::string driver = read_link(AT_FDCWD, (interface + "/device/driver").c_str());
   ++taking.found;
-  taking.add(row, {{&Record::name, directory.filename().native()},
-                   {&Record::state, read_line(interface + "/operstate")},
-                   {&Record::address, read_line(interface + "/address")},
-                   {&Record::driver, fs::path(driver).filename().native()}});
+  taking.add(row, {{&Interface::name, directory.filename().native()},
+                   {&Interface::state, read_line(interface + "/operstate")},
+                   {&Interface::address, read_line(interface + "/address")},
+                   {&Interface::driver, fs::path(driver).filename().native()}});
 }
 
 } // namespace

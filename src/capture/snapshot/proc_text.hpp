@@ -17,6 +17,7 @@
 namespace iotrail::capture::snapshot {
 
 inline constexpr std::size_t kProcTextMost = 64U << 10U; // as long as a text of the trace
+inline constexpr std::uint64_t kKibibyte = 1024;         // in which both tell sizes
 
 // The first `most` bytes of a file below `directory`. False: it cannot be read, and errno.
 inline bool read_text(int directory, const char* name, std::string& text,

@@ -14,8 +14,6 @@
 namespace iotrail::capture::snapshot {
 namespace {
 
-constexpr std::uint64_t kKibibyte = 1024;
-
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };

@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
 class SnapshotSourceTest : public TakingTest {
 protected:
   SnapshotSourceTest() { fs::create_directory(root_); }

@@ -14,7 +14,6 @@
 namespace iotrail::capture::snapshot {
 namespace {
 
-constexpr std::uint64_t kKibibyte = 1024;
 constexpr std::size_t kMountsMost = 16U << 20U; // bytes of mountinfo
 
 std::string read_file(const std::string& path, std::size_t most = kProcTextMost) {

@@ -3,6 +3,8 @@
 // For the tests: what a part of a snapshot puts into a trace.
 #pragma once
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +17,10 @@
 #include "store/test_support.hpp"
 
 namespace iotrail::capture::snapshot {
+
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
 class TakingTest : public ::testing::Test {
 protected:
