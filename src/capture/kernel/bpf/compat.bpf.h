@@ -37,8 +37,9 @@ extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
 
 /*
  * An argument of a tp_btf or fentry program, whose loads are cheap either way. Since 6.3 the verifier looks through all
- * of the kernel's types for each load through a trusted pointer, which makes loading slow: such a pointer is forgotten
- * to be trusted.
+ * of the kernel's types for each pointer loaded through a trusted pointer, which makes loading slow: for what pointers
+ * it holds, such an argument is forgotten to be trusted. Numbers are better loaded through the argument as it came: one
+ * instruction each, where a load that may fail takes eight.
  */
 #define IOT_UNTRUSTED(type, pointer) IOT_TYPED(type, pointer, iot_config.has_cast)
 
@@ -50,11 +51,14 @@ extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
       bpf_core_read(&(to), sizeof(to), &(object)->field);                                          \
   } while (0)
 
-/* An address as a number also to the verifier, which lets no part be taken of what it knows to be a pointer. */
+/*
+ * An address as a number also to the verifier, which lets nothing be computed of what it knows to be a pointer. What an
+ * atomic operation leaves in memory is a number to it: three instructions, where a helper that copies takes 80.
+ */
 static __always_inline iot_u64 iot_number_of(const void* pointer) {
   iot_u64 number = 0;
-  bpf_probe_read_kernel(&number, sizeof(number), &pointer);
-  return number;
+  __atomic_exchange_n(&number, (iot_u64)pointer, __ATOMIC_RELAXED);
+  return *(volatile iot_u64*)&number;
 }
 
 /* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */
