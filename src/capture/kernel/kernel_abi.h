@@ -202,6 +202,25 @@ struct iot_request {
   iot_u32 reserved;
 };
 
+/* Where those in flight are known by their address: bpf/block_known.bpf.h. */
+#define IOT_KNOWN_SETS 512 /* a power of two */
+#define IOT_KNOWN_WAYS 4
+#define IOT_PLACE_CLAIMED 1ULL /* no address; 0: the place is free */
+struct iot_bio_place {
+  iot_u64 key;
+  struct iot_bio value;
+};
+struct iot_bio_set {
+  struct iot_bio_place places[IOT_KNOWN_WAYS];
+};
+struct iot_request_place {
+  iot_u64 key;
+  struct iot_request value;
+};
+struct iot_request_set {
+  struct iot_request_place places[IOT_KNOWN_WAYS];
+};
+
 /*
  * An asynchronous operation by the kernel's request of io_uring, by the program's own iocb of libaio, and one that may
  * have several results also by its `user_data`, which is all that is told with a result.

@@ -129,8 +129,43 @@ std::vector<Entry<Key, Value>> entries_of(const BpfObject& object, const char* n
   return found;
 }
 
-auto open_requests(const BpfObject& object) {
-  return entries_of<iot_u64, iot_request>(object, "requests", IOT_REQUEST_LIMIT);
+using OpenRequest = Entry<iot_u64, iot_request>;
+
+iot_u64 key_of(const iot_request_place& place) {
+  return __atomic_load_n(&place.key, __ATOMIC_ACQUIRE);
+}
+
+// What is put, or taken, while it is looked at is not open.
+void add_open(const iot_request_place& place, std::vector<OpenRequest>& open) {
+  const iot_u64 key = key_of(place);
+  if (key == 0 || key == IOT_PLACE_CLAIMED)
+    return;
+  const OpenRequest request{key, place.value};
+  if (key_of(place) == key)
+    open.push_back(request);
+}
+
+std::vector<OpenRequest> open_requests(BpfObject& object) {
+  auto open = entries_of<iot_u64, iot_request>(object, "requests", IOT_REQUEST_LIMIT);
+  for (const iot_request_set& set : object.skeleton().bss->request_sets)
+    for (const iot_request_place& place : set.places)
+      add_open(place, open);
+  return open;
+}
+
+// False: it is no longer there, or is there anew.
+bool take(BpfObject& object, const OpenRequest& request) {
+  for (iot_request_set& set : object.skeleton().bss->request_sets)
+    for (iot_request_place& place : set.places) {
+      iot_u64 key = request.key;
+      if (key_of(place) == key && place.value.issued_ns == request.value.issued_ns)
+        return __atomic_compare_exchange_n(&place.key, &key, 0, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED);
+    }
+  iot_request now{};
+  const int map = object.map_fd("requests");
+  return bpf_map_lookup_elem(map, &request.key, &now) == 0 &&
+         now.issued_ns == request.value.issued_ns && bpf_map_delete_elem(map, &request.key) == 0;
 }
 
 auto open_asyncs(const BpfObject& object) {
@@ -152,22 +187,18 @@ bool is_anything_open(BpfObject& object) {
   const auto& tasks = object.skeleton().bss->task_states;
   if (std::ranges::any_of(tasks, [](const iot_task& task) { return task.owner.op_id != 0; }))
     return true;
-  return !entries_of<iot_u64, iot_request>(object, "requests", 1).empty() ||
+  return !open_requests(object).empty() ||
          !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();
 }
 
 } // namespace
 
 std::uint64_t forget_missed_completions(BpfObject& object) {
-  const int map = object.map_fd("requests");
   std::uint64_t missed = 0;
-  for (const auto& [key, request] : open_requests(object)) {
-    iot_request now{};
-    // Completed meanwhile: it is no longer there, or is there anew.
-    if (is_idle(object, key) && bpf_map_lookup_elem(map, &key, &now) == 0 &&
-        now.issued_ns == request.issued_ns && bpf_map_delete_elem(map, &key) == 0)
+  // Those that completed meanwhile are not taken.
+  for (const OpenRequest& request : open_requests(object))
+    if (is_idle(object, request.key) && take(object, request))
       ++missed;
-  }
   return missed;
 }
 

@@ -5,29 +5,29 @@
  */
 #include "block_owner.bpf.h"
 
-/* The fields that the records of all requests have. */
-#define DESCRIBE_REQUEST(record, from)                                                             \
+/* The fields that the records of all requests have. `trusted`: as the argument came. */
+#define DESCRIBE_REQUEST(record, from, trusted)                                                    \
   do {                                                                                             \
     (record)->request = (iot_u64)(from);                                                           \
-    (record)->sector = (from)->__sector;                                                           \
-    (record)->bytes = (from)->__data_len;                                                          \
+    (record)->sector = (trusted)->__sector;                                                        \
+    (record)->bytes = (trusted)->__data_len;                                                       \
     (record)->device = device_of((from)->q->disk);                                                 \
-    (record)->flags = flags_of((from)->cmd_flags);                                                 \
+    (record)->flags = flags_of((trusted)->cmd_flags);                                              \
   } while (0)
 
 SEC("?tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  struct iot_bio first = {};
-  if (!find_first(request, &first))
+  const struct iot_bio* first = find_first(request);
+  if (!first)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_insert* record = IOT_RESERVE(block_insert, &place);
   if (!record)
     return 0;
-  DESCRIBE_REQUEST(record, request);
-  iot_commit(&place, &first.owner, now_ns);
+  DESCRIBE_REQUEST(record, request, trusted);
+  iot_commit(&place, &first->owner, now_ns);
   return 0;
 }
 
@@ -37,52 +37,68 @@ static __always_inline int wants_completion(void) {
          iot_wants(IOT_KIND_device_scsi) || iot_wants(IOT_KIND_device_nvme);
 }
 
-SEC("?tp_btf/block_rq_issue")
-int BPF_PROG(block_rq_issue, struct request* trusted) {
-  struct request* request = IOT_UNTRUSTED(request, trusted);
-  struct iot_request entry = {};
-  iot_u64 key = (iot_u64)request;
-  /* Interrupts whose tracepoints run no program: docs/adr/0007. The request may be used again for others' I/O. */
-  if (!bpf_map_delete_elem(&requests, &key))
-    iot_lose(IOT_COUNTER_kernel_completion_missed);
-  entry.device = device_of(request->q->disk);
-  if (!find_first(request, &entry.first) && !find_flush(request, entry.device, &entry.first))
-    return 0;
-  entry.sector = request->__sector;
-  entry.bytes = request->__data_len;
-  entry.flags = flags_of(request->cmd_flags);
-  entry.tags_in_use = tags_in_use(request);
-  entry.hardware_queue = request->mq_hctx->queue_num;
-  entry.issued_ns = bpf_ktime_get_ns();
-  if (wants_completion() && bpf_map_update_elem(&requests, &key, &entry, BPF_NOEXIST))
-    iot_lose(IOT_COUNTER_kernel_request_untracked);
-  if (!iot_wants(IOT_KIND_block_issue))
-    return 0;
+static __always_inline void emit_issue(const struct request* request,
+                                       const struct iot_request* entry) {
+  const struct bio* bio = request->bio;
   const iot_u32 bios_carried = count_bios(request);
   struct iot_place place;
   struct iot_block_issue* record = IOT_RESERVE(block_issue, &place);
   if (!record)
-    return 0;
-  DESCRIBE_REQUEST(record, request);
+    return;
+  record->request = (iot_u64)request;
+  record->sector = entry->sector;
+  record->bytes = entry->bytes;
+  record->device = entry->device;
+  record->flags = entry->flags;
   record->bios = bios_carried;
-  record->tags_in_use = entry.tags_in_use;
-  record->hardware_queue = (iot_u16)entry.hardware_queue;
-  DESCRIBE_WISHES(record, request->bio);
-  iot_commit(&place, &entry.first.owner, entry.issued_ns);
+  record->tags_in_use = entry->tags_in_use;
+  record->hardware_queue = (iot_u16)entry->hardware_queue;
+  DESCRIBE_WISHES(record, bio);
+  iot_commit(&place, &entry->first.owner, entry->issued_ns);
+}
+
+SEC("?tp_btf/block_rq_issue")
+int BPF_PROG(block_rq_issue, struct request* trusted) {
+  struct request* request = IOT_UNTRUSTED(request, trusted);
+  const iot_u64 key = iot_number_of(request);
+  /* Interrupts whose tracepoints run no program: docs/adr/0007. The request may be used again for others' I/O. */
+  if (iot_take_request(key))
+    iot_lose(IOT_COUNTER_kernel_completion_missed);
+  struct iot_request entry;
+  entry.device = device_of(request->q->disk);
+  const struct iot_bio* first = find_first(request);
+  if (first)
+    entry.first = *first;
+  else if (!find_flush(request, entry.device, &entry.first))
+    return 0;
+  const struct blk_mq_hw_ctx* queue = request->mq_hctx;
+  entry.handed_over_ns = 0;
+  entry.sector = trusted->__sector;
+  entry.flags = flags_of(trusted->cmd_flags);
+  entry.bytes = trusted->__data_len;
+  entry.tags_in_use = tags_in_use(queue);
+  entry.hardware_queue = queue->queue_num;
+  entry.reserved = 0;
+  entry.issued_ns = bpf_ktime_get_ns();
+  if (wants_completion() && iot_add_request(key, &entry))
+    iot_lose(IOT_COUNTER_kernel_request_untracked);
+  if (iot_wants(IOT_KIND_block_issue))
+    emit_issue(request, &entry);
   return 0;
 }
 
 SEC("?tp_btf/block_rq_requeue")
 int BPF_PROG(block_rq_requeue, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  iot_u64 key = (iot_u64)request;
-  struct iot_bio first = {};
-  const struct iot_request* entry = bpf_map_lookup_elem(&requests, &key);
-  if (entry)
-    first = entry->first; /* a flush, too, which has no bio */
-  else if (!find_first(request, &first))
+  const iot_u64 key = iot_number_of(request);
+  const struct iot_request* entry = iot_find_request(key);
+  const struct iot_bio* found = entry ? &entry->first /* a flush, too, which has no bio */
+                                      : find_first(request);
+  if (!found)
     return 0;
-  bpf_map_delete_elem(&requests, &key);
+  const struct iot_owner owner = found->owner;
+  if (entry)
+    iot_take_request(key);
   if (!iot_wants(IOT_KIND_block_requeue))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -90,16 +106,16 @@ int BPF_PROG(block_rq_requeue, struct request* trusted) {
   struct iot_block_requeue* record = IOT_RESERVE(block_requeue, &place);
   if (!record)
     return 0;
-  DESCRIBE_REQUEST(record, request);
-  iot_commit(&place, &first.owner, now_ns);
+  DESCRIBE_REQUEST(record, request, trusted);
+  iot_commit(&place, &owner, now_ns);
   return 0;
 }
 
 SEC("?tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  struct iot_bio first = {};
-  if (!find_first(request, &first))
+  const struct iot_bio* first = find_first(request);
+  if (!first)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
@@ -107,9 +123,9 @@ int BPF_PROG(block_rq_merge, struct request* trusted) {
   if (!record)
     return 0;
   record->bio = 0;
-  DESCRIBE_REQUEST(record, request);
+  DESCRIBE_REQUEST(record, request, trusted);
   record->merge = IOT_merge_request;
-  iot_commit(&place, &first.owner, now_ns);
+  iot_commit(&place, &first->owner, now_ns);
   return 0;
 }
 
@@ -139,8 +155,8 @@ static __always_inline iot_s32 error_of(iot_u32 status) {
   return code ? -code : -ERROR_IO;
 }
 
-static __always_inline void emit_complete(struct request* request, const struct iot_request* entry,
-                                          iot_u32 status, iot_u32 bytes) {
+static __always_inline void emit_complete(iot_u64 request, const struct iot_request* entry,
+                                          iot_u64 sector, iot_u32 status, iot_u32 bytes) {
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_complete* record = IOT_RESERVE(block_complete, &place);
@@ -148,11 +164,11 @@ static __always_inline void emit_complete(struct request* request, const struct 
     return;
   record->duration_ns = now_ns - entry->issued_ns;
   record->queue_ns = entry->issued_ns - entry->first.queued_ns;
-  record->request = (iot_u64)request;
-  record->sector = request->__sector;
+  record->request = request;
+  record->sector = sector;
   record->bytes = bytes;
   record->device = entry->device;
-  record->flags = flags_of(request->cmd_flags);
+  record->flags = entry->flags;
   record->error = error_of(status);
   record->file = entry->first.file;
   record->tags_in_use = entry->tags_in_use;
@@ -174,7 +190,7 @@ struct {
 SEC("?tp_btf/block_rq_error")
 int BPF_PROG(block_rq_error, struct request* trusted, int status, unsigned int bytes) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  iot_u64 key = (iot_u64)request;
+  iot_u64 key = iot_number_of(request);
   const struct iot_request* entry = bpf_map_lookup_elem(&failed_requests, &key);
   if (!entry)
     return 0;
@@ -182,7 +198,7 @@ int BPF_PROG(block_rq_error, struct request* trusted, int status, unsigned int b
   struct iot_place place;
   struct iot_block_error* record = IOT_RESERVE(block_error, &place);
   if (record) {
-    DESCRIBE_REQUEST(record, request);
+    DESCRIBE_REQUEST(record, request, trusted);
     record->bytes = bytes;
     record->error = error_of((iot_u32)status);
     record->file = entry->first.file;
@@ -195,19 +211,21 @@ int BPF_PROG(block_rq_error, struct request* trusted, int status, unsigned int b
 SEC("?tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned int bytes) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  iot_u64 key = (iot_u64)request;
-  if (!bytes && request->__data_len)
+  iot_u64 key = iot_number_of(request);
+  const iot_u32 length = trusted->__data_len;
+  const iot_u64 sector = trusted->__sector;
+  if (!bytes && length)
     return 0; /* nothing has ended: SCSI says so before it looks at what went wrong */
   /* Flushes before and behind data come with requests of their own; the end of it all has no bytes. */
   if (!bytes && request->bio)
     forget_flush((iot_u64)request->bio);
-  struct iot_request* entry = bpf_map_lookup_elem(&requests, &key);
+  struct iot_request* entry = iot_find_request(key);
   /* Used again without being issued, as a flush is: what it was issued for has ended, and nobody was told. */
-  if (entry && entry->sector != request->__sector &&
+  if (entry && entry->sector != sector &&
       (entry->flags & OPERATION_BITS) !=
           IOT_block_zone_append /* tells at its end where it went */) {
     iot_lose(IOT_COUNTER_kernel_completion_missed);
-    bpf_map_delete_elem(&requests, &key);
+    iot_take_request(key);
     entry = 0;
   }
   if (!entry) {
@@ -218,13 +236,12 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
       iot_lose(IOT_COUNTER_kernel_request_untracked);
     return 0;
   }
-  const int is_last = bytes >= request->__data_len;
   if (iot_wants(IOT_KIND_block_complete))
-    emit_complete(request, entry, (iot_u32)status, bytes);
+    emit_complete(key, entry, sector, (iot_u32)status, bytes);
   if (iot_wants(IOT_KIND_block_error) && status)
     bpf_map_update_elem(&failed_requests, &key, entry, BPF_ANY);
-  if (is_last)
-    bpf_map_delete_elem(&requests, &key);
+  if (bytes >= length)
+    iot_take_request(key);
   else
     entry->sector += bytes >> SECTOR_SHIFT;
   forget_bios(request, bytes);

@@ -4,29 +4,34 @@
  */
 #include "block_owner.bpf.h"
 
-/* The fields that the records of all bios have. */
-#define DESCRIBE_BIO(record, from)                                                                 \
+/* The fields that the records of all bios have. `from`: as the argument came, `address` and `disk`: found already. */
+#define DESCRIBE_BIO(record, from, address, disk)                                                  \
   do {                                                                                             \
-    (record)->bio = (iot_u64)(from);                                                               \
+    (record)->bio = (address);                                                                     \
     (record)->sector = (from)->bi_iter.bi_sector;                                                  \
     (record)->bytes = (from)->bi_iter.bi_size;                                                     \
-    (record)->device = device_of((from)->bi_bdev->bd_disk);                                        \
+    (record)->device = (disk);                                                                     \
     (record)->flags = flags_of((from)->bi_opf);                                                    \
   } while (0)
+
+static __always_inline iot_u32 device_of_bio(const struct bio* bio) {
+  return device_of(bio->bi_bdev->bd_disk);
+}
 
 SEC("?tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio* trusted) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
-  const iot_u32 device = device_of(bio->bi_bdev->bd_disk);
+  const iot_u32 device = device_of_bio(bio);
   if (!iot_device_wanted(device))
     return 0;
+  const iot_u32 flags = trusted->bi_opf;
   struct iot_bio entry = {};
-  if (!find_owner(&entry, bio, device))
+  if (!find_owner(&entry, bio, flags, device))
     return 0;
-  iot_u64 key = (iot_u64)bio;
-  if (bpf_map_update_elem(&bios, &key, &entry, BPF_ANY))
+  const iot_u64 key = iot_number_of(bio);
+  if (iot_put_bio(key, &entry))
     iot_count(IOT_COUNTER_kernel_bio_untracked);
-  if (bio->bi_opf & 1U << BIT_OF(__REQ_PREFLUSH))
+  if (flags & 1U << BIT_OF(__REQ_PREFLUSH))
     await_flush(key, device, &entry);
   if (!iot_wants(IOT_KIND_block_queue))
     return 0;
@@ -34,9 +39,9 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   struct iot_block_queue* record = IOT_RESERVE(block_queue, &place);
   if (!record)
     return 0;
-  DESCRIBE_BIO(record, bio);
+  DESCRIBE_BIO(record, trusted, key, device);
   record->file = entry.file;
-  DESCRIBE_WISHES(record, bio);
+  DESCRIBE_WISHES(record, trusted);
   iot_commit(&place, &entry.owner, entry.queued_ns);
   return 0;
 }
@@ -45,13 +50,13 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
 SEC("?tp_btf/block_split")
 int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
-  iot_u64 parent = (iot_u64)bio->bi_private;
-  const struct iot_bio* inherited = bpf_map_lookup_elem(&bios, &parent);
+  iot_u64 parent = iot_number_of(bio->bi_private);
+  const struct iot_bio* inherited = iot_find_bio(parent);
   if (!inherited)
     return 0;
-  iot_u64 key = (iot_u64)bio;
+  const iot_u64 key = iot_number_of(bio);
   const struct iot_bio entry = *inherited;
-  if (bpf_map_update_elem(&bios, &key, &entry, BPF_ANY))
+  if (iot_put_bio(key, &entry))
     iot_count(IOT_COUNTER_kernel_bio_untracked);
   if (!iot_wants(IOT_KIND_block_split))
     return 0;
@@ -61,12 +66,13 @@ int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   IOT_LOAD(rest_bytes, rest, bi_iter.bi_size, iot_config.has_cast);
   IOT_LOAD(first_of_rest, rest, bi_iter.bi_sector,
            iot_config.has_cast); /* the argument has 32 bits */
+  const iot_u32 device = device_of_bio(bio);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_split* record = IOT_RESERVE(block_split, &place);
   if (!record)
     return 0;
-  DESCRIBE_BIO(record, bio);
+  DESCRIBE_BIO(record, trusted, key, device);
   record->parent_bio = parent;
   record->rest_sector = first_of_rest;
   record->rest_bytes = rest_bytes;
@@ -79,15 +85,15 @@ int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
 SEC("?tp_btf/block_bio_remap")
 int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 from_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
-  const iot_u32 device = device_of(bio->bi_bdev->bd_disk);
+  const iot_u32 device = device_of_bio(bio);
   struct iot_bio entry = {};
-  if (!iot_device_wanted(device) || !find_owner(&entry, bio, device))
+  if (!iot_device_wanted(device) || !find_owner(&entry, bio, trusted->bi_opf, device))
     return 0;
   struct iot_place place;
   struct iot_block_remap* record = IOT_RESERVE(block_remap, &place);
   if (!record)
     return 0;
-  DESCRIBE_BIO(record, bio);
+  DESCRIBE_BIO(record, trusted, iot_number_of(bio), device);
   record->from_sector = from_sector;
   record->from_device = from_device;
   record->file = entry.file;
@@ -98,16 +104,17 @@ int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 
 SEC("?tp_btf/block_getrq")
 int BPF_PROG(block_getrq, struct bio* trusted) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
-  iot_u64 key = (iot_u64)bio;
-  const struct iot_bio* entry = bpf_map_lookup_elem(&bios, &key);
+  const iot_u64 key = iot_number_of(bio);
+  const struct iot_bio* entry = iot_find_bio(key);
   if (!entry)
     return 0;
+  const iot_u32 device = device_of_bio(bio);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_getrq* record = IOT_RESERVE(block_getrq, &place);
   if (!record)
     return 0;
-  DESCRIBE_BIO(record, bio);
+  DESCRIBE_BIO(record, trusted, key, device);
   record->wait_ns = now_ns - entry->queued_ns;
   iot_commit(&place, &entry->owner, now_ns);
   return 0;
@@ -168,23 +175,25 @@ int BPF_PROG(block_unplug, struct request_queue* trusted, unsigned int requests,
 /* Devices without requests (dm, md, loop's upper half) end bios here. */
 SEC("?tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue* queue, struct bio* bio) {
-  iot_u64 key = (iot_u64)bio;
-  bpf_map_delete_elem(&bios, &key);
+  const iot_u64 key = iot_number_of(bio);
+  iot_take_bio(key);
   forget_flush(key);
   return 0;
 }
 
-static __always_inline int emit_merge(struct bio* bio, iot_u32 how) {
-  iot_u64 key = (iot_u64)bio;
-  const struct iot_bio* entry = bpf_map_lookup_elem(&bios, &key);
+static __always_inline int emit_merge(struct bio* trusted, iot_u32 how) {
+  struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+  const iot_u64 key = iot_number_of(bio);
+  const struct iot_bio* entry = iot_find_bio(key);
   if (!entry)
     return 0;
+  const iot_u32 device = device_of_bio(bio);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_merge* record = IOT_RESERVE(block_merge, &place);
   if (!record)
     return 0;
-  DESCRIBE_BIO(record, bio);
+  DESCRIBE_BIO(record, trusted, key, device);
   record->request = 0;
   record->merge = how;
   iot_commit(&place, &entry->owner, now_ns);
@@ -192,13 +201,11 @@ static __always_inline int emit_merge(struct bio* bio, iot_u32 how) {
 }
 
 SEC("?tp_btf/block_bio_backmerge")
-int BPF_PROG(block_bio_backmerge, struct bio* trusted) {
-  struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+int BPF_PROG(block_bio_backmerge, struct bio* bio) {
   return emit_merge(bio, IOT_merge_back);
 }
 
 SEC("?tp_btf/block_bio_frontmerge")
-int BPF_PROG(block_bio_frontmerge, struct bio* trusted) {
-  struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+int BPF_PROG(block_bio_frontmerge, struct bio* bio) {
   return emit_merge(bio, IOT_merge_front);
 }

@@ -39,9 +39,12 @@ static __always_inline iot_u32 operation_of(iot_u32 flags) {
 #define NEWER_HINT(flags, bit, name) (HAS_BIT(bit) ? HINT(flags, bit, name) : 0)
 
 /* Where these are numbered as in values.def, which the verifier knows, they are one mask. */
+#define HINTS_ARE_COMMON                                                                           \
+  (BIT_OF(__REQ_FAILFAST_DEV) == 8 && BIT_OF(__REQ_SYNC) == 11 && BIT_OF(__REQ_RAHEAD) == 19 &&    \
+   BIT_OF(__REQ_BACKGROUND) == 20 && BIT_OF(__REQ_NOWAIT) == 21)
+
 static __always_inline iot_u32 common_hints(iot_u32 flags) {
-  if (BIT_OF(__REQ_FAILFAST_DEV) == 8 && BIT_OF(__REQ_SYNC) == 11 && BIT_OF(__REQ_RAHEAD) == 19 &&
-      BIT_OF(__REQ_BACKGROUND) == 20 && BIT_OF(__REQ_NOWAIT) == 21)
+  if (HINTS_ARE_COMMON)
     return flags & HINT_BITS;
   return HINT(flags, __REQ_FAILFAST_DEV, failfast_device) |
          HINT(flags, __REQ_FAILFAST_TRANSPORT, failfast_transport) |
@@ -53,11 +56,20 @@ static __always_inline iot_u32 common_hints(iot_u32 flags) {
          HINT(flags, __REQ_BACKGROUND, background) | HINT(flags, __REQ_NOWAIT, nowait);
 }
 
-static __always_inline iot_u32 flags_of(iot_u32 flags) {
+/* Global, so that the verifier checks it once. */
+__noinline iot_u32 iot_translate_flags(iot_u32 flags) {
   return operation_of(flags) | common_hints(flags) | NEWER_HINT(flags, __REQ_POLLED, polled) |
          NEWER_HINT(flags, __REQ_SWAP, swap) | NEWER_HINT(flags, __REQ_ATOMIC, atomic) |
          NEWER_HINT(flags, __REQ_NOUNMAP, nounmap);
 }
+
+/* Reads, writes, flushes and discards have the same numbers everywhere; so have most hints in most kernels. */
+static __always_inline iot_u32 flags_of(iot_u32 flags) {
+  if (!HINTS_ARE_COMMON || flags & ~(HINT_BITS | IOT_block_discard))
+    return iot_translate_flags(flags);
+  return flags;
+}
+_Static_assert(IOT_block_discard == 3, "a mask of the operations below it");
 
 static __always_inline iot_u32 device_of(const struct gendisk* disk) {
   return IOT_DEVICE(disk->major, disk->first_minor);
@@ -76,8 +88,8 @@ static __always_inline iot_u32 device_of(const struct gendisk* disk) {
 #define TAG_WORD_LIMIT (10240 / 64)
 
 /* What the kernel itself counts by: bits that are set when a tag is taken, and bits of those given back since. */
-static __always_inline iot_u32 tags_in_use(const struct request* request) {
-  const struct sbitmap* tags = &request->mq_hctx->tags->bitmap_tags.sb;
+static __always_inline iot_u32 tags_in_use(const struct blk_mq_hw_ctx* queue) {
+  const struct sbitmap* tags = &queue->tags->bitmap_tags.sb;
   iot_u64 at = (iot_u64)tags->map;
   const iot_u32 count = tags->map_nr;
   iot_u32 used = 0;

@@ -14,48 +14,51 @@
 #include "async.bpf.h"
 #include "block_fields.bpf.h"
 #include "block_flush.bpf.h"
+#include "block_known.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
 #include "syscall.bpf.h"
-
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, IOT_BIO_LIMIT);
-  __type(key, iot_u64);
-  __type(value, struct iot_bio);
-} bios SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, IOT_REQUEST_LIMIT);
-  __type(key, iot_u64);
-  __type(value, struct iot_request);
-} requests SEC(".maps");
 
 #define BDEVFS_MAGIC 0x62646576
 #define MAPPING_FLAGS 3 /* low bits of page->mapping: not a file's page */
 #define COMPOUND_TAIL 1
 
-/* The inode whose page a bio carries first; 0: metadata, a program's own memory, a block device. */
-static __always_inline iot_u64 inode_of_bio(const struct bio* bio) {
-  if (bio->bi_opf & 1U << BIT_OF(__REQ_META) || !bio->bi_io_vec)
-    return 0;
-  const struct bio_vec* vector =
-      (const struct bio_vec*)((iot_u64)bio->bi_io_vec +
-                              bio->bi_iter.bi_idx * sizeof(struct bio_vec));
-  const struct page* page = BPF_CORE_READ(vector, bv_page);
-  const iot_u64 head = BPF_CORE_READ(page, compound_head);
-  if (head & COMPOUND_TAIL)
-    page = (const struct page*)(head - COMPOUND_TAIL);
-  const iot_u64 mapping = (iot_u64)BPF_CORE_READ(page, mapping);
-  if (!mapping || mapping & MAPPING_FLAGS)
-    return 0;
-  const struct inode* host = BPF_CORE_READ((const struct address_space*)mapping, host);
+#define WORD_OF(type, address, field)                                                              \
+  iot_read_word((address) + bpf_core_field_offset(struct type, field))
+
+/* The inode that a page's mapping is of; 0: none, or a block device. */
+static __noinline iot_u64 inode_of_mapping(iot_u64 mapping) {
+  const iot_u64 host =
+      mapping && !(mapping & MAPPING_FLAGS) ? WORD_OF(address_space, mapping, host) : 0;
   /* Memory of other kinds has anything in this place: an inode points back at its mapping. */
-  if (!host || (iot_u64)BPF_CORE_READ(host, i_mapping) != mapping ||
-      BPF_CORE_READ(host, i_sb, s_magic) == BDEVFS_MAGIC)
+  if (!host || WORD_OF(inode, host, i_mapping) != mapping)
     return 0;
-  return (iot_u64)host;
+  const iot_u64 super_block = WORD_OF(inode, host, i_sb);
+  return WORD_OF(super_block, super_block, s_magic) == BDEVFS_MAGIC ? 0 : host;
+}
+
+static __noinline iot_u64 inode_of_page(iot_u64 page) {
+  const iot_u64 head = WORD_OF(page, page, compound_head);
+  return inode_of_mapping(
+      WORD_OF(page, head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page, mapping));
+}
+
+/* The inode whose page a bio carries first; 0: metadata, a program's own memory, a block device. */
+static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 flags) {
+  if (flags & 1U << BIT_OF(__REQ_META))
+    return 0;
+  if (!bio->bi_io_vec)
+    return 0;
+  if (bio->bi_iter.bi_idx) /* the rest of a bio whose front part is on its way */
+    return inode_of_page(WORD_OF(bio_vec,
+                                 iot_number_of(bio->bi_io_vec) +
+                                     bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
+                                 bv_page));
+  const struct page* page = bio->bi_io_vec->bv_page;
+  if (iot_number_of((const void*)page->compound_head) & COMPOUND_TAIL)
+    return inode_of_page(iot_number_of(page));
+  const iot_u64 mapping = iot_number_of(page->mapping);
+  return mapping & MAPPING_FLAGS ? 0 : inode_of_mapping(mapping); /* most often a program's own */
 }
 
 /* The iocb that the end of a bio of direct I/O completes, whoever queues it; NULL: it has none, or is not known. */
@@ -78,15 +81,16 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
       flags & (1U << BIT_OF(__REQ_META) | 1U << BIT_OF(__REQ_SWAP)))
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  return iot_file_of_fd(fd_of_call(regs, task->call));
+  return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
 }
 
 /* Fills whose the bio is; 0: it is not traced. */
-static __always_inline int find_owner(struct iot_bio* entry, const struct bio* bio,
+static __always_inline int find_owner(struct iot_bio* entry, const struct bio* bio, iot_u32 flags,
                                       iot_u32 device) {
   struct iot_task* task = iot_current();
   const struct kiocb* iocb = iocb_of_direct_bio(bio);
-  const iot_u64 inode = iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_filp, f_inode) : inode_of_bio(bio);
+  const iot_u64 inode =
+      iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_filp, f_inode) : inode_of_bio(bio, flags);
   const struct iot_async* async = iot_async_of(iocb);
   entry->queued_ns = bpf_ktime_get_ns();
   if (inode && iot_is_own_page(task, (const void*)inode))
@@ -95,7 +99,7 @@ static __always_inline int find_owner(struct iot_bio* entry, const struct bio* b
     entry->owner = task->owner;
     iot_charge_async(&entry->owner, async);
     entry->file =
-        inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, bio->bi_opf);
+        inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file);
   }
   const iot_u64 both = bpf_get_current_pid_tgid();
@@ -103,98 +107,111 @@ static __always_inline int find_owner(struct iot_bio* entry, const struct bio* b
   entry->owner.tid = (iot_u32)both;
   if (inode)
     entry->file = iot_file_known(inode);
-  else if (bio->bi_opf & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
+  else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
     return iot_file_of_bio_wanted(0);
   return ((iot_config.block_all && is_started) || entry->file) &&
          iot_file_of_bio_wanted(entry->file);
 }
 
-/* One walk over the bios of a request; in memory, so that the verifier checks each step alike. */
+/*
+ * Walks over the bios of a request. Most requests carry one, which is looked at without a walk; what a walk works on lies in
+ * memory, so that the verifier checks each step alike.
+ */
 struct bio_walk {
   iot_u64 bio; /* where it stands; 0: behind the last one */
   iot_u32 count;
   iot_u32 bytes; /* that are finished */
   iot_u32 is_traced;
-  struct iot_bio first; /* of the traced ones */
 };
 
-static __always_inline void step_on(struct bio_walk* walk, struct bio* bio) {
+static __always_inline iot_u64 bio_after(iot_u64 at) {
+  const struct bio* bio = IOT_TYPED(bio, at, iot_config.has_cast);
   struct bio* next = 0;
   IOT_LOAD(next, bio, bi_next, iot_config.has_cast);
-  walk->bio = (iot_u64)next;
+  return iot_number_of(next);
 }
 
 static long find_traced(iot_u32 index, struct bio_walk* walk) {
-  iot_u64 key = walk->bio;
-  if (!key)
+  if (!walk->bio || iot_find_bio(walk->bio))
     return 1;
-  const struct iot_bio* entry = bpf_map_lookup_elem(&bios, &key);
-  if (entry) {
-    walk->first = *entry;
-    walk->is_traced = 1;
-    return 1;
-  }
-  step_on(walk, IOT_TYPED(bio, key, iot_config.has_cast));
+  walk->bio = bio_after(walk->bio);
   return 0;
 }
 
-static __always_inline void count_cut(const struct bio_walk* walk) {
-  if (walk->bio && !walk->is_traced)
-    iot_count(IOT_COUNTER_kernel_bio_chain_cut);
+/* The first traced bio of those from `bio` on; 0: there is none. */
+static __noinline iot_u64 iot_first_traced(iot_u64 bio) {
+  struct bio_walk walk = {.bio = bio};
+  if (bpf_loop(IOT_BIO_CHAIN_LIMIT, find_traced, &walk, 0) < IOT_BIO_CHAIN_LIMIT)
+    return walk.bio;
+  iot_count(IOT_COUNTER_kernel_bio_chain_cut);
+  return 0;
 }
 
-/* The first traced bio of a request; 0: it has none. Most often it is the very first. */
-static __always_inline int find_first(struct request* request, struct iot_bio* first) {
-  struct bio_walk walk = {.bio = (iot_u64)request->bio};
-  if (!find_traced(0, &walk))
-    bpf_loop(IOT_BIO_CHAIN_LIMIT, find_traced, &walk, 0);
-  count_cut(&walk);
-  if (walk.is_traced)
-    *first = walk.first;
-  return (int)walk.is_traced;
+/* The first traced bio of a request; NULL: it has none. Most often it is the very first. */
+static __always_inline const struct iot_bio* find_first(const struct request* request) {
+  const iot_u64 bio = iot_number_of(request->bio);
+  if (!bio)
+    return 0;
+  const struct iot_bio* first = iot_find_bio(bio);
+  if (first)
+    return first;
+  const iot_u64 later = iot_first_traced(bio);
+  return later ? iot_find_bio(later) : 0;
 }
 
 static long count_bio(iot_u32 index, struct bio_walk* walk) {
   if (!walk->bio)
     return 1;
   ++walk->count;
-  step_on(walk, IOT_TYPED(bio, walk->bio, iot_config.has_cast));
+  walk->bio = bio_after(walk->bio);
   return 0;
 }
 
-static __always_inline iot_u32 count_bios(struct request* request) {
-  struct bio_walk walk = {.bio = (iot_u64)request->bio};
-  count_bio(0, &walk);
+static __noinline iot_u32 iot_count_bios(iot_u64 bio) {
+  struct bio_walk walk = {.bio = bio};
+  bpf_loop(IOT_BIO_CHAIN_LIMIT, count_bio, &walk, 0);
   if (walk.bio)
-    bpf_loop(IOT_BIO_CHAIN_LIMIT, count_bio, &walk, 0);
-  count_cut(&walk);
+    iot_count(IOT_COUNTER_kernel_bio_chain_cut);
   return walk.count;
 }
 
+static __always_inline iot_u32 count_bios(const struct request* request) {
+  const struct bio* bio = request->bio;
+  if (!bio)
+    return 0;
+  return bio->bi_next ? iot_count_bios(iot_number_of(bio)) : 1;
+}
+
 static long forget_bio(iot_u32 index, struct bio_walk* walk) {
-  iot_u64 key = walk->bio;
-  if (!key)
+  if (!walk->bio)
     return 1;
-  struct bio* bio = IOT_TYPED(bio, key, iot_config.has_cast);
+  struct bio* bio = IOT_TYPED(bio, walk->bio, iot_config.has_cast);
   iot_u32 size = 0;
   IOT_LOAD(size, bio, bi_iter.bi_size, iot_config.has_cast);
   if (size > walk->bytes)
     return 1;
   walk->bytes -= size;
-  walk->is_traced |= bpf_map_delete_elem(&bios, &key) == 0;
-  step_on(walk, bio);
+  walk->is_traced |= (iot_u32)iot_take_bio(walk->bio);
+  walk->bio = bio_after(walk->bio);
   return 0;
+}
+
+static __noinline int iot_forget_bios(iot_u64 bio, iot_u32 bytes) {
+  struct bio_walk walk = {.bio = bio, .bytes = bytes};
+  bpf_loop(IOT_BIO_CHAIN_LIMIT + 1, forget_bio, &walk, 0);
+  return (int)walk.is_traced;
 }
 
 /*
  * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. True: one
  * of them at least was traced.
  */
-static __always_inline int forget_bios(struct request* request, iot_u32 bytes) {
-  struct bio_walk walk = {.bio = (iot_u64)request->bio, .bytes = bytes};
-  if (!forget_bio(0, &walk))
-    bpf_loop(IOT_BIO_CHAIN_LIMIT, forget_bio, &walk, 0);
-  return (int)walk.is_traced;
+static __always_inline int forget_bios(const struct request* request, iot_u32 bytes) {
+  const struct bio* bio = request->bio;
+  if (!bio || bio->bi_iter.bi_size > bytes)
+    return 0;
+  return bio->bi_next ? iot_forget_bios(iot_number_of(bio), bytes)
+                      : iot_take_bio(iot_number_of(bio));
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "block_owner.bpf.h"
 
 static __always_inline iot_u64 request_before(const void* driver_part) {
-  return (iot_u64)driver_part - bpf_core_type_size(struct request);
+  return iot_number_of(driver_part) - bpf_core_type_size(struct request);
 }
 
 /* The fields that the records of all commands have. */
@@ -24,8 +24,8 @@ SEC("?tp_btf/scsi_dispatch_cmd_start")
 int BPF_PROG(scsi_dispatch_cmd_start, const struct scsi_cmnd* command) {
   if (!command)
     return 0;
-  iot_u64 key = request_before(command);
-  struct iot_request* entry = bpf_map_lookup_elem(&requests, &key);
+  const iot_u64 key = request_before(command);
+  struct iot_request* entry = iot_find_request(key);
   if (entry)
     entry->handed_over_ns = bpf_ktime_get_ns();
   return 0;
@@ -37,8 +37,8 @@ int BPF_PROG(scsi_dispatch_cmd_start, const struct scsi_cmnd* command) {
 static __always_inline int emit_scsi(const struct scsi_cmnd* command, iot_u16 outcome) {
   if (!command)
     return 0;
-  iot_u64 key = request_before(command);
-  struct iot_request* entry = bpf_map_lookup_elem(&requests, &key);
+  const iot_u64 key = request_before(command);
+  struct iot_request* entry = iot_find_request(key);
   if (!entry || !entry->handed_over_ns)
     return 0;
   const iot_u64 start_ns = entry->handed_over_ns;
@@ -108,9 +108,8 @@ int BPF_PROG(nvme_setup_cmd, struct request* trusted, const struct nvme_command*
   if (!command)
     return 0;
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  iot_u64 key = (iot_u64)request;
-  struct iot_bio first = {};
-  if (request->bio && !find_first(request, &first))
+  iot_u64 key = iot_number_of(request);
+  if (request->bio && !find_first(request))
     return 0;
   const struct nvme_told told = {.name_space = BPF_CORE_READ(command, common.nsid),
                                  .number = BPF_CORE_READ(command, common.command_id),
@@ -122,8 +121,8 @@ int BPF_PROG(nvme_setup_cmd, struct request* trusted, const struct nvme_command*
 SEC("?tp_btf/nvme_complete_rq")
 int BPF_PROG(nvme_complete_rq, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  iot_u64 key = (iot_u64)request;
-  const struct iot_request* entry = bpf_map_lookup_elem(&requests, &key);
+  iot_u64 key = iot_number_of(request);
+  const struct iot_request* entry = iot_find_request(key);
   const struct nvme_told* told = bpf_map_lookup_elem(&nvme_commands, &key);
   if (!entry || !told)
     return 0;

@@ -157,6 +157,17 @@ static __always_inline struct file* iot_typed_file_of_fd(iot_s32 fd) {
   return file ? IOT_TYPED(file, file, 1) : 0;
 }
 
+static __always_inline int means_the_same(const struct iot_cached_fd* cached, iot_s32 fd,
+                                          struct file* file) {
+  struct inode* inode = file->f_inode;
+  return cached->file_pointer == (iot_u64)file && cached->fd == fd &&
+         cached->inode_pointer == (iot_u64)inode && cached->inode == inode->i_ino &&
+         cached->generation == inode->i_generation;
+}
+
+/* Remembers what a descriptor means in the running task. 0: there is no such file. */
+int iot_cache_fd(iot_s32 fd); /* syscall.bpf.c */
+
 /*
  * Sends the path of a file that a filter leaves out: the other side of a copy, which a record names all the same, or a
  * program, which is the name of a process and no file of the recording (its id is marked IOT_FILE_UNWANTED). Of what was
@@ -166,5 +177,14 @@ int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* fil
 
 /* Local id of the file behind a descriptor of the running task; 0: there is none. */
 iot_u32 iot_file_of_fd(iot_s32 fd); /* file.bpf.c */
+
+/* The same of a descriptor that the running task is likely to have used lately. */
+static __always_inline iot_u32 iot_file_of_known_fd(struct iot_task* task, iot_s32 fd) {
+  const struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
+  struct file* file = iot_typed_file_of_fd(fd);
+  if (file && (means_the_same(cached, fd, file) || iot_cache_fd(fd)))
+    return cached->file;
+  return iot_file_of_fd(fd);
+}
 
 #endif

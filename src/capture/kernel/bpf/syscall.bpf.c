@@ -244,14 +244,6 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   return 0;
 }
 
-static __always_inline int means_the_same(const struct iot_cached_fd* cached, iot_s32 fd,
-                                          struct file* file) {
-  struct inode* inode = file->f_inode;
-  return cached->file_pointer == (iot_u64)file && cached->fd == fd &&
-         cached->inode_pointer == (iot_u64)inode && cached->inode == inode->i_ino &&
-         cached->generation == inode->i_generation;
-}
-
 /* Global: what it takes to identify a file is checked once. 0: there is no such file. */
 __noinline int iot_cache_fd(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
