@@ -111,11 +111,21 @@ static __always_inline void* iot_reserve(struct iot_place* place, iot_u32 kind) 
   return iot_reserve_bits(place, (iot_u64)kind << 16);
 }
 
+/* The same, called and not inlined: for what happens seldom and in many programs, whose loading takes long. */
+static __noinline void* iot_reserve_seldom(struct iot_place* place, iot_u32 kind) {
+  return iot_reserve(place, kind);
+}
+
 /* struct iot_<name>*, or NULL. Every record fits a slot: asserted here. */
 #define IOT_RESERVE(name, place)                                                                   \
   ({                                                                                               \
     _Static_assert(sizeof(struct iot_##name) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");      \
     (struct iot_##name*)iot_reserve((place), IOT_KIND_##name);                                     \
+  })
+#define IOT_RESERVE_SELDOM(name, place)                                                            \
+  ({                                                                                               \
+    _Static_assert(sizeof(struct iot_##name) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");      \
+    (struct iot_##name*)iot_reserve_seldom((place), IOT_KIND_##name);                              \
   })
 
 _Static_assert(__builtin_offsetof(struct iot_event, kind) ==

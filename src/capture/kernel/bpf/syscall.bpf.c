@@ -81,27 +81,8 @@ int syscall_sys_enter(unsigned long long* ctx) {
   return 0;
 }
 
-static __always_inline void emit_read(struct returned* call) {
-  emit_transfer(call, IOT_KIND_syscall_read);
-}
-static __always_inline void emit_write(struct returned* call) {
-  emit_transfer(call, IOT_KIND_syscall_write);
-}
-
-static __always_inline void emit_statfs(struct returned* call) {
-  emit_object(call, IOT_KIND_syscall_statfs);
-}
-static __always_inline void emit_chdir(struct returned* call) {
-  emit_object(call, IOT_KIND_syscall_chdir);
-}
-static __always_inline void emit_send(struct returned* call) {
-  emit_message(call, IOT_KIND_syscall_send);
-}
-static __always_inline void emit_receive(struct returned* call) {
-  emit_message(call, IOT_KIND_syscall_receive);
-}
-
-static __always_inline int describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
+/* One function for all classes: what the kernel does to load a program grows with its length squared. */
+static __noinline int describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
   struct task_struct* current = bpf_get_current_task_btf();
   struct iot_task* task = iot_busy(current);
   if (!task)
@@ -123,8 +104,7 @@ static __always_inline int describe_return(struct returned* call, iot_s64 result
       emit_##class(&call);                                                                         \
     return 0;                                                                                      \
   }
-EMITTER(read)
-EMITTER(write)
+EMITTER(transfer)
 EMITTER(open)
 EMITTER(close)
 EMITTER(seek)
@@ -151,25 +131,24 @@ EMITTER(xattr)
 EMITTER(fcntl)
 EMITTER(flock)
 EMITTER(ioctl)
-EMITTER(statfs)
+EMITTER(object)
 EMITTER(readdir)
 EMITTER(advise)
 EMITTER(dup)
-EMITTER(chdir)
 EMITTER(socket)
 EMITTER(connection)
-EMITTER(send)
-EMITTER(receive)
+EMITTER(message)
 EMITTER(poll)
 
-#define CASE(class)                                                                                \
+#define CASE_OF(class, emitter)                                                                    \
   case CLASS(class):                                                                               \
-    return iot_wants(IOT_KIND_syscall_##class) ? iot_emit_##class(result, now_ns) : 0;
+    return iot_wants(IOT_KIND_syscall_##class) ? iot_emit_##emitter(result, now_ns) : 0;
+#define CASE(class) CASE_OF(class, class)
 
 static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_ns) {
   switch (IOT_CALL_CLASS(call)) {
-    CASE(read)
-    CASE(write)
+    CASE_OF(read, transfer)
+    CASE_OF(write, transfer)
     CASE(open)
     CASE(close)
     CASE(seek)
@@ -196,15 +175,15 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
     CASE(fcntl)
     CASE(flock)
     CASE(ioctl)
-    CASE(statfs)
+    CASE_OF(statfs, object)
     CASE(readdir)
     CASE(advise)
     CASE(dup)
-    CASE(chdir)
+    CASE_OF(chdir, object)
     CASE(socket)
     CASE(connection)
-    CASE(send)
-    CASE(receive)
+    CASE_OF(send, message)
+    CASE_OF(receive, message)
     CASE(poll)
   }
   return 0;

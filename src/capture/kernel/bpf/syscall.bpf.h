@@ -42,6 +42,11 @@ static __noinline int read_arguments(iot_u64* arguments, const struct pt_regs* r
   return 0;
 }
 
+/* Of its record; for classes whose records are alike. */
+static __always_inline iot_u32 kind_of(const struct returned* call) {
+  return (iot_u32)(call->task->call & IOT_CALL_KIND_BITS) >> 16;
+}
+
 /* The fields that the records of all calls have, and the hand-over. */
 #define COMMIT_CALL(record, place, from)                                                           \
   do {                                                                                             \

@@ -33,7 +33,7 @@ static __always_inline void emit_fcntl(struct returned* call) {
       !call->is_compat && is_lock(command) &&
       bpf_probe_read_user(&lock, sizeof(lock), (const void*)call->arguments[2]) == 0;
   struct iot_place place;
-  struct iot_syscall_fcntl* record = IOT_RESERVE(syscall_fcntl, &place);
+  struct iot_syscall_fcntl* record = IOT_RESERVE_SELDOM(syscall_fcntl, &place);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -51,7 +51,7 @@ static __always_inline void emit_flock(struct returned* call) {
   if (!iot_file_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_flock* record = IOT_RESERVE(syscall_flock, &place);
+  struct iot_syscall_flock* record = IOT_RESERVE_SELDOM(syscall_flock, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -65,7 +65,7 @@ static __always_inline void emit_ioctl(struct returned* call) {
   if (!iot_file_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_ioctl* record = IOT_RESERVE(syscall_ioctl, &place);
+  struct iot_syscall_ioctl* record = IOT_RESERVE_SELDOM(syscall_ioctl, &place);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -84,7 +84,7 @@ static __always_inline void emit_advise(struct returned* call) {
     return;
   const iot_u64* from = call->arguments;
   struct iot_place place;
-  struct iot_syscall_advise* record = IOT_RESERVE(syscall_advise, &place);
+  struct iot_syscall_advise* record = IOT_RESERVE_SELDOM(syscall_advise, &place);
   if (!record)
     return;
   record->address = is_memory ? from[0] : 0;
@@ -112,7 +112,7 @@ static __always_inline void emit_dup(struct returned* call) {
   if (!iot_file_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_dup* record = IOT_RESERVE(syscall_dup, &place);
+  struct iot_syscall_dup* record = IOT_RESERVE_SELDOM(syscall_dup, &place);
   if (!record)
     return;
   record->file = object.file;

@@ -84,10 +84,10 @@ static __always_inline struct target target_of(struct iot_task* task, iot_s32 fd
   return number ? describe(task, (struct file*)number, moved, 0) : none;
 }
 
-/* Reads and writes have records of one shape; the kinds differ. */
+/* Reads and writes have records of one shape; the kinds differ, and the call tells them. */
 _Static_assert(sizeof(struct iot_syscall_read) == sizeof(struct iot_syscall_write), "one shape");
 
-static __always_inline void emit_transfer(struct returned* call, iot_u32 kind) {
+static __always_inline void emit_transfer(struct returned* call) {
   const iot_s32 fd = (iot_s32)call->arguments[0];
   iot_u64 bytes = call->arguments[2];
   iot_s64 given = IOT_OFFSET_NONE;
@@ -117,7 +117,7 @@ static __always_inline void emit_transfer(struct returned* call, iot_u32 kind) {
   if (!iot_file_wanted(target.file))
     return;
   struct iot_place place;
-  struct iot_syscall_read* record = iot_reserve(&place, kind);
+  struct iot_syscall_read* record = iot_reserve_seldom(&place, kind_of(call));
   if (!record)
     return;
   record->offset = given != IOT_OFFSET_NONE ? given : target.offset;
@@ -134,7 +134,7 @@ static __always_inline void emit_seek(struct returned* call) {
   if (!iot_file_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_seek* record = IOT_RESERVE(syscall_seek, &place);
+  struct iot_syscall_seek* record = IOT_RESERVE_SELDOM(syscall_seek, &place);
   if (!record)
     return;
   record->offset =
@@ -152,7 +152,7 @@ static __always_inline void emit_sync(struct returned* call) {
   if (!iot_file_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_sync* record = IOT_RESERVE(syscall_sync, &place);
+  struct iot_syscall_sync* record = IOT_RESERVE_SELDOM(syscall_sync, &place);
   if (!record)
     return;
   record->offset = IOT_OFFSET_NONE;
@@ -189,7 +189,7 @@ static __always_inline void emit_copy(struct returned* call) {
     iot_file_tell(&other, 0);
   }
   struct iot_place place;
-  struct iot_syscall_copy* record = IOT_RESERVE(syscall_copy, &place);
+  struct iot_syscall_copy* record = IOT_RESERVE_SELDOM(syscall_copy, &place);
   if (!record)
     return;
   record->bytes_requested = is_sendfile ? call->arguments[3] : call->arguments[4];
@@ -205,7 +205,7 @@ static __always_inline void emit_aio_submit(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_aio_submit* record = IOT_RESERVE(syscall_aio_submit, &place);
+  struct iot_syscall_aio_submit* record = IOT_RESERVE_SELDOM(syscall_aio_submit, &place);
   if (!record)
     return;
   record->context = call->arguments[0];
@@ -217,7 +217,7 @@ static __always_inline void emit_aio_getevents(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_aio_getevents* record = IOT_RESERVE(syscall_aio_getevents, &place);
+  struct iot_syscall_aio_getevents* record = IOT_RESERVE_SELDOM(syscall_aio_getevents, &place);
   if (!record)
     return;
   record->context = call->arguments[0];
@@ -230,7 +230,7 @@ static __always_inline void emit_uring_enter(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_uring_enter* record = IOT_RESERVE(syscall_uring_enter, &place);
+  struct iot_syscall_uring_enter* record = IOT_RESERVE_SELDOM(syscall_uring_enter, &place);
   if (!record)
     return;
   record->to_submit = (iot_u32)call->arguments[1];
@@ -256,7 +256,7 @@ static __always_inline void emit_uring_setup(struct returned* call) {
   if (bpf_probe_read_user(&parameters, sizeof(parameters), (const void*)call->arguments[1]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   struct iot_place place;
-  struct iot_syscall_uring_setup* record = IOT_RESERVE(syscall_uring_setup, &place);
+  struct iot_syscall_uring_setup* record = IOT_RESERVE_SELDOM(syscall_uring_setup, &place);
   if (!record)
     return;
   record->entries = (iot_u32)call->arguments[0];
@@ -271,7 +271,7 @@ static __always_inline void emit_uring_register(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_uring_register* record = IOT_RESERVE(syscall_uring_register, &place);
+  struct iot_syscall_uring_register* record = IOT_RESERVE_SELDOM(syscall_uring_register, &place);
   if (!record)
     return;
   record->fd = (iot_s32)call->arguments[0];

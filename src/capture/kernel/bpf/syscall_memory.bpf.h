@@ -20,7 +20,7 @@ static __always_inline void emit_mmap(struct returned* call) {
     return;
   const iot_u64 offset = call->arguments[5];
   struct iot_place place;
-  struct iot_syscall_mmap* record = IOT_RESERVE(syscall_mmap, &place);
+  struct iot_syscall_mmap* record = IOT_RESERVE_SELDOM(syscall_mmap, &place);
   if (!record)
     return;
   const int has_failed = is_error(call->result);
@@ -40,7 +40,7 @@ static __always_inline void emit_munmap(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_munmap* record = IOT_RESERVE(syscall_munmap, &place);
+  struct iot_syscall_munmap* record = IOT_RESERVE_SELDOM(syscall_munmap, &place);
   if (!record)
     return;
   record->address = call->arguments[0];
@@ -52,7 +52,7 @@ static __always_inline void emit_msync(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_msync* record = IOT_RESERVE(syscall_msync, &place);
+  struct iot_syscall_msync* record = IOT_RESERVE_SELDOM(syscall_msync, &place);
   if (!record)
     return;
   record->address = call->arguments[0];

@@ -44,7 +44,7 @@ static __always_inline void emit_socket(struct returned* call) {
   if (!iot_file_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_socket* record = IOT_RESERVE(syscall_socket, &place);
+  struct iot_syscall_socket* record = IOT_RESERVE_SELDOM(syscall_socket, &place);
   if (!record)
     return;
   record->file = file;
@@ -74,7 +74,7 @@ static __always_inline void emit_connection(struct returned* call) {
   if (number == IOT_syscall_accept4)
     argument = (iot_u32)call->arguments[3];
   struct iot_place place;
-  struct iot_syscall_connection* record = IOT_RESERVE(syscall_connection, &place);
+  struct iot_syscall_connection* record = IOT_RESERVE_SELDOM(syscall_connection, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -142,7 +142,7 @@ __noinline iot_u64 iot_message_bytes(iot_u64 messages, iot_u32 count, iot_u32 is
 _Static_assert(sizeof(struct iot_syscall_send) == sizeof(struct iot_syscall_receive), "one shape");
 
 /* sendto(fd, buffer, bytes, flags, address, bytes), sendmsg(fd, message, flags), sendmmsg(fd, messages, n, flags) */
-static __always_inline void emit_message(struct returned* call, iot_u32 kind) {
+static __always_inline void emit_message(struct returned* call) {
   const iot_u32 number = call->number;
   const int is_plain = number == IOT_syscall_sendto || number == IOT_syscall_recvfrom;
   const int is_many = number == IOT_syscall_sendmmsg || number == IOT_syscall_recvmmsg;
@@ -159,14 +159,14 @@ static __always_inline void emit_message(struct returned* call, iot_u32 kind) {
     struct program_message message = {};
     read_message(&message, call->arguments[1], call->is_compat);
     bytes = iot_vector_bytes(message.vector, (iot_u32)message.parts, call->is_compat);
-    if (kind == IOT_KIND_syscall_send || call->result >= 0)
+    if (kind_of(call) == IOT_KIND_syscall_send || call->result >= 0)
       address = iot_address_of_user(message.name, message.name_bytes);
   }
   if (is_many && call->result > 0)
     call->result =
         (iot_s64)iot_message_bytes(call->arguments[1], (iot_u32)call->result, call->is_compat);
   struct iot_place place;
-  struct iot_syscall_send* record = iot_reserve(&place, kind);
+  struct iot_syscall_send* record = iot_reserve_seldom(&place, kind_of(call));
   if (!record)
     return;
   record->bytes_requested = bytes;
@@ -186,7 +186,7 @@ static __always_inline void emit_poll(struct returned* call) {
   if (!iot_file_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_poll* record = IOT_RESERVE(syscall_poll, &place);
+  struct iot_syscall_poll* record = IOT_RESERVE_SELDOM(syscall_poll, &place);
   if (!record)
     return;
   record->file = object.file;
