@@ -86,25 +86,69 @@ static __always_inline iot_u32 device_of(const struct gendisk* disk) {
 
 /* The kernel's most for a queue, in words of 64 tags. */
 #define TAG_WORD_LIMIT (10240 / 64)
+#define TAG_WORDS_AT_HAND 16 /* those of most queues: a longer loop would take the verifier long */
+
+struct tag_words {
+  iot_u64 at;
+  iot_u32 left;
+  iot_u32 used;
+};
+
+#define CACHE_LINE_BYTES 64 /* each of the two words has one of its own */
+
+/* By helpers. One that copies both words, and what lies between them, takes less than two. */
+static __always_inline void load_tags(iot_u64* taken, iot_u64* given_back,
+                                      const struct sbitmap_word* tag) {
+  if (bpf_core_field_offset(struct sbitmap_word, cleared) -
+          bpf_core_field_offset(struct sbitmap_word, word) !=
+      CACHE_LINE_BYTES) {
+    bpf_core_read(taken, sizeof(*taken), &tag->word);
+    bpf_core_read(given_back, sizeof(*given_back), &tag->cleared);
+    return;
+  }
+  iot_u64 both[CACHE_LINE_BYTES / sizeof(iot_u64) + 1];
+  bpf_core_read(both, sizeof(both), &tag->word);
+  *taken = both[0];
+  *given_back = both[CACHE_LINE_BYTES / sizeof(iot_u64)];
+}
 
 /* What the kernel itself counts by: bits that are set when a tag is taken, and bits of those given back since. */
+static __always_inline void count_tags(struct tag_words* words) {
+  const struct sbitmap_word* tag = IOT_TYPED(sbitmap_word, words->at, iot_config.has_cast);
+  iot_u64 taken = 0;
+  iot_u64 given_back = 0;
+  if (iot_config.has_cast) {
+    taken = tag->word;
+    given_back = tag->cleared;
+  } else {
+    load_tags(&taken, &given_back, tag);
+  }
+  taken &= ~given_back;
+  if (taken) /* of most words nothing is, and counting bits costs most */
+    words->used += (iot_u32)__builtin_popcountll(taken);
+  words->at += bpf_core_type_size(struct sbitmap_word);
+  --words->left;
+}
+
+static long count_more_tags(iot_u32 index, struct tag_words* words) {
+  if (!words->left)
+    return 1;
+  count_tags(words);
+  return 0;
+}
+
+static __noinline iot_u32 iot_tags_beyond(iot_u64 at, iot_u32 count) {
+  struct tag_words words = {.at = at, .left = count};
+  bpf_loop(TAG_WORD_LIMIT - TAG_WORDS_AT_HAND, count_more_tags, &words, 0);
+  return words.used;
+}
+
 static __always_inline iot_u32 tags_in_use(const struct blk_mq_hw_ctx* queue) {
   const struct sbitmap* tags = &queue->tags->bitmap_tags.sb;
-  iot_u64 at = (iot_u64)tags->map;
-  const iot_u32 count = tags->map_nr;
-  iot_u32 used = 0;
-  for (iot_u32 index = 0; index < TAG_WORD_LIMIT && index < count; ++index) {
-    const struct sbitmap_word* tag = IOT_TYPED(sbitmap_word, at, iot_config.has_cast);
-    iot_u64 taken = 0;
-    iot_u64 given_back = 0;
-    IOT_LOAD(taken, tag, word, iot_config.has_cast);
-    IOT_LOAD(given_back, tag, cleared, iot_config.has_cast);
-    taken &= ~given_back;
-    if (taken) /* of most words nothing is, and counting bits costs most */
-      used += (iot_u32)__builtin_popcountll(taken);
-    at += bpf_core_type_size(struct sbitmap_word);
-  }
-  return used;
+  struct tag_words words = {.at = iot_number_of(tags->map), .left = tags->map_nr};
+  for (iot_u32 index = 0; index < TAG_WORDS_AT_HAND && words.left; ++index)
+    count_tags(&words);
+  return words.left ? words.used + iot_tags_beyond(words.at, words.left) : words.used;
 }
 
 #endif
