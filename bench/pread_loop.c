@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reads one byte of a file N times and prints what one call took: pread_loop FILE N
+ * Reads the first bytes of a file N times and prints what one call took: pread_loop FILE N [BYTES]
+ * One byte through the page cache; with BYTES, so many at once and past the cache.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+static char buffer[1 << 16] __attribute__((aligned(4096)));
 
 static double now_ns(void) {
   struct timespec now;
@@ -15,20 +19,22 @@ static double now_ns(void) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    fprintf(stderr, "usage: pread_loop FILE N\n");
+  if (argc < 3 || argc > 4) {
+    fprintf(stderr, "usage: pread_loop FILE N [BYTES]\n");
     return 2;
   }
-  const int fd = open(argv[1], O_RDONLY);
+  const int is_direct = argc == 4;
+  const int fd = open(argv[1], is_direct ? O_RDONLY | O_DIRECT : O_RDONLY);
   const long calls = atol(argv[2]);
-  char byte = 0;
-  if (fd < 0 || calls <= 0 || pread(fd, &byte, 1, 0) != 1) {
+  const long bytes = is_direct ? atol(argv[3]) : 1;
+  if (fd < 0 || calls <= 0 || bytes <= 0 || bytes > (long)sizeof(buffer) ||
+      pread(fd, buffer, (size_t)bytes, 0) != bytes) {
     perror(argv[1]);
     return 1;
   }
   const double begin = now_ns();
   for (long call = 0; call < calls; ++call)
-    if (pread(fd, &byte, 1, 0) != 1)
+    if (pread(fd, buffer, (size_t)bytes, 0) != bytes)
       return 1;
   printf("ns_per_call %.1f\n", (now_ns() - begin) / (double)calls);
   return 0;
