@@ -4,7 +4,7 @@ import re
 
 import harness
 
-ON_REQUEST = ("block_split", "block_remap", "block_getrq", "block_plug", "block_unplug")
+ON_REQUEST = ("fs_journal_handle", "block_split", "block_remap", "block_getrq", "block_plug", "block_unplug")
 
 
 class OnRequest(harness.AcceptanceTest):

@@ -160,6 +160,29 @@ void add_page_cache(std::vector<EventHooks>& rows) {
        tracepoint("tp_btf/writeback_single_inode_start", {"cache_single_inode_start"})});
 }
 
+// Which file systems concern the recording is learnt from the changes and the syncs of traced tasks.
+void add_journals(std::vector<EventHooks>& rows) {
+  const Alternative syncs =
+      tracepoint("tp_btf/ext4_sync_file_enter+exit", {"journal_sync_enter", "journal_sync_exit"});
+  rows.push_back(served_by("", Layer::fs, {syncs}));
+  rows.push_back(served_by("fs_sync", Layer::fs, {syncs}));
+  rows.push_back(served_by(
+      "fs_journal_commit", Layer::fs,
+      {tracepoint("tp_btf/jbd2_start_commit+commit_flushing+commit_logging+run_stats+"
+                  "end_commit+handle_start",
+                  {"journal_start_commit", "journal_commit_flushing", "journal_commit_logging",
+                   "journal_run_stats", "journal_end_commit", "journal_handle_start"})}));
+  const auto handles = [](std::string_view hook, std::vector<std::string_view> programs) {
+    programs.insert(programs.end(), {"journal_handle_start", "journal_handle_stats"});
+    return tracepoint(hook, std::move(programs));
+  };
+  rows.push_back(
+      served_by("fs_journal_handle", Layer::fs,
+                {handles("tp_btf/ext4_journal_start_inode+sb, jbd2_handle_start+stats",
+                         {"journal_ask_of_inode", "journal_ask_of_sb"}),
+                 handles("tp_btf/ext4_journal_start, jbd2_handle_start+stats", {"journal_ask"})}));
+}
+
 // The programs whose parameters differ between kernels come first.
 void add_asyncs(std::vector<EventHooks>& rows) {
   const std::vector<Alternative> operations = {
@@ -200,6 +223,7 @@ std::vector<EventHooks> make_rows() {
   add_syscalls(rows);
   add_vfs(rows);
   add_page_cache(rows);
+  add_journals(rows);
   add_blocks(rows);
   add_devices(rows);
   add_processes(rows);

@@ -14,6 +14,7 @@
 #define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
 #define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
 #define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
+#define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
@@ -74,6 +75,7 @@ struct iot_config {
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
+  iot_u64 tick_ns;                                /* in which the kernel counts some of its times */
   iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */
@@ -244,6 +246,30 @@ struct iot_async {
   iot_s32 fd;
   iot_u32 call;  /* of the value table `async_call` */
   iot_u32 flags; /* IOSQE_* */
+};
+
+/* The journal of a file system that traced tasks have to do with. */
+struct iot_journal {
+  iot_u64 handles
+      [2]; /* by the low bit of the transaction: its number, below it how many are traced tasks' */
+};
+
+/* A transaction on its way to the journal's disk. */
+struct iot_commit {
+  iot_u64 start_ns;
+  iot_u64 flushing_ns; /* when that phase began; 0: it has not */
+  iot_u64 logging_ns;
+  iot_u64 running_ns;
+  iot_u64 request_delay_ns;
+  iot_u64 handle_wait_ns;
+  iot_u32 device;
+  iot_u32 disk;
+  iot_u32 transaction;
+  iot_u32 pid;
+  iot_u32 handles;
+  iot_u32 blocks;
+  iot_u32 blocks_logged;
+  iot_u32 is_of_all; /* recorded whoever has to do with it */
 };
 
 /* A task by two numbers: bpf/task.bpf.c lists them. */

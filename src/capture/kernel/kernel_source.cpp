@@ -40,6 +40,13 @@ std::uint32_t slots_for(std::size_t ring_bytes) {
   return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
 }
 
+// The kernel's tick: what its coarse clocks advance by.
+std::uint64_t tick_ns() {
+  timespec tick{};
+  ::clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+  return static_cast<std::uint64_t>(tick.tv_nsec);
+}
+
 class KernelSource final : public Source {
 public:
   std::string_view name() const override { return "kernel"; }
@@ -94,6 +101,7 @@ private:
 iot_config KernelSource::configuration(const SourceOptions& options) const {
   iot_config config{};
   config.slots_per_cpu = slots_for(options.ring_bytes);
+  config.tick_ns = tick_ns();
   fill_filters(config, options.filter);
   fill_calls(config, options.filter);
   fill_own_files(config, options.own_files);

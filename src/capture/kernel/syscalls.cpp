@@ -54,7 +54,8 @@ iot_u64 place(int argument) {
 // A close takes the meaning of its descriptor away; what a kernel thread writes for a fsync is the fsync's.
 bool is_looked_at(iot_u16 event, bool is_recorded, const Filter& filter) {
   if (event == IOT_KIND_syscall_sync)
-    return is_any_wanted(filter, schema::Layer::block) ||
+    return is_any_wanted(filter, schema::Layer::fs) ||
+           is_any_wanted(filter, schema::Layer::block) ||
            is_any_wanted(filter, schema::Layer::device);
   if (event == IOT_KIND_syscall_aio_submit)
     return follows_async(filter);

@@ -106,6 +106,30 @@ Slot async_record(const iot_async& async, std::uint64_t now_ns) {
   return record;
 }
 
+Slot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t now_ns) {
+  Slot record{};
+  auto& unfinished = reinterpret_cast<iot_fs_journal_commit&>(record);
+  const iot_owner owner{.op_id = 0, .parent_op = 0, .pid = commit.pid, .tid = tid};
+  set_header(unfinished.event, owner, commit.start_ns, IOT_KIND_fs_journal_commit);
+  const auto length = [&](iot_u64 begin_ns, iot_u64 end_ns) {
+    return begin_ns == 0 ? 0 : (end_ns == 0 ? now_ns : end_ns) - begin_ns;
+  };
+  unfinished.duration_ns = now_ns - commit.start_ns;
+  unfinished.running_ns = commit.running_ns;
+  unfinished.request_delay_ns = commit.request_delay_ns;
+  unfinished.handle_wait_ns = commit.handle_wait_ns;
+  unfinished.locked_ns = length(commit.start_ns, commit.flushing_ns);
+  unfinished.flushing_ns = length(commit.flushing_ns, commit.logging_ns);
+  unfinished.logging_ns = length(commit.logging_ns, 0);
+  unfinished.result = IOT_UNFINISHED;
+  unfinished.device = commit.device;
+  unfinished.transaction = commit.transaction;
+  unfinished.handles = commit.handles;
+  unfinished.blocks = commit.blocks;
+  unfinished.blocks_logged = commit.blocks_logged;
+  return record;
+}
+
 template <class Key, class Value> struct Entry {
   Key key;
   Value value;
@@ -172,6 +196,18 @@ auto open_asyncs(const BpfObject& object) {
   return entries_of<iot_async_key, iot_async>(object, "asyncs", IOT_ASYNC_LIMIT);
 }
 
+// Those that concern the recording: as in bpf/journal.bpf.c.
+auto open_commits(const BpfObject& object) {
+  auto commits = entries_of<iot_u32, iot_commit>(object, "commits", IOT_JOURNAL_LIMIT);
+  const int journals = object.map_fd("journals");
+  std::erase_if(commits, [&](const auto& entry) {
+    iot_journal journal{};
+    return entry.value.is_of_all == 0 &&
+           bpf_map_lookup_elem(journals, &entry.value.device, &journal) != 0;
+  });
+  return commits;
+}
+
 bool is_wanted(BpfObject& object, iot_kind kind) {
   return object.skeleton().rodata->iot_config.wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_SLOTS] !=
          0;
@@ -187,7 +223,7 @@ bool is_anything_open(BpfObject& object) {
   const auto& tasks = object.skeleton().bss->task_states;
   if (std::ranges::any_of(tasks, [](const iot_task& task) { return task.owner.op_id != 0; }))
     return true;
-  return !open_requests(object).empty() ||
+  return !open_commits(object).empty() || !open_requests(object).empty() ||
          !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();
 }
 
@@ -213,6 +249,9 @@ std::vector<Slot> unfinished_records(BpfObject& object) {
   if (is_wanted(object, IOT_KIND_block_complete))
     for (const auto& [key, request] : open_requests(object))
       records.push_back(request_record(key, request, now_ns));
+  if (is_wanted(object, IOT_KIND_fs_journal_commit))
+    for (const auto& [tid, commit] : open_commits(object))
+      records.push_back(commit_record(tid, commit, now_ns));
   if (is_wanted(object, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))
       if (key.by != IOT_ASYNC_BY_USER_DATA)

@@ -18,6 +18,7 @@ const volatile struct iot_config iot_config = {};
 #include "cache.bpf.c"
 #include "device.bpf.c"
 #include "fault.bpf.c"
+#include "journal.bpf.c"
 #include "process.bpf.c"
 #include "syscall.bpf.c"
 #include "vfs.bpf.c"

@@ -10,6 +10,7 @@
 
 #define AT_FDCWD (-100)
 #define EINTR 4
+#define E2BIG 7
 #define EBADF 9
 
 /* Results within the kernel, which a program sees as EINTR, or as a call begun again. */

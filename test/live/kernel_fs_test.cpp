@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One test an event of the layer fs: known changes to an ext4 of the test's own, every field of the records.
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "block_device.hpp"
+#include "kernel_recording.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::uint64_t kDeviceBytes = 64U << 20U;
+constexpr std::uint64_t kBlockBytes = 4096;
+
+// A file system on a loop device over a file, mounted in a directory of its own.
+class MountedFileSystem {
+public:
+  MountedFileSystem(const std::filesystem::path& file, const std::filesystem::path& directory)
+      : directory_(directory) {
+    std::ofstream{file}.close();
+    std::filesystem::resize_file(file, kDeviceBytes);
+    std::filesystem::create_directory(directory);
+    device_.emplace(file, 512);
+    has_module("ext4");
+    const std::string format =
+        "mkfs.ext4 -q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4 " +
+        device_->path() + " >/dev/null 2>&1";
+    if (!device_->refusal().empty())
+      refusal_ = device_->refusal();
+    else if (std::system(format.c_str()) != 0)
+      refusal_ = "mkfs.ext4 is not to be had";
+    else if (::mount(device_->path().c_str(), directory.c_str(), "ext4", 0, nullptr) != 0)
+      refusal_ = "ext4 cannot be mounted: " + errno_text(errno);
+  }
+  ~MountedFileSystem() {
+    if (refusal_.empty())
+      ::umount2(directory_.c_str(), MNT_DETACH);
+  }
+  MountedFileSystem(const MountedFileSystem&) = delete;
+  MountedFileSystem& operator=(const MountedFileSystem&) = delete;
+
+  const std::string& refusal() const { return refusal_; } // empty: it is there
+  std::string operator/(const std::string& name) const { return directory_ / name; }
+  const LoopDevice& device() const { return *device_; }
+
+private:
+  std::filesystem::path directory_;
+  std::optional<LoopDevice> device_;
+  std::string refusal_;
+};
+
+// 0: done. Creates the file, writes so many blocks, and has them synced in the way given.
+int write_and_sync(const std::string& path, int blocks, int (*sync)(int)) {
+  const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const std::string block(kBlockBytes, 'x');
+  for (int done = 0; done < blocks; ++done)
+    if (::write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
+      return 1;
+  const int result = sync(fd);
+  ::close(fd);
+  return fd < 0 || result != 0 ? 1 : 0;
+}
+
+class KernelFs : public testing::Test {
+protected:
+  void SetUp() override {
+    system_.emplace(folder_ / "disk", folder_ / "mounted");
+    before_ns_ = monotonic_ns();
+  }
+
+  // Besides what is recorded of the layers by default, these events.
+  void record(const std::vector<std::string>& added, const std::function<int()>& body) {
+    if (!system_->refusal().empty())
+      return;
+    recording_ = Recording::of(
+        [&](capture::SourceOptions& options, pid_t pid) {
+          options.filter.layers = {schema::Layer::syscall, schema::Layer::fs};
+          options.filter.tree_root = pid;
+          if (!added.empty())
+            options.filter.events = {"syscall_sync", "fs_sync", "fs_journal_commit"};
+          std::ranges::copy(added, std::back_inserter(options.filter.events));
+        },
+        body);
+    if (!recording_.refusal().empty())
+      return;
+    EXPECT_EQ(recording_.status(), 0) << "the child failed";
+    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+    EXPECT_EQ(recording_.lost(), 0U);
+  }
+
+  std::string refusal() const {
+    return system_->refusal().empty() ? recording_.refusal() : system_->refusal();
+  }
+
+  std::vector<Row> of_device(const std::string& table) const {
+    return recording_.rows(table, "device", system_->device().device());
+  }
+
+  void check_header(const Row& row) const {
+    EXPECT_GT(row.u("ts_ns"), before_ns_);
+    EXPECT_LT(row.u("ts_ns") + row.u("duration_ns"), monotonic_ns());
+    EXPECT_GT(row.u("duration_ns"), 0U);
+    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+  }
+
+  ScratchDirectory folder_;
+  std::optional<MountedFileSystem> system_;
+  std::uint64_t before_ns_ = 0;
+  Recording recording_;
+};
+
+#define RECORD(event, ...)                                                                         \
+  do {                                                                                             \
+    record(__VA_ARGS__);                                                                           \
+    if (!refusal().empty())                                                                        \
+      GTEST_SKIP() << refusal();                                                                   \
+    if (const store::HookReport hook = recording_.hook_of(event); hook.hook.empty())               \
+      GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
+  } while (false)
+
+bool is_within(const Row& inner, const Row& outer) {
+  return inner.u("ts_ns") >= outer.u("ts_ns") &&
+         inner.u("ts_ns") + inner.u("duration_ns") <= outer.u("ts_ns") + outer.u("duration_ns");
+}
+
+TEST_F(KernelFs, fs_sync_of_a_file) {
+  RECORD("fs_sync", {}, [&] {
+    return write_and_sync(*system_ / "whole", 3, ::fsync) +
+           write_and_sync(*system_ / "data", 1, ::fdatasync);
+  });
+  for (const bool is_data : {false, true}) {
+    const std::string path = *system_ / (is_data ? "data" : "whole");
+    SCOPED_TRACE(path);
+    const std::vector<Row> rows = recording_.rows_of_file("fs_sync", path);
+    const std::vector<Row> calls = recording_.rows_of_file("syscall_sync", path);
+    ASSERT_EQ(rows.size(), 1U);
+    ASSERT_EQ(calls.size(), 1U);
+    check_header(rows[0]);
+    EXPECT_EQ(rows[0].u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+    EXPECT_EQ(rows[0].u("tid"), static_cast<std::uint64_t>(recording_.pid()));
+    EXPECT_EQ(rows[0].u("op_id"), calls[0].u("op_id"));
+    EXPECT_EQ(rows[0].u("parent_op"), calls[0].u("parent_op"));
+    EXPECT_TRUE(is_within(rows[0], calls[0]));
+    EXPECT_EQ(rows[0].s("result"), 0);
+    EXPECT_EQ(rows[0].u("device"), system_->device().device());
+    EXPECT_EQ(rows[0].u("datasync"), is_data ? 1U : 0U);
+    const auto commits =
+        recording_.rows("fs_journal_commit", "transaction", rows[0].u("transaction"));
+    ASSERT_EQ(commits.size(), 1U);
+    EXPECT_TRUE(is_within(commits[0], rows[0]));
+  }
+}
+
+// What the kernel itself counts of a journal, each by its words: "  0ms running transaction".
+std::uint64_t journal_figure(const LoopDevice& device, const std::string& words) {
+  std::istringstream lines(text_of("/proc/fs/jbd2/" + device.name() + "-8/info"));
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(words) != line.npos)
+      return std::strtoull(line.c_str(), nullptr, 10);
+  ADD_FAILURE() << words;
+  return 0;
+}
+
+TEST_F(KernelFs, fs_journal_commit_as_the_kernel_counts_it) {
+  constexpr useconds_t kRunningMicroseconds = 60'000;
+  if (system_->refusal().empty()) {
+    ASSERT_EQ(journal_figure(system_->device(), "transactions ("), 0U);
+  }
+  RECORD("fs_journal_commit", {"fs_journal_handle"}, [&] {
+    const int fd = ::open((*system_ / "file").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    ::usleep(kRunningMicroseconds);
+    return ::write(fd, "x", 1) == 1 && ::fsync(fd) == 0 ? 0 : 1;
+  });
+  const std::vector<Row> rows = of_device("fs_journal_commit");
+  ASSERT_EQ(rows.size(), 1U);
+  const Row& row = rows[0];
+  check_header(row);
+  const std::vector<Row> syncs = of_device("fs_sync");
+  ASSERT_EQ(syncs.size(), 1U);
+  EXPECT_EQ(row.u("op_id"), syncs[0].u("op_id"));
+  EXPECT_EQ(row.u("parent_op"), syncs[0].u("parent_op"));
+  EXPECT_EQ(row.u("transaction"), syncs[0].u("transaction"));
+  EXPECT_EQ(row.u("pid"), row.u("tid"));
+  EXPECT_EQ(text_of("/proc/" + std::to_string(row.u("tid")) + "/comm"),
+            "jbd2/" + system_->device().name() + "-8\n");
+  EXPECT_EQ(row.u("locked_ns") + row.u("flushing_ns") + row.u("logging_ns"), row.u("duration_ns"));
+  EXPECT_GT(row.u("locked_ns"), 0U);
+  EXPECT_GT(row.u("flushing_ns"), 0U);
+  EXPECT_GT(row.u("logging_ns"), 0U);
+  EXPECT_EQ(row.s("result"), 0);
+  EXPECT_GE(row.u("running_ns"), kRunningMicroseconds * 1000U / 2);
+
+  const LoopDevice& device = system_->device();
+  ASSERT_EQ(journal_figure(device, "transactions ("), 1U);
+  constexpr std::uint64_t kMillisecond = 1'000'000;
+  EXPECT_EQ(row.u("running_ns") / kMillisecond, journal_figure(device, "running transaction"));
+  EXPECT_EQ(row.u("request_delay_ns") / kMillisecond, journal_figure(device, "request delay"));
+  EXPECT_EQ(row.u("handle_wait_ns") / kMillisecond,
+            journal_figure(device, "waiting for transaction"));
+  EXPECT_EQ(row.u("handles"), journal_figure(device, "handles per transaction"));
+  EXPECT_EQ(row.u("blocks"), journal_figure(device, " blocks per transaction"));
+  EXPECT_EQ(row.u("blocks_logged"), journal_figure(device, "logged blocks per transaction"));
+  const auto handles = recording_.rows("fs_journal_handle", "transaction", row.u("transaction"));
+  EXPECT_GT(row.u("traced_handles"), 0U);
+  EXPECT_EQ(row.u("traced_handles"), handles.size());
+  EXPECT_LE(row.u("traced_handles"), row.u("handles"));
+}
+
+// A child that the recording is not of, and that does `work` each time it is told to.
+class Bystander {
+public:
+  explicit Bystander(const std::function<int()>& work) {
+    IOTRAIL_CHECK(::pipe(told_) == 0 && ::pipe(done_) == 0);
+    pid_ = ::fork();
+    if (pid_ != 0)
+      return;
+    ::close(told_[1]);
+    for (char word = 0; ::read(told_[0], &word, 1) == 1;)
+      IOTRAIL_CHECK(::write(done_[1], work() == 0 ? "y" : "n", 1) == 1);
+    ::_exit(0);
+  }
+  ~Bystander() {
+    for (const int fd : {told_[0], told_[1], done_[0], done_[1]})
+      ::close(fd);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Bystander(const Bystander&) = delete;
+  Bystander& operator=(const Bystander&) = delete;
+
+  // Of the traced child. True: it is done.
+  bool work() {
+    char answer = 0;
+    return ::write(told_[1], "", 1) == 1 && ::read(done_[0], &answer, 1) == 1 && answer == 'y';
+  }
+
+private:
+  int told_[2] = {};
+  int done_[2] = {};
+  pid_t pid_ = 0;
+};
+
+TEST_F(KernelFs, fs_journal_commit_of_others_where_a_traced_task_changed_something) {
+  const MountedFileSystem other(folder_ / "other-disk", folder_ / "other");
+  Bystander bystander([&] {
+    return write_and_sync(other / "file", 1, ::fsync) +
+           write_and_sync(*system_ / "file", 1, ::fsync);
+  });
+  RECORD("fs_journal_commit", {}, [&] {
+    const int fd = ::open((*system_ / "mine").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    return fd >= 0 && bystander.work() ? 0 : 1;
+  });
+  const std::vector<Row> rows = of_device("fs_journal_commit");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].u("op_id"), 0U);
+  EXPECT_GT(rows[0].u("traced_handles"), 0U);
+  EXPECT_LT(rows[0].u("traced_handles"), rows[0].u("handles"));
+  EXPECT_TRUE(of_device("fs_sync").empty());
+  EXPECT_TRUE(recording_.rows("fs_journal_commit", "device", other.device().device()).empty());
+}
+
+TEST_F(KernelFs, fs_journal_handle_of_each_change) {
+  RECORD("fs_journal_handle", {"fs_journal_handle", "syscall_mkdir", "syscall_unlink"}, [&] {
+    const std::string directory = *system_ / "directory";
+    return ::mkdir(directory.c_str(), 0700) == 0 && ::rmdir(directory.c_str()) == 0 ? 0 : 1;
+  });
+  const std::vector<Row>& made = recording_.rows("syscall_mkdir");
+  ASSERT_EQ(made.size(), 1U);
+  const auto rows = recording_.rows("fs_journal_handle", "op_id", made[0].u("op_id"));
+  ASSERT_EQ(rows.size(), 1U);
+  check_header(rows[0]);
+  EXPECT_TRUE(is_within(rows[0], made[0]));
+  EXPECT_EQ(rows[0].u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+  EXPECT_EQ(rows[0].u("tid"), static_cast<std::uint64_t>(recording_.pid()));
+  EXPECT_EQ(rows[0].u("parent_op"), made[0].u("parent_op"));
+  EXPECT_GT(rows[0].u("wait_ns"), 0U);
+  EXPECT_LT(rows[0].u("wait_ns"), rows[0].u("duration_ns"));
+  EXPECT_EQ(rows[0].u("device"), system_->device().device());
+  EXPECT_GT(rows[0].u("transaction"), 0U);
+  EXPECT_EQ(rows[0].u("type"), static_cast<std::uint64_t>(IOT_ext4_handle_directory));
+  EXPECT_GT(rows[0].u("blocks_dirtied"), 2U); // the directory, its inode, that of its parent
+  EXPECT_GE(rows[0].u("blocks_requested"), rows[0].u("blocks_dirtied"));
+  EXPECT_EQ(rows[0].u("sync"), 0U);
+}
+
+} // namespace
+} // namespace iotrail::live
