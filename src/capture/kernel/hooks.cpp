@@ -216,6 +216,13 @@ void add_faults(std::vector<EventHooks>& rows) {
          {"K",
           "kprobe+kretprobe/filemap_fault",
           {"fault_filemap_kprobe", "fault_filemap_kretprobe"}}}));
+  rows.push_back(
+      served_by("fault_file", Layer::fault,
+                {{"F", "fentry+fexit/handle_mm_fault", {"fault_enter", "fault_exit"}},
+                 {"K", "kprobe+kretprobe/handle_mm_fault", {"fault_kprobe", "fault_kretprobe"}}}));
+  rows.push_back(served_by(
+      "fault_page", Layer::fault,
+      {tracepoint("tp_btf/mm_filemap_fault, page_fault_user", {"fault_page", "fault_user"})}));
 }
 
 std::vector<EventHooks> make_rows() {

@@ -181,6 +181,11 @@ struct folio_batch {
   u8 nr;
   struct folio* folios[1];
 };
+struct vm_area_struct {
+  unsigned long vm_start;
+  unsigned long vm_pgoff;
+  struct file* vm_file;
+};
 struct kiocb {
   struct file* ki_filp;
   s64 ki_pos;
