@@ -18,8 +18,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/fd.hpp"
-
 namespace iotrail::live {
 namespace {
 
@@ -56,18 +54,32 @@ LoopDevice::LoopDevice(const std::filesystem::path& file, std::uint32_t block_by
   has_module("loop");
   const Fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
   const Fd backing(::open(file.c_str(), O_RDWR | O_CLOEXEC));
-  number_ = control ? ::ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
-  if (number_ < 0 || !backing) {
+  if (!control || !backing) {
     refusal_ = "no loop device is to be had";
     return;
   }
-  fd_ = ::open(path().c_str(), O_RDWR | O_CLOEXEC);
   loop_config config{};
   config.fd = static_cast<std::uint32_t>(backing.get());
   config.block_size = block_bytes;
   config.info.lo_flags = LO_FLAGS_PARTSCAN;
-  if (fd_ < 0 || ::ioctl(fd_, LOOP_CONFIGURE, &config) != 0)
-    refusal_ = "the loop device cannot be set up: " + errno_text(errno);
+  // Another test may take the free one first.
+  constexpr int kTriesMost = 100;
+  int code = EBUSY;
+  for (int tries = 0; code == EBUSY && tries < kTriesMost; ++tries)
+    code = take_free(control, config);
+  if (code != 0)
+    refusal_ = "the loop device cannot be set up: " + errno_text(code);
+}
+
+int LoopDevice::take_free(const Fd& control, const loop_config& config) {
+  number_ = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
+  if (number_ < 0)
+    return errno;
+  Fd device(::open(path().c_str(), O_RDWR | O_CLOEXEC));
+  if (!device || ::ioctl(device.get(), LOOP_CONFIGURE, &config) != 0)
+    return errno;
+  fd_ = device.release();
+  return 0;
 }
 
 LoopDevice::~LoopDevice() {

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
 #include "live_recording.hpp"
 
-namespace iotrail::live {
+struct loop_config;
 
-constexpr std::uint64_t kSectorBytes = 512;
+namespace iotrail::live {
 
 // As events write it, of a path below /sys/block or /sys/class/block.
 std::uint64_t device_number(const std::filesystem::path& in_sysfs);
@@ -44,6 +46,8 @@ public:
   bool add_partition(std::uint64_t first_sector, std::uint64_t sectors) const;
 
 private:
+  int take_free(const Fd& control, const loop_config& config); // 0, or an errno
+
   std::string refusal_;
   int number_ = -1;
   int fd_ = -1;
