@@ -101,10 +101,6 @@ protected:
     EXPECT_EQ(recording_.lost(), 0U);
   }
 
-  std::string refusal() const {
-    return system_->refusal().empty() ? recording_.refusal() : system_->refusal();
-  }
-
   std::vector<Row> of_device(const std::string& table) const {
     return recording_.rows(table, "device", system_->device().device());
   }
@@ -125,10 +121,9 @@ protected:
 #define RECORD(event, ...)                                                                         \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
-    if (!refusal().empty())                                                                        \
-      GTEST_SKIP() << refusal();                                                                   \
-    if (const store::HookReport hook = recording_.hook_of(event); hook.hook.empty())               \
-      GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
+    if (!system_->refusal().empty())                                                               \
+      GTEST_SKIP() << system_->refusal();                                                          \
+    SKIP_UNLESS_SERVED(recording_, event);                                                         \
   } while (false)
 
 bool is_within(const Row& inner, const Row& outer) {

@@ -76,3 +76,12 @@ private:
 };
 
 } // namespace iotrail::live
+
+// In a test, of the recording made: whether the machine permitted it, and its kernel has a hook for the event.
+#define SKIP_UNLESS_SERVED(recording, event)                                                       \
+  do {                                                                                             \
+    if (!(recording).refusal().empty())                                                            \
+      GTEST_SKIP() << (recording).refusal();                                                       \
+    if (const auto hook = (recording).hook_of(event); hook.hook.empty())                           \
+      GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
+  } while (false)

@@ -108,10 +108,7 @@ protected:
 #define RECORD(event, ...)                                                                         \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
-    if (!recording_.refusal().empty())                                                             \
-      GTEST_SKIP() << recording_.refusal();                                                        \
-    if (const store::HookReport hook = recording_.hook_of(event); hook.hook.empty())               \
-      GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
+    SKIP_UNLESS_SERVED(recording_, event);                                                         \
   } while (false)
 
 TEST_F(KernelVfs, vfs_read_at_a_position) {
