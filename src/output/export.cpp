@@ -7,7 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "analysis/event_stream.hpp"
+#include "store/event_stream.hpp"
 #include "analysis/trace_dictionaries.hpp"
 #include "base/fd.hpp"
 #include "output/json.hpp"
@@ -17,7 +17,7 @@ namespace iotrail::output {
 
 namespace {
 
-using analysis::EventStream;
+using store::EventStream;
 using analysis::TraceDictionaries;
 
 // Turns rows of one table into cells.

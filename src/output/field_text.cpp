@@ -13,7 +13,7 @@ namespace iotrail::output {
 
 namespace {
 
-using analysis::EventStream;
+using store::EventStream;
 using analysis::TraceDictionaries;
 using schema::Meaning;
 using schema::Role;

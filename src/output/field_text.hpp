@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "analysis/event_stream.hpp"
+#include "store/event_stream.hpp"
 #include "analysis/trace_dictionaries.hpp"
 
 namespace iotrail::output {
 
 // Without the time: `sqlite3[12] syscall pwrite64(fd=3 </tmp/x>, 4096 @ 8192) = 4096 <12.3 us> op=7`
-std::string event_text(const analysis::EventStream& event,
+std::string event_text(const store::EventStream& event,
                        const analysis::TraceDictionaries& dictionaries);
 
 } // namespace iotrail::output

@@ -13,7 +13,7 @@ Result<std::uint64_t> write_script(const store::TraceReader& trace, std::FILE* f
   const std::int64_t to_real_ns = trace.manifest().monotonic_to_real_ns;
   Sink sink(file);
   std::uint64_t lines = 0;
-  analysis::EventStream events(trace, kinds);
+  store::EventStream events(trace, kinds);
   while (!sink.is_broken() && events.next()) {
     const auto real_ns = static_cast<std::int64_t>(events.time_ns()) + to_real_ns;
     sink.print("{} {}\n", clock_time(real_ns), event_text(events, dictionaries));

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/event_stream.hpp"
+#include "store/event_stream.hpp"
 
 #include <algorithm>
 
 #include "schema.hpp"
 
-namespace iotrail::analysis {
+namespace iotrail::store {
 
 namespace {
 
-bool is_wanted(const store::TraceReader& trace, const store::BlockInfo& block,
+bool is_wanted(const TraceReader& trace, const BlockInfo& block,
                const std::vector<iot_u16>& kinds) {
   if (!kinds.empty())
     return std::ranges::find(kinds, block.kind) != kinds.end();
-  const store::TableInfo* table = trace.table(block.kind);
+  const TableInfo* table = trace.table(block.kind);
   return table && !table->is_dictionary();
 }
 
-int time_column_of(const store::TableInfo& table) {
+int time_column_of(const TableInfo& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i)
     if (table.columns[i].meaning == schema::Meaning::time_ns)
       return static_cast<int>(i);
@@ -29,27 +29,54 @@ int time_column_of(const store::TableInfo& table) {
 std::uint64_t EventStream::OpenBlock::time_ns() const {
   if (time_column < 0)
     return 0;
-  const auto* times = std::get_if<store::Numbers>(&columns[static_cast<std::size_t>(time_column)]);
+  const auto* times = std::get_if<Numbers>(&columns[static_cast<std::size_t>(time_column)]);
   return times ? (*times)[row] : 0;
 }
 
-EventStream::EventStream(const store::TraceReader& trace, const std::vector<iot_u16>& kinds)
+EventStream::EventStream(const TraceReader& trace, const std::vector<iot_u16>& kinds)
     : trace_(trace) {
-  for (const store::BlockInfo& block : trace.blocks())
+  for (const BlockInfo& block : trace.blocks())
     if (is_wanted(trace, block, kinds))
       blocks_.push_back(&block);
-  std::ranges::stable_sort(blocks_, {}, &store::BlockInfo::first_ns);
+  std::ranges::stable_sort(blocks_, {}, &BlockInfo::first_ns);
 }
 
-void EventStream::open_block(const store::BlockInfo& block) {
-  const store::TableInfo* table = trace_.table(block.kind);
+namespace {
+
+std::vector<iot_u16> kinds_of(const EventStream::Columns& columns) {
+  std::vector<iot_u16> kinds;
+  for (const auto& [kind, positions] : columns)
+    kinds.push_back(kind);
+  return kinds;
+}
+
+} // namespace
+
+EventStream::EventStream(const TraceReader& trace, Columns columns)
+    : EventStream(trace, kinds_of(columns)) {
+  wanted_ = std::move(columns);
+}
+
+Result<std::vector<Column>> EventStream::read(const BlockInfo& block, int time_column) const {
+  const auto wanted = wanted_.find(block.kind);
+  if (wanted == wanted_.end())
+    return trace_.read(block);
+  std::vector<int> positions = wanted->second;
+  if (time_column >= 0)
+    positions.push_back(time_column);
+  return trace_.read(block, positions);
+}
+
+void EventStream::open_block(const BlockInfo& block) {
+  const TableInfo* table = trace_.table(block.kind);
   if (!table || block.rows == 0)
     return;
-  auto columns = trace_.read(block);
+  const int time_column = time_column_of(*table);
+  auto columns = read(block, time_column);
   if (!columns)
     return;
   auto opened = std::make_unique<OpenBlock>(
-      OpenBlock{table, std::move(*columns), time_column_of(*table), block.rows, 0, next_block_});
+      OpenBlock{table, std::move(*columns), time_column, block.rows, 0, next_block_});
   heap_.push(opened.get());
   open_.push_back(std::move(opened));
   blocks_open_max_ = std::max(blocks_open_max_, open_.size());
@@ -81,13 +108,13 @@ bool EventStream::next() {
 }
 
 std::uint64_t EventStream::number(std::size_t column) const {
-  const auto* numbers = std::get_if<store::Numbers>(&current().columns[column]);
+  const auto* numbers = std::get_if<Numbers>(&current().columns[column]);
   return numbers ? (*numbers)[current().row] : 0;
 }
 
 std::string_view EventStream::text(std::size_t column) const {
-  const auto* texts = std::get_if<store::Texts>(&current().columns[column]);
+  const auto* texts = std::get_if<Texts>(&current().columns[column]);
   return texts ? std::string_view((*texts)[current().row]) : std::string_view{};
 }
 
-} // namespace iotrail::analysis
+} // namespace iotrail::store

@@ -5,23 +5,30 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <queue>
 #include <vector>
 
 #include "store/trace_reader.hpp"
 
-namespace iotrail::analysis {
+namespace iotrail::store {
 
 class EventStream {
 public:
+  // Columns of a table, by position, that are read beside its time.
+  using Columns = std::map<iot_u16, std::vector<int>>;
+
   // `kinds` empty: all events. Tables of dictionaries may be named too, each alone: they have no common time.
-  EventStream(const store::TraceReader& trace, const std::vector<iot_u16>& kinds = {});
+  EventStream(const TraceReader& trace, const std::vector<iot_u16>& kinds = {});
+  // Only these tables, and of each only these columns: the others are 0.
+  EventStream(const TraceReader& trace, Columns columns);
 
   // false: the end. A damaged block is passed over and counted by the reader.
   bool next();
 
   // Of the current row; valid after next() was true and until it is called again.
-  const store::TableInfo& table() const { return *current().table; }
+  const TableInfo& table() const { return *current().table; }
   std::uint64_t time_ns() const { return current().time_ns(); }
   // Of a column that is a number; 0 for text. Signed columns: two's complement.
   std::uint64_t number(std::size_t column) const;
@@ -31,8 +38,8 @@ public:
 
 private:
   struct OpenBlock {
-    const store::TableInfo* table;
-    std::vector<store::Column> columns;
+    const TableInfo* table;
+    std::vector<Column> columns;
     int time_column; // -1: none
     std::size_t rows;
     std::size_t row;
@@ -50,10 +57,13 @@ private:
 
   const OpenBlock& current() const { return *current_; }
   void open_blocks();
-  void open_block(const store::BlockInfo& block);
+  void open_block(const BlockInfo& block);
 
-  const store::TraceReader& trace_;
-  std::vector<const store::BlockInfo*> blocks_; // by first_ns
+  Result<std::vector<Column>> read(const BlockInfo& block, int time_column) const;
+
+  const TraceReader& trace_;
+  Columns wanted_; // empty: all
+  std::vector<const BlockInfo*> blocks_; // by first_ns
   std::size_t next_block_ = 0;
   std::priority_queue<OpenBlock*, std::vector<OpenBlock*>, Later> heap_;
   std::vector<std::unique_ptr<OpenBlock>> open_;
@@ -61,4 +71,4 @@ private:
   std::size_t blocks_open_max_ = 0;
 };
 
-} // namespace iotrail::analysis
+} // namespace iotrail::store

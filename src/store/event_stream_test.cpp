@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/event_stream.hpp"
+#include "store/event_stream.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "analysis/trace_dictionaries.hpp"
 #include "test_trace.hpp"
 
-namespace iotrail::analysis {
+namespace iotrail::store {
 namespace {
 
-std::unique_ptr<store::TraceReader> open_reader(const golden::TestTrace& trace) {
-  auto reader = store::TraceReader::open(trace.path());
+std::unique_ptr<TraceReader> open_reader(const golden::TestTrace& trace) {
+  auto reader = TraceReader::open(trace.path());
   EXPECT_TRUE(reader.has_value());
   return std::move(*reader);
 }
@@ -64,16 +63,5 @@ TEST(event_stream, a_damaged_block_is_passed_over_and_counted) {
   EXPECT_EQ(reader->damage().rows_skipped, 1U);
 }
 
-TEST(trace_dictionaries, a_process_has_the_name_that_it_had_at_the_time) {
-  const golden::TestTrace trace("processes since_ns=20 pid=1 comm=new\nprocesses since_ns=10 pid=1 "
-                                "comm=old\nprocesses since_ns=5 pid=2 comm=other\n");
-  const TraceDictionaries dictionaries = TraceDictionaries::load(*open_reader(trace));
-  EXPECT_EQ(dictionaries.comm(1, 15), "old");
-  EXPECT_EQ(dictionaries.comm(1, 20), "new");
-  EXPECT_EQ(dictionaries.comm(1, 3),
-            "old"); // seen after its first event: the first name it is known by
-  EXPECT_EQ(dictionaries.comm(3, 3), "");
-}
-
 } // namespace
-} // namespace iotrail::analysis
+} // namespace iotrail::store
