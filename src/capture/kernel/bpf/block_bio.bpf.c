@@ -2,7 +2,7 @@
  *
  * The block layer: bios on their way to requests.
  */
-#include "block_owner.bpf.h"
+#include "block_range.bpf.h"
 
 /* The fields that the records of all bios have. `from`: as the argument came, `address` and `disk`: found already. */
 #define DESCRIBE_BIO(record, from, address, disk)                                                  \
@@ -26,7 +26,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
     return 0;
   const iot_u32 flags = trusted->bi_opf;
   struct iot_bio entry = {};
-  if (!find_owner(&entry, bio, flags, device))
+  int has_pages = 0;
+  if (!find_owner(&entry, &has_pages, bio, flags, device))
     return 0;
   const iot_u64 key = iot_number_of(bio);
   if (iot_put_bio(key, &entry))
@@ -42,6 +43,10 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   DESCRIBE_BIO(record, trusted, key, device);
   record->file = entry.file;
   DESCRIBE_WISHES(record, trusted);
+  record->is_contiguous = 0;
+  record->offset = NOT_IN_A_FILE;
+  if (has_pages)
+    describe_range(record, trusted);
   iot_commit(&place, &entry.owner, entry.queued_ns);
   return 0;
 }
@@ -87,7 +92,9 @@ int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
   const iot_u32 device = device_of_bio(bio);
   struct iot_bio entry = {};
-  if (!iot_device_wanted(device) || !find_owner(&entry, bio, trusted->bi_opf, device))
+  int has_pages = 0;
+  if (!iot_device_wanted(device) ||
+      !find_owner(&entry, &has_pages, bio, trusted->bi_opf, device))
     return 0;
   struct iot_place place;
   struct iot_block_remap* record = IOT_RESERVE(block_remap, &place);

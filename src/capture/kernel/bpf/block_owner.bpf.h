@@ -84,14 +84,15 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
   return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
 }
 
-/* Fills whose the bio is; 0: it is not traced. */
-static __always_inline int find_owner(struct iot_bio* entry, const struct bio* bio, iot_u32 flags,
-                                      iot_u32 device) {
+/* Fills whose the bio is, and whether it carries pages of a file; 0: it is not traced. */
+static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, const struct bio* bio,
+                                      iot_u32 flags, iot_u32 device) {
   struct iot_task* task = iot_current();
   const struct kiocb* iocb = iocb_of_direct_bio(bio);
   const iot_u64 inode =
       iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_filp, f_inode) : inode_of_bio(bio, flags);
   const struct iot_async* async = iot_async_of(iocb);
+  *has_pages = inode && !iocb;
   entry->queued_ns = bpf_ktime_get_ns();
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;

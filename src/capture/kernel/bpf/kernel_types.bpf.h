@@ -218,6 +218,7 @@ struct bvec_iter {
   u64 bi_sector;
   u32 bi_size;
   u32 bi_idx;
+  u32 bi_bvec_done;
 };
 enum rw_hint { WRITE_LIFE_NOT_SET } __attribute__((packed));
 struct bio {
@@ -229,6 +230,7 @@ struct bio {
   struct bvec_iter bi_iter;
   void* bi_end_io;
   void* bi_private;
+  u16 bi_vcnt;
   struct bio_vec* bi_io_vec;
 };
 struct iomap_dio {
