@@ -6,13 +6,12 @@
 #include <fmt/ranges.h>
 
 #include "analysis/sql_text.hpp"
+#include "trail/fact.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
-
-constexpr std::uint64_t kCachePageBytes = 4096; // cache.def counts in these
 
 bool is_result(const store::ColumnInfo& column) {
   return schema::wording(column.meaning) == schema::Wording::result;
@@ -146,7 +145,7 @@ std::uint32_t mask_of(const schema::Value& value) {
 std::string page_macro_sql() {
   return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
                      "UBIGINT) * {};\n",
-                     UINT64_MAX / kCachePageBytes, kCachePageBytes);
+                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes);
 }
 
 std::string value_rows_sql() {
@@ -329,6 +328,7 @@ SelectionSql selection_sql(const Selection& selection, const store::Manifest& ma
         "pid IN (SELECT pid FROM processes WHERE comm = {0} OR CAST(pid AS VARCHAR) = {0})",
         process));
   std::vector<std::string> path_conditions = conditions;
+  std::vector<std::string> link_conditions = conditions;
   if (const std::string glob = sql_literal(selection.file); !selection.file.empty()) {
     conditions.push_back(fmt::format(
         "(file IN (SELECT file FROM file_names WHERE path GLOB {0})"
@@ -336,12 +336,15 @@ SelectionSql selection_sql(const Selection& selection, const store::Manifest& ma
         " OR file = 0 AND path IN (SELECT string FROM all_path_calls WHERE path GLOB {0}))",
         glob));
     path_conditions.push_back(fmt::format("path GLOB {}", glob));
+    link_conditions.push_back(
+        fmt::format("file IN (SELECT file FROM file_names WHERE path GLOB {})", glob));
   }
   return {fmt::format("CREATE TABLE selection (from_ns UBIGINT, to_ns UBIGINT);\n"
                       "INSERT INTO selection VALUES ({}, {});\n",
                       from_ns, to_ns) +
               narrowed_view_sql("events", "all_events", conditions),
-          narrowed_view_sql("path_calls", "all_path_calls", path_conditions)};
+          narrowed_view_sql("path_calls", "all_path_calls", path_conditions),
+          narrowed_view_sql("links", "all_links", link_conditions)};
 }
 
 std::string schema_tables_sql(Tables tables) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trail/device_queue.hpp"
+
+#include <algorithm>
+
+namespace iotrail::trail {
+
+namespace {
+
+// What of a bio lies between `begin` and `end`.
+std::vector<QueuedPart> cut(const std::vector<QueuedPart>& bio, std::uint64_t begin,
+                            std::uint64_t end) {
+  std::vector<QueuedPart> parts;
+  for (const QueuedPart& part : bio) {
+    const std::uint64_t from = std::max(part.begin, begin);
+    const std::uint64_t to = std::min(part.end(), end);
+    if (from < to)
+      parts.push_back({from, to - from, part.link});
+  }
+  return parts;
+}
+
+} // namespace
+
+void DeviceQueue::queue(Bio parts) {
+  const std::uint64_t begin = parts.front().begin;
+  longest_ = std::max(longest_, parts.back().end() - begin);
+  bios_.emplace(begin, std::move(parts));
+  if (bios_.size() > kMostBios)
+    bios_.erase(bios_.begin());
+}
+
+std::vector<QueuedPart> DeviceQueue::complete(std::uint64_t begin, std::uint64_t end) {
+  std::vector<QueuedPart> completed;
+  std::vector<Bio> rests;
+  std::uint64_t reached = begin;
+  for (auto at = bios_.lower_bound(begin - std::min(begin, longest_));
+       at != bios_.end() && at->first < end && reached < end;) {
+    const Bio& bio = at->second;
+    if (bio.back().end() <= reached) {
+      ++at;
+      continue;
+    }
+    const std::uint64_t from = std::max(reached, bio.front().begin);
+    reached = std::min(end, bio.back().end());
+    std::ranges::copy(cut(bio, from, reached), std::back_inserter(completed));
+    rests.push_back(cut(bio, 0, from));
+    rests.push_back(cut(bio, reached, UINT64_MAX));
+    at = bios_.erase(at);
+  }
+  for (Bio& rest : rests)
+    if (!rest.empty())
+      bios_.emplace(rest.front().begin, std::move(rest));
+  return completed;
+}
+
+} // namespace iotrail::trail

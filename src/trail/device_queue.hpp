@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The bios of one device between their queueing and the completion of the request that carries them, found by the
+// sectors that they are for: however they are split, merged or completed in parts, bytes are those of the bio that was
+// queued for their place. Bounded: of too many, as on a mapped device whose own requests never complete, those nearest
+// to the device's begin are forgotten, and their completion finds nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace iotrail::trail {
+
+// Bytes of a bio that have one link, from `begin` on, in bytes from the device's begin.
+struct QueuedPart {
+  std::uint64_t begin;
+  std::uint64_t bytes;
+  std::size_t link; // its place among the links
+
+  std::uint64_t end() const { return begin + bytes; }
+};
+
+class DeviceQueue {
+public:
+  static constexpr std::size_t kMostBios = 65536;
+
+  // The parts of a bio follow each other without a gap; at least one.
+  void queue(std::vector<QueuedPart> parts);
+
+  // Removes and returns what is queued for the bytes from `begin` to `end`, in order, each byte once: where two bios are queued
+  // for it, the one that begins first, or came first, is meant. A part that reaches beyond is cut, and its rest stays.
+  std::vector<QueuedPart> complete(std::uint64_t begin, std::uint64_t end);
+
+private:
+  using Bio = std::vector<QueuedPart>;
+
+  std::multimap<std::uint64_t, Bio> bios_; // by begin
+  std::uint64_t longest_ = 0;              // of the bios that ever were here, in bytes
+};
+
+} // namespace iotrail::trail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An event of a trace, as far as the engine needs it.
+#pragma once
+
+#include <cstdint>
+
+namespace iotrail::trail {
+
+inline constexpr std::uint64_t kNoOffset = UINT64_MAX;
+inline constexpr std::uint64_t kPageBytes = 4096; // cache.def counts in these
+
+// The begin of the page that a place lies in, and the first begin of a page that is not before it.
+constexpr std::uint64_t page_begin(std::uint64_t place) {
+  return place - place % kPageBytes;
+}
+constexpr std::uint64_t page_after(std::uint64_t place) {
+  return page_begin(place + kPageBytes - 1);
+}
+
+enum class FactKind : std::uint8_t {
+  read,      // a call that reads `bytes` of a file from `offset` on
+  write,     // a call that wrote them
+  copy,      // a call that wrote to the file, not known where
+  truncated, // the file ends at `offset`
+  dirtied,   // pages that were clean and are dirty
+  evicted,   // pages that are no longer in the cache
+  queued,    // a bio
+  completed, // a request, or a part of it; ts_ns: when it was issued
+};
+
+struct Fact {
+  FactKind kind = FactKind::read;
+  std::uint64_t ts_ns = 0; // of a span: when it began
+  std::uint64_t duration_ns = 0;
+  std::uint64_t op_id = 0;
+  std::uint64_t pid = 0;
+  std::uint64_t file = 0;
+  std::uint64_t offset = kNoOffset; // kNoOffset: not known, or not of a file's pages
+  std::uint64_t bytes = 0;  // of calls: asked for
+  std::uint64_t result = 0; // two's complement: bytes moved, or a negative errno
+  std::uint64_t device = 0;
+  std::uint64_t sector = 0;
+  std::uint64_t flags = 0;
+  std::uint64_t call = 0;
+  std::uint64_t is_contiguous = 1;
+
+  std::uint64_t end_ns() const { return ts_ns + duration_ns; }
+  // Bytes that a call moved.
+  std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }
+};
+
+} // namespace iotrail::trail

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trail/fact_stream.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "schema.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+struct Member {
+  std::string_view column;
+  std::uint64_t Fact::*member;
+};
+
+// Where a table of the schema tells what a fact needs. Columns that a trace is too old to have keep their default.
+struct Table {
+  iot_u16 kind;
+  FactKind fact;
+  std::vector<Member> members;
+};
+
+const std::vector<Table>& tables() {
+  static const Member kPid = {"pid", &Fact::pid};
+  static const Member kOp = {"op_id", &Fact::op_id};
+  static const Member kFile = {"file", &Fact::file};
+  static const Member kDuration = {"duration_ns", &Fact::duration_ns};
+  static const Member kOffset = {"offset", &Fact::offset};
+  static const Member kIndex = {"index", &Fact::offset};
+  static const Member kPages = {"pages", &Fact::bytes};
+  static const Member kBytes = {"bytes", &Fact::bytes};
+  static const Member kRequested = {"bytes_requested", &Fact::bytes};
+  static const Member kResult = {"result", &Fact::result};
+  static const Member kDevice = {"device", &Fact::device};
+  static const Member kSector = {"sector", &Fact::sector};
+  static const Member kFlags = {"flags", &Fact::flags};
+  static const Member kCall = {"call", &Fact::call};
+  static const std::vector<Member> kCallMembers = {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult};
+  static const std::vector<Table> kTables = {
+      {IOT_KIND_syscall_read, FactKind::read, kCallMembers},
+      {IOT_KIND_syscall_write, FactKind::write, kCallMembers},
+      {IOT_KIND_vfs_read, FactKind::read, kCallMembers},
+      {IOT_KIND_vfs_write, FactKind::write, kCallMembers},
+      {IOT_KIND_async_operation, FactKind::write,
+       {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult, kCall}},
+      {IOT_KIND_syscall_copy, FactKind::copy, {kPid, kOp, kDuration, {"out_file", &Fact::file}}},
+      {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kResult, kFlags}},
+      {IOT_KIND_syscall_truncate, FactKind::truncated, {kFile, kResult, kOffset, kBytes}},
+      {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
+      {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
+      {IOT_KIND_block_queue, FactKind::queued,
+       {kPid, kOp, kFile, kOffset, kBytes, kDevice, kSector, kFlags,
+        {"is_contiguous", &Fact::is_contiguous}}},
+      {IOT_KIND_block_complete, FactKind::completed,
+       {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}}},
+  };
+  return kTables;
+}
+
+bool has_rows(const store::TraceReader& trace, iot_u16 kind) {
+  return std::ranges::find(trace.blocks(), kind, &store::BlockInfo::kind) != trace.blocks().end();
+}
+
+// A call passes both layers: the first one that was recorded tells of it.
+bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
+  switch (kind) {
+  case IOT_KIND_vfs_read:
+    return has_rows(trace, IOT_KIND_syscall_read);
+  case IOT_KIND_vfs_write:
+    return has_rows(trace, IOT_KIND_syscall_write);
+  default:
+    return false;
+  }
+}
+
+// What io_uring's and libaio's calls do to a file, by their numbers.
+std::map<std::uint64_t, FactKind> facts_of_async_calls() {
+  std::map<std::uint64_t, FactKind> facts;
+  for (const schema::Value& value : schema::kValues)
+    for (const schema::CallClass& row : schema::kCallClasses)
+      if (value.table == "async_call" && row.event == "async_operation" && row.call == value.name)
+        if (row.name == "read" || row.name == "write")
+          facts[value.number] = row.name == "read" ? FactKind::read : FactKind::write;
+  return facts;
+}
+
+constexpr std::uint64_t kMostPages = std::numeric_limits<std::uint64_t>::max() >> 13U;
+
+// Pages to bytes; false: no file is so large.
+bool count_bytes(Fact& fact) {
+  if (fact.offset > kMostPages || fact.bytes > kMostPages)
+    return false;
+  fact.offset *= kPageBytes;
+  fact.bytes *= kPageBytes;
+  return true;
+}
+
+// The engine does not look at the app layer, so that what that lost is no loss here.
+bool may_miss_facts(std::uint64_t counter) {
+  for (const schema::Counter& row : schema::kCounters)
+    if (row.id == counter)
+      return row.source != IOT_source_preload &&
+             (row.severity == schema::Severity::loss || row.severity == schema::Severity::gap);
+  return true;
+}
+
+// What damage took away may have happened at any time.
+std::uint64_t find_first_loss(const store::TraceReader& trace) {
+  if (trace.damage().any())
+    return 0;
+  const store::TableInfo* table = trace.table(IOT_KIND_losses);
+  const int from = table ? table->column("from_ns") : -1;
+  const int counter = table ? table->column("counter") : -1;
+  std::uint64_t first_ns = UINT64_MAX;
+  if (from < 0 || counter < 0)
+    return trace.manifest().lost() > 0 ? 0 : first_ns;
+  store::EventStream losses(trace, std::vector<iot_u16>{IOT_KIND_losses});
+  while (losses.next())
+    if (may_miss_facts(losses.number(static_cast<std::size_t>(counter))))
+      first_ns = std::min(first_ns, losses.number(static_cast<std::size_t>(from)));
+  return first_ns;
+}
+
+} // namespace
+
+std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader& trace) {
+  std::vector<Source> sources;
+  for (const Table& table : tables()) {
+    const store::TableInfo* stored = trace.table(table.kind);
+    if (stored == nullptr || is_told_above(trace, table.kind))
+      continue;
+    Source source{table.kind, table.fact, {}};
+    for (const Member& member : table.members)
+      if (const int column = stored->column(member.column); column >= 0)
+        source.columns.emplace_back(static_cast<std::size_t>(column), member.member);
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& sources) {
+  store::EventStream::Columns columns;
+  for (const Source& source : sources)
+    for (const auto& [column, member] : source.columns)
+      columns[source.kind].push_back(static_cast<int>(column));
+  return columns;
+}
+
+FactStream::FactStream(const store::TraceReader& trace)
+    : sources_(sources_of(trace)), events_(trace, columns_of(sources_)),
+      first_loss_ns_(find_first_loss(trace)) {}
+
+// What its event says; false: nothing of what the engine asks for.
+bool FactStream::translate() {
+  switch (events_.table().kind) {
+  case IOT_KIND_async_operation: {
+    static const std::map<std::uint64_t, FactKind> kFacts = facts_of_async_calls();
+    const auto found = kFacts.find(fact_.call);
+    if (found != kFacts.end())
+      fact_.kind = found->second;
+    return found != kFacts.end();
+  }
+  case IOT_KIND_syscall_open:
+    fact_.offset = 0;
+    return (fact_.flags & IOT_open_O_TRUNC) != 0 && static_cast<std::int64_t>(fact_.result) >= 0;
+  case IOT_KIND_syscall_truncate: { // a call that reserves a range names its begin
+    const bool is_end = fact_.offset == kNoOffset;
+    fact_.offset = fact_.bytes;
+    return is_end && fact_.result == 0;
+  }
+  case IOT_KIND_cache_dirty:
+  case IOT_KIND_cache_delete:
+    return count_bytes(fact_);
+  default:
+    return true;
+  }
+}
+
+bool FactStream::next() {
+  while (events_.next()) {
+    const iot_u16 kind = events_.table().kind;
+    const auto source = std::ranges::find(sources_, kind, &Source::kind);
+    fact_ = Fact{};
+    fact_.kind = source->fact;
+    fact_.ts_ns = events_.time_ns();
+    for (const auto& [column, member] : source->columns)
+      fact_.*member = events_.number(column);
+    if (translate())
+      return true;
+  }
+  return false;
+}
+
+} // namespace iotrail::trail

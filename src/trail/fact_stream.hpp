@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The facts of a trace in the order of time.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "store/event_stream.hpp"
+#include "trail/fact.hpp"
+
+namespace iotrail::trail {
+
+class FactStream {
+public:
+  explicit FactStream(const store::TraceReader& trace);
+
+  // false: the end.
+  bool next();
+  const Fact& fact() const { return fact_; }
+
+  // From when on writes or pages may be missing; UINT64_MAX: nothing was lost.
+  std::uint64_t first_loss_ns() const { return first_loss_ns_; }
+
+private:
+  // A table of the trace, and which of its columns is what.
+  struct Source {
+    iot_u16 kind;
+    FactKind fact;
+    std::vector<std::pair<std::size_t, std::uint64_t Fact::*>> columns;
+  };
+
+  static std::vector<Source> sources_of(const store::TraceReader& trace);
+  static store::EventStream::Columns columns_of(const std::vector<Source>& sources);
+  bool translate();
+
+  std::vector<Source> sources_;
+  store::EventStream events_;
+  Fact fact_;
+  std::uint64_t first_loss_ns_;
+};
+
+} // namespace iotrail::trail

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trail/replay.hpp"
+
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "schema.hpp"
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+constexpr std::uint64_t kFarthest = 1ULL << 62U; // beyond any file and device: places of a hostile trace do not wrap
+constexpr std::uint64_t kOperationBits = 0xff;
+
+std::uint8_t operation_of(const Fact& bio) {
+  return static_cast<std::uint8_t>(bio.flags & kOperationBits);
+}
+
+BioParts charge(Replay& replay, const Fact& bio) {
+  const bool has_pages = bio.file != 0 && bio.offset < kFarthest;
+  if (has_pages && operation_of(bio) == IOT_block_write)
+    return charge_write_back(replay, bio);
+  if (has_pages && operation_of(bio) == IOT_block_read)
+    return charge_read(replay, bio);
+  return charge_other(replay, bio);
+}
+
+Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
+  Link link;
+  link.queued_ns = bio.ts_ns;
+  link.stored_ns = part.stored_ns;
+  link.op_id = part.op_id;
+  link.by_op = bio.op_id;
+  link.begin = place + part.begin;
+  link.offset = bio.offset < kFarthest ? bio.offset + part.begin : kNoOffset;
+  link.bytes = part.end - part.begin;
+  link.pid = part.pid;
+  link.by_pid = static_cast<std::uint32_t>(bio.pid);
+  link.file = static_cast<std::uint32_t>(bio.file);
+  link.device = static_cast<std::uint32_t>(bio.device);
+  link.operation = operation_of(bio);
+  link.cause = part.cause;
+  link.confidence = part.confidence;
+  return link;
+}
+
+void queue_bio(Replay& replay, const Fact& bio) {
+  if (bio.bytes == 0) // a flush
+    return;
+  const std::uint64_t place = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
+  std::vector<QueuedPart> parts;
+  for (const BioPart& part : charge(replay, bio)) {
+    const std::size_t link = replay.links.size();
+    replay.links.push_back(link_of(bio, part, place));
+    parts.push_back({place + part.begin, part.end - part.begin, link});
+    if (part.cause == Cause::read_ahead)
+      remember_read_ahead(replay, replay.links.back(), link);
+  }
+  replay.queues[{static_cast<std::uint32_t>(bio.device), operation_of(bio)}].queue(std::move(parts));
+}
+
+} // namespace
+
+Call* Replay::call_of(std::uint64_t op_id, std::uint64_t file) {
+  const auto found = op_id ? calls.find(op_id) : calls.end();
+  return found != calls.end() && found->second.file == file ? &found->second : nullptr;
+}
+
+Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
+  Fate& fate = fates[std::uint64_t{pid} << 32U | file];
+  fate.pid = pid;
+  fate.file = file;
+  return fate;
+}
+
+bool Replay::is_traced(std::uint64_t pid) const {
+  return traced.empty() || traced.contains(static_cast<std::uint32_t>(pid));
+}
+
+// A range that is not known is empty.
+void Replay::begin_call(const Fact& fact) {
+  if (fact.op_id == 0 || fact.file == 0)
+    return;
+  Call call{fact.kind, fact.op_id, static_cast<std::uint32_t>(fact.pid),
+            static_cast<std::uint32_t>(fact.file), 0, 0, fact.end_ns()};
+  if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
+    call.begin = fact.offset;
+    call.end = fact.offset +
+               std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
+  }
+  end_call(fact.op_id);
+  if (fact.kind != FactKind::read)
+    files[call.file].writing.push_back(call.op_id);
+  ends_.emplace(call.end_ns, call.op_id);
+  calls.emplace(call.op_id, std::move(call));
+}
+
+void Replay::end_call(std::uint64_t op_id) {
+  const auto found = calls.find(op_id);
+  if (found == calls.end())
+    return;
+  const Call& call = found->second;
+  if (call.kind == FactKind::read) {
+    use_read_ahead(*this, call);
+  } else {
+    store_rest_of_write(*this, call);
+    std::erase(files[call.file].writing, op_id);
+  }
+  calls.erase(found);
+}
+
+void Replay::end_calls(std::uint64_t until_ns) {
+  for (; !ends_.empty() && ends_.top().first <= until_ns; ends_.pop())
+    if (const auto call = calls.find(ends_.top().second);
+        call != calls.end() && call->second.end_ns == ends_.top().first)
+      end_call(call->first);
+}
+
+void Replay::step(const Fact& fact) {
+  ++facts_;
+  end_calls(fact.ts_ns);
+  switch (fact.kind) {
+  case FactKind::read:
+  case FactKind::write:
+  case FactKind::copy:
+    return begin_call(fact);
+  case FactKind::truncated:
+    return drop_pages(*this, static_cast<std::uint32_t>(fact.file), fact.offset, UINT64_MAX);
+  case FactKind::dirtied:
+    return store_dirty_pages(*this, fact);
+  case FactKind::evicted:
+    return drop_pages(*this, static_cast<std::uint32_t>(fact.file), fact.offset,
+                      fact.offset + fact.bytes);
+  case FactKind::queued:
+    return queue_bio(*this, fact);
+  case FactKind::completed:
+    return complete_request(*this, fact);
+  }
+}
+
+Trails Replay::finish() {
+  end_calls(UINT64_MAX);
+  for (const auto& [number, file] : files)
+    file.dirty.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+      if (dirty.is_data())
+        fate(dirty.pid, number).pending += end - begin;
+    });
+  Trails trails;
+  trails.links = std::move(links);
+  for (const auto& [key, fate] : fates)
+    trails.fates.push_back(fate);
+  std::ranges::sort(trails.fates, {}, [](const Fate& fate) { return std::pair(fate.pid, fate.file); });
+  trails.facts = facts_;
+  return trails;
+}
+
+} // namespace iotrail::trail

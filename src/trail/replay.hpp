@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine: replays the facts of a trace in the order of time, and says of all bytes that bios carried who caused
+// them. One pass; in memory are the links, what of each file is dirty or was read ahead, and what is in flight.
+//
+// The rules, one file each in rules/, share the state below. Not for several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "trail/device_queue.hpp"
+#include "trail/fact.hpp"
+#include "trail/link.hpp"
+#include "trail/range_map.hpp"
+
+namespace iotrail::trail {
+
+// Bytes in the page cache that differ from those on the device.
+struct Dirty {
+  std::uint64_t op_id;
+  std::uint64_t stored_ns;
+  std::uint32_t pid;
+  Cause cause; // write_back, mapped, outside, along
+  bool is_shared = false; // with a write that was in flight when these bytes could have been written back
+
+  bool is_data() const { return cause != Cause::along; }
+  bool operator==(const Dirty&) const = default;
+};
+
+// A call that reads or writes a known range, from its begin to its end.
+struct Call {
+  FactKind kind;
+  std::uint64_t op_id;
+  std::uint32_t pid;
+  std::uint32_t file;
+  std::uint64_t begin; // of the range
+  std::uint64_t end;   // of a read as asked for, of a write as done
+  std::uint64_t end_ns;
+  std::uint64_t direct_bytes = 0;    // that its own bios carried
+  RangeMap<bool> stored{}; // of a write: the parts that are known to be in the cache already
+};
+
+struct CachedFile {
+  RangeMap<Dirty> dirty;
+  RangeMap<std::size_t> ahead;          // read ahead and not yet asked for: the link
+  std::vector<std::uint64_t> writing; // op_ids of the writes in flight
+};
+
+struct Replay {
+  std::uint64_t first_loss_ns = UINT64_MAX; // from when on facts may be missing
+  bool has_cache_events = false;           // a write tells which clean pages it made dirty, and when
+  std::unordered_set<std::uint32_t> written_back; // files of which bios carry pages: of others, no operations are kept
+  std::unordered_set<std::uint32_t> traced;       // processes that the trace knows; empty: all
+  std::vector<Link> links;
+
+  std::unordered_map<std::uint64_t, Call> calls; // in flight, by op_id
+  std::unordered_map<std::uint32_t, CachedFile> files;
+  std::unordered_map<std::uint64_t, Fate> fates;                 // by pid and file, see fate()
+  std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
+
+  // In the order of time.
+  void step(const Fact& fact);
+  // After the last one.
+  Trails finish();
+
+  // The call in flight under this operation on this file; nullptr: none.
+  Call* call_of(std::uint64_t op_id, std::uint64_t file);
+  Fate& fate(std::uint32_t pid, std::uint32_t file);
+  bool is_traced(std::uint64_t pid) const;
+
+private:
+  using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::uint64_t facts_ = 0;
+
+  void begin_call(const Fact& fact);
+  void end_call(std::uint64_t op_id);
+  void end_calls(std::uint64_t until_ns);
+};
+
+} // namespace iotrail::trail

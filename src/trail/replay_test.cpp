@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trail/replay.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "schema.hpp"
+#include "test_facts.hpp"
+
+namespace iotrail::trail {
+namespace {
+
+// "write_back 7:100 exact": cause, operation, bytes, confidence of what was completed, in the order of the file.
+std::vector<std::string> told(const Trails& trails) {
+  std::vector<std::string> lines;
+  std::vector<Link> links = trails.links;
+  std::ranges::stable_sort(links, {}, &Link::offset);
+  for (const Link& link : links)
+    if (link.completed_ns)
+      lines.push_back(fmt::format("{} {}:{} {}", cause_name(link.cause), link.op_id, link.bytes,
+                                  confidence_name(link.confidence)));
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(replay, bytes_written_back_are_charged_to_who_wrote_them_last) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192).write(20, 2, 4096, 4096).write_back(30, 0, 8192);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+}
+
+TEST(replay, appends_share_a_page_by_their_bytes_and_the_rest_goes_along) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 300).write(20, 2, 300, 500).write_back(30, 0, 4096);
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"write_back 1:300 exact", "write_back 2:500 exact", "rounding 2:3296 exact"}));
+}
+
+TEST(replay, pages_that_nobody_wrote_are_a_remainder) {
+  TestFacts facts;
+  facts.write(10, 1, 8000, 1000).write_back(30, 0, 16384);
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"dirty_before 0:4096 exact", "rounding 1:3904 exact", "write_back 1:1000 exact",
+                   "rounding 1:3288 exact", "dirty_before 0:4096 exact"}));
+}
+
+TEST(replay, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192).add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
+  facts.write_back(30, 0, 4096);
+  const Trails trails = facts.replay();
+  ASSERT_EQ(trails.fates.size(), 1U);
+  EXPECT_EQ(trails.fates[0].written, 8192U);
+  EXPECT_EQ(trails.fates[0].to_device, 4096U);
+  EXPECT_EQ(trails.fates[0].dropped, 4096U);
+}
+
+TEST(replay, what_is_overwritten_before_it_is_written_back_is_absorbed) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096).write(20, 2, 0, 4096).write(25, 3, 0, 100);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(trails.fates[0].absorbed, 4196U);
+  EXPECT_EQ(trails.fates[0].pending, 4096U);
+  EXPECT_TRUE(trails.links.empty());
+}
+
+TEST(replay, a_write_that_queues_its_own_bio_has_stored_its_bytes) {
+  TestFacts facts; // O_SYNC
+  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
+             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.write_back(30, 0, 4096, 1);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 exact"});
+  EXPECT_EQ(trails.fates[0].pending, 0U);
+}
+
+TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
+  TestFacts facts;
+  facts.has_cache_events = true;
+  facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
+  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 2, .pid = 5, .file = kTestFile,
+             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.write_back(30, 0, 4096).dirty(40, 2, 0, 4096).write_back(100, 0, 4096);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
+}
+
+TEST(replay, pages_dirtied_outside_of_calls_were_stored_through_a_mapping) {
+  TestFacts facts;
+  facts.dirty(10, 0, 4096, 4096).write_back(30, 4096, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"mapped 0:4096 exact"});
+  EXPECT_EQ(trails.links[0].pid, 5U);
+}
+
+TEST(replay, direct_writes_leave_nothing_dirty) {
+  TestFacts facts;
+  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
+             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.bio(20, kNoOffset, 4096, 1, IOT_block_write);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
+  EXPECT_TRUE(trails.fates.empty());
+}
+
+TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
+  TestFacts facts;
+  facts.add({.kind = FactKind::read, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
+             .offset = 4096, .bytes = 100, .result = 100});
+  facts.bio(20, 0, 16384, 1, IOT_block_read);
+  facts.add({.kind = FactKind::read, .ts_ns = 100, .duration_ns = 5, .op_id = 2, .pid = 5, .file = kTestFile,
+             .offset = 8192, .bytes = 1000, .result = 1000});
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails),
+            (Lines{"read_ahead 1:4096 exact", "read 1:4096 exact", "read_ahead 1:8192 exact"}));
+  EXPECT_EQ(trails.links[2].used_bytes, 1000U);
+}
+
+TEST(replay, after_a_loss_nothing_is_exact) {
+  TestFacts facts;
+  facts.first_loss_ns = 15;
+  facts.write(10, 1, 0, 4096).write_back(30, 0, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+}
+
+TEST(replay, a_request_without_a_bio_is_a_remainder_or_what_the_request_says) {
+  TestFacts facts;
+  facts.complete(10, 0, 4096, 0, IOT_block_write).complete(20, 8192, 4096, 9, IOT_block_write);
+  EXPECT_EQ(told(facts.replay()), (Lines{"no_bio 0:4096 inferred", "request 9:4096 inferred"}));
+}
+
+} // namespace
+} // namespace iotrail::trail

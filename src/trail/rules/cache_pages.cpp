@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What of a file is dirty, and whose it is: the last one who wrote a byte. A page that was clean tells by cache_dirty who
+// made it dirty; one that was dirty already tells nothing, so that the rest of a write is taken for stored at its end.
+#include <algorithm>
+
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+           const Dirty& dirty) {
+  CachedFile& cached = replay.files[file];
+  Dirty kept = dirty;
+  if (!replay.written_back.contains(file))
+    kept.op_id = kept.stored_ns = 0; // so that what one process writes lies together
+  cached.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
+    if (before.is_data())
+      replay.fate(before.pid, file).absorbed += to - from;
+  });
+  cached.dirty.put(begin, end, kept);
+  replay.fate(dirty.pid, file).written += end - begin;
+}
+
+void store_dirty_pages(Replay& replay, const Fact& fact) {
+  const auto file = static_cast<std::uint32_t>(fact.file);
+  const std::uint64_t dirty_end = fact.offset + fact.bytes;
+  if (file == 0 || fact.bytes == 0)
+    return;
+  Call* call = replay.call_of(fact.op_id, file);
+  Dirty dirty{fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
+              call                             ? Cause::write_back
+              : replay.is_traced(fact.pid) ? Cause::mapped
+                                               : Cause::outside};
+  if (!call || call->begin == call->end)
+    return store(replay, file, fact.offset, dirty_end, dirty);
+  const std::uint64_t begin = std::clamp(call->begin, fact.offset, dirty_end);
+  const std::uint64_t end = std::clamp(call->end, begin, dirty_end);
+  if (begin < end) {
+    store(replay, file, begin, end, dirty);
+    call->stored.fill(begin, end, true);
+  }
+  dirty.cause = Cause::along; // the other pages of the folio
+  RangeMap<Dirty>& pages = replay.files[file].dirty;
+  pages.fill(fact.offset, std::clamp(page_begin(begin), fact.offset, dirty_end), dirty);
+  pages.fill(std::clamp(page_after(end), fact.offset, dirty_end), dirty_end, dirty);
+}
+
+void store_rest_of_write(Replay& replay, const Call& call) {
+  if (call.direct_bytes != 0)
+    return;
+  call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
+    store(replay, call.file, begin, end, {call.op_id, call.end_ns, call.pid, Cause::write_back});
+  });
+}
+
+void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end) {
+  const auto cached = replay.files.find(file);
+  if (cached == replay.files.end())
+    return;
+  cached->second.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
+    if (dirty.is_data())
+      replay.fate(dirty.pid, file).dropped += to - from;
+  });
+  cached->second.ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
+}
+
+} // namespace iotrail::trail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bios that carry no pages of a file: direct I/O, metadata, swap, and what gives space back. Whose they are the kernel
+// source says by their operation.
+#include "schema.hpp"
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+Cause cause_of(const Fact& bio, bool is_call) {
+  if (bio.flags & IOT_block_hint_meta)
+    return bio.op_id ? Cause::metadata : Cause::other_metadata;
+  if (bio.flags & IOT_block_hint_swap)
+    return Cause::swap;
+  if (bio.op_id == 0)
+    return Cause::unknown;
+  const std::uint64_t operation = bio.flags & 0xff;
+  if (operation != IOT_block_read && operation != IOT_block_write)
+    return Cause::discard;
+  return is_call || bio.file != 0 ? Cause::direct : Cause::metadata;
+}
+
+} // namespace
+
+BioParts charge_other(Replay& replay, const Fact& bio) {
+  Call* call = replay.call_of(bio.op_id, bio.file);
+  BioPart part{0, bio.bytes, cause_of(bio, call != nullptr)};
+  if (!is_remainder(part.cause)) {
+    part.op_id = bio.op_id;
+    part.pid = static_cast<std::uint32_t>(bio.pid);
+  }
+  // The operation is sure; the purpose of a bio that is not marked as metadata, or whose call is not in the trace, is not.
+  if ((part.cause == Cause::metadata && !(bio.flags & IOT_block_hint_meta)) ||
+      (part.cause == Cause::direct && !call))
+    part.confidence = Confidence::inferred;
+  if (part.cause == Cause::direct && call)
+    call->direct_bytes += bio.bytes;
+  return {part};
+}
+
+} // namespace iotrail::trail

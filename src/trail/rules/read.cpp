@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bytes that come into the page cache are charged to the operation that waits for them or had them read ahead. What was read
+// ahead is used when a later call asks for it; loads from mapped memory are not seen.
+#include <algorithm>
+
+#include "schema.hpp"
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause cause) {
+  return {begin - bio.offset, end - bio.offset, cause, Confidence::exact, bio.op_id,
+          static_cast<std::uint32_t>(bio.pid)};
+}
+
+} // namespace
+
+BioParts charge_read(Replay& replay, const Fact& bio) {
+  const std::uint64_t end = bio.offset + bio.bytes;
+  if (bio.op_id == 0) // a fault is no operation where a kernel does not let it be hooked
+    return {part_of(bio, bio.offset, end,
+                    replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside)};
+  const Call* call = replay.call_of(bio.op_id, bio.file);
+  if (!call || call->begin == call->end)
+    return {part_of(bio, bio.offset, end,
+                    bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read)};
+  const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
+  const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
+  BioParts parts;
+  if (bio.offset < asked_begin)
+    parts.push_back(part_of(bio, bio.offset, asked_begin, Cause::read_ahead));
+  if (asked_begin < asked_end)
+    parts.push_back(part_of(bio, asked_begin, asked_end, Cause::read));
+  if (asked_end < end)
+    parts.push_back(part_of(bio, asked_end, end, Cause::read_ahead));
+  return parts;
+}
+
+void remember_read_ahead(Replay& replay, const Link& link, std::size_t place) {
+  RangeMap<std::size_t>& ahead = replay.files[link.file].ahead;
+  const std::uint64_t end = link.offset + link.bytes;
+  ahead.take(link.offset, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
+  ahead.put(link.offset, end, place);
+}
+
+void use_read_ahead(Replay& replay, const Call& call) {
+  const auto file = replay.files.find(call.file);
+  if (file == replay.files.end())
+    return;
+  file->second.ahead.take(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end, std::size_t link) {
+    replay.links[link].used_bytes += end - begin;
+  });
+}
+
+} // namespace iotrail::trail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a device completed was carried by the bios that were queued for the same place.
+#include <algorithm>
+
+#include "base/bytes.hpp"
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+void note_completion(Link& link, const Fact& request) {
+  link.issued_ns = request.ts_ns;
+  link.completed_ns = request.end_ns();
+  link.error = static_cast<std::int32_t>(request.result);
+}
+
+// A link of which only a part was completed becomes two.
+void complete_part(Replay& replay, const Fact& request, const QueuedPart& part) {
+  std::size_t place = part.link;
+  if (part.bytes < replay.links[place].bytes) {
+    replay.links[place].bytes -= part.bytes;
+    replay.links.push_back(replay.links[place]);
+    place = replay.links.size() - 1;
+    replay.links[place].used_bytes = 0;
+  }
+  Link& link = replay.links[place];
+  if (link.offset != kNoOffset)
+    link.offset += part.begin - link.begin;
+  link.begin = part.begin;
+  link.bytes = part.bytes;
+  note_completion(link, request);
+}
+
+// No bio in the trace was queued for these bytes.
+void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, std::uint64_t end) {
+  if (begin == end)
+    return;
+  Link link;
+  link.queued_ns = request.ts_ns;
+  link.begin = begin;
+  link.bytes = end - begin;
+  link.device = static_cast<std::uint32_t>(request.device);
+  link.file = request.op_id ? static_cast<std::uint32_t>(request.file) : 0;
+  link.operation = static_cast<std::uint8_t>(request.flags & 0xff);
+  link.by_op = link.op_id = request.op_id;
+  link.by_pid = static_cast<std::uint32_t>(request.pid);
+  link.pid = request.op_id ? link.by_pid : 0;
+  link.cause = request.op_id ? Cause::request : Cause::no_bio;
+  link.confidence = Confidence::inferred;
+  note_completion(link, request);
+  replay.links.push_back(link);
+}
+
+} // namespace
+
+void complete_request(Replay& replay, const Fact& request) {
+  constexpr std::uint64_t kFarthestSector = 1ULL << 53U;
+  const std::uint64_t begin = std::min(request.sector, kFarthestSector) * kSectorBytes;
+  const std::uint64_t end = begin + request.bytes;
+  const auto operation = static_cast<std::uint32_t>(request.flags & 0xff);
+  std::uint64_t reached = begin;
+  for (const QueuedPart& part :
+       replay.queues[{static_cast<std::uint32_t>(request.device), operation}].complete(begin, end)) {
+    complete_unknown(replay, request, reached, part.begin);
+    complete_part(replay, request, part);
+    reached = part.end();
+  }
+  complete_unknown(replay, request, reached, end);
+}
+
+} // namespace iotrail::trail

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the engine does with each fact. A rule for bios splits one into parts that follow each other, each with a cause.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trail/replay.hpp"
+
+namespace iotrail::trail {
+
+// A part of a bio, `begin` bytes behind its own begin.
+struct BioPart {
+  std::uint64_t begin;
+  std::uint64_t end;
+  Cause cause;
+  Confidence confidence = Confidence::exact;
+  std::uint64_t op_id = 0;
+  std::uint32_t pid = 0;
+  std::uint64_t stored_ns = 0;
+};
+using BioParts = std::vector<BioPart>;
+
+// rules/cache_pages.cpp: what is dirty.
+void store_dirty_pages(Replay& replay, const Fact& fact);   // of cache_dirty
+void store_rest_of_write(Replay& replay, const Call& call); // at its end: what no cache_dirty told
+void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end);
+void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+           const Dirty& dirty);
+
+// rules/write_back.cpp: a bio that carries pages of a file to the device.
+BioParts charge_write_back(Replay& replay, const Fact& bio);
+
+// rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
+BioParts charge_other(Replay& replay, const Fact& bio);
+
+// rules/read.cpp: a bio that brings pages of a file into the cache; and what a call then finds there.
+BioParts charge_read(Replay& replay, const Fact& bio);
+void remember_read_ahead(Replay& replay, const Link& link, std::size_t place);
+void use_read_ahead(Replay& replay, const Call& call);
+
+// rules/request.cpp: a request, or a part of it, that a device completed.
+void complete_request(Replay& replay, const Fact& request);
+
+} // namespace iotrail::trail

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bytes of a file's pages on their way to the device are charged to who wrote them, whoever queued the bio.
+//
+// A write that is in flight may have stored its bytes before the bio or may do so after it. Where it queued the bio itself,
+// it has. Where the page was dirty before, both can be meant: shared. Where nobody else wrote, it is meant.
+#include <algorithm>
+
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+struct Range {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+// The parts of a write in flight that lie in `range` and are not known to be stored.
+std::vector<Range> open_parts(const Call& call, const Range& range) {
+  std::vector<Range> parts;
+  const std::uint64_t begin = std::max(range.begin, call.begin);
+  const std::uint64_t end = std::min(range.end, call.end);
+  if (begin < end)
+    call.stored.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+      parts.push_back({from, to});
+    });
+  return parts;
+}
+
+// Pages that were dirty already and took a write without a word: which of the two the bio carries is open.
+void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
+  std::vector<std::pair<Range, Dirty>> marked;
+  dirty.take(range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
+    marked.push_back({{begin, end}, entry});
+    marked.back().second.is_shared = true;
+  });
+  for (const auto& [place, entry] : marked)
+    dirty.put(place.begin, place.end, entry);
+}
+
+void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range) {
+  CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
+  for (const std::uint64_t op_id : file.writing) {
+    Call& call = replay.calls.at(op_id);
+    const bool is_own = op_id == bio.op_id;
+    const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, !is_own};
+    for (const Range& part : open_parts(call, range)) {
+      if (is_own) {
+        store(replay, call.file, part.begin, part.end, dirty);
+        call.stored.fill(part.begin, part.end, true);
+        continue;
+      }
+      std::vector<Range> gaps;
+      file.dirty.visit_gaps(part.begin, part.end, [&](std::uint64_t begin, std::uint64_t end) {
+        gaps.push_back({begin, end});
+      });
+      mark_shared(file.dirty, part);
+      for (const Range& gap : gaps) {
+        store(replay, call.file, gap.begin, gap.end, dirty);
+        call.stored.fill(gap.begin, gap.end, true);
+      }
+      // Had it stored these bytes after the bio, which leaves the page clean, a cache_dirty would tell.
+      if (replay.has_cache_events)
+        call.stored.fill(part.begin, part.end, true);
+    }
+  }
+}
+
+BioPart along_with(const BioPart& part, std::uint64_t begin, std::uint64_t end) {
+  BioPart along = part;
+  along.begin = begin;
+  along.end = end;
+  along.cause = part.cause == Cause::along ? Cause::along : Cause::rounding;
+  return along;
+}
+
+// Fills what nobody wrote, between two parts: the rest of their pages goes along with them. Places are in the file.
+void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const BioPart* next) {
+  if (begin == end)
+    return;
+  std::uint64_t reached = begin;
+  if (!parts.empty() && parts.back().end == begin && begin % kPageBytes != 0) {
+    reached = std::min(end, page_after(begin));
+    parts.push_back(along_with(parts.back(), begin, reached));
+  }
+  const std::uint64_t next_begin =
+      next && next->begin == end && end % kPageBytes != 0 ? std::max(reached, page_begin(end)) : end;
+  if (reached < next_begin)
+    parts.push_back({reached, next_begin, Cause::dirty_before});
+  if (next_begin < end)
+    parts.push_back(along_with(*next, next_begin, end));
+}
+
+BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
+  const auto file = static_cast<std::uint32_t>(bio.file);
+  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.first_loss_ns;
+  BioParts taken;
+  replay.files[file].dirty.take(
+      range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+        const Confidence confidence = !is_sure          ? Confidence::inferred
+                                      : dirty.is_shared ? Confidence::shared
+                                                        : Confidence::exact;
+        taken.push_back({begin, end, dirty.cause, confidence, dirty.op_id, dirty.pid, dirty.stored_ns});
+        if (dirty.is_data())
+          replay.fate(dirty.pid, file).to_device += end - begin;
+      });
+  return taken;
+}
+
+} // namespace
+
+BioParts charge_write_back(Replay& replay, const Fact& bio) {
+  const Range range{bio.offset, bio.offset + bio.bytes};
+  settle_writes_in_flight(replay, bio, range);
+  const BioParts taken = take_dirty(replay, bio, range);
+  BioParts parts;
+  std::uint64_t reached = range.begin;
+  for (const BioPart& part : taken) {
+    fill_gap(parts, reached, part.begin, &part);
+    parts.push_back(part);
+    reached = part.end;
+  }
+  fill_gap(parts, reached, range.end, nullptr);
+  for (BioPart& part : parts) {
+    part.begin -= range.begin;
+    part.end -= range.begin;
+  }
+  return parts;
+}
+
+} // namespace iotrail::trail

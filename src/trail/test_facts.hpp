@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Facts for tests of the engine, of one process, one file, and a device whose places are those of the file.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "schema.hpp"
+#include "trail/replay.hpp"
+
+namespace iotrail::trail {
+
+inline constexpr std::uint32_t kTestFile = 3;
+inline constexpr std::uint32_t kTestPid = 5;
+
+struct TestFacts {
+  std::vector<Fact> facts;
+  std::uint64_t first_loss_ns = UINT64_MAX;
+  bool has_cache_events = false;
+
+  TestFacts& add(const Fact& fact) {
+    facts.push_back(fact);
+    return *this;
+  }
+
+  // A call that is over at once.
+  TestFacts& write(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes) {
+    return add({.kind = FactKind::write, .ts_ns = ts_ns, .duration_ns = 1, .op_id = op, .pid = kTestPid,
+                .file = kTestFile, .offset = offset, .bytes = bytes, .result = bytes});
+  }
+
+  TestFacts& dirty(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes) {
+    return add({.kind = FactKind::dirtied, .ts_ns = ts_ns, .op_id = op, .pid = kTestPid,
+                .file = kTestFile, .offset = offset, .bytes = bytes});
+  }
+
+  TestFacts& complete(std::uint64_t ts_ns, std::uint64_t place, std::uint64_t bytes, std::uint64_t op,
+                      std::uint64_t flags) {
+    return add({.kind = FactKind::completed, .ts_ns = ts_ns, .duration_ns = 5, .op_id = op,
+                .file = kTestFile, .bytes = bytes, .device = 1, .sector = place / kSectorBytes,
+                .flags = flags});
+  }
+
+  // A bio, and the request that carries it.
+  TestFacts& bio(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes, std::uint64_t op,
+                 std::uint64_t flags) {
+    const std::uint64_t place = offset == kNoOffset ? 0 : offset;
+    add({.kind = FactKind::queued, .ts_ns = ts_ns, .op_id = op, .pid = kTestPid, .file = kTestFile,
+         .offset = offset, .bytes = bytes, .device = 1, .sector = place / kSectorBytes, .flags = flags});
+    return complete(ts_ns + 1, place, bytes, op, flags);
+  }
+
+  TestFacts& write_back(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes,
+                        std::uint64_t op = 0) {
+    return bio(ts_ns, offset, bytes, op, IOT_block_write);
+  }
+
+  Trails replay() {
+    std::ranges::stable_sort(facts, {}, &Fact::ts_ns);
+    Replay replay;
+    replay.first_loss_ns = first_loss_ns;
+    replay.has_cache_events = has_cache_events;
+    for (const Fact& fact : facts)
+      if (fact.kind == FactKind::queued)
+        replay.written_back.insert(static_cast<std::uint32_t>(fact.file));
+    for (const Fact& fact : facts)
+      replay.step(fact);
+    return replay.finish();
+  }
+};
+
+} // namespace iotrail::trail
