@@ -12,6 +12,7 @@
 #include "analysis/functions.hpp"
 #include "analysis/relations.hpp"
 #include "analysis/trace_table.hpp"
+#include "analysis/trail_tables.hpp"
 
 namespace iotrail::analysis {
 
@@ -50,6 +51,7 @@ struct Engine::Impl {
   std::unique_ptr<store::TraceReader> reader;
   std::vector<store::TableInfo>
       tables; // of the reader, with the columns that it is too old to have
+  std::unique_ptr<TrailTables> trails;
   SpillDirectory spill;
   duckdb_database database = nullptr;
   Connection connection;
@@ -153,6 +155,11 @@ Result<void> Engine::Impl::define_relations(const Selection& selection) {
   for (const store::TableInfo& table : tables)
     if (auto done = register_trace_table(connection.handle, *reader, table); !done)
       return done;
+  trails = std::make_unique<TrailTables>(*reader);
+  if (auto done = trails->register_in(connection.handle); !done)
+    return done;
+  if (auto done = run("the table causes", cause_rows_sql()); !done)
+    return done;
   if (auto done = register_functions(connection.handle); !done)
     return done;
   if (auto done = run("the tables", table_views_sql(tables)); !done)
@@ -171,6 +178,8 @@ Result<void> Engine::Impl::define_relations(const Selection& selection) {
   if (auto done = run("the view events", selected.events); !done)
     return done;
   if (auto done = define_view("path_calls", selected.path_calls); !done)
+    return done;
+  if (auto done = define_view("links", selected.links); !done)
     return done;
   if (auto done = define_views(kBeforeSelection, false); !done)
     return done;

@@ -33,10 +33,11 @@ std::string table_views_sql(Tables tables);
 std::string schema_tables_sql(Tables tables);
 std::string table_list_sql(const store::TraceReader& reader);
 std::string events_view_sql(const store::TraceReader& reader, Tables tables);
-// After the views that give files their names. What a trace lacks for `path_calls` costs that view alone.
+// After the views that give files their names. What a trace lacks for `path_calls` or `links` costs that view alone.
 struct SelectionSql {
   std::string events; // and the table `selection`
   std::string path_calls;
+  std::string links;
 };
 SelectionSql selection_sql(const Selection& selection, const store::Manifest& manifest);
 std::string manifest_tables_sql(const store::Manifest& manifest);

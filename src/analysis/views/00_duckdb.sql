@@ -27,6 +27,13 @@
 -- TABLE path_calls: those of all_path_calls that are selected.
 --   columns as in all_path_calls
 
+-- TABLE links: those of all_links that are selected.
+--   columns as in all_links
+
+-- TABLE causes: what the causes of links mean.
+--   cause, meaning   its name, and in words
+--   is_remainder     1: one that names nobody
+
 -- TABLE tables: one row for each table of the trace.
 --   name, layer         as in the schema
 --   row_count           rows, as block headers tell: of a damaged trace, more than can be read

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/trail_tables.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/sql_text.hpp"
+#include "schema.hpp"
+#include "trail/trails.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+constexpr std::uint64_t kNull = UINT64_MAX;
+
+// A column of rows in memory: a number, kNull where there is none, or a text.
+template <class Row> struct MemoryColumn {
+  const char* name;
+  duckdb_type type;
+  std::uint64_t (*number)(const Row&) = nullptr;
+  std::string_view (*text)(const Row&) = nullptr;
+};
+
+std::uint64_t known(std::uint64_t number) {
+  return number == 0 ? kNull : number;
+}
+
+std::string_view operation_name(const trail::Link& link) {
+  for (const schema::Value& value : schema::kValues)
+    if (value.table == "block" && value.number == link.operation)
+      return value.name;
+  return "unknown";
+}
+
+using trail::Fate;
+using trail::Link;
+
+constexpr MemoryColumn<Link> kLinkColumns[] = {
+    {"cause", DUCKDB_TYPE_VARCHAR, nullptr, [](const Link& l) { return trail::cause_name(l.cause); }},
+    {"is_remainder", DUCKDB_TYPE_UBIGINT,
+     [](const Link& l) { return std::uint64_t{trail::is_remainder(l.cause)}; }},
+    {"confidence", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const Link& l) { return trail::confidence_name(l.confidence); }},
+    {"op_id", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.op_id; }},
+    {"pid", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.pid}; }},
+    {"by_op", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.by_op; }},
+    {"by_pid", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.by_pid}; }},
+    {"file", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.file}; }},
+    {"position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.offset; }},
+    {"bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.bytes; }},
+    {"used_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.used_bytes; }},
+    {"device", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.device}; }},
+    {"device_position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.begin; }},
+    {"direction", DUCKDB_TYPE_VARCHAR, nullptr, operation_name},
+    {"stored_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.stored_ns); }},
+    {"ts_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.queued_ns; }},
+    {"issued_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.issued_ns); }},
+    {"completed_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.completed_ns); }},
+    {"error", DUCKDB_TYPE_INTEGER,
+     [](const Link& l) { return std::uint64_t{static_cast<std::uint32_t>(l.error)}; }},
+};
+
+constexpr MemoryColumn<Fate> kFateColumns[] = {
+    {"pid", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.pid}; }},
+    {"file", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.file}; }},
+    {"written", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.written; }},
+    {"to_device", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.to_device; }},
+    {"absorbed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.absorbed; }},
+    {"dropped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.dropped; }},
+    {"pending", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.pending; }},
+};
+
+template <class Row> struct Table;
+template <> struct Table<Link> {
+  static constexpr const char* kName = "found_links";
+  static constexpr std::span<const MemoryColumn<Link>> kColumns = kLinkColumns;
+  static std::span<const Link> rows(const trail::Trails& trails) { return trails.links; }
+};
+template <> struct Table<Fate> {
+  static constexpr const char* kName = "found_fates";
+  static constexpr std::span<const MemoryColumn<Fate>> kColumns = kFateColumns;
+  static std::span<const Fate> rows(const trail::Trails& trails) { return trails.fates; }
+};
+
+template <class Row> struct MemoryScan {
+  std::span<const Row> rows;
+  std::vector<std::size_t> columns; // in the order of the output vectors
+  std::atomic<std::size_t> next_row{0};
+};
+
+template <class Row> void bind_memory(duckdb_bind_info info) {
+  for (const MemoryColumn<Row>& column : Table<Row>::kColumns) {
+    duckdb_logical_type type = duckdb_create_logical_type(column.type);
+    duckdb_bind_add_result_column(info, column.name, type);
+    duckdb_destroy_logical_type(&type);
+  }
+}
+
+// Exceptions must not pass through the engine's C interface.
+template <class Row> void init_memory(duckdb_init_info info) {
+  try {
+    auto& tables = *static_cast<TrailTables*>(duckdb_init_get_extra_info(info));
+    auto scan = std::make_unique<MemoryScan<Row>>();
+    scan->rows = Table<Row>::rows(tables.trails());
+    for (idx_t i = 0; i < duckdb_init_get_column_count(info); ++i)
+      scan->columns.push_back(duckdb_init_get_column_index(info, i));
+    duckdb_init_set_init_data(info, scan.release(),
+                              [](void* object) { delete static_cast<MemoryScan<Row>*>(object); });
+  } catch (const std::bad_alloc&) {
+    duckdb_init_set_error(info, "Out of Memory: there is not enough for the trails of this trace");
+  }
+}
+
+template <class T>
+void fill(duckdb_vector vector, idx_t row, std::uint64_t number) {
+  if (number != kNull) {
+    static_cast<T*>(duckdb_vector_get_data(vector))[row] = static_cast<T>(number);
+    return;
+  }
+  duckdb_vector_ensure_validity_writable(vector);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
+}
+
+template <class Row>
+void fill_value(duckdb_vector vector, idx_t row, const MemoryColumn<Row>& column, const Row& from) {
+  switch (column.type) {
+  case DUCKDB_TYPE_VARCHAR: {
+    const std::string_view text = column.text(from);
+    return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
+  }
+  case DUCKDB_TYPE_UINTEGER:
+    return fill<std::uint32_t>(vector, row, column.number(from));
+  case DUCKDB_TYPE_INTEGER:
+    return fill<std::int32_t>(vector, row, column.number(from));
+  default:
+    return fill<std::uint64_t>(vector, row, column.number(from));
+  }
+}
+
+template <class Row> void scan_memory(duckdb_function_info info, duckdb_data_chunk output) {
+  auto& scan = *static_cast<MemoryScan<Row>*>(duckdb_function_get_init_data(info));
+  const std::size_t first = std::min(scan.next_row.fetch_add(duckdb_vector_size()), scan.rows.size());
+  const std::span<const Row> rows =
+      scan.rows.subspan(first, std::min<std::size_t>(duckdb_vector_size(), scan.rows.size() - first));
+  for (std::size_t i = 0; i < scan.columns.size(); ++i) {
+    if (scan.columns[i] >= Table<Row>::kColumns.size())
+      continue; // count(*) may ask for a column that there is not
+    duckdb_vector vector = duckdb_data_chunk_get_vector(output, i);
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      fill_value(vector, row, Table<Row>::kColumns[scan.columns[i]], rows[row]);
+  }
+  duckdb_data_chunk_set_size(output, rows.size());
+}
+
+template <class Row> Result<void> register_memory(duckdb_connection connection, TrailTables* tables) {
+  duckdb_table_function function = duckdb_create_table_function();
+  duckdb_table_function_set_name(function, Table<Row>::kName);
+  duckdb_table_function_set_extra_info(function, tables, nullptr);
+  duckdb_table_function_set_bind(function, bind_memory<Row>);
+  duckdb_table_function_set_init(function, init_memory<Row>);
+  duckdb_table_function_set_function(function, scan_memory<Row>);
+  duckdb_table_function_supports_projection_pushdown(function, true);
+  const duckdb_state state = duckdb_register_table_function(connection, function);
+  duckdb_destroy_table_function(&function);
+  if (state != DuckDBSuccess)
+    return fail(Table<Row>::kName, "the SQL engine refuses it as a table function");
+  return {};
+}
+
+} // namespace
+
+std::string cause_rows_sql() {
+  std::string sql = "CREATE TABLE causes (cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR);\n";
+  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
+    const auto cause = static_cast<trail::Cause>(number);
+    sql += fmt::format("INSERT INTO causes VALUES ({}, {:d}, {});\n", sql_literal(trail::cause_name(cause)),
+                       trail::is_remainder(cause), sql_literal(trail::cause_meaning(cause)));
+  }
+  return sql;
+}
+
+Result<void> TrailTables::register_in(duckdb_connection connection) {
+  if (auto done = register_memory<Link>(connection, this); !done)
+    return done;
+  return register_memory<Fate>(connection, this);
+}
+
+const trail::Trails& TrailTables::trails() {
+  std::call_once(found_, [&] { trails_ = trail::find_trails(reader_); });
+  return trails_;
+}
+
+} // namespace iotrail::analysis

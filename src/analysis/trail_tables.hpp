@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the engine of src/trail/ finds, as tables of DuckDB: found_links() and found_fates(), on which views/00_links.sql,
+// conservation.sql and write_fates.sql stand. It looks for trails when the first query asks for one of them, once for as
+// long as the trace is open.
+#pragma once
+
+#include <duckdb.h>
+
+#include <mutex>
+
+#include <string>
+
+#include "base/result.hpp"
+#include "store/trace_reader.hpp"
+#include "trail/link.hpp"
+
+namespace iotrail::analysis {
+
+std::string cause_rows_sql(); // the table `causes`
+
+class TrailTables {
+public:
+  // `reader` must outlive it.
+  explicit TrailTables(const store::TraceReader& reader) : reader_(reader) {}
+
+  // It must outlive the database of `connection`.
+  Result<void> register_in(duckdb_connection connection);
+
+  // Safe from several threads.
+  const trail::Trails& trails();
+
+private:
+  const store::TraceReader& reader_;
+  std::once_flag found_;
+  trail::Trails trails_;
+};
+
+} // namespace iotrail::analysis

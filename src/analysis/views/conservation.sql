@@ -1,0 +1,38 @@
+-- Whether all bytes that the devices completed are accounted for, by device and direction.
+--   device, device_name, direction   the whole disk
+--   completed     bytes that it completed
+--   attributed    of them, with an operation or a process as their cause
+--   exact         of these, without a doubt
+--   remainder     of them, with no known cause: links says why, by is_remainder and cause
+--   share         attributed / completed
+--   differs       completed - attributed - remainder: not 0 is a defect of iotrail
+--   under_way     bytes that were queued, and whose completion is not in the trace: of a device with others below, all
+CREATE VIEW conservation AS
+WITH
+  requests AS (
+    SELECT device, class AS direction, sum(bytes) AS completed
+    FROM (SELECT e.device AS device, flags_text('block', bitAnd(e.flags, 255)) AS class, e.bytes AS bytes
+          FROM block_complete AS e, selection AS s
+          WHERE e.ts_ns >= s.from_ns AND e.ts_ns < s.to_ns) AS r
+    WHERE bytes > 0
+    GROUP BY device, class
+  ),
+  linked AS (
+    SELECT device, direction,
+           sum(CASE WHEN completed_ns IS NOT NULL AND is_remainder = 0 THEN bytes ELSE 0 END) AS attributed,
+           sum(CASE WHEN completed_ns IS NOT NULL AND is_remainder = 0 AND confidence = 'exact' THEN bytes ELSE 0 END) AS exact,
+           sum(CASE WHEN completed_ns IS NOT NULL AND is_remainder = 1 THEN bytes ELSE 0 END) AS remainder,
+           sum(CASE WHEN completed_ns IS NULL THEN bytes ELSE 0 END) AS under_way
+    FROM all_links AS l, selection AS s
+    WHERE coalesce(l.issued_ns, l.ts_ns) >= s.from_ns AND coalesce(l.issued_ns, l.ts_ns) < s.to_ns
+    GROUP BY device, direction
+  )
+SELECT coalesce(r.device, l.device) AS device, d.name AS device_name, coalesce(r.direction, l.direction) AS direction,
+       CAST(coalesce(r.completed, 0) AS BIGINT) AS completed, CAST(coalesce(l.attributed, 0) AS BIGINT) AS attributed,
+       CAST(coalesce(l.exact, 0) AS BIGINT) AS exact, CAST(coalesce(l.remainder, 0) AS BIGINT) AS remainder,
+       CASE WHEN r.completed > 0 THEN coalesce(l.attributed, 0) / r.completed END AS share,
+       CAST(coalesce(r.completed, 0) - coalesce(l.attributed, 0) - coalesce(l.remainder, 0) AS BIGINT) AS differs,
+       CAST(coalesce(l.under_way, 0) AS BIGINT) AS under_way
+FROM requests AS r
+  FULL JOIN linked AS l ON r.device = l.device AND r.direction = l.direction
+  LEFT JOIN devices AS d ON coalesce(r.device, l.device) = d.device;

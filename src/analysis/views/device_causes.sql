@@ -1,0 +1,39 @@
+-- Who caused what the devices did, by process, call and file.
+--   device_name, direction   as in conservation
+--   pid, comm     the process that called, whoever queued the bio; 0: not known
+--   call          what it called: a class of events, 'fault' of what was stored in or loaded from mapped memory, 'other' of an
+--                 operation that is not in the trace; NULL: not known
+--   path          the file; NULL: none, or not known
+--   cause         as in links
+--   is_remainder  1: the cause names nobody
+--   bytes         that the device completed; exact_bytes: of them, those without a doubt
+--   operations    that caused them
+--   requests      bios, or parts of them
+--   delay_ns      of bytes written back: the longest time from the write to the bio; NULL: others
+CREATE VIEW device_causes AS
+WITH
+  calls AS (
+    SELECT op_id AS call_op, any_value(class) AS class
+    FROM all_events
+    WHERE duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers) AND op_id <> 0
+      AND op_id IN (SELECT op_id FROM links)
+    GROUP BY op_id
+  ),
+  sums AS (
+    SELECT l.device AS device, l.direction AS direction, l.pid AS pid, l.file AS file, l.cause AS cause,
+           l.is_remainder AS is_remainder,
+           CASE WHEN l.is_remainder = 1 THEN NULL WHEN c.class IS NOT NULL THEN c.class
+                WHEN l.cause IN ('mapped', 'mapped_read') THEN 'fault' ELSE 'other' END AS call,
+           sum(l.bytes) AS bytes, sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,
+           max(l.ts_ns - l.stored_ns) AS delay_ns
+    FROM links AS l LEFT JOIN calls AS c ON l.op_id = c.call_op
+    WHERE l.completed_ns IS NOT NULL
+    GROUP BY ALL
+  )
+SELECT d.name AS device_name, s.direction AS direction, s.pid AS pid, p.comm AS comm, s.call AS call,
+       n.path AS path, s.cause AS cause, s.is_remainder AS is_remainder, CAST(s.bytes AS BIGINT) AS bytes,
+       CAST(s.exact_bytes AS BIGINT) AS exact_bytes, s.operations AS operations, s.requests AS requests, s.delay_ns AS delay_ns
+FROM sums AS s
+  LEFT JOIN devices AS d ON s.device = d.device
+  LEFT JOIN programs AS p ON s.pid = p.program_pid
+  LEFT JOIN file_names AS n ON s.file = n.file;
