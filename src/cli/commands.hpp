@@ -41,6 +41,8 @@ Action declare_remove(CLI::App& app, const Trailing& trailing);
 Action declare_tag(CLI::App& app, const Trailing& trailing);
 Action declare_report(CLI::App& app, const Trailing& trailing);
 Action declare_query(CLI::App& app, const Trailing& trailing);
+Action declare_explain(CLI::App& app, const Trailing& trailing);
+Action declare_verify(CLI::App& app, const Trailing& trailing);
 Action declare_script(CLI::App& app, const Trailing& trailing);
 Action declare_export(CLI::App& app, const Trailing& trailing);
 Action declare_doctor(CLI::App& app, const Trailing& trailing);

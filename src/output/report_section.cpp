@@ -101,6 +101,11 @@ std::string section_sql(const Section& section, const SectionOptions& options) {
                      section.group_order.empty() ? "" : ", ");
 }
 
+void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
+  for (const std::string& line : wrapped(text, width - 2))
+    sink.print("  {}\n", line);
+}
+
 bool has_text(const Section& section, const SmallResult& rows) {
   return rows.size() > 0 || !section.if_empty.empty();
 }

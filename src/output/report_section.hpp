@@ -70,6 +70,9 @@ struct SectionOptions {
 };
 std::string section_sql(const Section& section, const SectionOptions& options);
 
+// A note below a table.
+void print_wrapped(std::string_view text, Sink& sink, std::size_t width);
+
 // False: there is nothing to print.
 bool has_text(const Section& section, const SmallResult& rows);
 void print_section(const Section& section, const SectionOptions& options, const SmallResult& rows,

@@ -2,7 +2,10 @@
 #include "output/report_sections.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <vector>
 
+#include "output/trail_sections.hpp"
 #include "output/units.hpp"
 #include "schema.hpp"
 
@@ -32,11 +35,6 @@ FROM time_spent AS t
   JOIN layer_times AS l ON t.layer = l.layer
   LEFT JOIN layer_list AS d ON t.layer = d.layer
   CROSS JOIN run AS r)";
-
-void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
-  for (const std::string& line : wrapped(text, width - 2))
-    sink.print("  {}\n", line);
-}
 
 // "5 of 14 operations of syscall, 5 of 6 of block": what was cut off, group by group; empty: nothing was.
 std::string cut_groups(const SmallResult& rows) {
@@ -376,7 +374,12 @@ std::span<const Section> first_page() {
 }
 
 std::span<const Section> further_pages() {
-  return kFurtherPages;
+  static const std::vector<Section> kPages = [] {
+    std::vector<Section> pages = {causes_section()};
+    std::ranges::copy(kFurtherPages, std::back_inserter(pages));
+    return pages;
+  }();
+  return kPages;
 }
 
 const Section* section_by(std::string_view subject) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// explain, verify: the verbs that tell of trails.
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/amounts.hpp"
+#include "cli/commands.hpp"
+#include "output/explain_text.hpp"
+#include "output/trail_text.hpp"
+#include "store/catalogue.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+constexpr int kDoesNotAddUp = 1;
+
+struct ExplainRequest {
+  std::string trace;
+  std::string slowest;
+  std::string op;
+  std::string at;
+  std::string sector;
+  std::string device;
+  std::string process;
+  std::string file;
+};
+
+Result<std::uint64_t> parse_sector(const std::string& text) {
+  constexpr std::size_t kMostDigits = 16;
+  if (text.empty() || text.size() > kMostDigits ||
+      text.find_first_not_of("0123456789") != std::string::npos)
+    return fail_usage(fmt::format("--sector: '{}' is no sector", text), {},
+                      "A sector is a number of units of 512 bytes, counted from the begin of the disk.");
+  return std::stoull(text);
+}
+
+Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
+  output::ExplainOptions options{.width = output::terminal_width(STDOUT_FILENO),
+                                 .op = request.op,
+                                 .device = request.device};
+  const auto slowest = parse_count("--slowest", request.slowest);
+  if (!slowest)
+    return std::unexpected(slowest.error());
+  if (*slowest != 0)
+    options.slowest = *slowest;
+  if (!request.at.empty()) {
+    const auto at_ns = parse_moment("--at", request.at);
+    if (!at_ns)
+      return std::unexpected(at_ns.error());
+    options.at_ns = *at_ns;
+  }
+  if (!request.sector.empty()) {
+    const auto sector = parse_sector(request.sector);
+    if (!sector)
+      return std::unexpected(sector.error());
+    options.sector = *sector;
+  }
+  return options;
+}
+
+Result<std::unique_ptr<analysis::Engine>> open(const std::string& trace,
+                                               const analysis::Selection& selection) {
+  auto path = store::find_trace(trace);
+  if (!path)
+    return std::unexpected(path.error());
+  return analysis::Engine::open(*path, {.selection = selection});
+}
+
+Result<int> explain(const ExplainRequest& request) {
+  const auto options = options_of(request);
+  if (!options)
+    return std::unexpected(options.error());
+  const auto engine = open(request.trace, {.process = request.process, .file = request.file});
+  if (!engine)
+    return std::unexpected(engine.error());
+  const Result<void> written = output::write_explanation(**engine, *options, stdout);
+  return written ? Result<int>(0) : std::unexpected(written.error());
+}
+
+Result<int> verify(const std::string& trace) {
+  const auto engine = open(trace, {});
+  if (!engine)
+    return std::unexpected(engine.error());
+  const auto adds_up =
+      output::write_verification(**engine, output::terminal_width(STDOUT_FILENO), stdout);
+  if (!adds_up)
+    return std::unexpected(adds_up.error());
+  return *adds_up ? 0 : kDoesNotAddUp;
+}
+
+} // namespace
+
+Action declare_explain(CLI::App& app, const Trailing&) {
+  auto request = std::make_shared<ExplainRequest>();
+  app.add_option("trace", request->trace, kTraceHelp)->required();
+  auto* slowest = app.add_option("--slowest", request->slowest, "How many operations, the slowest first; 3 unless said otherwise");
+  auto* op = app.add_option("--op", request->op, "This operation, as `script` and `explain` name it (1.42)");
+  auto* at = app.add_option("--at", request->at, "Those that were under way at this time of the recording (2s, 500ms)");
+  auto* sector = app.add_option("--sector", request->sector, "The other way round: who read or wrote this sector of 512 bytes");
+  op->excludes(slowest)->excludes(at)->excludes(sector);
+  sector->excludes(slowest)->excludes(at);
+  app.add_option("--device", request->device, "With --sector: on this device alone (sda)")->needs(sector);
+  app.add_option("--process", request->process, "Only what this process did: a name or a pid");
+  app.add_option("--file", request->file, "Only what was done to files of this path; * and ? as in a shell");
+  return [request] { return explain(*request); };
+}
+
+Action declare_verify(CLI::App& app, const Trailing&) {
+  auto trace = std::make_shared<std::string>();
+  app.add_option("trace", *trace, kTraceHelp)->required();
+  return [trace] { return verify(*trace); };
+}
+
+} // namespace iotrail::cli

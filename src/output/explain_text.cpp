@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/explain_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/sql_text.hpp"
+#include "output/op_time.hpp"
+#include "output/printable.hpp"
+#include "output/report_section.hpp"
+#include "output/small_result.hpp"
+#include "output/table.hpp"
+#include "output/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+using analysis::sql_literal;
+
+constexpr std::size_t kPartsShown = 12; // of one operation
+constexpr std::size_t kBarWidth = 24;
+
+// Operations as programs see them, with whatever tells them to people.
+constexpr std::string_view kHeadsSql = R"(
+SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.parent_op AS parent_op, coalesce(o.call, o.class) AS what,
+       o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
+       o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns
+FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
+WHERE o.layer IN (SELECT asked_layer FROM asked_layers))";
+
+struct Part {
+  std::string layer;
+  std::string what;
+  std::vector<Span> spans;
+  std::string note;
+};
+
+struct Operation {
+  std::uint64_t id = 0;
+  std::string title;
+  Span span;
+  std::vector<Part> parts;
+  std::vector<std::string> later; // what became of its bytes after its end
+  OpTime time;
+};
+
+std::string process_text(const SmallResult& rows, std::size_t row) {
+  const std::string comm = rows.text(row, "comm");
+  return comm.empty() ? fmt::format("pid {}", rows.number(row, "pid"))
+                      : fmt::format("{}[{}]", comm, rows.number(row, "pid"));
+}
+
+Operation operation_of(const SmallResult& rows, std::size_t row) {
+  Operation operation;
+  operation.id = rows.number(row, "op_id");
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  operation.span = {begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  const std::string bytes =
+      rows.is_null(row, "bytes") ? "" : " " + human_bytes(rows.number(row, "bytes"));
+  const std::string error = rows.text(row, "error");
+  const std::string path = rows.text(row, "path");
+  operation.title = fmt::format(
+      "{}{}{}{}, {} by {}, at second {:.6f}, operation {}", rows.text(row, "what"), bytes,
+      error.empty() ? "" : " " + error, path.empty() ? "" : " of " + path,
+      human_duration(operation.span.length_ns()), process_text(rows, row),
+      static_cast<double>(rows.number(row, "since_ns")) / 1e9, rows.text(row, "name"));
+  return operation;
+}
+
+std::string ids_of(const std::vector<Operation>& operations) {
+  std::string ids;
+  for (const Operation& operation : operations)
+    ids += fmt::format("{}{}", ids.empty() ? "" : ", ", operation.id);
+  return ids;
+}
+
+// Spans of the layers below, and operations that began in it.
+Result<void> add_spans(analysis::Engine& engine, std::vector<Operation>& operations) {
+  const auto rows = SmallResult::query(
+      engine,
+      fmt::format("SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer, "
+                  "coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, "
+                  "errno_name(o.error) AS error FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer "
+                  "WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' "
+                  "ORDER BY o.ts_ns, d.depth",
+                  ids_of(operations)));
+  if (!rows)
+    return std::unexpected(rows.error());
+  for (Operation& operation : operations)
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->number(row, "of_op") != operation.id)
+        continue;
+      const std::uint64_t begin_ns = rows->number(row, "ts_ns");
+      const Span span{begin_ns, begin_ns + rows->number(row, "duration_ns")};
+      Part part{rows->text(row, "layer"), rows->text(row, "what"), {span}, rows->text(row, "error")};
+      if (part.note.empty() && !rows->is_null(row, "bytes"))
+        part.note = human_bytes(rows->number(row, "bytes"));
+      if (part.layer == "fs" && part.what == "journal_commit")
+        operation.time.journal.push_back(span);
+      operation.parts.push_back(std::move(part));
+    }
+  return {};
+}
+
+// What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
+// others write back meanwhile: of its file, or of all.
+constexpr std::string_view kRequestsSql = R"(
+WITH
+  waits AS (SELECT op_id, ts_ns AS begin_ns, ts_ns + duration_ns AS end_ns, file AS of_file, class
+            FROM operations WHERE op_id IN ({0}) AND is_sync(class) AND layer IN (SELECT asked_layer FROM asked_layers)),
+  requests AS (
+    SELECT by_op AS of_op, direction, cause, device, ts_ns, issued_ns, completed_ns, bytes
+    FROM all_links WHERE by_op IN ({0}) AND completed_ns IS NOT NULL
+    UNION ALL
+    SELECT w.op_id AS of_op, l.direction, l.cause, l.device, l.ts_ns, l.issued_ns, l.completed_ns, l.bytes
+    FROM all_links AS l JOIN waits AS w ON l.completed_ns > w.begin_ns AND l.ts_ns < w.end_ns
+    WHERE l.by_op NOT IN ({0}) AND l.direction = 'write' AND l.stored_ns IS NOT NULL AND l.completed_ns IS NOT NULL
+      AND (l.file = w.of_file OR w.class IN ('sync', 'syncfs'))
+  )
+SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(d.name), 'device') AS device,
+       min(r.ts_ns) AS ts_ns, r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
+FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
+GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
+ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
+
+// One line for each device, direction and cause.
+struct RequestLine {
+  std::string layer;
+  std::string what;
+  std::vector<Span> spans;
+  std::uint64_t bytes = 0;
+};
+
+Result<void> add_requests(analysis::Engine& engine, std::vector<Operation>& operations) {
+  const auto rows = SmallResult::query(engine, fmt::format(kRequestsSql, ids_of(operations)));
+  if (!rows)
+    return std::unexpected(rows.error());
+  for (Operation& operation : operations) {
+    std::vector<RequestLine> lines;
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->number(row, "of_op") != operation.id)
+        continue;
+      const Span device{rows->number(row, "issued_ns"), rows->number(row, "completed_ns")};
+      operation.time.queue.push_back({rows->number(row, "ts_ns"), device.begin_ns});
+      operation.time.device.push_back(device);
+      const std::string layer = rows->text(row, "device");
+      const std::string what = rows->text(row, "direction") + " " + rows->text(row, "cause");
+      if (lines.empty() || lines.back().layer != layer || lines.back().what != what)
+        lines.push_back({layer, what, {}, 0});
+      lines.back().spans.push_back(device);
+      lines.back().bytes += rows->number(row, "bytes");
+    }
+    for (const RequestLine& line : lines)
+      operation.parts.push_back({line.layer, line.what, line.spans,
+                                 fmt::format("{} in {}", human_bytes(line.bytes), human_count(line.spans.size()))});
+  }
+  return {};
+}
+
+// Its bytes on their way to a device after its end.
+Result<void> add_later(analysis::Engine& engine, std::vector<Operation>& operations) {
+  const auto rows = SmallResult::query(
+      engine,
+      fmt::format("SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, "
+                  "min(l.ts_ns) AS first_ns, max(l.completed_ns) AS last_ns, any_value(b.class) AS forced_by, "
+                  "any_value(p.comm) AS comm, any_value(l.by_pid) AS pid FROM all_links AS l "
+                  "LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events WHERE op_id <> 0 AND layer IN "
+                  "(SELECT asked_layer FROM asked_layers) GROUP BY op_id) AS b ON l.by_op = b.op_id "
+                  "LEFT JOIN programs AS p ON l.by_pid = p.program_pid "
+                  "WHERE l.op_id IN ({}) AND l.by_op <> l.op_id GROUP BY l.op_id, l.cause, l.confidence "
+                  "ORDER BY first_ns",
+                  ids_of(operations)));
+  if (!rows)
+    return std::unexpected(rows.error());
+  for (Operation& operation : operations)
+    for (std::size_t row = 0; row < rows->size(); ++row) {
+      if (rows->number(row, "of_op") != operation.id)
+        continue;
+      const std::uint64_t first_ns = rows->number(row, "first_ns");
+      const std::string forced = rows->text(row, "forced_by");
+      operation.later.push_back(fmt::format(
+          "{} of it ({}, {}) went to the device {} after its begin, {}",
+          human_bytes(rows->number(row, "bytes")), rows->text(row, "cause"),
+          rows->text(row, "confidence"), human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
+          forced.empty() ? "written back by the kernel"
+                         : fmt::format("by a {} of {}", forced, process_text(*rows, row))));
+    }
+  return {};
+}
+
+std::string bar(const Span& whole, const std::vector<Span>& spans) {
+  const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
+  const auto place = [&](std::uint64_t ts_ns) {
+    const std::uint64_t clamped = std::clamp(ts_ns, whole.begin_ns, whole.end_ns);
+    return static_cast<std::size_t>(static_cast<double>(clamped - whole.begin_ns) / length * kBarWidth);
+  };
+  std::string text(kBarWidth, ' ');
+  for (const Span& span : spans) {
+    const std::size_t begin = std::min(place(span.begin_ns), kBarWidth - 1);
+    const std::size_t end = std::clamp(place(span.end_ns), begin + 1, kBarWidth);
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), '#');
+  }
+  return "|" + text + "|";
+}
+
+void print_operation(const Operation& operation, Sink& sink, std::size_t width) {
+  bool is_first = true;
+  for (const std::string& line : wrapped(printable(operation.title), width - 2)) {
+    sink.print("{}{}\n", is_first ? "" : "  ", line);
+    is_first = false;
+  }
+  TextTable table({{"layer", Align::left},
+                   {"what", Align::left, Fit::end},
+                   {"took", Align::right},
+                   {"from its begin to its end", Align::left},
+                   {"", Align::right}});
+  const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Part& part = operation.parts[i];
+    table.add({printable(part.layer), printable(part.what),
+               human_duration(covered_ns(part.spans, operation.span)), bar(operation.span, part.spans),
+               part.note});
+  }
+  table.print(sink, "  ", width);
+  if (shown < operation.parts.size())
+    sink.print("  and {} more\n", operation.parts.size() - shown);
+  print_wrapped(time_text(operation.time, operation.span), sink, width);
+  for (const std::string& line : operation.later)
+    print_wrapped(printable(line), sink, width);
+}
+
+// "12.7", "p3.1" or a plain number.
+std::string op_condition(const std::string& op) {
+  return fmt::format("(name = {0} OR CAST(op_id AS VARCHAR) = {0})", sql_literal(op));
+}
+
+std::string heads_sql(const ExplainOptions& options) {
+  if (!options.op.empty())
+    return fmt::format("SELECT * FROM ({}) WHERE {}", kHeadsSql, op_condition(options.op));
+  if (options.at_ns)
+    return fmt::format("SELECT * FROM ({}) WHERE since_ns <= {} AND since_ns + duration_ns >= {} "
+                       "ORDER BY since_ns LIMIT {}",
+                       kHeadsSql, *options.at_ns, *options.at_ns, options.slowest);
+  return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", kHeadsSql, options.slowest);
+}
+
+Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
+  Error error{"nothing to explain", "no operation is in the trace", "", 0};
+  if (options.op.empty() && !options.at_ns)
+    return error;
+  error.why = options.op.empty() ? "no operation was under way then" : "there is no operation " + options.op;
+  const auto next = SmallResult::query(
+      engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
+                          kHeadsSql, options.at_ns.value_or(0)));
+  if (next && next->size() > 0)
+    error.hint = fmt::format("{} is {}, at second {:.6f}.", options.at_ns ? "The next one" : "The first one",
+                             next->text(0, "name"), static_cast<double>(next->number(0, "since_ns")) / 1e9);
+  return error;
+}
+
+constexpr SectionColumn kPlaceColumns[] = {
+    {.title = "at second", .name = "at_second", .show = Show::seconds},
+    {.title = "device", .name = "device_name"},
+    {.title = "", .name = "direction"},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes},
+    {.title = "why", .name = "cause"},
+    {.title = "doubt", .name = "confidence", .rank = 2},
+    {.title = "operation", .name = "op"},
+    {.title = "process", .name = "process", .rank = 1},
+    {.title = "file", .name = "path", .fit = Fit::middle},
+};
+
+Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
+  const std::string sql = fmt::format(
+      "SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name AS device_name, "
+      "l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence, "
+      "CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op, "
+      "CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path "
+      "FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device "
+      "LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file "
+      "WHERE l.device_position < {0} * 512 + 512 AND l.device_position + l.bytes > {0} * 512 "
+      "AND ({1} = '' OR d.name = {1})",
+      *options.sector, sql_literal(options.device));
+  const Section section{.name = "place", .title = "Who read or wrote it", .sql = sql, .order = "ts_ns", .columns = kPlaceColumns};
+  const auto rows = SmallResult::query(engine, section_sql(section, {}));
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (rows->size() == 0)
+    return fail(fmt::format("nothing in the trace read or wrote sector {}{}", *options.sector,
+                            options.device.empty() ? "" : " of " + options.device),
+                {}, "Sectors have 512 bytes, and count from the begin of the whole disk.");
+  print_section(section, {}, *rows, engine.trace(), sink, options.width);
+  return sink.finish();
+}
+
+} // namespace
+
+Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
+                               std::FILE* file) {
+  Sink sink(file);
+  if (options.sector)
+    return write_place(engine, options, sink);
+  const auto heads = SmallResult::query(engine, heads_sql(options));
+  if (!heads)
+    return std::unexpected(heads.error());
+  if (heads->size() == 0)
+    return std::unexpected(not_found(engine, options));
+  std::vector<Operation> operations;
+  for (std::size_t row = 0; row < heads->size(); ++row)
+    operations.push_back(operation_of(*heads, row));
+  for (const auto add : {add_spans, add_requests, add_later})
+    if (Result<void> added = add(engine, operations); !added)
+      return added;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    sink.put(i == 0 ? "" : "\n");
+    print_operation(operations[i], sink, options.width);
+  }
+  return sink.finish();
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/trail_sections.hpp"
+
+#include "output/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr SectionColumn kCauseColumns[] = {
+    {.title = "device", .name = "device_name", .when = When::changed, .rank = 2},
+    {.title = "", .name = "direction"},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes},
+    {.title = "why", .name = "cause"},
+    {.title = "call", .name = "what"},
+    {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 3},
+    {.title = "delay", .name = "delay_ns", .show = Show::duration, .when = When::known, .rank = 4},
+    {.title = "process", .name = "process", .rank = 1},
+    {.title = "file", .name = "path", .fit = Fit::middle},
+};
+constexpr std::string_view kCausesSql = R"(
+WITH
+  shown AS MATERIALIZED (SELECT * FROM device_causes),
+  sums AS (
+    SELECT count(*) AS all_rows, total(bytes) AS all_bytes, total(exact_bytes) AS all_exact,
+           total(CASE is_remainder WHEN 0 THEN bytes ELSE 0 END) AS all_attributed
+    FROM shown
+  )
+SELECT c.*, c.call AS what, a.all_rows AS all_rows, a.all_bytes AS all_bytes, a.all_exact AS all_exact,
+       a.all_attributed AS all_attributed,
+       CASE WHEN c.pid = 0 THEN NULL ELSE coalesce(nullif(c.comm, ''), CAST(c.pid AS VARCHAR)) END AS process
+FROM shown AS c CROSS JOIN sums AS a)";
+
+void note_causes(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
+  const auto all = static_cast<double>(rows.number(0, "all_bytes"));
+  if (all == 0)
+    return;
+  const std::uint64_t attributed = rows.number(0, "all_attributed");
+  const std::uint64_t others = rows.number(0, "all_rows") - rows.size();
+  print_wrapped(fmt::format("{} of {} that the devices completed have a cause{}{}; what the words mean: "
+                            "iotrail query TRACE \"FROM causes\"",
+                            human_share(static_cast<double>(attributed) / all),
+                            human_bytes(rows.number(0, "all_bytes")),
+                            rows.number(0, "all_exact") < attributed ? ", not all beyond doubt" : "",
+                            others ? fmt::format("; {} smaller ones are not shown", others) : ""),
+                sink, width);
+}
+
+constexpr SectionColumn kConservationColumns[] = {
+    {.title = "device", .name = "device_name", .when = When::changed},
+    {.title = "", .name = "direction"},
+    {.title = "completed", .name = "completed", .show = Show::bytes},
+    {.title = "with a cause", .name = "attributed", .show = Show::bytes_or_dash},
+    {.title = "share", .name = "share", .show = Show::share},
+    {.title = "beyond doubt", .name = "exact", .show = Show::bytes_or_dash, .rank = 1},
+    {.title = "remainder", .name = "remainder", .show = Show::bytes_or_dash},
+    {.title = "missing", .name = "missing", .show = Show::digits, .when = When::known},
+    {.title = "under way", .name = "waiting", .show = Show::bytes, .when = When::known, .rank = 2},
+};
+constexpr std::string_view kConservationSql = R"(
+SELECT *, nullif(differs, 0) AS missing, nullif(under_way, 0) AS waiting FROM conservation)";
+
+constexpr SectionColumn kRemainderColumns[] = {
+    {.title = "device", .name = "device_name", .when = When::changed},
+    {.title = "", .name = "direction"},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes},
+    {.title = "why", .name = "cause"},
+    {.title = "that is", .name = "meaning", .fit = Fit::wrap},
+};
+constexpr std::string_view kRemaindersSql = R"(
+SELECT d.device_name AS device_name, d.direction AS direction, d.cause AS cause, c.meaning AS meaning,
+       total(d.bytes) AS bytes
+FROM device_causes AS d JOIN causes AS c ON d.cause = c.cause
+WHERE d.is_remainder = 1
+GROUP BY d.device_name, d.direction, d.cause, c.meaning)";
+
+constexpr SectionColumn kFateColumns[] = {
+    {.title = "written", .name = "written", .show = Show::bytes},
+    {.title = "to device", .name = "to_device", .show = Show::bytes_or_dash},
+    {.title = "overwritten", .name = "absorbed", .show = Show::bytes_or_dash},
+    {.title = "dropped", .name = "dropped", .show = Show::bytes_or_dash},
+    {.title = "in the cache", .name = "pending", .show = Show::bytes_or_dash},
+    {.title = "process", .name = "process", .rank = 1},
+    {.title = "file", .name = "path", .fit = Fit::middle},
+};
+constexpr std::string_view kFatesSql = R"(
+SELECT f.*, CASE WHEN coalesce(p.comm, '') = '' THEN CAST(f.pid AS VARCHAR) ELSE p.comm || '[' || f.pid || ']' END AS process
+FROM write_fates AS f LEFT JOIN programs AS p ON f.pid = p.program_pid)";
+
+constexpr SectionColumn kSourceColumns[] = {
+    {.title = "source", .name = "source"},
+    {.title = "produced", .name = "produced", .show = Show::count},
+    {.title = "written", .name = "written", .show = Show::count},
+    {.title = "lost", .name = "lost", .show = Show::count_or_dash},
+};
+
+constexpr Section kVerification[] = {
+    {.name = "sources",
+     .title = "Events",
+     .view = "sources",
+     .if_empty = "the trace has no end, so that nothing was counted at it",
+     .sql = "SELECT * FROM sources",
+     .order = "source",
+     .columns = kSourceColumns},
+    {.name = "conservation",
+     .title = "Bytes that devices completed",
+     .view = "conservation",
+     .if_empty = "none: the block layer was not recorded, or no device was used",
+     .sql = kConservationSql,
+     .order = "completed DESC, device_name, direction",
+     .columns = kConservationColumns},
+    {.name = "remainders",
+     .title = "Remainders: nobody in the trace is known to have caused these",
+     .view = "device_causes",
+     .sql = kRemaindersSql,
+     .order = "bytes DESC, device_name, direction, cause",
+     .columns = kRemainderColumns},
+    {.name = "fates",
+     .title = "What became of bytes written into the page cache",
+     .view = "write_fates",
+     .sql = kFatesSql,
+     .order = "written DESC, path, process",
+     .rows = 10,
+     .columns = kFateColumns},
+};
+
+} // namespace
+
+Section causes_section() {
+  return {.name = "device_causes",
+          .title = "Who caused what the devices did",
+          .view = "device_causes",
+          .sql = kCausesSql,
+          .order = "bytes DESC, device_name, direction, cause, what, path",
+          .order_words = "bytes",
+          .rows = 8,
+          .columns = kCauseColumns,
+          .add_notes = note_causes};
+}
+
+std::span<const Section> verification() {
+  return kVerification;
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The tables that tell of trails: who caused what the devices did, and whether all of it is accounted for.
+#pragma once
+
+#include "output/report_section.hpp"
+
+namespace iotrail::output {
+
+Section causes_section();
+
+// What `verify` prints.
+std::span<const Section> verification();
+
+} // namespace iotrail::output
