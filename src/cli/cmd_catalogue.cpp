@@ -71,6 +71,11 @@ Listed looked_into(store::CatalogueEntry entry) {
   return listed;
 }
 
+// Events are counted when a recording ends.
+bool is_counted(const store::Manifest& manifest) {
+  return manifest.state == store::State::COMPLETE || manifest.state == store::State::ERROR;
+}
+
 nlohmann::json to_json(const Listed& listed) {
   const store::CatalogueEntry& entry = listed.entry;
   nlohmann::json json = {
@@ -83,8 +88,10 @@ nlohmann::json to_json(const Listed& listed) {
   json["is_damaged"] = listed.is_damaged;
   json["command"] = entry.manifest.command;
   json["begin"] = local_time(entry.manifest);
-  json["events"] = entry.manifest.events();
-  json["lost"] = entry.manifest.lost();
+  if (is_counted(entry.manifest)) {
+    json["events"] = entry.manifest.events();
+    json["lost"] = entry.manifest.lost();
+  }
   json["tags"] = entry.manifest.tags;
   return json;
 }
@@ -113,7 +120,8 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
     else
       table.add(
           {entry.name, std::string(listed.state()), local_time(entry.manifest),
-           output::human_count(entry.manifest.events()), output::human_count(entry.manifest.lost()),
+           is_counted(entry.manifest) ? output::human_count(entry.manifest.events()) : "?",
+           is_counted(entry.manifest) ? output::human_count(entry.manifest.lost()) : "?",
            output::human_bytes(entry.events_bytes),
            fmt::format("{}", fmt::join(entry.manifest.command, " ")), tags_text(entry.manifest)});
   output::Sink sink(stdout);

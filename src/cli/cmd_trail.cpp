@@ -103,8 +103,8 @@ Action declare_explain(CLI::App& app, const Trailing&) {
   op->excludes(slowest)->excludes(at)->excludes(sector);
   sector->excludes(slowest)->excludes(at);
   app.add_option("--device", request->device, "With --sector: on this device alone (sda)")->needs(sector);
-  app.add_option("--process", request->process, "Only what this process did: a name or a pid");
-  app.add_option("--file", request->file, "Only what was done to files of this path; * and ? as in a shell");
+  app.add_option("--process", request->process, "Only what this process did: a name or a pid")->check(kNotEmpty);
+  app.add_option("--file", request->file, "Only what was done to files of this path; * and ? as in a shell")->check(kNotEmpty);
   return [request] { return explain(*request); };
 }
 

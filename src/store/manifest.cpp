@@ -204,6 +204,8 @@ Result<StoredManifest> manifest_from_json(std::string_view text) {
   }
   if (has_too_many(stored.manifest))
     return damaged_manifest("it has more hooks, sources, counters or tags than any recording");
+  if (stored.manifest.end_ns != 0 && stored.manifest.end_ns < stored.manifest.begin_ns)
+    return damaged_manifest("it ends before it begins");
   return stored;
 }
 

@@ -92,6 +92,8 @@ Json schema_json() {
 Result<std::vector<TableInfo>> tables_from_json(const Json& schema) {
   if (schema.size() > kTablesMax)
     return damaged_manifest("its schema has too many tables");
+  if (schema.empty())
+    return damaged_manifest("its schema has no tables");
   std::vector<TableInfo> tables;
   for (const Json& row : schema) {
     auto table = table_from_json(row);

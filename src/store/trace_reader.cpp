@@ -15,11 +15,27 @@
 namespace iotrail::store {
 namespace {
 
+constexpr std::uint64_t kSparseBytes = 64ULL << 20U;
+constexpr std::uint64_t kSparseRatio = 64;
+constexpr std::uint64_t kAllocationBytes = 512; // as st_blocks counts
+
+// How much of a file there is to look at. One that is nearly all hole was never written by a recorder, and takes hours to search
+// for blocks: what lies behind its first hole does not count.
+std::uint64_t readable_bytes(int file, const struct stat& status) {
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const auto allocated = static_cast<std::uint64_t>(status.st_blocks) * kAllocationBytes;
+  if (size < kSparseBytes || allocated >= size / kSparseRatio)
+    return size;
+  const off_t hole = lseek(file, 0, SEEK_HOLE);
+  return hole < 0 ? size : static_cast<std::uint64_t>(hole);
+}
+
 // A file mapped for reading; an empty file is an empty span.
 class MappedFile {
 public:
   MappedFile() = default;
-  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile(MappedFile&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, {})), bytes_left_out_(other.bytes_left_out_) {}
   MappedFile& operator=(MappedFile&&) = delete;
   ~MappedFile() {
     if (!bytes_.empty())
@@ -35,7 +51,8 @@ public:
     if (fstat(file->get(), &status) != 0)
       return fail_errno("cannot open " + shown_as.string());
     MappedFile mapped;
-    const auto size = static_cast<std::size_t>(status.st_size);
+    const auto size = static_cast<std::size_t>(readable_bytes(file->get(), status));
+    mapped.bytes_left_out_ = static_cast<std::uint64_t>(status.st_size) - size;
     if (size == 0)
       return mapped;
     void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0);
@@ -46,9 +63,11 @@ public:
   }
 
   ByteSpan bytes() const { return bytes_; }
+  std::uint64_t bytes_left_out() const { return bytes_left_out_; } // of the file, at its end
 
 private:
   ByteSpan bytes_;
+  std::uint64_t bytes_left_out_ = 0;
 };
 
 struct Segment {
@@ -175,12 +194,19 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
       continue;
     }
     const SegmentIndex index = index_segment(segment.file.bytes(), id);
-    found_at_open.bytes_skipped += index.bytes_skipped;
+    found_at_open.bytes_skipped += index.bytes_skipped + segment.file.bytes_left_out();
     found_at_open.blocks_skipped += index.blocks_skipped;
     found_at_open.rows_skipped += index.rows_skipped;
     if (!segment.header)
       found_at_open.bytes_skipped += std::min(segment.file.bytes().size(), sizeof(SegmentHeader));
     for (const IndexedBlock& block : index.blocks) {
+      if (std::ranges::find(tables, block.header.kind, &TableInfo::kind) == tables.end()) {
+        found_at_open.bytes_skipped += sizeof block.header + block.header.payload_bytes;
+        ++found_at_open.blocks_skipped;
+        found_at_open.rows_skipped += block.header.rows;
+        seen.event_rows_skipped += segment.number == 0 ? 0 : block.header.rows;
+        continue;
+      }
       blocks.push_back({block.header.kind, block.header.rows, block.header.first_ns,
                         block.header.last_ns, segment.number, block.offset});
       seen.event_rows += segment.number == 0 ? 0 : block.header.rows;
@@ -312,7 +338,7 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block) const {
 
 void TraceReader::read_all() const {
   for (const BlockInfo& block : impl_->blocks)
-    (void)read(block, {}); // what is damaged is counted
+    (void)read(block); // what is damaged is counted
 }
 
 Damage TraceReader::damage() const {

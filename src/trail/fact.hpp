@@ -23,6 +23,8 @@ enum class FactKind : std::uint8_t {
   write,     // a call that wrote them
   copy,      // a call that wrote to the file, not known where
   truncated, // the file ends at `offset`
+  punched,   // `bytes` from `offset` on are a hole, or zeroes
+  mapped,    // the file was mapped so that stores reach it
   dirtied,   // pages that were clean and are dirty
   evicted,   // pages that are no longer in the cache
   queued,    // a bio

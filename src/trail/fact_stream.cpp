@@ -48,8 +48,10 @@ const std::vector<Table>& tables() {
       {IOT_KIND_async_operation, FactKind::write,
        {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult, kCall}},
       {IOT_KIND_syscall_copy, FactKind::copy, {kPid, kOp, kDuration, {"out_file", &Fact::file}}},
-      {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kResult, kFlags}},
-      {IOT_KIND_syscall_truncate, FactKind::truncated, {kFile, kResult, kOffset, kBytes}},
+      {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kDuration, kResult, kFlags}},
+      {IOT_KIND_syscall_truncate, FactKind::truncated,
+       {kFile, kDuration, kResult, kOffset, kBytes, {"mode", &Fact::flags}, {"path", &Fact::call}}},
+      {IOT_KIND_syscall_mmap, FactKind::mapped, {kFile, kFlags, {"prot", &Fact::call}}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
       {IOT_KIND_block_queue, FactKind::queued,
@@ -101,6 +103,8 @@ bool count_bytes(Fact& fact) {
 
 // The engine does not look at the app layer, so that what that lost is no loss here.
 bool may_miss_facts(std::uint64_t counter) {
+  if (counter == IOT_COUNTER_kernel_completion_missed) // of a request, which moves nothing in the cache
+    return false;
   for (const schema::Counter& row : schema::kCounters)
     if (row.id == counter)
       return row.source != IOT_source_preload &&
@@ -151,8 +155,20 @@ store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& so
 }
 
 FactStream::FactStream(const store::TraceReader& trace)
-    : sources_(sources_of(trace)), events_(trace, columns_of(sources_)),
+    : sources_(sources_of(trace)), events_(trace, columns_of(sources_)), paths_(trace),
       first_loss_ns_(find_first_loss(trace)) {}
+
+// A call that names a range has its begin; one that sets the length has the path or the file.
+bool FactStream::translate_truncation() {
+  if (fact_.offset != kNoOffset) {
+    fact_.kind = FactKind::punched;
+    return (fact_.flags & (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)) != 0;
+  }
+  fact_.offset = fact_.bytes;
+  if (fact_.file == 0)
+    fact_.file = paths_.file(fact_.call);
+  return true;
+}
 
 // What its event says; false: nothing of what the engine asks for.
 bool FactStream::translate() {
@@ -167,11 +183,11 @@ bool FactStream::translate() {
   case IOT_KIND_syscall_open:
     fact_.offset = 0;
     return (fact_.flags & IOT_open_O_TRUNC) != 0 && static_cast<std::int64_t>(fact_.result) >= 0;
-  case IOT_KIND_syscall_truncate: { // a call that reserves a range names its begin
-    const bool is_end = fact_.offset == kNoOffset;
-    fact_.offset = fact_.bytes;
-    return is_end && fact_.result == 0;
-  }
+  case IOT_KIND_syscall_truncate:
+    return fact_.result == 0 && translate_truncation();
+  case IOT_KIND_syscall_mmap:
+    return fact_.file != 0 && (fact_.call & IOT_prot_PROT_WRITE) != 0 &&
+           (fact_.flags & IOT_map_MAP_SHARED) != 0;
   case IOT_KIND_cache_dirty:
   case IOT_KIND_cache_delete:
     return count_bytes(fact_);

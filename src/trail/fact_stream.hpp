@@ -8,6 +8,7 @@
 
 #include "store/event_stream.hpp"
 #include "trail/fact.hpp"
+#include "trail/path_files.hpp"
 
 namespace iotrail::trail {
 
@@ -33,9 +34,11 @@ private:
   static std::vector<Source> sources_of(const store::TraceReader& trace);
   static store::EventStream::Columns columns_of(const std::vector<Source>& sources);
   bool translate();
+  bool translate_truncation();
 
   std::vector<Source> sources_;
   store::EventStream events_;
+  PathFiles paths_;
   Fact fact_;
   std::uint64_t first_loss_ns_;
 };

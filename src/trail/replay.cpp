@@ -34,7 +34,9 @@ Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
   link.op_id = part.op_id;
   link.by_op = bio.op_id;
   link.begin = place + part.begin;
-  link.offset = bio.offset < kFarthest ? bio.offset + part.begin : kNoOffset;
+  link.offset = part.offset;
+  if (part.offset == kNoOffset && bio.offset < kFarthest)
+    link.offset = bio.offset + part.begin;
   link.bytes = part.end - part.begin;
   link.pid = part.pid;
   link.by_pid = static_cast<std::uint32_t>(bio.pid);
@@ -68,6 +70,21 @@ Call* Replay::call_of(std::uint64_t op_id, std::uint64_t file) {
   return found != calls.end() && found->second.file == file ? &found->second : nullptr;
 }
 
+Call* Replay::call_for(const Fact& fact, FactKind kind) {
+  if (Call* own = call_of(fact.op_id, fact.file))
+    return own;
+  const auto file = files.find(static_cast<std::uint32_t>(fact.file));
+  if (file == files.end())
+    return nullptr;
+  for (const std::uint64_t op_id : file->second.calls) {
+    Call& call = calls.at(op_id);
+    if (call.kind == kind && call.pid == fact.pid && call.begin < fact.offset + fact.bytes &&
+        fact.offset < call.end)
+      return &call;
+  }
+  return nullptr;
+}
+
 Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
   Fate& fate = fates[std::uint64_t{pid} << 32U | file];
   fate.pid = pid;
@@ -91,8 +108,8 @@ void Replay::begin_call(const Fact& fact) {
                std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
   }
   end_call(fact.op_id);
-  if (fact.kind != FactKind::read)
-    files[call.file].writing.push_back(call.op_id);
+  if (!direct.contains(call.op_id))
+    files[call.file].calls.push_back(call.op_id);
   ends_.emplace(call.end_ns, call.op_id);
   calls.emplace(call.op_id, std::move(call));
 }
@@ -102,12 +119,11 @@ void Replay::end_call(std::uint64_t op_id) {
   if (found == calls.end())
     return;
   const Call& call = found->second;
-  if (call.kind == FactKind::read) {
+  if (call.kind == FactKind::read)
     use_read_ahead(*this, call);
-  } else {
+  else if (!direct.contains(op_id))
     store_rest_of_write(*this, call);
-    std::erase(files[call.file].writing, op_id);
-  }
+  std::erase(files[call.file].calls, op_id);
   calls.erase(found);
 }
 
@@ -116,6 +132,17 @@ void Replay::end_calls(std::uint64_t until_ns) {
     if (const auto call = calls.find(ends_.top().second);
         call != calls.end() && call->second.end_ns == ends_.top().first)
       end_call(call->first);
+  while (!drops_.empty() && drops_.begin()->first <= until_ns) {
+    drop(drops_.begin()->second);
+    drops_.erase(drops_.begin());
+  }
+}
+
+void Replay::drop(const Fact& fact) {
+  const std::uint64_t begin = std::min(fact.offset, kFarthest);
+  const std::uint64_t end =
+      fact.kind == FactKind::truncated ? UINT64_MAX : begin + std::min(fact.bytes, kFarthest);
+  drop_pages(*this, static_cast<std::uint32_t>(fact.file), begin, end);
 }
 
 void Replay::step(const Fact& fact) {
@@ -127,12 +154,16 @@ void Replay::step(const Fact& fact) {
   case FactKind::copy:
     return begin_call(fact);
   case FactKind::truncated:
-    return drop_pages(*this, static_cast<std::uint32_t>(fact.file), fact.offset, UINT64_MAX);
+  case FactKind::punched: // a file system may write the pages back first
+    drops_.emplace(fact.end_ns(), fact);
+    return;
+  case FactKind::evicted:
+    return drop(fact);
+  case FactKind::mapped:
+    files[static_cast<std::uint32_t>(fact.file)].is_mapped = true;
+    return;
   case FactKind::dirtied:
     return store_dirty_pages(*this, fact);
-  case FactKind::evicted:
-    return drop_pages(*this, static_cast<std::uint32_t>(fact.file), fact.offset,
-                      fact.offset + fact.bytes);
   case FactKind::queued:
     return queue_bio(*this, fact);
   case FactKind::completed:

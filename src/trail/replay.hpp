@@ -28,7 +28,7 @@ struct Dirty {
   std::uint64_t stored_ns;
   std::uint32_t pid;
   Cause cause; // write_back, mapped, outside, along
-  bool is_shared = false; // with a write that was in flight when these bytes could have been written back
+  Confidence confidence = Confidence::exact;
 
   bool is_data() const { return cause != Cause::along; }
   bool operator==(const Dirty&) const = default;
@@ -43,20 +43,23 @@ struct Call {
   std::uint64_t begin; // of the range
   std::uint64_t end;   // of a read as asked for, of a write as done
   std::uint64_t end_ns;
-  std::uint64_t direct_bytes = 0;    // that its own bios carried
   RangeMap<bool> stored{}; // of a write: the parts that are known to be in the cache already
+
+  bool has_range() const { return begin < end; }
 };
 
 struct CachedFile {
   RangeMap<Dirty> dirty;
   RangeMap<std::size_t> ahead;          // read ahead and not yet asked for: the link
-  std::vector<std::uint64_t> writing; // op_ids of the writes in flight
+  std::vector<std::uint64_t> calls;     // in flight on it through the cache, by op_id
+  bool is_mapped = false;               // so that stores that nobody sees may reach it
 };
 
 struct Replay {
   std::uint64_t first_loss_ns = UINT64_MAX; // from when on facts may be missing
   bool has_cache_events = false;           // a write tells which clean pages it made dirty, and when
   std::unordered_set<std::uint32_t> written_back; // files of which bios carry pages: of others, no operations are kept
+  std::unordered_set<std::uint64_t> direct;      // operations that have bios of their own past the cache
   std::unordered_set<std::uint32_t> traced;       // processes that the trace knows; empty: all
   std::vector<Link> links;
 
@@ -72,17 +75,22 @@ struct Replay {
 
   // The call in flight under this operation on this file; nullptr: none.
   Call* call_of(std::uint64_t op_id, std::uint64_t file);
+  // The same; else one of the same process through the cache that overlaps the fact's range: what io_uring and libaio do is
+  // done under whatever runs.
+  Call* call_for(const Fact& fact, FactKind kind);
   Fate& fate(std::uint32_t pid, std::uint32_t file);
   bool is_traced(std::uint64_t pid) const;
 
 private:
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end
   std::uint64_t facts_ = 0;
 
   void begin_call(const Fact& fact);
   void end_call(std::uint64_t op_id);
   void end_calls(std::uint64_t until_ns);
+  void drop(const Fact& fact);
 };
 
 } // namespace iotrail::trail

@@ -70,8 +70,7 @@ TEST(replay, what_is_overwritten_before_it_is_written_back_is_absorbed) {
 
 TEST(replay, a_write_that_queues_its_own_bio_has_stored_its_bytes) {
   TestFacts facts; // O_SYNC
-  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
-             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.write(10, 1, 0, 4096, 50);
   facts.write_back(30, 0, 4096, 1);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails), Lines{"write_back 1:4096 exact"});
@@ -82,8 +81,7 @@ TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
   TestFacts facts;
   facts.has_cache_events = true;
   facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
-  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 2, .pid = 5, .file = kTestFile,
-             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.write(10, 2, 0, 4096, 50);
   facts.write_back(30, 0, 4096).dirty(40, 2, 0, 4096).write_back(100, 0, 4096);
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
 }
@@ -98,12 +96,86 @@ TEST(replay, pages_dirtied_outside_of_calls_were_stored_through_a_mapping) {
 
 TEST(replay, direct_writes_leave_nothing_dirty) {
   TestFacts facts;
-  facts.add({.kind = FactKind::write, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
-             .offset = 0, .bytes = 4096, .result = 4096});
+  facts.write(10, 1, 0, 4096, 50);
   facts.bio(20, kNoOffset, 4096, 1, IOT_block_write);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
   EXPECT_TRUE(trails.fates.empty());
+}
+
+TEST(replay, a_direct_write_over_dirty_pages_has_those_written_back_first) {
+  TestFacts facts;
+  facts.write(1, 1, 0, 8192).write(10, 2, 0, 4096, 50);
+  facts.write_back(20, 0, 4096, 2).bio(30, kNoOffset, 4096, 2, IOT_block_write);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
+  EXPECT_EQ(trails.fates[0].pending, 4096U);
+  EXPECT_EQ(trails.fates[0].written, 8192U);
+}
+
+TEST(replay, who_makes_dirty_pages_dirty_again_has_not_written_them) {
+  constexpr std::uint32_t kJournal = 77;
+  TestFacts facts;
+  facts.write(1, 1, 0, 100).dirty(1, 1, 0, 4096).dirty(10, 0, 0, 4096, kJournal);
+  facts.write_back(30, 0, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:100 exact", "rounding 1:3996 exact"}));
+  EXPECT_EQ(trails.fates[0].absorbed, 0U);
+}
+
+TEST(replay, an_asynchronous_write_is_stored_under_whatever_call_runs) {
+  TestFacts facts;
+  facts.write(10, 1, 4096, 4096, 50).dirty(20, 9, 4096, 4096).write_back(100, 4096, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 exact"});
+  EXPECT_EQ(trails.fates[0].written, 4096U);
+  EXPECT_EQ(trails.fates[0].absorbed, 0U);
+}
+
+TEST(replay, a_hole_that_is_punched_takes_its_dirty_bytes_with_it) {
+  TestFacts facts;
+  facts.write(1, 1, 0, 8192);
+  facts.add({.kind = FactKind::punched, .ts_ns = 10, .file = kTestFile, .offset = 0, .bytes = 4096});
+  const Trails trails = facts.replay();
+  EXPECT_EQ(trails.fates[0].dropped, 4096U);
+  EXPECT_EQ(trails.fates[0].pending, 4096U);
+}
+
+TEST(replay, stores_through_a_mapping_may_share_pages_that_were_dirty_already) {
+  TestFacts facts;
+  facts.add({.kind = FactKind::mapped, .ts_ns = 1, .file = kTestFile});
+  facts.write(10, 1, 0, 4096).write_back(30, 0, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 shared"});
+}
+
+TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_told_beyond_doubt) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096);
+  facts.write_back(30, 0, 8192);
+  facts.facts[1].is_contiguous = 0;
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 inferred", "dirty_before 0:4096 inferred"}));
+}
+
+TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096).write(11, 2, 12288, 4096).write_back(30, 0, 8192);
+  facts.facts[2].is_contiguous = 0;
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 inferred", "write_back 2:4096 inferred"}));
+  EXPECT_EQ(trails.links[1].offset, 12288U);
+}
+
+TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
+  TestFacts facts;
+  facts.add({.kind = FactKind::read, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
+             .offset = 0, .bytes = 100, .result = 100});
+  facts.add({.kind = FactKind::queued, .ts_ns = 20, .op_id = 1, .pid = 5, .file = kTestFile, .offset = 4096,
+             .bytes = 16384, .device = 1, .sector = 8, .flags = IOT_block_read});
+  facts.complete(21, 4096, 4096, 1, IOT_block_read).complete(22, 8192, 12288, 1, IOT_block_read);
+  facts.add({.kind = FactKind::read, .ts_ns = 100, .duration_ns = 5, .op_id = 2, .pid = 5, .file = kTestFile,
+             .offset = 4096, .bytes = 16384, .result = 16384});
+  for (const Link& link : facts.replay().links)
+    EXPECT_EQ(link.used_bytes, link.bytes);
 }
 
 TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {

@@ -25,14 +25,16 @@ struct TestFacts {
     return *this;
   }
 
-  // A call that is over at once.
-  TestFacts& write(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes) {
-    return add({.kind = FactKind::write, .ts_ns = ts_ns, .duration_ns = 1, .op_id = op, .pid = kTestPid,
+  // A call that is over at once, unless said otherwise.
+  TestFacts& write(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
+                   std::uint64_t duration_ns = 1) {
+    return add({.kind = FactKind::write, .ts_ns = ts_ns, .duration_ns = duration_ns, .op_id = op, .pid = kTestPid,
                 .file = kTestFile, .offset = offset, .bytes = bytes, .result = bytes});
   }
 
-  TestFacts& dirty(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes) {
-    return add({.kind = FactKind::dirtied, .ts_ns = ts_ns, .op_id = op, .pid = kTestPid,
+  TestFacts& dirty(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
+                   std::uint32_t pid = kTestPid) {
+    return add({.kind = FactKind::dirtied, .ts_ns = ts_ns, .op_id = op, .pid = pid,
                 .file = kTestFile, .offset = offset, .bytes = bytes});
   }
 
@@ -62,9 +64,14 @@ struct TestFacts {
     Replay replay;
     replay.first_loss_ns = first_loss_ns;
     replay.has_cache_events = has_cache_events;
-    for (const Fact& fact : facts)
-      if (fact.kind == FactKind::queued)
-        replay.written_back.insert(static_cast<std::uint32_t>(fact.file));
+    for (const Fact& fact : facts) {
+      if (fact.kind != FactKind::queued)
+        continue;
+      replay.written_back.insert(static_cast<std::uint32_t>(fact.file));
+      if (fact.offset == kNoOffset)
+        replay.direct.insert(fact.op_id);
+    }
+    replay.traced = {kTestPid};
     for (const Fact& fact : facts)
       replay.step(fact);
     return replay.finish();

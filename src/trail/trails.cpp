@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schema.hpp"
+#include "store/event_stream.hpp"
 #include "trail/fact_stream.hpp"
 #include "trail/replay.hpp"
 
@@ -31,6 +32,25 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) 
   return keys;
 }
 
+// A bio of a read or write of a file that carries no pages of it. An older trace does not tell of pages.
+std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
+  std::unordered_set<std::uint64_t> operations;
+  const store::TableInfo* table = trace.table(IOT_KIND_block_queue);
+  if (table == nullptr)
+    return operations;
+  std::vector<int> columns;
+  for (const char* name : {"op_id", "offset", "file", "flags"})
+    columns.push_back(table->column(name));
+  if (std::ranges::min(columns) < 0)
+    return operations;
+  store::EventStream bios(trace, {{IOT_KIND_block_queue, columns}});
+  const auto number = [&](std::size_t i) { return bios.number(static_cast<std::size_t>(columns[i])); };
+  while (bios.next())
+    if (number(0) != 0 && number(1) == kNoOffset && number(2) != 0 && (number(3) & IOT_block_hint_meta) == 0)
+      operations.insert(number(0));
+  return operations;
+}
+
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
@@ -41,6 +61,7 @@ Trails find_trails(const store::TraceReader& trace) {
       std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty, &store::BlockInfo::kind) !=
       trace.blocks().end();
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
+  replay.direct = find_direct_operations(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
   while (facts.next())
     replay.step(facts.fact());

@@ -20,20 +20,21 @@ WITH
     GROUP BY op_id
   ),
   sums AS (
-    SELECT l.device AS device, l.direction AS direction, l.pid AS pid, l.file AS file, l.cause AS cause,
+    SELECT l.device AS device, l.direction AS direction, l.pid AS pid, n.path AS path, l.cause AS cause,
            l.is_remainder AS is_remainder,
            CASE WHEN l.is_remainder = 1 THEN NULL WHEN c.class IS NOT NULL THEN c.class
                 WHEN l.cause IN ('mapped', 'mapped_read') THEN 'fault' ELSE 'other' END AS call,
            sum(l.bytes) AS bytes, sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,
            max(l.ts_ns - l.stored_ns) AS delay_ns
-    FROM links AS l LEFT JOIN calls AS c ON l.op_id = c.call_op
+    FROM links AS l
+      LEFT JOIN calls AS c ON l.op_id = c.call_op
+      LEFT JOIN file_names AS n ON l.file = n.file
     WHERE l.completed_ns IS NOT NULL
     GROUP BY ALL
   )
 SELECT d.name AS device_name, s.direction AS direction, s.pid AS pid, p.comm AS comm, s.call AS call,
-       n.path AS path, s.cause AS cause, s.is_remainder AS is_remainder, CAST(s.bytes AS BIGINT) AS bytes,
+       s.path AS path, s.cause AS cause, s.is_remainder AS is_remainder, CAST(s.bytes AS BIGINT) AS bytes,
        CAST(s.exact_bytes AS BIGINT) AS exact_bytes, s.operations AS operations, s.requests AS requests, s.delay_ns AS delay_ns
 FROM sums AS s
   LEFT JOIN devices AS d ON s.device = d.device
-  LEFT JOIN programs AS p ON s.pid = p.program_pid
-  LEFT JOIN file_names AS n ON s.file = n.file;
+  LEFT JOIN programs AS p ON s.pid = p.program_pid;

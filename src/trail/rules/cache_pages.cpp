@@ -22,18 +22,37 @@ void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_
   replay.fate(dirty.pid, file).written += end - begin;
 }
 
+namespace {
+
+// Pages that somebody made dirty without a call whose range is known. A page that is dirty already is not his: one that could
+// not be written back is made dirty again by whoever tried, such as a journal's thread.
+void store_whole_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+                       const Dirty& dirty) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
+  replay.files[file].dirty.visit_gaps(
+      begin, end, [&](std::uint64_t from, std::uint64_t to) { gaps.emplace_back(from, to); });
+  for (const auto& [from, to] : gaps)
+    if (page_after(from) < page_begin(to))
+      store(replay, file, page_after(from), page_begin(to), dirty);
+}
+
+} // namespace
+
 void store_dirty_pages(Replay& replay, const Fact& fact) {
   const auto file = static_cast<std::uint32_t>(fact.file);
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
   if (file == 0 || fact.bytes == 0)
     return;
-  Call* call = replay.call_of(fact.op_id, file);
-  Dirty dirty{fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
+  Call* call = replay.call_for(fact, FactKind::write);
+  Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
               call                             ? Cause::write_back
               : replay.is_traced(fact.pid) ? Cause::mapped
                                                : Cause::outside};
-  if (!call || call->begin == call->end)
-    return store(replay, file, fact.offset, dirty_end, dirty);
+  if (!call || !call->has_range()) {
+    if (call) // how much of its pages it wrote is not known
+      dirty.confidence = Confidence::inferred;
+    return store_whole_pages(replay, file, fact.offset, dirty_end, dirty);
+  }
   const std::uint64_t begin = std::clamp(call->begin, fact.offset, dirty_end);
   const std::uint64_t end = std::clamp(call->end, begin, dirty_end);
   if (begin < end) {
@@ -47,8 +66,6 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
 }
 
 void store_rest_of_write(Replay& replay, const Call& call) {
-  if (call.direct_bytes != 0)
-    return;
   call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
     store(replay, call.file, begin, end, {call.op_id, call.end_ns, call.pid, Cause::write_back});
   });

@@ -25,7 +25,7 @@ Cause cause_of(const Fact& bio, bool is_call) {
 } // namespace
 
 BioParts charge_other(Replay& replay, const Fact& bio) {
-  Call* call = replay.call_of(bio.op_id, bio.file);
+  const Call* call = replay.call_of(bio.op_id, bio.file);
   BioPart part{0, bio.bytes, cause_of(bio, call != nullptr)};
   if (!is_remainder(part.cause)) {
     part.op_id = bio.op_id;
@@ -35,8 +35,6 @@ BioParts charge_other(Replay& replay, const Fact& bio) {
   if ((part.cause == Cause::metadata && !(bio.flags & IOT_block_hint_meta)) ||
       (part.cause == Cause::direct && !call))
     part.confidence = Confidence::inferred;
-  if (part.cause == Cause::direct && call)
-    call->direct_bytes += bio.bytes;
   return {part};
 }
 

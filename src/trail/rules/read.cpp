@@ -11,31 +11,39 @@ namespace iotrail::trail {
 
 namespace {
 
-BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause cause) {
-  return {begin - bio.offset, end - bio.offset, cause, Confidence::exact, bio.op_id,
-          static_cast<std::uint32_t>(bio.pid)};
+BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause cause,
+                const Call* call = nullptr) {
+  return {begin - bio.offset, end - bio.offset, cause,
+          call && call->op_id != bio.op_id ? Confidence::inferred : Confidence::exact,
+          call ? call->op_id : bio.op_id, static_cast<std::uint32_t>(bio.pid)};
+}
+
+// Of a bio that no call with a known range had queued. A fault is no operation where a kernel does not let it be hooked.
+Cause cause_without_call(const Replay& replay, const Fact& bio) {
+  if (bio.op_id == 0)
+    return replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
+  const auto call = replay.calls.find(bio.op_id);
+  if (call != replay.calls.end() && call->second.kind == FactKind::copy)
+    return Cause::read;
+  return bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read;
 }
 
 } // namespace
 
 BioParts charge_read(Replay& replay, const Fact& bio) {
   const std::uint64_t end = bio.offset + bio.bytes;
-  if (bio.op_id == 0) // a fault is no operation where a kernel does not let it be hooked
-    return {part_of(bio, bio.offset, end,
-                    replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside)};
-  const Call* call = replay.call_of(bio.op_id, bio.file);
-  if (!call || call->begin == call->end)
-    return {part_of(bio, bio.offset, end,
-                    bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read)};
+  const Call* call = replay.call_for(bio, FactKind::read);
+  if (!call || !call->has_range())
+    return {part_of(bio, bio.offset, end, cause_without_call(replay, bio))};
   const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
   BioParts parts;
   if (bio.offset < asked_begin)
-    parts.push_back(part_of(bio, bio.offset, asked_begin, Cause::read_ahead));
+    parts.push_back(part_of(bio, bio.offset, asked_begin, Cause::read_ahead, call));
   if (asked_begin < asked_end)
-    parts.push_back(part_of(bio, asked_begin, asked_end, Cause::read));
+    parts.push_back(part_of(bio, asked_begin, asked_end, Cause::read, call));
   if (asked_end < end)
-    parts.push_back(part_of(bio, asked_end, end, Cause::read_ahead));
+    parts.push_back(part_of(bio, asked_end, end, Cause::read_ahead, call));
   return parts;
 }
 
@@ -44,6 +52,19 @@ void remember_read_ahead(Replay& replay, const Link& link, std::size_t place) {
   const std::uint64_t end = link.offset + link.bytes;
   ahead.take(link.offset, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
   ahead.put(link.offset, end, place);
+}
+
+void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to) {
+  RangeMap<std::size_t>& ahead = replay.files[part.file].ahead;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
+  ahead.visit(part.offset, part.offset + part.bytes, [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
+    if (place == from)
+      moved.emplace_back(begin, end);
+  });
+  for (const auto& [begin, end] : moved) {
+    ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
+    ahead.put(begin, end, to);
+  }
 }
 
 void use_read_ahead(Replay& replay, const Call& call) {

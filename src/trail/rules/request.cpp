@@ -31,6 +31,8 @@ void complete_part(Replay& replay, const Fact& request, const QueuedPart& part) 
   link.begin = part.begin;
   link.bytes = part.bytes;
   note_completion(link, request);
+  if (place != part.link && link.cause == Cause::read_ahead && link.offset != kNoOffset)
+    move_read_ahead(replay, link, part.link, place);
 }
 
 // No bio in the trace was queued for these bytes.

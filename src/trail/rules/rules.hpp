@@ -19,6 +19,7 @@ struct BioPart {
   std::uint64_t op_id = 0;
   std::uint32_t pid = 0;
   std::uint64_t stored_ns = 0;
+  std::uint64_t offset = kNoOffset; // in the file; kNoOffset: as far behind the bio's as the part behind its begin
 };
 using BioParts = std::vector<BioPart>;
 
@@ -38,6 +39,7 @@ BioParts charge_other(Replay& replay, const Fact& bio);
 // rules/read.cpp: a bio that brings pages of a file into the cache; and what a call then finds there.
 BioParts charge_read(Replay& replay, const Fact& bio);
 void remember_read_ahead(Replay& replay, const Link& link, std::size_t place);
+void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to);
 void use_read_ahead(Replay& replay, const Call& call);
 
 // rules/request.cpp: a request, or a part of it, that a device completed.

@@ -34,7 +34,8 @@ void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
   std::vector<std::pair<Range, Dirty>> marked;
   dirty.take(range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
     marked.push_back({{begin, end}, entry});
-    marked.back().second.is_shared = true;
+    Confidence& confidence = marked.back().second.confidence;
+    confidence = std::max(confidence, Confidence::shared);
   });
   for (const auto& [place, entry] : marked)
     dirty.put(place.begin, place.end, entry);
@@ -42,10 +43,13 @@ void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
 
 void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range) {
   CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
-  for (const std::uint64_t op_id : file.writing) {
+  for (const std::uint64_t op_id : file.calls) {
     Call& call = replay.calls.at(op_id);
+    if (call.kind == FactKind::read)
+      continue;
     const bool is_own = op_id == bio.op_id;
-    const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, !is_own};
+    const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back,
+                      is_own ? Confidence::exact : Confidence::shared};
     for (const Range& part : open_parts(call, range)) {
       if (is_own) {
         store(replay, call.file, part.begin, part.end, dirty);
@@ -93,28 +97,32 @@ void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const Bio
     parts.push_back(along_with(*next, next_begin, end));
 }
 
-BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
-  const auto file = static_cast<std::uint32_t>(bio.file);
-  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.first_loss_ns;
+// A file that is mapped may have stores that nobody saw in pages that were dirty already.
+Confidence confidence_of(const Dirty& dirty, bool is_sure, bool is_mapped) {
+  if (!is_sure)
+    return Confidence::inferred;
+  return is_mapped && dirty.cause != Cause::mapped ? std::max(dirty.confidence, Confidence::shared)
+                                                   : dirty.confidence;
+}
+
+BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range, bool is_sure) {
+  const auto number = static_cast<std::uint32_t>(bio.file);
+  CachedFile& file = replay.files[number];
   BioParts taken;
-  replay.files[file].dirty.take(
+  file.dirty.take(
       range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-        const Confidence confidence = !is_sure          ? Confidence::inferred
-                                      : dirty.is_shared ? Confidence::shared
-                                                        : Confidence::exact;
-        taken.push_back({begin, end, dirty.cause, confidence, dirty.op_id, dirty.pid, dirty.stored_ns});
+        taken.push_back({begin, end, dirty.cause, confidence_of(dirty, is_sure, file.is_mapped),
+                         dirty.op_id, dirty.pid, dirty.stored_ns});
         if (dirty.is_data())
-          replay.fate(dirty.pid, file).to_device += end - begin;
+          replay.fate(dirty.pid, number).to_device += end - begin;
       });
   return taken;
 }
 
-} // namespace
-
-BioParts charge_write_back(Replay& replay, const Fact& bio) {
-  const Range range{bio.offset, bio.offset + bio.bytes};
+// What a bio carries of one range of its file. Places are in the file.
+BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool is_sure) {
   settle_writes_in_flight(replay, bio, range);
-  const BioParts taken = take_dirty(replay, bio, range);
+  const BioParts taken = take_dirty(replay, bio, range, is_sure);
   BioParts parts;
   std::uint64_t reached = range.begin;
   for (const BioPart& part : taken) {
@@ -123,9 +131,51 @@ BioParts charge_write_back(Replay& replay, const Fact& bio) {
     reached = part.end;
   }
   fill_gap(parts, reached, range.end, nullptr);
-  for (BioPart& part : parts) {
-    part.begin -= range.begin;
-    part.end -= range.begin;
+  return parts;
+}
+
+// A bio has pages that follow each other on the device. Where they are not one range of the file, they are those that are dirty
+// from its begin on.
+std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
+  constexpr std::uint64_t kWindows = 64;
+  const Range whole{bio.offset, bio.offset + bio.bytes};
+  if (bio.is_contiguous != 0)
+    return {whole};
+  std::vector<Range> ranges;
+  std::uint64_t left = bio.bytes;
+  std::uint64_t reached = bio.offset;
+  const auto add = [&](std::uint64_t begin, std::uint64_t end, const Dirty&) {
+    const std::uint64_t from = std::max(reached, page_begin(begin));
+    const std::uint64_t to = std::min(page_after(end), from + left);
+    if (from >= to)
+      return;
+    if (!ranges.empty() && ranges.back().end == from)
+      ranges.back().end = to;
+    else
+      ranges.push_back({from, to});
+    left -= to - from;
+    reached = to;
+  };
+  replay.files[static_cast<std::uint32_t>(bio.file)].dirty.visit(
+      bio.offset, bio.offset + kWindows * bio.bytes, add);
+  return left == 0 ? ranges : std::vector<Range>{whole};
+}
+
+} // namespace
+
+BioParts charge_write_back(Replay& replay, const Fact& bio) {
+  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.first_loss_ns;
+  BioParts parts;
+  std::uint64_t place = 0; // in the bio
+  for (const Range& range : ranges_of(replay, bio)) {
+    for (BioPart part : charge_range(replay, bio, range, is_sure)) {
+      part.offset = part.begin;
+      part.begin = place;
+      part.end = place += part.end - part.offset;
+      if (!is_sure)
+        part.confidence = Confidence::inferred;
+      parts.push_back(part);
+    }
   }
   return parts;
 }

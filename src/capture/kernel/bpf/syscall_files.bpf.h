@@ -75,7 +75,9 @@ static __always_inline void emit_truncate(struct returned* call) {
     record->offset = WIDE(call->arguments[2], third, call->is_compat);
     record->bytes = (iot_u64)(call->is_compat ? WIDE(call->arguments[4], call->arguments[5], 1)
                                               : (iot_s64)third);
+    record->mode = (iot_u32)call->arguments[1];
   } else {
+    record->mode = 0;
     record->offset = IOT_OFFSET_NONE;
     record->bytes = (iot_u64)WIDE(call->arguments[1], call->arguments[2], call->is_compat);
   }

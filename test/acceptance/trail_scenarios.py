@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""I/O whose trails are known: trail_scenarios.py DIRECTORY does each scenario on a file of its own, named after it.
+
+Prints as JSON, for each file, who must have caused how many bytes on the device, [[pid, cause, bytes or [least, most]], ...],
+and what must have become of those written, {pid: [written, to_device, absorbed, dropped]}.
+"""
+import ctypes
+import json
+import mmap
+import os
+import pathlib
+import random
+import sys
+
+PAGE = 4096
+KEEP_SIZE, PUNCH_HOLE = 1, 2
+SEED = 5
+
+
+def in_child(work):
+    """Runs `work` in a process of its own; its pid, when it is gone."""
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+
+
+def sync_by_another(path):
+    def sync():
+        os.fsync(os.open(path, os.O_RDONLY))
+    in_child(sync)
+
+
+def write(path, offset, size, flags=0):
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | flags)
+    os.pwrite(descriptor, b"w" * size, offset)
+    os.close(descriptor)
+
+
+def written_once(path):
+    """The writer has exited when another process has its bytes written back."""
+    writer = in_child(lambda: [write(path, page * PAGE, PAGE) for page in range(64)])
+    sync_by_another(path)
+    return [[writer, "write_back", 64 * PAGE]], {writer: [64 * PAGE, 64 * PAGE, 0, 0]}
+
+
+def rewritten(path):
+    """Pages written again at random before the device sees them: the last writer counts."""
+    pages = random.Random(SEED)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
+    touched = set()
+    for _ in range(400):
+        page = pages.randrange(64)
+        touched.add(page)
+        os.pwrite(descriptor, b"r" * PAGE, page * PAGE)
+    os.fsync(descriptor)
+    here, last = os.getpid(), len(touched) * PAGE
+    return [[here, "write_back", last]], {here: [400 * PAGE, last, 400 * PAGE - last, 0]}
+
+
+def appended(path):
+    """Appends of odd sizes share pages; the last page is filled up."""
+    sizes = random.Random(SEED)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    total = sum(os.write(descriptor, b"a" * sizes.randrange(1, 900)) for _ in range(500))
+    os.fsync(descriptor)
+    here = os.getpid()
+    return ([[here, "write_back", total], [here, "rounding", -total % PAGE]], {here: [total, total, 0, 0]})
+
+
+def neighbours(path):
+    """Two processes on one page, and on the next."""
+    first = in_child(lambda: write(path, 0, PAGE + 1000))
+    second = in_child(lambda: write(path, PAGE + 1000, 2 * PAGE - 1000))
+    sync_by_another(path)
+    return ([[first, "write_back", PAGE + 1000], [second, "write_back", 2 * PAGE - 1000]],
+            {first: [PAGE + 1000, PAGE + 1000, 0, 0], second: [2 * PAGE - 1000, 2 * PAGE - 1000, 0, 0]})
+
+
+def truncated(path):
+    """What is cut off before it was written back never reaches the device."""
+    write(path, 0, 32 * PAGE)
+    os.truncate(path, 8 * PAGE)
+    sync_by_another(path)
+    here = os.getpid()
+    return [[here, "write_back", 8 * PAGE]], {here: [32 * PAGE, 8 * PAGE, 0, 24 * PAGE]}
+
+
+def unlinked(path):
+    write(path, 0, 16 * PAGE)
+    os.unlink(path)
+    return [], {os.getpid(): [16 * PAGE, 0, 0, 16 * PAGE]}
+
+
+def punched(path):
+    """A hole is punched into dirty pages, which a file system may write back before."""
+    write(path, 0, 16 * PAGE)
+    ctypes.CDLL(None, use_errno=True).fallocate(
+        ctypes.c_int(os.open(path, os.O_WRONLY)), ctypes.c_int(PUNCH_HOLE | KEEP_SIZE), ctypes.c_long(4 * PAGE), ctypes.c_long(4 * PAGE))
+    sync_by_another(path)
+    here = os.getpid()
+    return [[here, "write_back", [12 * PAGE, 16 * PAGE]]], None
+
+
+def committed(path):
+    """A journal's commit tries to write a page back, and leaves it dirty: that is no write of the journal's."""
+    write(path, 0, 100)
+    os.truncate(path, 64 * PAGE)
+    other = os.open(path + ".other", os.O_CREAT | os.O_WRONLY)
+    os.write(other, b"o" * PAGE)
+    os.fsync(other)
+    sync_by_another(path)
+    here = os.getpid()
+    return [[here, "write_back", 100], [here, "rounding", PAGE - 100]], {here: [100, 100, 0, 0]}
+
+
+def direct_over_dirty(path):
+    """A direct write has the dirty pages in its way written back first: they stay those of who wrote them."""
+    writer = in_child(lambda: write(path, 0, 4 * PAGE))
+    descriptor = os.open(path, os.O_WRONLY | os.O_DIRECT)
+    os.pwrite(descriptor, mmap.mmap(-1, 2 * PAGE), PAGE)
+    sync_by_another(path)
+    return ([[writer, "write_back", 4 * PAGE], [os.getpid(), "direct", 2 * PAGE]], {writer: [4 * PAGE, 4 * PAGE, 0, 0]})
+
+
+def mapped(path):
+    """Every second page is stored to through a mapping. The pages between go along where folios are large."""
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
+    os.pwrite(descriptor, b"m" * 32 * PAGE, 0)
+    os.fsync(descriptor)
+    with mmap.mmap(descriptor, 32 * PAGE) as memory:
+        for page in range(0, 32, 2):
+            memory[page * PAGE] = 1
+        memory.flush()
+    here = os.getpid()
+    return [[here, "write_back", 32 * PAGE], [here, "mapped", [16 * PAGE, 32 * PAGE]]], None
+
+
+def direct(path):
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_DIRECT)
+    memory = mmap.mmap(-1, PAGE)
+    for page in range(16):
+        os.pwrite(descriptor, memory, page * PAGE)
+    return [[os.getpid(), "direct", 16 * PAGE]], {}
+
+
+def synchronous(path):
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DSYNC)
+    for page in range(8):
+        os.pwrite(descriptor, b"s" * PAGE, page * PAGE)
+    here = os.getpid()
+    return [[here, "write_back", 8 * PAGE]], {here: [8 * PAGE, 8 * PAGE, 0, 0]}
+
+
+def copied(path):
+    """copy_file_range through the page cache, sendfile where a file system would share the blocks."""
+    source = path + ".source"
+    write(source, 0, 16 * PAGE)
+    sync_by_another(source)
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    taken = os.open(source, os.O_RDONLY)
+    moved = 0
+    while moved < 16 * PAGE:
+        moved += os.sendfile(descriptor, taken, moved, 16 * PAGE - moved)
+    os.fsync(descriptor)
+    return [[os.getpid(), "write_back", 16 * PAGE]], None
+
+
+def forked(path):
+    """A descriptor that parent and child share."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    os.write(descriptor, b"p" * 4 * PAGE)
+    child = in_child(lambda: os.write(descriptor, b"c" * 4 * PAGE))
+    os.fsync(descriptor)
+    here = os.getpid()
+    return ([[here, "write_back", 4 * PAGE], [child, "write_back", 4 * PAGE]],
+            {here: [4 * PAGE, 4 * PAGE, 0, 0], child: [4 * PAGE, 4 * PAGE, 0, 0]})
+
+
+def sparse(path):
+    """Single pages far apart, each in a bio of its own."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    for page in range(0, 512, 16):
+        os.pwrite(descriptor, b"h" * PAGE, page * PAGE)
+    os.fsync(descriptor)
+    here = os.getpid()
+    return [[here, "write_back", 32 * PAGE]], {here: [32 * PAGE, 32 * PAGE, 0, 0]}
+
+
+SCENARIOS = [written_once, rewritten, appended, neighbours, truncated, unlinked, punched, committed,
+             direct_over_dirty, mapped, direct, synchronous, copied, forked,
+             sparse]
+
+if __name__ == "__main__":
+    directory = pathlib.Path(sys.argv[1])
+    print(json.dumps({scenario.__name__: scenario(str(directory / scenario.__name__)) for scenario in SCENARIOS}))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trails against I/O whose truth is known by construction (trail_scenarios.py), on each file system; and reads."""
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
+LEAST_SHARE = 0.999  # of the bytes of files that must have a cause
+READ_BYTES = 2 << 20
+
+
+class Trails(harness.AcceptanceTest):
+    def use(self, file_system):
+        self.device, self.point = self.make_disk(file_system, DISK_BYTES)
+        self.name = pathlib.Path(self.device).name
+
+    def record_trails(self, *command):
+        recording = self.record(*command, options=["--layers", "syscall,cache,block"])
+        self.require(recording, "block")
+        self.assert_adds_up(recording, lost=None)
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        return recording
+
+    def links(self, recording, direction, path):
+        """(pid, cause) -> bytes."""
+        rows = recording.query(
+            "SELECT l.pid, l.cause, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
+            f"JOIN file_names AS n USING (file) WHERE d.name = '{self.name}' AND l.direction = '{direction}' "
+            f"AND l.completed_ns IS NOT NULL AND n.path = '{path}' GROUP BY ALL")
+        return {(int(row["pid"]), row["cause"]): int(row["bytes"]) for row in rows}
+
+    def check_scenarios(self, file_system):
+        self.use(file_system)
+        recording = self.record_trails("python3", pathlib.Path(__file__).with_name("trail_scenarios.py"), self.point)
+        missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
+        for name, (causes, fates) in json.loads(recording.process.stdout).items():
+            with self.subTest(scenario=name):
+                expected = {(pid, cause): size if isinstance(size, list) else [size, size]
+                            for pid, cause, size in causes if size}
+                found = self.links(recording, "write", self.point / name)
+                # What the kernel does not tell of a request's end is counted, and no fault of the trails.
+                if not missed:
+                    self.assertEqual(found.keys(), expected.keys(), found)
+                    for key, (least, most) in expected.items():
+                        self.assertTrue(least <= found[key] <= most, f"{key}: {found[key]}, expected {least} to {most}")
+                if fates is not None:
+                    rows = recording.query("SELECT * FROM write_fates WHERE path = '{}'".format(self.point / name))
+                    self.assertEqual(
+                        {row["pid"]: [int(row[key]) for key in ("written", "to_device", "absorbed", "dropped")]
+                         for row in rows}, {int(pid): fate for pid, fate in fates.items()})
+        (row,) = recording.query(
+            "SELECT sum(CASE WHEN is_remainder = 0 THEN l.bytes ELSE 0 END) AS attributed, sum(l.bytes) AS bytes "
+            "FROM links AS l JOIN devices AS d USING (device) "
+            f"WHERE d.name = '{self.name}' AND l.direction = 'write' AND l.position IS NOT NULL")
+        self.assertGreaterEqual(int(row["attributed"]), int(row["bytes"]) * LEAST_SHARE)
+
+    def test_writes_on_ext4(self):
+        self.check_scenarios("ext4")
+
+    def test_writes_on_xfs(self):
+        self.check_scenarios("xfs")
+
+    def test_writes_on_btrfs(self):
+        self.check_scenarios("btrfs")
+
+    def read_ahead(self, recording, name):
+        (row,) = recording.query(f"SELECT asked, ahead, used, unused FROM read_ahead WHERE path = '{self.point / name}'")
+        return {key: int(value) for key, value in row.items()}
+
+    def test_reads_and_what_was_read_ahead(self):
+        self.use("ext4")
+        for name in ("ordered", "scattered"):
+            (self.point / name).write_bytes(os.urandom(READ_BYTES))
+        os.sync()
+        program = ("import os\n"
+                   "def cold(name, advice):\n"
+                   f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_RDONLY)\n"
+                   "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+                   "    os.posix_fadvise(fd, 0, 0, advice)\n"
+                   "    return fd\n"
+                   "fd = cold('ordered', os.POSIX_FADV_NORMAL)\n"
+                   f"for at in range(0, {READ_BYTES}, 4096): os.pread(fd, 4096, at)\n"
+                   "fd = cold('scattered', os.POSIX_FADV_RANDOM)\n"
+                   f"for at in range(0, {READ_BYTES}, 65536): os.pread(fd, 100, at)\n")
+        recording = self.record_trails("python3", "-c", program)
+        ordered = self.read_ahead(recording, "ordered")
+        self.assertEqual(ordered["asked"] + ordered["ahead"], READ_BYTES)
+        self.assertEqual(ordered["used"], ordered["ahead"], "each byte was read later")
+        self.assertEqual(ordered["unused"], 0)
+        self.assertEqual(self.read_ahead(recording, "scattered"),
+                         {"asked": READ_BYTES // 65536 * 4096, "ahead": 0, "used": 0, "unused": 0})
+
+
+if __name__ == "__main__":
+    harness.main()
