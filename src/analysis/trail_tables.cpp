@@ -42,7 +42,8 @@ using trail::Fate;
 using trail::Link;
 
 constexpr MemoryColumn<Link> kLinkColumns[] = {
-    {"cause", DUCKDB_TYPE_VARCHAR, nullptr, [](const Link& l) { return trail::cause_name(l.cause); }},
+    {"cause", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const Link& l) { return trail::cause_name(l.cause); }},
     {"is_remainder", DUCKDB_TYPE_UBIGINT,
      [](const Link& l) { return std::uint64_t{trail::is_remainder(l.cause)}; }},
     {"confidence", DUCKDB_TYPE_VARCHAR, nullptr,
@@ -117,8 +118,7 @@ template <class Row> void init_memory(duckdb_init_info info) {
   }
 }
 
-template <class T>
-void fill(duckdb_vector vector, idx_t row, std::uint64_t number) {
+template <class T> void fill(duckdb_vector vector, idx_t row, std::uint64_t number) {
   if (number != kNull) {
     static_cast<T*>(duckdb_vector_get_data(vector))[row] = static_cast<T>(number);
     return;
@@ -145,9 +145,10 @@ void fill_value(duckdb_vector vector, idx_t row, const MemoryColumn<Row>& column
 
 template <class Row> void scan_memory(duckdb_function_info info, duckdb_data_chunk output) {
   auto& scan = *static_cast<MemoryScan<Row>*>(duckdb_function_get_init_data(info));
-  const std::size_t first = std::min(scan.next_row.fetch_add(duckdb_vector_size()), scan.rows.size());
-  const std::span<const Row> rows =
-      scan.rows.subspan(first, std::min<std::size_t>(duckdb_vector_size(), scan.rows.size() - first));
+  const std::size_t first =
+      std::min(scan.next_row.fetch_add(duckdb_vector_size()), scan.rows.size());
+  const std::span<const Row> rows = scan.rows.subspan(
+      first, std::min<std::size_t>(duckdb_vector_size(), scan.rows.size() - first));
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
     if (scan.columns[i] >= Table<Row>::kColumns.size())
       continue; // count(*) may ask for a column that there is not
@@ -158,7 +159,8 @@ template <class Row> void scan_memory(duckdb_function_info info, duckdb_data_chu
   duckdb_data_chunk_set_size(output, rows.size());
 }
 
-template <class Row> Result<void> register_memory(duckdb_connection connection, TrailTables* tables) {
+template <class Row>
+Result<void> register_memory(duckdb_connection connection, TrailTables* tables) {
   duckdb_table_function function = duckdb_create_table_function();
   duckdb_table_function_set_name(function, Table<Row>::kName);
   duckdb_table_function_set_extra_info(function, tables, nullptr);
@@ -179,8 +181,9 @@ std::string cause_rows_sql() {
   std::string sql = "CREATE TABLE causes (cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR);\n";
   for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
     const auto cause = static_cast<trail::Cause>(number);
-    sql += fmt::format("INSERT INTO causes VALUES ({}, {:d}, {});\n", sql_literal(trail::cause_name(cause)),
-                       trail::is_remainder(cause), sql_literal(trail::cause_meaning(cause)));
+    sql += fmt::format("INSERT INTO causes VALUES ({}, {:d}, {});\n",
+                       sql_literal(trail::cause_name(cause)), trail::is_remainder(cause),
+                       sql_literal(trail::cause_meaning(cause)));
   }
   return sql;
 }

@@ -118,12 +118,12 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
     if (const store::CatalogueEntry& entry = listed.entry; !entry.problem.empty())
       table.add({entry.name, std::string(listed.state()), "", "", "", "", entry.problem, ""});
     else
-      table.add(
-          {entry.name, std::string(listed.state()), local_time(entry.manifest),
-           is_counted(entry.manifest) ? output::human_count(entry.manifest.events()) : "?",
-           is_counted(entry.manifest) ? output::human_count(entry.manifest.lost()) : "?",
-           output::human_bytes(entry.events_bytes),
-           fmt::format("{}", fmt::join(entry.manifest.command, " ")), tags_text(entry.manifest)});
+      table.add({entry.name, std::string(listed.state()), local_time(entry.manifest),
+                 is_counted(entry.manifest) ? output::human_count(entry.manifest.events()) : "?",
+                 is_counted(entry.manifest) ? output::human_count(entry.manifest.lost()) : "?",
+                 output::human_bytes(entry.events_bytes),
+                 fmt::format("{}", fmt::join(entry.manifest.command, " ")),
+                 tags_text(entry.manifest)});
   output::Sink sink(stdout);
   table.print(sink, "", width);
   (void)sink.finish(); // main tells of what standard output does not take

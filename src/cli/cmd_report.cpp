@@ -136,9 +136,11 @@ Action declare_report(CLI::App& app, const Trailing&) {
   app.add_option("--sort", request->sort,
                  "With --by: the column, as it is headed, whose largest values come first");
   app.add_option("--top", request->top, "Rows of each table");
-  app.add_option("--process", request->process, "Only what this process did: a name or a pid")->check(kNotEmpty);
+  app.add_option("--process", request->process, "Only what this process did: a name or a pid")
+      ->check(kNotEmpty);
   app.add_option("--file", request->file,
-                 "Only what was done to files of this path; * and ? as in a shell")->check(kNotEmpty);
+                 "Only what was done to files of this path; * and ? as in a shell")
+      ->check(kNotEmpty);
   app.add_option("--since", request->since, "Only from this time of the recording on (2s, 500ms)");
   app.add_option("--until", request->until, "Only up to this time of the recording");
   app.add_flag("--json", request->json, "The tables as one JSON object, whole and unrounded");

@@ -32,15 +32,15 @@ Result<std::uint64_t> parse_sector(const std::string& text) {
   constexpr std::size_t kMostDigits = 16;
   if (text.empty() || text.size() > kMostDigits ||
       text.find_first_not_of("0123456789") != std::string::npos)
-    return fail_usage(fmt::format("--sector: '{}' is no sector", text), {},
-                      "A sector is a number of units of 512 bytes, counted from the begin of the disk.");
+    return fail_usage(
+        fmt::format("--sector: '{}' is no sector", text), {},
+        "A sector is a number of units of 512 bytes, counted from the begin of the disk.");
   return std::stoull(text);
 }
 
 Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
-  output::ExplainOptions options{.width = output::terminal_width(STDOUT_FILENO),
-                                 .op = request.op,
-                                 .device = request.device};
+  output::ExplainOptions options{
+      .width = output::terminal_width(STDOUT_FILENO), .op = request.op, .device = request.device};
   const auto slowest = parse_count("--slowest", request.slowest);
   if (!slowest)
     return std::unexpected(slowest.error());
@@ -96,15 +96,23 @@ Result<int> verify(const std::string& trace) {
 Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
   app.add_option("trace", request->trace, kTraceHelp)->required();
-  auto* slowest = app.add_option("--slowest", request->slowest, "How many operations, the slowest first; 3 unless said otherwise");
-  auto* op = app.add_option("--op", request->op, "This operation, as `script` and `explain` name it (1.42)");
-  auto* at = app.add_option("--at", request->at, "Those that were under way at this time of the recording (2s, 500ms)");
-  auto* sector = app.add_option("--sector", request->sector, "The other way round: who read or wrote this sector of 512 bytes");
+  auto* slowest = app.add_option("--slowest", request->slowest,
+                                 "How many operations, the slowest first; 3 unless said otherwise");
+  auto* op = app.add_option("--op", request->op,
+                            "This operation, as `script` and `explain` name it (1.42)");
+  auto* at = app.add_option("--at", request->at,
+                            "Those that were under way at this time of the recording (2s, 500ms)");
+  auto* sector = app.add_option("--sector", request->sector,
+                                "The other way round: who read or wrote this sector of 512 bytes");
   op->excludes(slowest)->excludes(at)->excludes(sector);
   sector->excludes(slowest)->excludes(at);
-  app.add_option("--device", request->device, "With --sector: on this device alone (sda)")->needs(sector);
-  app.add_option("--process", request->process, "Only what this process did: a name or a pid")->check(kNotEmpty);
-  app.add_option("--file", request->file, "Only what was done to files of this path; * and ? as in a shell")->check(kNotEmpty);
+  app.add_option("--device", request->device, "With --sector: on this device alone (sda)")
+      ->needs(sector);
+  app.add_option("--process", request->process, "Only what this process did: a name or a pid")
+      ->check(kNotEmpty);
+  app.add_option("--file", request->file,
+                 "Only what was done to files of this path; * and ? as in a shell")
+      ->check(kNotEmpty);
   return [request] { return explain(*request); };
 }
 

@@ -25,7 +25,10 @@ inline constexpr const char* kTraceHelp = "Path or name of the trace, or `latest
 
 // An empty value would select nothing, or all.
 inline const CLI::Validator kNotEmpty(
-    [](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); }, "");
+    [](const std::string& text) {
+      return text.empty() ? std::string("it is empty") : std::string();
+    },
+    "");
 
 struct Verb {
   std::string_view name;

@@ -60,11 +60,11 @@ Operation operation_of(const SmallResult& rows, std::size_t row) {
       rows.is_null(row, "bytes") ? "" : " " + human_bytes(rows.number(row, "bytes"));
   const std::string error = rows.text(row, "error");
   const std::string path = rows.text(row, "path");
-  operation.title = fmt::format(
-      "{}{}{}{}, {} by {}, at second {:.6f}, operation {}", rows.text(row, "what"), bytes,
-      error.empty() ? "" : " " + error, path.empty() ? "" : " of " + path,
-      human_duration(operation.span.length_ns()), process_text(rows, row),
-      static_cast<double>(rows.number(row, "since_ns")) / 1e9, rows.text(row, "name"));
+  operation.title =
+      fmt::format("{}{}{}{}, {} by {}, at second {:.6f}, operation {}", rows.text(row, "what"),
+                  bytes, error.empty() ? "" : " " + error, path.empty() ? "" : " of " + path,
+                  human_duration(operation.span.length_ns()), process_text(rows, row),
+                  static_cast<double>(rows.number(row, "since_ns")) / 1e9, rows.text(row, "name"));
   return operation;
 }
 
@@ -78,13 +78,15 @@ std::string ids_of(const std::vector<Operation>& operations) {
 // Spans of the layers below, and operations that began in it.
 Result<void> add_spans(analysis::Engine& engine, std::vector<Operation>& operations) {
   const auto rows = SmallResult::query(
-      engine,
-      fmt::format("SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer, "
-                  "coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, "
-                  "errno_name(o.error) AS error FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer "
-                  "WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' "
-                  "ORDER BY o.ts_ns, d.depth",
-                  ids_of(operations)));
+      engine, fmt::format("SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS "
+                          "of_op, o.layer AS layer, "
+                          "coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS "
+                          "duration_ns, o.bytes AS bytes, "
+                          "errno_name(o.error) AS error FROM operations AS o LEFT JOIN layer_list "
+                          "AS d ON o.layer = d.layer "
+                          "WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' "
+                          "ORDER BY o.ts_ns, d.depth",
+                          ids_of(operations)));
   if (!rows)
     return std::unexpected(rows.error());
   for (Operation& operation : operations)
@@ -93,7 +95,8 @@ Result<void> add_spans(analysis::Engine& engine, std::vector<Operation>& operati
         continue;
       const std::uint64_t begin_ns = rows->number(row, "ts_ns");
       const Span span{begin_ns, begin_ns + rows->number(row, "duration_ns")};
-      Part part{rows->text(row, "layer"), rows->text(row, "what"), {span}, rows->text(row, "error")};
+      Part part{
+          rows->text(row, "layer"), rows->text(row, "what"), {span}, rows->text(row, "error")};
       if (part.note.empty() && !rows->is_null(row, "bytes"))
         part.note = human_bytes(rows->number(row, "bytes"));
       if (part.layer == "fs" && part.what == "journal_commit")
@@ -152,8 +155,9 @@ Result<void> add_requests(analysis::Engine& engine, std::vector<Operation>& oper
       lines.back().bytes += rows->number(row, "bytes");
     }
     for (const RequestLine& line : lines)
-      operation.parts.push_back({line.layer, line.what, line.spans,
-                                 fmt::format("{} in {}", human_bytes(line.bytes), human_count(line.spans.size()))});
+      operation.parts.push_back(
+          {line.layer, line.what, line.spans,
+           fmt::format("{} in {}", human_bytes(line.bytes), human_count(line.spans.size()))});
   }
   return {};
 }
@@ -162,15 +166,19 @@ Result<void> add_requests(analysis::Engine& engine, std::vector<Operation>& oper
 Result<void> add_later(analysis::Engine& engine, std::vector<Operation>& operations) {
   const auto rows = SmallResult::query(
       engine,
-      fmt::format("SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, "
-                  "min(l.ts_ns) AS first_ns, max(l.completed_ns) AS last_ns, any_value(b.class) AS forced_by, "
-                  "any_value(p.comm) AS comm, any_value(l.by_pid) AS pid FROM all_links AS l "
-                  "LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events WHERE op_id <> 0 AND layer IN "
-                  "(SELECT asked_layer FROM asked_layers) GROUP BY op_id) AS b ON l.by_op = b.op_id "
-                  "LEFT JOIN programs AS p ON l.by_pid = p.program_pid "
-                  "WHERE l.op_id IN ({}) AND l.by_op <> l.op_id GROUP BY l.op_id, l.cause, l.confidence "
-                  "ORDER BY first_ns",
-                  ids_of(operations)));
+      fmt::format(
+          "SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) "
+          "AS bytes, "
+          "min(l.ts_ns) AS first_ns, max(l.completed_ns) AS last_ns, any_value(b.class) AS "
+          "forced_by, "
+          "any_value(p.comm) AS comm, any_value(l.by_pid) AS pid FROM all_links AS l "
+          "LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events WHERE op_id <> 0 AND "
+          "layer IN "
+          "(SELECT asked_layer FROM asked_layers) GROUP BY op_id) AS b ON l.by_op = b.op_id "
+          "LEFT JOIN programs AS p ON l.by_pid = p.program_pid "
+          "WHERE l.op_id IN ({}) AND l.by_op <> l.op_id GROUP BY l.op_id, l.cause, l.confidence "
+          "ORDER BY first_ns",
+          ids_of(operations)));
   if (!rows)
     return std::unexpected(rows.error());
   for (Operation& operation : operations)
@@ -182,7 +190,8 @@ Result<void> add_later(analysis::Engine& engine, std::vector<Operation>& operati
       operation.later.push_back(fmt::format(
           "{} of it ({}, {}) went to the device {} after its begin, {}",
           human_bytes(rows->number(row, "bytes")), rows->text(row, "cause"),
-          rows->text(row, "confidence"), human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
+          rows->text(row, "confidence"),
+          human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
           forced.empty() ? "written back by the kernel"
                          : fmt::format("by a {} of {}", forced, process_text(*rows, row))));
     }
@@ -193,13 +202,15 @@ std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
   const auto place = [&](std::uint64_t ts_ns) {
     const std::uint64_t clamped = std::clamp(ts_ns, whole.begin_ns, whole.end_ns);
-    return static_cast<std::size_t>(static_cast<double>(clamped - whole.begin_ns) / length * kBarWidth);
+    return static_cast<std::size_t>(static_cast<double>(clamped - whole.begin_ns) / length *
+                                    kBarWidth);
   };
   std::string text(kBarWidth, ' ');
   for (const Span& span : spans) {
     const std::size_t begin = std::min(place(span.begin_ns), kBarWidth - 1);
     const std::size_t end = std::clamp(place(span.end_ns), begin + 1, kBarWidth);
-    std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin), text.begin() + static_cast<std::ptrdiff_t>(end), '#');
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin),
+              text.begin() + static_cast<std::ptrdiff_t>(end), '#');
   }
   return "|" + text + "|";
 }
@@ -219,8 +230,8 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
   for (std::size_t i = 0; i < shown; ++i) {
     const Part& part = operation.parts[i];
     table.add({printable(part.layer), printable(part.what),
-               human_duration(covered_ns(part.spans, operation.span)), bar(operation.span, part.spans),
-               part.note});
+               human_duration(covered_ns(part.spans, operation.span)),
+               bar(operation.span, part.spans), part.note});
   }
   table.print(sink, "  ", width);
   if (shown < operation.parts.size())
@@ -249,13 +260,16 @@ Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
   Error error{"nothing to explain", "no operation is in the trace", "", 0};
   if (options.op.empty() && !options.at_ns)
     return error;
-  error.why = options.op.empty() ? "no operation was under way then" : "there is no operation " + options.op;
-  const auto next = SmallResult::query(
-      engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
-                          kHeadsSql, options.at_ns.value_or(0)));
+  error.why = options.op.empty() ? "no operation was under way then"
+                                 : "there is no operation " + options.op;
+  const auto next =
+      SmallResult::query(engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY "
+                                             "abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
+                                             kHeadsSql, options.at_ns.value_or(0)));
   if (next && next->size() > 0)
-    error.hint = fmt::format("{} is {}, at second {:.6f}.", options.at_ns ? "The next one" : "The first one",
-                             next->text(0, "name"), static_cast<double>(next->number(0, "since_ns")) / 1e9);
+    error.hint =
+        fmt::format("{} is {}, at second {:.6f}.", options.at_ns ? "The next one" : "The first one",
+                    next->text(0, "name"), static_cast<double>(next->number(0, "since_ns")) / 1e9);
   return error;
 }
 
@@ -273,16 +287,23 @@ constexpr SectionColumn kPlaceColumns[] = {
 
 Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
   const std::string sql = fmt::format(
-      "SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name AS device_name, "
+      "SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name "
+      "AS device_name, "
       "l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence, "
       "CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op, "
-      "CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path "
+      "CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS "
+      "process, n.path AS path "
       "FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device "
-      "LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file "
+      "LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = "
+      "n.file "
       "WHERE l.device_position < {0} * 512 + 512 AND l.device_position + l.bytes > {0} * 512 "
       "AND ({1} = '' OR d.name = {1})",
       *options.sector, sql_literal(options.device));
-  const Section section{.name = "place", .title = "Who read or wrote it", .sql = sql, .order = "ts_ns", .columns = kPlaceColumns};
+  const Section section{.name = "place",
+                        .title = "Who read or wrote it",
+                        .sql = sql,
+                        .order = "ts_ns",
+                        .columns = kPlaceColumns};
   const auto rows = SmallResult::query(engine, section_sql(section, {}));
   if (!rows)
     return std::unexpected(rows.error());

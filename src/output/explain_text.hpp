@@ -17,9 +17,10 @@ namespace iotrail::output {
 
 struct ExplainOptions {
   std::size_t width = kPlainWidth;
-  std::uint64_t slowest = 3;             // how many, if neither of those below
-  std::string op{};                      // as other verbs print it, or its number; empty: not given
-  std::optional<std::uint64_t> at_ns{};  // those that were under way then, since the recording's begin
+  std::uint64_t slowest = 3; // how many, if neither of those below
+  std::string op{};          // as other verbs print it, or its number; empty: not given
+  std::optional<std::uint64_t>
+      at_ns{}; // those that were under way then, since the recording's begin
   std::optional<std::uint64_t> sector{}; // of 512 bytes
   std::string device{};                  // on which that sector is; empty: any
 };

@@ -7,18 +7,18 @@
 #include <memory>
 #include <unordered_map>
 
-#include "store/event_stream.hpp"
 #include "analysis/trace_dictionaries.hpp"
 #include "base/fd.hpp"
 #include "output/json.hpp"
+#include "store/event_stream.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
-using store::EventStream;
 using analysis::TraceDictionaries;
+using store::EventStream;
 
 // Turns rows of one table into cells.
 class RowMaker {

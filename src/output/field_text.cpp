@@ -13,10 +13,10 @@ namespace iotrail::output {
 
 namespace {
 
-using store::EventStream;
 using analysis::TraceDictionaries;
 using schema::Meaning;
 using schema::Role;
+using store::EventStream;
 
 constexpr std::int32_t kAtFdcwd = -100;
 

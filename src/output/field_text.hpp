@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "store/event_stream.hpp"
 #include "analysis/trace_dictionaries.hpp"
+#include "store/event_stream.hpp"
 
 namespace iotrail::output {
 

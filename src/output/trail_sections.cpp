@@ -31,19 +31,21 @@ SELECT c.*, c.call AS what, a.all_rows AS all_rows, a.all_bytes AS all_bytes, a.
        CASE WHEN c.pid = 0 THEN NULL ELSE coalesce(nullif(c.comm, ''), CAST(c.pid AS VARCHAR)) END AS process
 FROM shown AS c CROSS JOIN sums AS a)";
 
-void note_causes(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
+void note_causes(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                 std::size_t width) {
   const auto all = static_cast<double>(rows.number(0, "all_bytes"));
   if (all == 0)
     return;
   const std::uint64_t attributed = rows.number(0, "all_attributed");
   const std::uint64_t others = rows.number(0, "all_rows") - rows.size();
-  print_wrapped(fmt::format("{} of {} that the devices completed have a cause{}{}; what the words mean: "
-                            "iotrail query TRACE \"FROM causes\"",
-                            human_share(static_cast<double>(attributed) / all),
-                            human_bytes(rows.number(0, "all_bytes")),
-                            rows.number(0, "all_exact") < attributed ? ", not all beyond doubt" : "",
-                            others ? fmt::format("; {} smaller ones are not shown", others) : ""),
-                sink, width);
+  print_wrapped(
+      fmt::format("{} of {} that the devices completed have a cause{}{}; what the words mean: "
+                  "iotrail query TRACE \"FROM causes\"",
+                  human_share(static_cast<double>(attributed) / all),
+                  human_bytes(rows.number(0, "all_bytes")),
+                  rows.number(0, "all_exact") < attributed ? ", not all beyond doubt" : "",
+                  others ? fmt::format("; {} smaller ones are not shown", others) : ""),
+      sink, width);
 }
 
 constexpr SectionColumn kConservationColumns[] = {

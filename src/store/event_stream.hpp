@@ -62,7 +62,7 @@ private:
   Result<std::vector<Column>> read(const BlockInfo& block, int time_column) const;
 
   const TraceReader& trace_;
-  Columns wanted_; // empty: all
+  Columns wanted_;                       // empty: all
   std::vector<const BlockInfo*> blocks_; // by first_ns
   std::size_t next_block_ = 0;
   std::priority_queue<OpenBlock*, std::vector<OpenBlock*>, Later> heap_;

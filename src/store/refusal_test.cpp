@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <functional>
 #include <numeric>
 
 #include "store/catalogue.hpp"
@@ -29,6 +30,49 @@ std::filesystem::path finished_trace(const std::filesystem::path& trace) {
   writer->append(record.as_event());
   EXPECT_TRUE(writer->finish(manifest).has_value());
   return trace;
+}
+
+// As somebody would who makes the checksum fit.
+void change_manifest(const std::filesystem::path& trace, const std::function<void(Json&)>& change) {
+  Json json = Json::parse(contents(trace / "manifest.json"));
+  change(json);
+  overwrite_manifest(trace, json.dump());
+}
+
+TEST(Refusal, rows_of_a_table_that_the_schema_lacks_are_damage) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  change_manifest(trace, [](Json& json) {
+    std::erase_if(json["schema"].get_ref<Json::array_t&>(),
+                  [](const Json& table) { return table["name"] == "vfs_read"; });
+  });
+  const auto reader = TraceReader::open(trace);
+  ASSERT_TRUE(reader.has_value());
+  EXPECT_FALSE((*reader)->damage().manifest);
+  EXPECT_EQ((*reader)->damage().rows_skipped, 1U);
+}
+
+TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  change_manifest(trace, [](Json& json) { json["schema"] = Json::array(); });
+  const auto reader = TraceReader::open(trace);
+  ASSERT_TRUE(reader.has_value());
+  EXPECT_TRUE((*reader)->damage().manifest);
+  EXPECT_EQ((*reader)->blocks().size(), 1U);
+}
+
+TEST(Refusal, a_segment_that_is_nearly_all_hole_is_not_searched) {
+  constexpr std::uint64_t kHoleBytes = 1ULL << 42U; // 4 TiB: hours
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  for (const auto& entry : std::filesystem::directory_iterator(trace))
+    if (entry.path().extension() == ".seg")
+      std::filesystem::resize_file(entry.path(), kHoleBytes);
+  const auto reader = TraceReader::open(trace);
+  ASSERT_TRUE(reader.has_value());
+  EXPECT_EQ((*reader)->blocks().size(), 1U);
+  EXPECT_GT((*reader)->damage().bytes_skipped, kHoleBytes - (1U << 20U));
 }
 
 TEST(Refusal, two_writers_into_one_trace) {

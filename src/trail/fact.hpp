@@ -39,8 +39,8 @@ struct Fact {
   std::uint64_t pid = 0;
   std::uint64_t file = 0;
   std::uint64_t offset = kNoOffset; // kNoOffset: not known, or not of a file's pages
-  std::uint64_t bytes = 0;  // of calls: asked for
-  std::uint64_t result = 0; // two's complement: bytes moved, or a negative errno
+  std::uint64_t bytes = 0;          // of calls: asked for
+  std::uint64_t result = 0;         // two's complement: bytes moved, or a negative errno
   std::uint64_t device = 0;
   std::uint64_t sector = 0;
   std::uint64_t flags = 0;

@@ -14,7 +14,7 @@ namespace {
 
 struct Member {
   std::string_view column;
-  std::uint64_t Fact::*member;
+  std::uint64_t Fact::* member;
 };
 
 // Where a table of the schema tells what a fact needs. Columns that a trace is too old to have keep their default.
@@ -39,25 +39,37 @@ const std::vector<Table>& tables() {
   static const Member kSector = {"sector", &Fact::sector};
   static const Member kFlags = {"flags", &Fact::flags};
   static const Member kCall = {"call", &Fact::call};
-  static const std::vector<Member> kCallMembers = {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult};
+  static const std::vector<Member> kCallMembers = {kPid,    kOp,        kFile,  kDuration,
+                                                   kOffset, kRequested, kResult};
   static const std::vector<Table> kTables = {
       {IOT_KIND_syscall_read, FactKind::read, kCallMembers},
       {IOT_KIND_syscall_write, FactKind::write, kCallMembers},
       {IOT_KIND_vfs_read, FactKind::read, kCallMembers},
       {IOT_KIND_vfs_write, FactKind::write, kCallMembers},
-      {IOT_KIND_async_operation, FactKind::write,
+      {IOT_KIND_async_operation,
+       FactKind::write,
        {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult, kCall}},
       {IOT_KIND_syscall_copy, FactKind::copy, {kPid, kOp, kDuration, {"out_file", &Fact::file}}},
       {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kDuration, kResult, kFlags}},
-      {IOT_KIND_syscall_truncate, FactKind::truncated,
+      {IOT_KIND_syscall_truncate,
+       FactKind::truncated,
        {kFile, kDuration, kResult, kOffset, kBytes, {"mode", &Fact::flags}, {"path", &Fact::call}}},
       {IOT_KIND_syscall_mmap, FactKind::mapped, {kFile, kFlags, {"prot", &Fact::call}}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
-      {IOT_KIND_block_queue, FactKind::queued,
-       {kPid, kOp, kFile, kOffset, kBytes, kDevice, kSector, kFlags,
+      {IOT_KIND_block_queue,
+       FactKind::queued,
+       {kPid,
+        kOp,
+        kFile,
+        kOffset,
+        kBytes,
+        kDevice,
+        kSector,
+        kFlags,
         {"is_contiguous", &Fact::is_contiguous}}},
-      {IOT_KIND_block_complete, FactKind::completed,
+      {IOT_KIND_block_complete,
+       FactKind::completed,
        {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}}},
   };
   return kTables;
@@ -103,7 +115,8 @@ bool count_bytes(Fact& fact) {
 
 // The engine does not look at the app layer, so that what that lost is no loss here.
 bool may_miss_facts(std::uint64_t counter) {
-  if (counter == IOT_COUNTER_kernel_completion_missed) // of a request, which moves nothing in the cache
+  if (counter ==
+      IOT_COUNTER_kernel_completion_missed) // of a request, which moves nothing in the cache
     return false;
   for (const schema::Counter& row : schema::kCounters)
     if (row.id == counter)
@@ -162,7 +175,8 @@ FactStream::FactStream(const store::TraceReader& trace)
 bool FactStream::translate_truncation() {
   if (fact_.offset != kNoOffset) {
     fact_.kind = FactKind::punched;
-    return (fact_.flags & (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)) != 0;
+    return (fact_.flags &
+            (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)) != 0;
   }
   fact_.offset = fact_.bytes;
   if (fact_.file == 0)

@@ -26,10 +26,12 @@ namespace iotrail::trail {
   CAUSE(metadata, "of the file system, for the operation")                                         \
   CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
   CAUSE(request, "of the operation, as far as the request tells: its bios are not in the trace")   \
-  CAUSE(dirty_before, "of a file's page that nobody in the trace wrote: dirty before, or by others") \
+  CAUSE(dirty_before,                                                                              \
+        "of a file's page that nobody in the trace wrote: dirty before, or by others")             \
   CAUSE(other_metadata, "of the file system, for nobody in the trace")                             \
   CAUSE(swap, "memory that was swapped")                                                           \
-  CAUSE(no_bio, "no bio of these bytes is in the trace: of others, in one request with those that are")                                           \
+  CAUSE(no_bio,                                                                                    \
+        "no bio of these bytes is in the trace: of others, in one request with those that are")    \
   CAUSE(unknown, "nobody in the trace is known to have caused them")
 
 enum class Cause : std::uint8_t {
@@ -56,12 +58,13 @@ struct Link {
   std::uint64_t queued_ns = 0;    // when the bio was queued
   std::uint64_t issued_ns = 0;    // when its request went to the device
   std::uint64_t completed_ns = 0; // 0: not in the trace
-  std::uint64_t stored_ns = 0;    // of bytes written back: when they were put into the cache; else 0
-  std::uint64_t op_id = 0;        // who caused them; 0: not known
-  std::uint64_t by_op = 0;        // the operation in which the bio was queued: what forced a write-back; 0: none
-  std::uint64_t begin = 0;  // on the device, in bytes
+  std::uint64_t stored_ns = 0; // of bytes written back: when they were put into the cache; else 0
+  std::uint64_t op_id = 0;     // who caused them; 0: not known
+  std::uint64_t by_op =
+      0; // the operation in which the bio was queued: what forced a write-back; 0: none
+  std::uint64_t begin = 0;          // on the device, in bytes
   std::uint64_t offset = kNoOffset; // in the file; kNoOffset: not known, or none
-  std::uint64_t used_bytes = 0;   // of read_ahead: those that were read later
+  std::uint64_t used_bytes = 0;     // of read_ahead: those that were read later
   std::uint64_t bytes = 0;
   std::uint32_t pid = 0;    // of who caused them; 0: not known
   std::uint32_t by_pid = 0; // of who queued the bio
@@ -85,7 +88,8 @@ struct Fate {
 };
 
 struct Trails {
-  std::vector<Link> links; // in the order in which their bios were queued, but for those without one
+  std::vector<Link>
+      links; // in the order in which their bios were queued, but for those without one
   std::vector<Fate> fates;
   std::uint64_t facts = 0; // events that were looked at
 };

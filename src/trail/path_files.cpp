@@ -26,15 +26,17 @@ void read_dictionary(const store::TraceReader& trace, iot_u16 kind, const char* 
 
 void PathFiles::load() {
   is_loaded_ = true;
-  read_dictionary(trace_, IOT_KIND_files, "file", "path", [&](std::uint64_t file, std::string_view path) {
-    const auto [at, is_new] = files_.emplace(path, file);
-    if (!is_new && at->second != file)
-      at->second = 0;
-  });
-  read_dictionary(trace_, IOT_KIND_strings, "string", "text", [&](std::uint64_t key, std::string_view text) {
-    if (text.starts_with('/'))
-      paths_.emplace(key, text);
-  });
+  read_dictionary(trace_, IOT_KIND_files, "file", "path",
+                  [&](std::uint64_t file, std::string_view path) {
+                    const auto [at, is_new] = files_.emplace(path, file);
+                    if (!is_new && at->second != file)
+                      at->second = 0;
+                  });
+  read_dictionary(trace_, IOT_KIND_strings, "string", "text",
+                  [&](std::uint64_t key, std::string_view text) {
+                    if (text.starts_with('/'))
+                      paths_.emplace(key, text);
+                  });
 }
 
 std::uint64_t PathFiles::file(std::uint64_t path) {

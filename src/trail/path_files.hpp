@@ -22,7 +22,7 @@ private:
   void load();
 
   const store::TraceReader& trace_;
-  bool is_loaded_ = false; // most traces need none of this
+  bool is_loaded_ = false;                               // most traces need none of this
   std::unordered_map<std::string, std::uint64_t> files_; // by absolute path
   std::unordered_map<std::uint64_t, std::string> paths_; // by key of strings
 };

@@ -36,7 +36,8 @@ public:
       return;
     auto after = entries_.lower_bound(begin);
     if (after != entries_.begin())
-      if (auto before = std::prev(after); before->second.end == begin && before->second.value == value) {
+      if (auto before = std::prev(after);
+          before->second.end == begin && before->second.value == value) {
         before->second.end = end;
         return;
       }

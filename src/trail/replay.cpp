@@ -11,7 +11,8 @@ namespace iotrail::trail {
 
 namespace {
 
-constexpr std::uint64_t kFarthest = 1ULL << 62U; // beyond any file and device: places of a hostile trace do not wrap
+constexpr std::uint64_t kFarthest =
+    1ULL << 62U; // beyond any file and device: places of a hostile trace do not wrap
 constexpr std::uint64_t kOperationBits = 0xff;
 
 std::uint8_t operation_of(const Fact& bio) {
@@ -60,7 +61,8 @@ void queue_bio(Replay& replay, const Fact& bio) {
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
   }
-  replay.queues[{static_cast<std::uint32_t>(bio.device), operation_of(bio)}].queue(std::move(parts));
+  replay.queues[{static_cast<std::uint32_t>(bio.device), operation_of(bio)}].queue(
+      std::move(parts));
 }
 
 } // namespace
@@ -100,12 +102,17 @@ bool Replay::is_traced(std::uint64_t pid) const {
 void Replay::begin_call(const Fact& fact) {
   if (fact.op_id == 0 || fact.file == 0)
     return;
-  Call call{fact.kind, fact.op_id, static_cast<std::uint32_t>(fact.pid),
-            static_cast<std::uint32_t>(fact.file), 0, 0, fact.end_ns()};
+  Call call{fact.kind,
+            fact.op_id,
+            static_cast<std::uint32_t>(fact.pid),
+            static_cast<std::uint32_t>(fact.file),
+            0,
+            0,
+            fact.end_ns()};
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
     call.begin = fact.offset;
-    call.end = fact.offset +
-               std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
+    call.end =
+        fact.offset + std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
   }
   end_call(fact.op_id);
   if (!direct.contains(call.op_id))
@@ -174,15 +181,17 @@ void Replay::step(const Fact& fact) {
 Trails Replay::finish() {
   end_calls(UINT64_MAX);
   for (const auto& [number, file] : files)
-    file.dirty.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-      if (dirty.is_data())
-        fate(dirty.pid, number).pending += end - begin;
-    });
+    file.dirty.visit(0, UINT64_MAX,
+                     [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+                       if (dirty.is_data())
+                         fate(dirty.pid, number).pending += end - begin;
+                     });
   Trails trails;
   trails.links = std::move(links);
   for (const auto& [key, fate] : fates)
     trails.fates.push_back(fate);
-  std::ranges::sort(trails.fates, {}, [](const Fate& fate) { return std::pair(fate.pid, fate.file); });
+  std::ranges::sort(trails.fates, {},
+                    [](const Fate& fate) { return std::pair(fate.pid, fate.file); });
   trails.facts = facts_;
   return trails;
 }

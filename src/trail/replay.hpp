@@ -7,8 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <functional>
+#include <map>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -50,22 +50,23 @@ struct Call {
 
 struct CachedFile {
   RangeMap<Dirty> dirty;
-  RangeMap<std::size_t> ahead;          // read ahead and not yet asked for: the link
-  std::vector<std::uint64_t> calls;     // in flight on it through the cache, by op_id
-  bool is_mapped = false;               // so that stores that nobody sees may reach it
+  RangeMap<std::size_t> ahead;      // read ahead and not yet asked for: the link
+  std::vector<std::uint64_t> calls; // in flight on it through the cache, by op_id
+  bool is_mapped = false;           // so that stores that nobody sees may reach it
 };
 
 struct Replay {
   std::uint64_t first_loss_ns = UINT64_MAX; // from when on facts may be missing
-  bool has_cache_events = false;           // a write tells which clean pages it made dirty, and when
-  std::unordered_set<std::uint32_t> written_back; // files of which bios carry pages: of others, no operations are kept
-  std::unordered_set<std::uint64_t> direct;      // operations that have bios of their own past the cache
-  std::unordered_set<std::uint32_t> traced;       // processes that the trace knows; empty: all
+  bool has_cache_events = false; // a write tells which clean pages it made dirty, and when
+  std::unordered_set<std::uint32_t>
+      written_back; // files of which bios carry pages: of others, no operations are kept
+  std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
+  std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::vector<Link> links;
 
   std::unordered_map<std::uint64_t, Call> calls; // in flight, by op_id
   std::unordered_map<std::uint32_t, CachedFile> files;
-  std::unordered_map<std::uint64_t, Fate> fates;                 // by pid and file, see fate()
+  std::unordered_map<std::uint64_t, Fate> fates; // by pid and file, see fate()
   std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
 
   // In the order of time.

@@ -70,7 +70,8 @@ Model run_program(std::uint32_t seed) {
   for (int step = 0; step < 25; ++step) {
     model.now_ns += 10;
     std::uint64_t begin = random() % kBytes;
-    std::uint64_t end = std::min<std::uint64_t>(kBytes, begin + 1 + random() % (random() % 2 ? 600 : 9000));
+    std::uint64_t end =
+        std::min<std::uint64_t>(kBytes, begin + 1 + random() % (random() % 2 ? 600 : 9000));
     switch (random() % 5) {
     case 0:
       model.write_back(begin / kPageBytes, (end - 1) / kPageBytes);

@@ -50,7 +50,8 @@ TEST(replay, pages_that_nobody_wrote_are_a_remainder) {
 
 TEST(replay, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
   TestFacts facts;
-  facts.write(10, 1, 0, 8192).add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
+  facts.write(10, 1, 0, 8192)
+      .add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
   facts.write_back(30, 0, 4096);
   const Trails trails = facts.replay();
   ASSERT_EQ(trails.fates.size(), 1U);
@@ -135,7 +136,8 @@ TEST(replay, an_asynchronous_write_is_stored_under_whatever_call_runs) {
 TEST(replay, a_hole_that_is_punched_takes_its_dirty_bytes_with_it) {
   TestFacts facts;
   facts.write(1, 1, 0, 8192);
-  facts.add({.kind = FactKind::punched, .ts_ns = 10, .file = kTestFile, .offset = 0, .bytes = 4096});
+  facts.add(
+      {.kind = FactKind::punched, .ts_ns = 10, .file = kTestFile, .offset = 0, .bytes = 4096});
   const Trails trails = facts.replay();
   EXPECT_EQ(trails.fates[0].dropped, 4096U);
   EXPECT_EQ(trails.fates[0].pending, 4096U);
@@ -153,7 +155,8 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_told_beyond_doubt) {
   facts.write(10, 1, 0, 4096);
   facts.write_back(30, 0, 8192);
   facts.facts[1].is_contiguous = 0;
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 inferred", "dirty_before 0:4096 inferred"}));
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"write_back 1:4096 inferred", "dirty_before 0:4096 inferred"}));
 }
 
 TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
@@ -167,24 +170,60 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
 
 TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
   TestFacts facts;
-  facts.add({.kind = FactKind::read, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
-             .offset = 0, .bytes = 100, .result = 100});
-  facts.add({.kind = FactKind::queued, .ts_ns = 20, .op_id = 1, .pid = 5, .file = kTestFile, .offset = 4096,
-             .bytes = 16384, .device = 1, .sector = 8, .flags = IOT_block_read});
+  facts.add({.kind = FactKind::read,
+             .ts_ns = 10,
+             .duration_ns = 50,
+             .op_id = 1,
+             .pid = 5,
+             .file = kTestFile,
+             .offset = 0,
+             .bytes = 100,
+             .result = 100});
+  facts.add({.kind = FactKind::queued,
+             .ts_ns = 20,
+             .op_id = 1,
+             .pid = 5,
+             .file = kTestFile,
+             .offset = 4096,
+             .bytes = 16384,
+             .device = 1,
+             .sector = 8,
+             .flags = IOT_block_read});
   facts.complete(21, 4096, 4096, 1, IOT_block_read).complete(22, 8192, 12288, 1, IOT_block_read);
-  facts.add({.kind = FactKind::read, .ts_ns = 100, .duration_ns = 5, .op_id = 2, .pid = 5, .file = kTestFile,
-             .offset = 4096, .bytes = 16384, .result = 16384});
+  facts.add({.kind = FactKind::read,
+             .ts_ns = 100,
+             .duration_ns = 5,
+             .op_id = 2,
+             .pid = 5,
+             .file = kTestFile,
+             .offset = 4096,
+             .bytes = 16384,
+             .result = 16384});
   for (const Link& link : facts.replay().links)
     EXPECT_EQ(link.used_bytes, link.bytes);
 }
 
 TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
   TestFacts facts;
-  facts.add({.kind = FactKind::read, .ts_ns = 10, .duration_ns = 50, .op_id = 1, .pid = 5, .file = kTestFile,
-             .offset = 4096, .bytes = 100, .result = 100});
+  facts.add({.kind = FactKind::read,
+             .ts_ns = 10,
+             .duration_ns = 50,
+             .op_id = 1,
+             .pid = 5,
+             .file = kTestFile,
+             .offset = 4096,
+             .bytes = 100,
+             .result = 100});
   facts.bio(20, 0, 16384, 1, IOT_block_read);
-  facts.add({.kind = FactKind::read, .ts_ns = 100, .duration_ns = 5, .op_id = 2, .pid = 5, .file = kTestFile,
-             .offset = 8192, .bytes = 1000, .result = 1000});
+  facts.add({.kind = FactKind::read,
+             .ts_ns = 100,
+             .duration_ns = 5,
+             .op_id = 2,
+             .pid = 5,
+             .file = kTestFile,
+             .offset = 8192,
+             .bytes = 1000,
+             .result = 1000});
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails),
             (Lines{"read_ahead 1:4096 exact", "read 1:4096 exact", "read_ahead 1:8192 exact"}));

@@ -28,20 +28,38 @@ struct TestFacts {
   // A call that is over at once, unless said otherwise.
   TestFacts& write(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
                    std::uint64_t duration_ns = 1) {
-    return add({.kind = FactKind::write, .ts_ns = ts_ns, .duration_ns = duration_ns, .op_id = op, .pid = kTestPid,
-                .file = kTestFile, .offset = offset, .bytes = bytes, .result = bytes});
+    return add({.kind = FactKind::write,
+                .ts_ns = ts_ns,
+                .duration_ns = duration_ns,
+                .op_id = op,
+                .pid = kTestPid,
+                .file = kTestFile,
+                .offset = offset,
+                .bytes = bytes,
+                .result = bytes});
   }
 
   TestFacts& dirty(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
                    std::uint32_t pid = kTestPid) {
-    return add({.kind = FactKind::dirtied, .ts_ns = ts_ns, .op_id = op, .pid = pid,
-                .file = kTestFile, .offset = offset, .bytes = bytes});
+    return add({.kind = FactKind::dirtied,
+                .ts_ns = ts_ns,
+                .op_id = op,
+                .pid = pid,
+                .file = kTestFile,
+                .offset = offset,
+                .bytes = bytes});
   }
 
-  TestFacts& complete(std::uint64_t ts_ns, std::uint64_t place, std::uint64_t bytes, std::uint64_t op,
-                      std::uint64_t flags) {
-    return add({.kind = FactKind::completed, .ts_ns = ts_ns, .duration_ns = 5, .op_id = op,
-                .file = kTestFile, .bytes = bytes, .device = 1, .sector = place / kSectorBytes,
+  TestFacts& complete(std::uint64_t ts_ns, std::uint64_t place, std::uint64_t bytes,
+                      std::uint64_t op, std::uint64_t flags) {
+    return add({.kind = FactKind::completed,
+                .ts_ns = ts_ns,
+                .duration_ns = 5,
+                .op_id = op,
+                .file = kTestFile,
+                .bytes = bytes,
+                .device = 1,
+                .sector = place / kSectorBytes,
                 .flags = flags});
   }
 
@@ -49,8 +67,16 @@ struct TestFacts {
   TestFacts& bio(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes, std::uint64_t op,
                  std::uint64_t flags) {
     const std::uint64_t place = offset == kNoOffset ? 0 : offset;
-    add({.kind = FactKind::queued, .ts_ns = ts_ns, .op_id = op, .pid = kTestPid, .file = kTestFile,
-         .offset = offset, .bytes = bytes, .device = 1, .sector = place / kSectorBytes, .flags = flags});
+    add({.kind = FactKind::queued,
+         .ts_ns = ts_ns,
+         .op_id = op,
+         .pid = kTestPid,
+         .file = kTestFile,
+         .offset = offset,
+         .bytes = bytes,
+         .device = 1,
+         .sector = place / kSectorBytes,
+         .flags = flags});
     return complete(ts_ns + 1, place, bytes, op, flags);
   }
 

@@ -25,7 +25,8 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) 
     const auto columns = trace.read(block, std::vector<int>{column});
     if (!columns)
       continue;
-    const auto* numbers = std::get_if<store::Numbers>(&(*columns)[static_cast<std::size_t>(column)]);
+    const auto* numbers =
+        std::get_if<store::Numbers>(&(*columns)[static_cast<std::size_t>(column)]);
     for (std::size_t row = 0; numbers && row < numbers->size(); ++row)
       keys.insert(static_cast<std::uint32_t>((*numbers)[row]));
   }
@@ -44,9 +45,12 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   if (std::ranges::min(columns) < 0)
     return operations;
   store::EventStream bios(trace, {{IOT_KIND_block_queue, columns}});
-  const auto number = [&](std::size_t i) { return bios.number(static_cast<std::size_t>(columns[i])); };
+  const auto number = [&](std::size_t i) {
+    return bios.number(static_cast<std::size_t>(columns[i]));
+  };
   while (bios.next())
-    if (number(0) != 0 && number(1) == kNoOffset && number(2) != 0 && (number(3) & IOT_block_hint_meta) == 0)
+    if (number(0) != 0 && number(1) == kNoOffset && number(2) != 0 &&
+        (number(3) & IOT_block_hint_meta) == 0)
       operations.insert(number(0));
   return operations;
 }
@@ -57,9 +61,8 @@ Trails find_trails(const store::TraceReader& trace) {
   FactStream facts(trace);
   Replay replay;
   replay.first_loss_ns = facts.first_loss_ns();
-  replay.has_cache_events =
-      std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty, &store::BlockInfo::kind) !=
-      trace.blocks().end();
+  replay.has_cache_events = std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty,
+                                              &store::BlockInfo::kind) != trace.blocks().end();
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
   replay.direct = find_direct_operations(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");

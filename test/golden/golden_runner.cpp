@@ -7,6 +7,8 @@
 //   > report [WORD=VALUE ...] [json]          by=file sort=written top=3 width=120 as the options of `report`
 //   > query [--FORMAT] [words] [width=80] SELECT ...   rows; FORMAT as in `query --format`, text by default; numbers as they
 //                                             are stored, unless as words
+//   > explain OPERATION|slowest=N|sector=N
+//   > verify
 //   > script [TABLE ...]
 //   > export FORMAT TABLE [--raw]
 //   > export-all [--raw|--json]               one stream of JSON lines, or one JSON array
@@ -25,10 +27,12 @@
 #include <sstream>
 
 #include "analysis/engine.hpp"
+#include "output/explain_text.hpp"
 #include "output/export.hpp"
 #include "output/output.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
+#include "output/trail_text.hpp"
 #include "text_trace.hpp"
 
 namespace {
@@ -170,6 +174,20 @@ Result<void> run_export_directory(const store::TraceReader& trace, const std::st
   return {};
 }
 
+// OPERATION, slowest=N, sector=N
+Result<void> run_explain(analysis::Engine& engine, const std::string& word, std::FILE* file) {
+  output::ExplainOptions options;
+  const auto equals = word.find('=');
+  const std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+  if (word.starts_with("slowest="))
+    options.slowest = std::stoul(value);
+  else if (word.starts_with("sector="))
+    options.sector = std::stoul(value);
+  else
+    options.op = word;
+  return output::write_explanation(engine, options, file);
+}
+
 Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file) {
   const std::string verb = next_word(command);
   const store::TraceReader& trace = engine.trace();
@@ -177,6 +195,10 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
     return run_report(engine, command, file);
   if (verb == "query")
     return run_query(engine, command, file);
+  if (verb == "explain")
+    return run_explain(engine, command, file);
+  if (verb == "verify")
+    return without_count(output::write_verification(engine, output::kPlainWidth, file));
   if (verb == "script")
     return run_script(trace, command, file);
   if (verb == "export-directory")

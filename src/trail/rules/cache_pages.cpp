@@ -45,9 +45,9 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
     return;
   Call* call = replay.call_for(fact, FactKind::write);
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
-              call                             ? Cause::write_back
+              call                         ? Cause::write_back
               : replay.is_traced(fact.pid) ? Cause::mapped
-                                               : Cause::outside};
+                                           : Cause::outside};
   if (!call || !call->has_range()) {
     if (call) // how much of its pages it wrote is not known
       dirty.confidence = Confidence::inferred;
@@ -75,10 +75,11 @@ void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::ui
   const auto cached = replay.files.find(file);
   if (cached == replay.files.end())
     return;
-  cached->second.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
-    if (dirty.is_data())
-      replay.fate(dirty.pid, file).dropped += to - from;
-  });
+  cached->second.dirty.take(begin, end,
+                            [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
+                              if (dirty.is_data())
+                                replay.fate(dirty.pid, file).dropped += to - from;
+                            });
   cached->second.ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
 }
 

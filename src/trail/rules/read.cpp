@@ -13,9 +13,12 @@ namespace {
 
 BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause cause,
                 const Call* call = nullptr) {
-  return {begin - bio.offset, end - bio.offset, cause,
+  return {begin - bio.offset,
+          end - bio.offset,
+          cause,
           call && call->op_id != bio.op_id ? Confidence::inferred : Confidence::exact,
-          call ? call->op_id : bio.op_id, static_cast<std::uint32_t>(bio.pid)};
+          call ? call->op_id : bio.op_id,
+          static_cast<std::uint32_t>(bio.pid)};
 }
 
 // Of a bio that no call with a known range had queued. A fault is no operation where a kernel does not let it be hooked.
@@ -57,10 +60,11 @@ void remember_read_ahead(Replay& replay, const Link& link, std::size_t place) {
 void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to) {
   RangeMap<std::size_t>& ahead = replay.files[part.file].ahead;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
-  ahead.visit(part.offset, part.offset + part.bytes, [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
-    if (place == from)
-      moved.emplace_back(begin, end);
-  });
+  ahead.visit(part.offset, part.offset + part.bytes,
+              [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
+                if (place == from)
+                  moved.emplace_back(begin, end);
+              });
   for (const auto& [begin, end] : moved) {
     ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
     ahead.put(begin, end, to);
@@ -71,9 +75,10 @@ void use_read_ahead(Replay& replay, const Call& call) {
   const auto file = replay.files.find(call.file);
   if (file == replay.files.end())
     return;
-  file->second.ahead.take(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end, std::size_t link) {
-    replay.links[link].used_bytes += end - begin;
-  });
+  file->second.ahead.take(call.begin, call.end,
+                          [&](std::uint64_t begin, std::uint64_t end, std::size_t link) {
+                            replay.links[link].used_bytes += end - begin;
+                          });
 }
 
 } // namespace iotrail::trail

@@ -64,7 +64,8 @@ void complete_request(Replay& replay, const Fact& request) {
   const auto operation = static_cast<std::uint32_t>(request.flags & 0xff);
   std::uint64_t reached = begin;
   for (const QueuedPart& part :
-       replay.queues[{static_cast<std::uint32_t>(request.device), operation}].complete(begin, end)) {
+       replay.queues[{static_cast<std::uint32_t>(request.device), operation}].complete(begin,
+                                                                                       end)) {
     complete_unknown(replay, request, reached, part.begin);
     complete_part(replay, request, part);
     reached = part.end();

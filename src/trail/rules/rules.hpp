@@ -19,7 +19,8 @@ struct BioPart {
   std::uint64_t op_id = 0;
   std::uint32_t pid = 0;
   std::uint64_t stored_ns = 0;
-  std::uint64_t offset = kNoOffset; // in the file; kNoOffset: as far behind the bio's as the part behind its begin
+  std::uint64_t offset =
+      kNoOffset; // in the file; kNoOffset: as far behind the bio's as the part behind its begin
 };
 using BioParts = std::vector<BioPart>;
 

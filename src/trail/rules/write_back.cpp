@@ -23,20 +23,20 @@ std::vector<Range> open_parts(const Call& call, const Range& range) {
   const std::uint64_t begin = std::max(range.begin, call.begin);
   const std::uint64_t end = std::min(range.end, call.end);
   if (begin < end)
-    call.stored.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
-      parts.push_back({from, to});
-    });
+    call.stored.visit_gaps(
+        begin, end, [&](std::uint64_t from, std::uint64_t to) { parts.push_back({from, to}); });
   return parts;
 }
 
 // Pages that were dirty already and took a write without a word: which of the two the bio carries is open.
 void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
   std::vector<std::pair<Range, Dirty>> marked;
-  dirty.take(range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
-    marked.push_back({{begin, end}, entry});
-    Confidence& confidence = marked.back().second.confidence;
-    confidence = std::max(confidence, Confidence::shared);
-  });
+  dirty.take(range.begin, range.end,
+             [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
+               marked.push_back({{begin, end}, entry});
+               Confidence& confidence = marked.back().second.confidence;
+               confidence = std::max(confidence, Confidence::shared);
+             });
   for (const auto& [place, entry] : marked)
     dirty.put(place.begin, place.end, entry);
 }
@@ -89,8 +89,9 @@ void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const Bio
     reached = std::min(end, page_after(begin));
     parts.push_back(along_with(parts.back(), begin, reached));
   }
-  const std::uint64_t next_begin =
-      next && next->begin == end && end % kPageBytes != 0 ? std::max(reached, page_begin(end)) : end;
+  const std::uint64_t next_begin = next && next->begin == end && end % kPageBytes != 0
+                                       ? std::max(reached, page_begin(end))
+                                       : end;
   if (reached < next_begin)
     parts.push_back({reached, next_begin, Cause::dirty_before});
   if (next_begin < end)

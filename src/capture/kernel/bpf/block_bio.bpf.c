@@ -93,8 +93,7 @@ int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 
   const iot_u32 device = device_of_bio(bio);
   struct iot_bio entry = {};
   int has_pages = 0;
-  if (!iot_device_wanted(device) ||
-      !find_owner(&entry, &has_pages, bio, trusted->bi_opf, device))
+  if (!iot_device_wanted(device) || !find_owner(&entry, &has_pages, bio, trusted->bi_opf, device))
     return 0;
   struct iot_place place;
   struct iot_block_remap* record = IOT_RESERVE(block_remap, &place);

@@ -17,7 +17,8 @@ static __noinline iot_s64 position_in_file(iot_u64 page, iot_u64 offset) {
   const iot_u64 own = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
   const iot_u64 compound_head = WORD_OF(page, own, compound_head);
   const iot_u64 head = compound_head & COMPOUND_TAIL ? compound_head - COMPOUND_TAIL : own;
-  const iot_u64 index = WORD_OF(folio, head, index) + (own - head) / bpf_core_type_size(struct page);
+  const iot_u64 index =
+      WORD_OF(folio, head, index) + (own - head) / bpf_core_type_size(struct page);
   return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
 }
 
@@ -40,8 +41,8 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   } else if (bio->bi_vcnt) { /* a clone does not tell */
     const iot_u64 vector = vector_of_bio(bio, bio->bi_vcnt - 1);
     lengths = WORD_OF(bio_vec, vector, bv_len);
-    last = position_in_file(WORD_OF(bio_vec, vector, bv_page),
-                            (lengths >> 32) + (iot_u32)lengths - 1);
+    last =
+        position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + (iot_u32)lengths - 1);
   }
   record->is_contiguous = last == record->offset + bytes - 1;
 }
