@@ -8,6 +8,8 @@
 namespace iotrail::trail {
 
 inline constexpr std::uint64_t kNoOffset = UINT64_MAX;
+// Beyond any file and device: no place in a Fact is farther, and no length longer, so that sums do not wrap.
+inline constexpr std::uint64_t kFarthest = 1ULL << 62U;
 inline constexpr std::uint64_t kPageBytes = 4096; // cache.def counts in these
 
 // The begin of the page that a place lies in, and the first begin of a page that is not before it.

@@ -2,7 +2,6 @@
 #include "trail/fact_stream.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string_view>
 
@@ -102,11 +101,9 @@ std::map<std::uint64_t, FactKind> facts_of_async_calls() {
   return facts;
 }
 
-constexpr std::uint64_t kMostPages = std::numeric_limits<std::uint64_t>::max() >> 13U;
-
 // Pages to bytes; false: no file is so large.
 bool count_bytes(Fact& fact) {
-  if (fact.offset > kMostPages || fact.bytes > kMostPages)
+  if (fact.offset > kFarthest / kPageBytes || fact.bytes > kFarthest / kPageBytes)
     return false;
   fact.offset *= kPageBytes;
   fact.bytes *= kPageBytes;
@@ -219,6 +216,7 @@ bool FactStream::next() {
     fact_.ts_ns = events_.time_ns();
     for (const auto& [column, member] : source->columns)
       fact_.*member = events_.number(column);
+    fact_.bytes = std::min(fact_.bytes, kFarthest);
     if (translate())
       return true;
   }

@@ -11,8 +11,6 @@ namespace iotrail::trail {
 
 namespace {
 
-constexpr std::uint64_t kFarthest =
-    1ULL << 62U; // beyond any file and device: places of a hostile trace do not wrap
 constexpr std::uint64_t kOperationBits = 0xff;
 
 std::uint8_t operation_of(const Fact& bio) {

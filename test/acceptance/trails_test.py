@@ -50,8 +50,10 @@ class Trails(harness.AcceptanceTest):
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
         for name, (causes, fates) in json.loads(recording.process.stdout).items():
+            # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
             if file_system == "btrfs" and name.startswith("direct"):
-                continue  # since Linux 6.15 it does these through the page cache, for its checksums
+                found_causes.pop(str(self.point / name), None)
+                continue
             with self.subTest(scenario=name):
                 expected = {(pid, cause): size if isinstance(size, list) else [size, size]
                             for pid, cause, size in causes if size}

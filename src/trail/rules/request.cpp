@@ -58,8 +58,7 @@ void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, 
 } // namespace
 
 void complete_request(Replay& replay, const Fact& request) {
-  constexpr std::uint64_t kFarthestSector = 1ULL << 53U;
-  const std::uint64_t begin = std::min(request.sector, kFarthestSector) * kSectorBytes;
+  const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
   const std::uint64_t end = begin + request.bytes;
   const auto operation = static_cast<std::uint32_t>(request.flags & 0xff);
   std::uint64_t reached = begin;
