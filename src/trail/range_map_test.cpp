@@ -11,10 +11,10 @@ namespace iotrail::trail {
 namespace {
 
 constexpr int kPlaces = 64;
-using Model = std::array<int, kPlaces>; // 0: nothing lies there
+using Bytes = std::array<int, kPlaces>; // 0: nothing lies there
 
-Model model_of(const RangeMap<int>& map) {
-  Model model{};
+Bytes bytes_of(const RangeMap<int>& map) {
+  Bytes model{};
   map.visit(0, kPlaces, [&](std::uint64_t begin, std::uint64_t end, int value) {
     for (std::uint64_t place = begin; place < end; ++place)
       model[place] = value;
@@ -26,15 +26,15 @@ TEST(range_map, it_holds_what_an_array_of_bytes_would) {
   std::mt19937 random(3); // NOLINT: the same each time
   for (int round = 0; round < 300; ++round) {
     RangeMap<int> map;
-    Model model{};
+    Bytes model{};
     for (int step = 0; step < 60; ++step) {
       std::uint64_t begin = random() % kPlaces;
       std::uint64_t end = random() % (kPlaces + 1);
       if (begin > end)
         std::swap(begin, end);
       const int value = 1 + static_cast<int>(random() % 3);
-      Model taken{};
-      Model expected{};
+      Bytes taken{};
+      Bytes expected{};
       switch (random() % 3) {
       case 0:
         map.take(begin, end, [&](std::uint64_t from, std::uint64_t to, int found) {
@@ -62,7 +62,7 @@ TEST(range_map, it_holds_what_an_array_of_bytes_would) {
           expected[place] = model[place] ? 0 : 1;
         ASSERT_EQ(taken, expected);
       }
-      ASSERT_EQ(model_of(map), model);
+      ASSERT_EQ(bytes_of(map), model);
     }
   }
 }
