@@ -15,7 +15,11 @@ namespace {
 
 constexpr std::uint64_t kPages = 6;
 constexpr std::uint64_t kBytes = kPages * kPageBytes;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kPrograms = 1000; // each takes fifty times as long
+#else
 constexpr int kPrograms = 10000;
+#endif
 
 struct Model {
   std::vector<std::uint64_t> writer = std::vector<std::uint64_t>(kBytes); // of dirty bytes, else 0
