@@ -23,17 +23,19 @@ constexpr std::size_t kBarWidth = 24;
 
 // Operations as programs see them, with whatever tells them to people.
 constexpr std::string_view kHeadsSql = R"(
-SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.parent_op AS parent_op, coalesce(o.call, o.class) AS what,
+SELECT o.op_id AS op_id, op_text(o.op_id) AS name, coalesce(o.call, o.class) AS what,
        o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
        o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns
 FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
 WHERE o.layer IN (SELECT asked_layer FROM asked_layers))";
 
+// A line of an operation: a span, or the requests of one device, direction and cause.
 struct Part {
   std::string layer;
   std::string what;
   std::vector<Span> spans;
-  std::string note;
+  std::uint64_t bytes = 0; // of requests
+  std::string note{};      // how many bytes, or the error
 };
 
 struct Operation {
@@ -75,42 +77,46 @@ std::string ids_of(const std::vector<Operation>& operations) {
   return ids;
 }
 
-// Spans of the layers below, and operations that began in it.
-Result<void> add_spans(analysis::Engine& engine, std::vector<Operation>& operations) {
-  const auto rows = SmallResult::query(
-      engine, fmt::format("SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS "
-                          "of_op, o.layer AS layer, "
-                          "coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS "
-                          "duration_ns, o.bytes AS bytes, "
-                          "errno_name(o.error) AS error FROM operations AS o LEFT JOIN layer_list "
-                          "AS d ON o.layer = d.layer "
-                          "WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' "
-                          "ORDER BY o.ts_ns, d.depth",
-                          ids_of(operations)));
+// Hands over the rows of each operation, which the query names by `of_op`, as row(operation, rows, number).
+template <class Row>
+Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
+                        std::vector<Operation>& operations, Row&& row) {
+  const auto rows = SmallResult::query(engine, sql);
   if (!rows)
     return std::unexpected(rows.error());
   for (Operation& operation : operations)
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->number(row, "of_op") != operation.id)
-        continue;
-      const std::uint64_t begin_ns = rows->number(row, "ts_ns");
-      const Span span{begin_ns, begin_ns + rows->number(row, "duration_ns")};
-      Part part{
-          rows->text(row, "layer"), rows->text(row, "what"), {span}, rows->text(row, "error")};
-      if (part.note.empty() && !rows->is_null(row, "bytes"))
-        part.note = human_bytes(rows->number(row, "bytes"));
-      if (part.layer == "fs" && part.what == "journal_commit")
-        operation.time.journal.push_back(span);
-      operation.parts.push_back(std::move(part));
-    }
+    for (std::size_t number = 0; number < rows->size(); ++number)
+      if (rows->number(number, "of_op") == operation.id)
+        row(operation, *rows, number);
   return {};
+}
+
+// Spans of the layers below, and operations that began in it.
+constexpr std::string_view kSpansSql = R"(
+SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer,
+       coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
+       errno_name(o.error) AS error
+FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
+WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block'
+ORDER BY o.ts_ns, d.depth)";
+
+void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  Part part{rows.text(row, "layer"), rows.text(row, "what"), {span}};
+  part.note = rows.text(row, "error");
+  if (part.note.empty() && !rows.is_null(row, "bytes"))
+    part.note = human_bytes(rows.number(row, "bytes"));
+  if (part.layer == "fs" && part.what == "journal_commit")
+    operation.time.journal.push_back(span);
+  operation.parts.push_back(std::move(part));
 }
 
 // What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
 // others write back meanwhile: of its file, or of all.
 constexpr std::string_view kRequestsSql = R"(
 WITH
-  waits AS (SELECT op_id, ts_ns AS begin_ns, ts_ns + duration_ns AS end_ns, file AS of_file, class
+  waits AS (SELECT op_id, ts_ns AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, file AS of_file, class
             FROM operations WHERE op_id IN ({0}) AND is_sync(class) AND layer IN (SELECT asked_layer FROM asked_layers)),
   requests AS (
     SELECT by_op AS of_op, direction, cause, device, ts_ns, issued_ns, completed_ns, bytes
@@ -127,76 +133,53 @@ FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
 GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
 ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
 
-// One line for each device, direction and cause.
-struct RequestLine {
-  std::string layer;
-  std::string what;
-  std::vector<Span> spans;
-  std::uint64_t bytes = 0;
-};
-
-Result<void> add_requests(analysis::Engine& engine, std::vector<Operation>& operations) {
-  const auto rows = SmallResult::query(engine, fmt::format(kRequestsSql, ids_of(operations)));
-  if (!rows)
-    return std::unexpected(rows.error());
-  for (Operation& operation : operations) {
-    std::vector<RequestLine> lines;
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->number(row, "of_op") != operation.id)
-        continue;
-      const Span device{rows->number(row, "issued_ns"), rows->number(row, "completed_ns")};
-      operation.time.queue.push_back({rows->number(row, "ts_ns"), device.begin_ns});
-      operation.time.device.push_back(device);
-      const std::string layer = rows->text(row, "device");
-      const std::string what = rows->text(row, "direction") + " " + rows->text(row, "cause");
-      if (lines.empty() || lines.back().layer != layer || lines.back().what != what)
-        lines.push_back({layer, what, {}, 0});
-      lines.back().spans.push_back(device);
-      lines.back().bytes += rows->number(row, "bytes");
-    }
-    for (const RequestLine& line : lines)
-      operation.parts.push_back(
-          {line.layer, line.what, line.spans,
-           fmt::format("{} in {}", human_bytes(line.bytes), human_count(line.spans.size()))});
-  }
-  return {};
+// They come by device, direction and cause.
+void add_request(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const Span device{rows.number(row, "issued_ns"), rows.number(row, "completed_ns")};
+  operation.time.queue.push_back({rows.number(row, "ts_ns"), device.begin_ns});
+  operation.time.device.push_back(device);
+  const std::string layer = rows.text(row, "device");
+  const std::string what = rows.text(row, "direction") + " " + rows.text(row, "cause");
+  if (operation.parts.empty() || operation.parts.back().layer != layer ||
+      operation.parts.back().what != what)
+    operation.parts.push_back({layer, what, {}});
+  Part& part = operation.parts.back();
+  part.spans.push_back(device);
+  part.bytes += rows.number(row, "bytes");
+  part.note = fmt::format("{} in {}", human_bytes(part.bytes), human_count(part.spans.size()));
 }
 
 // Its bytes on their way to a device after its end.
-Result<void> add_later(analysis::Engine& engine, std::vector<Operation>& operations) {
-  const auto rows = SmallResult::query(
-      engine,
-      fmt::format(
-          "SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) "
-          "AS bytes, "
-          "min(l.ts_ns) AS first_ns, max(l.completed_ns) AS last_ns, any_value(b.class) AS "
-          "forced_by, "
-          "any_value(p.comm) AS comm, any_value(l.by_pid) AS pid FROM all_links AS l "
-          "LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events WHERE op_id <> 0 AND "
-          "layer IN "
-          "(SELECT asked_layer FROM asked_layers) GROUP BY op_id) AS b ON l.by_op = b.op_id "
-          "LEFT JOIN programs AS p ON l.by_pid = p.program_pid "
-          "WHERE l.op_id IN ({}) AND l.by_op <> l.op_id GROUP BY l.op_id, l.cause, l.confidence "
-          "ORDER BY first_ns",
-          ids_of(operations)));
-  if (!rows)
-    return std::unexpected(rows.error());
-  for (Operation& operation : operations)
-    for (std::size_t row = 0; row < rows->size(); ++row) {
-      if (rows->number(row, "of_op") != operation.id)
-        continue;
-      const std::uint64_t first_ns = rows->number(row, "first_ns");
-      const std::string forced = rows->text(row, "forced_by");
-      operation.later.push_back(fmt::format(
-          "{} of it ({}, {}) went to the device {} after its begin, {}",
-          human_bytes(rows->number(row, "bytes")), rows->text(row, "cause"),
-          rows->text(row, "confidence"),
-          human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
-          forced.empty() ? "written back by the kernel"
-                         : fmt::format("by a {} of {}", forced, process_text(*rows, row))));
-    }
-  return {};
+constexpr std::string_view kLaterSql = R"(
+SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+       any_value(b.class) AS forced_by, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
+FROM all_links AS l
+  LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
+             WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
+             GROUP BY op_id) AS b ON l.by_op = b.op_id
+  LEFT JOIN programs AS p ON l.by_pid = p.program_pid
+WHERE l.op_id IN ({0}) AND l.by_op <> l.op_id
+GROUP BY l.op_id, l.cause, l.confidence
+ORDER BY first_ns)";
+
+void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t first_ns = rows.number(row, "first_ns");
+  const std::string forced = rows.text(row, "forced_by");
+  operation.later.push_back(fmt::format(
+      "{} of it ({}, {}) went to the device {} after its begin, {}",
+      human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"), rows.text(row, "confidence"),
+      human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
+      forced.empty() ? "written back by the kernel"
+                     : fmt::format("by a {} of {}", forced, process_text(rows, row))));
 }
+
+// What is asked of operations, in the order in which it is printed, and where each row goes.
+struct Question {
+  std::string_view sql;
+  void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
+};
+constexpr Question kQuestions[] = {
+    {kSpansSql, add_span}, {kRequestsSql, add_request}, {kLaterSql, add_later}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
@@ -250,9 +233,10 @@ std::string heads_sql(const ExplainOptions& options) {
   if (!options.op.empty())
     return fmt::format("SELECT * FROM ({}) WHERE {}", kHeadsSql, op_condition(options.op));
   if (options.at_ns)
-    return fmt::format("SELECT * FROM ({}) WHERE since_ns <= {} AND since_ns + duration_ns >= {} "
-                       "ORDER BY since_ns LIMIT {}",
-                       kHeadsSql, *options.at_ns, *options.at_ns, options.slowest);
+    return fmt::format(
+        "SELECT * FROM ({}) WHERE since_ns <= {} AND plus(since_ns, duration_ns) >= {} "
+        "ORDER BY since_ns LIMIT {}",
+        kHeadsSql, *options.at_ns, *options.at_ns, options.slowest);
   return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", kHeadsSql, options.slowest);
 }
 
@@ -330,8 +314,11 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
   std::vector<Operation> operations;
   for (std::size_t row = 0; row < heads->size(); ++row)
     operations.push_back(operation_of(*heads, row));
-  for (const auto add : {add_spans, add_requests, add_later})
-    if (Result<void> added = add(engine, operations); !added)
+  const std::string ids = ids_of(operations);
+  for (const auto& [sql, add] : kQuestions)
+    if (Result<void> added =
+            visit_rows(engine, fmt::format(fmt::runtime(sql), ids), operations, add);
+        !added)
       return added;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     sink.put(i == 0 ? "" : "\n");

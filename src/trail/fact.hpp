@@ -50,6 +50,8 @@ struct Fact {
   std::uint64_t is_contiguous = 1;
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }
+  // Of a bio or a request, as schema/values.def numbers them: the lowest bits of its flags.
+  std::uint8_t operation() const { return static_cast<std::uint8_t>(flags & 0xff); }
   // Bytes that a call moved.
   std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }
 };

@@ -91,7 +91,6 @@ struct Trails {
   std::vector<Link>
       links; // in the order in which their bios were queued, but for those without one
   std::vector<Fate> fates;
-  std::uint64_t facts = 0; // events that were looked at
 };
 
 } // namespace iotrail::trail

@@ -11,17 +11,11 @@ namespace iotrail::trail {
 
 namespace {
 
-constexpr std::uint64_t kOperationBits = 0xff;
-
-std::uint8_t operation_of(const Fact& bio) {
-  return static_cast<std::uint8_t>(bio.flags & kOperationBits);
-}
-
 BioParts charge(Replay& replay, const Fact& bio) {
   const bool has_pages = bio.file != 0 && bio.offset < kFarthest;
-  if (has_pages && operation_of(bio) == IOT_block_write)
+  if (has_pages && bio.operation() == IOT_block_write)
     return charge_write_back(replay, bio);
-  if (has_pages && operation_of(bio) == IOT_block_read)
+  if (has_pages && bio.operation() == IOT_block_read)
     return charge_read(replay, bio);
   return charge_other(replay, bio);
 }
@@ -41,7 +35,7 @@ Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
   link.by_pid = static_cast<std::uint32_t>(bio.pid);
   link.file = static_cast<std::uint32_t>(bio.file);
   link.device = static_cast<std::uint32_t>(bio.device);
-  link.operation = operation_of(bio);
+  link.operation = bio.operation();
   link.cause = part.cause;
   link.confidence = part.confidence;
   return link;
@@ -59,8 +53,7 @@ void queue_bio(Replay& replay, const Fact& bio) {
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
   }
-  replay.queues[{static_cast<std::uint32_t>(bio.device), operation_of(bio)}].queue(
-      std::move(parts));
+  replay.queues[{static_cast<std::uint32_t>(bio.device), bio.operation()}].queue(std::move(parts));
 }
 
 } // namespace
@@ -151,7 +144,6 @@ void Replay::drop(const Fact& fact) {
 }
 
 void Replay::step(const Fact& fact) {
-  ++facts_;
   end_calls(fact.ts_ns);
   switch (fact.kind) {
   case FactKind::read:
@@ -190,7 +182,6 @@ Trails Replay::finish() {
     trails.fates.push_back(fate);
   std::ranges::sort(trails.fates, {},
                     [](const Fate& fate) { return std::pair(fate.pid, fate.file); });
-  trails.facts = facts_;
   return trails;
 }
 

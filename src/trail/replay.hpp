@@ -86,7 +86,6 @@ private:
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end
-  std::uint64_t facts_ = 0;
 
   void begin_call(const Fact& fact);
   void end_call(std::uint64_t op_id);

@@ -170,15 +170,7 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
 
 TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
   TestFacts facts;
-  facts.add({.kind = FactKind::read,
-             .ts_ns = 10,
-             .duration_ns = 50,
-             .op_id = 1,
-             .pid = 5,
-             .file = kTestFile,
-             .offset = 0,
-             .bytes = 100,
-             .result = 100});
+  facts.read(10, 1, 0, 100, 50);
   facts.add({.kind = FactKind::queued,
              .ts_ns = 20,
              .op_id = 1,
@@ -190,40 +182,16 @@ TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
              .sector = 8,
              .flags = IOT_block_read});
   facts.complete(21, 4096, 4096, 1, IOT_block_read).complete(22, 8192, 12288, 1, IOT_block_read);
-  facts.add({.kind = FactKind::read,
-             .ts_ns = 100,
-             .duration_ns = 5,
-             .op_id = 2,
-             .pid = 5,
-             .file = kTestFile,
-             .offset = 4096,
-             .bytes = 16384,
-             .result = 16384});
+  facts.read(100, 2, 4096, 16384, 5);
   for (const Link& link : facts.replay().links)
     EXPECT_EQ(link.used_bytes, link.bytes);
 }
 
 TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
   TestFacts facts;
-  facts.add({.kind = FactKind::read,
-             .ts_ns = 10,
-             .duration_ns = 50,
-             .op_id = 1,
-             .pid = 5,
-             .file = kTestFile,
-             .offset = 4096,
-             .bytes = 100,
-             .result = 100});
+  facts.read(10, 1, 4096, 100, 50);
   facts.bio(20, 0, 16384, 1, IOT_block_read);
-  facts.add({.kind = FactKind::read,
-             .ts_ns = 100,
-             .duration_ns = 5,
-             .op_id = 2,
-             .pid = 5,
-             .file = kTestFile,
-             .offset = 8192,
-             .bytes = 1000,
-             .result = 1000});
+  facts.read(100, 2, 8192, 1000, 5);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails),
             (Lines{"read_ahead 1:4096 exact", "read 1:4096 exact", "read_ahead 1:8192 exact"}));

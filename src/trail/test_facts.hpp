@@ -39,6 +39,13 @@ struct TestFacts {
                 .result = bytes});
   }
 
+  TestFacts& read(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
+                  std::uint64_t duration_ns) {
+    write(ts_ns, op, offset, bytes, duration_ns);
+    facts.back().kind = FactKind::read;
+    return *this;
+  }
+
   TestFacts& dirty(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
                    std::uint32_t pid = kTestPid) {
     return add({.kind = FactKind::dirtied,

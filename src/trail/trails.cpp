@@ -19,17 +19,11 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) 
   Keys keys;
   const store::TableInfo* table = trace.table(kind);
   const int column = table ? table->column(name) : -1;
-  for (const store::BlockInfo& block : trace.blocks()) {
-    if (column < 0 || block.kind != kind)
-      continue;
-    const auto columns = trace.read(block, std::vector<int>{column});
-    if (!columns)
-      continue;
-    const auto* numbers =
-        std::get_if<store::Numbers>(&(*columns)[static_cast<std::size_t>(column)]);
-    for (std::size_t row = 0; numbers && row < numbers->size(); ++row)
-      keys.insert(static_cast<std::uint32_t>((*numbers)[row]));
-  }
+  if (column < 0)
+    return keys;
+  store::EventStream rows(trace, store::EventStream::Columns{{kind, {column}}});
+  while (rows.next())
+    keys.insert(static_cast<std::uint32_t>(rows.number(static_cast<std::size_t>(column))));
   return keys;
 }
 

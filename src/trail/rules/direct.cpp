@@ -16,8 +16,7 @@ Cause cause_of(const Fact& bio, bool is_call) {
     return Cause::swap;
   if (bio.op_id == 0)
     return Cause::unknown;
-  const std::uint64_t operation = bio.flags & 0xff;
-  if (operation != IOT_block_read && operation != IOT_block_write)
+  if (bio.operation() != IOT_block_read && bio.operation() != IOT_block_write)
     return Cause::discard;
   return is_call || bio.file != 0 ? Cause::direct : Cause::metadata;
 }

@@ -45,7 +45,7 @@ void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, 
   link.bytes = end - begin;
   link.device = static_cast<std::uint32_t>(request.device);
   link.file = request.op_id ? static_cast<std::uint32_t>(request.file) : 0;
-  link.operation = static_cast<std::uint8_t>(request.flags & 0xff);
+  link.operation = request.operation();
   link.by_op = link.op_id = request.op_id;
   link.by_pid = static_cast<std::uint32_t>(request.pid);
   link.pid = request.op_id ? link.by_pid : 0;
@@ -60,11 +60,10 @@ void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, 
 void complete_request(Replay& replay, const Fact& request) {
   const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
   const std::uint64_t end = begin + request.bytes;
-  const auto operation = static_cast<std::uint32_t>(request.flags & 0xff);
+  DeviceQueue& queue =
+      replay.queues[{static_cast<std::uint32_t>(request.device), request.operation()}];
   std::uint64_t reached = begin;
-  for (const QueuedPart& part :
-       replay.queues[{static_cast<std::uint32_t>(request.device), operation}].complete(begin,
-                                                                                       end)) {
+  for (const QueuedPart& part : queue.complete(begin, end)) {
     complete_unknown(replay, request, reached, part.begin);
     complete_part(replay, request, part);
     reached = part.end();
