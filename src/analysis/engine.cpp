@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "analysis/column_meaning.hpp"
+#include "analysis/definitions.hpp"
 #include "analysis/duckdb_library.hpp"
 #include "analysis/functions.hpp"
 #include "analysis/relations.hpp"
@@ -41,8 +42,8 @@ private:
   std::string path_;
 };
 
-// Views of these files stand on all_events: a selection is made by the names that they give.
-constexpr std::string_view kBeforeSelection = "00_";
+// The file whose macros and settings all others need.
+constexpr std::string_view kEngineFile = "00_duckdb";
 
 } // namespace
 
@@ -55,6 +56,7 @@ struct Engine::Impl {
   SpillDirectory spill;
   duckdb_database database = nullptr;
   Connection connection;
+  Definitions definitions; // of the relations that no query has named yet
   std::string unfit_views; // why each view that this trace has not all columns for is not there
 
   Impl() = default;
@@ -68,9 +70,11 @@ struct Engine::Impl {
   }
 
   Result<void> open_database(const EngineOptions& options);
-  Result<void> define_relations(const Selection& selection);
-  Result<void> define_view(std::string_view name, const std::string& sql);
-  Result<void> define_views(std::string_view prefix, bool has_prefix);
+  Result<void> register_tables();
+  void add_definitions(const Selection& selection);
+  Result<void> define(const std::vector<Definitions::Definition>& taken);
+  Result<void> define_macros();
+  Result<Rows> run_query(std::string_view sql);
   Result<void> lock();
   Result<void> run(std::string_view what, const std::string& sql) const;
 };
@@ -150,7 +154,7 @@ Result<void> Engine::Impl::run(std::string_view what, const std::string& sql) co
   return done;
 }
 
-Result<void> Engine::Impl::define_relations(const Selection& selection) {
+Result<void> Engine::Impl::register_tables() {
   tables = tables_of(*reader);
   for (const store::TableInfo& table : tables)
     if (auto done = register_trace_table(connection.handle, *reader, table); !done)
@@ -158,55 +162,65 @@ Result<void> Engine::Impl::define_relations(const Selection& selection) {
   trails = std::make_unique<TrailTables>(*reader);
   if (auto done = trails->register_in(connection.handle); !done)
     return done;
-  if (auto done = run("the table causes", cause_rows_sql()); !done)
-    return done;
-  if (auto done = register_functions(connection.handle); !done)
-    return done;
-  if (auto done = run("the tables", table_views_sql(tables)); !done)
-    return done;
-  if (auto done = run("the schema", schema_tables_sql(tables)); !done)
-    return done;
-  if (auto done = run("the table tables", table_list_sql(*reader)); !done)
-    return done;
-  if (auto done = run("the view all_events", events_view_sql(*reader, tables)); !done)
-    return done;
-  if (auto done = run("the manifest", manifest_tables_sql(reader->manifest())); !done)
-    return done;
-  if (auto done = define_views(kBeforeSelection, true); !done)
-    return done;
-  const SelectionSql selected = selection_sql(selection, reader->manifest());
-  if (auto done = run("the view events", selected.events); !done)
-    return done;
-  if (auto done = define_view("path_calls", selected.path_calls); !done)
-    return done;
-  if (auto done = define_view("links", selected.links); !done)
-    return done;
-  if (auto done = define_views(kBeforeSelection, false); !done)
-    return done;
-  return count_rows(connection);
+  return register_functions(connection.handle);
 }
 
-// The trace is attached and the relations are made: what follows is the user's, or comes from who wrote the query for him.
+// The trace's own tables come last: none takes the name of what iotrail makes.
+void Engine::Impl::add_definitions(const Selection& selection) {
+  add_manifest_tables(definitions, reader->manifest());
+  add_schema_tables(definitions, tables);
+  add_table_list(definitions, *reader);
+  add_causes(definitions);
+  add_all_events(definitions, *reader, tables);
+  add_selection(definitions, selection, reader->manifest());
+  for (const ViewFile& view : view_files())
+    if (view.name != kEngineFile)
+      definitions.add(fmt::format("the view {}", view.name), std::string(view.sql));
+  add_trace_tables(definitions, tables);
+}
+
+Result<void> Engine::Impl::define_macros() {
+  const auto views = view_files();
+  const std::string file(std::ranges::find(views, kEngineFile, &ViewFile::name)->sql);
+  if (auto done = run("the macros", macros_sql()); !done)
+    return done;
+  if (auto done = define(definitions.take_for(file)); !done)
+    return done;
+  return run(kEngineFile, file);
+}
+
+// The trace is attached: what follows is the user's, or comes from who wrote the query for him.
 Result<void> Engine::Impl::lock() {
   connection.reads_only = true;
   return run("the lock", "SET enable_external_access = false; SET lock_configuration = true");
 }
 
 // Fails for want of memory only.
-Result<void> Engine::Impl::define_view(std::string_view name, const std::string& sql) {
-  auto done = run(fmt::format("the view {}", name), sql);
-  if (done || done.error().code == ENOMEM)
-    return done;
-  unfit_views += fmt::format("{}{}", unfit_views.empty() ? "" : "\n", done.error().message());
+Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& taken) {
+  for (const auto& [what, sql] : taken) {
+    auto done = run(what, sql);
+    if (!done && done.error().code == ENOMEM)
+      return done;
+    if (!done)
+      unfit_views += fmt::format("{}{}", unfit_views.empty() ? "" : "\n", done.error().message());
+  }
   return {};
 }
 
-Result<void> Engine::Impl::define_views(std::string_view prefix, bool has_prefix) {
-  for (const ViewFile& view : view_files())
-    if (view.name.starts_with(prefix) == has_prefix)
-      if (auto done = define_view(view.name, std::string(view.sql)); !done)
-        return done;
-  return {};
+// A statement that fails is tried once more with all relations there: it may make up names while it runs, as query() does,
+// and the engine's message then knows which names are alike.
+Result<Rows> Engine::Impl::run_query(std::string_view sql) {
+  if (auto done = define(definitions.take_for(sql)); !done)
+    return std::unexpected(done.error());
+  auto rows = Rows::run(connection, sql);
+  if (rows || rows.error().code == ENOMEM)
+    return rows;
+  const auto rest = definitions.take_all();
+  if (rest.empty())
+    return rows;
+  if (auto done = define(rest); !done)
+    return std::unexpected(done.error());
+  return Rows::run(connection, sql);
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
@@ -218,11 +232,18 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
   impl->reader = std::move(*reader);
   if (auto done = impl->open_database(options); !done)
     return std::unexpected(done.error());
-  if (auto done = impl->define_relations(options.selection); !done)
+  if (auto done = impl->register_tables(); !done)
     return std::unexpected(done.error());
-  if (!options.external_access)
-    if (auto done = impl->lock(); !done)
-      return std::unexpected(done.error());
+  impl->add_definitions(options.selection);
+  if (auto done = impl->define_macros(); !done)
+    return std::unexpected(done.error());
+  if (auto done = count_rows(impl->connection); !done)
+    return std::unexpected(done.error());
+  // What a statement that writes makes must not meet a relation that is made later.
+  if (auto done =
+          options.external_access ? impl->define(impl->definitions.take_all()) : impl->lock();
+      !done)
+    return std::unexpected(done.error());
   return std::unique_ptr<Engine>(new Engine(std::move(impl)));
 }
 
@@ -234,7 +255,7 @@ const store::TraceReader& Engine::trace() const {
 }
 
 Result<Rows> Engine::query(std::string_view sql) {
-  auto rows = Rows::run(impl_->connection, sql);
+  auto rows = impl_->run_query(sql);
   if (!rows && rows.error().hint.empty() && !impl_->unfit_views.empty())
     rows.error().hint =
         "The trace is of another version, and does not have all that is needed for\n" +

@@ -12,6 +12,8 @@
 //   hooks, counters  what served each event; every counter with its severity and value
 //   and the views of views/*.sql, each documented there column by column. What an older trace does not
 //   have is NULL or without rows; if a view still does not fit, it alone is missing, and a failed query says so.
+// Each is made when a query first names it (definitions.hpp). A table of a foreign trace that has the name of one of these
+// does not take its place; events holds its rows.
 #pragma once
 
 #include <filesystem>

@@ -28,6 +28,16 @@ TEST(engine, names_in_a_foreign_trace_are_never_run_as_sql) {
   }
 }
 
+TEST(engine, a_table_with_the_name_of_a_view_does_not_take_its_place) {
+  for (const char* name : {"events", "manifest", "all_events", "Top_Files", "losses", "causes"}) {
+    const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+    replace_in_manifest(trace, "\"syscall_read\"", fmt::format("\"{}\"", name));
+    const auto engine = open(trace);
+    EXPECT_EQ(answer(*engine, "SELECT sum(pid) FROM events"), "7") << name;
+    EXPECT_TRUE(engine->query("FROM manifest, top_files, losses, causes").has_value()) << name;
+  }
+}
+
 TEST(engine, any_text_of_a_manifest_comes_back) {
   const golden::TestTrace trace("manifest host=HOST\nsyscall_read ts_ns=1 pid=7\n");
   replace_in_manifest(trace, "HOST", "a'b\\u0000c\\n\\u202e");

@@ -7,6 +7,7 @@
 
 #include "analysis/sql_text.hpp"
 #include "trail/fact.hpp"
+#include "trail/link.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::analysis {
@@ -15,6 +16,15 @@ namespace {
 
 bool is_result(const store::ColumnInfo& column) {
   return schema::wording(column.meaning) == schema::Wording::result;
+}
+
+// A table with its rows, put in by one statement: each statement costs more than a hundred rows.
+std::string table_sql(std::string_view name, std::string_view columns,
+                      const std::vector<std::string>& rows) {
+  std::string sql = fmt::format("CREATE TABLE {} ({});\n", name, columns);
+  if (!rows.empty())
+    sql += fmt::format("INSERT INTO {} VALUES ({});\n", name, fmt::join(rows, "), ("));
+  return sql;
 }
 
 // "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
@@ -142,21 +152,13 @@ std::uint32_t mask_of(const schema::Value& value) {
   return (value.number & ~choice) == 0 ? choice : value.number;
 }
 
-std::string page_macro_sql() {
-  return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
-                     "UBIGINT) * {};\n",
-                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes);
-}
-
 std::string value_rows_sql() {
   std::vector<std::string> rows;
   for (const schema::Value& value : schema::kValues)
-    rows.push_back(fmt::format("({}, {}, {}, {})", sql_literal(value.table), value.number,
+    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(value.table), value.number,
                                mask_of(value), sql_literal(value.name)));
-  return fmt::format(
-      "CREATE TABLE value_names (value_table VARCHAR, number UINTEGER, mask UINTEGER,"
-      " name VARCHAR);\nINSERT INTO value_names VALUES {};\n",
-      fmt::join(rows, ", "));
+  return table_sql("value_names",
+                   "value_table VARCHAR, number UINTEGER, mask UINTEGER, name VARCHAR", rows);
 }
 
 bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
@@ -166,21 +168,21 @@ bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
 }
 
 std::string layer_rows_sql(Tables tables) {
-  std::string sql = "CREATE TABLE layer_list (layer VARCHAR, depth INTEGER, source VARCHAR,"
-                    " has_spans BOOLEAN, moves_bytes BOOLEAN);\n";
+  std::vector<std::string> rows;
   int depth = 0;
   for (const schema::LayerInfo& layer : schema::kLayers)
     if (layer.layer != schema::Layer::dictionary)
-      sql += fmt::format("INSERT INTO layer_list VALUES ({}, {}, {}, {}, {});\n",
-                         sql_literal(layer.name), ++depth,
-                         sql_literal(schema::value_name("source", layer.source)),
-                         any_has_role(tables, layer.name, schema::Role::duration),
-                         any_has_role(tables, layer.name, schema::Role::bytes));
-  return sql;
+      rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
+                                 sql_literal(schema::value_name("source", layer.source)),
+                                 any_has_role(tables, layer.name, schema::Role::duration),
+                                 any_has_role(tables, layer.name, schema::Role::bytes)));
+  return table_sql(
+      "layer_list",
+      "layer VARCHAR, depth INTEGER, source VARCHAR, has_spans BOOLEAN, moves_bytes BOOLEAN", rows);
 }
 
 std::string manifest_rows_sql(const store::Manifest& manifest) {
-  std::vector<std::pair<std::string, std::string>> rows = {
+  std::vector<std::pair<std::string, std::string>> facts = {
       {"state", std::string(store::state_name(manifest.state))},
       {"stop_reason", manifest.stop_reason},
       {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
@@ -206,55 +208,66 @@ std::string manifest_rows_sql(const store::Manifest& manifest) {
       {"ring_memory_bytes", fmt::format("{}", manifest.ring_memory_bytes)},
   };
   for (const auto& [name, value] : manifest.tags)
-    rows.emplace_back("tag." + name, value);
-  std::string sql = "CREATE TABLE manifest (\"key\" VARCHAR, value VARCHAR);\n";
-  for (const auto& [key, value] : rows)
-    sql += fmt::format("INSERT INTO manifest VALUES ({}, {});\n", sql_literal(key),
-                       sql_literal(value));
-  return sql;
+    facts.emplace_back("tag." + name, value);
+  std::vector<std::string> rows;
+  for (const auto& [key, value] : facts)
+    rows.push_back(fmt::format("{}, {}", sql_literal(key), sql_literal(value)));
+  return table_sql("manifest", "\"key\" VARCHAR, value VARCHAR", rows);
 }
 
 std::string hook_rows_sql(const store::Manifest& manifest) {
-  std::string sql = "CREATE TABLE hooks (event VARCHAR, source VARCHAR, tier VARCHAR, hook VARCHAR,"
-                    " reason VARCHAR, remedy VARCHAR);\n";
+  std::vector<std::string> rows;
   for (const store::HookReport& hook : manifest.hooks)
-    sql += fmt::format("INSERT INTO hooks VALUES ({}, {}, {}, {}, {}, {});\n",
-                       sql_literal(hook.event), sql_literal(hook.source), sql_literal(hook.tier),
-                       sql_literal(hook.hook), sql_literal(hook.reason), sql_literal(hook.remedy));
-  return sql;
+    rows.push_back(fmt::format("{}, {}, {}, {}, {}, {}", sql_literal(hook.event),
+                               sql_literal(hook.source), sql_literal(hook.tier),
+                               sql_literal(hook.hook), sql_literal(hook.reason),
+                               sql_literal(hook.remedy)));
+  return table_sql("hooks",
+                   "event VARCHAR, source VARCHAR, tier VARCHAR, hook VARCHAR, reason VARCHAR,"
+                   " remedy VARCHAR",
+                   rows);
 }
 
 // A counter that this version does not know is taken for the worst.
 std::string counter_rows_sql(const store::Manifest& manifest) {
-  std::string sql = "CREATE TABLE counters (counter VARCHAR, source VARCHAR, severity VARCHAR,"
-                    " value UBIGINT, doc VARCHAR);\n";
+  std::vector<std::string> rows;
   auto unknown = manifest.counters;
   for (const schema::Counter& counter : schema::kCounters) {
     const auto found = manifest.counters.find(std::string(counter.name));
     const std::uint64_t value = found == manifest.counters.end() ? 0 : found->second;
     unknown.erase(std::string(counter.name));
-    sql += fmt::format(
-        "INSERT INTO counters VALUES ({}, {}, {}, {}, {});\n", sql_literal(counter.name),
-        sql_literal(schema::value_text("source", counter.source)),
-        sql_literal(schema::severity_name(counter.severity)), value, sql_literal(counter.doc));
+    rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(counter.name),
+                               sql_literal(schema::value_text("source", counter.source)),
+                               sql_literal(schema::severity_name(counter.severity)), value,
+                               sql_literal(counter.doc)));
   }
   for (const auto& [name, value] : unknown)
-    sql += fmt::format("INSERT INTO counters VALUES ({}, '', 'loss', {}, "
-                       "'Not known to this version of iotrail.');\n",
-                       sql_literal(name), value);
-  return sql;
+    rows.push_back(fmt::format("{}, '', 'loss', {}, 'Not known to this version of iotrail.'",
+                               sql_literal(name), value));
+  return table_sql("counters",
+                   "counter VARCHAR, source VARCHAR, severity VARCHAR, value UBIGINT, doc VARCHAR",
+                   rows);
 }
 
 std::string source_rows_sql(const store::Manifest& manifest) {
-  std::string sql = "CREATE TABLE source_tallies (source VARCHAR, produced UBIGINT,"
-                    " written UBIGINT, lost UBIGINT);\n";
+  std::vector<std::string> rows;
   for (const store::SourceTally& source : manifest.sources)
-    sql += fmt::format("INSERT INTO source_tallies VALUES ({}, {}, {}, {});\n",
-                       sql_literal(source.name), source.produced, source.written, source.lost);
-  return sql;
+    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(source.name), source.produced,
+                               source.written, source.lost));
+  return table_sql("source_tallies",
+                   "source VARCHAR, produced UBIGINT, written UBIGINT, lost UBIGINT", rows);
 }
 
 } // namespace
+
+std::string macros_sql() {
+  return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
+                     "UBIGINT) * {};\n"
+                     "CREATE MACRO is_unfinished(error) AS error = {};\n"
+                     "CREATE MACRO is_error(error) AS error < 0 AND error <> {};\n",
+                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes, IOT_UNFINISHED,
+                     IOT_UNFINISHED);
+}
 
 std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
   std::vector<store::TableInfo> tables(reader.tables().begin(), reader.tables().end());
@@ -266,19 +279,16 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
   return tables;
 }
 
-std::string table_views_sql(Tables tables) {
-  std::string sql;
+void add_trace_tables(Definitions& definitions, Tables tables) {
   for (const store::TableInfo& table : tables)
-    sql += fmt::format("CREATE VIEW {0} AS SELECT * FROM {0}();\n", sql_name(table.name));
+    definitions.add(fmt::format("the table {}", table.name),
+                    fmt::format("CREATE VIEW {0} AS SELECT * FROM {0}();\n", sql_name(table.name)));
   for (const schema::Event& event : schema::kEvents)
-    if (std::ranges::find(tables, event.name, &store::TableInfo::name) == tables.end())
-      sql += empty_table_sql(event);
-  return sql;
+    definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
 }
 
-std::string table_list_sql(const store::TraceReader& reader) {
-  std::string sql = "CREATE TABLE tables (name VARCHAR, layer VARCHAR, row_count UBIGINT,"
-                    " first_ns UBIGINT, last_ns UBIGINT);\n";
+void add_table_list(Definitions& definitions, const store::TraceReader& reader) {
+  std::vector<std::string> table_rows;
   for (const store::TableInfo& table : reader.tables()) {
     std::uint64_t rows = 0;
     std::uint64_t first_ns = UINT64_MAX;
@@ -289,13 +299,18 @@ std::string table_list_sql(const store::TraceReader& reader) {
         first_ns = std::min(first_ns, block.first_ns);
         last_ns = std::max(last_ns, block.last_ns);
       }
-    sql += fmt::format("INSERT INTO tables VALUES ({}, {}, {}, {}, {});\n", sql_literal(table.name),
-                       sql_literal(table.layer), rows, rows == 0 ? 0 : first_ns, last_ns);
+    table_rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(table.name),
+                                     sql_literal(table.layer), rows, rows == 0 ? 0 : first_ns,
+                                     last_ns));
   }
-  return sql;
+  definitions.add(
+      "the table tables",
+      table_sql("tables",
+                "name VARCHAR, layer VARCHAR, row_count UBIGINT, first_ns UBIGINT, last_ns UBIGINT",
+                table_rows));
 }
 
-std::string events_view_sql(const store::TraceReader& reader, Tables tables) {
+void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
   std::vector<std::string> parts;
   std::string without_rows;
   for (const store::TableInfo& table : tables) {
@@ -308,12 +323,12 @@ std::string events_view_sql(const store::TraceReader& reader, Tables tables) {
   }
   if (parts.empty() && !without_rows.empty())
     parts.push_back(without_rows);
-  if (parts.empty())
-    return {};
-  return fmt::format("CREATE VIEW all_events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
+  definitions.add("the view all_events", fmt::format("CREATE VIEW all_events AS\n{};\n",
+                                                     fmt::join(parts, "\nUNION ALL\n")));
 }
 
-SelectionSql selection_sql(const Selection& selection, const store::Manifest& manifest) {
+void add_selection(Definitions& definitions, const Selection& selection,
+                   const store::Manifest& manifest) {
   const std::uint64_t from_ns =
       selection.since_ns == 0 ? 0 : manifest.begin_ns + selection.since_ns;
   const std::uint64_t to_ns =
@@ -339,24 +354,37 @@ SelectionSql selection_sql(const Selection& selection, const store::Manifest& ma
     link_conditions.push_back(
         fmt::format("file IN (SELECT file FROM file_names WHERE path GLOB {})", glob));
   }
-  return {fmt::format("CREATE TABLE selection (from_ns UBIGINT, to_ns UBIGINT);\n"
-                      "INSERT INTO selection VALUES ({}, {});\n",
-                      from_ns, to_ns) +
-              narrowed_view_sql("events", "all_events", conditions),
-          narrowed_view_sql("path_calls", "all_path_calls", path_conditions),
-          narrowed_view_sql("links", "all_links", link_conditions)};
+  definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
+                                             {fmt::format("{}, {}", from_ns, to_ns)}));
+  definitions.add("the view events", narrowed_view_sql("events", "all_events", conditions));
+  definitions.add("the view path_calls",
+                  narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
+  definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
 }
 
-std::string schema_tables_sql(Tables tables) {
-  return page_macro_sql() + value_rows_sql() + layer_rows_sql(tables) +
-         fmt::format("CREATE MACRO is_unfinished(error) AS error = {0};\n"
-                     "CREATE MACRO is_error(error) AS error < 0 AND error <> {0};\n",
-                     IOT_UNFINISHED);
+void add_schema_tables(Definitions& definitions, Tables tables) {
+  definitions.add("the table value_names", value_rows_sql());
+  definitions.add("the table layer_list", layer_rows_sql(tables));
 }
 
-std::string manifest_tables_sql(const store::Manifest& manifest) {
-  return manifest_rows_sql(manifest) + hook_rows_sql(manifest) + counter_rows_sql(manifest) +
-         source_rows_sql(manifest);
+void add_manifest_tables(Definitions& definitions, const store::Manifest& manifest) {
+  definitions.add("the manifest", manifest_rows_sql(manifest));
+  definitions.add("the table hooks", hook_rows_sql(manifest));
+  definitions.add("the table counters", counter_rows_sql(manifest));
+  definitions.add("the table source_tallies", source_rows_sql(manifest));
+}
+
+void add_causes(Definitions& definitions) {
+  std::vector<std::string> rows;
+  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
+    const auto cause = static_cast<trail::Cause>(number);
+    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(trail::cause_name(cause)),
+                               trail::is_remainder(cause),
+                               sql_literal(trail::cause_meaning(cause))));
+  }
+  definitions.add(
+      "the table causes",
+      table_sql("causes", "cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
 }
 
 } // namespace iotrail::analysis

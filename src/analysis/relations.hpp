@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The SQL that is made from the trace itself before views/*.sql are loaded: a view per table, the view `events`, and
+// The SQL that is made from the trace itself, which views/*.sql stand on: a view per table, the view `events`, and
 // small tables of the manifest. Which column of an event is its bytes, its error, its file is told by the roles in the
 // trace's schema (schema/roles.def), so an event of another version of iotrail fits in as well.
 // What they hold is written down in views/00_duckdb.sql, from which `query --describe` and docs/sql.md take it.
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/definitions.hpp"
 #include "store/trace_reader.hpp"
 
 namespace iotrail::analysis {
@@ -29,17 +30,14 @@ using Tables = std::span<const store::TableInfo>;
 // these are NULL, so that a view of this version fits an older trace.
 std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 
-std::string table_views_sql(Tables tables);
-std::string schema_tables_sql(Tables tables);
-std::string table_list_sql(const store::TraceReader& reader);
-std::string events_view_sql(const store::TraceReader& reader, Tables tables);
-// After the views that give files their names. What a trace lacks for `path_calls` or `links` costs that view alone.
-struct SelectionSql {
-  std::string events; // and the table `selection`
-  std::string path_calls;
-  std::string links;
-};
-SelectionSql selection_sql(const Selection& selection, const store::Manifest& manifest);
-std::string manifest_tables_sql(const store::Manifest& manifest);
+std::string macros_sql();
+void add_manifest_tables(Definitions& definitions, const store::Manifest& manifest);
+void add_schema_tables(Definitions& definitions, Tables tables);
+void add_table_list(Definitions& definitions, const store::TraceReader& reader);
+void add_causes(Definitions& definitions);
+void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables);
+void add_selection(Definitions& definitions, const Selection& selection,
+                   const store::Manifest& manifest);
+void add_trace_tables(Definitions& definitions, Tables tables);
 
 } // namespace iotrail::analysis

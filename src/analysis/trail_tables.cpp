@@ -177,17 +177,6 @@ Result<void> register_memory(duckdb_connection connection, TrailTables* tables) 
 
 } // namespace
 
-std::string cause_rows_sql() {
-  std::string sql = "CREATE TABLE causes (cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR);\n";
-  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
-    const auto cause = static_cast<trail::Cause>(number);
-    sql += fmt::format("INSERT INTO causes VALUES ({}, {:d}, {});\n",
-                       sql_literal(trail::cause_name(cause)), trail::is_remainder(cause),
-                       sql_literal(trail::cause_meaning(cause)));
-  }
-  return sql;
-}
-
 Result<void> TrailTables::register_in(duckdb_connection connection) {
   if (auto done = register_memory<Link>(connection, this); !done)
     return done;

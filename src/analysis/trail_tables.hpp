@@ -9,15 +9,11 @@
 
 #include <mutex>
 
-#include <string>
-
 #include "base/result.hpp"
 #include "store/trace_reader.hpp"
 #include "trail/link.hpp"
 
 namespace iotrail::analysis {
-
-std::string cause_rows_sql(); // the table `causes`
 
 class TrailTables {
 public:

@@ -56,8 +56,7 @@ std::string take_name(std::string_view& line, std::string_view word) {
 
 // "layers" of "CREATE VIEW layers AS", "p50(x)" of "CREATE MACRO p50(x) AS ..."
 std::string created_name(std::string_view line, RelationKind& kind) {
-  for (const std::string_view begin :
-       {"CREATE VIEW ", "CREATE OR REPLACE VIEW ", "CREATE TABLE ", "CREATE MACRO "})
+  for (const std::string_view begin : {"CREATE VIEW ", "CREATE TABLE ", "CREATE MACRO "})
     if (line.starts_with(begin)) {
       line.remove_prefix(begin.size());
       kind = begin.contains("MACRO") ? RelationKind::function : RelationKind::view;

@@ -7,7 +7,7 @@
 --   events           how many; of a gap, occasions
 --   event            which event; '0': not known
 --   doc              the counter in a sentence
-CREATE OR REPLACE VIEW losses AS
+CREATE VIEW losses AS
 SELECT l.from_ns AS from_ns, l.to_ns AS to_ns, l.source AS source, l.layer AS layer, l.counter AS counter,
        coalesce(c.severity, 'loss') AS severity, l.events AS events, coalesce(l.event, '0') AS event,
        coalesce(c.doc, '') AS doc
