@@ -88,7 +88,7 @@ protected:
   Recording recording_;
 };
 
-#define RECORD(...)                                                                                \
+#define RECORD_DEVICE(...)                                                                         \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
     if (!refusal().empty())                                                                        \
@@ -125,7 +125,7 @@ TEST_P(KernelBlockDeviceOfBlocks, each_operation_is_at_its_sector_with_its_lengt
   constexpr std::uint64_t kWriteAt = 1000;
   constexpr std::uint64_t kReadAt = 1500;
   constexpr std::uint64_t kDiscardAt = 2000;
-  RECORD({}, [&](DirectDevice& disk) {
+  RECORD_DEVICE({}, [&](DirectDevice& disk) {
     const int failed = disk.write(kWriteAt, 17);
     return failed != 0 ? failed : disk.read(kReadAt, 19) != 0 ? EIO : disk.discard(kDiscardAt, 21);
   });
@@ -150,7 +150,7 @@ TEST_P(KernelBlockDeviceOfBlocks, each_bucket_of_sectors_has_its_own) {
   constexpr std::uint64_t kBucketSectors = 256;
   constexpr std::uint64_t kBegin = 10240;
   const std::uint64_t sectors = block_bytes_ / kSectorBytes;
-  RECORD({}, [&](DirectDevice& disk) {
+  RECORD_DEVICE({}, [&](DirectDevice& disk) {
     int failed = 0;
     for (std::uint64_t bucket = 0; bucket < kBuckets; ++bucket)
       for (std::uint64_t time = 0; time <= bucket && failed == 0; ++time) {
@@ -184,8 +184,9 @@ TEST_F(KernelBlockDevice, block_split) {
   if (!device_->refusal().empty())
     GTEST_SKIP() << device_->refusal();
   ASSERT_TRUE(device_->set_queue("max_sectors_kb", std::to_string(kMostBytes / 1024)));
-  RECORD({"block_queue", "block_split", "block_issue"},
-         [&](DirectDevice& disk) { return disk.write(kAt, kParts * kMostBytes / kBlockBytes); });
+  RECORD_DEVICE({"block_queue", "block_split", "block_issue"}, [&](DirectDevice& disk) {
+    return disk.write(kAt, kParts * kMostBytes / kBlockBytes);
+  });
   const std::vector<Row> queued = of_device("block_queue");
   ASSERT_EQ(queued.size(), 1U) << "one bio, whole";
   const Row& whole = queued[0];
@@ -285,7 +286,8 @@ TEST_F(KernelBlockDevice, block_remap_by_the_device_mapper) {
 }
 
 TEST_F(KernelBlockDevice, block_getrq) {
-  RECORD({"block_queue", "block_getrq"}, [&](DirectDevice& disk) { return disk.write(5, 4); });
+  RECORD_DEVICE({"block_queue", "block_getrq"},
+                [&](DirectDevice& disk) { return disk.write(5, 4); });
   const std::vector<Row> queued = of_device("block_queue");
   const std::vector<Row> rows = of_device("block_getrq");
   ASSERT_EQ(queued.size(), 1U);
@@ -311,8 +313,8 @@ const std::vector<std::uint64_t> kApart = {10, 20, 30, 40};
 
 TEST_F(KernelBlockDevice, block_plug) {
   NEED_SCHEDULER();
-  RECORD({"block_plug", "block_unplug", "block_issue"},
-         [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
+  RECORD_DEVICE({"block_plug", "block_unplug", "block_issue"},
+                [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   const std::vector<Row> plugged = of_device("block_plug");
   const std::vector<Row> unplugged = of_device("block_unplug");
   ASSERT_EQ(plugged.size(), 1U);
@@ -325,8 +327,8 @@ TEST_F(KernelBlockDevice, block_plug) {
 
 TEST_F(KernelBlockDevice, block_unplug) {
   NEED_SCHEDULER();
-  RECORD({"block_unplug", "block_issue"},
-         [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
+  RECORD_DEVICE({"block_unplug", "block_issue"},
+                [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   const std::vector<Row> rows = of_device("block_unplug");
   std::uint64_t requests = 0; // handed over at once, but for each processor that the task ran on
   for (const Row& row : rows) {
@@ -378,14 +380,14 @@ TEST_F(KernelBlockDevice, block_error) {
 }
 
 TEST_F(KernelBlockDevice, what_costs_more_is_left_out_by_default) {
-  RECORD({}, [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
+  RECORD_DEVICE({}, [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   EXPECT_EQ(of_device("block_queue").size(), kApart.size());
   for (const char* table : {"block_plug", "block_unplug", "block_getrq", "block_split"})
     EXPECT_TRUE(of_device(table).empty()) << table;
 }
 
 TEST_F(KernelBlockDevice, an_issue_tells_its_queue_and_how_deep_that_was) {
-  RECORD({}, [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
+  RECORD_DEVICE({}, [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   const std::vector<Row> issued = of_device("block_issue");
   ASSERT_EQ(issued.size(), kApart.size());
   const std::filesystem::path queues = device_->sysfs() / "mq";
@@ -409,7 +411,7 @@ TEST_F(KernelBlockDevice, an_issue_tells_its_queue_and_how_deep_that_was) {
 TEST_F(KernelBlockDevice, a_bio_tells_its_priority) {
   constexpr int kWhoProcess = 1; // linux/ioprio.h is not for C++
   constexpr int kLevel = 3;
-  RECORD({}, [&](DirectDevice& disk) {
+  RECORD_DEVICE({}, [&](DirectDevice& disk) {
     if (::syscall(SYS_ioprio_set, kWhoProcess, 0, IOT_priority_best_effort << 13 | kLevel) != 0)
       return errno;
     return disk.write(1, 1);
@@ -433,7 +435,7 @@ bool bios_have_hints() {
 }
 
 TEST_F(KernelBlockDevice, a_bio_tells_how_long_its_data_is_said_to_live) {
-  RECORD({}, [&](DirectDevice& disk) {
+  RECORD_DEVICE({}, [&](DirectDevice& disk) {
     std::uint64_t hint = RWH_WRITE_LIFE_LONG;
     return ::fcntl(disk.fd(), F_SET_RW_HINT, &hint) == 0 ? disk.write(1, 1) : errno;
   });
@@ -446,12 +448,12 @@ TEST_F(KernelBlockDevice, a_bio_tells_how_long_its_data_is_said_to_live) {
 }
 
 TEST_F(KernelBlockDevice, a_bio_that_must_not_wait_says_so) {
-  constexpr int kRefused = 77;
+  constexpr int kWouldWait = 77;
   record({}, [&](DirectDevice& disk) {
     const int failed = disk.write(1, 1, RWF_NOWAIT);
-    return failed == EAGAIN ? kRefused : failed;
+    return failed == EAGAIN ? kWouldWait : failed;
   });
-  if (!refusal().empty() || WEXITSTATUS(recording_.status()) == kRefused)
+  if (!refusal().empty() || WEXITSTATUS(recording_.status()) == kWouldWait)
     GTEST_SKIP() << (refusal().empty() ? "loop devices always wait here" : refusal());
   ASSERT_EQ(recording_.status(), 0);
   const std::vector<Row> rows = of_device("block_queue");

@@ -28,13 +28,13 @@
 namespace iotrail::live {
 namespace {
 
-constexpr std::size_t kBlockBytes = 4096;
-constexpr std::uint64_t kBlockSectors = kBlockBytes / 512;
-constexpr int kWrites = 64;
+constexpr std::size_t kFileBlockBytes = 4096;
+constexpr std::uint64_t kFileBlockSectors = kFileBlockBytes / 512;
+constexpr int kBlockWrites = 64;
 constexpr int kFileBlocks = 512;
 constexpr int kAttempts = 5; // to have the kernel join two writes
 constexpr int kRounds = 8;   // to have the device send a request back
-constexpr std::uint64_t kOperationBits = 0xff;
+constexpr std::uint64_t kBioOperation = 0xff;
 constexpr std::uint64_t kRead = 0;
 constexpr std::uint64_t kWrite = 1;
 constexpr std::uint64_t kFlush = 2;
@@ -66,12 +66,12 @@ protected:
     const int fd = ::mkstemp(pattern.data());
     ASSERT_GE(fd, 0);
     file_ = pattern;
-    buffer_.reset(static_cast<char*>(std::aligned_alloc(kBlockBytes, kBlockBytes)));
-    std::fill_n(buffer_.get(), kBlockBytes, 'x');
+    buffer_.reset(static_cast<char*>(std::aligned_alloc(kFileBlockBytes, kFileBlockBytes)));
+    std::fill_n(buffer_.get(), kFileBlockBytes, 'x');
     // In one piece if the file system can; written, so that direct writes need no metadata.
-    static_cast<void>(::fallocate(fd, 0, 0, kFileBlocks * static_cast<off_t>(kBlockBytes)));
+    static_cast<void>(::fallocate(fd, 0, 0, kFileBlocks * static_cast<off_t>(kFileBlockBytes)));
     for (int index = 0; index < kFileBlocks; ++index)
-      ASSERT_EQ(::write(fd, buffer_.get(), kBlockBytes), static_cast<ssize_t>(kBlockBytes));
+      ASSERT_EQ(::write(fd, buffer_.get(), kFileBlockBytes), static_cast<ssize_t>(kFileBlockBytes));
     ASSERT_EQ(::fsync(fd), 0);
     ::close(fd);
     struct stat status{};
@@ -92,15 +92,16 @@ protected:
   // Completions that the kernel did not report: docs/adr/0007.
   std::uint64_t missed() const { return recording_.counter(IOT_COUNTER_kernel_completion_missed); }
 
-  // Writes kWrites blocks of the file directly, in an order that cannot be merged. 77: the file system refuses.
+  // Writes kBlockWrites blocks of the file directly, in an order that cannot be merged. 77: the file system refuses.
   int write_directly() const {
     const int fd = ::open(file_.c_str(), O_WRONLY | O_DIRECT);
     if (fd < 0)
       return 77;
-    for (int index = 0; index < kWrites; ++index) {
-      const auto block = static_cast<off_t>(index * 37 % kWrites);
-      if (::pwrite(fd, buffer_.get(), kBlockBytes, block * static_cast<off_t>(kBlockBytes)) !=
-          static_cast<ssize_t>(kBlockBytes))
+    for (int index = 0; index < kBlockWrites; ++index) {
+      const auto block = static_cast<off_t>(index * 37 % kBlockWrites);
+      if (::pwrite(fd, buffer_.get(), kFileBlockBytes,
+                   block * static_cast<off_t>(kFileBlockBytes)) !=
+          static_cast<ssize_t>(kFileBlockBytes))
         return 1;
     }
     return 0;
@@ -117,8 +118,8 @@ protected:
       operations[at].aio_lio_opcode = operation;
       operations[at].aio_fildes = static_cast<std::uint32_t>(fd);
       operations[at].aio_buf = reinterpret_cast<std::uintptr_t>(buffer_.get());
-      operations[at].aio_nbytes = kBlockBytes;
-      operations[at].aio_offset = blocks[at] * static_cast<std::int64_t>(kBlockBytes);
+      operations[at].aio_nbytes = kFileBlockBytes;
+      operations[at].aio_offset = blocks[at] * static_cast<std::int64_t>(kFileBlockBytes);
       pointers.push_back(&operations[at]);
     }
     const auto count = static_cast<long>(blocks.size());
@@ -130,7 +131,7 @@ protected:
     if (::syscall(SYS_io_getevents, context, count, count, done.data(), nullptr) != count)
       return 1;
     const bool is_whole = std::ranges::all_of(
-        done, [](const auto& event) { return event.res == std::int64_t{kBlockBytes}; });
+        done, [](const auto& event) { return event.res == std::int64_t{kFileBlockBytes}; });
     return ::syscall(SYS_io_destroy, context) == 0 && is_whole ? 0 : 1;
   }
 
@@ -141,7 +142,7 @@ protected:
   std::optional<Row> joined_request() const {
     const std::vector<Row> issued = data_rows("block_issue", "async_operation");
     const auto found = std::ranges::find_if(
-        issued, [](const Row& row) { return row.u("bytes") == 2 * kBlockBytes; });
+        issued, [](const Row& row) { return row.u("bytes") == 2 * kFileBlockBytes; });
     return found == issued.end() ? std::nullopt : std::optional(*found);
   }
 
@@ -167,7 +168,7 @@ protected:
   Recording recording_;
 };
 
-#define RECORD(...)                                                                                \
+#define RECORD_BIOS(...)                                                                           \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
     if (!recording_.refusal().empty())                                                             \
@@ -178,13 +179,13 @@ protected:
   } while (false)
 
 TEST_F(KernelBlock, block_queue) {
-  RECORD([&] { return write_directly(); });
+  RECORD_BIOS([&] { return write_directly(); });
   const std::vector<Row> rows = data_rows("block_queue");
-  ASSERT_EQ(rows.size(), static_cast<std::size_t>(kWrites)) << "one bio a write";
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(kBlockWrites)) << "one bio a write";
   std::set<std::uint64_t> sectors;
   for (const Row& row : rows) {
-    EXPECT_EQ(row.u("bytes"), kBlockBytes);
-    EXPECT_EQ(row.u("flags") & kOperationBits, 1U) << "a write";
+    EXPECT_EQ(row.u("bytes"), kFileBlockBytes);
+    EXPECT_EQ(row.u("flags") & kBioOperation, 1U) << "a write";
     EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "somebody waits";
     EXPECT_EQ(recording_.path(row.u("file")), file_);
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
@@ -194,15 +195,15 @@ TEST_F(KernelBlock, block_queue) {
 }
 
 TEST_F(KernelBlock, block_complete_adds_up_with_block_issue) {
-  RECORD([&] { return write_directly(); });
+  RECORD_BIOS([&] { return write_directly(); });
   const std::vector<Row> issued = data_rows("block_issue");
   const std::vector<Row> completed = data_rows("block_complete");
-  EXPECT_EQ(bytes_of(issued), kBlockBytes * kWrites);
-  EXPECT_LE(bytes_of(completed), kBlockBytes * kWrites);
-  EXPECT_GE(bytes_of(completed) + missed() * kBlockBytes, kBlockBytes * kWrites);
+  EXPECT_EQ(bytes_of(issued), kFileBlockBytes * kBlockWrites);
+  EXPECT_LE(bytes_of(completed), kFileBlockBytes * kBlockWrites);
+  EXPECT_GE(bytes_of(completed) + missed() * kFileBlockBytes, kFileBlockBytes * kBlockWrites);
   for (const Row& row : issued) {
     EXPECT_GE(row.u("bios"), 1U);
-    EXPECT_EQ(row.u("flags") & kOperationBits, 1U);
+    EXPECT_EQ(row.u("flags") & kBioOperation, 1U);
   }
   for (const Row& row : completed) {
     EXPECT_EQ(row.s("error"), 0);
@@ -226,10 +227,11 @@ TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
   if (text_of(disk_ / "queue/write_cache") != "write back\n")
     GTEST_SKIP() << "no disk with a cache of its own below " << file_;
   constexpr int kSyncs = 20;
-  RECORD([&] {
+  RECORD_BIOS([&] {
     const int fd = ::open(file_.c_str(), O_RDWR);
     for (int index = 0; index < kSyncs; ++index)
-      if (::pwrite(fd, buffer_.get(), kBlockBytes, 0) != static_cast<ssize_t>(kBlockBytes) ||
+      if (::pwrite(fd, buffer_.get(), kFileBlockBytes, 0) !=
+              static_cast<ssize_t>(kFileBlockBytes) ||
           ::fdatasync(fd) != 0)
         return 1;
     return 0;
@@ -239,7 +241,7 @@ TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
     calls.insert(call.u("op_id"));
   const auto flushes = [&](const std::string& table) {
     return std::ranges::count_if(recording_.rows(table), [&](const Row& row) {
-      return (row.u("flags") & kOperationBits) == kFlush && calls.contains(row.u("op_id"));
+      return (row.u("flags") & kBioOperation) == kFlush && calls.contains(row.u("op_id"));
     });
   };
   EXPECT_GE(flushes("block_issue"),
@@ -248,7 +250,7 @@ TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
 }
 
 TEST_F(KernelBlock, each_bio_lies_within_the_call_that_caused_it) {
-  RECORD([&] { return write_directly(); });
+  RECORD_BIOS([&] { return write_directly(); });
   for (const Row& bio : data_rows("block_queue")) {
     const std::vector<Row> calls = recording_.rows("syscall_write", "op_id", bio.u("op_id"));
     ASSERT_EQ(calls.size(), 1U);
@@ -258,22 +260,22 @@ TEST_F(KernelBlock, each_bio_lies_within_the_call_that_caused_it) {
 }
 
 TEST_F(KernelBlock, devices_are_described) {
-  RECORD([&] { return write_directly(); });
+  RECORD_BIOS([&] { return write_directly(); });
   const std::vector<Row> rows = data_rows("block_queue");
   ASSERT_FALSE(rows.empty());
   const std::vector<Row> devices = recording_.rows("devices", "device", rows[0].u("device"));
   ASSERT_EQ(devices.size(), 1U);
   EXPECT_EQ(devices[0].u("parent_device"), devices[0].u("device")) << "events name whole disks";
   EXPECT_FALSE(devices[0].text("name").empty());
-  EXPECT_GT(devices[0].u("bytes"), kBlockBytes * kWrites);
+  EXPECT_GT(devices[0].u("bytes"), kFileBlockBytes * kBlockWrites);
   EXPECT_GE(devices[0].u("logical_block_bytes"), 512U);
 }
 
 TEST_F(KernelBlock, write_back_by_the_kernel_names_the_file) {
-  RECORD([&] {
+  RECORD_BIOS([&] {
     const int fd = ::open(file_.c_str(), O_WRONLY);
-    for (int index = 0; index < kWrites; ++index)
-      if (::write(fd, buffer_.get(), kBlockBytes) != static_cast<ssize_t>(kBlockBytes))
+    for (int index = 0; index < kBlockWrites; ++index)
+      if (::write(fd, buffer_.get(), kFileBlockBytes) != static_cast<ssize_t>(kFileBlockBytes))
         return 1;
     return ::fsync(fd);
   });
@@ -281,7 +283,7 @@ TEST_F(KernelBlock, write_back_by_the_kernel_names_the_file) {
   for (const Row& row : recording_.rows("block_queue"))
     if (recording_.path(row.u("file")) == file_)
       bytes += row.u("bytes");
-  EXPECT_EQ(bytes, kBlockBytes * kWrites);
+  EXPECT_EQ(bytes, kFileBlockBytes * kBlockWrites);
 }
 
 #define RECORD_JOINED_NEIGHBOURS()                                                                 \
@@ -289,7 +291,7 @@ TEST_F(KernelBlock, write_back_by_the_kernel_names_the_file) {
     if (disk_.empty())                                                                             \
       GTEST_SKIP() << "the file system lies on no disk that has requests";                         \
     for (int attempt = 0; attempt < kAttempts && !joined_request(); ++attempt)                     \
-      RECORD([&] { return submit_neighbours(); });                                                 \
+      RECORD_BIOS([&] { return submit_neighbours(); });                                            \
     if (!joined_request())                                                                         \
       GTEST_SKIP() << "the kernel joined no two writes: its queue does not, or the file is in "    \
                       "pieces";                                                                    \
@@ -299,16 +301,16 @@ TEST_F(KernelBlock, block_merge) {
   RECORD_JOINED_NEIGHBOURS();
   const Row request = *joined_request();
   EXPECT_EQ(request.u("bios"), 2U);
-  EXPECT_EQ(request.u("flags") & kOperationBits, kWrite);
+  EXPECT_EQ(request.u("flags") & kBioOperation, kWrite);
   EXPECT_EQ(request.u("device"), device_number(disk_));
   const std::vector<Row> merges = data_rows("block_merge", "async_operation");
   ASSERT_EQ(merges.size(), 1U);
   const Row& merge = merges[0];
   EXPECT_EQ(merge.u("request"), 0U) << "a bio was joined";
-  EXPECT_EQ(merge.u("sector"), request.u("sector") + kBlockSectors) << "the second one";
-  EXPECT_EQ(merge.u("bytes"), kBlockBytes);
+  EXPECT_EQ(merge.u("sector"), request.u("sector") + kFileBlockSectors) << "the second one";
+  EXPECT_EQ(merge.u("bytes"), kFileBlockBytes);
   EXPECT_EQ(merge.u("device"), device_number(disk_));
-  EXPECT_EQ(merge.u("flags") & kOperationBits, kWrite);
+  EXPECT_EQ(merge.u("flags") & kBioOperation, kWrite);
   EXPECT_EQ(merge.u("merge"), static_cast<std::uint64_t>(IOT_merge_back));
   EXPECT_EQ(merge.u("parent_op"), request.u("parent_op")) << "one call submitted both";
   EXPECT_NE(merge.u("op_id"), request.u("op_id")) << "the request is the first one's";
@@ -324,7 +326,7 @@ TEST_F(KernelBlock, a_joined_request_completes_as_one) {
   RECORD_JOINED_NEIGHBOURS();
   const Row request = *joined_request();
   const std::vector<Row> completed = data_rows("block_complete", "async_operation");
-  EXPECT_LE(bytes_of(completed), 3 * kBlockBytes);
+  EXPECT_LE(bytes_of(completed), 3 * kFileBlockBytes);
   const auto whole = std::ranges::find_if(completed, [&](const Row& row) {
     return row.u("request") == request.u("request") && row.u("ts_ns") == request.u("ts_ns");
   });
@@ -333,9 +335,9 @@ TEST_F(KernelBlock, a_joined_request_completes_as_one) {
     GTEST_SKIP() << "the kernel did not report the completion";
   }
   EXPECT_EQ(whole->u("sector"), request.u("sector"));
-  EXPECT_EQ(whole->u("bytes"), 2 * kBlockBytes);
+  EXPECT_EQ(whole->u("bytes"), 2 * kFileBlockBytes);
   EXPECT_EQ(whole->u("device"), device_number(disk_));
-  EXPECT_EQ(whole->u("flags") & kOperationBits, kWrite);
+  EXPECT_EQ(whole->u("flags") & kBioOperation, kWrite);
   EXPECT_EQ(whole->s("error"), 0);
 }
 
@@ -345,11 +347,11 @@ TEST_F(KernelBlock, block_insert) {
     GTEST_SKIP() << "the disk has no scheduler: requests go to it without a queue";
   const std::vector<Row> issued = data_rows("block_issue", "async_operation");
   const std::vector<Row> inserted = data_rows("block_insert", "async_operation");
-  EXPECT_EQ(bytes_of(inserted), 3 * kBlockBytes);
+  EXPECT_EQ(bytes_of(inserted), 3 * kFileBlockBytes);
   ASSERT_EQ(inserted.size(), 2U) << "the joined one and the one apart";
   for (const Row& row : inserted) {
     EXPECT_EQ(row.u("device"), device_number(disk_));
-    EXPECT_EQ(row.u("flags") & kOperationBits, kWrite);
+    EXPECT_EQ(row.u("flags") & kBioOperation, kWrite);
     EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "somebody waits";
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
     const auto issue = std::ranges::find_if(
@@ -369,7 +371,7 @@ TEST_F(KernelBlock, block_requeue) {
   std::vector<int> blocks;
   for (int block = 0; block < kFileBlocks; block += 2)
     blocks.push_back(block);
-  RECORD([&] {
+  RECORD_BIOS([&] {
     int failed = 0;
     for (int round = 0; round < kRounds && failed == 0; ++round)
       failed = submit(IOCB_CMD_PREAD, blocks);
@@ -381,14 +383,14 @@ TEST_F(KernelBlock, block_requeue) {
   const std::vector<Row> completed = data_rows("block_complete", "async_operation");
   ASSERT_EQ(data_rows("block_queue", "async_operation").size(), reads);
   EXPECT_EQ(issued.size(), reads + requeued.size()) << "what was sent back is issued again";
-  EXPECT_LE(bytes_of(completed), reads * kBlockBytes) << "each is done once";
-  EXPECT_GE(bytes_of(completed) + missed() * kBlockBytes, reads * kBlockBytes);
+  EXPECT_LE(bytes_of(completed), reads * kFileBlockBytes) << "each is done once";
+  EXPECT_GE(bytes_of(completed) + missed() * kFileBlockBytes, reads * kFileBlockBytes);
   if (requeued.empty())
     GTEST_SKIP() << "this device never sent a request back";
   for (const Row& row : requeued) {
-    EXPECT_EQ(row.u("bytes"), kBlockBytes);
+    EXPECT_EQ(row.u("bytes"), kFileBlockBytes);
     EXPECT_EQ(row.u("device"), device_number(disk_));
-    EXPECT_EQ(row.u("flags") & kOperationBits, kRead);
+    EXPECT_EQ(row.u("flags") & kBioOperation, kRead);
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
     const auto issues = [&](bool is_before) {
       return std::ranges::any_of(issued, [&](const Row& issue) {

@@ -100,14 +100,8 @@ protected:
   char buffer_[kFileBytes] = {};
 };
 
-#define RECORD(event, ...)                                                                         \
-  do {                                                                                             \
-    record(__VA_ARGS__);                                                                           \
-    SKIP_UNLESS_SERVED(recording_, event);                                                         \
-  } while (false)
-
 TEST_F(KernelCache, cache_hit_for_each_page_of_a_read_from_memory) {
-  RECORD("cache_hit", [&] {
+  RECORD_EVENT("cache_hit", [&] {
     return ::pread(fd_, buffer_, 3 * kPageBytes, 5 * kPageBytes + 100) == 3 * kPageBytes ? 0 : 1;
   });
   EXPECT_EQ(pages_of(rows("cache_hit")), from_to(5, 9));
@@ -117,7 +111,7 @@ TEST_F(KernelCache, cache_hit_for_each_page_of_a_read_from_memory) {
 }
 
 TEST_F(KernelCache, cache_hit_of_the_same_page_counts_each_time) {
-  RECORD("cache_hit", [&] {
+  RECORD_EVENT("cache_hit", [&] {
     for (int position = 0; position < 10; ++position)
       if (::pread(fd_, buffer_, 1, 2 * kPageBytes + position) != 1)
         return 1;
@@ -133,7 +127,7 @@ TEST_F(KernelCache, cache_hit_of_the_same_page_counts_each_time) {
 // A read missed exactly when its page was brought in under its own operation.
 TEST_F(KernelCache, cache_hit_and_cache_add_complement_each_other) {
   drop_pages();
-  RECORD("cache_hit", [&] {
+  RECORD_EVENT("cache_hit", [&] {
     for (std::size_t page = 0; page < kPages; ++page)
       if (::pread(fd_, buffer_, kPageBytes, static_cast<off_t>(page * kPageBytes)) != kPageBytes)
         return 1;
@@ -156,14 +150,15 @@ TEST_F(KernelCache, cache_hit_and_cache_add_complement_each_other) {
 
 TEST_F(KernelCache, cache_add_for_each_page_read_in) {
   drop_pages();
-  RECORD("cache_add", [&] { return ::pread(fd_, buffer_, kFileBytes, 0) == kFileBytes ? 0 : 1; });
+  RECORD_EVENT("cache_add",
+               [&] { return ::pread(fd_, buffer_, kFileBytes, 0) == kFileBytes ? 0 : 1; });
   EXPECT_EQ(pages_of(rows("cache_add")), from_to(0, kPages));
   ASSERT_EQ(rows("syscall_read").size(), 1U);
   expect_under(rows("cache_add"), rows("syscall_read")[0]);
 }
 
 TEST_F(KernelCache, cache_delete_for_each_page_dropped) {
-  RECORD("cache_delete", [&] { return ::ftruncate(fd_, 4 * kPageBytes); });
+  RECORD_EVENT("cache_delete", [&] { return ::ftruncate(fd_, 4 * kPageBytes); });
   EXPECT_EQ(pages_of(rows("cache_delete")), from_to(4, kPages));
   ASSERT_EQ(rows("syscall_truncate").size(), 1U);
   expect_under(rows("cache_delete"), rows("syscall_truncate")[0]);
@@ -171,7 +166,7 @@ TEST_F(KernelCache, cache_delete_for_each_page_dropped) {
 
 // A folio may be larger than a page: then the second page written may have become dirty with the first.
 TEST_F(KernelCache, cache_dirty_once_until_written_back) {
-  RECORD("cache_dirty", [&] {
+  RECORD_EVENT("cache_dirty", [&] {
     return ::pwrite(fd_, "x", 1, 3 * kPageBytes + 7) == 1 &&
                    ::pwrite(fd_, "y", 1, 3 * kPageBytes + 8) == 1 &&
                    ::pwrite(fd_, "z", 1, 9 * kPageBytes) == 1
@@ -197,8 +192,8 @@ TEST_F(KernelCache, cache_dirty_once_until_written_back) {
 }
 
 TEST_F(KernelCache, cache_writeback_that_fsync_waits_for) {
-  RECORD("cache_writeback",
-         [&] { return ::pwrite(fd_, "x", 1, 0) == 1 && ::fsync(fd_) == 0 ? 0 : 1; });
+  RECORD_EVENT("cache_writeback",
+               [&] { return ::pwrite(fd_, "x", 1, 0) == 1 && ::fsync(fd_) == 0 ? 0 : 1; });
   if (const store::HookReport hook = recording_.hook_of("cache_writeback"); hook.tier == "T")
     GTEST_SKIP() << hook.hook << " does not see what fsync writes: " << hook.reason;
   const std::vector<Row> begun = rows("cache_writeback");
@@ -210,7 +205,7 @@ TEST_F(KernelCache, cache_writeback_that_fsync_waits_for) {
 }
 
 TEST_F(KernelCache, cache_writeback_in_the_context_of_others) {
-  RECORD("cache_writeback", [&] {
+  RECORD_EVENT("cache_writeback", [&] {
     if (::pwrite(fd_, "x", 1, 0) != 1)
       return 1;
     return ::syncfs(fd_); // done by a thread of the kernel

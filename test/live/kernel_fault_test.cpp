@@ -94,18 +94,12 @@ protected:
   Recording recording_;
 };
 
-#define RECORD(event, ...)                                                                         \
-  do {                                                                                             \
-    record(__VA_ARGS__);                                                                           \
-    SKIP_UNLESS_SERVED(recording_, event);                                                         \
-  } while (false)
-
 char touch(const volatile char* where) {
   return *where;
 }
 
 TEST_F(KernelFault, fault_file_read_from_the_disk_then_from_memory) {
-  RECORD("fault_file", [&] {
+  RECORD_EVENT("fault_file", [&] {
     touch(page(9) + 100);
     char* again = static_cast<char*>(::mmap(nullptr, kFileBytes, PROT_READ, MAP_SHARED, fd_, 0));
     return touch(again + 9 * kPageBytes) == 'x' ? 0 : 1;
@@ -129,7 +123,7 @@ TEST_F(KernelFault, fault_file_read_from_the_disk_then_from_memory) {
 }
 
 TEST_F(KernelFault, fault_file_write) {
-  RECORD("fault_file", [&] {
+  RECORD_EVENT("fault_file", [&] {
     *static_cast<volatile char*>(page(3)) = 'y';
     return 0;
   });
@@ -143,7 +137,7 @@ TEST_F(KernelFault, fault_file_write) {
 }
 
 TEST_F(KernelFault, fault_file_of_the_kernel_inside_a_call) {
-  RECORD("fault_file", [&] {
+  RECORD_EVENT("fault_file", [&] {
     int ends[2];
     return ::pipe(ends) == 0 && ::write(ends[1], page(5), 10) == 10 ? 0 : 1;
   });
@@ -156,7 +150,7 @@ TEST_F(KernelFault, fault_file_of_the_kernel_inside_a_call) {
 }
 
 TEST_F(KernelFault, fault_file_behind_the_end) {
-  RECORD("fault_file", [&] {
+  RECORD_EVENT("fault_file", [&] {
     if (const pid_t child = ::fork(); child == 0) {
       ::signal(SIGBUS, [](int) { ::_exit(7); });
       touch(page(kPages));
@@ -174,7 +168,7 @@ TEST_F(KernelFault, fault_file_behind_the_end) {
 }
 
 TEST_F(KernelFault, fault_page_of_each_page_looked_for) {
-  RECORD("fault_page", [&] {
+  RECORD_EVENT("fault_page", [&] {
     touch(page(9) + 100);
     *static_cast<volatile char*>(page(30) + 7) = 'y';
     int ends[2];

@@ -118,7 +118,7 @@ protected:
   Recording recording_;
 };
 
-#define RECORD(event, ...)                                                                         \
+#define RECORD_JOURNAL(event, ...)                                                                 \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
     if (!system_->refusal().empty())                                                               \
@@ -132,7 +132,7 @@ bool is_within(const Row& inner, const Row& outer) {
 }
 
 TEST_F(KernelFs, fs_sync_of_a_file) {
-  RECORD("fs_sync", {}, [&] {
+  RECORD_JOURNAL("fs_sync", {}, [&] {
     return write_and_sync(*system_ / "whole", 3, ::fsync) +
            write_and_sync(*system_ / "data", 1, ::fdatasync);
   });
@@ -175,7 +175,7 @@ TEST_F(KernelFs, fs_journal_commit_as_the_kernel_counts_it) {
   if (system_->refusal().empty()) {
     ASSERT_EQ(journal_figure(system_->device(), "transactions ("), 0U);
   }
-  RECORD("fs_journal_commit", {"fs_journal_handle"}, [&] {
+  RECORD_JOURNAL("fs_journal_commit", {"fs_journal_handle"}, [&] {
     const int fd = ::open((*system_ / "file").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     ::usleep(kRunningMicroseconds);
     return ::write(fd, "x", 1) == 1 && ::fsync(fd) == 0 ? 0 : 1;
@@ -254,7 +254,7 @@ TEST_F(KernelFs, fs_journal_commit_of_others_where_a_traced_task_changed_somethi
     return write_and_sync(other / "file", 1, ::fsync) +
            write_and_sync(*system_ / "file", 1, ::fsync);
   });
-  RECORD("fs_journal_commit", {}, [&] {
+  RECORD_JOURNAL("fs_journal_commit", {}, [&] {
     const int fd = ::open((*system_ / "mine").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     return fd >= 0 && bystander.work() ? 0 : 1;
   });
@@ -268,10 +268,11 @@ TEST_F(KernelFs, fs_journal_commit_of_others_where_a_traced_task_changed_somethi
 }
 
 TEST_F(KernelFs, fs_journal_handle_of_each_change) {
-  RECORD("fs_journal_handle", {"fs_journal_handle", "syscall_mkdir", "syscall_unlink"}, [&] {
-    const std::string directory = *system_ / "directory";
-    return ::mkdir(directory.c_str(), 0700) == 0 && ::rmdir(directory.c_str()) == 0 ? 0 : 1;
-  });
+  RECORD_JOURNAL(
+      "fs_journal_handle", {"fs_journal_handle", "syscall_mkdir", "syscall_unlink"}, [&] {
+        const std::string directory = *system_ / "directory";
+        return ::mkdir(directory.c_str(), 0700) == 0 && ::rmdir(directory.c_str()) == 0 ? 0 : 1;
+      });
   const std::vector<Row>& made = recording_.rows("syscall_mkdir");
   ASSERT_EQ(made.size(), 1U);
   const auto rows = recording_.rows("fs_journal_handle", "op_id", made[0].u("op_id"));

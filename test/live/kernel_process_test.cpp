@@ -22,7 +22,7 @@ Recording record(const std::function<int()>& body) {
   return Recording::among_others({schema::Layer::process, schema::Layer::syscall}, body);
 }
 
-#define RECORD(...)                                                                                \
+#define RECORD_PROCESSES(...)                                                                      \
   const Recording recording = record(__VA_ARGS__);                                                 \
   if (!recording.refusal().empty())                                                                \
     GTEST_SKIP() << recording.refusal();                                                           \
@@ -30,7 +30,7 @@ Recording record(const std::function<int()>& body) {
   EXPECT_EQ(recording.produced(), recording.written() + recording.lost())
 
 TEST(KernelProcess, process_fork_of_process_and_thread) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     const pid_t child = ::fork();
     if (child == 0)
       ::_exit(0);
@@ -52,7 +52,7 @@ TEST(KernelProcess, process_fork_of_process_and_thread) {
 }
 
 TEST(KernelProcess, process_exec) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     ::execl("/bin/sh", "sh", "-c", "exit 0", nullptr);
     return 1;
   });
@@ -75,7 +75,7 @@ TEST(KernelProcess, process_exec) {
 }
 
 TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     std::thread([] { ::execl("/bin/true", "true", nullptr); }).join();
     return 1;
   });
@@ -90,7 +90,7 @@ TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {
 }
 
 TEST(KernelProcess, process_exit_tells_status_and_signal) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     const pid_t exits = ::fork();
     if (exits == 0)
       ::_exit(23);
@@ -118,7 +118,7 @@ TEST(KernelProcess, process_exit_tells_status_and_signal) {
 }
 
 TEST(KernelProcess, process_exit_of_many_threads_has_one_last) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     std::vector<std::thread> threads;
     for (int index = 0; index < 50; ++index)
       threads.emplace_back([] { ::pause(); });
@@ -132,7 +132,7 @@ TEST(KernelProcess, process_exit_of_many_threads_has_one_last) {
 }
 
 TEST(KernelProcess, a_thousand_children_are_all_followed) {
-  RECORD([] {
+  RECORD_PROCESSES([] {
     for (int index = 0; index < 1000; ++index) {
       const pid_t child = ::vfork();
       if (child == 0) {

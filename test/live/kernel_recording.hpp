@@ -85,3 +85,10 @@ private:
     if (const auto hook = (recording).hook_of(event); hook.hook.empty())                           \
       GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
   } while (false)
+
+// Records in the body of a test, which it leaves where the machine does not serve `event`.
+#define RECORD_EVENT(event, ...)                                                                   \
+  do {                                                                                             \
+    record(__VA_ARGS__);                                                                           \
+    SKIP_UNLESS_SERVED(recording_, event);                                                         \
+  } while (false)

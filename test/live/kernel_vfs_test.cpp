@@ -105,14 +105,8 @@ protected:
   char buffer_[8192] = {};
 };
 
-#define RECORD(event, ...)                                                                         \
-  do {                                                                                             \
-    record(__VA_ARGS__);                                                                           \
-    SKIP_UNLESS_SERVED(recording_, event);                                                         \
-  } while (false)
-
 TEST_F(KernelVfs, vfs_read_at_a_position) {
-  RECORD("vfs_read", [&] {
+  RECORD_EVENT("vfs_read", [&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);
     return ::pread(fd, buffer_, 5000, 13000) == 3384 ? 0 : 1;
   });
@@ -122,7 +116,7 @@ TEST_F(KernelVfs, vfs_read_at_a_position) {
 }
 
 TEST_F(KernelVfs, vfs_read_where_the_descriptor_stands) {
-  RECORD("vfs_read", [&] {
+  RECORD_EVENT("vfs_read", [&] {
     const int fd = ::open(file_.c_str(), O_RDWR | O_NOATIME);
     ::lseek(fd, 100, SEEK_SET);
     return ::read(fd, buffer_, 10) == 10 ? 0 : 1;
@@ -133,7 +127,7 @@ TEST_F(KernelVfs, vfs_read_where_the_descriptor_stands) {
 }
 
 TEST_F(KernelVfs, vfs_read_of_a_vector_is_one_event) {
-  RECORD("vfs_read", [&] {
+  RECORD_EVENT("vfs_read", [&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);
     const iovec vector[] = {{buffer_, 100}, {buffer_, 200}, {buffer_, 300}};
     return ::preadv(fd, vector, 3, 50) == 600 ? 0 : 1;
@@ -144,7 +138,7 @@ TEST_F(KernelVfs, vfs_read_of_a_vector_is_one_event) {
 }
 
 TEST_F(KernelVfs, vfs_read_that_fails) {
-  RECORD("vfs_read", [&] {
+  RECORD_EVENT("vfs_read", [&] {
     const int fd = ::open(file_.c_str(), O_WRONLY);
     return ::read(fd, buffer_, 10) == -1 ? 0 : 1;
   });
@@ -152,7 +146,7 @@ TEST_F(KernelVfs, vfs_read_that_fails) {
 }
 
 TEST_F(KernelVfs, vfs_read_of_a_pipe_has_no_position) {
-  RECORD("vfs_read", [&] {
+  RECORD_EVENT("vfs_read", [&] {
     int ends[2];
     return ::pipe(ends) == 0 && ::write(ends[1], buffer_, 5) == 5 &&
                    ::read(ends[0], buffer_, 1000) == 5
@@ -167,7 +161,7 @@ TEST_F(KernelVfs, vfs_read_of_a_pipe_has_no_position) {
 }
 
 TEST_F(KernelVfs, vfs_write_at_a_position) {
-  RECORD("vfs_write", [&] {
+  RECORD_EVENT("vfs_write", [&] {
     const int fd = ::open(file_.c_str(), O_RDWR);
     return ::pwrite(fd, buffer_, 300, 200) == 300 ? 0 : 1;
   });
@@ -177,7 +171,7 @@ TEST_F(KernelVfs, vfs_write_at_a_position) {
 }
 
 TEST_F(KernelVfs, vfs_write_of_a_vector_is_one_event) {
-  RECORD("vfs_write", [&] {
+  RECORD_EVENT("vfs_write", [&] {
     const int fd = ::open(file_.c_str(), O_WRONLY);
     const iovec vector[] = {{buffer_, 1}, {buffer_, 20}, {buffer_, 300}};
     return ::writev(fd, vector, 3) == 321 ? 0 : 1;
@@ -188,7 +182,7 @@ TEST_F(KernelVfs, vfs_write_of_a_vector_is_one_event) {
 }
 
 TEST_F(KernelVfs, vfs_write_that_appends_went_to_the_end) {
-  RECORD("vfs_write", [&] {
+  RECORD_EVENT("vfs_write", [&] {
     const int fd = ::open(file_.c_str(), O_WRONLY | O_APPEND);
     return ::write(fd, buffer_, 24) == 24 ? 0 : 1;
   });
@@ -198,8 +192,9 @@ TEST_F(KernelVfs, vfs_write_that_appends_went_to_the_end) {
 
 TEST_F(KernelVfs, vfs_open_that_creates) {
   const std::filesystem::path created = directory_ / "created";
-  RECORD("vfs_open",
-         [&] { return ::open(created.c_str(), O_RDWR | O_CREAT | O_EXCL, 0640) >= 0 ? 0 : 1; });
+  RECORD_EVENT("vfs_open", [&] {
+    return ::open(created.c_str(), O_RDWR | O_CREAT | O_EXCL, 0640) >= 0 ? 0 : 1;
+  });
   const Row row = one("vfs_open", created);
   EXPECT_EQ(row.s("result"), 0);
   EXPECT_EQ(row.u("flags") & ~kLargeFile, static_cast<std::uint64_t>(O_RDWR | O_CREAT | O_EXCL));
@@ -209,7 +204,7 @@ TEST_F(KernelVfs, vfs_open_that_creates) {
 TEST_F(KernelVfs, vfs_open_that_fails) {
   const std::filesystem::path fifo = directory_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  RECORD("vfs_open", [&] {
+  RECORD_EVENT("vfs_open", [&] {
     return ::open(fifo.c_str(), O_WRONLY | O_NONBLOCK) == -1 ? 0 : 1; // nobody reads
   });
   const Row row = one("vfs_open", fifo);
@@ -218,7 +213,7 @@ TEST_F(KernelVfs, vfs_open_that_fails) {
 }
 
 TEST_F(KernelVfs, vfs_fsync_of_all) {
-  RECORD("vfs_fsync", [&] { return ::fsync(::open(file_.c_str(), O_RDWR)); });
+  RECORD_EVENT("vfs_fsync", [&] { return ::fsync(::open(file_.c_str(), O_RDWR)); });
   const Row row = one("vfs_fsync");
   EXPECT_EQ(row.s("offset"), 0);
   EXPECT_EQ(row.s("end"), LLONG_MAX);
@@ -228,7 +223,7 @@ TEST_F(KernelVfs, vfs_fsync_of_all) {
 }
 
 TEST_F(KernelVfs, vfs_fsync_of_the_data_of_a_mapped_range) {
-  RECORD("vfs_fsync", [&] {
+  RECORD_EVENT("vfs_fsync", [&] {
     const int fd = ::open(file_.c_str(), O_RDWR);
     void* memory = ::mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     auto* bytes = static_cast<char*>(memory);
@@ -243,7 +238,7 @@ TEST_F(KernelVfs, vfs_fsync_of_the_data_of_a_mapped_range) {
 }
 
 TEST_F(KernelVfs, vfs_fsync_inside_a_synchronous_write) {
-  RECORD("vfs_fsync", [&] {
+  RECORD_EVENT("vfs_fsync", [&] {
     const int fd = ::open(file_.c_str(), O_WRONLY | O_DSYNC);
     return ::pwrite(fd, buffer_, 512, 1024) == 512 ? 0 : 1;
   });
