@@ -24,6 +24,8 @@ Result<std::uint64_t> parse(std::string_view option, const std::string& text, bo
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const auto* found = std::ranges::find(kUnits, unit, &Unit::name);
+  if (is_moment && error == std::errc{} && number == 0 && unit.empty())
+    return 0; // the begin has no unit
   if (error != std::errc{} || found == std::end(kUnits))
     return fail_usage(fmt::format("{} {}: this is no time", option, text),
                       "a time is a number and a unit: 500ms, 10s, 2m, 1h");

@@ -153,8 +153,8 @@ void tell_of_none(const std::string& what) {
   fmt::print(stderr, "iotrail: no trace{} in {}\n",
              is_pattern ? " called " + output::printable(what) : "", output::printable(place));
   if (what.empty())
-    fmt::print(stderr, "  IOTRAIL_REPOSITORY names another directory; `iotrail list DIRECTORY` "
-                       "looks there.\n");
+    fmt::print(stderr, "  IOTRAIL_REPOSITORY names another directory;\n"
+                       "  `iotrail list DIRECTORY` looks there.\n");
 }
 
 Result<int> list(const ListRequest& request) {

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "analysis/duckdb_library.hpp"
 #include "analysis/engine.hpp"
 #include "output/schema_print.hpp"
+#include "output/text_width.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -49,6 +53,12 @@ TEST(schema_print, every_event_field_and_counter_is_in_every_form) {
     EXPECT_TRUE(text.contains(counter.name));
     EXPECT_TRUE(markdown.contains(counter.name));
   }
+}
+
+TEST(schema_print, the_text_fits_a_terminal) {
+  std::istringstream text(schema_text());
+  for (std::string line; std::getline(text, line);)
+    EXPECT_TRUE(display_width(line) <= kPlainWidth) << line;
 }
 
 TEST(schema_print, the_sql_is_sql) {

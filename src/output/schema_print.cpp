@@ -9,6 +9,7 @@
 
 #include "analysis/sql_text.hpp"
 #include "output/markdown.hpp"
+#include "output/text_width.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -66,6 +67,35 @@ std::string layer_doc(const schema::LayerInfo& layer) {
   return doc;
 }
 
+// A paragraph from column `indent` on; what follows its first line is indented by four more.
+void add_paragraph(std::string& out, std::size_t indent, std::string_view text) {
+  constexpr std::size_t kHanging = 4;
+  std::size_t at = indent;
+  for (const std::string& line : wrapped(text, kPlainWidth - indent - kHanging)) {
+    out += fmt::format("{:{}}{}\n", "", at, line);
+    at = indent + kHanging;
+  }
+}
+
+// `lead`, and beside it what it means in a column of its own.
+void add_described(std::string& out, std::string lead, std::string_view text) {
+  constexpr std::size_t kColumn = 46;
+  for (const std::string& line : wrapped(text, kPlainWidth - kColumn)) {
+    if (lead.size() > kColumn)
+      out += lead + '\n';
+    out += fmt::format("{:<{}}{}\n", lead.size() > kColumn ? "" : lead, kColumn, line);
+    lead.clear();
+  }
+}
+
+void add_fields_text(std::string& out, std::span<const Field> fields) {
+  for (const Field& field : fields)
+    add_described(out,
+                  fmt::format("    {:<18} {:<4} {:<16} ", schema::column_name(field.name),
+                              type_name(field), schema::meaning_name(field.meaning)),
+                  field.doc);
+}
+
 nlohmann::ordered_json fields_json(const Event& event) {
   auto fields = nlohmann::ordered_json::array();
   for (const Field& field : event.fields)
@@ -89,23 +119,21 @@ std::string event_doc(const schema::Event& event) {
 std::string schema_text() {
   std::string out;
   for (const schema::LayerInfo& layer : schema::kLayers) {
-    out += fmt::format("{}: {}\n", layer.name, layer_doc(layer));
+    add_paragraph(out, 0, fmt::format("{}: {}", layer.name, layer_doc(layer)));
     for (const Event* event : events_of(layer.layer)) {
-      out += fmt::format("  {}: {}\n", event->name, event_doc(*event));
-      for (const Field& field : own_fields(*event))
-        out += fmt::format("    {:<20} {:<5} {:<18} {}\n", schema::column_name(field.name),
-                           type_name(field), schema::meaning_name(field.meaning), field.doc);
+      add_paragraph(out, 2, fmt::format("{}: {}", event->name, event_doc(*event)));
+      add_fields_text(out, own_fields(*event));
     }
     out += '\n';
   }
   out += "Every event begins with\n";
-  for (const Field& field : schema::detail::header::kFields)
-    out += fmt::format("    {:<20} {:<5} {:<18} {}\n", schema::column_name(field.name),
-                       type_name(field), schema::meaning_name(field.meaning), field.doc);
+  add_fields_text(out, schema::detail::header::kFields);
   out += "\nCounters\n";
   for (const schema::Counter& counter : schema::kCounters)
-    out += fmt::format("  {:<26} {:<8} {:<6} {}\n", counter.name, source_name(counter),
-                       schema::severity_name(counter.severity), counter.doc);
+    add_described(out,
+                  fmt::format("  {:<26} {:<8} {:<6} ", counter.name, source_name(counter),
+                              schema::severity_name(counter.severity)),
+                  counter.doc);
   return out;
 }
 

@@ -156,7 +156,9 @@ fs::path new_trace_path(std::string_view name, std::string_view command) {
 Result<fs::path> find_trace(std::string_view name) {
   if (name.empty())
     return fail_usage("no trace is named", "", "see: iotrail list");
-  std::vector<fs::path> tried = {fs::path(name), fs::path(with_suffix(name))};
+  std::vector<fs::path> tried = {fs::path(name)};
+  if (with_suffix(name) != name)
+    tried.emplace_back(with_suffix(name));
   if (!name.starts_with('/'))
     tried.push_back(repository_path() / with_suffix(name));
   std::error_code ignored;

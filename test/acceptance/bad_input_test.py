@@ -154,6 +154,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "report", path, "--by", "file", "--sort", "colour", says=("'colour'", "bytes_read"))
         self.refused(USAGE, "report", path, "--sort", "calls", says="--by")
         self.refused(USAGE, "report", path, "--since", "2", says="--since 2")
+        self.assertEqual(harness.run(harness.IOTRAIL, "report", path, "--since", "0").returncode, 0)
         self.refused(USAGE, "report", path, "--since", "2s", "--until", "1s", says="not after")
         self.refused(USAGE, "query", path, "--describe", "colour", says=("'colour'", "--tables"))
         self.refused(USAGE, "query", path, says="--tables")
