@@ -96,9 +96,12 @@ std::vector<std::string> names_in(std::string_view sql) {
 
 bool lists_relations(std::string_view sql) {
   Words words(sql);
-  while (const auto word = words.next())
+  auto word = words.next();
+  if (word == "desc") // elsewhere an order
+    return true;
+  for (; word; word = words.next())
     for (const std::string_view begin :
-         {"show", "describe", "desc", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
+         {"show", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
       if (word->starts_with(begin))
         return true;
   return false;

@@ -48,9 +48,10 @@ TEST(definitions, statements_without_an_end_are_read_to_theirs) {
 }
 
 TEST(definitions, a_statement_that_lists_relations_needs_all) {
-  for (const char* sql : {"SHOW TABLES", "DESCRIBE", "FROM information_schema.tables",
+  for (const char* sql : {"SHOW TABLES", "DESCRIBE", "desc", "FROM information_schema.tables",
                           "SELECT * FROM DuckDB_Views()", "FROM pg_catalog.pg_class"})
     EXPECT_EQ(small_set().take_for(sql).size(), 4U) << sql;
+  EXPECT_EQ(small_set().take_for("FROM base ORDER BY x DESC").size(), 1U);
 }
 
 TEST(definitions, the_first_definition_of_a_name_stays) {

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/sql_text.hpp"
 #include "schema.hpp"
 #include "trail/trails.hpp"
 
