@@ -41,8 +41,8 @@ class OnRequest(harness.AcceptanceTest):
     def test_the_schema_says_so(self):
         text = harness.run(harness.IOTRAIL, "schema").stdout
         for event in ON_REQUEST:
-            (line,) = (line for line in text.splitlines() if line.startswith(f"  {event}: "))
-            self.assertTrue(line.endswith("Recorded only where --events names it."), line)
+            (description,) = re.findall(rf"^  {event}: (.*(?:\n {{6}}.*)*)", text, re.MULTILINE)
+            self.assertRegex(" ".join(description.split()), r"Recorded only where --events names it\.$")
 
 
 if __name__ == "__main__":
