@@ -2,7 +2,6 @@
 //
 // One test an event of the layer fs: known changes to an ext4 of the test's own, every field of the records.
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,57 +9,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <numeric>
 #include <optional>
 
 #include "base/clock.hpp"
 #include "block_device.hpp"
 #include "kernel_recording.hpp"
+#include "mounted_file_system.hpp"
 
 namespace iotrail::live {
 namespace {
 
-constexpr std::uint64_t kDeviceBytes = 64U << 20U;
 constexpr std::uint64_t kBlockBytes = 4096;
-
-// A file system on a loop device over a file, mounted in a directory of its own.
-class MountedFileSystem {
-public:
-  MountedFileSystem(const std::filesystem::path& file, const std::filesystem::path& directory)
-      : directory_(directory) {
-    std::ofstream{file}.close();
-    std::filesystem::resize_file(file, kDeviceBytes);
-    std::filesystem::create_directory(directory);
-    device_.emplace(file, 512);
-    has_module("ext4");
-    const std::string format =
-        "mkfs.ext4 -q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4 " +
-        device_->path() + " >/dev/null 2>&1";
-    if (!device_->refusal().empty())
-      refusal_ = device_->refusal();
-    else if (std::system(format.c_str()) != 0)
-      refusal_ = "mkfs.ext4 is not to be had";
-    else if (::mount(device_->path().c_str(), directory.c_str(), "ext4", 0, nullptr) != 0)
-      refusal_ = "ext4 cannot be mounted: " + errno_text(errno);
-  }
-  ~MountedFileSystem() {
-    if (refusal_.empty())
-      ::umount2(directory_.c_str(), MNT_DETACH);
-  }
-  MountedFileSystem(const MountedFileSystem&) = delete;
-  MountedFileSystem& operator=(const MountedFileSystem&) = delete;
-
-  const std::string& refusal() const { return refusal_; } // empty: it is there
-  std::string operator/(const std::string& name) const { return directory_ / name; }
-  const LoopDevice& device() const { return *device_; }
-
-private:
-  std::filesystem::path directory_;
-  std::optional<LoopDevice> device_;
-  std::string refusal_;
-};
 
 // 0: done. Creates the file, writes so many blocks, and has them synced in the way given.
 int write_and_sync(const std::string& path, int blocks, int (*sync)(int)) {
