@@ -371,6 +371,11 @@ constexpr std::string_view value_table(Meaning meaning) {
   return "";
 }
 
+// A key of the table strings.
+constexpr bool is_string_key(Meaning meaning) {
+  return meaning == Meaning::path || meaning == Meaning::string || meaning == Meaning::stack;
+}
+
 constexpr bool is_flag_set(Meaning meaning) {
   return meaning_name(meaning).starts_with("flags_");
 }

@@ -6,6 +6,7 @@
 #include "analysis/union_length.hpp"
 #include "analysis/vectors.hpp"
 #include "value_text.hpp"
+#include "wait_text.hpp"
 
 namespace iotrail::analysis {
 
@@ -49,6 +50,16 @@ void op_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector o
       assign(output, row, schema::op_text(number_at<std::uint64_t>(ops, row)));
 }
 
+template <std::string_view (*kOfStack)(std::string_view stack)>
+void stack_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
+  duckdb_vector stacks = duckdb_data_chunk_get_vector(input, 0);
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
+    if (is_null(stacks, row))
+      set_null(output, row);
+    else
+      assign(output, row, std::string(kOfStack(text_at(stacks, row))));
+}
+
 Result<void> register_function(duckdb_connection connection, const char* name,
                                std::initializer_list<duckdb_type> parameters,
                                duckdb_scalar_function_t rows) {
@@ -80,6 +91,12 @@ Result<void> register_functions(duckdb_connection connection) {
   if (registered)
     registered = register_function(connection, "flags_text",
                                    {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT}, flags_text_rows);
+  if (registered)
+    registered = register_function(connection, "wait_reason", {DUCKDB_TYPE_VARCHAR},
+                                   stack_rows<schema::wait_reason>);
+  if (registered)
+    registered = register_function(connection, "wait_place", {DUCKDB_TYPE_VARCHAR},
+                                   stack_rows<schema::wait_place>);
   if (registered)
     registered = register_union_length(connection);
   return registered;

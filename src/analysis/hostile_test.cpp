@@ -73,8 +73,7 @@ TEST(engine, a_query_reaches_nothing_but_the_trace) {
 }
 
 std::string extreme(const schema::Field& field, bool is_largest) {
-  if (field.meaning == schema::Meaning::file || field.meaning == schema::Meaning::path ||
-      field.meaning == schema::Meaning::string)
+  if (field.meaning == schema::Meaning::file || schema::is_string_key(field.meaning))
     return "/text";
   const unsigned bits = 8U * schema::info(field.type).size_bytes;
   const std::uint64_t all = ~0ULL >> (64 - bits);

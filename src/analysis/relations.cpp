@@ -7,7 +7,6 @@
 
 #include "analysis/sql_text.hpp"
 #include "trail/fact.hpp"
-#include "trail/link.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::analysis {
@@ -16,15 +15,6 @@ namespace {
 
 bool is_result(const store::ColumnInfo& column) {
   return schema::wording(column.meaning) == schema::Wording::result;
-}
-
-// A table with its rows, put in by one statement: each statement costs more than a hundred rows.
-std::string table_sql(std::string_view name, std::string_view columns,
-                      const std::vector<std::string>& rows) {
-  std::string sql = fmt::format("CREATE TABLE {} ({});\n", name, columns);
-  if (!rows.empty())
-    sql += fmt::format("INSERT INTO {} VALUES ({});\n", name, fmt::join(rows, "), ("));
-  return sql;
 }
 
 // "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
@@ -144,41 +134,6 @@ std::string empty_table_sql(const schema::Event& event) {
                            schema::info(schema::type_in_sql(field.type, field.meaning)).sql_type,
                            sql_name(schema::column_name(field.name)));
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
-}
-
-// Of a number within a choice, all bits of the choice decide; of a flag, its own.
-std::uint32_t mask_of(const schema::Value& value) {
-  const std::uint32_t choice = schema::choice_mask(value.table);
-  return (value.number & ~choice) == 0 ? choice : value.number;
-}
-
-std::string value_rows_sql() {
-  std::vector<std::string> rows;
-  for (const schema::Value& value : schema::kValues)
-    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(value.table), value.number,
-                               mask_of(value), sql_literal(value.name)));
-  return table_sql("value_names",
-                   "value_table VARCHAR, number UINTEGER, mask UINTEGER, name VARCHAR", rows);
-}
-
-bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
-  return std::ranges::any_of(tables, [&](const store::TableInfo& table) {
-    return table.layer == layer && table.column(role) != nullptr;
-  });
-}
-
-std::string layer_rows_sql(Tables tables) {
-  std::vector<std::string> rows;
-  int depth = 0;
-  for (const schema::LayerInfo& layer : schema::kLayers)
-    if (layer.layer != schema::Layer::dictionary)
-      rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
-                                 sql_literal(schema::value_name("source", layer.source)),
-                                 any_has_role(tables, layer.name, schema::Role::duration),
-                                 any_has_role(tables, layer.name, schema::Role::bytes)));
-  return table_sql(
-      "layer_list",
-      "layer VARCHAR, depth INTEGER, source VARCHAR, has_spans BOOLEAN, moves_bytes BOOLEAN", rows);
 }
 
 std::string manifest_rows_sql(const store::Manifest& manifest) {
@@ -342,6 +297,9 @@ void add_selection(Definitions& definitions, const Selection& selection,
     conditions.push_back(fmt::format(
         "pid IN (SELECT pid FROM processes WHERE comm = {0} OR CAST(pid AS VARCHAR) = {0})",
         process));
+  std::vector<std::string> wait_conditions = conditions;
+  if (!selection.file.empty())
+    wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
   std::vector<std::string> path_conditions = conditions;
   std::vector<std::string> link_conditions = conditions;
   if (const std::string glob = sql_literal(selection.file); !selection.file.empty()) {
@@ -359,12 +317,8 @@ void add_selection(Definitions& definitions, const Selection& selection,
   definitions.add("the view events", narrowed_view_sql("events", "all_events", conditions));
   definitions.add("the view path_calls",
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
+  definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
   definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
-}
-
-void add_schema_tables(Definitions& definitions, Tables tables) {
-  definitions.add("the table value_names", value_rows_sql());
-  definitions.add("the table layer_list", layer_rows_sql(tables));
 }
 
 void add_manifest_tables(Definitions& definitions, const store::Manifest& manifest) {
@@ -372,19 +326,6 @@ void add_manifest_tables(Definitions& definitions, const store::Manifest& manife
   definitions.add("the table hooks", hook_rows_sql(manifest));
   definitions.add("the table counters", counter_rows_sql(manifest));
   definitions.add("the table source_tallies", source_rows_sql(manifest));
-}
-
-void add_causes(Definitions& definitions) {
-  std::vector<std::string> rows;
-  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
-    const auto cause = static_cast<trail::Cause>(number);
-    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(trail::cause_name(cause)),
-                               trail::is_remainder(cause),
-                               sql_literal(trail::cause_meaning(cause))));
-  }
-  definitions.add(
-      "the table causes",
-      table_sql("causes", "cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
 }
 
 } // namespace iotrail::analysis

@@ -5,6 +5,10 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace iotrail::analysis {
 
@@ -33,6 +37,15 @@ inline std::string sql_literal(std::string_view text) {
 // "offset": also for names that are words of the language
 inline std::string sql_name(std::string_view name) {
   return detail::enclosed(name, '"');
+}
+
+// A table with its rows, put in by one statement: each statement costs more than a hundred rows.
+inline std::string table_sql(std::string_view name, std::string_view columns,
+                             const std::vector<std::string>& rows) {
+  std::string sql = fmt::format("CREATE TABLE {} ({});\n", name, columns);
+  if (!rows.empty())
+    sql += fmt::format("INSERT INTO {} VALUES ({});\n", name, fmt::join(rows, "), ("));
+  return sql;
 }
 
 } // namespace iotrail::analysis

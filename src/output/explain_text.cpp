@@ -97,7 +97,7 @@ SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.
        coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
        errno_name(o.error) AS error
 FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
-WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block'
+WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' AND o.event <> 'sched_wait'
 ORDER BY o.ts_ns, d.depth)";
 
 void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
@@ -149,6 +149,44 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
   part.note = fmt::format("{} in {}", human_bytes(part.bytes), human_count(part.spans.size()));
 }
 
+// When its task did not run: the part of each wait in which it could not, and the one in which others did.
+constexpr std::string_view kWaitsSql = R"(
+WITH waits AS (SELECT CASE WHEN op_id IN ({0}) THEN op_id ELSE parent_op END AS of_op, ts_ns, duration_ns, blocked_ns,
+                      runnable_ns, reason, coalesce(waited_in, '') AS waited_in
+               FROM all_waits WHERE op_id IN ({0}) OR parent_op IN ({0}))
+SELECT of_op, ts_ns AS begin_ns, plus(ts_ns, blocked_ns) AS end_ns, reason, waited_in FROM waits WHERE reason IS NOT NULL
+UNION ALL
+SELECT of_op, plus(ts_ns, blocked_ns) AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, 'cpu' AS reason, '' AS waited_in
+FROM waits WHERE runnable_ns > 0
+ORDER BY of_op, reason, waited_in, begin_ns)";
+
+// They come by reason and by the function that waited.
+void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const Span span{rows.number(row, "begin_ns"), rows.number(row, "end_ns")};
+  const std::string reason = rows.text(row, "reason");
+  const std::string waited_in = rows.text(row, "waited_in");
+  std::vector<Waits>& waits = operation.time.waits;
+  const bool is_new_reason = waits.empty() || waits.back().reason != reason;
+  if (is_new_reason)
+    waits.push_back({reason, {}});
+  if (is_new_reason || operation.parts.back().note != waited_in)
+    operation.parts.push_back({"wait", reason, {}, 0, waited_in});
+  waits.back().spans.push_back(span);
+  operation.parts.back().spans.push_back(span);
+}
+
+// Operations whose every wait would be in the trace: those of a task that is in one at a time.
+constexpr std::string_view kWaitsKnownSql = R"(
+SELECT DISTINCT o.op_id AS of_op
+FROM all_events AS o JOIN layer_list AS d ON o.layer = d.layer
+WHERE o.op_id IN ({0}) AND o.layer IN (SELECT seen_layer FROM call_layer) AND d.source = 'kernel'
+  AND (o.op_id IN (SELECT op_id FROM sched_wait)
+       OR (SELECT count(*) FROM hooks WHERE event = 'sched_wait' AND hook <> '') > 0))";
+
+void mark_waits_known(Operation& operation, const SmallResult&, std::size_t) {
+  operation.time.are_waits_known = true;
+}
+
 // Its bytes on their way to a device after its end.
 constexpr std::string_view kLaterSql = R"(
 SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
@@ -178,8 +216,11 @@ struct Question {
   std::string_view sql;
   void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
 };
-constexpr Question kQuestions[] = {
-    {kSpansSql, add_span}, {kRequestsSql, add_request}, {kLaterSql, add_later}};
+constexpr Question kQuestions[] = {{kSpansSql, add_span},
+                                   {kRequestsSql, add_request},
+                                   {kWaitsSql, add_wait},
+                                   {kWaitsKnownSql, mark_waits_known},
+                                   {kLaterSql, add_later}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
@@ -219,7 +260,7 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
   table.print(sink, "  ", width);
   if (shown < operation.parts.size())
     sink.print("  and {} more\n", operation.parts.size() - shown);
-  print_wrapped(time_text(operation.time, operation.span), sink, width);
+  print_wrapped(printable(time_text(operation.time, operation.span)), sink, width);
   for (const std::string& line : operation.later)
     print_wrapped(printable(line), sink, width);
 }

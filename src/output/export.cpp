@@ -55,10 +55,10 @@ private:
       return true;
     if (raw_)
       return false;
+    if (schema::is_string_key(column.meaning))
+      return !table_.is_dictionary();
     switch (column.meaning) {
     case Meaning::file:
-    case Meaning::path:
-    case Meaning::string:
     case Meaning::device:
       return !table_.is_dictionary();
     default:
@@ -78,7 +78,7 @@ private:
     const std::uint64_t raw = event.number(column);
     if (meaning == schema::Meaning::file)
       return known_or_null(dictionaries_.file(raw));
-    if (meaning == schema::Meaning::path || meaning == schema::Meaning::string)
+    if (schema::is_string_key(meaning))
       return known_or_null(dictionaries_.text(raw));
     if (meaning == schema::Meaning::device)
       if (const std::string_view device = dictionaries_.device(raw); !device.empty())

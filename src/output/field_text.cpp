@@ -133,15 +133,11 @@ private:
 };
 
 const Line::Rule Line::kRules[] = {
-    {Meaning::file, &Line::file_text},
-    {Meaning::fd, &Line::fd_text},
-    {Meaning::offset, &Line::offset_text},
-    {Meaning::bytes, &Line::bytes_text},
-    {Meaning::path, &Line::path_text},
-    {Meaning::device, &Line::device_text},
-    {Meaning::string, &Line::path_text},
-    {Meaning::text, &Line::string_text},
-    {Meaning::duration_ns, &Line::duration_text},
+    {Meaning::file, &Line::file_text},         {Meaning::fd, &Line::fd_text},
+    {Meaning::offset, &Line::offset_text},     {Meaning::bytes, &Line::bytes_text},
+    {Meaning::path, &Line::path_text},         {Meaning::device, &Line::device_text},
+    {Meaning::string, &Line::path_text},       {Meaning::stack, &Line::path_text},
+    {Meaning::text, &Line::string_text},       {Meaning::duration_ns, &Line::duration_text},
     {Meaning::real_time_ns, &Line::date_text},
 };
 

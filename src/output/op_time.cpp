@@ -11,9 +11,38 @@ namespace iotrail::output {
 
 namespace {
 
-std::vector<Span> joined(std::vector<Span> spans, const std::vector<Span>& more) {
-  spans.insert(spans.end(), more.begin(), more.end());
-  return spans;
+// The parts of `spans` that lie in one of `masks`.
+std::vector<Span> common_parts(const std::vector<Span>& spans, const std::vector<Span>& masks) {
+  std::vector<Span> parts;
+  for (const Span& span : spans)
+    for (const Span& mask : masks) {
+      const Span part{std::max(span.begin_ns, mask.begin_ns), std::min(span.end_ns, mask.end_ns)};
+      if (part.length_ns() != 0)
+        parts.push_back(part);
+    }
+  return parts;
+}
+
+struct Candidate {
+  std::string what;
+  std::vector<Span> spans;
+};
+
+// What devices and journals did is a reason only for the time in which the task waited.
+std::vector<Candidate> candidates(const OpTime& time) {
+  std::vector<Span> waited;
+  for (const Waits& waits : time.waits)
+    waited.insert(waited.end(), waits.spans.begin(), waits.spans.end());
+  std::vector<Candidate> all;
+  const auto add = [&](std::string_view what, const std::vector<Span>& spans) {
+    all.push_back({std::string(what), time.are_waits_known ? common_parts(spans, waited) : spans});
+  };
+  add("the device", time.device);
+  add("waiting for the device in its queue", time.queue);
+  add("the journal's commit besides", time.journal);
+  for (const Waits& waits : time.waits)
+    all.push_back({fmt::format("waiting ({})", waits.reason), waits.spans});
+  return all;
 }
 
 } // namespace
@@ -33,28 +62,33 @@ std::uint64_t covered_ns(std::vector<Span> spans, const Span& whole) {
   return covered;
 }
 
-TimeShares share_time(const OpTime& time, const Span& whole) {
-  const std::vector<Span> below = joined(time.device, time.queue);
-  const std::uint64_t device_ns = covered_ns(time.device, whole);
-  const std::uint64_t below_ns = covered_ns(below, whole);
-  const std::uint64_t all_ns = covered_ns(joined(below, time.journal), whole);
-  return {device_ns, below_ns - device_ns, all_ns - below_ns, whole.length_ns() - all_ns};
+std::vector<TimeShare> share_time(const OpTime& time, const Span& whole) {
+  std::vector<TimeShare> shares;
+  std::vector<Span> counted;
+  std::uint64_t counted_ns = 0;
+  const auto add = [&](std::string_view what, std::uint64_t ns) {
+    if (ns != 0)
+      shares.push_back({std::string(what), ns});
+  };
+  for (const Candidate& candidate : candidates(time)) {
+    counted.insert(counted.end(), candidate.spans.begin(), candidate.spans.end());
+    const std::uint64_t covered = covered_ns(counted, whole);
+    add(candidate.what, covered - counted_ns);
+    counted_ns = covered;
+  }
+  add(time.are_waits_known ? "its task ran" : "everything else, work and waits in the kernel",
+      whole.length_ns() - counted_ns);
+  return shares;
 }
 
 std::string time_text(const OpTime& time, const Span& whole) {
-  const TimeShares shares = share_time(time, whole);
-  const std::uint64_t all_ns = whole.length_ns();
+  const auto all_ns = static_cast<double>(whole.length_ns());
   std::string text;
-  const auto add = [&](std::string_view what, std::uint64_t ns) {
-    if (ns != 0)
-      text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", what, human_duration(ns),
-                          human_share(static_cast<double>(ns) / static_cast<double>(all_ns)));
-  };
-  add("the device", shares.device_ns);
-  add("waiting for the device in its queue", shares.queue_ns);
-  add("the journal's commit besides", shares.journal_ns);
-  add("everything else, work and waits in the kernel", shares.rest_ns);
-  return fmt::format("Of {}: {}", human_duration(all_ns), text.empty() ? "nothing to tell" : text);
+  for (const auto& [what, ns] : share_time(time, whole))
+    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", what, human_duration(ns),
+                        human_share(static_cast<double>(ns) / all_ns));
+  return fmt::format("Of {}: {}", human_duration(whole.length_ns()),
+                     text.empty() ? "nothing to tell" : text);
 }
 
 } // namespace iotrail::output

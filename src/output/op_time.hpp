@@ -19,24 +19,31 @@ struct Span {
 // The time within `whole` that lies in at least one of the spans.
 std::uint64_t covered_ns(std::vector<Span> spans, const Span& whole);
 
+// When its task did not run, by what it waited for.
+struct Waits {
+  std::string reason;
+  std::vector<Span> spans;
+};
+
 // What went on in its course; of two at once, the one that is named first counts.
 struct OpTime {
   std::vector<Span> device;  // a device worked for it
   std::vector<Span> queue;   // a bio of it waited for its device
   std::vector<Span> journal; // a journal's commit that it needed was under way
+  std::vector<Waits> waits;
+  // The waits are all that there were: the rest of the time its task ran, whatever else went on.
+  bool are_waits_known = false;
 };
 
-struct TimeShares {
-  std::uint64_t device_ns = 0;
-  std::uint64_t queue_ns = 0;
-  std::uint64_t journal_ns = 0;
-  std::uint64_t rest_ns = 0;
+struct TimeShare {
+  std::string what;
+  std::uint64_t ns = 0;
 };
 
-// The shares add up to the length of `whole`.
-TimeShares share_time(const OpTime& time, const Span& whole);
+// Those that took time, in the order in which they count. They add up to the length of `whole`.
+std::vector<TimeShare> share_time(const OpTime& time, const Span& whole);
 
-// "Of 5.20 ms: device 1.20 ms (23.1 %), ..."
+// "Of 5.20 ms: the device 1.20 ms (23.1 %), ..."
 std::string time_text(const OpTime& time, const Span& whole);
 
 } // namespace iotrail::output

@@ -7,6 +7,7 @@
 
 #include "output/trail_sections.hpp"
 #include "output/units.hpp"
+#include "output/wait_section.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -375,7 +376,7 @@ std::span<const Section> first_page() {
 
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
-    std::vector<Section> pages = {causes_section()};
+    std::vector<Section> pages = {causes_section(), waits_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     return pages;
   }();

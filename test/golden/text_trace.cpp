@@ -170,7 +170,7 @@ Result<std::uint64_t> TraceBuilder::field_number(const schema::Field& field,
     return default_number(field);
   if (field.meaning == schema::Meaning::file)
     return file_id(text);
-  if (field.meaning == schema::Meaning::path || field.meaning == schema::Meaning::string)
+  if (schema::is_string_key(field.meaning))
     return writer_->string_id(text);
   return parse_number(text, field.meaning);
 }

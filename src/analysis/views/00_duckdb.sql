@@ -122,5 +122,5 @@ CREATE MACRO is_sync(class) AS class IN ('sync', 'fsync', 'fdatasync', 'syncfs',
 -- A path without `./`, double slashes and a slash at its end.
 CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+', '/', 'g'), '/./', '/'), '^\./|(.)/$', '\1');
 
--- True for the calls that wait until others have done something, and do no I/O themselves.
-CREATE MACRO waits_for_others(class) AS class = 'poll';
+-- True for what waits until others have done something, and does no I/O itself: calls, and the waits of tasks.
+CREATE MACRO waits_for_others(class) AS class IN ('poll', 'wait');

@@ -96,6 +96,12 @@ void add_processes(std::vector<EventHooks>& rows) {
   add("process_exit", "tp_btf/sched_process_exit", "process_sched_process_exit");
 }
 
+void add_waits(std::vector<EventHooks>& rows) {
+  rows.push_back(served_by(
+      "sched_wait", Layer::sched,
+      {tracepoint("tp_btf/sched_switch+sched_waking", {"sched_switch", "sched_waking"})}));
+}
+
 // An operation passes one of the functions named, whichever way it came: all of them are hooked, or none.
 void add_vfs(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, Alternative trampolines, Alternative probes) {
@@ -233,6 +239,7 @@ std::vector<EventHooks> make_rows() {
   add_journals(rows);
   add_blocks(rows);
   add_devices(rows);
+  add_waits(rows);
   add_processes(rows);
   add_faults(rows);
   add_asyncs(rows);

@@ -14,6 +14,9 @@
 #define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
 #define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
 #define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
+#define IOT_STACK_LIMIT 4096         /* places where tasks wait */
+#define IOT_STACK_FRAMES 12          /* functions of one that are told */
+#define IOT_STACK_SKIPPED 3          /* of the tracing itself */
 #define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
@@ -21,6 +24,7 @@
 #define IOT_PATH_DEPTH 64            /* components of a path that are walked */
 #define IOT_NAME_BYTES 256           /* NAME_MAX and its end */
 #define IOT_PATH_BYTES 4096          /* PATH_MAX */
+#define IOT_STACK_BYTES 768          /* names of the functions of a place, most have 20 to 30 */
 #define IOT_ADDRESS_BYTES 128        /* struct sockaddr_storage */
 #define IOT_TEXT_BYTES (2U << 20)    /* of the ring `texts` */
 #define IOT_KIND_SLOTS 64            /* kinds of one layer */
@@ -174,6 +178,10 @@ struct iot_task {
   iot_u64 own_bytes; /* in so many bytes are iotrail's; while it is being loaded, may be */
   iot_u64 library_begin; /* where it was mapped; 0: not yet */
   iot_u64 library_bytes;
+  iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
+  iot_u64 woken_ns;      /* from its wait; 0: not yet */
+  iot_u32 wait_stack;
+  iot_u32 wait_state;              /* of the value table `task_state` */
   iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
   struct iot_cached_fd fds[IOT_TASK_FDS];
   struct iot_cached_file files[IOT_TASK_FILES];
@@ -304,7 +312,8 @@ enum iot_text_type {
   IOT_TEXT_FILE,
   IOT_TEXT_FORK,
   IOT_TEXT_EXEC,
-  IOT_TEXT_TASK
+  IOT_TEXT_TASK,
+  IOT_TEXT_STACK
 };
 
 struct iot_text {
@@ -351,6 +360,14 @@ struct iot_text_process {
   iot_u32 arguments_bytes;
   char comm[16];
   char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
+};
+
+/* A place where tasks wait: names of functions, innermost first, each with a semicolon behind it but the last. */
+struct iot_text_stack {
+  struct iot_text text;
+  iot_u32 depth; /* names that stand for a function; 0 behind them */
+  iot_u32 reserved;
+  char functions[IOT_STACK_BYTES];
 };
 
 /* A task of a pid namespace below the initial one: both of its names. */

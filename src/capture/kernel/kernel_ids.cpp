@@ -48,6 +48,15 @@ std::string join_names(std::string_view names) {
   return path.empty() ? "/" : path;
 }
 
+// What every wait has, by the kernel's way into a call, and by its way to the tracing.
+bool tells_nothing(std::string_view function) {
+  return function == "entry_SYSCALL_64_after_hwframe" || function == "do_syscall_64" ||
+         function == "x64_sys_call" || function == "ret_from_fork" ||
+         function == "ret_from_fork_asm" || function == "schedule" || function == "__schedule" ||
+         function.starts_with("__traceiter_") || function.starts_with("bpf_") ||
+         function.starts_with("__bpf_");
+}
+
 std::string comm_of(const iot_text_process& text) {
   return {text.comm, ::strnlen(text.comm, sizeof(text.comm))};
 }
@@ -88,11 +97,37 @@ void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
     return tasks_->forked(process_of(reinterpret_cast<const iot_text_process&>(text)));
   case IOT_TEXT_EXEC:
     return tasks_->executed(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_STACK:
+    return take_stack(reinterpret_cast<const iot_text_stack&>(text), writer);
   case IOT_TEXT_TASK:
     return take_task(reinterpret_cast<const iot_text_task&>(text));
   default:
     IOTRAIL_CHECK(!"a text of a type that the BPF programs do not send");
   }
+}
+
+std::string stack_of(const iot_text_stack& text) {
+  std::string_view names(text.functions, ::strnlen(text.functions, sizeof(text.functions)));
+  const bool is_cut = names.size() + 1 >= sizeof(text.functions);
+  std::vector<std::string_view> functions; // innermost first
+  for (iot_u32 depth = 0; depth < text.depth && !names.empty(); ++depth) {
+    const std::size_t end = std::min(names.find(';'), names.size());
+    if (const std::string_view name = names.substr(0, end); !tells_nothing(name))
+      functions.push_back(name);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  if (is_cut && !functions.empty())
+    functions.pop_back();
+  std::string stack;
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function)
+    stack.append(stack.empty() ? "" : ";").append(*function);
+  return stack;
+}
+
+void KernelIds::take_stack(const iot_text_stack& text, store::TraceWriter& writer) {
+  if (text.text.id >= stacks_.size())
+    stacks_.resize(std::max<std::size_t>(text.text.id + 1, stacks_.size() * 2));
+  stacks_[text.text.id] = writer.string_id(stack_of(text));
 }
 
 void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer) {

@@ -9,10 +9,12 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/translation.hpp"
 #include "capture/tasks.hpp"
 #include "store/trace_writer.hpp"
 
@@ -46,16 +48,32 @@ public:
       const String& string = strings_[local % kStrings];
       return string.local == local ? string.id : 0;
     }
+    iot_u32 stack(iot_u32 local) const { return local < stacks_.size() ? stacks_[local] : 0; }
+    iot_u32 id(Reference::To to, iot_u32 local) const {
+      switch (to) {
+      case Reference::To::file:
+        return file(local);
+      case Reference::To::string:
+        return string(local);
+      case Reference::To::stack:
+        return stack(local);
+      case Reference::To::device: // its number is its id
+        return local;
+      }
+      std::unreachable();
+    }
 
   private:
     friend class KernelIds;
-    Lookup(std::span<const iot_u32> files, std::span<const String> strings)
-        : files_(files), strings_(strings) {}
+    Lookup(std::span<const iot_u32> files, std::span<const String> strings,
+           std::span<const iot_u32> stacks)
+        : files_(files), strings_(strings), stacks_(stacks) {}
 
     std::span<const iot_u32> files_;
     std::span<const String> strings_;
+    std::span<const iot_u32> stacks_;
   };
-  Lookup lookup() const { return {files_, strings_}; }
+  Lookup lookup() const { return {files_, strings_, stacks_}; }
 
   void process_ended(iot_u32 pid) {
     if (tasks_ != nullptr)
@@ -71,6 +89,7 @@ private:
   void take_file(const iot_text_file& text, store::TraceWriter& writer);
   void take_string(const iot_text_string& text, store::TraceWriter& writer);
   void take_address(const iot_text_address& text, store::TraceWriter& writer);
+  void take_stack(const iot_text_stack& text, store::TraceWriter& writer);
   void take_task(const iot_text_task& text);
   rows::processes process_of(const iot_text_process& text) const;
   void remember_executable(const iot_text_file& text, const std::string& path);
@@ -80,10 +99,15 @@ private:
   Tasks* tasks_ = nullptr;
   std::vector<iot_u32> files_; // by local id
   std::vector<String> strings_;
+  std::vector<iot_u32> stacks_;                          // by local id
   std::unordered_map<iot_u32, std::string> executables_; // by local id
   std::unordered_set<iot_u32> devices_;
   iot_u32 last_device_ = 0;
 };
+
+// The functions of a place where tasks wait, outermost first, without those of the tracing and the switch itself: as in
+// folded stacks, "vfs_read;pipe_read".
+std::string stack_of(const iot_text_stack& text);
 
 // The path that a walk from the file up to the root has met, or what stands for it ("pipe:[7]").
 std::string path_of(const iot_text_file& text);

@@ -120,6 +120,9 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   cpu_count_ = static_cast<std::uint32_t>(cpus);
   heads_.resize(cpu_count_);
   const iot_config config = configuration(options);
+  if (config.filter_files || config.filter_devices)
+    refusals_.add("sched_switch", "which file a call is on is often not known yet when it waits: "
+                                  "recordings of files or devices leave waits out");
   auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
   if (!object)
     return std::unexpected(object.error());

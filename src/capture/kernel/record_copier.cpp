@@ -58,7 +58,7 @@ void translate(std::byte* row, const KernelIds::Lookup& lookup, const Batch& bat
     batch.ids.see_device(id, batch.writer); // a device's number is its id
     return;
   }
-  id = kReference.to == Reference::To::file ? lookup.file(id) : lookup.string(id);
+  id = lookup.id(kReference.to, id);
   std::memcpy(row + kReference.offset, &id, sizeof(id));
 }
 

@@ -94,6 +94,8 @@ protected:
         record.set(field, ids_.lookup().file(id));
       else if (field.meaning == schema::Meaning::path)
         record.set(field, ids_.lookup().string(id));
+      else if (field.meaning == schema::Meaning::stack)
+        record.set(field, ids_.lookup().stack(id));
     }
     return values_of(record);
   }
@@ -124,6 +126,7 @@ Record make_record(const schema::Event& event, std::uint64_t ts_ns, std::mt19937
       record.set(field, random() % (kNamed + 5) | (random() % 2 == 0 ? IOT_FILE_UNWANTED : 0));
       break;
     case schema::Meaning::path:
+    case schema::Meaning::stack:
       record.set(field, random() % (kNamed + 5));
       break;
     case schema::Meaning::device:

@@ -12,7 +12,7 @@
 namespace iotrail::capture::kernel {
 
 struct Reference {
-  enum class To : std::uint8_t { file, string, device };
+  enum class To : std::uint8_t { file, string, stack, device };
   std::uint16_t offset = 0;
   To to = To::file;
 };
@@ -32,6 +32,8 @@ constexpr References references_of(const schema::Event& event) {
       references.add({field.offset, Reference::To::file});
     else if (field.meaning == schema::Meaning::path)
       references.add({field.offset, Reference::To::string});
+    else if (field.meaning == schema::Meaning::stack)
+      references.add({field.offset, Reference::To::stack});
     else if (field.meaning == schema::Meaning::device)
       references.add({field.offset, Reference::To::device});
   }

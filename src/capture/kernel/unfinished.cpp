@@ -71,6 +71,20 @@ void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<Slot>& recor
   }
 }
 
+Slot wait_record(const iot_task& task, std::uint64_t now_ns) {
+  Slot record{};
+  auto& wait = reinterpret_cast<iot_sched_wait&>(record);
+  set_header(wait.event, task.owner, task.wait_start_ns, IOT_KIND_sched_wait);
+  wait.duration_ns = now_ns - task.wait_start_ns;
+  const std::uint64_t runnable_from_ns =
+      task.wait_state == 'R' ? task.wait_start_ns : task.woken_ns;
+  wait.runnable_ns = runnable_from_ns == 0 ? 0 : now_ns - runnable_from_ns;
+  wait.stack = task.wait_stack;
+  wait.state = task.wait_state;
+  wait.result = IOT_UNFINISHED;
+  return record;
+}
+
 Slot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_ns) {
   Slot record{};
   auto& complete = reinterpret_cast<iot_block_complete&>(record);
@@ -246,6 +260,10 @@ std::vector<Slot> unfinished_records(BpfObject& object) {
   const std::uint64_t now_ns = monotonic_ns();
   std::vector<Slot> records;
   add_calls(object, now_ns, records);
+  if (is_wanted(object, IOT_KIND_sched_wait))
+    for (const iot_task& task : object.skeleton().bss->task_states)
+      if (task.owner.op_id != 0 && task.wait_start_ns != 0)
+        records.push_back(wait_record(task, now_ns));
   if (is_wanted(object, IOT_KIND_block_complete))
     for (const auto& [key, request] : open_requests(object))
       records.push_back(request_record(key, request, now_ns));

@@ -45,7 +45,7 @@ inline TakenRow taken_row(const store::TableInfo& table, const std::vector<store
     const store::ColumnInfo& column = table.columns[i];
     const auto number = static_cast<std::int64_t>(std::get<store::Numbers>(columns[i])[row]);
     taken.numbers[column.name] = number;
-    if (column.meaning == schema::Meaning::path || column.meaning == schema::Meaning::string)
+    if (schema::is_string_key(column.meaning))
       taken.texts[column.name] = number == 0 ? "" : texts.at(number);
   }
   return taken;

@@ -20,5 +20,6 @@ const volatile struct iot_config iot_config = {};
 #include "fault.bpf.c"
 #include "journal.bpf.c"
 #include "process.bpf.c"
+#include "sched.bpf.c"
 #include "syscall.bpf.c"
 #include "vfs.bpf.c"

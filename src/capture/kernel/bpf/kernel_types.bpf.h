@@ -123,6 +123,11 @@ struct mm_struct {
 };
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010
+/* Bits of the state that a task leaves its CPU in. */
+#define IOT_TASK_INTERRUPTIBLE 1
+#define IOT_TASK_UNINTERRUPTIBLE 2
+#define IOT_TASK_TRACED 8
+
 struct task_struct {
   struct thread_info thread_info;
   void* worker_private;

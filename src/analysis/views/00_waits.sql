@@ -1,0 +1,22 @@
+-- When tasks did not run in the course of an operation; waits: those that are selected.
+--   op_id, parent_op, pid, tid   the operation and the task, as in events
+--   ts_ns, duration_ns   from when it left its CPU until it had one again
+--   blocked_ns    the part in which it could not run
+--   runnable_ns   the part in which it could, and others did; the two add up to duration_ns
+--   state         'running': it was put aside for others, and waited for nothing else
+--   reason        what it waited for while it could not run: a reason of wait_reasons; NULL: it was put aside
+--   waited_in     the function of the kernel that waited; NULL: not known
+--   stack         the functions that led there, outermost first
+--   error         0; errno_name(error) is 'unfinished' where it still waited when the recording stopped
+CREATE VIEW all_waits AS
+WITH
+  places AS (
+    SELECT string AS place_string, text AS stack, wait_reason(text) AS reason, nullif(wait_place(text), '') AS waited_in
+    FROM strings
+    WHERE string IN (SELECT stack FROM sched_wait)
+  )
+SELECT w.op_id AS op_id, w.parent_op AS parent_op, w.pid AS pid, w.tid AS tid, w.ts_ns AS ts_ns, w.duration_ns AS duration_ns,
+       w.duration_ns - least(w.duration_ns, w.runnable_ns) AS blocked_ns, least(w.duration_ns, w.runnable_ns) AS runnable_ns,
+       w.state AS state, CASE WHEN w.state = 'running' THEN NULL ELSE coalesce(p.reason, wait_reason('')) END AS reason,
+       p.waited_in AS waited_in, p.stack AS stack, w.result AS error
+FROM sched_wait AS w LEFT JOIN places AS p ON w.stack = p.place_string;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Small tables of what this version knows: words for numbers, layers, reasons, causes.
+#include "analysis/relations.hpp"
+
+#include <algorithm>
+
+#include "analysis/sql_text.hpp"
+#include "trail/link.hpp"
+#include "value_text.hpp"
+#include "wait_text.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+// Of a number within a choice, all bits of the choice decide; of a flag, its own.
+std::uint32_t mask_of(const schema::Value& value) {
+  const std::uint32_t choice = schema::choice_mask(value.table);
+  return (value.number & ~choice) == 0 ? choice : value.number;
+}
+
+std::string value_rows_sql() {
+  std::vector<std::string> rows;
+  for (const schema::Value& value : schema::kValues)
+    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(value.table), value.number,
+                               mask_of(value), sql_literal(value.name)));
+  return table_sql("value_names",
+                   "value_table VARCHAR, number UINTEGER, mask UINTEGER, name VARCHAR", rows);
+}
+
+bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
+  return std::ranges::any_of(tables, [&](const store::TableInfo& table) {
+    return table.layer == layer && table.column(role) != nullptr;
+  });
+}
+
+std::string layer_rows_sql(Tables tables) {
+  std::vector<std::string> rows;
+  int depth = 0;
+  for (const schema::LayerInfo& layer : schema::kLayers)
+    if (layer.layer != schema::Layer::dictionary)
+      rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
+                                 sql_literal(schema::value_name("source", layer.source)),
+                                 any_has_role(tables, layer.name, schema::Role::duration),
+                                 any_has_role(tables, layer.name, schema::Role::bytes)));
+  return table_sql(
+      "layer_list",
+      "layer VARCHAR, depth INTEGER, source VARCHAR, has_spans BOOLEAN, moves_bytes BOOLEAN", rows);
+}
+
+std::string wait_reason_rows_sql() {
+  std::vector<std::string> rows;
+  for (const schema::WaitReason& reason : schema::wait_reasons())
+    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(reason.name), reason.is_for_others,
+                               sql_literal(reason.doc)));
+  return table_sql("wait_reasons", "reason VARCHAR, is_for_others UBIGINT, meaning VARCHAR", rows);
+}
+
+} // namespace
+
+void add_schema_tables(Definitions& definitions, Tables tables) {
+  definitions.add("the table value_names", value_rows_sql());
+  definitions.add("the table layer_list", layer_rows_sql(tables));
+  definitions.add("the table wait_reasons", wait_reason_rows_sql());
+}
+
+void add_causes(Definitions& definitions) {
+  std::vector<std::string> rows;
+  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
+    const auto cause = static_cast<trail::Cause>(number);
+    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(trail::cause_name(cause)),
+                               trail::is_remainder(cause),
+                               sql_literal(trail::cause_meaning(cause))));
+  }
+  definitions.add(
+      "the table causes",
+      table_sql("causes", "cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
+}
+
+} // namespace iotrail::analysis

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Waits of operations: as many as the kernel itself counts, inside their calls, each part with a reason, and summing up."""
+import re
+import sys
+
+import harness
+
+# Prints how often the kernel says that the process gave up its CPU while it read a file past the cache.
+DIRECT_READS = """
+import mmap, os, resource, sys
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+page = mmap.mmap(-1, 4096)
+def read(count):
+    for i in range(count):
+        os.preadv(fd, [page], i * 4096)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+before = read(50)
+print(read(200) - before)
+"""
+
+WITHIN = """SELECT count(*) FROM all_waits AS w JOIN all_events AS c ON w.op_id = c.op_id
+            WHERE c.layer = 'syscall' AND (w.ts_ns < c.ts_ns OR w.ts_ns + w.duration_ns > c.ts_ns + c.duration_ns)"""
+OVERLAPPING = """SELECT count(*) FROM (SELECT ts_ns, lag(ts_ns + duration_ns) OVER (PARTITION BY tid ORDER BY ts_ns) AS before
+                                       FROM all_waits) WHERE ts_ns < before"""
+
+
+class Waits(harness.AcceptanceTest):
+    def check(self, recording):
+        self.require(recording, "sched", "syscall")
+        self.assert_adds_up(recording)
+        self.assertEqual(recording.value(WITHIN), 0)
+        self.assertEqual(recording.value(OVERLAPPING), 0)
+        (sums,) = recording.query("SELECT CAST(sum(duration_ns) AS BIGINT) AS whole FROM sched_wait")
+        (parts,) = recording.query("SELECT CAST(sum(wait_ns) AS BIGINT) AS parts FROM wait_causes")
+        self.assertEqual(parts["parts"], sums["whole"])
+
+    def test_as_many_as_the_kernel_counts(self):
+        _, mount_point = self.make_disk("ext4", 64 << 20)
+        data = mount_point / "data"
+        data.write_bytes(bytes(1 << 20))
+        recording = self.record(sys.executable, "-c", DIRECT_READS, data, options=("--layers", "syscall,sched"))
+        self.check(recording)
+        counted = int(recording.process.stdout)
+        self.assertGreater(counted, 100, "direct reads wait")
+        waits = recording.query(
+            "SELECT reason, count(*) AS n FROM all_waits WHERE reason IS NOT NULL AND op_id IN"
+            " (SELECT op_id FROM syscall_read WHERE bytes_requested = 4096 AND call = 'preadv2' ORDER BY ts_ns DESC LIMIT 200)"
+            " GROUP BY reason")
+        self.assertIn("device", {row["reason"] for row in waits})
+        self.assertEqual(sum(row["n"] for row in waits), counted)
+
+    def test_programs(self):
+        self.require_program("sqlite3")
+        _, mount_point = self.make_disk("ext4", 64 << 20)
+        sql = "CREATE TABLE t(v);" + "INSERT INTO t VALUES(randomblob(3000));" * 20
+        recording = self.record("sqlite3", mount_point / "db", sql)
+        self.check(recording)
+        self.assertGreater(recording.value("SELECT count(*) FROM waits WHERE reason = 'journal_commit'"), 0)
+        known = recording.value("SELECT count(*) FROM waits WHERE reason = 'other'")
+        self.assertEqual(known, 0, recording.query("SELECT DISTINCT stack FROM waits WHERE reason = 'other'"))
+
+    def test_explanation_adds_up(self):
+        _, mount_point = self.make_disk("ext4", 64 << 20)
+        recording = self.record("dd", "if=/dev/zero", f"of={mount_point}/f", "bs=1M", "count=8", "conv=fsync")
+        self.check(recording)
+        op = recording.value("SELECT op_text(op_id) FROM syscall_sync")
+        text = " ".join(harness.run(harness.IOTRAIL, "explain", recording.path, "--op", op).stdout.split())
+        self.assertIn("its task ran", text)
+        shares = [float(share) for share in re.findall(r"\((\d+\.\d) %\)", text[text.index(" Of "):])]
+        self.assertGreater(len(shares), 1)
+        self.assertAlmostEqual(sum(shares), 100, delta=0.1 * len(shares))
+
+    def test_one_that_does_not_end(self):
+        recording = self.record("sh", "-c", "(sleep 3 | cat) & sleep 0.5", options=("--layers", "syscall,sched"))
+        self.require(recording, "sched")
+        (wait,) = recording.query("SELECT reason, errno_name(error) AS error, duration_ns FROM waits"
+                                  " WHERE errno_name(error) <> '' AND op_id IN (SELECT op_id FROM syscall_read)")
+        self.assertEqual((wait["reason"], wait["error"]), ("pipe", "unfinished"))
+        self.assertGreater(wait["duration_ns"], 200_000_000)
+
+    def test_a_filter_by_file_says_that_they_are_missing(self):
+        data = self.folder / "data"
+        data.write_bytes(bytes(4096))
+        recording = self.record("cat", data, options=("--file", data))
+        self.assertRegex(recording.process.stderr, r"sched +not recorded")
+        hooks = {hook["event"]: hook for hook in recording.manifest["hooks"]}
+        self.assertIn("recordings of files", hooks["sched_wait"]["reason"])
+
+
+if __name__ == "__main__":
+    harness.main()

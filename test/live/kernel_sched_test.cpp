@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Waits of tasks in operations: for what, how long, and how long for a CPU.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernel_recording.hpp"
+#include "mounted_file_system.hpp"
+#include "wait_text.hpp"
+
+namespace iotrail::live {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+
+Recording record(const std::function<int()>& body) {
+  return Recording::among_others({schema::Layer::sched, schema::Layer::syscall}, body);
+}
+
+#define RECORD_WAITS(...)                                                                          \
+  const Recording recording = record(__VA_ARGS__);                                                 \
+  if (!recording.refusal().empty())                                                                \
+    GTEST_SKIP() << recording.refusal();                                                           \
+  EXPECT_EQ(recording.status(), 0);                                                                \
+  EXPECT_EQ(recording.lost(), 0U);                                                                 \
+  EXPECT_EQ(recording.produced(), recording.written())
+
+std::vector<Row> waits_of(const Recording& recording, const Row& call) {
+  return recording.rows("sched_wait", "op_id", call.u("op_id"));
+}
+
+std::uint64_t end_ns(const Row& row) {
+  return row.u("ts_ns") + row.u("duration_ns");
+}
+
+void expect_within(const Row& wait, const Row& call) {
+  EXPECT_GE(wait.u("ts_ns"), call.u("ts_ns"));
+  EXPECT_LE(end_ns(wait), end_ns(call));
+  EXPECT_LE(wait.u("runnable_ns"), wait.u("duration_ns"));
+  EXPECT_EQ(wait.u("pid"), call.u("pid"));
+  EXPECT_EQ(wait.u("tid"), call.u("tid"));
+  EXPECT_EQ(wait.u("parent_op"), call.u("parent_op"));
+  EXPECT_LT(wait.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+  EXPECT_EQ(wait.s("result"), 0);
+}
+
+TEST(KernelSched, sched_wait_for_the_other_end_of_a_pipe) {
+  static constexpr std::uint64_t kAskedMs = 60;
+  RECORD_WAITS([] {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return 1;
+    std::thread writer([&ends] {
+      std::this_thread::sleep_for(milliseconds(kAskedMs));
+      [[maybe_unused]] const auto written = ::write(ends[1], "abc", 3);
+    });
+    char text[3];
+    const auto bytes = ::read(ends[0], text, sizeof text);
+    writer.join();
+    return bytes == 3 ? 0 : 1;
+  });
+  std::vector<Row> calls = recording.rows("syscall_read", "result", 3);
+  std::erase_if(calls, [](const Row& row) { return row.u("bytes_requested") != 3; });
+  ASSERT_EQ(calls.size(), 1U);
+  std::vector<Row> waits = waits_of(recording, calls[0]);
+  std::erase_if(waits, [](const Row& row) { return row.u("state") != 'S'; });
+  ASSERT_EQ(waits.size(), 1U);
+  expect_within(waits[0], calls[0]);
+  EXPECT_GT(waits[0].u("duration_ns"), (kAskedMs - 10) * kNsPerMs);
+  EXPECT_GT(waits[0].u("runnable_ns"), 0U);
+  EXPECT_LT(waits[0].u("runnable_ns"), waits[0].u("duration_ns"));
+  const std::string stack = recording.string(waits[0].u("stack"));
+  EXPECT_EQ(schema::wait_reason(stack), "pipe") << stack;
+  EXPECT_NE(stack.find("read"), stack.npos) << stack;
+  EXPECT_EQ(stack.find("schedule;"), stack.npos) << stack;
+}
+
+// Two tasks on one CPU: the one that reads is put aside for the one that computes.
+TEST(KernelSched, sched_wait_for_a_cpu) {
+  constexpr std::size_t kBytes = 64U << 20U;
+  static std::vector<char> memory(kBytes);
+  RECORD_WAITS([] {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    const int zeros = ::open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    if (zeros < 0 || ::sched_setaffinity(0, sizeof one, &one) != 0)
+      return 1;
+    const pid_t busy = ::fork();
+    if (busy == 0) {
+      const auto end = std::chrono::steady_clock::now() + milliseconds(600);
+      while (std::chrono::steady_clock::now() < end) {
+      }
+      ::_exit(0);
+    }
+    const auto end = std::chrono::steady_clock::now() + milliseconds(400);
+    while (std::chrono::steady_clock::now() < end)
+      if (::read(zeros, memory.data(), kBytes) != static_cast<ssize_t>(kBytes))
+        return 1;
+    return ::waitpid(busy, nullptr, 0) == busy ? 0 : 1;
+  });
+  std::uint64_t waited_ns = 0;
+  for (const Row& call : recording.rows("syscall_read", "result", kBytes))
+    for (const Row& wait : waits_of(recording, call)) {
+      expect_within(wait, call);
+      EXPECT_EQ(wait.u("state"), static_cast<std::uint64_t>('R'));
+      EXPECT_EQ(wait.u("runnable_ns"), wait.u("duration_ns"));
+      EXPECT_EQ(wait.u("stack"), 0U);
+      waited_ns += wait.u("duration_ns");
+    }
+  EXPECT_GT(waited_ns, 50 * kNsPerMs) << "of 400 ms on a CPU that another task wanted too";
+}
+
+TEST(KernelSched, sched_wait_for_a_journal) {
+  const ScratchDirectory folder;
+  const MountedFileSystem system(folder / "disk", folder / "mounted");
+  if (!system.refusal().empty())
+    GTEST_SKIP() << system.refusal();
+  RECORD_WAITS([&] {
+    const int file = ::open((system / "f").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    return file >= 0 && ::write(file, "abc", 3) == 3 && ::fsync(file) == 0 ? 0 : 1;
+  });
+  const std::vector<Row>& calls = recording.rows("syscall_sync");
+  ASSERT_EQ(calls.size(), 1U);
+  std::uint64_t waited_ns = 0;
+  std::vector<std::string_view> reasons;
+  for (const Row& wait : waits_of(recording, calls[0])) {
+    expect_within(wait, calls[0]);
+    waited_ns += wait.u("duration_ns");
+    reasons.push_back(schema::wait_reason(recording.string(wait.u("stack"))));
+  }
+  EXPECT_TRUE(std::ranges::find(reasons, "journal_commit") != reasons.end())
+      << testing::PrintToString(reasons);
+  EXPECT_LE(waited_ns, calls[0].u("duration_ns"));
+}
+
+// One who does nothing in an operation waits for nothing that concerns a recording.
+TEST(KernelSched, sched_wait_outside_operations_is_not_told) {
+  RECORD_WAITS([] {
+    std::this_thread::sleep_for(milliseconds(20)); // clock_nanosleep is no I/O
+    return 0;
+  });
+  for (const Row& wait : recording.rows("sched_wait"))
+    EXPECT_NE(wait.u("op_id"), 0U);
+  for (const Row& wait : recording.rows("sched_wait"))
+    EXPECT_LT(wait.u("duration_ns") - wait.u("runnable_ns"), 15 * kNsPerMs);
+}
+
+} // namespace
+} // namespace iotrail::live
