@@ -19,7 +19,7 @@ namespace {
 using analysis::sql_literal;
 
 constexpr std::size_t kPartsShown = 12; // of one operation
-constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kBarWidth = 18;
 
 // Operations as programs see them, with whatever tells them to people.
 constexpr std::string_view kHeadsSql = R"(
@@ -246,10 +246,10 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
     is_first = false;
   }
   TextTable table({{"layer", Align::left},
-                   {"what", Align::left, Fit::end},
+                   {"what", Align::left},
                    {"took", Align::right},
                    {"from its begin to its end", Align::left},
-                   {"", Align::right}});
+                   {"", Align::right, Fit::end}});
   const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const Part& part = operation.parts[i];
