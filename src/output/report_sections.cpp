@@ -5,6 +5,7 @@
 #include <iterator>
 #include <vector>
 
+#include "output/net_sections.hpp"
 #include "output/trail_sections.hpp"
 #include "output/units.hpp"
 #include "output/wait_section.hpp"
@@ -376,7 +377,7 @@ std::span<const Section> first_page() {
 
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
-    std::vector<Section> pages = {causes_section(), waits_section()};
+    std::vector<Section> pages = {causes_section(), waits_section(), tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     return pages;
   }();

@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "base/fd.hpp"
+#include "capture/kernel/reasons.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -86,10 +87,6 @@ bool is_kprobe(const bpf_program* program) {
   return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
 }
 
-bool is_trampoline(const bpf_program* program) {
-  return !function_of(program).empty() && !is_kprobe(program);
-}
-
 // Such a program runs when the recorder asks it to.
 bool hooks_nothing(const bpf_program* program) {
   return section_of(program) == "syscall" || section_of(program).starts_with("iter/");
@@ -126,7 +123,7 @@ std::string why_unavailable(const bpf_program* program, int refusal_of_trampolin
     return {};
   if (is_kprobe(program) && !kernel_has_kprobes())
     return "the kernel has no kprobes";
-  if (is_trampoline(program) && refusal_of_trampolines != 0)
+  if (!is_kprobe(program) && refusal_of_trampolines != 0)
     return errno_text(refusal_of_trampolines);
   return types.has_function(function) ? "" : fmt::format("the kernel has no function {}", function);
 }
@@ -215,6 +212,7 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
     const auto programs = chosen_programs(filter, refusals);
     iot_config chosen = configuration;
     chosen.has_cast = kernel_types().has_function(kCastFunction);
+    fill_reasons(chosen, kernel_types());
     chosen.served_below = served_below(filter, refusals);
     if (auto loaded = object->try_load(programs, chosen, cpu_count, refusals); !loaded)
       return std::unexpected(loaded.error());
@@ -234,6 +232,9 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
     bpf_map__set_max_entries(maps.adopted_pids, IOT_PID_LIMIT);
   if (!configuration.follows_async)
     bpf_map__set_max_entries(maps.asyncs, 1);
+  if (!configuration.follows_connections)
+    bpf_map__set_max_entries(maps.connections, 1);
+  bpf_map__set_autocreate(maps.listeners, configuration.follows_connections);
   const bool has_block = std::ranges::any_of(
       programs, [](std::string_view name) { return name.starts_with("block_"); });
   for (bpf_map* map : {maps.bios, maps.requests, maps.failed_requests, maps.nvme_commands,

@@ -106,6 +106,7 @@ void fill_filters(iot_config& config, const Filter& filter) {
   config.adopt_cgroups = !filter.cgroups.empty();
   config.filter_files = !filter.files.empty();
   config.filter_devices = !filter.devices.empty();
+  config.follows_connections = is_any_wanted(filter, schema::Layer::net);
   config.block_all = filter.whole_system || (!filter.devices.empty() && !names_tasks(filter));
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary() && is_wanted(filter, event))

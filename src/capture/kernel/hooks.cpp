@@ -231,6 +231,26 @@ void add_faults(std::vector<EventHooks>& rows) {
       {tracepoint("tp_btf/mm_filemap_fault, page_fault_user", {"fault_page", "fault_user"})}));
 }
 
+// Whose connections are is learnt whatever is asked for. Where kernels tell more to a program, that one comes first.
+void add_net(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
+    rows.push_back(served_by(event, Layer::net, std::move(alternatives)));
+  };
+  const Alternative states =
+      tracepoint("tp_btf/inet_sock_set_state+tcp_destroy_sock", {"net_set_state", "net_destroy"});
+  add("", {states});
+  add("net_state", {states});
+  constexpr std::string_view kRetransmit = "tp_btf/tcp_retransmit_skb+tcp_retransmit_synack";
+  add("net_retransmit",
+      {{"T", kRetransmit, {"net_retransmit_skb_result", "net_retransmit_synack"}, 3},
+       {"T", kRetransmit, {"net_retransmit_skb", "net_retransmit_synack"}, 2}});
+  constexpr std::string_view kReset = "tp_btf/tcp_send_reset+tcp_receive_reset";
+  add("net_reset", {{"T", kReset, {"net_send_reset_reason", "net_receive_reset"}, 3},
+                    {"T", kReset, {"net_send_reset", "net_receive_reset"}, 2}});
+  add("net_drop", {{"T", "tp_btf/kfree_skb", {"net_kfree_skb_of"}, 4},
+                   {"T", "tp_btf/kfree_skb (no receiver)", {"net_kfree_skb"}, 3}});
+}
+
 std::vector<EventHooks> make_rows() {
   std::vector<EventHooks> rows;
   add_syscalls(rows);
@@ -243,6 +263,7 @@ std::vector<EventHooks> make_rows() {
   add_processes(rows);
   add_faults(rows);
   add_asyncs(rows);
+  add_net(rows);
   return rows;
 }
 
@@ -362,6 +383,8 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
     add(program);
   if (!counts_like_kernel())
     add("task_numbers");
+  if ((!filter.pids.empty() || filter.whole_system) && is_any_wanted(filter, Layer::net))
+    add("net_running");
   for (const EventHooks& hooks : event_hooks())
     if (const Alternative* chosen = choose(hooks, refusals); chosen && is_wanted(filter, hooks))
       for (std::string_view program : chosen->programs)

@@ -29,7 +29,9 @@
 #define IOT_TEXT_BYTES (2U << 20)    /* of the ring `texts` */
 #define IOT_KIND_SLOTS 64            /* kinds of one layer */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
-#define IOT_LOADING_CALLS 256 /* calls of a new program that may be the linker's for the library */
+#define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
+#define IOT_REASON_LIMIT                                                                           \
+  #define IOT_LOADING_CALLS 256 /* calls of a new program that may be the linker's for the library */
 
 /*
  * A system call as the programs look it up by its native number; 0: not tracked. Every call of schema/syscalls.def is
@@ -74,12 +76,15 @@ struct iot_config {
   iot_u8
       filter_devices; /* only events of devices in `wanted_devices`, files in `wanted_file_systems` */
   iot_u8 block_all;   /* block events of all tasks (a device or system filter) */
-  iot_u8 follows_async; /* operations of io_uring and libaio are known by their own */
-  iot_u8 served_below;  /* vfs events whose hooks are attached: bits as in IOT_BELOW */
+  iot_u8 follows_async;       /* operations of io_uring and libaio are known by their own */
+  iot_u8 follows_connections; /* what TCP does is told with whose connection it is */
+  iot_u8 served_below;        /* vfs events whose hooks are attached: bits as in IOT_BELOW */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
-  iot_u64 tick_ns;                                /* in which the kernel counts some of its times */
+  iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* by the kernel's number: the schema's */
+  iot_u8 reset_reasons[IOT_REASON_LIMIT];
+  iot_u64 tick_ns;          /* in which the kernel counts some of its times */
   iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */
@@ -278,6 +283,16 @@ struct iot_commit {
   iot_u32 blocks;
   iot_u32 blocks_logged;
   iot_u32 is_of_all; /* recorded whoever has to do with it */
+};
+
+/* A TCP connection, or a socket that listens, and whose it is. */
+struct iot_connection {
+  iot_u64 number;   /* its identity in the recording */
+  iot_u64 since_ns; /* when it came into its state; 0: not known */
+  iot_u32 pid;
+  iot_u32 tid;
+  iot_u32 file; /* local id; 0: not known */
+  iot_u32 reserved;
 };
 
 /* A task by two numbers: bpf/task.bpf.c lists them. */

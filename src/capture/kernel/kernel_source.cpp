@@ -163,6 +163,7 @@ Result<void> KernelSource::start() {
     return std::unexpected(descendants.error());
   for (const pid_t pid : *descendants)
     see_running(pid);
+  object_->list("net_running"); // where it was chosen
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "capture/kernel/reasons.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -99,6 +100,21 @@ std::string_view string_at(std::string_view strings, std::uint32_t offset) {
   return rest.substr(0, ::strnlen(rest.data(), rest.size()));
 }
 
+// `members`: what follows the type.
+KernelTypes::Enumerators enumerators_in(std::string_view members, std::string_view strings) {
+  KernelTypes::Enumerators named;
+  for (std::size_t at = 0; at < members.size(); at += sizeof(btf_enum)) {
+    btf_enum member{};
+    std::memcpy(&member, members.data() + at, sizeof member);
+    named.emplace_back(string_at(strings, member.name_off), static_cast<std::uint32_t>(member.val));
+  }
+  return named;
+}
+
+bool has_name_to_read(unsigned kind) {
+  return kind == BTF_KIND_FUNC || kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_ENUM;
+}
+
 struct Sections {
   std::string_view strings;
   std::string_view types;
@@ -132,6 +148,8 @@ bool KernelTypes::scan(std::string_view btf, std::span<const std::string_view> f
   for (const std::string_view name : functions)
     letters.add(name);
   letters.add(kTracepointPrefix);
+  for (const std::string_view name : kReasonTypes)
+    letters.add(name);
   std::vector<std::uint32_t> place_of; // by id, less 1
   place_of.reserve(types.size() / kBytesOfType);
   std::map<std::string, std::uint32_t, std::less<>> prototypes;
@@ -147,12 +165,14 @@ bool KernelTypes::scan(std::string_view btf, std::span<const std::string_view> f
     place_of.push_back(static_cast<std::uint32_t>(at));
     at += sizeof type + *extra;
     const unsigned kind = BTF_INFO_KIND(type.info);
-    if ((kind != BTF_KIND_FUNC && kind != BTF_KIND_TYPEDEF) || type.name_off >= strings.size() ||
+    if (!has_name_to_read(kind) || type.name_off >= strings.size() ||
         !letters.may_have(strings.substr(type.name_off, sizeof(std::uint32_t))))
       continue;
     const std::string_view name = string_at(strings, type.name_off);
     if (kind == BTF_KIND_TYPEDEF && name.starts_with(kTracepointPrefix))
       pointers[std::string(name.substr(kTracepointPrefix.size()))] = type.type;
+    if (kind == BTF_KIND_ENUM && std::ranges::find(kReasonTypes, name) != kReasonTypes.end())
+      enumerations_[std::string(name)] = enumerators_in(types.substr(at - *extra, *extra), strings);
     if (kind != BTF_KIND_FUNC || std::ranges::find(functions, name) == functions.end())
       continue;
     functions_[std::string(name)].id = static_cast<std::uint32_t>(place_of.size());
@@ -194,6 +214,12 @@ KernelTypes KernelTypes::read(std::span<const std::string_view> functions) {
     if (entry.path().filename() != kKernel)
       types.scan_module(read_btf(entry.path()));
   return types;
+}
+
+const KernelTypes::Enumerators& KernelTypes::enumerators(std::string_view name) const {
+  static const Enumerators kNone;
+  const auto found = enumerations_.find(name);
+  return found == enumerations_.end() ? kNone : found->second;
 }
 
 bool KernelTypes::has_tracepoint(std::string_view name) const {

@@ -8,13 +8,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace iotrail::capture::kernel {
 
 class KernelTypes {
 public:
-  // Reads /sys/kernel/btf, which takes a few milliseconds, and keeps what it says of these functions of the kernel and of
-  // all tracepoints, those of modules that are loaded too.
+  // Reads /sys/kernel/btf, which takes a few milliseconds, and keeps what it says of these functions of the kernel, of the
+  // enumerations of reasons.hpp, and of all tracepoints, those of modules that are loaded too.
   static KernelTypes read(std::span<const std::string_view> functions);
 
   // False: the kernel has no type information, or none that can be read; then nothing is known.
@@ -28,6 +30,10 @@ public:
   // Number of its parameters; -1: there is no such function.
   int parameters(std::string_view name) const;
 
+  // Of an enumeration that is read: what it names, and the numbers; empty: the kernel has none.
+  using Enumerators = std::vector<std::pair<std::string, std::uint32_t>>;
+  const Enumerators& enumerators(std::string_view name) const;
+
 private:
   struct Function {
     std::uint32_t id = 0;
@@ -37,6 +43,7 @@ private:
   bool scan(std::string_view btf, std::span<const std::string_view> functions);
   void scan_module(std::string_view btf);
 
+  std::map<std::string, Enumerators, std::less<>> enumerations_;
   bool are_known_ = false;
   std::map<std::string, Function, std::less<>> functions_;
   std::map<std::string, int, std::less<>> tracepoints_; // parameters

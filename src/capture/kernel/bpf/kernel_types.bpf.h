@@ -81,6 +81,7 @@ struct file {
   struct inode* f_inode;
   struct path f_path;
   s64 f_pos;
+  void* private_data;
 };
 struct fdtable {
   u32 max_fds;
@@ -206,6 +207,7 @@ struct writeback_control {
 };
 
 #include "kernel_types_block.bpf.h"
+#include "kernel_types_net.bpf.h"
 
 /* Journals of file systems, and ext4; in modules, if they are any */
 struct journal_s {

@@ -8,6 +8,7 @@
  * matter most (IOT_CALL_PLAIN) are recorded by the program itself, the others by a function for each class.
  */
 #include "async_aio.bpf.h"
+#include "net.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
 #include "syscall_control.bpf.h"
@@ -217,6 +218,9 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     iot_aio_submitted(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
     iot_aio_reap(result);
+  if (iot_config.follows_connections && result >= 0 &&
+      (IOT_CALL_NUMBER(call) == IOT_syscall_accept || IOT_CALL_NUMBER(call) == IOT_syscall_accept4))
+    iot_accepted((iot_s32)result);
   if (call & IOT_CALL_RECORDED)
     emit_call(call, result, now_ns);
   end_call(task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);

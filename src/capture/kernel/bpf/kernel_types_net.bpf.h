@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * The part of kernel_types.bpf.h that is of sockets and TCP: included by it alone.
+ */
+#ifndef IOTRAIL_KERNEL_TYPES_NET_BPF_H
+#define IOTRAIL_KERNEL_TYPES_NET_BPF_H
+
+struct in6_addr {
+  u32 in6_u[4];
+};
+/* What all kinds of sockets begin with, also those of which only a request or a memory is left. */
+struct sock_common {
+  u32 skc_daddr; /* addresses and `skc_dport` in the network's order */
+  u32 skc_rcv_saddr;
+  u16 skc_dport;
+  u16 skc_num;
+  u16 skc_family;
+  u8 skc_state;
+  unsigned long skc_flags;
+  struct in6_addr skc_v6_daddr;
+  struct in6_addr skc_v6_rcv_saddr;
+};
+struct socket {
+  struct sock* sk;
+};
+struct socket_alloc {
+  struct socket socket;
+  struct inode vfs_inode;
+};
+enum sock_flags { SOCK_DONE = 1 };
+struct sock {
+  struct sock_common __sk_common;
+  struct {
+    int owned;
+  } sk_lock;
+  u16 sk_protocol;
+  struct socket* sk_socket;
+};
+struct inet_sock {
+  u16 inet_sport; /* in the network's order */
+};
+struct inet_connection_sock {
+  u32 icsk_rto; /* in ticks */
+};
+struct tcp_sock {
+  u64 bytes_sent;
+  u64 bytes_retrans;
+  u64 bytes_received;
+  u32 total_retrans;
+  u32 srtt_us; /* eight times it */
+  u32 snd_cwnd;
+};
+struct request_sock {
+  struct sock_common __req_common;
+};
+struct tcp_skb_cb {
+  u32 seq;
+  u16 tcp_gso_segs;
+};
+struct bpf_iter__task_file {
+  struct bpf_iter_meta* meta;
+  struct task_struct* task;
+  struct file* file;
+};
+struct sk_buff {
+  struct sock* sk;
+  char cb[48];
+  u32 len;
+  int skb_iif; /* the device that it came in by; 0: none */
+};
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * What TCP does below the calls on sockets. All of it is rare beside what moves the data, so the programs are kept short
+ * rather than fast: what kernels have in common is read by helpers from the socket's address as a number, which is as good
+ * for sockets that the verifier knows nothing of.
+ */
+#include "net.bpf.h"
+
+/* Whose the listening socket is, which a connection's own socket is a copy of: with it the kernel copies this. */
+struct listener {
+  iot_u32 pid;
+  iot_u32 tid;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC | BPF_F_CLONE);
+  __type(key, int);
+  __type(value, struct listener);
+} listeners SEC(".maps");
+
+#define SOCK_OF(socket) ((const struct sock*)(socket))
+#define TCP_OF(socket) ((const struct tcp_sock*)(socket))
+
+#define SWAP_BYTES(port) ((iot_u16)((port) << 8 | (port) >> 8))
+
+enum { OWN_SIDE, OTHER_SIDE };
+
+/* The port of a socket whose connection ends stands only in the second of two places, that of a request in the first. */
+static __always_inline iot_u16 port_of(const struct sock_common* at, const int side, int is_whole) {
+  if (side == OTHER_SIDE)
+    return BPF_CORE_READ(at, skc_dport);
+  const iot_u16 number = BPF_CORE_READ(at, skc_num);
+  return number || !is_whole ? SWAP_BYTES(number)
+                             : BPF_CORE_READ((const struct inet_sock*)at, inet_sport);
+}
+
+/* Offsets in struct sockaddr_in and sockaddr_in6. */
+#define INET_BYTES 16
+#define INET6_BYTES 28
+#define PORT_AT 2
+#define ADDRESS_AT 4
+#define ADDRESS6_AT 8
+
+/* Local id of the text of an address of a socket, 0: none. `side` is a constant. */
+static __always_inline iot_u32 send_address(const struct sock_common* at, const int side,
+                                            int is_whole) {
+  const iot_u16 family = BPF_CORE_READ(at, skc_family);
+  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
+  if (!text)
+    return 0;
+  __builtin_memset(text->address, 0, INET6_BYTES);
+  *(iot_u16*)text->address = family;
+  *(iot_u16*)(text->address + PORT_AT) = port_of(at, side, is_whole);
+  if (family != IOT_AF_INET6)
+    *(iot_u32*)(text->address + ADDRESS_AT) =
+        side == OTHER_SIDE ? BPF_CORE_READ(at, skc_daddr) : BPF_CORE_READ(at, skc_rcv_saddr);
+  else if (bpf_core_field_exists(at->skc_v6_daddr))
+    bpf_core_read(text->address + ADDRESS6_AT, sizeof(struct in6_addr),
+                  side == OTHER_SIDE ? &at->skc_v6_daddr : &at->skc_v6_rcv_saddr);
+  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
+  text->text.id = id;
+  text->text.bytes = family == IOT_AF_INET6 ? INET6_BYTES : INET_BYTES;
+  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  return id;
+}
+
+/* What is told of a connection with anything that happens to it, gathered before a record is begun. */
+struct told {
+  struct iot_owner owner;
+  iot_u64 ts_ns;
+  iot_u64 connection;
+  iot_u64 rtt_ns;
+  iot_u32 file;
+  iot_u32 local;
+  iot_u32 peer;
+  iot_u16 state;
+  iot_u16 family;
+};
+
+#define TELL_CONNECTION(record, told)                                                              \
+  do {                                                                                             \
+    (record)->connection = (told)->connection;                                                     \
+    (record)->file = (told)->file;                                                                 \
+    (record)->local = (told)->local;                                                               \
+    (record)->peer = (told)->peer;                                                                 \
+    (record)->family = (told)->family;                                                             \
+  } while (0)
+
+/* Addresses are those of `request`, where the kernel keeps no socket yet; 0: those of the socket. */
+static __noinline int describe_connection(struct told* told, iot_u64 socket, iot_u64 request) {
+  const struct iot_connection* known = iot_find_connection(socket);
+  if (!known || !iot_file_wanted(known->file))
+    return 0;
+  told->connection = known->number;
+  told->file = known->file;
+  if (!told->owner.tid) {
+    told->owner.pid = known->pid;
+    told->owner.tid = known->tid;
+  }
+  told->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  told->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
+  told->rtt_ns = (iot_u64)(BPF_CORE_READ(TCP_OF(socket), srtt_us) >> 3) * 1000;
+  const struct sock_common* at = (const struct sock_common*)(request ? request : socket);
+  told->local = send_address(at, OWN_SIDE, !request);
+  told->peer = send_address(at, OTHER_SIDE, !request);
+  return 1;
+}
+
+/* The task whose operation it is that changes this socket; NULL: none, or one that is not traced. */
+static __always_inline struct iot_task* user_of(iot_u64 socket) {
+  return BPF_CORE_READ(SOCK_OF(socket), sk_lock.owned) ? iot_current() : 0;
+}
+
+static __always_inline int follows_all(void) {
+  return iot_config.adopt_all && is_started && !is_stopped;
+}
+
+/* A recording of the whole machine takes a connection as it finds it, whoever's it is. */
+static __always_inline void find_any(iot_u64 socket) {
+  if (!follows_all() || bpf_map_lookup_elem(&connections, &socket) || !iot_is_tcp(SOCK_OF(socket)))
+    return;
+  struct iot_connection found = {};
+  iot_add_connection(socket, &found);
+}
+
+/* The local id of a socket's file; 0: no program has it. */
+static __noinline iot_u32 file_of_socket(struct iot_task* task, iot_u64 socket) {
+  const iot_u64 handle = (iot_u64)BPF_CORE_READ(SOCK_OF(socket), sk_socket);
+  return handle ? iot_file_of_inode(
+                      task,
+                      (const void*)(handle - bpf_core_field_offset(struct socket_alloc, socket) +
+                                    bpf_core_field_offset(struct socket_alloc, vfs_inode)),
+                      0)
+                : 0;
+}
+
+/* The data that came; the end of the other side's counts as a byte of its own to the kernel. */
+static __always_inline iot_u64 bytes_received(iot_u64 socket) {
+  const iot_u64 bytes = BPF_CORE_READ(TCP_OF(socket), bytes_received);
+  const iot_u64 has_ended = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_flags) >>
+                                bpf_core_enum_value(enum sock_flags, SOCK_DONE) &
+                            1;
+  return bytes - (bytes ? has_ended : 0);
+}
+
+static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 states,
+                                 iot_u64 state_ns) {
+  const iot_u64 sent_again = BPF_CORE_READ(TCP_OF(socket), bytes_retrans);
+  const iot_u64 sent = BPF_CORE_READ(TCP_OF(socket), bytes_sent);
+  const iot_u64 received = bytes_received(socket);
+  const iot_u32 segments = BPF_CORE_READ(TCP_OF(socket), total_retrans);
+  struct iot_place place;
+  struct iot_net_state* record = IOT_RESERVE_SELDOM(net_state, &place);
+  if (!record)
+    return 0;
+  TELL_CONNECTION(record, told);
+  record->rtt_ns = told->rtt_ns;
+  record->state_ns = state_ns;
+  record->bytes_sent = sent - sent_again;
+  record->bytes_received = received;
+  record->bytes_retransmitted = sent_again;
+  record->segments_retransmitted = segments;
+  record->old_state = (iot_u16)(states >> 16);
+  record->new_state = (iot_u16)states;
+  iot_commit(&place, &told->owner, told->ts_ns);
+  return 0;
+}
+
+/* A connection begins, or a socket listens. NULL: it is nobody's who is traced. */
+static __always_inline struct iot_connection*
+begin_connection(const struct iot_task* task, const struct listener* listener, iot_u64 socket) {
+  struct iot_connection added = {};
+  if (task) {
+    added.pid = task->owner.pid;
+    added.tid = task->owner.tid;
+  } else if (listener && !is_stopped) {
+    added.pid = listener->pid;
+    added.tid = listener->tid;
+  } else if (!follows_all()) {
+    bpf_map_delete_elem(&connections, &socket); /* of a socket whose end was not told */
+    return 0;
+  }
+  return iot_add_connection(socket, &added);
+}
+
+SEC("?tp_btf/inet_sock_set_state")
+int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
+  const iot_u64 socket = iot_number_of(sk);
+  if (sk->sk_protocol != IOT_IPPROTO_TCP || old_state == new_state)
+    return 0;
+  struct iot_task* task = user_of(socket);
+  const int is_copy = old_state == IOT_tcp_state_LISTEN && new_state == IOT_tcp_state_SYN_RECV;
+  struct iot_connection* known = 0;
+  if (old_state == IOT_tcp_state_CLOSE || is_copy) {
+    const struct listener* listener = is_copy ? bpf_sk_storage_get(&listeners, sk, 0, 0) : 0;
+    known = begin_connection(is_copy ? 0 : task, listener, socket);
+  } else {
+    if (task && !iot_find_connection(socket))
+      iot_use_connection(task, socket, 0);
+    find_any(socket);
+    known = iot_find_connection(socket);
+  }
+  if (!known)
+    return 0;
+  if (task && !known->file)
+    known->file = file_of_socket(task, socket);
+  if (new_state == IOT_tcp_state_LISTEN) {
+    struct listener own = {.pid = known->pid, .tid = known->tid};
+    bpf_sk_storage_get(&listeners, sk, &own, BPF_SK_STORAGE_GET_F_CREATE);
+  }
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  const iot_u64 state_ns = known->since_ns ? now_ns - known->since_ns : 0;
+  known->since_ns = now_ns;
+  struct told told = {.ts_ns = now_ns};
+  if (task)
+    told.owner = task->owner;
+  if (iot_wants(IOT_KIND_net_state) && describe_connection(&told, socket, 0))
+    emit_state(&told, socket, (iot_u32)old_state << 16 | (iot_u32)new_state, state_ns);
+  return 0;
+}
+
+/* Lists no text: what processes have at the start of the recording becomes known. Of several that share it the first has it. */
+SEC("?iter/task_file")
+int net_running(struct bpf_iter__task_file* listing) {
+  struct task_struct* task = listing->task;
+  struct file* file = listing->file;
+  struct socket* handle = task && file ? bpf_sock_from_file(file) : 0;
+  struct sock* sk = handle ? handle->sk : 0;
+  if (!sk || !iot_is_tcp(sk))
+    return 0;
+  const iot_u64 socket = iot_number_of(sk);
+  const iot_u32 state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  const iot_u32 tgid = (iot_u32)task->tgid;
+  const int is_wanted = iot_config.adopt_all || bpf_map_lookup_elem(&adopted_pids, &tgid);
+  if (!is_wanted || tgid == recorder_tgid || state == IOT_tcp_state_CLOSE ||
+      iot_find_connection(socket))
+    return 0;
+  struct iot_connection found = {.pid = tgid, .tid = tgid};
+  struct listener own = {.pid = tgid, .tid = tgid};
+  if (iot_add_connection(socket, &found) && state == IOT_tcp_state_LISTEN)
+    bpf_sk_storage_get(&listeners, sk, &own, BPF_SK_STORAGE_GET_F_CREATE);
+  return 0;
+}
+
+/* The last that is heard of a socket: its address may be another one's from now on. */
+SEC("?tp_btf/tcp_destroy_sock")
+int BPF_PROG(net_destroy, struct sock* sk) {
+  const iot_u64 socket = iot_number_of(sk);
+  bpf_map_delete_elem(&connections, &socket);
+  return 0;
+}
+
+struct packet {
+  iot_u32 sequence;
+  iot_u32 bytes;
+  iot_u32 segments;
+};
+
+static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const struct packet* packet,
+                                      iot_s64 result) {
+  find_any(socket);
+  struct told told = {.ts_ns = bpf_ktime_get_ns()};
+  if (!describe_connection(&told, socket, request))
+    return 0;
+  const iot_u32 ticks = BPF_CORE_READ((const struct inet_connection_sock*)socket, icsk_rto);
+  const iot_u32 window = BPF_CORE_READ(TCP_OF(socket), snd_cwnd);
+  struct iot_place place;
+  struct iot_net_retransmit* record = IOT_RESERVE_SELDOM(net_retransmit, &place);
+  if (!record)
+    return 0;
+  TELL_CONNECTION(record, &told);
+  record->rtt_ns = told.rtt_ns;
+  record->timeout_ns = request ? 0 : ticks * iot_config.tick_ns;
+  record->result = result;
+  record->sequence = packet->sequence;
+  record->bytes = packet->bytes;
+  record->segments = packet->segments;
+  record->window = window;
+  record->state = request ? IOT_tcp_state_SYN_RECV : told.state;
+  iot_commit(&place, &told.owner, told.ts_ns);
+  return 0;
+}
+
+static __always_inline int retransmit(const struct sock* sk, const struct sk_buff* skb,
+                                      iot_s64 result) {
+  const iot_u64 socket = iot_number_of(sk);
+  if (!follows_all() && !iot_find_connection(socket))
+    return 0;
+  const struct tcp_skb_cb* control =
+      (const struct tcp_skb_cb*)(iot_number_of(skb) + bpf_core_field_offset(struct sk_buff, cb));
+  const struct packet packet = {.sequence = BPF_CORE_READ(control, seq),
+                                .bytes = BPF_CORE_READ(skb, len),
+                                .segments = BPF_CORE_READ(control, tcp_gso_segs)};
+  return emit_retransmit(socket, 0, &packet, result);
+}
+
+SEC("?tp_btf/tcp_retransmit_skb")
+int BPF_PROG(net_retransmit_skb, struct sock* sk, struct sk_buff* skb) {
+  return retransmit(sk, skb, 0);
+}
+
+SEC("?tp_btf/tcp_retransmit_skb")
+int BPF_PROG(net_retransmit_skb_result, struct sock* sk, struct sk_buff* skb, int result) {
+  return retransmit(sk, skb, result);
+}
+
+/* The answer to a peer that wants to connect: there is no socket of the connection yet. */
+SEC("?tp_btf/tcp_retransmit_synack")
+int BPF_PROG(net_retransmit_synack, struct sock* sk, struct request_sock* request) {
+  const struct packet packet = {.segments = 1};
+  return emit_retransmit(iot_number_of(sk), iot_number_of(request), &packet, 0);
+}
+
+static __noinline int emit_reset(iot_u64 socket, iot_u32 direction, iot_u32 reason) {
+  if (!socket)
+    return 0;
+  find_any(socket);
+  struct iot_task* task = user_of(socket);
+  struct told told = {.ts_ns = bpf_ktime_get_ns()};
+  if (task)
+    told.owner = task->owner;
+  if (!describe_connection(&told, socket, 0))
+    return 0;
+  struct iot_place place;
+  struct iot_net_reset* record = IOT_RESERVE_SELDOM(net_reset, &place);
+  if (!record)
+    return 0;
+  TELL_CONNECTION(record, &told);
+  record->direction = (iot_u16)direction;
+  record->reason = iot_config.reset_reasons[reason & (IOT_REASON_LIMIT - 1)];
+  record->state = told.state;
+  iot_commit(&place, &told.owner, told.ts_ns);
+  return 0;
+}
+
+#define NO_REASON (IOT_REASON_LIMIT - 1)
+
+SEC("?tp_btf/tcp_send_reset")
+int BPF_PROG(net_send_reset, struct sock* sk) {
+  return emit_reset(iot_number_of(sk), IOT_net_direction_sent, NO_REASON);
+}
+
+SEC("?tp_btf/tcp_send_reset")
+int BPF_PROG(net_send_reset_reason, struct sock* sk, void* skb, int reason) {
+  return emit_reset(iot_number_of(sk), IOT_net_direction_sent, (iot_u32)reason);
+}
+
+SEC("?tp_btf/tcp_receive_reset")
+int BPF_PROG(net_receive_reset, struct sock* sk) {
+  return emit_reset(iot_number_of(sk), IOT_net_direction_received, NO_REASON);
+}
+
+/* Reasons of other parts of the kernel, which number theirs by themselves, lie above. */
+static __always_inline iot_u16 drop_reason_of(iot_u32 reason) {
+  return reason < IOT_REASON_LIMIT ? iot_config.drop_reasons[reason] : IOT_drop_reason_other;
+}
+
+/* Packets that came, and that are still in the queue of a socket when it is closed, are no drops; 6.1 has no name for them. */
+static __always_inline int is_left_behind(iot_u64 socket, iot_u32 reason) {
+  return reason == IOT_drop_reason_QUEUE_PURGE ||
+         (reason == IOT_drop_reason_NOT_SPECIFIED &&
+          BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state) == IOT_tcp_state_CLOSE);
+}
+
+static __noinline int emit_drop(iot_u64 socket, iot_u32 is_received, iot_u32 bytes,
+                                iot_u32 reason) {
+  struct told told = {.ts_ns = bpf_ktime_get_ns()};
+  if (is_left_behind(socket, drop_reason_of(reason)) || !describe_connection(&told, socket, 0))
+    return 0;
+  struct iot_place place;
+  struct iot_net_drop* record = IOT_RESERVE_SELDOM(net_drop, &place);
+  if (!record)
+    return 0;
+  TELL_CONNECTION(record, &told);
+  record->bytes = bytes;
+  record->kernel_reason = reason;
+  record->direction = is_received ? IOT_net_direction_received : IOT_net_direction_sent;
+  record->reason = drop_reason_of(reason);
+  record->state = told.state;
+  iot_commit(&place, &told.owner, told.ts_ns);
+  return 0;
+}
+
+/* Passed for any packet of the machine, so what is not ours leaves first thing. */
+static __always_inline int drop_of(iot_u64 receiver, const struct sk_buff* skb, iot_u32 reason) {
+  const iot_u64 sender = iot_number_of(skb->sk);
+  const iot_u64 socket = receiver ? receiver : sender;
+  if (!socket || !iot_find_connection(socket))
+    return 0;
+  return emit_drop(socket, receiver || skb->skb_iif, skb->len, reason);
+}
+
+SEC("?tp_btf/kfree_skb")
+int BPF_PROG(net_kfree_skb, struct sk_buff* skb, void* place, int reason) {
+  return drop_of(0, skb, (iot_u32)reason);
+}
+
+SEC("?tp_btf/kfree_skb")
+int BPF_PROG(net_kfree_skb_of, struct sk_buff* skb, void* place, int reason, struct sock* sk) {
+  return drop_of(iot_number_of(sk), skb, (iot_u32)reason);
+}

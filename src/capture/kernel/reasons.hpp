@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Why the kernel dropped a packet or cut a connection off. Its numbers differ from kernel to kernel, the names do not.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "capture/kernel/kernel_abi.h"
+
+namespace iotrail::capture::kernel {
+
+class KernelTypes;
+
+inline constexpr std::string_view kDropReasons = "skb_drop_reason";
+inline constexpr std::string_view kResetReasons = "sk_rst_reason";
+inline constexpr std::array kReasonTypes = {kDropReasons, kResetReasons};
+
+// Fills the tables from the kernel's numbers to those of the value tables `drop_reason` and `reset_reason`.
+void fill_reasons(iot_config& config, const KernelTypes& types);
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/net_sections.hpp"
+
+#include "output/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr SectionColumn kTcpColumns[] = {
+    {.title = "process", .name = "process", .rank = 1},
+    {.title = "side", .name = "side", .rank = 4},
+    {.title = "peer", .name = "peer", .fit = Fit::middle},
+    {.title = "ending", .name = "ending"},
+    {.title = "life", .name = "life_ns", .show = Show::duration, .rank = 5},
+    {.title = "connect",
+     .name = "connect_ns",
+     .show = Show::duration,
+     .when = When::known,
+     .rank = 6},
+    {.title = "rtt", .name = "rtt_ns", .show = Show::duration, .when = When::known, .rank = 7},
+    {.title = "sent", .name = "sent", .show = Show::bytes_or_dash, .rank = 2},
+    {.title = "received", .name = "received", .show = Show::bytes_or_dash, .rank = 3},
+    {.title = "again", .name = "retransmitted", .show = Show::count_or_dash},
+    {.title = "resets", .name = "resets", .show = Show::count_or_dash, .rank = 9},
+    {.title = "drops", .name = "drops", .show = Show::count_or_dash, .rank = 8},
+};
+constexpr std::string_view kTcpSql = R"(
+WITH shown AS MATERIALIZED (SELECT * FROM tcp_connections), sums AS (SELECT count(*) AS all_rows FROM shown)
+SELECT t.*, resets_sent + resets_received AS resets, a.all_rows AS all_rows,
+       CASE WHEN coalesce(comm, '') = '' THEN CAST(pid AS VARCHAR) ELSE comm || '[' || pid || ']' END AS process
+FROM shown AS t CROSS JOIN sums AS a)";
+
+void note_connections(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                      std::size_t width) {
+  const std::uint64_t all = rows.size() == 0 ? 0 : rows.number(0, "all_rows");
+  std::string text = "again: segments sent again";
+  if (all > rows.size())
+    text += fmt::format("; {} of {} connections, all: iotrail query TRACE \"FROM tcp_connections\"",
+                        rows.size(), human_count(all));
+  print_wrapped(text, sink, width);
+}
+
+} // namespace
+
+Section tcp_section() {
+  return {.name = "tcp_connections",
+          .title = "TCP connections",
+          .view = "tcp_connections",
+          .sql = kTcpSql,
+          .order = "retransmitted DESC, drops DESC, resets DESC, coalesce(sent, 0) + "
+                   "coalesce(received, 0) DESC, since_ns",
+          .order_words = "what was sent again, dropped, reset",
+          .rows = 5,
+          .columns = kTcpColumns,
+          .add_notes = note_connections};
+}
+
+} // namespace iotrail::output

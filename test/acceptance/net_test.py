@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""TCP connections whose number, bytes and ends are known: counts and bytes of the layer net are those of the program, and
+of the kernel's own counters in a network namespace of the program's own."""
+import json
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import harness
+
+CONNECTIONS = 20
+REQUEST_BYTES = 50_000
+ANSWER_BYTES = 300
+HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
+NO_LINGER = struct.pack("ii", 1, 0)
+PATIENCE_S = 0.3  # until what is under way has come
+
+
+def receive(connection, count):
+    while count:
+        part = connection.recv(min(count, 65536))
+        assert part, "the connection ended early"
+        count -= len(part)
+
+
+def converse(client, server):
+    """Bytes each way; the client sends first."""
+    client.sendall(b"r" * REQUEST_BYTES)
+    receive(server, REQUEST_BYTES)
+    server.sendall(b"a" * ANSWER_BYTES)
+    receive(client, ANSWER_BYTES)
+
+
+def connect(listener, family):
+    client = socket.socket(family, socket.SOCK_STREAM)
+    client.connect(listener.getsockname())
+    server, _ = listener.accept()
+    return client, server
+
+
+def work(family):
+    """What the tests know of: conversations, a refused connect, a close without lingering, one with unread data."""
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.bind((HOSTS[family], 0))
+    listener.listen(5)
+    for number in range(CONNECTIONS):
+        client, server = connect(listener, family)
+        converse(client, server)
+        for end in (client, server) if number % 2 else (server, client):
+            end.close()
+    holder = socket.socket(family, socket.SOCK_STREAM)
+    holder.bind((HOSTS[family], 0))
+    try:
+        socket.socket(family, socket.SOCK_STREAM).connect(holder.getsockname())
+        raise AssertionError("somebody listens")
+    except ConnectionRefusedError:
+        pass
+    client, server = connect(listener, family)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+    client.close()
+    time.sleep(PATIENCE_S)
+    unread_client, unread_server = connect(listener, family)
+    unread_client.sendall(b"never read")
+    time.sleep(PATIENCE_S)
+    unread_server.close()
+    time.sleep(PATIENCE_S)
+
+
+def tcp_counters():
+    """Of this network namespace, since it was made."""
+    names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith("Tcp:"))
+    return dict(zip(names[1:], map(int, values[1:])))
+
+
+def lossy(size_bytes):
+    """Data over the loopback device, which loses some of it."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(5)
+    if os.fork() == 0:
+        server, _ = listener.accept()
+        receive(server, size_bytes)
+        server.sendall(b"done")
+        os._exit(0)
+    client = socket.create_connection(listener.getsockname())
+    client.sendall(b"d" * size_bytes)
+    receive(client, 4)
+    client.close()
+    os.wait()
+    time.sleep(PATIENCE_S)
+
+
+def serve():
+    """Answers each byte that comes, on any of two connections, until both have ended."""
+    listener = socket.socket()
+    listener.bind((HOSTS[socket.AF_INET], 0))
+    listener.listen(5)
+    print(listener.getsockname()[1], flush=True)
+    first, _ = listener.accept()
+    receive(first, 1)
+    first.sendall(b"a" * ANSWER_BYTES)
+    second, _ = listener.accept()
+    for connection in (second, first):
+        receive(connection, 1)
+        connection.sendall(b"a" * ANSWER_BYTES)
+        assert connection.recv(1) == b""
+        connection.close()
+    time.sleep(PATIENCE_S)
+
+
+class Net(harness.AcceptanceTest):
+    def record_work(self, *arguments, layers="net", inside=()):
+        recording = self.record(*inside, sys.executable, __file__, *arguments, options=("--layers", layers))
+        self.require(recording, "net")
+        self.assert_adds_up(recording)
+        for counter in ("kernel_connection_untracked", "kernel_connection_unknown"):
+            self.assertNotIn(counter, recording.manifest["counters"])
+        return recording
+
+    def one_namespace(self, *arguments):
+        """The recording, and the counters of the program's own namespace at its end."""
+        self.require_program("unshare", "ip")
+        if os.geteuid() != 0:
+            self.skipTest("a network namespace needs root")
+        told = self.folder / "counters"
+        recording = self.record_work("inside", told, *arguments, inside=("unshare", "-n"))
+        return recording, json.loads(told.read_text())
+
+    def check(self, family):
+        recording, counters = self.one_namespace("work", int(family))
+        rows = recording.query("SELECT * FROM tcp_connections ORDER BY since_ns")
+        self.assertEqual(len(rows), 2 * CONNECTIONS + 1 + 2 + 2, rows)
+        closed = [row for row in rows if row["ending"] == "closed"]
+        clients = [row for row in closed if row["side"] == "connect"]
+        servers = [row for row in closed if row["side"] == "accept"]
+        self.assertEqual((len(clients), len(servers)), (CONNECTIONS, CONNECTIONS), rows)
+        for row in clients:
+            self.assertEqual((int(row["sent"]), int(row["received"])), (REQUEST_BYTES, ANSWER_BYTES), row)
+            self.assertGreater(int(row["connect_ns"]), 0)
+        for row in servers:
+            self.assertEqual((int(row["sent"]), int(row["received"])), (ANSWER_BYTES, REQUEST_BYTES), row)
+        self.assertEqual({(row["local"], row["peer"]) for row in clients}, {(row["peer"], row["local"]) for row in servers})
+        self.assertEqual(sum(row["ending"] == "refused" for row in rows), 1)
+        self.assertEqual(sum(row["ending"] == "reset" for row in rows), 4)
+        resets = {row["direction"]: int(row["n"]) for row in
+                  recording.query("SELECT direction, count(*) AS n FROM net_reset GROUP BY direction")}
+        self.assertEqual(resets, {"sent": 2, "received": 3})
+        # The answer to the refused one is no socket's.
+        self.assertEqual(counters["OutRsts"], resets["sent"] + 1)
+        self.assertEqual(counters["ActiveOpens"], sum(row["side"] == "connect" for row in rows))
+        self.assertEqual(counters["PassiveOpens"], sum(row["side"] == "accept" for row in rows))
+
+    def test_ipv4(self):
+        self.check(socket.AF_INET)
+
+    def test_ipv6(self):
+        self.check(socket.AF_INET6)
+
+    def test_calls_and_connections_tell_the_same(self):
+        recording = self.record_work("work", int(socket.AF_INET), layers="syscall,net")
+        self.require(recording, "syscall")
+        rows = recording.query("SELECT t.side AS side, t.sent AS sent, t.received AS received, t.pid AS pid, c.side AS c_side, "
+                               "c.sent AS c_sent, c.received AS c_received, c.pid AS c_pid "
+                               "FROM tcp_connections AS t JOIN connections AS c ON t.socket = c.socket WHERE t.ending = 'closed'")
+        self.assertEqual(len(rows), 2 * CONNECTIONS)
+        for row in rows:
+            for column in ("side", "sent", "received", "pid"):
+                self.assertEqual(row[column], row[f"c_{column}"], row)
+
+    def test_connections_of_a_process_that_runs(self):
+        """One was there before the recording, one comes to the listening socket that was there."""
+        server = subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.kill)
+        address = ("127.0.0.1", int(server.stdout.readline()))
+        before = socket.create_connection(address)
+        before.sendall(b"1")
+        receive(before, ANSWER_BYTES)
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", path, "--layers", "net", "-p", str(server.pid)],
+                                    stderr=subprocess.PIPE)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(path)
+        later = socket.create_connection(address)
+        for connection in (later, before):
+            connection.sendall(b"2")
+            receive(connection, ANSWER_BYTES)
+            connection.close()
+        server.wait(60)
+        recorder.communicate(timeout=60)
+        recording = harness.Recording(path, recorder)
+        self.require(recording, "net")
+        self.assert_adds_up(recording)
+        self.assertNotIn("kernel_connection_unknown", recording.manifest["counters"])
+        rows = recording.query("SELECT pid, side, ending, sent, received FROM tcp_connections ORDER BY sent")
+        pid = str(server.pid)
+        self.assertEqual([[str(value) for value in row.values()] for row in rows],
+                         [[pid, "accept", "closed", str(ANSWER_BYTES), "1"], [pid, "None", "closed", str(2 * ANSWER_BYTES), "2"]])
+
+    def test_what_a_lossy_device_costs(self):
+        """netem where there is one; else a queue too short for what is sent at once."""
+        recording, counters = self.one_namespace("lossy")
+        every = recording.value("SELECT total(segments) AS segments FROM net_retransmit")
+        self.assertGreater(counters["RetransSegs"], 0, "the device lost nothing")
+        self.assertEqual(int(every), counters["RetransSegs"])
+        drops = recording.query("SELECT direction, reason, count(*) AS n FROM net_drop GROUP BY direction, reason")
+        self.assertGreater(sum(int(row["n"]) for row in drops if row["direction"] == "sent"), 0, drops)
+        per_connection = recording.value("SELECT total(retransmitted) AS n FROM tcp_connections WHERE ending <> 'open'")
+        self.assertLessEqual(int(per_connection), counters["RetransSegs"])
+
+
+def make_lossy():
+    """The loopback device of this namespace loses packets from now on."""
+    if shutil.which("modprobe"):
+        harness.run("modprobe", "sch_netem")
+    if harness.run("tc", "qdisc", "add", "dev", "lo", "root", "netem", "loss", "3%", "delay", "1ms").returncode == 0:
+        return
+    subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+    subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "5kb", "limit", "10kb"],
+                   check=True)
+
+
+def main(arguments):
+    """As the program that is recorded: `work FAMILY`; or `inside FILE ...`, in a namespace of its own, whose counters go there."""
+    if arguments[0] == "inside":
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        main(arguments[2:])
+        with open(arguments[1], "w") as told:
+            json.dump(tcp_counters(), told)
+    elif arguments[0] == "work":
+        work(socket.AddressFamily(int(arguments[1])))
+    elif arguments[0] == "serve":
+        serve()
+    else:
+        make_lossy()
+        lossy(3_000_000)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in ("inside", "work", "serve", "lossy"):
+        main(sys.argv[1:])
+    else:
+        harness.main()

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One test an event of the layer net: known connections over the loopback device, both ends in one child, every field of
+// the records.
+#include <arpa/inet.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "kernel_recording.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::size_t kRequestBytes = 70'000;
+constexpr std::size_t kAnswerBytes = 7;
+
+// Addresses of both families as one.
+struct Address {
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+Address loopback_of(int family) {
+  Address address;
+  if (family == AF_INET) {
+    auto& inet = reinterpret_cast<sockaddr_in&>(address.storage);
+    inet.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.bytes = sizeof(inet);
+  } else {
+    auto& inet = reinterpret_cast<sockaddr_in6&>(address.storage);
+    inet.sin6_addr = in6addr_loopback;
+    address.bytes = sizeof(inet);
+  }
+  address.storage.ss_family = static_cast<sa_family_t>(family);
+  return address;
+}
+
+// Two ends of a connection.
+struct Ends {
+  int listener = -1;
+  int client = -1;
+  int server = -1;
+
+  bool are_open() const { return server >= 0; }
+};
+
+Ends connect_both(int family) {
+  Ends ends;
+  Address address = loopback_of(family);
+  ends.listener = ::socket(family, SOCK_STREAM, 0);
+  ends.client = ::socket(family, SOCK_STREAM, 0);
+  if (::bind(ends.listener, address.get(), address.bytes) == 0 &&
+      ::getsockname(ends.listener, address.get(), &address.bytes) == 0 &&
+      ::listen(ends.listener, 5) == 0 && ::connect(ends.client, address.get(), address.bytes) == 0)
+    ends.server = ::accept(ends.listener, nullptr, nullptr);
+  return ends;
+}
+
+bool send_all(int fd, std::size_t bytes) {
+  const std::vector<char> data(bytes, 'x');
+  return ::send(fd, data.data(), bytes, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+}
+
+bool receive_all(int fd, std::size_t bytes) {
+  std::vector<char> data(bytes);
+  return ::recv(fd, data.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
+}
+
+// What is under way has come: the other side is told so by an acknowledgement, which the kernel may hold back for 40 ms.
+void wait_ms(int ms) {
+  ::poll(nullptr, 0, ms);
+}
+
+class KernelNet : public testing::TestWithParam<int> {
+protected:
+  void record(const std::function<int()>& body) {
+    before_ns_ = monotonic_ns();
+    recording_ = Recording::among_others({schema::Layer::net}, body);
+    if (!recording_.refusal().empty())
+      return;
+    EXPECT_EQ(recording_.status(), 0) << "the child failed";
+    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+    EXPECT_EQ(recording_.lost(), 0U);
+    EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_connection_unknown), 0U);
+    EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_connection_untracked), 0U);
+  }
+
+  std::vector<Row> changes(std::uint64_t old_state, std::uint64_t new_state) const {
+    std::vector<Row> rows = recording_.rows("net_state", "old_state", old_state);
+    std::erase_if(rows, [&](const Row& row) { return row.u("new_state") != new_state; });
+    return rows;
+  }
+
+  Row change(std::uint64_t old_state, std::uint64_t new_state) const {
+    const std::vector<Row> rows = changes(old_state, new_state);
+    EXPECT_EQ(rows.size(), 1U) << old_state << " to " << new_state;
+    return rows.size() == 1 ? rows.front() : Row();
+  }
+
+  // The states that a connection came to, in order.
+  std::vector<std::uint64_t> states_of(std::uint64_t connection) const {
+    std::vector<std::uint64_t> states;
+    for (const Row& row : recording_.rows("net_state", "connection", connection))
+      states.push_back(row.u("new_state"));
+    return states;
+  }
+
+  void check(const Row& row, bool is_own_doing) const {
+    const auto pid = static_cast<std::uint64_t>(recording_.pid());
+    EXPECT_EQ(row.u("pid"), pid);
+    EXPECT_EQ(row.u("tid"), pid);
+    EXPECT_GT(row.u("ts_ns"), before_ns_);
+    EXPECT_LT(row.u("ts_ns"), monotonic_ns());
+    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+    EXPECT_EQ(row.u("op_id") != 0, is_own_doing);
+    EXPECT_NE(row.u("connection"), 0U);
+  }
+
+  // Ends of a connection as the other end has them.
+  void check_addresses(const Row& client, const Row& server, int family) const {
+    const std::string host = family == AF_INET ? "127.0.0.1:" : "[::1]:";
+    EXPECT_TRUE(text(client, "local").starts_with(host)) << text(client, "local");
+    EXPECT_TRUE(text(client, "peer").starts_with(host)) << text(client, "peer");
+    EXPECT_FALSE(text(client, "local").ends_with(":0"));
+    EXPECT_NE(text(client, "local"), text(client, "peer"));
+    EXPECT_EQ(text(client, "local"), text(server, "peer"));
+    EXPECT_EQ(text(client, "peer"), text(server, "local"));
+    EXPECT_EQ(client.u("family"), static_cast<std::uint64_t>(family));
+    EXPECT_EQ(server.u("family"), static_cast<std::uint64_t>(family));
+  }
+
+  std::string text(const Row& row, std::string_view column) const {
+    return recording_.string(row.u(column));
+  }
+
+  std::uint64_t before_ns_ = 0;
+  Recording recording_;
+};
+
+using States = std::vector<std::uint64_t>;
+
+TEST_P(KernelNet, net_state_of_both_ends) {
+  RECORD_EVENT("net_state", [&] {
+    const Ends ends = connect_both(GetParam());
+    if (!ends.are_open() || !send_all(ends.client, kRequestBytes) ||
+        !receive_all(ends.server, kRequestBytes) || !send_all(ends.server, kAnswerBytes) ||
+        !receive_all(ends.client, kAnswerBytes))
+      return 1;
+    wait_ms(100);
+    ::close(ends.client);
+    wait_ms(100);
+    ::close(ends.server);
+    ::close(ends.listener);
+    return 0;
+  });
+  const Row listening = change(IOT_tcp_state_CLOSE, IOT_tcp_state_LISTEN);
+  check(listening, true);
+  EXPECT_TRUE(text(listening, "local")
+                  .ends_with(text(change(IOT_tcp_state_LISTEN, IOT_tcp_state_CLOSE), "local")));
+
+  const Row connecting = change(IOT_tcp_state_CLOSE, IOT_tcp_state_SYN_SENT);
+  check(connecting, true);
+  EXPECT_EQ(connecting.u("state_ns"), 0U);
+  EXPECT_TRUE(recording_.path(connecting.u("file")).starts_with("socket:["));
+  EXPECT_NE(connecting.u("file"), listening.u("file"));
+  EXPECT_EQ(states_of(connecting.u("connection")),
+            (States{IOT_tcp_state_SYN_SENT, IOT_tcp_state_ESTABLISHED, IOT_tcp_state_FIN_WAIT1,
+                    IOT_tcp_state_FIN_WAIT2, IOT_tcp_state_CLOSE}));
+
+  const Row accepting = change(IOT_tcp_state_LISTEN, IOT_tcp_state_SYN_RECV);
+  check(accepting, false);
+  EXPECT_EQ(accepting.u("file"), 0U);
+  EXPECT_EQ(states_of(accepting.u("connection")),
+            (States{IOT_tcp_state_SYN_RECV, IOT_tcp_state_ESTABLISHED, IOT_tcp_state_CLOSE_WAIT,
+                    IOT_tcp_state_LAST_ACK, IOT_tcp_state_CLOSE}));
+
+  const Row established = change(IOT_tcp_state_SYN_SENT, IOT_tcp_state_ESTABLISHED);
+  EXPECT_EQ(established.u("connection"), connecting.u("connection"));
+  EXPECT_EQ(established.u("file"), connecting.u("file"));
+  EXPECT_EQ(established.u("state_ns"), established.u("ts_ns") - connecting.u("ts_ns"));
+  const Row client = change(IOT_tcp_state_FIN_WAIT2, IOT_tcp_state_CLOSE);
+  const Row server = change(IOT_tcp_state_LAST_ACK, IOT_tcp_state_CLOSE);
+  check_addresses(client, server, GetParam());
+  EXPECT_EQ(client.u("bytes_sent"), kRequestBytes);
+  EXPECT_EQ(client.u("bytes_received"), kAnswerBytes);
+  EXPECT_EQ(server.u("bytes_sent"), kAnswerBytes);
+  EXPECT_EQ(server.u("bytes_received"), kRequestBytes) << "its peer's end is no byte";
+  EXPECT_GT(client.u("rtt_ns"), 0U);
+  EXPECT_LT(client.u("rtt_ns"), 1'000'000'000U);
+  EXPECT_EQ(client.u("segments_retransmitted"), 0U);
+  EXPECT_EQ(client.u("bytes_retransmitted"), 0U);
+  const Row waiting = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_CLOSE_WAIT);
+  EXPECT_TRUE(recording_.path(waiting.u("file")).starts_with("socket:[")) << "known since accept";
+  const Row closing = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_FIN_WAIT1);
+  check(closing, true);
+  EXPECT_GT(closing.u("state_ns"), 100'000'000U);
+}
+
+// The connection is whose process accepted it, not whose listens.
+TEST_P(KernelNet, net_state_after_another_process_accepted) {
+  RECORD_EVENT("net_state", [&] {
+    Address address = loopback_of(GetParam());
+    const int listener = ::socket(GetParam(), SOCK_STREAM, 0);
+    const int client = ::socket(GetParam(), SOCK_STREAM, 0);
+    if (::bind(listener, address.get(), address.bytes) != 0 ||
+        ::getsockname(listener, address.get(), &address.bytes) != 0 || ::listen(listener, 5) != 0)
+      return 1;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(client);
+      const int server = ::accept(listener, nullptr, nullptr);
+      ::_exit(send_all(server, 1) ? 0 : 1);
+    }
+    const bool is_answered =
+        ::connect(client, address.get(), address.bytes) == 0 && receive_all(client, 1);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return is_answered ? status : 1;
+  });
+  const auto pid = static_cast<std::uint64_t>(recording_.pid());
+  EXPECT_EQ(change(IOT_tcp_state_LISTEN, IOT_tcp_state_SYN_RECV).u("pid"), pid);
+  EXPECT_EQ(change(IOT_tcp_state_CLOSE, IOT_tcp_state_SYN_SENT).u("pid"), pid);
+  const Row closing = changes(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_FIN_WAIT1).at(0);
+  EXPECT_NE(closing.u("pid"), pid);
+  EXPECT_EQ(closing.u("connection"),
+            change(IOT_tcp_state_LISTEN, IOT_tcp_state_SYN_RECV).u("connection"));
+}
+
+TEST_P(KernelNet, net_reset_where_nobody_listens) {
+  RECORD_EVENT("net_reset", [&] {
+    Address address = loopback_of(GetParam());
+    const int holder = ::socket(GetParam(), SOCK_STREAM, 0); // has the port, does not listen
+    const int client = ::socket(GetParam(), SOCK_STREAM, 0);
+    return ::bind(holder, address.get(), address.bytes) == 0 &&
+                   ::getsockname(holder, address.get(), &address.bytes) == 0 &&
+                   ::connect(client, address.get(), address.bytes) != 0 && errno == ECONNREFUSED
+               ? 0
+               : 1;
+  });
+  const std::vector<Row>& resets = recording_.rows("net_reset");
+  ASSERT_EQ(resets.size(), 1U);
+  const Row& reset = resets.front();
+  EXPECT_EQ(reset.u("direction"), static_cast<std::uint64_t>(IOT_net_direction_received));
+  EXPECT_EQ(reset.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_SYN_SENT));
+  EXPECT_EQ(reset.u("reason"), static_cast<std::uint64_t>(IOT_reset_reason_unknown));
+  EXPECT_EQ(reset.u("family"), static_cast<std::uint64_t>(GetParam()));
+  EXPECT_EQ(reset.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+  const Row closed = change(IOT_tcp_state_SYN_SENT, IOT_tcp_state_CLOSE);
+  EXPECT_EQ(reset.u("connection"), closed.u("connection"));
+  EXPECT_EQ(text(reset, "local"), text(closed, "local"));
+  EXPECT_EQ(text(reset, "peer"), text(closed, "peer"));
+  EXPECT_TRUE(recording_.path(reset.u("file")).starts_with("socket:["));
+}
+
+TEST_P(KernelNet, net_reset_by_a_close_that_does_not_linger) {
+  RECORD_EVENT("net_reset", [&] {
+    const Ends ends = connect_both(GetParam());
+    const linger none = {.l_onoff = 1, .l_linger = 0};
+    if (!ends.are_open() ||
+        ::setsockopt(ends.client, SOL_SOCKET, SO_LINGER, &none, sizeof(none)) != 0)
+      return 1;
+    ::close(ends.client);
+    wait_ms(100);
+    return 0;
+  });
+  const std::vector<Row> sent = recording_.rows("net_reset", "direction", IOT_net_direction_sent);
+  const std::vector<Row> received =
+      recording_.rows("net_reset", "direction", IOT_net_direction_received);
+  ASSERT_EQ(sent.size(), 1U);
+  ASSERT_EQ(received.size(), 1U);
+  check(sent.front(), true);
+  check(received.front(), false);
+  check_addresses(sent.front(), received.front(), GetParam());
+  EXPECT_EQ(received.front().u("state"), static_cast<std::uint64_t>(IOT_tcp_state_ESTABLISHED));
+  EXPECT_NE(sent.front().u("connection"), received.front().u("connection"));
+}
+
+// A socket drops what its filter refuses; the peer sends it again and again.
+bool let_nothing_in(int fd, bool is_on) {
+  sock_filter refuse = {.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
+  const sock_fprog program = {.len = 1, .filter = &refuse};
+  return is_on ? ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0
+               : ::setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, nullptr, 0) == 0;
+}
+
+int send_to_a_deaf_peer(int family) {
+  const Ends ends = connect_both(family);
+  if (!ends.are_open() || !let_nothing_in(ends.server, true) ||
+      !send_all(ends.client, kAnswerBytes))
+    return 1;
+  wait_ms(1000);
+  return let_nothing_in(ends.server, false) && receive_all(ends.server, kAnswerBytes) ? 0 : 1;
+}
+
+TEST_P(KernelNet, net_retransmit) {
+  RECORD_EVENT("net_retransmit", [&] { return send_to_a_deaf_peer(GetParam()); });
+  const std::vector<Row>& rows = recording_.rows("net_retransmit");
+  ASSERT_GE(rows.size(), 2U);
+  const Row connected = change(IOT_tcp_state_SYN_SENT, IOT_tcp_state_ESTABLISHED);
+  for (const Row& row : rows) {
+    check(row, false);
+    EXPECT_EQ(row.u("connection"), connected.u("connection"));
+    EXPECT_EQ(row.u("file"), connected.u("file"));
+    EXPECT_EQ(text(row, "local"), text(connected, "local"));
+    EXPECT_EQ(text(row, "peer"), text(connected, "peer"));
+    EXPECT_EQ(row.u("family"), static_cast<std::uint64_t>(GetParam()));
+    EXPECT_EQ(row.u("bytes"), kAnswerBytes);
+    EXPECT_EQ(row.u("segments"), 1U);
+    EXPECT_EQ(row.u("sequence"), rows.front().u("sequence"));
+    EXPECT_EQ(row.u("result"), 0U);
+    EXPECT_EQ(row.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_ESTABLISHED));
+    EXPECT_GE(row.u("window"), 1U);
+    EXPECT_GT(row.u("rtt_ns"), 0U);
+    EXPECT_GE(row.u("timeout_ns"), 100'000'000U);
+    EXPECT_LT(row.u("timeout_ns"), 120'000'000'000U);
+  }
+  EXPECT_GT(rows.back().u("timeout_ns"), rows.front().u("timeout_ns"))
+      << "it waits longer each time";
+  std::uint64_t most = 0;
+  for (const Row& row : recording_.rows("net_state", "connection", connected.u("connection")))
+    most = std::max(most, row.u("segments_retransmitted"));
+  EXPECT_EQ(most, rows.size());
+}
+
+TEST_P(KernelNet, net_drop) {
+  RECORD_EVENT("net_drop", [&] { return send_to_a_deaf_peer(GetParam()); });
+  if (recording_.hook_of("net_drop").hook.ends_with("(no receiver)"))
+    GTEST_SKIP() << "this kernel does not tell whose a packet was that it received and dropped";
+  const std::vector<Row> rows =
+      recording_.rows("net_drop", "reason", IOT_drop_reason_SOCKET_FILTER);
+  const Row accepted = change(IOT_tcp_state_SYN_RECV, IOT_tcp_state_ESTABLISHED);
+  const Row connected = change(IOT_tcp_state_SYN_SENT, IOT_tcp_state_ESTABLISHED);
+  EXPECT_EQ(rows.size(), recording_.rows("net_retransmit").size()) << "the first, all but the last";
+  for (const Row& row : rows) {
+    check(row, false);
+    EXPECT_EQ(row.u("connection"), accepted.u("connection"));
+    EXPECT_TRUE(recording_.path(row.u("file")).starts_with("socket:["));
+    check_addresses(connected, row, GetParam());
+    EXPECT_EQ(row.u("direction"), static_cast<std::uint64_t>(IOT_net_direction_received));
+    EXPECT_EQ(row.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_ESTABLISHED));
+    EXPECT_GE(row.u("bytes"), kAnswerBytes);
+    EXPECT_NE(row.u("kernel_reason"), 0U);
+  }
+}
+
+std::string name_of_family(const testing::TestParamInfo<int>& family) {
+  return family.param == AF_INET ? "ipv4" : "ipv6";
+}
+INSTANTIATE_TEST_SUITE_P(OfFamily, KernelNet, testing::Values(AF_INET, AF_INET6), name_of_family);
+
+} // namespace
+} // namespace iotrail::live
