@@ -292,9 +292,10 @@ TEST_P(KernelNet, net_reset_by_a_close_that_does_not_linger) {
 // A socket drops what its filter refuses; the peer sends it again and again.
 bool let_nothing_in(int fd, bool is_on) {
   sock_filter refuse = {.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
+  const int unused = 0;
   const sock_fprog program = {.len = 1, .filter = &refuse};
   return is_on ? ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) == 0
-               : ::setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, nullptr, 0) == 0;
+               : ::setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof(unused)) == 0;
 }
 
 int send_to_a_deaf_peer(int family) {

@@ -20,7 +20,6 @@ struct {
 
 #define SOCK_OF(socket) ((const struct sock*)(socket))
 #define TCP_OF(socket) ((const struct tcp_sock*)(socket))
-
 #define SWAP_BYTES(port) ((iot_u16)((port) << 8 | (port) >> 8))
 
 enum { OWN_SIDE, OTHER_SIDE };
