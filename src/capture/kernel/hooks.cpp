@@ -87,16 +87,13 @@ void add_devices(std::vector<EventHooks>& rows) {
       {"nvme_setup_cmd", "nvme_complete_rq"});
 }
 
-void add_processes(std::vector<EventHooks>& rows) {
+void add_tasks(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, std::string_view hook, std::string_view program) {
     rows.push_back(served_by(event, Layer::process, {tracepoint(hook, {program})}));
   };
   add("process_fork", "tp_btf/task_newtask", "process_task_newtask");
   add("process_exec", "tp_btf/sched_process_exec", "process_sched_process_exec");
   add("process_exit", "tp_btf/sched_process_exit", "process_sched_process_exit");
-}
-
-void add_waits(std::vector<EventHooks>& rows) {
   rows.push_back(served_by(
       "sched_wait", Layer::sched,
       {tracepoint("tp_btf/sched_switch+sched_waking", {"sched_switch", "sched_waking"})}));
@@ -259,8 +256,7 @@ std::vector<EventHooks> make_rows() {
   add_journals(rows);
   add_blocks(rows);
   add_devices(rows);
-  add_waits(rows);
-  add_processes(rows);
+  add_tasks(rows);
   add_faults(rows);
   add_asyncs(rows);
   add_net(rows);
