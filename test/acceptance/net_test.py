@@ -204,13 +204,15 @@ class Net(harness.AcceptanceTest):
     def test_what_a_lossy_device_costs(self):
         """netem where there is one; else a queue too short for what is sent at once."""
         recording, counters = self.one_namespace("lossy")
-        every = recording.value("SELECT total(segments) AS segments FROM net_retransmit")
         self.assertGreater(counters["RetransSegs"], 0, "the device lost nothing")
-        self.assertEqual(int(every), counters["RetransSegs"])
+        of_connections = recording.value("SELECT total(retransmitted) AS n FROM tcp_connections")
+        self.assertEqual(int(of_connections), counters["RetransSegs"])
+        # Of those that a timer's interrupt sends some kernels tell nobody (docs/adr/0007): one of 40 was seen to be missing.
+        told = int(recording.value("SELECT total(segments) AS segments FROM net_retransmit"))
+        self.assertLessEqual(told, counters["RetransSegs"])
+        self.assertGreater(told, 0.9 * counters["RetransSegs"])
         drops = recording.query("SELECT direction, reason, count(*) AS n FROM net_drop GROUP BY direction, reason")
         self.assertGreater(sum(int(row["n"]) for row in drops if row["direction"] == "sent"), 0, drops)
-        per_connection = recording.value("SELECT total(retransmitted) AS n FROM tcp_connections WHERE ending <> 'open'")
-        self.assertLessEqual(int(per_connection), counters["RetransSegs"])
 
 
 def make_lossy():
