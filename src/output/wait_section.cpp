@@ -19,7 +19,7 @@ constexpr SectionColumn kWaitColumns[] = {
     {.title = "in", .name = "waited_in", .fit = Fit::end, .rank = 1},
 };
 // What is no I/O comes last, and in one row for each reason.
-constexpr std::string_view kWaitsSql = R"(
+constexpr std::string_view kWaitCausesSql = R"(
 WITH
   shown AS MATERIALIZED (
     SELECT call, reason, waited_in, for_others, operations, waits, wait_ns, longest_ns FROM wait_causes WHERE for_others = 0
@@ -50,7 +50,7 @@ Section waits_section() {
   return {.name = "waits",
           .title = "What calls waited for",
           .view = "wait_causes",
-          .sql = kWaitsSql,
+          .sql = kWaitCausesSql,
           .order = "for_others, wait_ns DESC, call, reason, waited_in",
           .rows = 10,
           .columns = kWaitColumns,
