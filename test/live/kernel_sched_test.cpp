@@ -25,12 +25,12 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
-Recording record(const std::function<int()>& body) {
+Recording record_waits(const std::function<int()>& body) {
   return Recording::among_others({schema::Layer::sched, schema::Layer::syscall}, body);
 }
 
 #define RECORD_WAITS(...)                                                                          \
-  const Recording recording = record(__VA_ARGS__);                                                 \
+  const Recording recording = record_waits(__VA_ARGS__);                                           \
   if (!recording.refusal().empty())                                                                \
     GTEST_SKIP() << recording.refusal();                                                           \
   EXPECT_EQ(recording.status(), 0);                                                                \
