@@ -326,7 +326,7 @@ TEST_P(KernelNet, net_retransmit) {
     EXPECT_EQ(row.u("sequence"), rows.front().u("sequence"));
     EXPECT_EQ(row.u("result"), 0U);
     EXPECT_EQ(row.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_ESTABLISHED));
-    EXPECT_GE(row.u("window"), 1U);
+    EXPECT_GE(row.u("congestion_window"), 1U);
     EXPECT_GT(row.u("rtt_ns"), 0U);
     EXPECT_GE(row.u("timeout_ns"), 100'000'000U);
     EXPECT_LT(row.u("timeout_ns"), 120'000'000'000U);

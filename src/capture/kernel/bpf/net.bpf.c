@@ -274,7 +274,7 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
   record->sequence = packet->sequence;
   record->bytes = packet->bytes;
   record->segments = packet->segments;
-  record->window = window;
+  record->congestion_window = window;
   record->state = request ? IOT_tcp_state_SYN_RECV : told.state;
   iot_commit(&place, &told.owner, told.ts_ns);
   return 0;
