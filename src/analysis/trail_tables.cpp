@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kNull = UINT64_MAX;
 
-// A column of rows in memory: a number, kNull where there is none, or a text.
+// A column of rows in memory: a number, kNull where there is none, or a text, empty where there is none.
 template <class Row> struct MemoryColumn {
   const char* name;
   duckdb_type type;
@@ -35,6 +35,14 @@ std::string_view operation_name(const trail::Link& link) {
     if (value.table == "block" && value.number == link.operation)
       return value.name;
   return "unknown";
+}
+
+// NULL: no pages of a file that were written back.
+std::string_view reason_name(const trail::Link& link) {
+  for (const schema::Value& value : schema::kValues)
+    if (value.table == "writeback_reason" && value.number == link.reason)
+      return value.name;
+  return {};
 }
 
 using trail::Fate;
@@ -58,6 +66,7 @@ constexpr MemoryColumn<Link> kLinkColumns[] = {
     {"device", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.device}; }},
     {"device_position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.begin; }},
     {"direction", DUCKDB_TYPE_VARCHAR, nullptr, operation_name},
+    {"set_off_by", DUCKDB_TYPE_VARCHAR, nullptr, reason_name},
     {"stored_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.stored_ns); }},
     {"ts_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.queued_ns; }},
     {"issued_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.issued_ns); }},
@@ -70,6 +79,8 @@ constexpr MemoryColumn<Fate> kFateColumns[] = {
     {"pid", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.pid}; }},
     {"file", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.file}; }},
     {"written", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.written; }},
+    {"mapped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.mapped; }},
+    {"outside", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.outside; }},
     {"to_device", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.to_device; }},
     {"absorbed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.absorbed; }},
     {"dropped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.dropped; }},
@@ -117,13 +128,17 @@ template <class Row> void init_memory(duckdb_init_info info) {
   }
 }
 
+void fill_null(duckdb_vector vector, idx_t row) {
+  duckdb_vector_ensure_validity_writable(vector);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
+}
+
 template <class T> void fill(duckdb_vector vector, idx_t row, std::uint64_t number) {
   if (number != kNull) {
     static_cast<T*>(duckdb_vector_get_data(vector))[row] = static_cast<T>(number);
     return;
   }
-  duckdb_vector_ensure_validity_writable(vector);
-  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
+  fill_null(vector, row);
 }
 
 template <class Row>
@@ -131,6 +146,8 @@ void fill_value(duckdb_vector vector, idx_t row, const MemoryColumn<Row>& column
   switch (column.type) {
   case DUCKDB_TYPE_VARCHAR: {
     const std::string_view text = column.text(from);
+    if (text.empty())
+      return fill_null(vector, row);
     return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
   }
   case DUCKDB_TYPE_UINTEGER:

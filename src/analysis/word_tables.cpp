@@ -69,13 +69,13 @@ void add_causes(Definitions& definitions) {
   std::vector<std::string> rows;
   for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
     const auto cause = static_cast<trail::Cause>(number);
-    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(trail::cause_name(cause)),
+    rows.push_back(fmt::format("{}, {}, {:d}, {}", number, sql_literal(trail::cause_name(cause)),
                                trail::is_remainder(cause),
                                sql_literal(trail::cause_meaning(cause))));
   }
   definitions.add(
       "the table causes",
-      table_sql("causes", "cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
+      table_sql("causes", "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
 }
 
 } // namespace iotrail::analysis

@@ -190,24 +190,26 @@ void mark_waits_known(Operation& operation, const SmallResult&, std::size_t) {
 // Its bytes on their way to a device after its end.
 constexpr std::string_view kLaterSql = R"(
 SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
-       any_value(b.class) AS forced_by, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
+       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
 FROM all_links AS l
   LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
              WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
              GROUP BY op_id) AS b ON l.by_op = b.op_id
   LEFT JOIN programs AS p ON l.by_pid = p.program_pid
+  LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
 WHERE l.op_id IN ({0}) AND l.by_op <> l.op_id
-GROUP BY l.op_id, l.cause, l.confidence
+GROUP BY l.op_id, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
 
 void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t first_ns = rows.number(row, "first_ns");
   const std::string forced = rows.text(row, "forced_by");
+  const std::string because = rows.text(row, "because");
   operation.later.push_back(fmt::format(
       "{} of it ({}, {}) went to the device {} after its begin, {}",
       human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"), rows.text(row, "confidence"),
       human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
-      forced.empty() ? "written back by the kernel"
+      forced.empty() ? "written back by the kernel" + (because.empty() ? "" : ": " + because)
                      : fmt::format("by a {} of {}", forced, process_text(rows, row))));
 }
 

@@ -89,12 +89,58 @@ constexpr std::string_view kFatesSql = R"(
 SELECT f.*, CASE WHEN coalesce(p.comm, '') = '' THEN CAST(f.pid AS VARCHAR) ELSE p.comm || '[' || f.pid || ']' END AS process
 FROM write_fates AS f LEFT JOIN programs AS p ON f.pid = p.program_pid)";
 
+constexpr SectionColumn kBalanceColumns[] = {
+    {.title = "", .name = "direction", .when = When::changed}, {.title = "", .name = "sign"},
+    {.title = "bytes", .name = "bytes", .show = Show::count},  {.title = "", .name = "part"},
+    {.title = "that is", .name = "meaning", .fit = Fit::wrap},
+};
+constexpr std::string_view kBalanceSql = R"(
+WITH
+  parts AS (
+    SELECT direction, step, part, sum(bytes) AS bytes FROM byte_balance GROUP BY direction, step, part
+  ),
+  rows AS (
+    SELECT p.direction AS direction, p.step AS step, p.part AS part, p.bytes AS bytes, b.meaning AS meaning,
+           CASE WHEN p.bytes < 0 THEN '-' WHEN p.step > 1 THEN '+' ELSE '' END AS sign
+    FROM parts AS p JOIN balance_parts AS b ON p.direction = b.direction AND p.step = b.step
+    UNION ALL
+    SELECT direction, 99 AS step, 'completed' AS part, sum(bytes) AS bytes, 'by the devices' AS meaning, '=' AS sign
+    FROM parts GROUP BY direction
+  )
+SELECT direction, step, part, meaning, sign, CAST(least(abs(bytes), 18446744073709551615) AS UBIGINT) AS bytes
+FROM rows
+ WHERE bytes <> 0 OR step = 99)";
+
+constexpr SectionColumn kWriteBackColumns[] = {
+    {.title = "bytes", .name = "bytes", .show = Show::bytes},
+    {.title = "share", .name = "share", .show = Show::share},
+    {.title = "set off by", .name = "what"},
+    {.title = "process", .name = "process"},
+    {.title = "dirty for", .name = "mean_delay_ns", .show = Show::duration},
+    {.title = "at most", .name = "longest_delay_ns", .show = Show::duration, .rank = 1},
+    {.title = "that is", .name = "meaning", .fit = Fit::wrap},
+};
+constexpr std::string_view kWriteBacksSql = R"(
+WITH shown AS MATERIALIZED (SELECT * FROM write_backs), sums AS (SELECT total(bytes) AS all_bytes FROM shown)
+SELECT w.*, w.bytes / nullif(all_bytes, 0) AS share, coalesce(w.call, w.set_off_by) AS what, r.meaning AS meaning,
+       CASE WHEN w.pid IS NULL THEN NULL ELSE coalesce(nullif(w.comm, ''), CAST(w.pid AS VARCHAR)) END AS process
+FROM shown AS w JOIN writeback_reasons AS r ON w.set_off_by = r.set_off_by CROSS JOIN sums)";
+
 constexpr SectionColumn kSourceColumns[] = {
     {.title = "source", .name = "source"},
     {.title = "produced", .name = "produced", .show = Show::count},
     {.title = "written", .name = "written", .show = Show::count},
     {.title = "lost", .name = "lost", .show = Show::count_or_dash},
 };
+
+constexpr Section balance() {
+  return {.name = "byte_balance",
+          .title = "From the calls to the devices, byte by byte, in the whole trace",
+          .view = "byte_balance",
+          .sql = kBalanceSql,
+          .order = "direction DESC, step",
+          .columns = kBalanceColumns};
+}
 
 constexpr Section kVerification[] = {
     {.name = "sources",
@@ -117,6 +163,7 @@ constexpr Section kVerification[] = {
      .sql = kRemaindersSql,
      .order = "bytes DESC, device_name, direction, cause",
      .columns = kRemainderColumns},
+    balance(),
     {.name = "fates",
      .title = "What became of bytes written into the page cache",
      .view = "write_fates",
@@ -138,6 +185,20 @@ Section causes_section() {
           .rows = 8,
           .columns = kCauseColumns,
           .add_notes = note_causes};
+}
+
+Section write_backs_section() {
+  return {.name = "write_backs",
+          .title = "What set off the writing back of dirty pages",
+          .view = "write_backs",
+          .sql = kWriteBacksSql,
+          .order = "bytes DESC, what, process",
+          .rows = 6,
+          .columns = kWriteBackColumns};
+}
+
+Section balance_section() {
+  return balance();
 }
 
 std::span<const Section> verification() {

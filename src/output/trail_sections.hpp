@@ -9,6 +9,11 @@ namespace iotrail::output {
 
 Section causes_section();
 
+Section write_backs_section();
+
+// Why the devices moved other numbers of bytes than the calls, part by part.
+Section balance_section();
+
 // What `verify` prints.
 std::span<const Section> verification();
 

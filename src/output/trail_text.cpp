@@ -15,7 +15,13 @@ FROM sources WHERE produced <> written + lost
 UNION ALL
 SELECT coalesce(device_name, 'device ' || device) || ' ' || direction || ': ' || abs(differs) || ' B of ' || completed
        || ' completed are in no link, or in several'
-FROM conservation WHERE differs <> 0)";
+FROM conservation WHERE differs <> 0
+UNION ALL
+SELECT 'from the calls to the devices, ' || direction || ': the parts make ' || sum(bytes) || ' B, the devices completed '
+       || any_value(completed)
+FROM byte_balance
+  JOIN (SELECT direction AS way, sum(completed) AS completed FROM conservation GROUP BY direction) AS c ON direction = way
+GROUP BY direction HAVING sum(bytes) <> any_value(completed))";
 
 } // namespace
 

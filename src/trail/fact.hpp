@@ -29,6 +29,7 @@ enum class FactKind : std::uint8_t {
   mapped,    // the file was mapped so that stores reach it
   dirtied,   // pages that were clean and are dirty
   evicted,   // pages that are no longer in the cache
+  flushed,   // `pid` begins to write the file's pages back, set off by `flags`
   queued,    // a bio
   completed, // a request, or a part of it; ts_ns: when it was issued
 };

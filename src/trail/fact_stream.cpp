@@ -56,6 +56,7 @@ const std::vector<Table>& tables() {
       {IOT_KIND_syscall_mmap, FactKind::mapped, {kFile, kFlags, {"prot", &Fact::call}}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
+      {IOT_KIND_cache_writeback, FactKind::flushed, {kPid, kFile, {"reason", &Fact::flags}}},
       {IOT_KIND_block_queue,
        FactKind::queued,
        {kPid,

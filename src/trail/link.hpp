@@ -17,7 +17,7 @@ namespace iotrail::trail {
   CAUSE(direct, "the operation moved them itself, past the page cache")                            \
   CAUSE(write_back, "the operation wrote them into the page cache, and they were written back")    \
   CAUSE(mapped, "they were stored through a mapping, and written back")                            \
-  CAUSE(rounding, "they share a page with bytes that were written, and went along")                \
+  CAUSE(rounding, "they share a page with bytes that were written or read, and went along")        \
   CAUSE(along, "their folio became dirty as a whole, and they went along")                         \
   CAUSE(read, "the operation asked for them")                                                      \
   CAUSE(read_ahead, "they were read ahead of what the operation asked for")                        \
@@ -53,6 +53,8 @@ constexpr bool is_remainder(Cause cause) {
 enum class Confidence : std::uint8_t { exact, shared, inferred };
 std::string_view confidence_name(Confidence confidence);
 
+inline constexpr std::uint8_t kNotWrittenBack = UINT8_MAX;
+
 // A part of one bio with one cause. Times are CLOCK_MONOTONIC.
 struct Link {
   std::uint64_t queued_ns = 0;    // when the bio was queued
@@ -71,7 +73,8 @@ struct Link {
   std::uint32_t file = 0;
   std::uint32_t device = 0;
   std::int32_t error = 0;
-  std::uint8_t operation = 0; // of the block layer, as schema/values.def numbers them
+  std::uint8_t operation = 0;            // of the block layer, as schema/values.def numbers them
+  std::uint8_t reason = kNotWrittenBack; // of pages written back: what set it off, likewise
   Cause cause = Cause::unknown;
   Confidence confidence = Confidence::exact;
 };
@@ -81,6 +84,8 @@ struct Fate {
   std::uint32_t pid = 0;
   std::uint32_t file = 0;
   std::uint64_t written = 0;
+  std::uint64_t mapped = 0;    // of these: stored through a mapping
+  std::uint64_t outside = 0;   // of these: by a process that is not in the trace
   std::uint64_t to_device = 0; // handed to a device
   std::uint64_t absorbed = 0;  // overwritten before they were
   std::uint64_t dropped = 0;   // their pages were given up: truncated, deleted

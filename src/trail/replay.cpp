@@ -11,13 +11,26 @@ namespace iotrail::trail {
 
 namespace {
 
+bool has_pages(const Fact& bio, std::uint8_t operation) {
+  return bio.operation() == operation && bio.file != 0 && bio.offset < kFarthest;
+}
+
 BioParts charge(Replay& replay, const Fact& bio) {
-  const bool has_pages = bio.file != 0 && bio.offset < kFarthest;
-  if (has_pages && bio.operation() == IOT_block_write)
+  if (has_pages(bio, IOT_block_write))
     return charge_write_back(replay, bio);
-  if (has_pages && bio.operation() == IOT_block_read)
+  if (has_pages(bio, IOT_block_read))
     return charge_read(replay, bio);
   return charge_other(replay, bio);
+}
+
+// What set off the writing back of a bio's pages: the operation that queued it, if there is one.
+std::uint8_t find_reason(const Replay& replay, const Fact& bio) {
+  if (bio.op_id != 0)
+    return IOT_writeback_reason_call;
+  const auto flush = replay.flushes.find(bio.pid);
+  return flush != replay.flushes.end() && flush->second.file == bio.file
+             ? flush->second.reason
+             : std::uint8_t{IOT_writeback_reason_unknown};
 }
 
 Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
@@ -45,10 +58,13 @@ void queue_bio(Replay& replay, const Fact& bio) {
   if (bio.bytes == 0) // a flush
     return;
   const std::uint64_t place = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
+  const std::uint8_t reason =
+      has_pages(bio, IOT_block_write) ? find_reason(replay, bio) : kNotWrittenBack;
   std::vector<QueuedPart> parts;
   for (const BioPart& part : charge(replay, bio)) {
     const std::size_t link = replay.links.size();
     replay.links.push_back(link_of(bio, part, place));
+    replay.links.back().reason = reason;
     parts.push_back({place + part.begin, part.end - part.begin, link});
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
@@ -99,11 +115,13 @@ void Replay::begin_call(const Fact& fact) {
             static_cast<std::uint32_t>(fact.file),
             0,
             0,
+            0,
             fact.end_ns()};
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
     call.begin = fact.offset;
     call.end =
         fact.offset + std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
+    call.moved_end = fact.moved() ? std::min(call.end, fact.offset + fact.moved()) : call.end;
   }
   end_call(fact.op_id);
   if (!direct.contains(call.op_id))
@@ -158,6 +176,10 @@ void Replay::step(const Fact& fact) {
     return drop(fact);
   case FactKind::mapped:
     files[static_cast<std::uint32_t>(fact.file)].is_mapped = true;
+    return;
+  case FactKind::flushed:
+    flushes[fact.pid] = {static_cast<std::uint32_t>(fact.file),
+                         static_cast<std::uint8_t>(fact.flags)};
     return;
   case FactKind::dirtied:
     return store_dirty_pages(*this, fact);

@@ -42,10 +42,18 @@ struct Call {
   std::uint32_t file;
   std::uint64_t begin; // of the range
   std::uint64_t end;   // of a read as asked for, of a write as done
+  std::uint64_t
+      moved_end; // of the bytes that it moved; of a read that failed or did not end, as `end`
   std::uint64_t end_ns;
   RangeMap<bool> stored{}; // of a write: the parts that are known to be in the cache already
 
   bool has_range() const { return begin < end; }
+};
+
+// The writing back of a file that a process began last.
+struct Flush {
+  std::uint32_t file;
+  std::uint8_t reason; // as schema/values.def numbers writeback_reason
 };
 
 struct CachedFile {
@@ -67,6 +75,8 @@ struct Replay {
   std::unordered_map<std::uint64_t, Call> calls; // in flight, by op_id
   std::unordered_map<std::uint32_t, CachedFile> files;
   std::unordered_map<std::uint64_t, Fate> fates; // by pid and file, see fate()
+  std::unordered_map<std::uint64_t, Flush>
+      flushes; // what a process writes back at the moment, by pid
   std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
 
   // In the order of time.

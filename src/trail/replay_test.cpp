@@ -193,9 +193,46 @@ TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
   facts.bio(20, 0, 16384, 1, IOT_block_read);
   facts.read(100, 2, 8192, 1000, 5);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails),
-            (Lines{"read_ahead 1:4096 exact", "read 1:4096 exact", "read_ahead 1:8192 exact"}));
-  EXPECT_EQ(trails.links[2].used_bytes, 1000U);
+  EXPECT_EQ(told(trails), (Lines{"read_ahead 1:4096 exact", "read 1:100 exact",
+                                 "rounding 1:3996 exact", "read_ahead 1:8192 exact"}));
+  EXPECT_EQ(trails.links[3].used_bytes, 1000U);
+}
+
+TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
+  TestFacts facts;
+  facts.read(10, 1, 50, 4096, 50).bio(20, 0, 4096, 1, IOT_block_read);
+  facts.facts[0].result = 10;
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"rounding 1:50 exact", "read 1:10 exact", "rounding 1:4036 exact"}));
+}
+
+TEST(replay, a_write_back_tells_what_set_it_off) {
+  constexpr std::uint32_t kFlusher = 77;
+  const auto reason = [](std::uint64_t op, std::uint32_t flusher) {
+    TestFacts facts;
+    facts.write(10, 1, 0, 4096);
+    facts.add({.kind = FactKind::flushed,
+               .ts_ns = 20,
+               .pid = flusher,
+               .file = kTestFile,
+               .flags = IOT_writeback_reason_PERIODIC});
+    facts.write_back(30, 0, 4096, op);
+    facts.facts[2].pid = kFlusher;
+    return facts.replay().links[0].reason;
+  };
+  EXPECT_EQ(reason(0, kFlusher), IOT_writeback_reason_PERIODIC);
+  EXPECT_EQ(reason(2, kFlusher), IOT_writeback_reason_call); // a fsync
+  EXPECT_EQ(reason(0, kFlusher + 1), IOT_writeback_reason_unknown);
+}
+
+TEST(replay, what_stores_through_mappings_wrote_is_told_apart) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 100).dirty(20, 0, 4096, 4096).dirty(30, 0, 8192, 4096, 99);
+  const Trails trails = facts.replay();
+  ASSERT_EQ(trails.fates.size(), 2U);
+  EXPECT_EQ(trails.fates[0].written, 4196U);
+  EXPECT_EQ(trails.fates[0].mapped, 4096U);
+  EXPECT_EQ(trails.fates[1].outside, 4096U);
 }
 
 TEST(replay, after_a_loss_nothing_is_exact) {

@@ -44,6 +44,20 @@ class Trails(harness.AcceptanceTest):
             fates[row["path"]][row["pid"]] = [int(row[key]) for key in ("written", "to_device", "absorbed", "dropped")]
         return fates
 
+    def balance(self, recording, name):
+        """part -> bytes, of a file's way from the calls to the device, which they add up to."""
+        return {(row["direction"], row["part"]): int(row["bytes"]) for row in recording.query(
+            "SELECT direction, part, sum(b.bytes) AS bytes FROM byte_balance AS b JOIN file_names AS n USING (file) "
+            f"WHERE path = '{self.point / name}' GROUP BY direction, part")}
+
+    def check_balance(self, recording, name, fates, direct):
+        """What calls wrote is followed to the byte."""
+        balance = self.balance(recording, name)
+        self.assertEqual(balance.get(("write", "written by calls"), 0), sum(fate[0] for fate in fates.values()) + direct, balance)
+        self.assertEqual(-balance.get(("write", "overwritten"), 0), sum(fate[2] for fate in fates.values()), balance)
+        self.assertEqual(-balance.get(("write", "dropped"), 0), sum(fate[3] for fate in fates.values()), balance)
+        self.assertNotIn(("write", "not followed"), balance)
+
     def check_scenarios(self, file_system):
         self.use(file_system)
         recording = self.record_trails("python3", pathlib.Path(__file__).with_name("trail_scenarios.py"), self.point)
@@ -65,6 +79,7 @@ class Trails(harness.AcceptanceTest):
                         self.assertTrue(least <= found[key] <= most, f"{key}: {found[key]}, expected {least} to {most}")
                 if fates is not None:
                     self.assertEqual(found_fates[str(self.point / name)], {int(pid): fate for pid, fate in fates.items()})
+                    self.check_balance(recording, name, fates, sum(size for _, cause, size in causes if cause == "direct"))
         links = [(cause, size) for of_file in found_causes.values() for (_, cause), size in of_file.items()]
         attributed = sum(size for cause, size in links if cause not in REMAINDERS)
         self.assertGreaterEqual(attributed, sum(size for _, size in links) * LEAST_SHARE)
@@ -102,8 +117,30 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(ordered["asked"] + ordered["ahead"], READ_BYTES)
         self.assertEqual(ordered["used"], ordered["ahead"], "each byte was read later")
         self.assertEqual(ordered["unused"], 0)
-        self.assertEqual(self.read_ahead(recording, "scattered"),
-                         {"asked": READ_BYTES // 65536 * 4096, "ahead": 0, "used": 0, "unused": 0})
+        reads = READ_BYTES // 65536
+        self.assertEqual(self.read_ahead(recording, "scattered"), {"asked": reads * 100, "ahead": 0, "used": 0, "unused": 0})
+        self.assertEqual(self.balance(recording, "ordered"),
+                         {("read", "read by calls"): READ_BYTES, ("read", "found in the cache"): -ordered["used"],
+                          ("read", "read ahead"): ordered["used"]})
+        self.assertEqual(self.balance(recording, "scattered"),
+                         {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})
+
+    def test_what_sets_off_a_write_back(self):
+        self.use("ext4")
+        program = ("import ctypes, os\n"
+                   "def write(name):\n"
+                   f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_CREAT | os.O_WRONLY)\n"
+                   "    os.write(fd, b'w' * 65536)\n"
+                   "    return fd\n"
+                   "os.fsync(write('by_call'))\n"
+                   "ctypes.CDLL(None).syncfs(write('by_sync'))\n")
+        recording = self.record_trails("python3", "-c", program)
+        set_off = {pathlib.Path(row["path"]).name: row["set_off_by"] for row in recording.query(
+            "SELECT DISTINCT path, set_off_by FROM links JOIN file_names USING (file) WHERE set_off_by IS NOT NULL")}
+        self.assertEqual(set_off, {"by_call": "call", "by_sync": "SYNC"})
+        calls = {row["set_off_by"]: (row["call"], row["comm"], int(row["bytes"])) for row in recording.query("FROM write_backs")}
+        self.assertEqual(calls["call"], ("fsync", "python3", 65536))
+        self.assertEqual(calls["SYNC"], (None, None, 65536))
 
 
 if __name__ == "__main__":

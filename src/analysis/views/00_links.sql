@@ -9,6 +9,7 @@
 --                     would decide is not in the trace, as after a loss
 --   op_id, pid        the operation and the process that caused them; 0: not known
 --   by_op, by_pid     the operation in which the bio was queued, as the fsync that waits for a write-back, and the process
+--   set_off_by        of pages that were written back, what set it off: writeback_reasons says what each means; NULL: others
 --   file, position    the file, and where in it; NULL: not known
 --   used_bytes        of read_ahead: those that a call read later; what is loaded from mapped memory is not seen
 --   device, device_position   where on the device, in bytes
@@ -16,6 +17,6 @@
 --   issued_ns, completed_ns   the request's way; NULL: its completion is not in the trace
 --   error             of the request: 0 or a negative errno
 CREATE VIEW all_links AS
-SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, file, position, used_bytes,
+SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, set_off_by, file, position, used_bytes,
        device, device_position, stored_ns, issued_ns, completed_ns, error
 FROM found_links();

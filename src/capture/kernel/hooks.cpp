@@ -158,9 +158,14 @@ void add_page_cache(std::vector<EventHooks>& rows) {
   add("cache_dirty", {tracepoint("tp_btf/writeback_dirty_folio", {"cache_dirty_folio"})});
   // The tracepoint comes last: it does not see what fsync writes.
   add("cache_writeback",
-      {{"F", "fentry/do_writepages", {"cache_do_writepages"}},
-       {"K", "kprobe/do_writepages", {"cache_do_writepages_kprobe"}},
-       tracepoint("tp_btf/writeback_single_inode_start", {"cache_single_inode_start"})});
+      {{"F",
+        "fentry/do_writepages",
+        {"cache_do_writepages", "cache_flush_begin", "cache_flush_end"}},
+       {"K",
+        "kprobe/do_writepages",
+        {"cache_do_writepages_kprobe", "cache_flush_begin", "cache_flush_end"}},
+       tracepoint("tp_btf/writeback_single_inode_start",
+                  {"cache_single_inode_start", "cache_flush_begin", "cache_flush_end"})});
 }
 
 // Which file systems concern the recording is learnt from the changes and the syncs of traced tasks.

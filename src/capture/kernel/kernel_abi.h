@@ -30,7 +30,7 @@
 #define IOT_KIND_SLOTS 64            /* kinds of one layer */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
-#define IOT_REASON_LIMIT 256            /* numbers for why packets are dropped; a power of two */
+#define IOT_REASON_LIMIT 256            /* numbers of a kind of reasons; a power of two */
 #define IOT_LOADING_CALLS 256 /* calls of a new program that may be the linker's for the library */
 
 /*
@@ -84,6 +84,7 @@ struct iot_config {
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
   iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* by the kernel's number: the schema's */
   iot_u8 reset_reasons[IOT_REASON_LIMIT];
+  iot_u8 writeback_reasons[IOT_REASON_LIMIT];
   iot_u64 tick_ns;          /* in which the kernel counts some of its times */
   iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */

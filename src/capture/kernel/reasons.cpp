@@ -31,6 +31,8 @@ void fill_reasons(iot_config& config, const KernelTypes& types) {
              "drop_reason");
   fill_table(config.reset_reasons, types.enumerators(kResetReasons), "SK_RST_REASON_",
              "reset_reason");
+  fill_table(config.writeback_reasons, types.enumerators(kWritebackReasons), "WB_REASON_",
+             "writeback_reason");
 }
 
 } // namespace iotrail::capture::kernel

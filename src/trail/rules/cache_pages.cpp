@@ -19,7 +19,12 @@ void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_
       replay.fate(before.pid, file).absorbed += to - from;
   });
   cached.dirty.put(begin, end, kept);
-  replay.fate(dirty.pid, file).written += end - begin;
+  Fate& fate = replay.fate(dirty.pid, file);
+  fate.written += end - begin;
+  if (dirty.cause == Cause::mapped)
+    fate.mapped += end - begin;
+  if (dirty.cause == Cause::outside)
+    fate.outside += end - begin;
 }
 
 namespace {

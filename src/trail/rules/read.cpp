@@ -40,13 +40,18 @@ BioParts charge_read(Replay& replay, const Fact& bio) {
     return {part_of(bio, bio.offset, end, cause_without_call(replay, bio))};
   const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
+  const std::uint64_t moved_begin = std::clamp(call->begin, asked_begin, asked_end);
+  const std::uint64_t moved_end = std::clamp(call->moved_end, moved_begin, asked_end);
   BioParts parts;
-  if (bio.offset < asked_begin)
-    parts.push_back(part_of(bio, bio.offset, asked_begin, Cause::read_ahead, call));
-  if (asked_begin < asked_end)
-    parts.push_back(part_of(bio, asked_begin, asked_end, Cause::read, call));
-  if (asked_end < end)
-    parts.push_back(part_of(bio, asked_end, end, Cause::read_ahead, call));
+  const auto add = [&](std::uint64_t from, std::uint64_t to, Cause cause) {
+    if (from < to)
+      parts.push_back(part_of(bio, from, to, cause, call));
+  };
+  add(bio.offset, asked_begin, Cause::read_ahead);
+  add(asked_begin, moved_begin, Cause::rounding);
+  add(moved_begin, moved_end, Cause::read);
+  add(moved_end, asked_end, Cause::rounding);
+  add(asked_end, end, Cause::read_ahead);
   return parts;
 }
 
@@ -75,7 +80,7 @@ void use_read_ahead(Replay& replay, const Call& call) {
   const auto file = replay.files.find(call.file);
   if (file == replay.files.end())
     return;
-  file->second.ahead.take(call.begin, call.end,
+  file->second.ahead.take(call.begin, call.moved_end,
                           [&](std::uint64_t begin, std::uint64_t end, std::size_t link) {
                             replay.links[link].used_bytes += end - begin;
                           });

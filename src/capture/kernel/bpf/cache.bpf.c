@@ -96,6 +96,37 @@ int BPF_PROG(cache_dirty_folio, struct folio* trusted, struct address_space* tru
   return mapping ? emit_folio(IOT_KIND_cache_dirty, iot_current(), folio, mapping) : 0;
 }
 
+/* What set off the write-back that a thread of the kernel is at, by its tid. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 256);
+  __type(key, iot_u32);
+  __type(value, iot_u32);
+} flush_reasons SEC(".maps");
+
+SEC("?tp_btf/writeback_start")
+int BPF_PROG(cache_flush_begin, void* wb, struct wb_writeback_work* work) {
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  iot_u32 reason = iot_config.writeback_reasons[work->reason & (IOT_REASON_LIMIT - 1)];
+  bpf_map_update_elem(&flush_reasons, &tid, &reason, BPF_ANY);
+  return 0;
+}
+
+SEC("?tp_btf/writeback_written")
+int BPF_PROG(cache_flush_end, void* wb, struct wb_writeback_work* work) {
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  bpf_map_delete_elem(&flush_reasons, &tid);
+  return 0;
+}
+
+static __always_inline iot_u32 writeback_reason(void) {
+  if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+    return IOT_writeback_reason_call;
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  const iot_u32* reason = bpf_map_lookup_elem(&flush_reasons, &tid);
+  return reason ? *reason : IOT_writeback_reason_unknown;
+}
+
 /*
  * Beginning of write-back. Everything that writes dirty pages passes do_writepages: the flusher, sync, and fsync, for
  * which there is no tracepoint. The tracepoint, where nothing else can be had, sees the flusher and sync only.
@@ -113,6 +144,7 @@ static __always_inline int begin_writeback(struct inode* inode, iot_s64 pages, i
   record->pages = pages;
   record->file = charge.file;
   record->sync = mode == WB_SYNC_ALL;
+  record->reason = writeback_reason();
   iot_commit(&place, &charge.owner, now_ns);
   return 0;
 }

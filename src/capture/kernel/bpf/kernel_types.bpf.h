@@ -201,6 +201,10 @@ struct iov_iter {
   u64 count;
 };
 enum writeback_sync_modes { WB_SYNC_NONE, WB_SYNC_ALL };
+enum wb_reason { WB_REASON_BACKGROUND };
+struct wb_writeback_work {
+  enum wb_reason reason;
+};
 struct writeback_control {
   long nr_to_write;
   enum writeback_sync_modes sync_mode;

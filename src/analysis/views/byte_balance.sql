@@ -1,0 +1,102 @@
+-- Each byte between the calls and the devices: what calls moved, and, one by one, why the devices moved another number. The
+-- rows of a direction add up to what the devices completed. Of the whole trace; empty where it has no event of the block layer.
+--   direction     'write' or 'read'
+--   step          the order of the parts, from the calls to the device
+--   part          what it is: balance_parts says what each means
+--   pid, file     whose, and of which file; 0: not known, or none
+--   bytes         negative: the devices moved fewer for it
+-- Made of what calls moved, of the fates of bytes written and of links; a part is left out where it is 0.
+
+-- The parts, in order.
+--   cause   the cause of links that it stands for; NULL: none
+CREATE TABLE balance_parts (direction VARCHAR, step INTEGER, part VARCHAR, cause VARCHAR, meaning VARCHAR);
+INSERT INTO balance_parts VALUES
+  ('write', 1, 'written by calls', NULL, 'to files'),
+  ('write', 2, 'not followed', NULL, 'copies count whole pages; or where a call wrote is not known'),
+  ('write', 3, 'stored through mappings', NULL, 'whole pages'),
+  ('write', 4, 'written by others', NULL, 'by processes that are not in the trace'),
+  ('write', 5, 'overwritten', NULL, 'before they were written back'),
+  ('write', 6, 'dropped', NULL, 'truncated or deleted before they were written back'),
+  ('write', 7, 'still in the cache', NULL, 'when the recording ended'),
+  ('write', 8, 'under way', NULL, 'handed to a device, which did not complete them in the trace'),
+  ('read', 1, 'read by calls', NULL, 'of files'),
+  ('read', 2, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
+  ('read', 8, 'under way', NULL, 'asked of a device, which did not complete them in the trace');
+INSERT INTO balance_parts
+SELECT direction, 20 + number, part, cause, meaning
+FROM (SELECT cause, number, meaning,
+             CASE cause WHEN 'rounding' THEN 'rest of their pages' WHEN 'along' THEN 'rest of their folios'
+               WHEN 'read_ahead' THEN 'read ahead' WHEN 'mapped_read' THEN 'touched in mappings' WHEN 'outside' THEN 'read by others'
+               WHEN 'metadata' THEN 'metadata and journal' WHEN 'request' THEN 'of requests without bios'
+               WHEN 'dirty_before' THEN 'dirty before, or by others' WHEN 'other_metadata' THEN 'metadata for nobody here'
+               WHEN 'no_bio' THEN 'of others in one request' ELSE cause END AS part
+      FROM causes) AS c
+  CROSS JOIN (SELECT 'write' AS direction UNION ALL SELECT 'read') AS d;
+
+CREATE VIEW byte_balance AS
+WITH
+  flows AS (
+    SELECT class, pid, file, to_file, bytes
+    FROM all_events
+    WHERE layer IN (SELECT asked_layer FROM asked_layers) AND class IN ('read', 'write', 'copy')
+      AND duration_ns IS NOT NULL AND error >= 0
+  ),
+  sides AS (
+    SELECT CASE class WHEN 'copy' THEN 'read' ELSE class END AS direction, pid, file, bytes FROM flows
+    UNION ALL
+    SELECT 'write' AS direction, pid, to_file AS file, bytes FROM flows WHERE class = 'copy'
+  ),
+  calls AS (
+    SELECT direction, pid, file, sum(CAST(bytes AS HUGEINT)) AS bytes
+    FROM sides
+    WHERE bytes > 0 AND file NOT IN (SELECT file FROM files_without_device)
+    GROUP BY direction, pid, file
+  ),
+  fates AS (
+    SELECT pid, file, CAST(written AS HUGEINT) AS written, CAST(mapped AS HUGEINT) AS mapped, CAST(outside AS HUGEINT) AS outside,
+           CAST(absorbed AS HUGEINT) AS absorbed, CAST(dropped AS HUGEINT) AS dropped, CAST(pending AS HUGEINT) AS pending
+    FROM found_fates()
+    WHERE file NOT IN (SELECT file FROM files_without_device)
+  ),
+  -- is_own: bytes of the program's own, which the parts before have already.
+  moved AS (
+    SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed,
+           cause IN ('direct', 'read', 'write_back', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
+           sum(CAST(bytes AS HUGEINT)) AS bytes
+    FROM all_links
+    WHERE direction IN ('read', 'write')
+    GROUP BY ALL
+  ),
+  -- What the engine followed of the calls: into the cache, or past it.
+  followed AS (
+    SELECT 'write' AS direction, pid, file, written - mapped - outside AS bytes FROM fates
+    UNION ALL
+    SELECT direction, pid, file, bytes FROM moved WHERE cause IN ('direct', 'read')
+  ),
+  parts AS (
+    SELECT direction, 1 AS step, pid, file, bytes FROM calls
+    UNION ALL
+    SELECT direction, 2 AS step, pid, file, -bytes AS bytes FROM calls
+    UNION ALL
+    SELECT direction, 2 AS step, pid, file, bytes FROM followed
+    UNION ALL
+    SELECT 'write' AS direction, 3 AS step, pid, file, mapped AS bytes FROM fates
+    UNION ALL
+    SELECT 'write' AS direction, 4 AS step, pid, file, outside AS bytes FROM fates
+    UNION ALL
+    SELECT 'write' AS direction, 5 AS step, pid, file, -absorbed AS bytes FROM fates
+    UNION ALL
+    SELECT 'write' AS direction, 6 AS step, pid, file, -dropped AS bytes FROM fates
+    UNION ALL
+    SELECT 'write' AS direction, 7 AS step, pid, file, -pending AS bytes FROM fates
+    UNION ALL
+    SELECT direction, 8 AS step, pid, file, -bytes AS bytes FROM moved WHERE is_own AND NOT is_completed
+    UNION ALL
+    SELECT m.direction AS direction, p.step AS step, m.pid AS pid, m.file AS file, m.bytes AS bytes
+    FROM moved AS m JOIN balance_parts AS p ON m.direction = p.direction AND m.cause = p.cause
+    WHERE m.is_completed AND NOT m.is_own
+  )
+SELECT s.direction AS direction, s.step AS step, b.part AS part, s.pid AS pid, s.file AS file, s.bytes AS bytes
+FROM (SELECT direction, step, pid, file, sum(bytes) AS bytes FROM parts GROUP BY direction, step, pid, file) AS s
+  JOIN balance_parts AS b ON s.direction = b.direction AND s.step = b.step
+WHERE s.bytes <> 0 AND EXISTS (SELECT name FROM tables WHERE layer = 'block' AND row_count > 0);

@@ -1,0 +1,45 @@
+-- What set off the writing back of dirty pages, and how long they had been dirty.
+--   set_off_by      'call', or why the kernel did: writeback_reasons says what each means
+--   call            the class of the call that set it off: 'fsync', 'write' with O_SYNC, ...; NULL: none, or not in the trace
+--   pid, comm       the process that called; NULL: none, or not in the trace
+--   bytes           that were handed to devices
+--   bios            that carried them, or parts of them
+--   mean_delay_ns, longest_delay_ns   from the write into the page cache to the bio; NULL: nobody in the trace wrote them
+-- Bytes of calls are in the row of the call that set their writing off, not of those that wrote them: links has both.
+CREATE VIEW write_backs AS
+WITH
+  flushed AS (
+    SELECT set_off_by, by_op, by_pid, bytes, ts_ns - stored_ns AS delay_ns
+    FROM links
+    WHERE set_off_by IS NOT NULL
+  ),
+  calls AS (
+    SELECT op_id, any_value(class) AS class
+    FROM all_events
+    WHERE duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers) AND op_id <> 0
+      AND op_id IN (SELECT by_op FROM flushed)
+    GROUP BY op_id
+  ),
+  sums AS (
+    SELECT f.set_off_by AS set_off_by, c.class AS class,
+           CASE f.set_off_by WHEN 'call' THEN f.by_pid END AS by_pid,
+           sum(f.bytes) AS bytes, count(*) AS bios, mean(f.delay_ns) AS mean_delay_ns, max(f.delay_ns) AS longest_delay_ns
+    FROM flushed AS f LEFT JOIN calls AS c ON f.by_op = c.op_id
+    GROUP BY ALL
+  )
+SELECT s.set_off_by AS set_off_by, s.class AS call, s.by_pid AS pid, p.comm AS comm, CAST(s.bytes AS BIGINT) AS bytes,
+       s.bios AS bios, s.mean_delay_ns AS mean_delay_ns, s.longest_delay_ns AS longest_delay_ns
+FROM sums AS s LEFT JOIN programs AS p ON s.by_pid = p.program_pid;
+
+CREATE TABLE writeback_reasons (set_off_by VARCHAR, meaning VARCHAR);
+INSERT INTO writeback_reasons VALUES
+  ('call', 'a call that waits for its data to be on the device, or needs the pages clean'),
+  ('BACKGROUND', 'more was dirty than vm.dirty_background_ratio or _bytes allows'),
+  ('PERIODIC', 'the pages were dirty for longer than vm.dirty_expire_centisecs'),
+  ('SYNC', 'sync(2), syncfs(2), or a file system that was unmounted'),
+  ('VMSCAN', 'memory was short'),
+  ('LAPTOP_TIMER', 'the laptop mode: the disk was in use anyway'),
+  ('FS_FREE_SPACE', 'the file system is short of space for data that has no place yet'),
+  ('FORKER_THREAD', 'no memory for a thread to write back'),
+  ('FOREIGN_FLUSH', 'pages of a file that another control group wrote to'),
+  ('unknown', 'a thread of the kernel of its own accord, as a journal''s commit; or the event cache_writeback was not recorded');
