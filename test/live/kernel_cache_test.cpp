@@ -199,6 +199,7 @@ TEST_F(KernelCache, cache_writeback_that_fsync_waits_for) {
   const std::vector<Row> begun = rows("cache_writeback");
   ASSERT_EQ(begun.size(), 1U);
   EXPECT_EQ(begun[0].u("sync"), 1U);
+  EXPECT_EQ(begun[0].u("reason"), static_cast<std::uint64_t>(IOT_writeback_reason_call));
   EXPECT_GT(begun[0].s("pages"), 0);
   ASSERT_EQ(rows("syscall_sync").size(), 1U);
   expect_under(begun, rows("syscall_sync")[0]);
@@ -217,6 +218,8 @@ TEST_F(KernelCache, cache_writeback_in_the_context_of_others) {
   EXPECT_GT(begun[0].s("pages"), 0);
   EXPECT_GT(begun[0].u("ts_ns"), before_ns_);
   EXPECT_LE(begun[0].u("sync"), 1U);
+  for (const Row& row : begun)
+    EXPECT_EQ(row.u("reason"), static_cast<std::uint64_t>(IOT_writeback_reason_SYNC));
 }
 
 } // namespace

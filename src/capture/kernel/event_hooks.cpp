@@ -94,6 +94,20 @@ void add_tasks(std::vector<EventHooks>& rows) {
       {tracepoint("tp_btf/sched_switch+sched_waking", {"sched_switch", "sched_waking"})}));
 }
 
+void add_memory(std::vector<EventHooks>& rows) {
+  rows.push_back(
+      served_by("memory_reclaim", Layer::memory,
+                {tracepoint("tp_btf/mm_vmscan_direct_reclaim_begin+end, memcg_reclaim_begin+end",
+                            {"memory_direct_reclaim_begin", "memory_direct_reclaim_end",
+                             "memory_cgroup_reclaim_begin", "memory_cgroup_reclaim_end"}),
+                 tracepoint("tp_btf/mm_vmscan_direct_reclaim_begin+end",
+                            {"memory_direct_reclaim_begin", "memory_direct_reclaim_end"})}));
+  constexpr std::string_view kThrottle = "tp_btf/balance_dirty_pages";
+  rows.push_back(served_by("memory_throttle", Layer::memory,
+                           {{"T", kThrottle, {"memory_balance_dirty"}, 8},
+                            {"T", kThrottle, {"memory_balance_dirty_limits"}, 12}}));
+}
+
 // An operation passes one of the functions named, whichever way it came: all of them are hooked, or none.
 void add_vfs(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, Alternative trampolines, Alternative probes) {
@@ -253,6 +267,7 @@ std::vector<EventHooks> make_rows() {
   add_syscalls(rows);
   add_vfs(rows);
   add_page_cache(rows);
+  add_memory(rows);
   add_journals(rows);
   add_blocks(rows);
   add_devices(rows);

@@ -81,8 +81,9 @@ bool is_wanted(const Filter& filter, const EventHooks& hooks) {
 
 bool follows_async(const Filter& filter) {
   return std::ranges::any_of(
-      std::initializer_list<Layer>{Layer::async, Layer::cache, Layer::block, Layer::device},
-      [&](Layer layer) { return is_any_wanted(filter, layer); });
+      std::initializer_list<schema::Layer>{schema::Layer::async, schema::Layer::cache,
+                                           schema::Layer::block, schema::Layer::device},
+      [&](schema::Layer layer) { return is_any_wanted(filter, layer); });
 }
 
 void Refusals::add(std::string program, std::string reason) {
@@ -108,7 +109,7 @@ iot_u8 served_below(const Filter& filter, const Refusals& refusals) {
   iot_u8 served = 0;
   for (const EventHooks& hooks : event_hooks())
     if (const schema::Event* event = schema::find_event(hooks.event);
-        event != nullptr && event->layer == Layer::vfs && is_wanted(filter, *event) &&
+        event != nullptr && event->layer == schema::Layer::vfs && is_wanted(filter, *event) &&
         choose(hooks, refusals) != nullptr)
       served = static_cast<iot_u8>(served | IOT_BELOW(event->id));
   return served;
@@ -124,7 +125,7 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
     add(program);
   if (!counts_like_kernel())
     add("task_numbers");
-  if ((!filter.pids.empty() || filter.whole_system) && is_any_wanted(filter, Layer::net))
+  if ((!filter.pids.empty() || filter.whole_system) && is_any_wanted(filter, schema::Layer::net))
     add("net_running");
   for (const EventHooks& hooks : event_hooks())
     if (const Alternative* chosen = choose(hooks, refusals); chosen && is_wanted(filter, hooks))

@@ -121,8 +121,10 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   heads_.resize(cpu_count_);
   const iot_config config = configuration(options);
   if (config.filter_files || config.filter_devices)
-    refusals_.add("sched_switch", "which file a call is on is often not known yet when it waits: "
-                                  "recordings of files or devices leave waits out");
+    for (const char* program : {"sched_switch", "memory_direct_reclaim_begin",
+                                "memory_balance_dirty", "memory_balance_dirty_limits"})
+      refusals_.add(program, "which file a call is on is often not known yet when it is held up: "
+                             "recordings of files or devices leave that out");
   auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
   if (!object)
     return std::unexpected(object.error());

@@ -19,6 +19,7 @@ const volatile struct iot_config iot_config = {};
 #include "device.bpf.c"
 #include "fault.bpf.c"
 #include "journal.bpf.c"
+#include "memory.bpf.c"
 #include "net.bpf.c"
 #include "process.bpf.c"
 #include "sched.bpf.c"

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory management that holds calls up, of a control group and of a device of the test's own.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "kernel_recording.hpp"
+#include "mounted_file_system.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::uint64_t kPageBytes4K = 4096;
+constexpr std::size_t kChunkBytes = 64U << 10U;
+
+bool write_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream stream(file);
+  stream << text << std::flush;
+  return stream.good();
+}
+
+// A control group with little memory, in the hierarchy of version 2 or of version 1.
+class SmallGroup {
+public:
+  explicit SmallGroup(std::uint64_t bytes) {
+    const std::filesystem::path root = "/sys/fs/cgroup";
+    const bool is_unified = std::filesystem::exists(root / "cgroup.controllers");
+    if (is_unified)
+      write_text(root / "cgroup.subtree_control", "+memory");
+    directory_ =
+        (is_unified ? root : root / "memory") / ("iotrail-test-" + std::to_string(::getpid()));
+    std::error_code error;
+    std::filesystem::create_directory(directory_, error);
+    const char* limit = is_unified ? "memory.max" : "memory.limit_in_bytes";
+    if (error || !std::filesystem::exists(directory_ / limit) ||
+        !write_text(directory_ / limit, std::to_string(bytes)))
+      refusal_ = "no control group of memory can be made here";
+  }
+  ~SmallGroup() { ::rmdir(directory_.c_str()); }
+  SmallGroup(const SmallGroup&) = delete;
+  SmallGroup& operator=(const SmallGroup&) = delete;
+
+  const std::string& refusal() const { return refusal_; } // empty: it is there
+  bool enter() const { return write_text(directory_ / "cgroup.procs", "0"); }
+
+private:
+  std::filesystem::path directory_;
+  std::string refusal_;
+};
+
+// Settings of a device's write-back, which go back to what they were.
+class DirtyLimit {
+public:
+  DirtyLimit(std::uint64_t device, std::uint64_t bytes)
+      : directory_("/sys/class/bdi/" + std::to_string(device >> 20U) + ":" +
+                   std::to_string(device & 0xfffffU)),
+        ratio_(text_of(directory_ / "max_ratio_fine")) {
+    is_set_ = write_text(directory_ / "strict_limit", "1") &&
+              write_text(directory_ / "max_bytes", std::to_string(bytes));
+  }
+  ~DirtyLimit() {
+    write_text(directory_ / "max_ratio_fine", ratio_);
+    write_text(directory_ / "strict_limit", "0");
+  }
+  DirtyLimit(const DirtyLimit&) = delete;
+  DirtyLimit& operator=(const DirtyLimit&) = delete;
+
+  bool is_set() const { return is_set_; }
+
+private:
+  std::filesystem::path directory_;
+  std::string ratio_;
+  bool is_set_ = false;
+};
+
+int read_all(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, kChunkBytes> chunk{};
+  ssize_t bytes = 0;
+  while ((bytes = ::read(file.get(), chunk.data(), chunk.size())) > 0) {
+  }
+  return bytes == 0 ? 0 : 1;
+}
+
+bool write_chunks(const std::string& path, std::size_t count) {
+  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const std::array<char, kChunkBytes> chunk{};
+  for (std::size_t i = 0; i < count; ++i)
+    if (::write(file.get(), chunk.data(), chunk.size()) != static_cast<ssize_t>(chunk.size()))
+      return false;
+  return true;
+}
+
+const Row* call_of(const std::vector<Row>& calls, const Row& event) {
+  const auto call = std::ranges::find_if(
+      calls, [&](const Row& row) { return row.u("op_id") == event.u("op_id"); });
+  return call == calls.end() ? nullptr : &*call;
+}
+
+Recording record_memory(const std::function<int()>& body) {
+  return Recording::among_others({schema::Layer::memory, schema::Layer::syscall}, body);
+}
+
+TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
+  constexpr std::uint64_t kFileBytes = 64U << 20U;
+  constexpr std::uint64_t kGroupBytes = 16U << 20U;
+  const SmallGroup group(kGroupBytes);
+  if (!group.refusal().empty())
+    GTEST_SKIP() << group.refusal();
+  const std::string path = // not in memory, as /tmp may be
+      std::filesystem::current_path() / ("kernel-memory-" + std::to_string(::getpid()));
+  ASSERT_TRUE(write_chunks(path, kFileBytes / kChunkBytes));
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::fsync(file.get()), 0);
+  ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  const Recording recording = record_memory([&] { return group.enter() ? read_all(path) : 1; });
+  std::filesystem::remove(path);
+  SKIP_UNLESS_SERVED(recording, "memory_reclaim");
+  EXPECT_EQ(recording.status(), 0);
+  EXPECT_EQ(recording.lost(), 0U);
+  const std::vector<Row> calls = recording.rows("syscall_read");
+  std::uint64_t pages = 0;
+  for (const Row& row : recording.rows("memory_reclaim")) {
+    pages += row.u("pages");
+    EXPECT_EQ(row.u("scope"), static_cast<std::uint64_t>(IOT_memory_scope_cgroup));
+    EXPECT_LE(row.u("order"), 10U);
+    EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording.pid()));
+    const Row* call = call_of(calls, row);
+    if (call == nullptr) // a fault on memory of the program
+      continue;
+    EXPECT_GE(row.u("ts_ns"), call->u("ts_ns"));
+    EXPECT_LE(row.u("ts_ns") + row.u("duration_ns"), call->u("ts_ns") + call->u("duration_ns"));
+  }
+  // Each page that did not fit took the place of another.
+  EXPECT_GE(pages * kPageBytes4K, (kFileBytes - kGroupBytes) * 9 / 10);
+  EXPECT_LE(pages * kPageBytes4K, kFileBytes * 2);
+}
+
+TEST(KernelMemory, memory_throttle_of_who_makes_too_much_dirty) {
+  constexpr std::uint64_t kLimitBytes = 1U << 20U;
+  const ScratchDirectory scratch;
+  const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
+  if (!mounted.refusal().empty())
+    GTEST_SKIP() << mounted.refusal();
+  const DirtyLimit limit(mounted.device().device(), kLimitBytes);
+  if (!limit.is_set())
+    GTEST_SKIP() << "devices have no limit of their own before Linux 6.2";
+  const Recording recording =
+      record_memory([&] { return write_chunks(mounted / "written", 256) ? 0 : 1; });
+  SKIP_UNLESS_SERVED(recording, "memory_throttle");
+  EXPECT_EQ(recording.status(), 0);
+  EXPECT_EQ(recording.lost(), 0U);
+  const std::vector<Row> calls = recording.rows("syscall_write");
+  const std::vector<Row>& pauses = recording.rows("memory_throttle");
+  ASSERT_FALSE(pauses.empty());
+  for (const Row& row : pauses) {
+    constexpr std::uint64_t kLongestNs = 1'000'000'000; // the kernel pauses for 200 ms at most
+    constexpr std::uint64_t kTickNs = 1'000'000;        // of which every kernel's are multiples
+    EXPECT_GT(row.u("pause_ns"), 0U);
+    EXPECT_LT(row.u("pause_ns"), kLongestNs);
+    EXPECT_EQ(row.u("pause_ns") % kTickNs, 0U);
+    EXPECT_EQ(row.u("task_rate") % kPageBytes4K, 0U);
+    EXPECT_GT(row.u("device_rate"), 0U);
+    EXPECT_EQ(row.u("device_rate") % kPageBytes4K, 0U);
+    EXPECT_LE(row.u("pages"), 256 * kChunkBytes / kPageBytes4K);
+    EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording.pid()));
+    const Row* call = call_of(calls, row);
+    ASSERT_NE(call, nullptr);
+    EXPECT_GE(row.u("ts_ns"), call->u("ts_ns"));
+    EXPECT_LE(row.u("ts_ns"), call->u("ts_ns") + call->u("duration_ns"));
+  }
+}
+
+} // namespace
+} // namespace iotrail::live
