@@ -5,10 +5,17 @@
 --   comm            name of the process
 CREATE VIEW slowest AS
 WITH
-  ranked AS (
-    SELECT *, row_number() OVER (PARTITION BY layer ORDER BY duration_ns DESC, ts_ns) AS place
+  kept AS NOT MATERIALIZED (
+    SELECT *
     FROM events
     WHERE duration_ns > 0 AND file NOT IN (SELECT file FROM files_without_device) AND NOT waits_for_others(class)
+  ),
+  -- The durations that are far too short go first, so that not all spans are sorted.
+  limits AS (SELECT layer AS of_layer, list_min(max(duration_ns, 20)) AS least_ns FROM kept GROUP BY layer),
+  ranked AS (
+    SELECT k.*, row_number() OVER (PARTITION BY layer ORDER BY duration_ns DESC, ts_ns) AS place
+    FROM kept AS k JOIN limits ON layer = of_layer
+    WHERE duration_ns >= least_ns
   )
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
