@@ -25,13 +25,15 @@ struct Diagnosis {
   std::vector<store::HookReport> hooks{};
 };
 
-// As for a command that iotrail starts; this process stands for it.
+// As for a command that iotrail starts; this process stands for it. What is recorded on request only is asked for too.
 capture::SourceOptions everything() {
   capture::SourceOptions options;
   options.filter.tree_root = ::getpid();
   for (const schema::LayerInfo& row : schema::kLayers)
     if (row.layer != schema::Layer::dictionary)
       options.filter.layers.push_back(row.layer);
+  for (const schema::Event& event : schema::kEvents)
+    options.filter.events.emplace_back(event.name);
   return options;
 }
 
