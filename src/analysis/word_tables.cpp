@@ -73,9 +73,10 @@ void add_causes(Definitions& definitions) {
                                trail::is_remainder(cause),
                                sql_literal(trail::cause_meaning(cause))));
   }
-  definitions.add(
-      "the table causes",
-      table_sql("causes", "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR", rows));
+  definitions.add("the table causes",
+                  table_sql("causes",
+                            "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR",
+                            rows));
 }
 
 } // namespace iotrail::analysis

@@ -118,12 +118,21 @@ constexpr SectionColumn kWriteBackColumns[] = {
     {.title = "process", .name = "process"},
     {.title = "dirty for", .name = "mean_delay_ns", .show = Show::duration},
     {.title = "at most", .name = "longest_delay_ns", .show = Show::duration, .rank = 1},
-    {.title = "that is", .name = "meaning", .fit = Fit::wrap},
+    {.title = "that is", .name = "meaning", .when = When::known, .fit = Fit::wrap},
 };
 constexpr std::string_view kWriteBacksSql = R"(
-WITH shown AS MATERIALIZED (SELECT * FROM write_backs), sums AS (SELECT total(bytes) AS all_bytes FROM shown)
-SELECT w.*, w.bytes / nullif(all_bytes, 0) AS share, coalesce(w.call, w.set_off_by) AS what, r.meaning AS meaning,
-       CASE WHEN w.pid IS NULL THEN NULL ELSE coalesce(nullif(w.comm, ''), CAST(w.pid AS VARCHAR)) END AS process
+WITH
+  shown AS MATERIALIZED (
+    SELECT coalesce(call, set_off_by) AS what, set_off_by,
+           CASE WHEN pid IS NULL THEN NULL ELSE coalesce(nullif(comm, ''), CAST(pid AS VARCHAR)) END AS process,
+           total(bytes) AS bytes,
+           CAST(sum(mean_delay_ns * bios) / nullif(sum(CASE WHEN mean_delay_ns IS NULL THEN 0 ELSE bios END), 0) AS BIGINT) AS mean_delay_ns,
+           max(longest_delay_ns) AS longest_delay_ns
+    FROM write_backs
+    GROUP BY ALL
+  ),
+  sums AS (SELECT total(bytes) AS all_bytes FROM shown)
+SELECT w.*, w.bytes / nullif(all_bytes, 0) AS share, CASE WHEN w.what <> w.set_off_by OR w.what = 'call' THEN NULL ELSE r.meaning END AS meaning
 FROM shown AS w JOIN writeback_reasons AS r ON w.set_off_by = r.set_off_by CROSS JOIN sums)";
 
 constexpr SectionColumn kSourceColumns[] = {

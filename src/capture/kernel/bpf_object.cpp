@@ -58,9 +58,6 @@ int read_log(libbpf_print_level level, const char* format, va_list arguments) {
 }
 
 // Best effort: kernels since 5.11 account maps to the cgroup instead.
-// The kernel's types, once as they are read and twice in libbpf, and the object with its relocations.
-constexpr std::size_t kLoadingBytes = 24U << 20U;
-
 void raise_locked_memory() {
   const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
   ::setrlimit(RLIMIT_MEMLOCK, &all);
@@ -203,7 +200,7 @@ Result<std::unique_ptr<BpfObject>>
 BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
-  const PopulatedHeap heap(kLoadingBytes);
+  const PopulatedHeap heap(24U << 20U); // the kernel's types, here and twice in libbpf
   for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);
     object->skeleton_ = iotrail_bpf__open();
