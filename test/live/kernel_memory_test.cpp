@@ -132,7 +132,7 @@ TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
   for (const Row& row : recording.rows("memory_reclaim")) {
     pages += row.u("pages");
     EXPECT_EQ(row.u("scope"), static_cast<std::uint64_t>(IOT_memory_scope_cgroup));
-    EXPECT_LE(row.u("order"), 10U);
+    EXPECT_LE(row.u("page_order"), 10U);
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording.pid()));
     const Row* call = call_of(calls, row);
     if (call == nullptr) // a fault on memory of the program

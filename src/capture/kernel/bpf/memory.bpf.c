@@ -28,7 +28,7 @@ static __always_inline int end_reclaim(iot_u64 pages, iot_u32 scope) {
     return 0;
   record->duration_ns = now_ns - start_ns;
   record->pages = pages;
-  record->order = (iot_u32)span->detail;
+  record->page_order = (iot_u32)span->detail;
   record->scope = scope;
   iot_commit(&place, &task->owner, start_ns);
   return 0;
