@@ -111,14 +111,14 @@ Recording record_memory(const std::function<int()>& body) {
 }
 
 TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
-  constexpr std::uint64_t kFileBytes = 64U << 20U;
+  constexpr std::uint64_t kReadBytes = 64U << 20U;
   constexpr std::uint64_t kGroupBytes = 16U << 20U;
   const SmallGroup group(kGroupBytes);
   if (!group.refusal().empty())
     GTEST_SKIP() << group.refusal();
   const std::string path = // not in memory, as /tmp may be
       std::filesystem::current_path() / ("kernel-memory-" + std::to_string(::getpid()));
-  ASSERT_TRUE(write_chunks(path, kFileBytes / kChunkBytes));
+  ASSERT_TRUE(write_chunks(path, kReadBytes / kChunkBytes));
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::fsync(file.get()), 0);
   ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
@@ -141,8 +141,8 @@ TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
     EXPECT_LE(row.u("ts_ns") + row.u("duration_ns"), call->u("ts_ns") + call->u("duration_ns"));
   }
   // Each page that did not fit took the place of another.
-  EXPECT_GE(pages * kPageBytes4K, (kFileBytes - kGroupBytes) * 9 / 10);
-  EXPECT_LE(pages * kPageBytes4K, kFileBytes * 2);
+  EXPECT_GE(pages * kPageBytes4K, (kReadBytes - kGroupBytes) * 9 / 10);
+  EXPECT_LE(pages * kPageBytes4K, kReadBytes * 2);
 }
 
 TEST(KernelMemory, memory_throttle_of_who_makes_too_much_dirty) {

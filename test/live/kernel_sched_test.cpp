@@ -125,20 +125,20 @@ TEST(KernelSched, sched_wait_for_a_cpu) {
 
 // The commit may be over before the call comes to wait for it, where others have the CPU.
 TEST(KernelSched, sched_wait_for_a_journal) {
-  constexpr std::size_t kSyncs = 20;
+  constexpr std::size_t kSyncsOfOne = 20;
   const ScratchDirectory folder;
   const MountedFileSystem system(folder / "disk", folder / "mounted");
   if (!system.refusal().empty())
     GTEST_SKIP() << system.refusal();
   RECORD_WAITS([&] {
     const int file = ::open((system / "f").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    for (std::size_t i = 0; i < kSyncs; ++i)
+    for (std::size_t i = 0; i < kSyncsOfOne; ++i)
       if (file < 0 || ::write(file, "abc", 3) != 3 || ::fsync(file) != 0)
         return 1;
     return 0;
   });
   const std::vector<Row>& calls = recording.rows("syscall_sync");
-  ASSERT_EQ(calls.size(), kSyncs);
+  ASSERT_EQ(calls.size(), kSyncsOfOne);
   std::vector<std::string_view> reasons;
   for (const Row& call : calls) {
     std::uint64_t waited_ns = 0;
