@@ -19,25 +19,11 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "schema.hpp"
+#include "capture/filter.hpp"
 #include "store/manifest.hpp"
 #include "store/trace_writer.hpp"
 
 namespace iotrail::capture {
-
-// What is to be recorded. Empty lists do not restrict.
-struct Filter {
-  std::vector<schema::Layer> layers;
-  std::vector<std::string> events; // names as in the schema
-  pid_t tree_root = 0;             // this process and all that it starts from now on
-  bool tree_from_exec = false;     // but nothing before its next exec
-  std::vector<pid_t>
-      pids; // these processes as they run, and all that they have started and will start
-  std::vector<std::string> cgroups; // paths below /sys/fs/cgroup
-  std::vector<std::string> devices; // block devices, as paths
-  std::vector<std::string> files;   // files, as paths
-  bool whole_system = false;
-};
 
 class Tasks;
 

@@ -23,36 +23,55 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr iot_u32 kPresent = 1;
-
-template <class Key> Result<void> put(int map, const Key& key, const std::string& what) {
-  if (bpf_map_update_elem(map, &key, &kPresent, BPF_ANY) != 0)
+template <class Key>
+Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value = IOT_WANTED) {
+  if (bpf_map_update_elem(map, &key, &value, BPF_ANY) != 0)
     return fail_errno("filter: " + what);
   return {};
 }
 
-Result<void> want_file(int map, const std::string& path) {
-  struct stat status{};
+Result<void> judge_inode(int map, const std::string& path, iot_verdict verdict) {
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("filter: file " + path);
-  if (S_ISDIR(status.st_mode))
-    return fail("filter: file " + path, "it is a directory", "Name the files in it one by one.");
+    return fail_errno("filter: " + path);
   const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
-  return put(map, key, path);
+  return put(map, key, path, verdict);
+}
+
+Result<void> judge_file(int map, const std::string& path, iot_verdict verdict) {
+  if (std::filesystem::is_directory(path))
+    return fail("filter: file " + path, "it is a directory",
+                "--dir stands for the files below one.");
+  return judge_inode(map, path, verdict);
+}
+
+// The programs climb from a file whose path is not known to the root of its file system only.
+Result<void> judge_folder(int map, const std::string& path, iot_verdict verdict) {
+  std::error_code code;
+  const std::string folder = std::filesystem::canonical(path, code).native();
+  if (code)
+    return fail_errno("filter: directory " + path, code.value());
+  if (!std::filesystem::is_directory(folder))
+    return fail("filter: directory " + path, "it is none", "--file stands for a single file.");
+  const std::string below = folder == "/" ? folder : folder + "/";
+  for (const Mount& mount : read_mounts())
+    if (mount.point.starts_with(below))
+      std::ignore = judge_inode(map, mount.point, verdict); // one that cannot be reached is left
+  return judge_inode(map, folder, verdict);
 }
 
 // The whole disk that a path stands for; 0: it is no block device.
 iot_u32 disk_of(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
     return 0;
   return whole_disk(kernel_device(status.st_rdev));
 }
 
 // Block events by the disk; those of other layers by the file systems that are mounted from it.
-Result<void> want_device(BpfObject& object, const std::string& name) {
+Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdict verdict) {
   const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: device " + path);
   const iot_u32 disk = disk_of(path);
@@ -65,13 +84,13 @@ Result<void> want_device(BpfObject& object, const std::string& name) {
     if (disk_of(mount.source) == disk)
       file_systems.push_back(mount.device); // a number that is no disk's, as with btrfs
   for (const iot_u32 device : file_systems)
-    if (auto set = put(object.map_fd("wanted_file_systems"), device, path); !set)
+    if (auto set = put(object.map_fd("wanted_file_systems"), device, path, verdict); !set)
       return set;
-  return put(object.map_fd("wanted_devices"), disk, path);
+  return put(object.map_fd("wanted_devices"), disk, path, verdict);
 }
 
 // Paths are below the version 2 hierarchy, wherever that is mounted.
-Result<void> want_cgroup(int map, iot_u32 index, const std::string& path) {
+Result<void> name_cgroup(int map, iot_u32 index, const std::string& path) {
   constexpr std::array<const char*, 3> kRoots = {"", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/"};
   int refusal = ENOENT;
   for (const char* root : kRoots) {
@@ -93,21 +112,88 @@ Result<void> adopt(BpfObject& object, PidNumbers& numbers, pid_t pid) {
   return put(object.map_fd("adopted_pids"), number, fmt::format("process {}", pid));
 }
 
-bool names_tasks(const Filter& filter) {
-  return filter.tree_root != 0 || !filter.pids.empty() || !filter.cgroups.empty();
+// One that ends in * stands for all that begin so.
+Result<void> judge_name(int map, const std::string& text, iot_verdict verdict) {
+  const bool is_beginning = text.ends_with('*');
+  const std::string name = text.substr(0, text.size() - (is_beginning ? 1 : 0));
+  iot_name_key key{.bits = 8 * IOT_COMM_BYTES, .name = {}};
+  if (name.size() >= sizeof(key.name))
+    return fail("filter: task name " + text,
+                fmt::format("the kernel keeps {} bytes of one", sizeof(key.name) - 1),
+                fmt::format("Write '{}'.", name.substr(0, sizeof(key.name) - 1)));
+  if (is_beginning)
+    key.bits = static_cast<iot_u32>(8 * name.size());
+  name.copy(key.name, name.size());
+  return put(map, key, text, verdict);
+}
+
+Result<void> judge_number(int map, iot_choice_by by, iot_u32 number, iot_verdict verdict) {
+  const iot_choice_key key{.by = by, .number = number};
+  return put(map, key, fmt::format("number {}", number), verdict);
+}
+
+Result<void> judge_task(BpfObject& object, PidNumbers& numbers, iot_choice_by by, pid_t pid,
+                        iot_verdict verdict) {
+  const iot_u32 number = numbers.of(pid);
+  if (number == 0)
+    return fail(fmt::format("filter: task {}", pid), "it is gone");
+  return judge_number(object.map_fd("choices"), by, number, verdict);
+}
+
+Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Things& things,
+                          iot_verdict verdict) {
+  Result<void> set{};
+  const auto each = [&set](const auto& list, const auto& judge) {
+    for (const auto& thing : list)
+      if (set)
+        set = judge(thing);
+  };
+  const int inodes = object.map_fd("wanted_files");
+  iot_u32 group = 0;
+  const int groups = object.map_fd(verdict == IOT_WANTED ? "adopted_cgroups" : "excluded_cgroups");
+  each(things.files, [&](const auto& path) { return judge_file(inodes, path, verdict); });
+  each(things.folders, [&](const auto& path) { return judge_folder(inodes, path, verdict); });
+  each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
+  each(things.cgroups, [&](const auto& path) { return name_cgroup(groups, group++, path); });
+  each(things.names,
+       [&](const auto& name) { return judge_name(object.map_fd("chosen_names"), name, verdict); });
+  each(things.users, [&](uid_t user) {
+    return judge_number(object.map_fd("choices"), IOT_BY_USER, user, verdict);
+  });
+  each(things.threads,
+       [&](pid_t tid) { return judge_task(object, numbers, IOT_BY_TASK, tid, verdict); });
+  return set;
+}
+
+void fill_choices(iot_config& config, const Filter& filter) {
+  const auto verdicts = [](bool are_wanted, bool are_excluded) {
+    return static_cast<iot_u8>((are_wanted ? IOT_WANTED : 0) | (are_excluded ? IOT_EXCLUDED : 0));
+  };
+  const Things& wanted = filter.wanted;
+  const Things& excluded = filter.excluded;
+  config.chooses_tasks = filter.chooses_tasks();
+  config.chosen_by[IOT_BY_NAME] = verdicts(!wanted.names.empty(), !excluded.names.empty());
+  config.chosen_by[IOT_BY_USER] = verdicts(!wanted.users.empty(), !excluded.users.empty());
+  config.chosen_by[IOT_BY_TASK] = verdicts(!wanted.threads.empty(), !excluded.threads.empty());
+  config.chosen_by[IOT_BY_PROCESS] = verdicts(false, !filter.excluded_pids.empty());
+  config.excluded_cgroups = static_cast<iot_u8>(excluded.cgroups.size());
 }
 
 } // namespace
 
 void fill_filters(iot_config& config, const Filter& filter) {
-  const bool names_targets = !filter.files.empty() || !filter.devices.empty();
-  config.adopt_all = filter.whole_system || (names_targets && !names_tasks(filter));
+  config.adopt_all = filter.follows_everyone();
   config.adopt_pids = !filter.pids.empty();
-  config.adopt_cgroups = !filter.cgroups.empty();
-  config.filter_files = !filter.files.empty();
-  config.filter_devices = !filter.devices.empty();
+  config.adopt_cgroups = !filter.wanted.cgroups.empty();
+  config.filter_files = filter.wanted.choose_files();
+  config.filter_devices = !filter.wanted.devices.empty();
+  config.filter_folders = !filter.wanted.folders.empty() || !filter.excluded.folders.empty();
+  config.excludes_files = filter.excluded.choose_files();
+  config.excludes_devices = !filter.excluded.devices.empty();
+  fill_choices(config, filter);
   config.follows_connections = is_any_wanted(filter, schema::Layer::net);
-  config.block_all = filter.whole_system || (!filter.devices.empty() && !names_tasks(filter));
+  config.block_all =
+      filter.whole_system || (!filter.wanted.devices.empty() && !filter.names_tasks());
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary() && is_wanted(filter, event))
       config.wanted[static_cast<std::size_t>(event.layer)][event.id & (IOT_KIND_SLOTS - 1)] = 1;
@@ -117,7 +203,7 @@ void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>
   if (files.size() != IOT_OWN_FILES)
     return;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    struct stat status{};
+    struct stat status {};
     if (::stat(files[i].c_str(), &status) != 0)
       return;
     config.own_files[i] = {
@@ -131,17 +217,14 @@ void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>
 }
 
 Result<void> set_filters(BpfObject& object, PidNumbers& numbers, const Filter& filter) {
-  for (const std::string& path : filter.files)
-    if (Result<void> set = want_file(object.map_fd("wanted_files"), path); !set)
+  if (auto set = judge_things(object, numbers, filter.wanted, IOT_WANTED); !set)
+    return set;
+  if (auto set = judge_things(object, numbers, filter.excluded, IOT_EXCLUDED); !set)
+    return set;
+  for (const pid_t pid : filter.excluded_pids)
+    if (auto set = judge_task(object, numbers, IOT_BY_PROCESS, pid, IOT_EXCLUDED); !set)
       return set;
-  for (const std::string& path : filter.devices)
-    if (Result<void> set = want_device(object, path); !set)
-      return set;
-  iot_u32 index = 0;
-  for (const std::string& path : filter.cgroups)
-    if (Result<void> set = want_cgroup(object.map_fd("adopted_cgroups"), index++, path); !set)
-      return set;
-  for (pid_t pid : filter.pids) {
+  for (const pid_t pid : filter.pids) {
     if (::kill(pid, 0) != 0 && errno == ESRCH)
       return fail_errno(fmt::format("process {}", pid));
     if (Result<void> set = adopt(object, numbers, pid); !set)

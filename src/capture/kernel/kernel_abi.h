@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the BPF programs and their loader tell each other besides records: configuration, ring bookkeeping, texts.
+ * What the BPF programs and their loader tell each other besides records and messages (text_abi.h): configuration, ring
+ * bookkeeping, state.
  */
 #ifndef IOTRAIL_KERNEL_ABI_H
 #define IOTRAIL_KERNEL_ABI_H
@@ -22,11 +23,6 @@
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
 #define IOT_PATH_DEPTH 64            /* components of a path that are walked */
-#define IOT_NAME_BYTES 256           /* NAME_MAX and its end */
-#define IOT_PATH_BYTES 4096          /* PATH_MAX */
-#define IOT_STACK_BYTES 768          /* names of the functions of a place, most have 20 to 30 */
-#define IOT_ADDRESS_BYTES 128        /* struct sockaddr_storage */
-#define IOT_TEXT_BYTES (2U << 20)    /* of the ring `texts` */
 #define IOT_KIND_SLOTS 64            /* kinds of one layer */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
@@ -49,12 +45,12 @@
 #define IOT_CALL_PATH_SHIFT 52 /* the same of the argument that is a path */
 #define IOT_CALL_BELOW_SHIFT                                                                       \
   56 /* vfs events that it cannot succeed without: 1 << low bits of the kind */
-#define IOT_CALL_CLASS(call) ((iot_u32)((call) & IOT_CALL_CLASS_BITS))
+#define IOT_CALL_CLASS(call) ((iot_u32)((call)&IOT_CALL_CLASS_BITS))
 #define IOT_CALL_NUMBER(call) ((iot_u32)((call) >> IOT_CALL_NUMBER_SHIFT) & 0xffffU)
 #define IOT_CALL_FD(call) ((iot_u32)((call) >> IOT_CALL_FD_SHIFT) & 0xfU)
 #define IOT_CALL_PATH(call) ((iot_u32)((call) >> IOT_CALL_PATH_SHIFT) & 0xfU)
 #define IOT_CALL_BELOW(call) ((iot_u32)((call) >> IOT_CALL_BELOW_SHIFT))
-#define IOT_BELOW(kind) (1U << ((kind) & 7))
+#define IOT_BELOW(kind) (1U << ((kind)&7))
 
 /* The files that iotrail brings into programs. */
 enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
@@ -64,6 +60,23 @@ struct iot_file_key {
   iot_u32 device;
   iot_u32 generation;
 };
+
+/* Whether the recording is of it. */
+enum iot_verdict { IOT_WANTED = 1, IOT_EXCLUDED = 2 };
+
+/* What tasks are chosen by, and what of theirs is looked up. */
+enum iot_choice_by { IOT_BY_NAME, IOT_BY_USER, IOT_BY_PROCESS, IOT_BY_TASK, IOT_CHOICES };
+struct iot_choice_key {
+  iot_u32 by;
+  iot_u32 number;
+};
+#define IOT_COMM_BYTES 16
+struct iot_name_key {
+  iot_u32 bits; /* of the name that have to be the same; all: also its end */
+  char name[IOT_COMM_BYTES];
+};
+#define IOT_CHOICE_LIMIT 1024 /* users and tasks, and names, that are named */
+#define IOT_CGROUP_LIMIT 16   /* control groups */
 
 /* Read-only once loaded: the verifier removes what it turns off. */
 struct iot_config {
@@ -75,10 +88,16 @@ struct iot_config {
   iot_u8 filter_files;  /* only events of files in `wanted_files` */
   iot_u8
       filter_devices; /* only events of devices in `wanted_devices`, files in `wanted_file_systems` */
-  iot_u8 block_all;   /* block events of all tasks (a device or system filter) */
-  iot_u8 follows_async;       /* operations of io_uring and libaio are known by their own */
-  iot_u8 follows_connections; /* what TCP does is told with whose connection it is */
-  iot_u8 served_below;        /* vfs events whose hooks are attached: bits as in IOT_BELOW */
+  iot_u8 excludes_files;   /* some of `wanted_files` are not */
+  iot_u8 excludes_devices; /* some of `wanted_devices` and `wanted_file_systems` are not */
+  iot_u8 filter_folders;   /* some of `wanted_files` are directories: what lies below is meant */
+  iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/choice.bpf.h */
+  iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
+  iot_u8 excluded_cgroups;       /* how many */
+  iot_u8 block_all;              /* block events of all tasks (a device or system filter) */
+  iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
+  iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
+  iot_u8 served_below;           /* vfs events whose hooks are attached: bits as in IOT_BELOW */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
@@ -177,7 +196,7 @@ struct iot_task {
   iot_u32 reserved;
   iot_u32 sync_disk; /* that the call in progress waits for; 0: none */
   iot_u32 is_dead;   /* the task has ended: another may have the slot */
-  iot_u32 is_muted;  /* in a call that iotrail makes in it: bpf/own.bpf.h */
+  iot_u32 is_muted;  /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT */
   iot_u32
       loading_calls; /* that may still be for the preload library; 0: it is there, or not used */
   iot_u64 own_begin; /* calls made from here on */
@@ -195,6 +214,8 @@ struct iot_task {
 };
 #define IOT_TASK_SLOTS 2048   /* a power of two */
 #define IOT_MUTED 0x80000000U /* in `live_tid`: the slot is taken, but its task not to be found */
+#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/own.bpf.h */
+#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/choice.bpf.h */
 
 /* Whose a bio is. */
 struct iot_bio {
@@ -320,81 +341,5 @@ struct iot_request_question {
 /* Ids of files that the filter by file or by device leaves out carry this bit. */
 #define IOT_FILE_UNWANTED 0x80000000U
 #define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is left out */
-
-/* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */
-enum iot_text_type {
-  IOT_TEXT_STRING = 1,
-  IOT_TEXT_ADDRESS,
-  IOT_TEXT_FILE,
-  IOT_TEXT_FORK,
-  IOT_TEXT_EXEC,
-  IOT_TEXT_TASK,
-  IOT_TEXT_STACK
-};
-
-struct iot_text {
-  iot_u32 type;
-  iot_u32 id;
-  iot_u32 bytes; /* of text, the end of the last string included */
-  iot_u32 reserved;
-};
-
-/* Where the walk up from a file came to its end. */
-enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM };
-
-/* Names follow: components, the last one first, each with its end. */
-struct iot_text_file {
-  struct iot_text text;
-  iot_u64 inode;
-  iot_u32 device;
-  iot_u32 generation;
-  iot_u32 mode;
-  iot_u32 magic;    /* of the file system */
-  iot_u32 walk_end; /* enum iot_walk_end: what the names lead up to */
-  iot_u32 reserved;
-  iot_u64 walk[2]; /* of the walk itself */
-  char names[IOT_PATH_BYTES + IOT_NAME_BYTES];
-};
-
-struct iot_text_string {
-  struct iot_text text;
-  char string[IOT_PATH_BYTES];
-};
-
-struct iot_text_address {
-  struct iot_text text;
-  iot_u8 address[IOT_ADDRESS_BYTES]; /* struct sockaddr, as many bytes as `text` says */
-};
-
-struct iot_text_process {
-  struct iot_text text; /* id: unused */
-  iot_u64 ts_ns;
-  iot_u64 start_ns; /* of the process, as the kernel counts it */
-  iot_u32 pid;
-  iot_u32 parent_pid;
-  iot_u32 exe_file; /* local file id; fork: 0 */
-  iot_u32 arguments_bytes;
-  char comm[16];
-  char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
-};
-
-/* A place where tasks wait: names of functions, innermost first, each with a semicolon behind it but the last. */
-struct iot_text_stack {
-  struct iot_text text;
-  iot_u32 depth; /* names that stand for a function; 0 behind them */
-  iot_u32 reserved;
-  char functions[IOT_STACK_BYTES];
-};
-
-/* A task of a pid namespace below the initial one: both of its names. */
-struct iot_text_task {
-  struct iot_text text; /* id: unused */
-  iot_u64 start_ns;
-  iot_u64 pid_namespace; /* inode of the one that the task counts in */
-  iot_u32 pid;           /* in the initial namespace, as tid */
-  iot_u32 tid;
-  iot_u32 inner_pid; /* in its own */
-  iot_u32 inner_tid;
-};
 
 #endif

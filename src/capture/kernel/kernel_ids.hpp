@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/text_abi.h"
 #include "capture/kernel/translation.hpp"
 #include "capture/tasks.hpp"
 #include "store/trace_writer.hpp"

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/text_abi.h"
 
 namespace iotrail::capture::kernel {
 

@@ -84,6 +84,11 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
   return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
 }
 
+/* The running task is known, and the recording is not of it. */
+static __always_inline int is_left_out(void) {
+  return iot_config.chooses_tasks && iot_state_of(bpf_get_current_task_btf());
+}
+
 /* Fills whose the bio is, and whether it carries pages of a file; 0: it is not traced. */
 static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, const struct bio* bio,
                                       iot_u32 flags, iot_u32 device) {
@@ -110,7 +115,7 @@ static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, con
     entry->file = iot_file_known(inode);
   else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
     return iot_file_of_bio_wanted(0);
-  return ((iot_config.block_all && is_started) || entry->file) &&
+  return ((iot_config.block_all && is_started && !is_left_out()) || entry->file) &&
          iot_file_of_bio_wanted(entry->file);
 }
 

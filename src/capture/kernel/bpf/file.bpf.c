@@ -7,14 +7,15 @@
 
 iot_u32 last_file_id;
 
+enum climb { CLIMBED, IS_ACROSS, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
+
 /*
- * One step of the walk up from a file: appends a name, or crosses to the mount above. Returns 1 at its end. What it works
- * on lies in the message, not in registers: there the verifier forgets it, and so checks each step alike.
- * `room`, a constant: bytes of names that fit before the last one.
+ * One step up from a directory entry, at[0], on a mount, at[1] (0: not known): to its parent, or across to where it is mounted. What this
+ * works on lies in memory, not in registers: there the verifier forgets it, and so checks each step alike.
  */
-static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 room) {
-  const struct dentry* dentry = (const struct dentry*)text->walk[0];
-  const struct mount* mount = (const struct mount*)text->walk[1];
+static __always_inline enum climb climb(iot_u64* at) {
+  const struct dentry* dentry = (const struct dentry*)at[0];
+  const struct mount* mount = (const struct mount*)at[1];
   const struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
   const struct dentry* root = 0;
   const struct mount* above = 0;
@@ -22,14 +23,26 @@ static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 
     root = BPF_CORE_READ(mount, mnt.mnt_root);
     above = BPF_CORE_READ(mount, mnt_parent);
   }
-  if (dentry == root || dentry == parent) {
-    if (!mount || above == mount) {
-      text->walk_end = mount ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
-      return 1;
-    }
-    text->walk[0] = (iot_u64)BPF_CORE_READ(mount, mnt_mountpoint);
-    text->walk[1] = (iot_u64)above;
+  if (dentry != root && dentry != parent) {
+    at[0] = (iot_u64)parent;
+    return CLIMBED;
+  }
+  if (!mount || above == mount)
+    return mount ? AT_ROOT : AT_TOP_OF_FILE_SYSTEM;
+  at[0] = (iot_u64)BPF_CORE_READ(mount, mnt_mountpoint);
+  at[1] = (iot_u64)above;
+  return IS_ACROSS;
+}
+
+/* Appends a name of a path. Returns 1 at its end. `room`, a constant: bytes of names that fit before the last one. */
+static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 room) {
+  const struct dentry* dentry = (const struct dentry*)text->walk[0];
+  const enum climb step = climb(text->walk);
+  if (step == IS_ACROSS)
     return 0;
+  if (step != CLIMBED) {
+    text->walk_end = step == AT_ROOT ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
+    return 1;
   }
   const iot_u32 at = text->text.bytes;
   if (at > room)
@@ -39,7 +52,6 @@ static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 
   if (length <= 0)
     return 1;
   text->text.bytes = at + (iot_u32)length;
-  text->walk[0] = (iot_u64)parent;
   return 0;
 }
 
@@ -57,11 +69,24 @@ static long walk_long(iot_u32 index, struct walk* walk) {
   return walk_step(walk->text, IOT_PATH_BYTES);
 }
 
-/* The path from `dentry` up to the root of the mount tree (mount == 0: of the file system). */
+/* Where the way up from a file begins; at[0] is 0 where it has no name. */
+static __always_inline void begin_climb(iot_u64* at, const struct iot_file_sight* sight) {
+  const struct file* file = (const struct file*)sight->file;
+  if (file) {
+    at[0] = (iot_u64)BPF_CORE_READ(file, f_path.dentry);
+    at[1] = (iot_u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
+    return;
+  }
+  const struct inode* inode = (const struct inode*)sight->inode;
+  const iot_u64 alias = (iot_u64)BPF_CORE_READ(inode, i_dentry.first);
+  at[0] = alias ? alias - bpf_core_field_offset(struct dentry, d_u.d_alias) : 0;
+  at[1] = 0;
+}
+
+/* The path from a file up to the root of the mount tree, or of the file system. */
 static __always_inline void begin_walk(struct iot_text_file* text,
                                        const struct iot_file_sight* sight) {
   const struct inode* inode = (const struct inode*)sight->inode;
-  const struct file* file = (const struct file*)sight->file;
   text->inode = sight->key.inode;
   text->device = sight->key.device;
   text->generation = sight->key.generation;
@@ -69,15 +94,7 @@ static __always_inline void begin_walk(struct iot_text_file* text,
   text->magic = (iot_u32)BPF_CORE_READ(inode, i_sb, s_magic);
   text->walk_end = IOT_WALK_CUT;
   text->reserved = 0;
-  if (file) {
-    text->walk[0] = (iot_u64)BPF_CORE_READ(file, f_path.dentry);
-    text->walk[1] =
-        (iot_u64)BPF_CORE_READ(file, f_path.mnt) - bpf_core_field_offset(struct mount, mnt);
-  } else {
-    const iot_u64 alias = (iot_u64)BPF_CORE_READ(inode, i_dentry.first);
-    text->walk[0] = alias ? alias - bpf_core_field_offset(struct dentry, d_u.d_alias) : 0;
-    text->walk[1] = 0;
-  }
+  begin_climb(text->walk, sight);
 }
 
 enum sent { SENT, NO_ROOM, IS_LONG };
@@ -108,6 +125,48 @@ static __always_inline enum sent send_any_path(iot_u32 id, const struct iot_file
   return sent == IS_LONG ? send_path(id, sight, 0) : sent;
 }
 
+/* The way up from a file to the first directory that is named. */
+struct folder_search {
+  iot_u64 at[2];
+  iot_u32 verdict; /* on that directory; 0: not found yet */
+  iot_u32 reserved;
+};
+
+static __always_inline iot_u32 verdict_on_inode(const struct inode* inode) {
+  struct iot_file_key key = {};
+  key.inode = BPF_CORE_READ(inode, i_ino);
+  key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+  return IOT_VERDICT(wanted_files, &key);
+}
+
+static long search_step(iot_u32 index, struct folder_search* search) {
+  const struct dentry* dentry = (const struct dentry*)search->at[0];
+  search->verdict = verdict_on_inode(BPF_CORE_READ(dentry, d_inode));
+  if (search->verdict)
+    return 1;
+  const enum climb step = climb(search->at);
+  return step == AT_ROOT || step == AT_TOP_OF_FILE_SYSTEM;
+}
+
+static __noinline iot_u32 verdict_on_folder(const struct iot_file_sight* sight) {
+  struct folder_search search = {};
+  begin_climb(search.at, sight);
+  if (search.at[0])
+    bpf_loop(IOT_PATH_DEPTH, search_step, &search, 0);
+  return search.verdict;
+}
+
+static __always_inline int is_filtered_out(const struct iot_file_sight* sight) {
+  if (!iot_file_system_wanted(sight->key.device))
+    return 1;
+  if (!FILTERS_FILES)
+    return 0;
+  iot_u32 verdict = verdict_on_inode((const struct inode*)sight->inode);
+  if (!verdict && iot_config.filter_folders)
+    verdict = verdict_on_folder(sight);
+  return !iot_is_good(verdict, iot_config.filter_files);
+}
+
 /*
  * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
  * come. Two CPUs may send the same file under two ids: one is then never used. A file that a filter leaves out is not
@@ -121,7 +180,7 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   if (known)
     return *known & ~IOT_FILE_TOLD;
   iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
-  if (iot_is_filtered_out(&key))
+  if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
   else if (send_any_path(id, sight) != SENT)
     return 0;

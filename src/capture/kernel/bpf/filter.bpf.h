@@ -8,7 +8,7 @@
 
 #include "compat.bpf.h"
 
-/* Generation 0: any. */
+/* Values: enum iot_verdict; generation 0: any. Directories stand for what lies below them, too. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, 1024);
@@ -34,7 +34,6 @@ struct {
   __type(key, iot_u32);
   __type(value, iot_u32);
 } adopted_pids SEC(".maps");
-#define IOT_CGROUP_LIMIT 16
 struct {
   __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
   __uint(max_entries, IOT_CGROUP_LIMIT);
@@ -42,35 +41,45 @@ struct {
   __type(value, iot_u32);
 } adopted_cgroups SEC(".maps");
 
-static __always_inline int iot_is_wanted_file(iot_u32 file) {
-  return file && !(file & IOT_FILE_UNWANTED);
+/* True: there are files, or devices, that the recording is not of. */
+#define FILTERS_FILES (iot_config.filter_files || iot_config.excludes_files)
+#define FILTERS_DEVICES (iot_config.filter_devices || iot_config.excludes_devices)
+
+/* False: the recording is of other files. An id of 0 (no file, or not known) is wanted unless files are named. */
+static __always_inline int iot_is_wanted_file(iot_u32 file, int are_named) {
+  return (file || !are_named) && !(file & IOT_FILE_UNWANTED);
 }
 
-/*
- * False: the recording is of other files, or of files on other devices. An id of 0 (no file, or not known) is wanted
- * where nothing is filtered.
- */
 static __always_inline int iot_file_wanted(iot_u32 file) {
-  return (!iot_config.filter_files && !iot_config.filter_devices) || iot_is_wanted_file(file);
+  return (!FILTERS_FILES && !FILTERS_DEVICES) ||
+         iot_is_wanted_file(file, iot_config.filter_files || iot_config.filter_devices);
 }
 
 /* The same of a bio on a device that is wanted: metadata and journals have no file. */
 static __always_inline int iot_file_of_bio_wanted(iot_u32 file) {
-  return !iot_config.filter_files || iot_is_wanted_file(file);
+  return !FILTERS_FILES || iot_is_wanted_file(file, iot_config.filter_files);
+}
+
+/* What a map says of a key; 0: nothing. */
+#define IOT_VERDICT(map, key)                                                                      \
+  ({                                                                                               \
+    const iot_u32* found = bpf_map_lookup_elem(&(map), (key));                                     \
+    found ? *found : 0;                                                                            \
+  })
+
+static __always_inline int iot_is_good(iot_u32 verdict, int are_named) {
+  return verdict ? verdict == IOT_WANTED : !are_named;
 }
 
 /* False: the recording is of other devices; `device` is the whole disk. */
 static __always_inline int iot_device_wanted(iot_u32 device) {
-  return !iot_config.filter_devices || bpf_map_lookup_elem(&wanted_devices, &device);
+  return !FILTERS_DEVICES ||
+         iot_is_good(IOT_VERDICT(wanted_devices, &device), iot_config.filter_devices);
 }
 
-static __always_inline int iot_is_filtered_out(const struct iot_file_key* key) {
-  if (iot_config.filter_devices && !bpf_map_lookup_elem(&wanted_file_systems, &key->device))
-    return 1;
-  if (!iot_config.filter_files)
-    return 0;
-  const struct iot_file_key any = {.inode = key->inode, .device = key->device};
-  return !bpf_map_lookup_elem(&wanted_files, &any);
+static __always_inline int iot_file_system_wanted(iot_u32 device) {
+  return !FILTERS_DEVICES ||
+         iot_is_good(IOT_VERDICT(wanted_file_systems, &device), iot_config.filter_devices);
 }
 
 #endif

@@ -195,14 +195,10 @@ SEC("?tp_btf/ext4_journal_start") int BPF_PROG(journal_ask) {
   return ask_for_handle();
 }
 
-static __always_inline int is_wanted_file_system(iot_u32 device) {
-  return !iot_config.filter_devices || bpf_map_lookup_elem(&wanted_file_systems, &device);
-}
-
 SEC("?tp_btf/jbd2_handle_start")
 int BPF_PROG(journal_handle_start, iot_u32 device, iot_u32 transaction) {
   struct iot_task* task = iot_current();
-  if (!task || iot_config.filter_files || !is_wanted_file_system(device))
+  if (!task || iot_config.filter_files || !iot_file_system_wanted(device))
     return 0;
   count_handle(device, transaction);
   if (!iot_wants(IOT_KIND_fs_journal_handle))

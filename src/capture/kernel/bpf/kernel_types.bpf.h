@@ -129,6 +129,12 @@ struct mm_struct {
 #define IOT_TASK_UNINTERRUPTIBLE 2
 #define IOT_TASK_TRACED 8
 
+typedef struct {
+  u32 val;
+} kuid_t;
+struct cred {
+  kuid_t uid;
+};
 struct task_struct {
   struct thread_info thread_info;
   void* worker_private;
@@ -138,6 +144,7 @@ struct task_struct {
   int exit_code;
   u64 start_time;
   char comm[16];
+  const struct cred* cred;
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct task_struct* real_parent;

@@ -78,12 +78,8 @@ static __noinline int iot_begin_own(struct iot_task* task, const struct pt_regs*
     if (!is_of_loading(task, regs, call))
       return 0;
   }
-  const iot_u32 tid = task->owner.tid;
-  struct iot_task* slot = iot_slot_of(tid);
   task->call = call;
-  task->is_muted = 1;
-  __sync_val_compare_and_swap(&slot->live_tid, tid,
-                              tid | IOT_MUTED); /* where the slot is its own */
+  iot_mute(task, IOT_OWN_CALL);
   return 1;
 }
 
@@ -101,22 +97,12 @@ static __always_inline void note_loading(struct iot_task* task, const struct pt_
   }
 }
 
-/* The running task, if it is muted; it is no more. Else NULL. */
-static __noinline struct iot_task* iot_unmute(struct task_struct* current) {
-  const iot_u32 tid = (iot_u32)current->pid;
-  struct iot_task* slot = iot_slot_of(tid);
-  struct iot_task* own = slot;
-  if (__sync_val_compare_and_swap(&slot->live_tid, tid | IOT_MUTED, tid) != (tid | IOT_MUTED))
-    own = slot->is_shared ? bpf_task_storage_get(&tasks, current, 0, 0) : 0;
-  if (!own || !own->is_muted)
-    return 0;
-  own->is_muted = 0;
-  return own;
-}
-
 static __noinline int iot_end_own(unsigned long long* ctx) {
-  struct iot_task* task = iot_unmute(bpf_get_current_task_btf());
-  if (task && task->loading_calls)
+  struct iot_task* task = iot_state_of(bpf_get_current_task_btf());
+  if (!task || !(task->is_muted & IOT_OWN_CALL))
+    return 0;
+  iot_unmute(task, IOT_OWN_CALL);
+  if (task->loading_calls)
     note_loading(task, (const struct pt_regs*)ctx[0], (iot_s64)ctx[1]);
   return 0;
 }

@@ -33,15 +33,21 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
  */
 static __always_inline void forget_namesake(iot_u32 tid) {
   struct iot_task* slot = iot_slot_of(tid);
-  if (slot->live_tid == tid)
+  if ((slot->live_tid & ~IOT_MUTED) == tid)
     slot->live_tid = 0;
+}
+
+/* The running task, muted or not; NULL: it is not followed. */
+static __always_inline struct iot_task* followed_task(void) {
+  struct iot_task* own = iot_current();
+  return own || !iot_config.chooses_tasks ? own : iot_state_of(bpf_get_current_task_btf());
 }
 
 /* Passed by every new task, threads that the kernel makes for io_uring included, before it runs. */
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags) {
   forget_namesake((iot_u32)task->pid);
-  struct iot_task* parent = iot_current();
+  struct iot_task* parent = followed_task();
   if (!parent)
     return 0;
   struct iot_task* child = iot_claim(task);
@@ -51,7 +57,7 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
   const iot_u64 now_ns = bpf_ktime_get_ns();
   if (child->owner.pid != parent->owner.pid)
     send_fork(parent, child, task, now_ns);
-  if (!iot_wants(IOT_KIND_process_fork))
+  if (!iot_wants(IOT_KIND_process_fork) || parent->is_muted)
     return 0;
   struct iot_place place;
   struct iot_process_fork* record = IOT_RESERVE(process_fork, &place);
@@ -97,11 +103,12 @@ static __always_inline void begin_awaited(iot_u32 tid) {
 /* A thread that calls exec goes on under the id of its process, whose first thread has ended. */
 static __always_inline struct iot_task* executing_task(struct task_struct* task, iot_u32 old_tid) {
   begin_awaited((iot_u32)task->pid);
-  struct iot_task* own = iot_current();
+  struct iot_task* own = followed_task();
   if (old_tid == (iot_u32)task->pid)
     return own;
   struct iot_task* old = iot_slot_of(old_tid);
-  const int was_traced = old->live_tid == old_tid && old->owner.pid == (iot_u32)task->tgid;
+  const int was_traced =
+      (old->live_tid & ~IOT_MUTED) == old_tid && old->owner.pid == (iot_u32)task->tgid;
   if (was_traced)
     old->live_tid = 0;
   if (!own)
@@ -118,6 +125,8 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
   struct iot_task* own = executing_task(task, (iot_u32)old_tid);
   if (!own)
     return 0;
+  if (iot_config.chooses_tasks)
+    iot_choose(task, own);
   iot_expect_library(own);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_u32 exe_file = iot_file_of(own, binary->file);
@@ -126,7 +135,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     iot_file_tell(&program, 1);
   }
   send_exec(own, task, exe_file, now_ns);
-  if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file))
+  if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file) || own->is_muted)
     return 0;
   const iot_u32 path = iot_text_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));
   struct iot_place place;
@@ -157,9 +166,11 @@ static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
 
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
-  if (iot_config.has_own)
-    iot_unmute(bpf_get_current_task_btf());
-  struct iot_task* own = iot_current();
+  struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
+  const int is_left_out = own && own->is_muted & IOT_LEFT_OUT;
+  if (own && own->is_muted)
+    iot_unmute(own, own->is_muted);
+  own = iot_current();
   if (!own)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -172,7 +183,7 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   const iot_u32 is_last = is_last_of_group(task);
   if (own->owner.tid != own->owner.pid)
     own->is_dead = 1;
-  if (!iot_wants(IOT_KIND_process_exit))
+  if (!iot_wants(IOT_KIND_process_exit) || is_left_out)
     return 0;
   const iot_u32 code = (iot_u32)task->exit_code;
   struct iot_place place;

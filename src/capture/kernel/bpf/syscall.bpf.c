@@ -8,6 +8,7 @@
  * matter most (IOT_CALL_PLAIN) are recorded by the program itself, the others by a function for each class.
  */
 #include "async_aio.bpf.h"
+#include "choice.bpf.h"
 #include "net.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
@@ -37,13 +38,22 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   task->entry_ns = bpf_ktime_get_ns();
 }
 
+/* A task may take another name or user at any time. */
+static __always_inline void choose_current(struct task_struct* current) {
+  struct iot_task* own = iot_state_of(current);
+  if (own)
+    iot_choose(current, own);
+}
+
 /* Calls that take more than begin_call(), of any program and any traced task. */
 static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
+  const iot_u64 call = call_of(current, ctx[1]);
+  if (call && iot_config.chooses_tasks)
+    choose_current(current);
   struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  const iot_u64 call = call_of(current, ctx[1]);
   if (!call)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
@@ -69,14 +79,15 @@ int syscall_sys_enter(unsigned long long* ctx) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_slot_of(tid);
   if (task->live_tid != tid)
-    return task->is_shared || iot_adopts() ? begin_any_call(ctx) : 0;
+    return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_any_call(ctx) : 0;
   const iot_u64 number = ctx[1];
   if (number >= IOT_SYSCALL_LIMIT || IOT_IS_COMPAT(current))
     return begin_any_call(ctx);
   const iot_u64 call = iot_config.calls[number];
   if (!call)
     return 0;
-  if (call & IOT_CALL_IS_LOOKED_AT || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
+  if (call & IOT_CALL_IS_LOOKED_AT || iot_config.chooses_tasks ||
+      iot_may_be_own(task, (struct pt_regs*)ctx[0]))
     return begin_any_call(ctx);
   begin_call(task, call);
   return 0;

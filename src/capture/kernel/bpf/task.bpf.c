@@ -2,6 +2,7 @@
  *
  * States of tasks: made at a task's birth if its parent is traced, or at its first event if a filter names it.
  */
+#include "choice.bpf.h"
 #include "filter.bpf.h"
 #include "op.bpf.h"
 #include "text.bpf.h"
@@ -57,19 +58,16 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   own->owner.tid = tid;
   own->owner.pid = (iot_u32)task->tgid;
   send_task_of_namespace(task);
+  if (iot_config.chooses_tasks)
+    iot_choose(task, own);
   return own;
 }
 
 static __noinline struct iot_task* iot_current_slow(struct task_struct* current) {
-  struct iot_task* slot = iot_slot_of((iot_u32)current->pid);
-  if (slot->live_tid == ((iot_u32)current->pid | IOT_MUTED))
-    return 0;
-  if (slot->is_shared) {
-    struct iot_task* own = bpf_task_storage_get(&tasks, current, 0, 0);
-    if (own)
-      return own->is_muted ? 0 : own;
-  }
-  return is_adopted((iot_u32)current->tgid) ? iot_claim(current) : 0;
+  struct iot_task* own = iot_state_of(current);
+  if (!own && is_adopted((iot_u32)current->tgid))
+    own = iot_claim(current);
+  return own && !own->is_muted ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */

@@ -51,4 +51,30 @@ static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   return own && !own->is_muted ? own : 0;
 }
 
+/*
+ * The state of a task that is followed, muted or not. A muted task is followed, but nobody finds it traced: what it does is not of the
+ * recording.
+ */
+static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
+  const iot_u32 tid = (iot_u32)task->pid;
+  struct iot_task* slot = iot_slot_of(tid);
+  if ((slot->live_tid & ~IOT_MUTED) == tid)
+    return slot;
+  return slot->is_shared ? bpf_task_storage_get(&tasks, task, 0, 0) : 0;
+}
+
+/* The slot changes where it is the task's own. */
+static __always_inline void iot_mute(struct iot_task* own, iot_u32 reason) {
+  const iot_u32 tid = own->owner.tid;
+  own->is_muted |= reason;
+  __sync_val_compare_and_swap(&iot_slot_of(tid)->live_tid, tid, tid | IOT_MUTED);
+}
+
+static __always_inline void iot_unmute(struct iot_task* own, iot_u32 reasons) {
+  const iot_u32 tid = own->owner.tid;
+  own->is_muted &= ~reasons;
+  if (!own->is_muted)
+    __sync_val_compare_and_swap(&iot_slot_of(tid)->live_tid, tid | IOT_MUTED, tid);
+}
+
 #endif

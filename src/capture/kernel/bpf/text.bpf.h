@@ -7,6 +7,7 @@
 #define IOTRAIL_TEXT_BPF_H
 
 #include "ring.bpf.h"
+#include "text_abi.h"
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Which of the tasks that a recording follows it is of: by name, user, number, control group; and which of their calls,
+ * where only a sample is recorded. What is left out is muted (task.bpf.h): nobody finds it traced, but what it starts is
+ * followed all the same. Looked at when a task is first seen, when it executes a program, and at each system call.
+ */
+#ifndef IOTRAIL_CHOICE_BPF_H
+#define IOTRAIL_CHOICE_BPF_H
+
+#include "filter.bpf.h"
+#include "task.bpf.h"
+
+/* Values: enum iot_verdict. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, IOT_CHOICE_LIMIT);
+  __type(key, struct iot_choice_key);
+  __type(value, iot_u32);
+} choices SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_LPM_TRIE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, IOT_CHOICE_LIMIT);
+  __type(key, struct iot_name_key);
+  __type(value, iot_u32);
+} chosen_names SEC(".maps");
+struct {
+  __uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+  __uint(max_entries, IOT_CGROUP_LIMIT);
+  __type(key, iot_u32);
+  __type(value, iot_u32);
+} excluded_cgroups SEC(".maps");
+
+static __always_inline int passes(enum iot_choice_by by, iot_u32 verdict) {
+  return iot_is_good(verdict, iot_config.chosen_by[by] & IOT_WANTED);
+}
+
+static __always_inline int passes_number(enum iot_choice_by by, iot_u32 number) {
+  const struct iot_choice_key key = {.by = by, .number = number};
+  return !iot_config.chosen_by[by] || passes(by, IOT_VERDICT(choices, &key));
+}
+
+/* Threads that the kernel makes for io_uring have names of their own: they count as who they work for. */
+static __always_inline void read_name(char* name, const struct task_struct* task) {
+  const struct task_struct* named = task;
+  if (BPF_CORE_READ(task, flags) & PF_IO_WORKER)
+    named = BPF_CORE_READ(task, group_leader);
+  bpf_probe_read_kernel_str(name, IOT_COMM_BYTES, &named->comm);
+}
+
+static __always_inline int passes_name(const struct task_struct* task) {
+  struct iot_name_key key = {.bits = 8 * IOT_COMM_BYTES};
+  if (!iot_config.chosen_by[IOT_BY_NAME])
+    return 1;
+  read_name(key.name, task);
+  return passes(IOT_BY_NAME, IOT_VERDICT(chosen_names, &key));
+}
+
+static __always_inline int is_in_excluded_cgroup(void) {
+  for (iot_u32 index = 0; index < IOT_CGROUP_LIMIT && index < iot_config.excluded_cgroups; ++index)
+    if (bpf_current_task_under_cgroup(&excluded_cgroups, index) == 1)
+      return 1;
+  return 0;
+}
+
+static __noinline int is_chosen(const struct task_struct* task) {
+  return passes_number(IOT_BY_PROCESS, (iot_u32)BPF_CORE_READ(task, tgid)) &&
+         passes_number(IOT_BY_TASK, (iot_u32)BPF_CORE_READ(task, pid)) &&
+         passes_number(IOT_BY_USER, BPF_CORE_READ(task, cred, uid.val)) && passes_name(task) &&
+         !is_in_excluded_cgroup();
+}
+
+/* A new task, one that executes a program, or one that calls: from now on it is muted, or not. */
+static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own) {
+  if (is_chosen(task))
+    iot_unmute(own, IOT_LEFT_OUT);
+  else
+    iot_mute(own, IOT_LEFT_OUT);
+  return 0;
+}
+
+#endif

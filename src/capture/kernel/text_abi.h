@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Messages from the BPF programs to the collector beside the records: paths, command lines, names of tasks.
+ */
+#ifndef IOTRAIL_TEXT_ABI_H
+#define IOTRAIL_TEXT_ABI_H
+
+#include "abi.h"
+
+#define IOT_STACK_BYTES 768       /* names of the functions of a place, most have 20 to 30 */
+#define IOT_NAME_BYTES 256        /* NAME_MAX and its end */
+#define IOT_PATH_BYTES 4096       /* PATH_MAX */
+#define IOT_ADDRESS_BYTES 128     /* struct sockaddr_storage */
+#define IOT_TEXT_BYTES (2U << 20) /* of the ring `texts` */
+
+/* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */
+enum iot_text_type {
+  IOT_TEXT_STRING = 1,
+  IOT_TEXT_ADDRESS,
+  IOT_TEXT_FILE,
+  IOT_TEXT_FORK,
+  IOT_TEXT_EXEC,
+  IOT_TEXT_TASK,
+  IOT_TEXT_STACK
+};
+
+struct iot_text {
+  iot_u32 type;
+  iot_u32 id;
+  iot_u32 bytes; /* of text, the end of the last string included */
+  iot_u32 reserved;
+};
+
+/* Where the walk up from a file came to its end. */
+enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM };
+
+/* Names follow: components, the last one first, each with its end. */
+struct iot_text_file {
+  struct iot_text text;
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 generation;
+  iot_u32 mode;
+  iot_u32 magic;    /* of the file system */
+  iot_u32 walk_end; /* enum iot_walk_end: what the names lead up to */
+  iot_u32 reserved;
+  iot_u64 walk[2]; /* of the walk itself */
+  char names[IOT_PATH_BYTES + IOT_NAME_BYTES];
+};
+
+struct iot_text_string {
+  struct iot_text text;
+  char string[IOT_PATH_BYTES];
+};
+
+struct iot_text_address {
+  struct iot_text text;
+  iot_u8 address[IOT_ADDRESS_BYTES]; /* struct sockaddr, as many bytes as `text` says */
+};
+
+struct iot_text_process {
+  struct iot_text text; /* id: unused */
+  iot_u64 ts_ns;
+  iot_u64 start_ns; /* of the process, as the kernel counts it */
+  iot_u32 pid;
+  iot_u32 parent_pid;
+  iot_u32 exe_file; /* local file id; fork: 0 */
+  iot_u32 arguments_bytes;
+  char comm[16];
+  char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
+};
+
+/* A place where tasks wait: names of functions, innermost first, each with a semicolon behind it but the last. */
+struct iot_text_stack {
+  struct iot_text text;
+  iot_u32 depth; /* names that stand for a function; 0 behind them */
+  iot_u32 reserved;
+  char functions[IOT_STACK_BYTES];
+};
+
+/* A task of a pid namespace below the initial one: both of its names. */
+struct iot_text_task {
+  struct iot_text text; /* id: unused */
+  iot_u64 start_ns;
+  iot_u64 pid_namespace; /* inode of the one that the task counts in */
+  iot_u32 pid;           /* in the initial namespace, as tid */
+  iot_u32 tid;
+  iot_u32 inner_pid; /* in its own */
+  iot_u32 inner_tid;
+};
+
+#endif

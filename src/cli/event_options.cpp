@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/event_options.hpp"
+
+#include <algorithm>
+
+namespace iotrail::cli {
+namespace {
+
+// Those that are named; of no names, those that are recorded where nothing is asked for.
+Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
+                                                const std::vector<std::string>& names) {
+  std::vector<schema::Layer> layers;
+  std::string known;
+  for (const schema::LayerInfo& row : schema::kLayers) {
+    if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot)
+      continue;
+    if (!known.empty())
+      known += ", ";
+    known += row.name;
+    const bool is_usual = names.empty() && !schema::is_on_request(row.layer);
+    if (is_usual || std::ranges::find(names, row.name) != names.end())
+      layers.push_back(row.layer);
+  }
+  for (const std::string& name : names)
+    if (std::ranges::none_of(layers, [&](schema::Layer layer) {
+          return schema::layer_name(static_cast<std::uint32_t>(layer)) == name;
+        }))
+      return fail_usage(fmt::format("{}: there is no layer '{}'", option, name),
+                        "the layers are " + known);
+  return layers;
+}
+
+constexpr std::string_view kDefaultEvents = "default";
+
+// What is recorded where nothing is asked for.
+bool is_default(const schema::Event& event) {
+  return !event.is_dictionary() && event.layer != schema::Layer::snapshot &&
+         !schema::is_on_request(event) && !schema::is_on_request(event.layer);
+}
+
+// With those for which `default` stands, which come first, as their layers do.
+std::vector<std::string> expand_events(const std::vector<std::string>& names) {
+  std::vector<std::string> events;
+  if (std::ranges::find(names, kDefaultEvents) != names.end())
+    for (const schema::Event& event : schema::kEvents)
+      if (is_default(event))
+        events.emplace_back(event.name);
+  for (const std::string& name : names)
+    if (name != kDefaultEvents)
+      events.push_back(name);
+  return events;
+}
+
+// Events that are named also name their layers.
+Result<void> check_events(std::string_view option, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const schema::Event* event = schema::find_event(name);
+    if (event != nullptr && event->layer == schema::Layer::snapshot)
+      return fail_usage(fmt::format("{}: '{}' is a table of snapshots", option, name),
+                        "--snapshot records these");
+    if (event == nullptr || event->is_dictionary())
+      return fail_usage(fmt::format("{}: there is no event '{}'", option, name),
+                        "`iotrail schema` lists the events");
+  }
+  return {};
+}
+
+std::vector<schema::Layer> layers_of(const std::vector<std::string>& events) {
+  std::vector<schema::Layer> layers;
+  for (const std::string& name : events)
+    if (const schema::Layer layer = schema::find_event(name)->layer;
+        std::ranges::find(layers, layer) == layers.end())
+      layers.push_back(layer);
+  return layers;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+Result<void> leave_out_layers(const std::vector<std::string>& names, capture::Filter& filter) {
+  if (names.empty())
+    return {};
+  const auto excluded = parse_layers("--exclude-layers", names);
+  if (!excluded)
+    return std::unexpected(excluded.error());
+  std::erase_if(filter.layers, [&](schema::Layer layer) {
+    return std::ranges::find(*excluded, layer) != excluded->end();
+  });
+  return {};
+}
+
+// All that would be recorded is named then, but for these.
+Result<void> leave_out_events(const std::vector<std::string>& names, capture::Filter& filter) {
+  if (names.empty())
+    return {};
+  if (Result<void> checked = check_events("--exclude-events", names); !checked)
+    return checked;
+  if (filter.events.empty())
+    for (const schema::Event& event : schema::kEvents)
+      if (!event.is_dictionary() && !schema::is_on_request(event) &&
+          std::ranges::find(filter.layers, event.layer) != filter.layers.end())
+        filter.events.emplace_back(event.name);
+  std::erase_if(filter.events, [&](const std::string& event) { return contains(names, event); });
+  return {};
+}
+
+} // namespace
+
+void declare_events(CLI::App& app, EventOptions& options) {
+  app.add_option("-l,--layers", options.layers,
+                 "Layers to record, separated by commas; default: all but device")
+      ->delimiter(',');
+  app.add_option(
+         "-e,--events", options.events,
+         "Events to record, separated by commas (syscall_write,block_issue); `default` stands for "
+         "those that are recorded without this option")
+      ->delimiter(',');
+  app.add_option("--exclude-layers", options.excluded_layers, "Record all the others of them")
+      ->delimiter(',');
+  app.add_option("--exclude-events", options.excluded_events, "Record all the others of them")
+      ->delimiter(',');
+}
+
+Result<void> select_events(const EventOptions& options, bool has_command, capture::Filter& filter) {
+  filter.events = expand_events(options.events);
+  if (Result<void> checked = check_events("--events", filter.events); !checked)
+    return checked;
+  const auto layers = parse_layers("--layers", options.layers);
+  if (!layers)
+    return std::unexpected(layers.error());
+  filter.layers =
+      options.layers.empty() && !filter.events.empty() ? layers_of(filter.events) : *layers;
+  const bool has_default = filter.events.empty() || contains(options.events, kDefaultEvents);
+  if (options.layers.empty() && !has_command && has_default)
+    std::erase(filter.layers, schema::Layer::app);
+  if (auto left = leave_out_layers(options.excluded_layers, filter); !left)
+    return left;
+  if (auto left = leave_out_events(options.excluded_events, filter); !left)
+    return left;
+  const bool has_events = std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
+    return std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
+           (options.excluded_events.empty() || contains(filter.events, event.name));
+  });
+  return has_events ? Result<void>{}
+                    : fail_usage("nothing to record", "every event asked for is excluded");
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which of what is followed a recording is of: by name, user and number of tasks, by directory, by what is excluded.
+
+Each test knows how many writes there are on either side of what it asks for: those asked for must be in the trace, all
+of them, and no other.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import harness
+
+FAILED, USAGE = 1, 2
+NOBODY = 65534
+BLOCK_BYTES = 4096
+# Steps "write NAME COUNT", "name COMM", "user UID", "thread NAME COUNT COMM", "child NAME COUNT" one after the other,
+# in the directory of the test.
+ACTOR = f"""
+import ctypes, os, sys, threading
+PR_SET_NAME = 15
+def call_itself(name):
+    ctypes.CDLL(None).prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+def write(name, count):
+    file = os.open(name, os.O_WRONLY | os.O_CREAT, 0o666)
+    for block in range(int(count)):
+        os.pwrite(file, b'x' * {BLOCK_BYTES}, block * {BLOCK_BYTES})
+    os.close(file)
+def in_thread(name, count, comm):
+    def work():
+        call_itself(comm)
+        write(name, count)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+def in_child(name, count):
+    child = os.fork()
+    if child == 0:
+        write(name, count)
+        os._exit(0)
+    os.waitpid(child, 0)
+STEPS = {{'write': write, 'name': call_itself, 'user': lambda uid: os.setuid(int(uid)), 'thread': in_thread, 'child': in_child}}
+os.chdir(sys.argv[1])
+for step in sys.argv[2:]:
+    word, *arguments = step.split()
+    STEPS[word](*arguments)
+"""
+
+
+class Choices(harness.AcceptanceTest):
+    def setUp(self):
+        super().setUp()
+        self.place = self.folder / "place"
+        self.place.mkdir()
+        self.place.chmod(0o777)
+
+    def act(self, options, *steps, layers="syscall,vfs,cache,block,sched,process"):
+        recording = self.record(sys.executable, "-c", ACTOR, self.place, *steps, options=["--layers", layers, *options])
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        return recording
+
+    def forget(self):
+        shutil.rmtree(self.folder / "t.iotrail")
+
+    def writes(self, recording, table="syscall_write"):
+        """Writes by path, for the files of this test."""
+        rows = recording.query(f"SELECT path, count(*) AS writes FROM {table} JOIN files USING (file) "
+                               f"WHERE path LIKE '{self.place}/%' GROUP BY path")
+        return {str(pathlib.Path(row["path"]).relative_to(self.place)): int(row["writes"]) for row in rows}
+
+    def assert_writes(self, recording, expected):
+        self.assertEqual(self.writes(recording), expected)
+        if "vfs" in recording.layers_recorded():
+            self.assertEqual(recording.value("SELECT count(*) FROM vfs_write JOIN files USING (file) "
+                                             f"WHERE path LIKE '{self.place}/%'"), sum(expected.values()))
+        if "cache" in recording.layers_recorded():
+            self.assertLessEqual(set(self.writes(recording, "cache_dirty")), set(expected))
+
+    def test_a_name_that_is_taken_and_given_up(self):
+        steps = ("write before 5", "name wanted", "write during 7", "child child 3", "name other", "write after 11")
+        self.assert_writes(self.act(["--comm", "wanted"], *steps), {"during": 7, "child": 3})
+        self.forget()
+        self.assert_writes(self.act(["--exclude-comm", "wanted"], *steps), {"before": 5, "after": 11})
+
+    def test_beginnings_of_names(self):
+        steps = ("name pool-17", "write a 5", "name poolside", "write b 7", "name pond", "write c 11")
+        self.assert_writes(self.act(["--comm", "pool*"], *steps), {"a": 5, "b": 7})
+        self.forget()
+        self.assert_writes(self.act(["--comm", "pool*", "--exclude-comm", "pool-17"], *steps), {"b": 7})
+        self.forget()
+        self.assert_writes(self.act(["--comm", "po*", "--exclude-comm", "pool*", "--comm", "pool-17"], *steps), {"a": 5, "c": 11})
+
+    def test_names_of_threads(self):
+        steps = ("write main 5", "thread one 7 worker-1", "thread two 11 worker-2")
+        self.assert_writes(self.act(["--comm", "worker-2"], *steps), {"two": 11})
+
+    def test_a_name_among_programs(self):
+        self.require_program("dd", "cp")
+        source, copy = self.place / "source", self.place / "copy"
+        recording = self.record("sh", "-c", f"dd if=/dev/zero of={source} bs=4096 count=9 2>/dev/null; cp {source} {copy}; echo x >{copy}.x",
+                                options=["--comm", "dd", "--layers", "syscall,process"])
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        self.assert_writes(recording, {"source": 9})
+        self.assertEqual(recording.query("SELECT DISTINCT exe LIKE '%/dd' AS is_dd FROM process_exec JOIN processes USING (pid) "
+                                         "WHERE exe LIKE '%/dd'"), [{"is_dd": True}])
+        self.assertEqual(recording.value("SELECT count(*) FROM process_exec"), 1)
+        self.assertEqual(recording.value("SELECT count(*) FROM process_exit"), 1)
+        self.assertEqual(recording.manifest["filters"], ["--comm dd"])
+
+    def test_a_user(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can become another user")
+        steps = ("write root 5", f"user {NOBODY}", "write nobody 7", "child child 3")
+        for option in ("nobody", NOBODY):
+            self.assert_writes(self.act(["--uid", option], *steps), {"nobody": 7, "child": 3})
+            self.forget()
+        self.assert_writes(self.act(["--exclude-uid", NOBODY], *steps), {"root": 5})
+        self.forget()
+        self.assert_writes(self.act(["--uid", NOBODY, "--comm", "none"], *steps), {})
+
+    def test_directories(self):
+        for name in ("data/sub/deep", "data2"):
+            (self.place / name).mkdir(parents=True)
+        steps = [f"write {name} {count}" for name, count in
+                 (("data/a", 2), ("data/sub/b", 3), ("data/sub/deep/c", 5), ("data2/d", 7), ("e", 11))]
+        data, sub = self.place / "data", self.place / "data/sub"
+        below = {"data/a": 2, "data/sub/b": 3, "data/sub/deep/c": 5}
+        self.assert_writes(self.act(["--dir", data], *steps), below)
+        self.forget()
+        self.assert_writes(self.act(["--dir", data, "--exclude-dir", sub], *steps), {"data/a": 2})
+        self.forget()
+        self.assert_writes(self.act(["--dir", data, "--exclude-dir", sub, "--dir", sub / "deep"], *steps),
+                           {"data/a": 2, "data/sub/deep/c": 5})
+        self.forget()
+        self.assert_writes(self.act(["--dir", data, "--file", self.place / "e"], *steps), below | {"e": 11})
+        self.forget()
+        self.assert_writes(self.act(["--exclude-dir", data, "--exclude-file", self.place / "e"], *steps), {"data2/d": 7})
+
+    def test_a_directory_with_a_disk_mounted_below(self):
+        _, point = self.make_disk("ext4", 64 << 20)
+        bound = self.place / "bound"
+        bound.mkdir()
+        self.assertEqual(harness.run("mount", "--bind", point, bound).returncode, 0)
+        self.addCleanup(harness.run, "umount", bound)
+        recording = self.act(["--dir", self.place], "write bound/a 5", "write b 7", "write ../c 9")
+        self.assert_writes(recording, {"bound/a": 5, "b": 7})
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_write"), 12)
+        recording = self.record("sh", "-c", f"mkdir {self.place}/new; mount -t tmpfs none {self.place}/new; echo 1 >{self.place}/new/late; "
+                                f"umount {self.place}/new", options=["--dir", self.place, "--layers", "syscall"], name="late")
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_write JOIN files USING (file) WHERE path LIKE '%/new/late'"), 1,
+                         "a mount that is made during the recording")
+
+    def test_other_layers_and_events(self):
+        recording = self.act(["--exclude-layers", "sched,cache", "--exclude-events", "syscall_close"], "write a 5")
+        self.assertEqual(self.writes(recording), {"a": 5})
+        self.assertTrue({"sched", "cache"}.isdisjoint(recording.manifest["layers"]))
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_close"), 0)
+        self.assertGreater(recording.value("SELECT count(*) FROM syscall_open"), 0)
+        self.assertNotIn("syscall_close", {hook["event"] for hook in recording.manifest["hooks"]})
+
+    def running(self, *steps):
+        """A process that takes the steps once a line comes."""
+        actor = subprocess.Popen([sys.executable, "-c", "import sys; print('ready', flush=True); sys.stdin.readline()\n" + ACTOR, self.place, *steps],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        actor.stdout.readline()
+        self.addCleanup(actor.stdout.close)
+        return actor
+
+    def record_running(self, options, *actors):
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "--layers", "syscall,process", "-o", path, *map(str, options)],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        harness.wait_until_running(path)
+        for actor in actors:
+            actor.communicate("\n")
+        recorder.send_signal(signal.SIGINT)
+        _, err = recorder.communicate(timeout=120)
+        self.assertEqual(recorder.returncode, 0, err)
+        recording = harness.Recording(path, None)
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        return recording
+
+    def test_whoever_has_a_name(self):
+        name = f"iot-{os.getpid()}"
+        actors = [self.running("write a 5", f"name {name}", "write b 7"), self.running("write c 9")]
+        self.assertEqual(self.writes(self.record_running(["--comm", name], *actors)), {"b": 7})
+
+    def test_a_thread_that_runs(self):
+        actor = self.running("write main 5", "thread other 7 worker")
+        self.assertEqual(self.writes(self.record_running(["--tid", actor.pid], actor)), {"main": 5})
+
+    def test_not_a_process_but_what_it_starts(self):
+        actor = self.running("write main 5", "child child 7")
+        self.assertEqual(self.writes(self.record_running(["-p", actor.pid, "--exclude-pid", actor.pid], actor)), {"child": 7})
+
+    def test_pages_that_others_flush(self):
+        _, point = self.make_disk("ext4", 64 << 20)
+        target = point / "target"
+        self.place = point
+        target.touch()
+        program = f"{ACTOR}\nfile = os.open('target', os.O_RDWR); call_itself('flusher'); os.fsync(file)"
+        recording = self.record(sys.executable, "-c", program, point, "name writer", "write target 16",
+                                options=["--comm", "writer", "--layers", "syscall,vfs,cache,fs,block"])
+        self.require(recording, "syscall", "block")
+        self.assert_adds_up(recording)
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_sync"), 0, "the flusher is left out")
+        moved = recording.value("SELECT sum(b.bytes) FROM block_complete b JOIN files f USING (file) WHERE f.path LIKE '%/target'")
+        self.assertEqual(int(moved), 16 * BLOCK_BYTES, "what was written reached the disk all the same")
+        charged = recording.value("SELECT sum(bytes) FROM links WHERE op_id IN (SELECT op_id FROM syscall_write)")
+        self.assertEqual(int(charged), 16 * BLOCK_BYTES)
+
+    def refused(self, status, *arguments, says):
+        process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "x.iotrail", *arguments)
+        self.assertEqual(process.returncode, status, process.stderr)
+        self.assertIn(says, process.stderr)
+        self.assertFalse((self.folder / "x.iotrail").exists())
+
+    def test_choices_that_are_none(self):
+        file = self.place / "file"
+        file.touch()
+        self.refused(USAGE, "--uid", "no-such-user", "--", "true", says="no such user")
+        self.refused(USAGE, "--tid", "99999999", says="no such thread")
+        self.refused(USAGE, "--tid", os.getpid(), "--", "true", says="excludes")
+        self.refused(USAGE, "--exclude-comm", "sh", says="nothing to record")
+        self.refused(USAGE, "--exclude-layers", "sycall", "--", "true", says="no layer 'sycall'")
+        self.refused(USAGE, "--exclude-events", "files", "--", "true", says="no event 'files'")
+        self.refused(USAGE, "--layers", "fault", "--exclude-layers", "fault", "--", "true", says="nothing to record")
+        self.refused(FAILED, "--comm", "longer-than-the-kernel-keeps", "--", "true", says="15 bytes")
+        self.refused(FAILED, "--dir", file, "--", "true", says="--file")
+        self.refused(FAILED, "--dir", self.place / "missing", "--", "true", says="missing")
+        self.refused(FAILED, "--file", self.place, "--", "true", says="--dir")
+        self.refused(FAILED, "--exclude-device", "/dev/null", "--", "true", says="not a block device")
+        self.refused(USAGE, "--exclude-pid", "99999999", "--", "true", says="no such process")
+        self.refused(FAILED, "--exclude-cgroup", "no/such/group", "--", "true", says="no/such/group")
+
+
+if __name__ == "__main__":
+    harness.main()
