@@ -39,10 +39,13 @@ struct Filter {
   Things excluded;
   std::vector<pid_t> excluded_pids; // processes, but not what they have started
 
-  // Of the tasks that are followed some are left out.
+  iot_u32 sample_of =
+      0; // calls of which one is recorded, by chance, with all that it causes; 0: all are
+
+  // Of the tasks that are followed, or of their calls, some are left out.
   bool chooses_tasks() const {
-    return wanted.choose_tasks() || excluded.choose_tasks() || !excluded.cgroups.empty() ||
-           !excluded_pids.empty();
+    return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
+           !excluded.cgroups.empty() || !excluded_pids.empty();
   }
   bool names_tasks() const { return tree_root != 0 || !pids.empty() || !wanted.cgroups.empty(); }
   // What is recorded of everyone on the machine where no tasks are named.

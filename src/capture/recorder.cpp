@@ -46,6 +46,7 @@ store::Manifest new_manifest(const RecorderOptions& options) {
   for (schema::Layer layer : options.source.filter.layers)
     manifest.layers.emplace_back(schema::layer_name(static_cast<iot_u32>(layer)));
   manifest.filters = options.filters_text;
+  manifest.sample_of = options.source.filter.sample_of;
   manifest.limits = options.limits_text;
   manifest.tags = options.tags;
   return manifest;

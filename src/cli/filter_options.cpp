@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/process.hpp"
+#include "cli/amounts.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -81,6 +82,18 @@ Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& t
   return {};
 }
 
+// "1/100" or "100".
+Result<iot_u32> parse_sample(const std::string& text) {
+  constexpr iot_u32 kMost = 1'000'000;
+  if (text.empty())
+    return 0U;
+  const auto calls = parse_count("--sample", text.starts_with("1/") ? text.substr(2) : text);
+  if (calls && *calls >= 2 && *calls <= kMost)
+    return static_cast<iot_u32>(*calls);
+  return fail_usage(fmt::format("--sample {}: not of the form 1/N", text),
+                    fmt::format("of N calls one is recorded; N is from 2 to {}", kMost));
+}
+
 struct ListOption {
   const char* option;
   std::vector<std::string> capture::Things::*list;
@@ -119,6 +132,8 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
   for (const ListOption& list : kLists)
     app.add_option(fmt::format("--{}", list.option), options.wanted.*list.list, list.help);
   app.add_flag("--system", options.whole_system, "Record everything on the machine");
+  app.add_option("--sample", options.sample,
+                 "Record one of N system calls (1/N), by chance, with all that it causes");
   app.add_option("--exclude-pid", options.excluded_pids,
                  "Not this process, though what it has started")
       ->delimiter(',');
@@ -136,6 +151,10 @@ Result<void> select_things(const FilterOptions& options, bool has_command,
   filter.wanted = options.wanted;
   filter.excluded = options.excluded;
   filter.whole_system = options.whole_system;
+  const Result<iot_u32> sample_of = parse_sample(options.sample);
+  if (!sample_of)
+    return std::unexpected(sample_of.error());
+  filter.sample_of = *sample_of;
   if (Result<void> added = add_users("--uid", options.users, filter.wanted.users); !added)
     return added;
   if (auto added = add_users("--exclude-uid", options.excluded_users, filter.excluded.users);
@@ -176,6 +195,8 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
   add("--uid", options.users);
   for (const ListOption& list : kLists)
     add(fmt::format("--{}", list.option), options.wanted.*list.list);
+  if (!options.sample.empty())
+    words.push_back(fmt::format("--sample {}", options.sample));
   for (const pid_t pid : options.excluded_pids)
     words.push_back(fmt::format("--exclude-pid {} ({})", pid, comm_of(pid)));
   add("--exclude-tid", options.excluded.threads);

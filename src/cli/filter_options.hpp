@@ -22,6 +22,7 @@ struct FilterOptions {
   capture::Things wanted; // but for users
   capture::Things excluded;
   bool whole_system = false;
+  std::string sample; // "1/100"; empty: everything
 };
 
 void declare_filter(CLI::App& app, FilterOptions& options);

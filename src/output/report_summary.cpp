@@ -118,6 +118,13 @@ void print_warnings(const store::TraceReader& trace, Sink& sink, std::size_t wid
     print_sentence(sink, warning, width);
   for (const std::string& sentence : damage_sentences(trace))
     print_sentence(sink, printable(sentence), width);
+  if (const std::uint32_t calls = trace.manifest().sample_of; calls != 0)
+    print_sentence(sink,
+                   fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with all that "
+                               "it caused. Multiply counts, bytes and total times by {0}. What "
+                               "devices wrote for calls that were not recorded has no cause here.",
+                               human_count(calls)),
+                   width);
 }
 
 std::string lost_share(std::uint64_t lost, std::uint64_t produced) {

@@ -57,6 +57,7 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("monotonic_to_real_ns", m.monotonic_to_real_ns);
   f("layers", m.layers);
   f("filters", m.filters);
+  f("sample_of", m.sample_of);
   f("not_followed", m.not_followed);
   f("still_running", m.still_running);
   f("limits", m.limits);

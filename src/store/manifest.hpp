@@ -85,6 +85,7 @@ struct Manifest {
 
   std::vector<std::string> layers;  // that were asked for
   std::vector<std::string> filters; // in the words of the command line
+  std::uint32_t sample_of = 0; // system calls of which one was recorded, by chance; 0: all were
   std::vector<std::string> limits;
   std::vector<std::string>
       not_followed; // programs that a source did not see into, "PID PROGRAM: why"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of what is followed a recording is of: by name, user and number of tasks, by directory, by what is excluded.
+"""Which of what is followed a recording is of: by name, user and number of tasks, by directory, by what is excluded, and
+by chance.
 
 Each test knows how many writes there are on either side of what it asks for: those asked for must be in the trace, all
 of them, and no other.
@@ -214,6 +215,54 @@ class Choices(harness.AcceptanceTest):
         charged = recording.value("SELECT sum(bytes) FROM links WHERE op_id IN (SELECT op_id FROM syscall_write)")
         self.assertEqual(int(charged), 16 * BLOCK_BYTES)
 
+    def sampled(self, one_of, engine, *options, calls="async_operation", layers="syscall,async,cache,block"):
+        """4,096 blocks read or written by fio; how many of them are in the trace of a sample."""
+        self.require_program("fio")
+        blocks = 4096
+        with open(self.place / "data", "wb") as file:
+            file.write(b"x" * blocks * BLOCK_BYTES)
+            os.fsync(file.fileno())
+        recording = self.record("fio", "--name=j", f"--filename={self.place}/data", f"--size={blocks * BLOCK_BYTES}", f"--bs={BLOCK_BYTES}",
+                                f"--ioengine={engine}", "--thread", "--fallocate=none", "--output-format=terse", *options,
+                                options=["--sample", f"1/{one_of}", "--layers", layers])
+        self.require(recording, *layers.split(","))
+        self.assert_adds_up(recording)
+        recorded = recording.value(f"SELECT count(*) FROM {calls} JOIN files USING (file) WHERE path LIKE '%/data'")
+        # Six standard deviations: once in 500 million runs chance alone goes further.
+        share = 1 / one_of
+        allowed = 6 * (blocks * share * (1 - share)) ** 0.5
+        self.assertAlmostEqual(recorded, blocks * share, delta=allowed)
+        return recording
+
+    def charged_to_nobody(self, recording, tables, calls):
+        """Events on the file that belong to none of the recorded operations."""
+        return {table: recording.value(f"SELECT count(*) FROM {table} JOIN files USING (file) WHERE path LIKE '%/data' "
+                                       f"AND op_id NOT IN (SELECT op_id FROM {calls})") for table in tables}
+
+    def test_a_sample_of_calls(self):
+        recording = self.sampled(8, "psync", "--rw=randwrite", "--end_fsync=1", calls="syscall_write")
+        self.assertEqual(self.charged_to_nobody(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
+        self.assertEqual(recording.manifest["sample_of"], 8)
+        self.assertIn("A SAMPLE: of 8 calls one was recorded", harness.run(harness.IOTRAIL, "report", recording.path).stdout)
+
+    def test_a_sample_of_direct_calls_has_all_their_requests(self):
+        recording = self.sampled(4, "psync", "--rw=randread", "--direct=1", calls="syscall_read")
+        self.assert_each_has_its_bio(recording, "syscall_read")
+
+    def assert_each_has_its_bio(self, recording, calls):
+        self.assertEqual(self.charged_to_nobody(recording, ["block_queue"], calls), {"block_queue": 0})
+        without = recording.value(f"SELECT count(*) FROM {calls} JOIN files USING (file) WHERE path LIKE '%/data' "
+                                  "AND op_id NOT IN (SELECT op_id FROM block_queue)")
+        self.assertEqual(without, 0, "operations whose bios are not recorded")
+
+    def test_a_sample_of_asynchronous_operations(self):
+        for name, engine in (("uring", ["io_uring"]), ("polled by the kernel", ["io_uring", "--sqthread_poll=1"]), ("libaio", ["libaio"])):
+            with self.subTest(name):
+                shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+                recording = self.sampled(4, *engine, "--rw=randread", "--direct=1", "--iodepth=8")
+                self.assert_each_has_its_bio(recording, "async_operation")
+                self.assertEqual(recording.value("SELECT count(*) FROM async_operation WHERE result = -4095"), 0)
+
     def refused(self, status, *arguments, says):
         process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "x.iotrail", *arguments)
         self.assertEqual(process.returncode, status, process.stderr)
@@ -230,6 +279,9 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--exclude-layers", "sycall", "--", "true", says="no layer 'sycall'")
         self.refused(USAGE, "--exclude-events", "files", "--", "true", says="no event 'files'")
         self.refused(USAGE, "--layers", "fault", "--exclude-layers", "fault", "--", "true", says="nothing to record")
+        self.refused(USAGE, "--sample", "1/1", "--", "true", says="from 2 to")
+        self.refused(USAGE, "--sample", "2/3", "--", "true", says="2/3")
+        self.refused(FAILED, "--layers", "app", "--sample", "1/4", "--", "true", says="a sample")
         self.refused(FAILED, "--comm", "longer-than-the-kernel-keeps", "--", "true", says="15 bytes")
         self.refused(FAILED, "--dir", file, "--", "true", says="--file")
         self.refused(FAILED, "--dir", self.place / "missing", "--", "true", says="missing")

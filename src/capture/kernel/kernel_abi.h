@@ -105,6 +105,7 @@ struct iot_config {
   iot_u8 reset_reasons[IOT_REASON_LIMIT];
   iot_u8 writeback_reasons[IOT_REASON_LIMIT];
   iot_u64 tick_ns;          /* in which the kernel counts some of its times */
+  iot_u32 sample_of;        /* calls of which one is recorded, by chance; 0: all are */
   iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */

@@ -105,7 +105,8 @@ Result<void> check_filter(const Filter& filter) {
     return fail("layer app", "calls are seen only in a command that iotrail starts");
   if (filter.names_things() || filter.chooses_tasks() || filter.excluded.choose_files() ||
       !filter.excluded.devices.empty())
-    return fail("layer app", "calls cannot be restricted to files, devices, users or names");
+    return fail("layer app",
+                "calls cannot be restricted to files, devices, users, names or a sample");
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "block_fields.bpf.h"
 #include "block_flush.bpf.h"
 #include "block_known.bpf.h"
+#include "choice.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
 #include "syscall.bpf.h"
@@ -84,9 +85,29 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
   return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
 }
 
-/* The running task is known, and the recording is not of it. */
-static __always_inline int is_left_out(void) {
-  return iot_config.chooses_tasks && iot_state_of(bpf_get_current_task_btf());
+#define IS_WRITE 1 /* in the number of each operation that writes */
+
+/*
+ * The same of a bio that no traced task queues. Of what a task queues that the recording is not of: pages that others wrote, and what it
+ * does for an operation that the recording is of.
+ */
+static __always_inline int find_other_owner(struct iot_bio* entry, iot_u64 inode, int has_pages,
+                                            const struct iot_async* async, iot_u32 flags,
+                                            iot_u32 device) {
+  const int is_left_out = iot_is_left_out();
+  if (is_left_out && !async && !(has_pages && flags & IS_WRITE))
+    return 0;
+  const iot_u64 both = bpf_get_current_pid_tgid();
+  entry->owner.pid = (iot_u32)(both >> 32);
+  entry->owner.tid = (iot_u32)both;
+  if (is_left_out && async)
+    entry->owner = async->owner;
+  if (inode)
+    entry->file = iot_file_known(inode);
+  else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
+    return iot_file_of_bio_wanted(0);
+  const int is_wanted = (iot_config.block_all && is_started) || (is_left_out && async);
+  return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
 }
 
 /* Fills whose the bio is, and whether it carries pages of a file; 0: it is not traced. */
@@ -108,15 +129,7 @@ static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, con
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file);
   }
-  const iot_u64 both = bpf_get_current_pid_tgid();
-  entry->owner.pid = (iot_u32)(both >> 32);
-  entry->owner.tid = (iot_u32)both;
-  if (inode)
-    entry->file = iot_file_known(inode);
-  else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
-    return iot_file_of_bio_wanted(0);
-  return ((iot_config.block_all && is_started && !is_left_out()) || entry->file) &&
-         iot_file_of_bio_wanted(entry->file);
+  return find_other_owner(entry, inode, *has_pages, async, flags, device);
 }
 
 /*

@@ -4,6 +4,7 @@
  * recorded when the running task is traced, or the file is one that a traced task has used.
  */
 #include "async.bpf.h"
+#include "choice.bpf.h"
 #include "core.bpf.h"
 #include "folio.bpf.h"
 #include "own.bpf.h"
@@ -24,7 +25,7 @@ static __always_inline int find_charge(struct charge* charge, struct iot_task* t
     if (!task->owner.op_id) /* a worker thread of io_uring's */
       iot_charge_async(&charge->owner, iot_async_of(0));
   } else {
-    charge->file = iot_file_known((iot_u64)inode);
+    charge->file = iot_is_left_out() ? 0 : iot_file_known((iot_u64)inode);
     if (!charge->file)
       return 0;
     const iot_u64 both = bpf_get_current_pid_tgid();

@@ -64,6 +64,7 @@ static __always_inline int is_in_excluded_cgroup(void) {
   return 0;
 }
 
+/* Whether the recording is of the task at all. */
 static __noinline int is_chosen(const struct task_struct* task) {
   return passes_number(IOT_BY_PROCESS, (iot_u32)BPF_CORE_READ(task, tgid)) &&
          passes_number(IOT_BY_TASK, (iot_u32)BPF_CORE_READ(task, pid)) &&
@@ -71,13 +72,40 @@ static __noinline int is_chosen(const struct task_struct* task) {
          !is_in_excluded_cgroup();
 }
 
+/* The running task is followed, and the recording is not of it, or not of its call. */
+static __always_inline int iot_is_left_out(void) {
+  if (!iot_config.chooses_tasks)
+    return 0;
+  const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
+  return own && own->is_muted & IOT_LEFT_OUT;
+}
+
+static __always_inline int is_in_sample(void) {
+  return !iot_config.sample_of || bpf_get_prandom_u32() % iot_config.sample_of == 0;
+}
+
+/* Chance decides on what they are given to do, not on them. */
+static __always_inline int is_given_work(const struct task_struct* task) {
+  return iot_config.sample_of && BPF_CORE_READ(task, flags) & PF_IO_WORKER;
+}
+
 /* A new task, one that executes a program, or one that calls: from now on it is muted, or not. */
-static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own) {
-  if (is_chosen(task))
+static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own,
+                                 int is_sampled) {
+  if (is_chosen(task) && !is_given_work(task) && (!is_sampled || is_in_sample()))
     iot_unmute(own, IOT_LEFT_OUT);
   else
     iot_mute(own, IOT_LEFT_OUT);
   return 0;
+}
+
+/*
+ * Where a sample is recorded: the running thread, which polls for io_uring, if what it submits now is in the sample. NULL: it is not.
+ */
+static __noinline struct iot_task* iot_sampled_poller(void) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* own = is_given_work(current) ? iot_state_of(current) : 0;
+  return own && is_chosen(current) && is_in_sample() ? own : 0;
 }
 
 #endif

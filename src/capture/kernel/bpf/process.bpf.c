@@ -126,7 +126,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
   if (!own)
     return 0;
   if (iot_config.chooses_tasks)
-    iot_choose(task, own);
+    iot_choose(task, own, 1);
   iot_expect_library(own);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_u32 exe_file = iot_file_of(own, binary->file);

@@ -38,11 +38,14 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   task->entry_ns = bpf_ktime_get_ns();
 }
 
-/* A task may take another name or user at any time. */
-static __always_inline void choose_current(struct task_struct* current) {
+/*
+ * A task may take another name or user at any time. What is reaped has been chosen when it was submitted: no call that reaps is left out by
+ * chance.
+ */
+static __always_inline void choose_current(struct task_struct* current, iot_u64 call) {
   struct iot_task* own = iot_state_of(current);
   if (own)
-    iot_choose(current, own);
+    iot_choose(current, own, IOT_CALL_CLASS(call) != CLASS(aio_getevents));
 }
 
 /* Calls that take more than begin_call(), of any program and any traced task. */
@@ -50,7 +53,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u64 call = call_of(current, ctx[1]);
   if (call && iot_config.chooses_tasks)
-    choose_current(current);
+    choose_current(current, call);
   struct iot_task* task = iot_current();
   if (!task)
     return 0;

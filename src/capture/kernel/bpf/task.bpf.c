@@ -2,6 +2,7 @@
  *
  * States of tasks: made at a task's birth if its parent is traced, or at its first event if a filter names it.
  */
+#include "async.bpf.h"
 #include "choice.bpf.h"
 #include "filter.bpf.h"
 #include "op.bpf.h"
@@ -59,7 +60,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   own->owner.pid = (iot_u32)task->tgid;
   send_task_of_namespace(task);
   if (iot_config.chooses_tasks)
-    iot_choose(task, own);
+    iot_choose(task, own, 1);
   return own;
 }
 
@@ -67,7 +68,9 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
   struct iot_task* own = iot_state_of(current);
   if (!own && is_adopted((iot_u32)current->tgid))
     own = iot_claim(current);
-  return own && !own->is_muted ? own : 0;
+  if (!own || !own->is_muted)
+    return own;
+  return is_given_work(current) && iot_async_of(0) ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */
