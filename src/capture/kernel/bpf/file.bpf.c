@@ -148,7 +148,7 @@ static long search_step(iot_u32 index, struct folder_search* search) {
   return step == AT_ROOT || step == AT_TOP_OF_FILE_SYSTEM;
 }
 
-static __noinline iot_u32 verdict_on_folder(const struct iot_file_sight* sight) {
+static __always_inline iot_u32 verdict_on_folder(const struct iot_file_sight* sight) {
   struct folder_search search = {};
   begin_climb(search.at, sight);
   if (search.at[0])
