@@ -2,18 +2,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "capture/command.hpp"
 #include "capture/foreground.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/preload_source.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
 #include "cli/amounts.hpp"
 #include "cli/commands.hpp"
-#include "cli/event_options.hpp"
 #include "cli/exit.hpp"
-#include "cli/filter_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/snapshot_options.hpp"
+#include "cli/target.hpp"
 #include "cli/trace_options.hpp"
 #include "store/catalogue.hpp"
 
@@ -22,8 +20,7 @@ namespace {
 
 struct RecordOptions {
   std::string output;
-  EventOptions events;
-  FilterOptions things;
+  Target target;
   std::vector<std::string> snapshots;
   std::vector<std::string> tags;
   std::string time;
@@ -39,21 +36,6 @@ bool need_source(const std::vector<schema::Layer>& layers, std::uint32_t source)
       layers, [&](schema::Layer layer) { return schema::source_of(layer) == source; });
 }
 
-Result<capture::Filter> make_filter(const RecordOptions& options, const Trailing& command) {
-  capture::Filter filter;
-  const bool has_command = !command.empty();
-  if (Result<void> selected = select_things(options.things, has_command, filter); !selected)
-    return std::unexpected(selected.error());
-  if (has_command)
-    if (const auto file = capture::find_command(command.front()); !file)
-      return std::unexpected(file.error());
-  if (Result<void> selected = select_events(options.events, has_command, filter); !selected)
-    return std::unexpected(selected.error());
-  if (!options.snapshots.empty())
-    filter.layers.push_back(schema::Layer::snapshot);
-  return filter;
-}
-
 Result<std::uint64_t> parse_buffer(const std::string& text) {
   constexpr std::uint64_t kLeast = 64U << 10U;
   constexpr std::uint64_t kMost = 1U << 30U;
@@ -61,20 +43,6 @@ Result<std::uint64_t> parse_buffer(const std::string& text) {
   if (!bytes || *bytes == 0 || (*bytes >= kLeast && *bytes <= kMost))
     return bytes;
   return fail_usage(fmt::format("--buffer {}", text), "a ring has from 64K to 1G");
-}
-
-// As on the command line; what a trace is of is to be read off it.
-std::vector<std::string> restrictions_text(const RecordOptions& options) {
-  std::vector<std::string> words = filters_text(options.things);
-  const auto add = [&](std::string_view option, const std::vector<std::string>& values) {
-    for (const std::string& value : values)
-      words.push_back(fmt::format("{} {}", option, value));
-  };
-  add("--events", options.events.events);
-  add("--exclude-layers", options.events.excluded_layers);
-  add("--exclude-events", options.events.excluded_events);
-  add("--snapshot", options.snapshots);
-  return words;
 }
 
 std::vector<std::string> limits_text(const RecordOptions& options) {
@@ -86,17 +54,13 @@ std::vector<std::string> limits_text(const RecordOptions& options) {
   return words;
 }
 
-// Of a trace that was given none.
-std::string trace_name(const RecordOptions& options, const Trailing& command) {
-  return command.empty() ? name_of_target(options.things)
-                         : std::filesystem::path(command.front()).filename().native();
-}
-
 Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
                                                   const Trailing& command) {
-  auto filter = make_filter(options, command);
+  auto filter = make_filter(options.target, command, "record");
   if (!filter)
     return std::unexpected(filter.error());
+  if (!options.snapshots.empty())
+    filter->layers.push_back(schema::Layer::snapshot);
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
@@ -112,12 +76,14 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
   if (Result<void> checked = check_output(options.output); !checked)
     return std::unexpected(checked.error());
   capture::RecorderOptions recorder;
-  recorder.trace = store::new_trace_path(options.output, trace_name(options, command));
+  recorder.trace = store::new_trace_path(options.output, trace_name(options.target, command));
   recorder.command = command;
   recorder.source.filter = *filter;
   recorder.source.ring_bytes = *buffer_bytes;
   recorder.limits = {*time_ns, *size_bytes};
-  recorder.filters_text = restrictions_text(options);
+  recorder.filters_text = filters_text(options.target);
+  for (const std::string& snapshot : options.snapshots)
+    recorder.filters_text.push_back("--snapshot " + snapshot);
   recorder.limits_text = limits_text(options);
   recorder.tags = *tags;
   return recorder;
@@ -178,8 +144,7 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   auto options = std::make_shared<RecordOptions>();
   app.add_option("-o,--output", options->output,
                  "Name of the trace in the repository, or a path; default: command and time");
-  declare_events(app, options->events);
-  declare_filter(app, options->things);
+  declare_target(app, options->target);
   app.add_flag(
       "--follow", options->follow,
       "Go on after the command or the processes named have ended, until all that they have "

@@ -144,7 +144,7 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
                    list.help_to_exclude);
 }
 
-Result<void> select_things(const FilterOptions& options, bool has_command,
+Result<void> select_things(const FilterOptions& options, bool has_command, std::string_view verb,
                            capture::Filter& filter) {
   filter.pids = options.pids;
   filter.excluded_pids = options.excluded_pids;
@@ -174,10 +174,12 @@ Result<void> select_things(const FilterOptions& options, bool has_command,
   if (names_running && filter.whole_system)
     return fail_usage("--system excludes -p, --tid and --cgroup");
   if (!has_command && !names_running && !filter.names_things() && !filter.whole_system)
-    return fail_usage("nothing to record", "neither a command nor anything that runs was given",
-                      "Write `iotrail record -- COMMAND ARGUMENTS` or `iotrail record -p PID`;\n"
-                      "  --cgroup, --comm, --uid, --device, --file, --dir and --system name other "
-                      "things to record.");
+    return fail_usage(
+        "nothing to record", "neither a command nor anything that runs was given",
+        fmt::format("Write `iotrail {0} -- COMMAND ARGUMENTS` or `iotrail {0} -p PID`;\n"
+                    "  --cgroup, --comm, --uid, --device, --file, --dir and --system name other "
+                    "things to record.",
+                    verb));
   return {};
 }
 

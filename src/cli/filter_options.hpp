@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -27,8 +28,9 @@ struct FilterOptions {
 
 void declare_filter(CLI::App& app, FilterOptions& options);
 
-// Fills all of the filter but for layers and events. Refuses what cannot be, or can match nothing.
-Result<void> select_things(const FilterOptions& options, bool has_command, capture::Filter& filter);
+// Fills all of the filter but for layers and events. Refuses what cannot be, or can match nothing; `verb` is named in the advice.
+Result<void> select_things(const FilterOptions& options, bool has_command, std::string_view verb,
+                           capture::Filter& filter);
 
 // As on the command line; what a trace is of is to be read off it.
 std::vector<std::string> filters_text(const FilterOptions& options);

@@ -33,18 +33,16 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
   }
   const auto chosen = app.get_subcommands();
   const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&parse);
-  if (extras != nullptr && !chosen.empty() && chosen.front()->get_name() == "record") {
+  const std::string verb = chosen.empty() ? "" : chosen.front()->get_name();
+  if (extras != nullptr && (verb == "record" || verb == "stat")) {
     const std::vector<std::string> words = chosen.front()->remaining();
     if (!words.empty() && !words.front().starts_with('-'))
-      return print_error(
-          fail_usage(fmt::format("'{}' is no option of record", words.front()), {},
-                     fmt::format("A command follows after `--`: iotrail record -- {}",
-                                 fmt::join(words, " ")))
-              .error());
+      return print_error(fail_usage(fmt::format("'{}' is no option of {}", words.front(), verb), {},
+                                    fmt::format("A command follows after `--`: iotrail {} -- {}",
+                                                verb, fmt::join(words, " ")))
+                             .error());
   }
-  const std::string help = chosen.empty()
-                               ? "iotrail --help"
-                               : fmt::format("iotrail {} --help", chosen.front()->get_name());
+  const std::string help = verb.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", verb);
   return print_error(fail_usage(parse.what(), {}, fmt::format("See `{}`.", help)).error());
 }
 
