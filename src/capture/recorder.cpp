@@ -296,7 +296,9 @@ void Recorder::account(store::Manifest& manifest) const {
     store::SourceTally tally{.name = std::string(source->name()),
                              .produced = source->produced(),
                              .written = rows_of(*source, stats.rows),
-                             .lost = rows_of(*source, stats.rows_failed)};
+                             .lost = rows_of(*source, stats.rows_failed),
+                             .summed_up = source->summed_up()};
+    tally.written += tally.summed_up;
     for (const CounterValue& counter : source->counters()) {
       const schema::Counter* row = schema::find_counter(counter.counter);
       IOTRAIL_CHECK(row != nullptr);

@@ -14,18 +14,32 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
 #include "capture/filter.hpp"
+#include "dictionary_rows.hpp"
+#include "schema.hpp"
 #include "store/manifest.hpp"
 #include "store/trace_writer.hpp"
 
 namespace iotrail::capture {
 
 class Tasks;
+
+// Events are added up where they arise, and what leaves the source are rows of the table `event_sums`: at each interval, and at
+// the end, those that have grown, each with what has come since the interval before.
+struct SumOptions {
+  std::uint64_t interval_ns = 0; // 0: events are recorded, not added up
+  std::size_t rows =
+      0; // that the kernel's table has, rounded up to a power of two; 0: the source's default
+  std::function<void(std::span<const rows::event_sums>)>
+      on_interval; // also at the end; may be empty
+};
 
 struct SourceOptions {
   Filter filter;
@@ -39,6 +53,7 @@ struct SourceOptions {
   std::vector<std::filesystem::path> own_files;
   std::filesystem::path program; // that `filter.tree_root` is about to execute; empty: not known
   Tasks* tasks = nullptr; // shared by all sources of a recording; nullptr: the source has its own
+  SumOptions sums;        // of the kernel source
 };
 
 // A counter of stats.def since the start; cumulative.
@@ -75,6 +90,8 @@ public:
 
   // Events that arose since the start, delivered or lost; counted where they arise, not where they arrive.
   virtual std::uint64_t produced() const = 0;
+  // Of them, those that rows of `event_sums` handed to the writer tell of.
+  virtual std::uint64_t summed_up() const { return 0; }
   virtual std::vector<CounterValue> counters() const = 0;
 
   // What serves each event, or why nothing does. Valid after open().

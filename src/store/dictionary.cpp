@@ -72,6 +72,7 @@ template <class Row> void Dictionary::add(const Row& row) {
 template void Dictionary::add(const rows::processes&);
 template void Dictionary::add(const rows::devices&);
 template void Dictionary::add(const rows::losses&);
+template void Dictionary::add(const rows::event_sums&);
 
 iot_u32 Dictionary::string_id(std::string_view text) {
   if (text.empty())

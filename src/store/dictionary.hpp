@@ -72,5 +72,6 @@ private:
 extern template void Dictionary::add(const rows::processes&);
 extern template void Dictionary::add(const rows::devices&);
 extern template void Dictionary::add(const rows::losses&);
+extern template void Dictionary::add(const rows::event_sums&);
 
 } // namespace iotrail::store

@@ -35,6 +35,7 @@ template <IsSourceTally Self, class F> void visit_members(Self& tally, F&& f) {
   f("produced", tally.produced);
   f("written", tally.written);
   f("lost", tally.lost);
+  f("summed_up", tally.summed_up);
 }
 
 template <class Self>

@@ -59,6 +59,8 @@ struct SourceTally {
   std::uint64_t produced = 0; // == written + lost, always
   std::uint64_t written = 0;
   std::uint64_t lost = 0;
+  std::uint64_t summed_up =
+      0; // of `written`, those that the table `event_sums` tells of, and no row of their own
 };
 
 struct Manifest {

@@ -224,6 +224,11 @@ void TraceWriter::add(const rows::losses& row) {
   if (impl_->dictionary.is_full())
     impl_->hand_over_dictionary();
 }
+void TraceWriter::add(const rows::event_sums& row) {
+  impl_->dictionary.add(row);
+  if (impl_->dictionary.is_full())
+    impl_->hand_over_dictionary();
+}
 
 void TraceWriter::tick(std::uint64_t now_ns) {
   // Waiting is counted from the first tick that sees a row: append() need not ask for the time.

@@ -77,6 +77,7 @@ public:
   void add(const rows::processes& row);
   void add(const rows::devices& row);
   void add(const rows::losses& row);
+  void add(const rows::event_sums& row);
 
   // Hands over rows that have waited longer than flush_interval_ns; `now_ns` is monotonic.
   void tick(std::uint64_t now_ns);

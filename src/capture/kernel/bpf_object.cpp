@@ -21,6 +21,7 @@
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
 #include "capture/kernel/reasons.hpp"
+#include "capture/kernel/sums.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -134,11 +135,9 @@ void refuse_unavailable(iotrail_bpf& skeleton, Refusals& refusals) {
   if (!kernel_types().are_known())
     return;
   const int refusal_of_trampolines = refusal_of_function_hooks();
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(
-      program,
-      skeleton.obj) if (const std::string why = why_unavailable(program, refusal_of_trampolines);
-                        !why.empty()) refusals.add(bpf_program__name(program), why);
+  for (bpf_program* program = nullptr; (program = bpf_object__next_program(skeleton.obj, program));)
+    if (const std::string why = why_unavailable(program, refusal_of_trampolines); !why.empty())
+      refusals.add(bpf_program__name(program), why);
   for (const EventHooks& hooks : event_hooks())
     for (const Alternative& alternative : hooks.alternatives) {
       if (alternative.parameters < 0)
@@ -161,10 +160,9 @@ std::optional<KernelTypes> known_types;
 void read_types(const bpf_object* object) {
   libbpf_set_print(read_log);
   std::vector<std::string_view> names = {kCastFunction};
-  bpf_program* program = nullptr;
-  bpf_object__for_each_program(program,
-                               object) if (const std::string_view function = function_of(program);
-                                           !function.empty()) names.push_back(function);
+  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
+    if (const std::string_view function = function_of(program); !function.empty())
+      names.push_back(function);
   known_types = KernelTypes::read(names);
 }
 
@@ -230,6 +228,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
                           const iot_config& configuration, std::uint32_t cpu_count) {
   const auto& maps = skeleton_->maps;
   bpf_map__set_max_entries(maps.slots, cpu_count * configuration.slots_per_cpu);
+  prepare_sums(*skeleton_, configuration, cpu_count);
   if (configuration.adopt_pids)
     bpf_map__set_max_entries(maps.adopted_pids, IOT_PID_LIMIT);
   if (!configuration.follows_async)

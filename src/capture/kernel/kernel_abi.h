@@ -7,6 +7,7 @@
 #define IOTRAIL_KERNEL_ABI_H
 
 #include "abi.h"
+#include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
 
 #define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
@@ -98,6 +99,7 @@ struct iot_config {
   iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
   iot_u8 served_below;           /* vfs events whose hooks are attached: bits as in IOT_BELOW */
+  iot_u32 sums;                  /* rows of the table of sums, a power of two; 0: events are sent */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
@@ -125,7 +127,8 @@ struct iot_cpu {
   struct iot_ring_control ring;
   iot_u64 next_op_block; /* operations are numbered in blocks of IOT_OP_BLOCK handed to tasks */
   iot_u64 produced;
-  iot_u64 reserved[6];
+  iot_u32 taken[IOT_SUM_PLACES]; /* places for records that are added up: not 0 while in use */
+  iot_u64 reserved[2];
 };
 #define IOT_OP_BLOCK (1U << 24)
 
@@ -171,10 +174,8 @@ struct iot_span {
   iot_u32 flags;
   iot_u32 reserved;
 };
-#define IOT_SPAN_DEPTH                                                                             \
-  8 /* a power of two; two stacked file systems and a synchronous write need 5 */
-#define IOT_OP_DEPTH                                                                               \
-  4 /* a power of two; operations that one task can be in at once, one within the other */
+#define IOT_SPAN_DEPTH 8 /* a power of two; two stacked file systems and a fsync need 5 */
+#define IOT_OP_DEPTH 4   /* a power of two; operations of a task, one within the other */
 
 /*
  * State of a traced task. It lies in the slot of `task_states` that its thread id leads to: finding it there costs a

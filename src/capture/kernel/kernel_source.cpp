@@ -6,7 +6,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
@@ -18,6 +17,7 @@
 #include "capture/kernel/pid_numbers.hpp"
 #include "capture/kernel/record_copier.hpp"
 #include "capture/kernel/rings.hpp"
+#include "capture/kernel/sums.hpp"
 #include "capture/kernel/syscalls.hpp"
 #include "capture/kernel/unfinished.hpp"
 #include "iotrail.skel.h"
@@ -26,19 +26,8 @@ namespace iotrail::capture {
 namespace kernel {
 namespace {
 
-constexpr std::uint32_t kDefaultSlots = 1U
-                                        << 15U; // per CPU: 4 MiB, 0.1 s at 300,000 events a second
-constexpr std::uint32_t kSmallestSlots = 64;
 constexpr std::uint64_t kTextPatienceNs =
     10'000'000; // a text under way is finished in microseconds
-
-std::uint32_t slots_for(std::size_t ring_bytes) {
-  if (ring_bytes == 0)
-    return kDefaultSlots;
-  const std::size_t slots =
-      std::bit_floor(std::max<std::size_t>(ring_bytes / IOT_KERNEL_SLOT_BYTES, 1));
-  return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
-}
 
 // The kernel's tick: what its coarse clocks advance by.
 std::uint64_t tick_ns() {
@@ -56,10 +45,11 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
+  std::uint64_t summed_up() const override { return sums_.events_taken(); }
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override {
-    return rings_.memory_bytes() + texts_.memory_bytes();
+    return rings_.memory_bytes() + texts_.memory_bytes() + sums_.memory_bytes();
   }
 
 private:
@@ -70,6 +60,10 @@ private:
   void see_running(pid_t pid) { tasks_->see_running(static_cast<iot_u32>(pid), numbers_->of(pid)); }
   bool drain_texts(store::TraceWriter& writer);
   std::size_t write_unfinished(store::TraceWriter& writer);
+  bool adds_up() const { return sum_options_.interval_ns != 0; }
+  Result<void> map_rings(const iot_config& config);
+  std::size_t drain_sums(store::TraceWriter& writer);
+  void write_sums(std::uint64_t to_ns, store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
   iot_counter_values counter_values() const;
 
@@ -83,6 +77,9 @@ private:
   TextRing texts_;
   KernelIds ids_;
   RecordCopier copier_;
+  SumOptions sum_options_;
+  SumTable sums_;
+  std::uint64_t sums_since_ns_ = 0;  // those that have not been taken are of events from then on
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
   struct End {
@@ -101,6 +98,8 @@ private:
 iot_config KernelSource::configuration(const SourceOptions& options) const {
   iot_config config{};
   config.slots_per_cpu = slots_for(options.ring_bytes);
+  if (options.sums.interval_ns != 0)
+    configure_sums(config, options.sums);
   config.tick_ns = tick_ns();
   fill_filters(config, options.filter);
   fill_calls(config, options.filter);
@@ -110,6 +109,7 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
 
 Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
+  sum_options_ = options.sums;
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
@@ -130,6 +130,18 @@ Result<void> KernelSource::open(const SourceOptions& options) {
     return std::unexpected(object.error());
   object_ = std::move(*object);
   object_->ask("block_find_functions", {}); // where refused, some direct I/O has no file
+  if (Result<void> mapped = map_rings(config); !mapped)
+    return mapped;
+  if (options.tasks != nullptr)
+    tasks_ = options.tasks;
+  ids_.report_to(*tasks_);
+  tasks_->expect_kernel();
+  numbers_.emplace(*object_);
+  object_->skeleton().bss->recorder_tgid = numbers_->of(::getpid());
+  return set_filters(*object_, *numbers_, filter_);
+}
+
+Result<void> KernelSource::map_rings(const iot_config& config) {
   auto rings = RecordRings::map(object_->map_fd("slots"),
                                 std::span(object_->skeleton().bss->cpus).first(cpu_count_),
                                 config.slots_per_cpu);
@@ -140,13 +152,13 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   if (!texts)
     return std::unexpected(texts.error());
   texts_ = std::move(*texts);
-  if (options.tasks != nullptr)
-    tasks_ = options.tasks;
-  ids_.report_to(*tasks_);
-  tasks_->expect_kernel();
-  numbers_.emplace(*object_);
-  object_->skeleton().bss->recorder_tgid = numbers_->of(::getpid());
-  return set_filters(*object_, *numbers_, filter_);
+  if (!adds_up())
+    return {};
+  auto sums = SumTable::map(object_->map_fd("sums"), config.sums);
+  if (!sums)
+    return std::unexpected(sums.error());
+  sums_ = std::move(*sums);
+  return {};
 }
 
 // A tree that awaits its exec must see it.
@@ -155,6 +167,7 @@ bool KernelSource::traces_from_exec() const {
 }
 
 Result<void> KernelSource::start() {
+  sums_since_ns_ = monotonic_ns();
   see_all_running();
   if (filter_.tree_root != 0)
     if (auto traced = trace_root(filter_.tree_root, traces_from_exec()); !traced)
@@ -198,7 +211,7 @@ KernelSource::End KernelSource::account_at_end() const {
   constexpr int kLooks = 100;
   for (int look = 0;; ++look) {
     End end{.heads = {}, .produced = produced(), .counters = counters()};
-    std::uint64_t found = 0;
+    std::uint64_t found = sums_.events();
     for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
       found += end.heads.emplace_back(rings_.head(cpu));
     for (const CounterValue& row : end.counters)
@@ -243,6 +256,8 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
  * among those sent by the time that the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
+  if (adds_up())
+    return drain_sums(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
   drain_texts(writer);
@@ -251,6 +266,35 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     records += drain_ring(cpu, heads_[cpu], writer);
   return records + write_unfinished(writer);
+}
+
+// Nothing is ever on its way: what has not been taken stays in its row.
+std::size_t KernelSource::drain_sums(store::TraceWriter& writer) {
+  const std::uint64_t now_ns = monotonic_ns();
+  if (end_ && sums_since_ns_ != 0) {
+    for (const Slot& record : unfinished_)
+      sums_.add(reinterpret_cast<const iot_event&>(record));
+    unfinished_written_ = unfinished_.size();
+    write_sums(now_ns, writer);
+    sums_since_ns_ = 0; // nothing more will come
+  } else if (!end_ && now_ns - sums_since_ns_ >= sum_options_.interval_ns) {
+    write_sums(now_ns, writer);
+  } else {
+    drain_texts(writer);
+    tasks_->write(writer, now_ns);
+  }
+  return 0;
+}
+
+// The rows are taken first: the texts that they refer to have been sent by then.
+void KernelSource::write_sums(std::uint64_t to_ns, store::TraceWriter& writer) {
+  const auto sums = sums_.take();
+  drain_texts(writer);
+  tasks_->write(writer, to_ns);
+  const auto rows = write_sum_rows(sums, sums_since_ns_, to_ns, ids_, writer);
+  if (sum_options_.on_interval)
+    sum_options_.on_interval(rows);
+  sums_since_ns_ = to_ns;
 }
 
 // What was open when the recording stopped. The records pass as those of a ring do.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace iotrail::capture::kernel {
@@ -18,7 +19,19 @@ std::size_t whole_pages(std::size_t bytes) {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
+constexpr std::uint32_t kDefaultSlots = 1U
+                                        << 15U; // per CPU: 4 MiB, 0.1 s at 300,000 events a second
+constexpr std::uint32_t kSmallestSlots = 64;
+
 } // namespace
+
+std::uint32_t slots_for(std::size_t ring_bytes) {
+  if (ring_bytes == 0)
+    return kDefaultSlots;
+  const std::size_t slots =
+      std::bit_floor(std::max<std::size_t>(ring_bytes / IOT_KERNEL_SLOT_BYTES, 1));
+  return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
+}
 
 Result<Mapping> Mapping::make(int fd, std::size_t bytes, int protection, std::size_t offset) {
   void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));

@@ -35,6 +35,9 @@ struct Slot {
   alignas(8) std::byte bytes[IOT_KERNEL_SLOT_BYTES];
 };
 
+// Of the ring of a CPU that may have so many bytes; 0: the default.
+std::uint32_t slots_for(std::size_t ring_bytes);
+
 class RecordRings {
 public:
   // `cpus` is shared with the programs already and outlives the rings.

@@ -30,6 +30,7 @@
 #include "filter.bpf.h"
 #include "op.bpf.h"
 #include "ring.bpf.h"
+#include "sum.bpf.h"
 #include "task.bpf.h"
 #include "text.bpf.h"
 

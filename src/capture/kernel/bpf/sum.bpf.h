@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Events added up instead of sent (iot_config.sums). A record is put together as ever, in one of a few places that each
+ * CPU has instead of its ring; then its fields, by what they are to the event, go to a row of `sums`: the sum of all
+ * events that are alike.
+ *
+ * Rows are found by their hash and the next few behind it. None is ever given up, so that a row found is a row for good.
+ * Its key has the CPU, so that CPUs do not write the same memory; the collector adds them up. Two rows may come to have
+ * the same key, when one is made while another looks for it: they are added up as well.
+ *
+ * The first IOT_SUM_OTHERS rows are for what finds no row of its own: by operation, with no process, file and device.
+ */
+#ifndef IOTRAIL_SUM_BPF_H
+#define IOTRAIL_SUM_BPF_H
+
+#include "ring.bpf.h"
+
+/* The loader sets the size: iot_config.sums and IOT_SUM_OTHERS, or 1 where nothing is added up. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1);
+  __type(key, iot_u32);
+  __type(value, struct iot_sum_row);
+} sums SEC(".maps");
+
+/* Where the records of each kind have what is added up: by layer and low byte of the kind. */
+const volatile struct iot_sum_fields iot_sum_fields[IOT_LAYER_COUNT * IOT_KIND_SLOTS] = {};
+
+#define IOT_SUM_PROBES 8
+#define IOT_SUM_OTHERS_PROBES 64
+#define IOT_SUM_MAX_TRIES 8
+
+/* A field of a record; 0: the event has none such. */
+static __always_inline iot_u64 sum_field(const iot_u64* words, iot_u32 field) {
+  if (!field)
+    return 0;
+  const iot_u64 word = words[(field >> 3) & (IOT_KERNEL_SLOT_BYTES / 8 - 1)];
+  if (field & IOT_SUM_FIELD_WIDE)
+    return word;
+  return field & 4 ? word >> 32 : (iot_u32)word;
+}
+
+/* The same with its sign. */
+static __always_inline iot_s64 sum_signed_field(const iot_u64* words, iot_u32 field) {
+  const iot_u64 value = sum_field(words, field);
+  return field & IOT_SUM_FIELD_WIDE ? (iot_s64)value : (iot_s64)(iot_s32)value;
+}
+
+/* Four to an octave: from 4 on, the place of the highest bit and the two bits below it. */
+static __always_inline iot_u32 latency_bucket(iot_u64 duration_ns) {
+  if (duration_ns < 4)
+    return (iot_u32)duration_ns;
+  iot_u64 rest = duration_ns;
+  iot_u32 high = 0;
+#pragma unroll
+  for (iot_u32 bits = 32; bits; bits >>= 1)
+    if (rest >> bits) {
+      rest >>= bits;
+      high += bits;
+    }
+  return (high - 1) * 4 + ((iot_u32)(duration_ns >> (high - 2)) & 3);
+}
+
+static __always_inline iot_u32 sum_hash(const struct iot_sum_key* key) {
+  iot_u64 hash = (key->object * 0x9e3779b97f4a7c15ULL) ^ (key->actor * 0xc2b2ae3d27d4eb4fULL) ^
+                 (key->what * 0x165667b19e3779f9ULL);
+  hash ^= hash >> 29;
+  hash *= 0xbf58476d1ce4e5b9ULL;
+  return (iot_u32)(hash >> 32);
+}
+
+/* The row of the key, made where there is none; NULL: those at its hash have other keys. */
+static __always_inline struct iot_sum_row* sum_row(const struct iot_sum_key* key, iot_u32 begin,
+                                                   iot_u32 mask, int probes) {
+  const iot_u32 hash = sum_hash(key);
+  for (int probe = 0; probe < probes; ++probe) {
+    const iot_u32 index = begin + ((hash + probe) & mask);
+    struct iot_sum_row* row = bpf_map_lookup_elem(&sums, &index);
+    if (!row)
+      return 0;
+    iot_u64 what = IOT_WORD(row->key.what);
+    if (!what) {
+      what = __sync_val_compare_and_swap(&row->key.what, 0, IOT_SUM_CLAIMED);
+      if (!what) {
+        IOT_WORD(row->key.object) = key->object;
+        IOT_WORD(row->key.actor) = key->actor;
+        iot_store_release(&IOT_WORD(row->key.what), key->what);
+        return row;
+      }
+    }
+    if (what == key->what && IOT_WORD(row->key.object) == key->object &&
+        IOT_WORD(row->key.actor) == key->actor)
+      return row;
+  }
+  return 0;
+}
+
+/* The number of events goes last: who finds all of them counted finds all else added. */
+static __always_inline void add_to_sum(struct iot_sum_row* row, iot_u64 bytes,
+                                       iot_u64 duration_ns) {
+  if (bytes)
+    __sync_fetch_and_add(&row->bytes, bytes);
+  if (duration_ns) {
+    __sync_fetch_and_add(&row->duration_ns, duration_ns);
+    iot_u64 longest_ns = IOT_WORD(row->max_ns);
+    for (int tries = 0; tries < IOT_SUM_MAX_TRIES && longest_ns < duration_ns; ++tries)
+      longest_ns = __sync_val_compare_and_swap(&row->max_ns, longest_ns, duration_ns);
+  }
+  __sync_fetch_and_add(&row->events, 1);
+}
+
+static __always_inline void give_up_place(iot_u32 cpu, iot_u32 number) {
+  asm volatile("" ::: "memory");
+  *(volatile iot_u32*)&cpus[cpu & (IOT_CPU_LIMIT - 1)].taken[number & (IOT_SUM_PLACES - 1)] = 0;
+}
+
+/*
+ * Adds up the record in a place that iot_reserve() gave: `word` is last_word of the place. Takes numbers only, so that
+ * the verifier checks it once and not at each call.
+ */
+__noinline iot_u32 iot_sum(iot_u64 word, iot_u32 pid) {
+  const iot_u32 cpu = (iot_u32)word & (IOT_CPU_LIMIT - 1);
+  const iot_u32 number = (iot_u32)(word >> 32) & (IOT_SUM_PLACES - 1);
+  const iot_u32 kind = (iot_u32)word >> 16;
+  const iot_u32 index = cpu * IOT_SUM_PLACES + number;
+  const union iot_record* record = bpf_map_lookup_elem(&slots, &index);
+  if (!record)
+    return 0;
+  const iot_u64* words = (const iot_u64*)record->bytes;
+  const volatile struct iot_sum_fields* fields =
+      &iot_sum_fields[((kind >> 8) & (IOT_LAYER_COUNT - 1)) * IOT_KIND_SLOTS +
+                      (kind & (IOT_KIND_SLOTS - 1))];
+  const iot_u64 duration_ns = sum_field(words, fields->duration);
+  const iot_s64 moved = (iot_s64)sum_field(words, fields->bytes);
+  const iot_u64 bytes = moved > 0 ? (iot_u64)moved << (fields->bytes_shift & 63) : 0;
+  const iot_s64 result = sum_signed_field(words, fields->result);
+  const iot_u32 bucket = fields->duration ? latency_bucket(duration_ns) : IOT_SUM_NO_BUCKET;
+  const iot_u32 operation = (iot_u32)sum_field(words, fields->operation) & fields->operation_mask;
+  const iot_u64 what =
+      kind | (result < 0 ? (iot_u64)(iot_u16)result << 16 : 0) | (iot_u64)bucket << 32;
+  struct iot_sum_key key = {
+      .object = (iot_u32)sum_field(words, fields->file) | sum_field(words, fields->device) << 32,
+      .actor = pid | (iot_u64)operation << 32,
+      .what = what | (iot_u64)cpu << 48,
+  };
+  give_up_place(cpu, number); /* all that the record has is read */
+  struct iot_sum_row* row = sum_row(&key, IOT_SUM_OTHERS, iot_config.sums - 1, IOT_SUM_PROBES);
+  if (!row) {
+    key.object = 0;
+    key.actor = (iot_u64)operation << 32;
+    key.what = what | (iot_u64)IOT_SUM_OF_OTHERS << 48;
+    row = sum_row(&key, 0, IOT_SUM_OTHERS - 1, IOT_SUM_OTHERS_PROBES);
+    iot_count(row ? IOT_COUNTER_kernel_sum_others : IOT_COUNTER_kernel_sum_full);
+  }
+  if (row)
+    add_to_sum(row, bytes, duration_ns);
+  return 0;
+}
+
+/* A place behind the first one of the CPU; IOT_SUM_PLACES: none is free. */
+__noinline iot_u32 iot_sum_place(void) {
+  struct iot_cpu* own = iot_this_cpu();
+  for (iot_u32 number = 1; number < IOT_SUM_PLACES; ++number)
+    if (!__atomic_exchange_n(&own->taken[number], 1, __ATOMIC_RELAXED))
+      return number;
+  iot_count(IOT_COUNTER_kernel_sum_busy);
+  return IOT_SUM_PLACES;
+}
+
+#endif
