@@ -6,6 +6,8 @@ namespace iotrail::cli {
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
       {"record", "Record the I/O of a command or of running processes", declare_record},
+      {"stat", "Add up the I/O of a command or of running processes, and record none of it",
+       declare_stat},
       {"snapshot", "Take down what the machine is like: files, processes, disks, settings",
        declare_snapshot},
       {"report", "Say what a recorded program did, on every layer", declare_report},

@@ -41,6 +41,7 @@ std::span<const Verb> verbs();
 
 // The declare functions, each in cmd_<verb>.cpp.
 Action declare_record(CLI::App& app, const Trailing& trailing);
+Action declare_stat(CLI::App& app, const Trailing& trailing);
 Action declare_snapshot(CLI::App& app, const Trailing& trailing);
 Action declare_list(CLI::App& app, const Trailing& trailing);
 Action declare_info(CLI::App& app, const Trailing& trailing);

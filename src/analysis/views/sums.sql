@@ -1,0 +1,98 @@
+-- What `iotrail stat` added up: how many events were alike and ended between two times, with names instead of keys. A trace
+-- that `record` made has none.
+--   from_ns, to_ns       they ended at or after the one and before the other (CLOCK_MONOTONIC)
+--   layer, event         names of the schema
+--   operation, call      as in events; call: NULL where the event has none
+--   pid, comm            process that was running, and the program that it ran last
+--   file, path           key of files, and its path at first sight; of a file without a name, NULL
+--   device, device_name  the device of a block event; 0 and NULL: none
+--   error                0 or a negative errno
+--   is_others            1: the kernel's table was full, so that process, file and device are not known and 0
+--   least_ns, below_ns   each took at least the one and less than the other, which is a quarter of the one more at most;
+--                        below_ns: 0 of events that take no time
+--   events               how many they are
+--   bytes                that they moved
+--   duration_ns, max_ns  how long they took, all together and the longest
+CREATE VIEW sums AS
+SELECT s.from_ns AS from_ns, s.to_ns AS to_ns, s.layer AS layer, s.event AS event, s.operation AS operation,
+       nullif(s.call, '') AS call, s.pid AS pid, p.comm AS comm, s.file AS file, nullif(f.path, '') AS path,
+       s.device AS device, d.name AS device_name, s.error AS error, s.is_others AS is_others,
+       s.least_ns AS least_ns, s.below_ns AS below_ns, s.events AS events, s.bytes AS bytes,
+       s.duration_ns AS duration_ns, s.max_ns AS max_ns
+FROM event_sums AS s
+  LEFT JOIN programs AS p ON s.pid = p.program_pid
+  LEFT JOIN files AS f ON s.file = f.file AND s.file <> 0
+  LEFT JOIN devices AS d ON s.device = d.device AND s.device <> 0;
+
+-- The same by layer and operation.
+--   layer, event, operation    as in sums
+--   operations, errors, bytes  how many, those that failed, and bytes moved
+--   total_ns, mean_ns          how long they took; NULL: they take no time
+--   p50_ns, p99_ns             half of them, and 99 of 100, took at most so long: up to a quarter too much, since durations
+--                              are counted in classes
+--   max_ns                     how long the longest took, exact
+CREATE VIEW sum_operations AS
+WITH
+  classes AS (
+    SELECT layer, event, operation, below_ns, total(events) AS events,
+           total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors, total(bytes) AS bytes,
+           total(duration_ns) AS duration_ns, max(max_ns) AS max_ns
+    FROM event_sums
+    GROUP BY layer, event, operation, below_ns
+  ),
+  ranked AS (
+    SELECT *, sum(events) OVER (PARTITION BY layer, event, operation ORDER BY below_ns) AS so_far,
+           sum(events) OVER (PARTITION BY layer, event, operation) AS all_events
+    FROM classes
+  )
+SELECT layer, event, operation, total(events) AS operations, total(errors) AS errors, total(bytes) AS bytes,
+       CASE WHEN max(below_ns) > 0 THEN total(duration_ns) END AS total_ns,
+       CASE WHEN max(below_ns) > 0 THEN CAST(round(sum(duration_ns) / sum(events)) AS BIGINT) END AS mean_ns,
+       CASE WHEN max(below_ns) > 0
+            THEN least(min(CASE WHEN so_far * 2 >= all_events THEN below_ns - 1 END), max(max_ns)) END AS p50_ns,
+       CASE WHEN max(below_ns) > 0
+            THEN least(min(CASE WHEN so_far * 100 >= all_events * 99 THEN below_ns - 1 END), max(max_ns)) END AS p99_ns,
+       CASE WHEN max(below_ns) > 0 THEN max(max_ns) END AS max_ns
+FROM ranked
+GROUP BY layer, event, operation;
+
+-- The same by file, of what takes time: an I/O passes other events as well, and would count again. Rows with
+-- is_others of 1 are in none of these.
+--   layer, file, path                             as in sums
+--   operations, errors, bytes, total_ns, max_ns   as in sum_operations
+--   bytes_read, bytes_written                     of `bytes`, those of operations that read and that write
+CREATE VIEW sum_files AS
+SELECT layer, file, path, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
+       total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' THEN bytes ELSE 0 END) AS bytes_read,
+       total(CASE WHEN operation LIKE 'write%' THEN bytes ELSE 0 END) AS bytes_written,
+       total(duration_ns) AS total_ns, max(max_ns) AS max_ns
+FROM sums
+WHERE is_others = 0 AND below_ns > 0
+GROUP BY layer, file, path;
+
+-- The same by process.
+--   layer, pid, comm                              as in sums
+--   operations, errors, bytes, total_ns, max_ns   as in sum_operations
+--   bytes_read, bytes_written                     as in sum_files
+CREATE VIEW sum_processes AS
+SELECT layer, pid, comm, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
+       total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' THEN bytes ELSE 0 END) AS bytes_read,
+       total(CASE WHEN operation LIKE 'write%' THEN bytes ELSE 0 END) AS bytes_written,
+       total(duration_ns) AS total_ns, max(max_ns) AS max_ns
+FROM sums
+WHERE is_others = 0 AND below_ns > 0
+GROUP BY layer, pid, comm;
+
+-- The same by device.
+--   layer, device, device_name                    as in sums
+--   operations, errors, bytes, total_ns, max_ns   as in sum_operations
+--   bytes_read, bytes_written                     as in sum_files
+CREATE VIEW sum_devices AS
+SELECT layer, device, device_name, total(events) AS operations,
+       total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors, total(bytes) AS bytes,
+       total(CASE WHEN operation LIKE 'read%' THEN bytes ELSE 0 END) AS bytes_read,
+       total(CASE WHEN operation LIKE 'write%' THEN bytes ELSE 0 END) AS bytes_written,
+       total(duration_ns) AS total_ns, max(max_ns) AS max_ns
+FROM sums
+WHERE is_others = 0 AND below_ns > 0 AND device <> 0
+GROUP BY layer, device, device_name;

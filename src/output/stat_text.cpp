@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/stat_text.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "output/printable.hpp"
+#include "output/report_section.hpp"
+#include "output/report_summary.hpp"
+#include "output/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::uint64_t kRowsOfOneStatTable = 20;
+
+constexpr SectionColumn kOperationColumns[] = {
+    {.title = "layer", .name = "layer", .when = When::changed},
+    {.title = "operation", .name = "operation"},
+    {.title = "count", .name = "operations", .show = Show::count},
+    {.title = "err", .name = "errors", .show = Show::count, .when = When::known},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes_or_dash, .rank = 1},
+    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "mean", .name = "mean_ns", .show = Show::duration, .rank = 3},
+    {.title = "p50", .name = "p50_ns", .show = Show::duration, .rank = 2},
+    {.title = "p99", .name = "p99_ns", .show = Show::duration},
+    {.title = "max", .name = "max_ns", .show = Show::duration},
+};
+constexpr std::string_view kOperationsSql = R"(
+SELECT o.layer AS layer, o.operation AS operation, o.operations AS operations, nullif(o.errors, 0) AS errors, o.bytes AS bytes,
+       o.total_ns AS total_ns, o.mean_ns AS mean_ns, o.p50_ns AS p50_ns, o.p99_ns AS p99_ns, o.max_ns AS max_ns,
+       d.depth AS depth
+FROM sum_operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer)";
+
+// Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
+#define IOTRAIL_STAT_LAYER                                                                         \
+  "(SELECT argMin(t.layer, d.depth) FROM event_sums AS t JOIN layer_list AS d ON t.layer = "       \
+  "d.layer WHERE t.below_ns > 0 AND t.layer <> 'process')"
+
+constexpr SectionColumn kStatFileColumns[] = {
+    {.title = "count", .name = "operations", .show = Show::count},
+    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
+    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+    {.title = "file", .name = "path", .fit = Fit::middle},
+};
+constexpr std::string_view kStatFilesSql =
+    "SELECT layer, file, coalesce(path, '(no name)') AS path, operations, nullif(errors, 0) AS "
+    "errors, bytes_read, bytes_written, bytes, total_ns, max_ns FROM sum_files WHERE file <> 0 AND "
+    "layer = " IOTRAIL_STAT_LAYER;
+
+constexpr SectionColumn kStatProcessColumns[] = {
+    {.title = "count", .name = "operations", .show = Show::count},
+    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
+    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+    {.title = "pid", .name = "pid", .show = Show::digits},
+    {.title = "program", .name = "comm", .fit = Fit::end},
+};
+constexpr std::string_view kStatProcessesSql =
+    "SELECT layer, pid, comm, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, "
+    "bytes, total_ns, max_ns FROM sum_processes WHERE layer = " IOTRAIL_STAT_LAYER;
+
+constexpr SectionColumn kStatDeviceColumns[] = {
+    {.title = "count", .name = "operations", .show = Show::count},
+    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
+    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+    {.title = "device", .name = "device_name", .fit = Fit::middle},
+};
+constexpr std::string_view kStatDevicesSql =
+    "SELECT layer, device, coalesce(device_name, CAST(device AS VARCHAR)) AS device_name, "
+    "operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, bytes, total_ns, max_ns "
+    "FROM sum_devices WHERE layer = 'block'";
+
+constexpr Section kStatSections[] = {
+    {.name = "operation",
+     .title = "Operations",
+     .view = "sum_operations",
+     .if_empty = "none",
+     .sql = kOperationsSql,
+     .order = "total_ns DESC NULLS LAST, operations DESC, operation",
+     .order_words = "total time",
+     .group = "layer",
+     .group_order = "depth NULLS LAST, layer",
+     .rows = 10,
+     .columns = kOperationColumns},
+    {.name = "file",
+     .title = "Files",
+     .view = "sum_files",
+     .layer_phrase = ", seen at layer ",
+     .sql = kStatFilesSql,
+     .order = "total_ns DESC, operations DESC, path, file",
+     .order_words = "total time",
+     .rows = 8,
+     .columns = kStatFileColumns},
+    {.name = "process",
+     .title = "Processes",
+     .view = "sum_processes",
+     .layer_phrase = ", seen at layer ",
+     .sql = kStatProcessesSql,
+     .order = "total_ns DESC, operations DESC, pid",
+     .order_words = "total time",
+     .rows = 8,
+     .columns = kStatProcessColumns},
+    {.name = "device",
+     .title = "Devices",
+     .view = "sum_devices",
+     .sql = kStatDevicesSql,
+     .order = "total_ns DESC, operations DESC, device",
+     .order_words = "total time",
+     .rows = 8,
+     .columns = kStatDeviceColumns},
+};
+
+std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {
+  const auto found = manifest.counters.find(std::string(schema::find_counter(counter)->name));
+  return found == manifest.counters.end() ? 0 : found->second;
+}
+
+void print_header(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+  std::uint64_t summed_up = 0;
+  for (const store::SourceTally& source : manifest.sources)
+    summed_up += source.summed_up;
+  const std::uint64_t lost = manifest.lost();
+  print_wrapped(fmt::format("{}: {} events added up in {}, {}",
+                            printable(manifest.command.empty()
+                                          ? std::string("stat")
+                                          : fmt::format("{}", fmt::join(manifest.command, " "))),
+                            human_count(summed_up),
+                            human_duration(manifest.end_ns - manifest.begin_ns),
+                            lost == 0 ? "none lost" : fmt::format("{} LOST", human_count(lost))),
+                sink, width);
+  if (const std::uint64_t others = counted(manifest, IOT_COUNTER_kernel_sum_others); others != 0)
+    print_wrapped(fmt::format("{} events found no row in the table of sums: they are in their "
+                              "operations, but in no file, process or device; see --rows",
+                              human_count(others)),
+                  sink, width);
+  if (const std::string refusals = refusals_text(manifest); !refusals.empty())
+    print_wrapped(printable(refusals), sink, width);
+}
+
+// What came in an interval of one operation.
+struct Line {
+  const rows::event_sums* first = nullptr;
+  std::uint64_t events = 0;
+  std::uint64_t errors = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t max_ns = 0;
+  std::map<std::uint64_t, std::uint64_t> events_below; // by the upper bound of their duration
+};
+
+std::map<std::pair<iot_u32, std::string>, Line> lines_of(std::span<const rows::event_sums> rows) {
+  std::map<std::pair<iot_u32, std::string>, Line> lines;
+  for (const rows::event_sums& row : rows) {
+    Line& line = lines[{row.event, row.operation}];
+    line.first = &row;
+    line.events += row.events;
+    line.errors += row.error < 0 && row.error != IOT_UNFINISHED ? row.events : 0;
+    line.bytes += row.bytes;
+    line.duration_ns += row.duration_ns;
+    line.max_ns = std::max<std::uint64_t>(line.max_ns, row.max_ns);
+    line.events_below[row.below_ns] += row.events;
+  }
+  return lines;
+}
+
+// 99 of 100 took at most so long.
+std::uint64_t p99_ns(const Line& line) {
+  std::uint64_t so_far = 0;
+  for (const auto& [below_ns, events] : line.events_below) {
+    so_far += events;
+    if (so_far * 100 >= line.events * 99)
+      return std::min(below_ns - 1, line.max_ns);
+  }
+  return line.max_ns;
+}
+
+std::string line_text(const Line& line, double seconds) {
+  const auto rate = [&](std::uint64_t number) {
+    return static_cast<std::uint64_t>(static_cast<double>(number) / seconds + 0.5);
+  };
+  const bool has_time = line.first->below_ns != 0;
+  const auto duration = [&](std::uint64_t ns) {
+    return has_time ? human_duration(ns) : std::string("-");
+  };
+  const std::string errors = line.errors == 0 ? "" : human_count(line.errors);
+  return fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n",
+                     schema::layer_name(line.first->layer), line.first->operation.substr(0, 16),
+                     human_count(rate(line.events)),
+                     line.bytes == 0 ? std::string("-") : human_bytes(rate(line.bytes)) + "/s",
+                     duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
+                     duration(p99_ns(line)), duration(line.max_ns), errors);
+}
+
+} // namespace
+
+Result<void> check_stat_table(const std::string& by) {
+  if (by.empty() || std::ranges::find(kStatSections, by, &Section::name) != std::end(kStatSections))
+    return {};
+  return fail_usage(fmt::format("--by: there is no table by '{}'", by),
+                    "the tables are by operation, file, process and device");
+}
+
+std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
+                          bool with_title) {
+  if (rows.empty())
+    return {};
+  const double seconds = static_cast<double>(rows.front().to_ns - rows.front().from_ns) / 1e9;
+  std::string text;
+  if (with_title)
+    text = fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n", "layer", "operation",
+                       "per s", "bytes", "mean", "p99", "max", "errors");
+  text += fmt::format("at {}\n", human_duration(rows.front().to_ns - begin_ns));
+  for (const auto& [key, line] : lines_of(rows))
+    text += line_text(line, std::max(seconds, 1e-9));
+  return text;
+}
+
+Result<void> write_stat(analysis::Engine& engine, const StatOptions& options, std::FILE* file) {
+  Sink sink(file);
+  const store::TraceReader& trace = engine.trace();
+  print_header(trace.manifest(), sink, options.width);
+  for (const Section& section : kStatSections) {
+    if (!options.by.empty() && section.name != options.by)
+      continue;
+    SectionOptions shown{.rows = options.rows};
+    if (shown.rows == 0 && !options.by.empty())
+      shown.rows = kRowsOfOneStatTable;
+    const auto rows = SmallResult::query(engine, section_sql(section, shown));
+    if (!rows)
+      return std::unexpected(rows.error());
+    if (!has_text(section, *rows))
+      continue;
+    sink.put('\n');
+    print_section(section, {}, *rows, trace, sink, options.width);
+  }
+  return sink.finish();
+}
+
+} // namespace iotrail::output
