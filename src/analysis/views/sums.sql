@@ -47,11 +47,11 @@ WITH
   )
 SELECT layer, event, operation, total(events) AS operations, total(errors) AS errors, total(bytes) AS bytes,
        CASE WHEN max(below_ns) > 0 THEN total(duration_ns) END AS total_ns,
-       CASE WHEN max(below_ns) > 0 THEN CAST(round(sum(duration_ns) / sum(events)) AS BIGINT) END AS mean_ns,
+       CASE WHEN max(below_ns) > 0 THEN CAST(round(least(sum(duration_ns) / nullif(sum(events), 0), 9e18)) AS BIGINT) END AS mean_ns,
        CASE WHEN max(below_ns) > 0
-            THEN least(min(CASE WHEN so_far * 2 >= all_events THEN below_ns - 1 END), max(max_ns)) END AS p50_ns,
+            THEN least(min(CASE WHEN so_far * 2 >= all_events THEN greatest(below_ns, 1) - 1 END), max(max_ns)) END AS p50_ns,
        CASE WHEN max(below_ns) > 0
-            THEN least(min(CASE WHEN so_far * 100 >= all_events * 99 THEN below_ns - 1 END), max(max_ns)) END AS p99_ns,
+            THEN least(min(CASE WHEN so_far * 100 >= all_events * 99 THEN greatest(below_ns, 1) - 1 END), max(max_ns)) END AS p99_ns,
        CASE WHEN max(below_ns) > 0 THEN max(max_ns) END AS max_ns
 FROM ranked
 GROUP BY layer, event, operation;
