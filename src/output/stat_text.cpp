@@ -34,7 +34,7 @@ constexpr SectionColumn kOperationColumns[] = {
 constexpr std::string_view kOperationsSql = R"(
 SELECT o.layer AS layer, o.operation AS operation, o.operations AS operations, nullif(o.errors, 0) AS errors, o.bytes AS bytes,
        o.total_ns AS total_ns, o.mean_ns AS mean_ns, o.p50_ns AS p50_ns, o.p99_ns AS p99_ns, o.max_ns AS max_ns,
-       d.depth AS depth
+       d.depth AS depth, count(*) OVER (PARTITION BY o.layer) AS all_rows
 FROM sum_operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer)";
 
 // Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
@@ -53,7 +53,8 @@ constexpr SectionColumn kStatFileColumns[] = {
 };
 constexpr std::string_view kStatFilesSql =
     "SELECT layer, file, coalesce(path, '(no name)') AS path, operations, nullif(errors, 0) AS "
-    "errors, bytes_read, bytes_written, bytes, total_ns, max_ns FROM sum_files WHERE file <> 0 AND "
+    "errors, bytes_read, bytes_written, bytes, total_ns, max_ns, count(*) OVER () AS all_rows FROM "
+    "sum_files WHERE file <> 0 AND "
     "layer = " IOTRAIL_STAT_LAYER;
 
 constexpr SectionColumn kStatProcessColumns[] = {
@@ -68,7 +69,8 @@ constexpr SectionColumn kStatProcessColumns[] = {
 };
 constexpr std::string_view kStatProcessesSql =
     "SELECT layer, pid, comm, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, "
-    "bytes, total_ns, max_ns FROM sum_processes WHERE layer = " IOTRAIL_STAT_LAYER;
+    "bytes, total_ns, max_ns, count(*) OVER () AS all_rows FROM sum_processes WHERE layer "
+    "= " IOTRAIL_STAT_LAYER;
 
 constexpr SectionColumn kStatDeviceColumns[] = {
     {.title = "count", .name = "operations", .show = Show::count},
@@ -81,8 +83,51 @@ constexpr SectionColumn kStatDeviceColumns[] = {
 };
 constexpr std::string_view kStatDevicesSql =
     "SELECT layer, device, coalesce(device_name, CAST(device AS VARCHAR)) AS device_name, "
-    "operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, bytes, total_ns, max_ns "
-    "FROM sum_devices WHERE layer = 'block'";
+    "operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, bytes, total_ns, max_ns, "
+    "count(*) OVER () AS all_rows FROM sum_devices WHERE layer = 'block'";
+
+// "8 of 703 files; all: --by file --top 703"
+void note_left_out(const SmallResult& rows, std::string_view by, std::string_view what, Sink& sink,
+                   std::size_t width) {
+  if (const std::uint64_t all = rows.number(0, "all_rows"); all > rows.size())
+    print_wrapped(fmt::format("{} of {} {}; all: --by {} --top {}", rows.size(), human_count(all),
+                              what, by, all),
+                  sink, width);
+}
+
+void note_operations(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                     std::size_t width) {
+  std::map<std::string, std::uint64_t> shown;
+  std::uint64_t most = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    ++shown[rows.text(row, "layer")];
+    most = std::max(most, rows.number(row, "all_rows"));
+  }
+  std::string text;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (const std::string layer = rows.text(row, "layer");
+        rows.number(row, "all_rows") > shown[layer] &&
+        (row == 0 || rows.text(row - 1, "layer") != layer))
+      text += fmt::format("{}{} of {} of {}", text.empty() ? "" : ", ", shown[layer],
+                          rows.number(row, "all_rows"), layer);
+  if (!text.empty())
+    print_wrapped(fmt::format("{}; all: --by operation --top {}", text, most), sink, width);
+}
+
+void note_stat_files(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                     std::size_t width) {
+  note_left_out(rows, "file", "files", sink, width);
+}
+
+void note_stat_processes(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                         std::size_t width) {
+  note_left_out(rows, "process", "processes", sink, width);
+}
+
+void note_stat_devices(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                       std::size_t width) {
+  note_left_out(rows, "device", "devices", sink, width);
+}
 
 constexpr Section kStatSections[] = {
     {.name = "operation",
@@ -95,7 +140,8 @@ constexpr Section kStatSections[] = {
      .group = "layer",
      .group_order = "depth NULLS LAST, layer",
      .rows = 10,
-     .columns = kOperationColumns},
+     .columns = kOperationColumns,
+     .add_notes = note_operations},
     {.name = "file",
      .title = "Files",
      .view = "sum_files",
@@ -104,7 +150,8 @@ constexpr Section kStatSections[] = {
      .order = "total_ns DESC, operations DESC, path, file",
      .order_words = "total time",
      .rows = 8,
-     .columns = kStatFileColumns},
+     .columns = kStatFileColumns,
+     .add_notes = note_stat_files},
     {.name = "process",
      .title = "Processes",
      .view = "sum_processes",
@@ -113,7 +160,8 @@ constexpr Section kStatSections[] = {
      .order = "total_ns DESC, operations DESC, pid",
      .order_words = "total time",
      .rows = 8,
-     .columns = kStatProcessColumns},
+     .columns = kStatProcessColumns,
+     .add_notes = note_stat_processes},
     {.name = "device",
      .title = "Devices",
      .view = "sum_devices",
@@ -121,7 +169,8 @@ constexpr Section kStatSections[] = {
      .order = "total_ns DESC, operations DESC, device",
      .order_words = "total time",
      .rows = 8,
-     .columns = kStatDeviceColumns},
+     .columns = kStatDeviceColumns,
+     .add_notes = note_stat_devices},
 };
 
 std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {

@@ -9,7 +9,7 @@ import time
 
 import harness
 
-SUMS = os.environ["IOTRAIL_SUMS"]
+SUMS = os.environ.get("IOTRAIL_SUMS") or pathlib.Path(harness.IOTRAIL).parents[2] / "test/acceptance/acceptance_sums"
 KERNEL_LAYERS = "syscall,async,vfs,cache,fs,block,process"
 SOURCE_TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 

@@ -47,6 +47,13 @@ static __always_inline iot_s64 sum_signed_field(const iot_u64* words, iot_u32 fi
   return field & IOT_SUM_FIELD_WIDE ? (iot_s64)value : (iot_s64)(iot_s32)value;
 }
 
+/* The mask is behind the barrier for verifiers that lose the bounds of numbers put together of two (Linux 6.1). */
+static __always_inline const volatile struct iot_sum_fields* sum_fields_of(iot_u32 kind) {
+  iot_u32 index = (kind >> 8) * IOT_KIND_SLOTS + (kind & (IOT_KIND_SLOTS - 1));
+  asm volatile("" : "+r"(index));
+  return &iot_sum_fields[index & (IOT_LAYER_COUNT * IOT_KIND_SLOTS - 1)];
+}
+
 /* Four to an octave: from 4 on, the place of the highest bit and the two bits below it. */
 static __always_inline iot_u32 latency_bucket(iot_u64 duration_ns) {
   if (duration_ns < 4)
@@ -128,9 +135,7 @@ __noinline iot_u32 iot_sum(iot_u64 word, iot_u32 pid) {
   if (!record)
     return 0;
   const iot_u64* words = (const iot_u64*)record->bytes;
-  const volatile struct iot_sum_fields* fields =
-      &iot_sum_fields[((kind >> 8) & (IOT_LAYER_COUNT - 1)) * IOT_KIND_SLOTS +
-                      (kind & (IOT_KIND_SLOTS - 1))];
+  const volatile struct iot_sum_fields* fields = sum_fields_of(kind);
   const iot_u64 duration_ns = sum_field(words, fields->duration);
   const iot_s64 moved = (iot_s64)sum_field(words, fields->bytes);
   const iot_u64 bytes = moved > 0 ? (iot_u64)moved << (fields->bytes_shift & 63) : 0;
