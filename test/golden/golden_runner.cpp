@@ -9,6 +9,7 @@
 //                                             are stored, unless as words
 //   > explain OPERATION|slowest=N|sector=N
 //   > verify
+//   > stat [by=TABLE] [top=ROWS]
 //   > script [TABLE ...]
 //   > export FORMAT TABLE [--raw]
 //   > export-all [--raw|--json]               one stream of JSON lines, or one JSON array
@@ -32,6 +33,7 @@
 #include "output/output.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
+#include "output/stat_text.hpp"
 #include "output/trail_text.hpp"
 #include "text_trace.hpp"
 
@@ -188,6 +190,20 @@ Result<void> run_explain(analysis::Engine& engine, const std::string& word, std:
   return output::write_explanation(engine, options, file);
 }
 
+// by=TABLE, top=ROWS
+Result<void> run_stat(analysis::Engine& engine, std::string words, std::FILE* file) {
+  output::StatOptions options;
+  while (!words.empty()) {
+    const std::string word = next_word(words);
+    const std::string value = word.substr(word.find('=') + 1);
+    if (word.starts_with("by="))
+      options.by = value;
+    else
+      options.rows = std::stoul(value);
+  }
+  return output::write_stat(engine, options, file);
+}
+
 Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file) {
   const std::string verb = next_word(command);
   const store::TraceReader& trace = engine.trace();
@@ -197,6 +213,8 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
     return run_query(engine, command, file);
   if (verb == "explain")
     return run_explain(engine, command, file);
+  if (verb == "stat")
+    return run_stat(engine, command, file);
   if (verb == "verify")
     return without_count(output::write_verification(engine, output::kPlainWidth, file));
   if (verb == "script")

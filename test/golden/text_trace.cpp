@@ -239,7 +239,10 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
 Result<void> TraceBuilder::add_source(const Statement& statement) {
   store::SourceTally tally{statement.get("name"), 0, 0, 0};
   for (auto [name, to] : {std::pair{"produced", &tally.produced},
-                          std::pair{"written", &tally.written}, std::pair{"lost", &tally.lost}}) {
+                          std::pair{"written", &tally.written}, std::pair{"lost", &tally.lost},
+                          std::pair{"summed_up", &tally.summed_up}}) {
+    if (statement.get(name).empty())
+      continue;
     const auto number = parse_number(statement.get(name), schema::Meaning::number);
     if (!number)
       return std::unexpected(number.error());
@@ -262,6 +265,8 @@ Result<void> TraceBuilder::add(const Statement& statement) {
     return add_row<rows::devices>(statement);
   if (word == "losses")
     return add_row<rows::losses>(statement);
+  if (word == "event_sums")
+    return add_row<rows::event_sums>(statement);
   if (word == "manifest")
     return set_manifest(statement);
   if (word == "source")
