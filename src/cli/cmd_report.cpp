@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "output/report_text.hpp"
 #include "output/small_result.hpp"
+#include "output/stat_text.hpp"
 #include "output/units.hpp"
 #include "store/catalogue.hpp"
 
@@ -102,6 +103,22 @@ Result<void> check_matches(analysis::Engine& engine, const ReportRequest& reques
               "--process takes a name or a pid, --file a whole path with * and ? as in a shell.");
 }
 
+// Of a trace of `stat`, what that said. Its sums are of all there was.
+Result<int> report_sums(analysis::Engine& engine, const ReportRequest& request, std::uint64_t top) {
+  if (request.json || !request.sort.empty() || !selection_text(request).empty())
+    return fail_usage("the trace is one of `iotrail stat`, whose report is whole and text", {},
+                      "`iotrail query TRACE \"FROM sums\" --json` selects, sorts and gives JSON.");
+  if (const Result<void> checked = output::check_stat_table(request.by); !checked)
+    return std::unexpected(checked.error());
+  const Result<void> written = output::write_stat(
+      engine,
+      {.width = request.wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO),
+       .by = request.by,
+       .rows = top},
+      stdout);
+  return written ? Result<int>(0) : std::unexpected(written.error());
+}
+
 Result<int> report(const ReportRequest& request) {
   const auto selection = selection_of(request);
   if (!selection)
@@ -115,6 +132,8 @@ Result<int> report(const ReportRequest& request) {
   auto engine = analysis::Engine::open(*path, {.selection = *selection});
   if (!engine)
     return std::unexpected(engine.error());
+  if (output::has_sums((*engine)->trace()))
+    return report_sums(**engine, request, *top);
   if (const auto checked = check_matches(**engine, request); !checked)
     return std::unexpected(checked.error());
   const output::ReportOptions options{.width = request.wide ? output::kAnyWidth

@@ -195,7 +195,7 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
   if (Result<void> printed = print_stat(trace, plan->output); !printed)
     return std::unexpected(printed.error());
   if (!request.output.empty())
-    fmt::print(stderr, "  trace {0}\n  ask it with: iotrail query {0} \"FROM sum_operations\"\n",
+    fmt::print(stderr, "  trace {0}\n  show it again: iotrail report {0}\n",
                output::printable(trace.native()));
   return exit_status(*end, command);
 }

@@ -37,11 +37,6 @@ SELECT o.layer AS layer, o.operation AS operation, o.operations AS operations, n
        d.depth AS depth, count(*) OVER (PARTITION BY o.layer) AS all_rows
 FROM sum_operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer)";
 
-// Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
-#define IOTRAIL_STAT_LAYER                                                                         \
-  "(SELECT argMin(t.layer, d.depth) FROM event_sums AS t JOIN layer_list AS d ON t.layer = "       \
-  "d.layer WHERE t.below_ns > 0 AND t.layer <> 'process')"
-
 constexpr SectionColumn kStatFileColumns[] = {
     {.title = "count", .name = "operations", .show = Show::count},
     {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
@@ -51,11 +46,15 @@ constexpr SectionColumn kStatFileColumns[] = {
     {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
     {.title = "file", .name = "path", .fit = Fit::middle},
 };
-constexpr std::string_view kStatFilesSql =
-    "SELECT layer, file, coalesce(path, '(no name)') AS path, operations, nullif(errors, 0) AS "
-    "errors, bytes_read, bytes_written, bytes, total_ns, max_ns, count(*) OVER () AS all_rows FROM "
-    "sum_files WHERE file <> 0 AND "
-    "layer = " IOTRAIL_STAT_LAYER;
+// Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
+constexpr std::string_view kStatFilesSql = R"(
+WITH
+  shown AS MATERIALIZED (
+    SELECT layer, file, coalesce(path, '(no name)') AS path, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written,
+           total_ns, max_ns
+    FROM sum_files WHERE file <> 0 AND layer IN (SELECT layer FROM sum_layer)
+  )
+SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
 constexpr SectionColumn kStatProcessColumns[] = {
     {.title = "count", .name = "operations", .show = Show::count},
@@ -67,10 +66,13 @@ constexpr SectionColumn kStatProcessColumns[] = {
     {.title = "pid", .name = "pid", .show = Show::digits},
     {.title = "program", .name = "comm", .fit = Fit::end},
 };
-constexpr std::string_view kStatProcessesSql =
-    "SELECT layer, pid, comm, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, "
-    "bytes, total_ns, max_ns, count(*) OVER () AS all_rows FROM sum_processes WHERE layer "
-    "= " IOTRAIL_STAT_LAYER;
+constexpr std::string_view kStatProcessesSql = R"(
+WITH
+  shown AS MATERIALIZED (
+    SELECT layer, pid, comm, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, total_ns, max_ns
+    FROM sum_processes WHERE layer IN (SELECT layer FROM sum_layer)
+  )
+SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
 constexpr SectionColumn kStatDeviceColumns[] = {
     {.title = "count", .name = "operations", .show = Show::count},
@@ -81,10 +83,14 @@ constexpr SectionColumn kStatDeviceColumns[] = {
     {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
     {.title = "device", .name = "device_name", .fit = Fit::middle},
 };
-constexpr std::string_view kStatDevicesSql =
-    "SELECT layer, device, coalesce(device_name, CAST(device AS VARCHAR)) AS device_name, "
-    "operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, bytes, total_ns, max_ns, "
-    "count(*) OVER () AS all_rows FROM sum_devices WHERE layer = 'block'";
+constexpr std::string_view kStatDevicesSql = R"(
+WITH
+  shown AS MATERIALIZED (
+    SELECT layer, device, coalesce(device_name, CAST(device AS VARCHAR)) AS device_name, operations,
+           nullif(errors, 0) AS errors, bytes_read, bytes_written, total_ns, max_ns
+    FROM sum_devices WHERE layer = 'block'
+  )
+SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
 // "8 of 703 files; all: --by file --top 703"
 void note_left_out(const SmallResult& rows, std::string_view by, std::string_view what, Sink& sink,
@@ -276,6 +282,11 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
   for (const auto& [key, line] : lines_of(rows))
     text += line_text(line, std::max(seconds, 1e-9));
   return text;
+}
+
+bool has_sums(const store::TraceReader& trace) {
+  return std::ranges::find(trace.blocks(), rows::kind_of<rows::event_sums>,
+                           &store::BlockInfo::kind) != trace.blocks().end();
 }
 
 Result<void> write_stat(analysis::Engine& engine, const StatOptions& options, std::FILE* file) {

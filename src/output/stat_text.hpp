@@ -27,6 +27,9 @@ Result<void> check_stat_table(const std::string& by);
 std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
                           bool with_title);
 
+// Whether the trace is one of `stat`.
+bool has_sums(const store::TraceReader& trace);
+
 Result<void> write_stat(analysis::Engine& engine, const StatOptions& options, std::FILE* file);
 
 } // namespace iotrail::output

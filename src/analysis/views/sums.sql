@@ -24,7 +24,7 @@ FROM event_sums AS s
   LEFT JOIN files AS f ON s.file = f.file AND s.file <> 0
   LEFT JOIN devices AS d ON s.device = d.device AND s.device <> 0;
 
--- The same by layer and operation.
+-- The sums by layer and operation.
 --   layer, event, operation    as in sums
 --   operations, errors, bytes  how many, those that failed, and bytes moved
 --   total_ns, mean_ns          how long they took; NULL: they take no time
@@ -56,7 +56,13 @@ SELECT layer, event, operation, total(events) AS operations, total(errors) AS er
 FROM ranked
 GROUP BY layer, event, operation;
 
--- The same by file, of what takes time: an I/O passes other events as well, and would count again. Rows with
+-- The layer at which files and processes of `iotrail stat` are counted: the uppermost that was asked for and has durations.
+--   layer   its name; NULL: there is none
+CREATE VIEW sum_layer AS
+SELECT argMin(s.layer, d.depth) AS layer
+FROM (SELECT DISTINCT layer FROM event_sums WHERE below_ns > 0) AS s JOIN layer_list AS d ON s.layer = d.layer;
+
+-- The sums by file, of what takes time: an I/O passes other events as well, and would count again. Rows with
 -- is_others of 1 are in none of these.
 --   layer, file, path                             as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
@@ -70,7 +76,7 @@ FROM sums
 WHERE is_others = 0 AND below_ns > 0
 GROUP BY layer, file, path;
 
--- The same by process.
+-- The sums by process.
 --   layer, pid, comm                              as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
 --   bytes_read, bytes_written                     as in sum_files
@@ -83,7 +89,7 @@ FROM sums
 WHERE is_others = 0 AND below_ns > 0
 GROUP BY layer, pid, comm;
 
--- The same by device.
+-- The sums by device.
 --   layer, device, device_name                    as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
 --   bytes_read, bytes_written                     as in sum_files

@@ -27,9 +27,8 @@ struct {
 /* Where the records of each kind have what is added up: by layer and low byte of the kind. */
 const volatile struct iot_sum_fields iot_sum_fields[IOT_LAYER_COUNT * IOT_KIND_SLOTS] = {};
 
-#define IOT_SUM_PROBES 8
-#define IOT_SUM_OTHERS_PROBES 64
-#define IOT_SUM_MAX_TRIES 8
+#define IOT_SUM_PROBES 12
+#define IOT_SUM_MAX_TRIES 4
 
 /* A field of a record; 0: the event has none such. */
 static __always_inline iot_u64 sum_field(const iot_u64* words, iot_u32 field) {
@@ -69,36 +68,42 @@ static __always_inline iot_u32 latency_bucket(iot_u64 duration_ns) {
   return (high - 1) * 4 + ((iot_u32)(duration_ns >> (high - 2)) & 3);
 }
 
-static __always_inline iot_u32 sum_hash(const struct iot_sum_key* key) {
-  iot_u64 hash = (key->object * 0x9e3779b97f4a7c15ULL) ^ (key->actor * 0xc2b2ae3d27d4eb4fULL) ^
-                 (key->what * 0x165667b19e3779f9ULL);
+static __always_inline iot_u32 sum_hash(iot_u64 object, iot_u64 actor, iot_u64 what) {
+  iot_u64 hash = (object * 0x9e3779b97f4a7c15ULL) ^ (actor * 0xc2b2ae3d27d4eb4fULL) ^
+                 (what * 0x165667b19e3779f9ULL);
   hash ^= hash >> 29;
   hash *= 0xbf58476d1ce4e5b9ULL;
   return (iot_u32)(hash >> 32);
 }
 
-/* The row of the key, made where there is none; NULL: those at its hash have other keys. */
-static __always_inline struct iot_sum_row* sum_row(const struct iot_sum_key* key, iot_u32 begin,
-                                                   iot_u32 mask, int probes) {
-  const iot_u32 hash = sum_hash(key);
-  for (int probe = 0; probe < probes; ++probe) {
+/*
+ * The row of a key among those of its own or, `is_others`, those kept for the rest, made where there is none: its index and
+ * one; 0: those at its hash have other keys. Takes and returns numbers, so that the verifier follows what comes behind it
+ * once, and not once for each row that it may find.
+ */
+__noinline iot_u32 iot_sum_row(iot_u64 object, iot_u64 actor, iot_u64 what, iot_u32 is_others) {
+  if (!iot_config.sums)
+    return 0;
+  const iot_u32 begin = is_others ? 0 : IOT_SUM_OTHERS;
+  const iot_u32 mask = (is_others ? IOT_SUM_OTHERS : iot_config.sums) - 1;
+  const iot_u32 hash = sum_hash(object, actor, what);
+  for (iot_u32 probe = 0; probe < IOT_SUM_PROBES; ++probe) {
     const iot_u32 index = begin + ((hash + probe) & mask);
     struct iot_sum_row* row = bpf_map_lookup_elem(&sums, &index);
     if (!row)
       return 0;
-    iot_u64 what = IOT_WORD(row->key.what);
-    if (!what) {
-      what = __sync_val_compare_and_swap(&row->key.what, 0, IOT_SUM_CLAIMED);
-      if (!what) {
-        IOT_WORD(row->key.object) = key->object;
-        IOT_WORD(row->key.actor) = key->actor;
-        iot_store_release(&IOT_WORD(row->key.what), key->what);
-        return row;
+    iot_u64 found = IOT_WORD(row->key.what);
+    if (!found) {
+      found = __sync_val_compare_and_swap(&row->key.what, 0, IOT_SUM_CLAIMED);
+      if (!found) {
+        IOT_WORD(row->key.object) = object;
+        IOT_WORD(row->key.actor) = actor;
+        iot_store_release(&IOT_WORD(row->key.what), what);
+        return index + 1;
       }
     }
-    if (what == key->what && IOT_WORD(row->key.object) == key->object &&
-        IOT_WORD(row->key.actor) == key->actor)
-      return row;
+    if (found == what && IOT_WORD(row->key.object) == object && IOT_WORD(row->key.actor) == actor)
+      return index + 1;
   }
   return 0;
 }
@@ -127,8 +132,7 @@ static __always_inline void give_up_place(iot_u32 cpu, iot_u32 number) {
  * the verifier checks it once and not at each call.
  */
 __noinline iot_u32 iot_sum(iot_u64 word, iot_u32 pid) {
-  if (!iot_config
-           .sums) /* each program has its copy, which is looked at even where nothing calls it */
+  if (!iot_config.sums) /* the verifier looks at it all the same */
     return 0;
   const iot_u32 cpu = (iot_u32)word & (IOT_CPU_LIMIT - 1);
   const iot_u32 number = (iot_u32)(word >> 32) & (IOT_SUM_PLACES - 1);
@@ -147,21 +151,18 @@ __noinline iot_u32 iot_sum(iot_u64 word, iot_u32 pid) {
   const iot_u32 operation = (iot_u32)sum_field(words, fields->operation) & fields->operation_mask;
   const iot_u64 what =
       kind | (result < 0 ? (iot_u64)(iot_u16)result << 16 : 0) | (iot_u64)bucket << 32;
-  struct iot_sum_key key = {
-      .object = (iot_u32)sum_field(words, fields->file) | sum_field(words, fields->device) << 32,
-      .actor = pid | (iot_u64)operation << 32,
-      .what = what | (iot_u64)cpu << 48,
-  };
+  const iot_u64 object = (iot_u32)sum_field(words, fields->file) | sum_field(words, fields->device)
+                                                                       << 32;
+  const iot_u64 actor = (iot_u64)operation << 32;
   give_up_place(cpu, number); /* all that the record has is read */
-  struct iot_sum_row* row = sum_row(&key, IOT_SUM_OTHERS, iot_config.sums - 1, IOT_SUM_PROBES);
-  if (!row) {
-    key.object = 0;
-    key.actor = (iot_u64)operation << 32;
-    key.what = what | (iot_u64)IOT_SUM_OF_OTHERS << 48;
-    row = sum_row(&key, 0, IOT_SUM_OTHERS - 1, IOT_SUM_OTHERS_PROBES);
-    iot_count(row ? IOT_COUNTER_kernel_sum_others : IOT_COUNTER_kernel_sum_full);
+  iot_u32 place = iot_sum_row(object, actor | pid, what | (iot_u64)cpu << 48, 0);
+  if (!place) {
+    place = iot_sum_row(0, actor, what | (iot_u64)IOT_SUM_OF_OTHERS << 48, 1);
+    iot_count(place ? IOT_COUNTER_kernel_sum_others : IOT_COUNTER_kernel_sum_full);
   }
-  if (row)
+  const iot_u32 row_index = place - 1;
+  struct iot_sum_row* row = bpf_map_lookup_elem(&sums, &row_index);
+  if (row) /* not that of a place of 0 */
     add_to_sum(row, bytes, duration_ns);
   return 0;
 }
