@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "analysis/engine.hpp"
 #include "base/clock.hpp"
@@ -173,14 +175,18 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
   auto plan = plan_of(request, command);
   if (!plan)
     return std::unexpected(plan.error());
-  auto temporary = TemporaryDirectory::make();
-  if (!temporary)
-    return std::unexpected(temporary.error());
-  const std::filesystem::path trace = request.output.empty()
-                                          ? temporary->path() / "stat.iotrail"
-                                          : store::new_trace_path(request.output, "");
+  std::optional<TemporaryDirectory> temporary;
+  if (request.output.empty()) {
+    auto made = TemporaryDirectory::make();
+    if (!made)
+      return std::unexpected(made.error());
+    temporary.emplace(std::move(*made));
+  }
+  const std::filesystem::path trace =
+      temporary ? temporary->path() / "stat.iotrail" : store::new_trace_path(request.output, "");
   plan->recorder.trace = trace;
   const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
+    ::signal(SIGPIPE, SIG_IGN); // who reads the lines may stop; the command has been forked before
     *plan->begin_ns = manifest.begin_ns;
     print_begin(command.empty() && request.time.empty(), refusals);
   };
