@@ -26,7 +26,7 @@ namespace iotrail::cli {
 namespace {
 
 constexpr std::uint64_t kUsualIntervalNs = 10'000'000'000; // of rows that nobody waits for
-constexpr std::uint64_t kLeastIntervalNs = 10'000'000;
+constexpr std::uint64_t kLeastIntervalNs = 100'000'000;
 
 struct StatRequest {
   std::string output;
@@ -84,7 +84,7 @@ Result<std::uint64_t> parse_interval(const std::string& text) {
   const auto interval_ns = parse_duration("--interval", text);
   if (!interval_ns || text.empty() || *interval_ns >= kLeastIntervalNs)
     return interval_ns;
-  return fail_usage(fmt::format("--interval {}", text), "the shortest is 10ms");
+  return fail_usage(fmt::format("--interval {}", text), "the shortest is 100ms");
 }
 
 // Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
@@ -221,8 +221,10 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
                "Go on until all that the command or the processes named have started has ended");
   app.add_option("--time", request->time,
                  "Stop after this time (10s, 500ms, 2m); the command goes on");
-  app.add_option("--rows", request->rows,
-                 "Rows of the kernel's table of sums, of 64 bytes; 131072 unless said otherwise");
+  app.add_option(
+      "--rows", request->rows,
+      "Sums of files, processes and so on that the kernel holds at once; 131072 (16 MiB) "
+      "unless said otherwise");
   app.add_option("--tag", request->tags, "NAME=VALUE to keep with the trace; may be repeated");
   app.footer("The command follows after `--`. The exit status is the command's own. Of the layers "
              "all but app can be added up.");

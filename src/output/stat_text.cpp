@@ -273,12 +273,14 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
                           bool with_title) {
   if (rows.empty())
     return {};
-  const double seconds = static_cast<double>(rows.front().to_ns - rows.front().from_ns) / 1e9;
+  const std::uint64_t to_ns = std::ranges::max(rows, {}, &rows::event_sums::to_ns).to_ns;
+  const std::uint64_t from_ns = std::ranges::min(rows, {}, &rows::event_sums::from_ns).from_ns;
+  const double seconds = static_cast<double>(to_ns - from_ns) / 1e9;
   std::string text;
   if (with_title)
     text = fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n", "layer", "operation",
                        "per s", "bytes", "mean", "p99", "max", "errors");
-  text += fmt::format("at {}\n", human_duration(rows.front().to_ns - begin_ns));
+  text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
   for (const auto& [key, line] : lines_of(rows))
     text += line_text(line, std::max(seconds, 1e-9));
   return text;

@@ -178,7 +178,7 @@ class Stat(harness.AcceptanceTest):
     def test_killed_recorder_leaves_a_readable_trace(self):
         path = self.folder / "k.iotrail"
         recorder = subprocess.Popen(
-            [harness.IOTRAIL, "stat", "--interval", "100ms", "-o", path, "--", sys.executable, "-c",
+            [harness.IOTRAIL, "stat", "--interval", "200ms", "-o", path, "--", sys.executable, "-c",
              "import os\nfd = os.open('/dev/null', os.O_WRONLY)\nwhile True: os.write(fd, b'x')"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         harness.wait_until_running(path)
@@ -195,7 +195,7 @@ class Stat(harness.AcceptanceTest):
         for arguments, says in (
                 ((), "nothing to record"),
                 (("--interval", "0", "--", "true"), "--interval 0"),
-                (("--interval", "1ms", "--", "true"), "the shortest is 10ms"),
+                (("--interval", "1ms", "--", "true"), "the shortest is 100ms"),
                 (("--by", "colour", "--", "true"), "operation, file, process and device"),
                 (("--layers", "app", "--", "true"), "the layer app is not added up"),
                 (("--rows", "0", "--", "true"), "--rows 0"),

@@ -17,6 +17,7 @@
 #include "capture/kernel/pid_numbers.hpp"
 #include "capture/kernel/record_copier.hpp"
 #include "capture/kernel/rings.hpp"
+#include "capture/kernel/sum_collector.hpp"
 #include "capture/kernel/sums.hpp"
 #include "capture/kernel/syscalls.hpp"
 #include "capture/kernel/unfinished.hpp"
@@ -60,10 +61,8 @@ private:
   void see_running(pid_t pid) { tasks_->see_running(static_cast<iot_u32>(pid), numbers_->of(pid)); }
   bool drain_texts(store::TraceWriter& writer);
   std::size_t write_unfinished(store::TraceWriter& writer);
-  bool adds_up() const { return sum_options_.interval_ns != 0; }
   Result<void> map_rings(const iot_config& config);
   std::size_t drain_sums(store::TraceWriter& writer);
-  void write_sums(std::uint64_t to_ns, store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
   iot_counter_values counter_values() const;
 
@@ -77,9 +76,7 @@ private:
   TextRing texts_;
   KernelIds ids_;
   RecordCopier copier_;
-  SumOptions sum_options_;
-  SumTable sums_;
-  std::uint64_t sums_since_ns_ = 0;  // those that have not been taken are of events from then on
+  SumCollector sums_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
   struct End {
@@ -109,7 +106,7 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
 
 Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
-  sum_options_ = options.sums;
+  sums_.configure(options.sums);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
@@ -152,12 +149,12 @@ Result<void> KernelSource::map_rings(const iot_config& config) {
   if (!texts)
     return std::unexpected(texts.error());
   texts_ = std::move(*texts);
-  if (!adds_up())
+  if (!sums_.is_on())
     return {};
-  auto sums = SumTable::map(object_->map_fd("sums"), config.sums);
+  auto sums = SumTable::map(object_->skeleton(), object_->map_fd("sums"), config.sums);
   if (!sums)
     return std::unexpected(sums.error());
-  sums_ = std::move(*sums);
+  sums_.use(std::move(*sums));
   return {};
 }
 
@@ -167,7 +164,7 @@ bool KernelSource::traces_from_exec() const {
 }
 
 Result<void> KernelSource::start() {
-  sums_since_ns_ = monotonic_ns();
+  sums_.begin(monotonic_ns());
   see_all_running();
   if (filter_.tree_root != 0)
     if (auto traced = trace_root(filter_.tree_root, traces_from_exec()); !traced)
@@ -256,7 +253,7 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
  * among those sent by the time that the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
-  if (adds_up())
+  if (sums_.is_on())
     return drain_sums(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
@@ -271,30 +268,14 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
 // Nothing is ever on its way: what has not been taken stays in its row.
 std::size_t KernelSource::drain_sums(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
-  if (end_ && sums_since_ns_ != 0) {
-    for (const Slot& record : unfinished_)
-      sums_.add(reinterpret_cast<const iot_event&>(record));
+  const auto sums = end_ ? sums_.take_last(unfinished_) : sums_.take(now_ns);
+  if (end_)
     unfinished_written_ = unfinished_.size();
-    write_sums(now_ns, writer);
-    sums_since_ns_ = 0; // nothing more will come
-  } else if (!end_ && now_ns - sums_since_ns_ >= sum_options_.interval_ns) {
-    write_sums(now_ns, writer);
-  } else {
-    drain_texts(writer);
-    tasks_->write(writer, now_ns);
-  }
-  return 0;
-}
-
-// The rows are taken first: the texts that they refer to have been sent by then.
-void KernelSource::write_sums(std::uint64_t to_ns, store::TraceWriter& writer) {
-  const auto sums = sums_.take();
   drain_texts(writer);
-  tasks_->write(writer, to_ns);
-  const auto rows = write_sum_rows(sums, sums_since_ns_, to_ns, ids_, writer);
-  if (sum_options_.on_interval)
-    sum_options_.on_interval(rows);
-  sums_since_ns_ = to_ns;
+  tasks_->write(writer, now_ns);
+  if (sums)
+    sums_.write(*sums, now_ns, ids_, writer);
+  return 0;
 }
 
 // What was open when the recording stopped. The records pass as those of a ring do.

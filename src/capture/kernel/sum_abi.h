@@ -39,7 +39,7 @@ struct iot_sum_key {
 #define IOT_SUM_NO_BUCKET 0xffffU /* the events take no time */
 #define IOT_SUM_OF_OTHERS 0xffffU /* for the CPU: pid, file and device are not known */
 
-/* Written by all CPUs; the collector takes out what has come, but leaves the key. */
+/* Written by all CPUs. */
 struct iot_sum_row {
   struct iot_sum_key key;
   iot_u64 events;

@@ -11,14 +11,17 @@
 #include <limits>
 #include <utility>
 
+#include "capture/kernel/bpf_object.hpp"
 #include "iotrail.skel.h"
 #include "schema.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr std::size_t kDefaultRows = 1U << 17U; // 8 MiB
+constexpr std::size_t kDefaultRows = 1U << 17U; // 8 MiB, twice
 constexpr std::size_t kMostRows = 1U << 22U;
+// Of the rows, when they are taken: the fuller the table, the more find no place.
+constexpr std::uint32_t kPartFilled = 4;
 constexpr iot_u8 kPageShift = 12;
 constexpr unsigned kBucketsPerOctave = 4;
 
@@ -185,7 +188,7 @@ iot_sum_fields sum_fields_of(const schema::Event& event) {
 void prepare_sums(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
   if (config.sums == 0)
     return;
-  bpf_map__set_max_entries(skeleton.maps.sums, IOT_SUM_OTHERS + config.sums);
+  bpf_map__set_max_entries(skeleton.maps.sums, IOT_SUM_OTHERS + 2 * config.sums);
   bpf_map__set_max_entries(skeleton.maps.slots, cpu_count * IOT_SUM_PLACES);
   for (const schema::Event& event : schema::kEvents)
     if (schema::source_of(event.layer) == IOT_source_kernel)
@@ -218,18 +221,30 @@ BucketBounds bounds_of_bucket(iot_u32 bucket) {
   return {least << shift, (least + 1) << shift};
 }
 
-Result<SumTable> SumTable::map(int sums_fd, std::uint32_t rows) {
-  auto mapping = Mapping::make(sums_fd, std::size_t{IOT_SUM_OTHERS + rows} * sizeof(iot_sum_row),
-                               PROT_READ | PROT_WRITE, 0);
+Result<SumTable> SumTable::map(iotrail_bpf& skeleton, int sums_fd, std::uint32_t rows) {
+  const std::size_t count = IOT_SUM_OTHERS + std::size_t{2} * rows;
+  auto mapping = Mapping::make(sums_fd, count * sizeof(iot_sum_row), PROT_READ | PROT_WRITE, 0);
   if (!mapping)
     return std::unexpected(mapping.error());
   SumTable table;
-  table.rows_ = std::move(*mapping);
+  table.mapping_ = std::move(*mapping);
+  table.rows_of_half_ = rows;
+  table.half_in_use_ = &skeleton.bss->sums_half;
+  table.rows_made_ = &skeleton.bss->sums_rows_made;
   return table;
 }
 
 std::span<iot_sum_row> SumTable::rows() const {
-  return {reinterpret_cast<iot_sum_row*>(rows_.data()), rows_.bytes() / sizeof(iot_sum_row)};
+  return {reinterpret_cast<iot_sum_row*>(mapping_.data()), mapping_.bytes() / sizeof(iot_sum_row)};
+}
+
+std::span<iot_sum_row> SumTable::half(std::uint32_t number) const {
+  return rows().subspan(IOT_SUM_OTHERS + std::size_t{number} * rows_of_half_, rows_of_half_);
+}
+
+bool SumTable::is_filling() const {
+  return rows_made_ != nullptr &&
+         __atomic_load_n(rows_made_, __ATOMIC_RELAXED) > rows_of_half_ / kPartFilled;
 }
 
 void SumTable::add(const iot_event& record) {
@@ -262,10 +277,10 @@ std::uint64_t SumTable::events() const {
   return events;
 }
 
-// The number of events is taken first: what is added meanwhile comes with its event the next time, at the latest.
-std::map<SumKey, SumValues> SumTable::take() {
-  std::map<SumKey, SumValues> sums = std::exchange(added_, {});
-  for (iot_sum_row& row : rows()) {
+// Programs go on adding to these rows. The number of events is taken first: what else is added meanwhile comes with its
+// event, the next time at the latest.
+void SumTable::move_others(std::map<SumKey, SumValues>& sums) {
+  for (iot_sum_row& row : rows().first(std::min<std::size_t>(IOT_SUM_OTHERS, rows().size()))) {
     if (__atomic_load_n(&row.events, __ATOMIC_ACQUIRE) == 0)
       continue;
     const SumValues values{.events = take_out(row.events),
@@ -274,9 +289,43 @@ std::map<SumKey, SumValues> SumTable::take() {
                            .max_ns = take_out(row.max_ns)};
     sums[key_of(row.key)].add(values);
   }
+}
+
+// No program is at it.
+void SumTable::move_half(std::uint32_t number, std::map<SumKey, SumValues>& sums) {
+  for (iot_sum_row& row : half(number)) {
+    if (row.events != 0)
+      sums[key_of(row.key)].add({row.events, row.bytes, row.duration_ns, row.max_ns});
+    if (row.key.what != 0)
+      row = {};
+  }
+}
+
+std::map<SumKey, SumValues> SumTable::count(std::map<SumKey, SumValues> sums) {
   for (const auto& [key, values] : sums)
     taken_ += values.events;
   return sums;
+}
+
+std::map<SumKey, SumValues> SumTable::take() {
+  std::map<SumKey, SumValues> sums = std::exchange(added_, {});
+  const std::uint32_t number = *half_in_use_;
+  __atomic_store_n(rows_made_, 0U, __ATOMIC_RELAXED);
+  __atomic_store_n(half_in_use_, 1U - number, __ATOMIC_RELEASE);
+  BpfObject::wait_for_programs();
+  move_half(number, sums);
+  move_others(sums);
+  return count(std::move(sums));
+}
+
+std::map<SumKey, SumValues> SumTable::take_all() {
+  std::map<SumKey, SumValues> sums = std::exchange(added_, {});
+  if (half_in_use_ != nullptr) {
+    move_half(0, sums);
+    move_half(1, sums);
+    move_others(sums);
+  }
+  return count(std::move(sums));
 }
 
 std::vector<rows::event_sums> write_sum_rows(const std::map<SumKey, SumValues>& sums,

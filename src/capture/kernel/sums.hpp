@@ -63,24 +63,37 @@ iot_u32 bucket_of(std::uint64_t duration_ns);
 
 class SumTable {
 public:
-  static Result<SumTable> map(int sums_fd, std::uint32_t rows);
+  // `skeleton` is loaded and outlives the table.
+  static Result<SumTable> map(iotrail_bpf& skeleton, int sums_fd, std::uint32_t rows);
   SumTable() = default;
 
   // A record that user space has put together.
   void add(const iot_event& record);
 
+  // Many rows are in use: it is time to take them.
+  bool is_filling() const;
+
   // How many events have been added up, those taken among them.
   std::uint64_t events() const;
   std::uint64_t events_taken() const { return taken_; }
-  std::size_t memory_bytes() const { return rows_.bytes(); }
+  std::size_t memory_bytes() const { return mapping_.bytes(); }
 
-  // What has come since the last time; adds to events_taken().
+  // What has come since the last time; adds to events_taken(). Waits some 10 to 20 ms for programs that are at it.
   std::map<SumKey, SumValues> take();
+  // The same after the last program has ended.
+  std::map<SumKey, SumValues> take_all();
 
 private:
-  std::span<iot_sum_row> rows() const;
+  std::span<iot_sum_row> rows() const; // those of others, then the halves
+  std::span<iot_sum_row> half(std::uint32_t number) const;
+  void move_others(std::map<SumKey, SumValues>& sums);
+  void move_half(std::uint32_t number, std::map<SumKey, SumValues>& sums);
+  std::map<SumKey, SumValues> count(std::map<SumKey, SumValues> sums);
 
-  Mapping rows_;
+  Mapping mapping_;
+  std::uint32_t rows_of_half_ = 0;
+  iot_u32* half_in_use_ = nullptr; // shared with the programs
+  iot_u32* rows_made_ = nullptr;
   std::map<SumKey, SumValues> added_; // by user space
   std::uint64_t taken_ = 0;
 };

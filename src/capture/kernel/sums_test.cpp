@@ -78,7 +78,7 @@ TEST(SumTable, adds_records_of_user_space) {
   table.add(record.event);
   EXPECT_EQ(table.events(), 3U);
 
-  const auto sums = table.take();
+  const auto sums = table.take_all();
   ASSERT_EQ(sums.size(), 2U);
   const auto& [key, values] = *sums.rbegin(); // errors are negative
   EXPECT_EQ(key.operation, IOT_syscall_pread64);
@@ -90,7 +90,7 @@ TEST(SumTable, adds_records_of_user_space) {
   EXPECT_EQ(values.max_ns, 110U);
   EXPECT_EQ(sums.begin()->first.error, IOT_UNFINISHED);
   EXPECT_EQ(table.events_taken(), 3U);
-  EXPECT_TRUE(table.take().empty());
+  EXPECT_TRUE(table.take_all().empty());
 }
 
 } // namespace

@@ -4,8 +4,9 @@
  * CPU has instead of its ring; then its fields, by what they are to the event, go to a row of `sums`: the sum of all
  * events that are alike.
  *
- * Rows are found by their hash and the next few behind it. None is ever given up, so that a row found is a row for good.
- * Its key has the CPU, so that CPUs do not write the same memory; the collector adds them up. Two rows may come to have
+ * Rows are found by their hash and the next few behind it. The table has two halves: programs use one, until the collector
+ * tells them to use the other, waits for those that are at it, and empties it. So a row that a program has found is there
+ * as long as the program runs. Its key has the CPU, so that CPUs do not write the same memory; the collector adds them up. Two rows may come to have
  * the same key, when one is made while another looks for it: they are added up as well.
  *
  * The first IOT_SUM_OTHERS rows are for what finds no row of its own: by operation, with no process, file and device.
@@ -15,7 +16,7 @@
 
 #include "ring.bpf.h"
 
-/* The loader sets the size: iot_config.sums and IOT_SUM_OTHERS, or 1 where nothing is added up. */
+/* The loader sets the size: IOT_SUM_OTHERS and twice iot_config.sums, or 1 where nothing is added up. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -23,6 +24,9 @@ struct {
   __type(key, iot_u32);
   __type(value, struct iot_sum_row);
 } sums SEC(".maps");
+
+iot_u32 sums_half;      /* that is in use: 0 or 1; the collector sets it */
+iot_u32 sums_rows_made; /* in it; not those of others */
 
 /* Where the records of each kind have what is added up: by layer and low byte of the kind. */
 const volatile struct iot_sum_fields iot_sum_fields[IOT_LAYER_COUNT * IOT_KIND_SLOTS] = {};
@@ -84,7 +88,8 @@ static __always_inline iot_u32 sum_hash(iot_u64 object, iot_u64 actor, iot_u64 w
 __noinline iot_u32 iot_sum_row(iot_u64 object, iot_u64 actor, iot_u64 what, iot_u32 is_others) {
   if (!iot_config.sums)
     return 0;
-  const iot_u32 begin = is_others ? 0 : IOT_SUM_OTHERS;
+  const iot_u32 half = *(volatile iot_u32*)&sums_half ? iot_config.sums : 0;
+  const iot_u32 begin = is_others ? 0 : IOT_SUM_OTHERS + half;
   const iot_u32 mask = (is_others ? IOT_SUM_OTHERS : iot_config.sums) - 1;
   const iot_u32 hash = sum_hash(object, actor, what);
   for (iot_u32 probe = 0; probe < IOT_SUM_PROBES; ++probe) {
@@ -99,6 +104,8 @@ __noinline iot_u32 iot_sum_row(iot_u64 object, iot_u64 actor, iot_u64 what, iot_
         IOT_WORD(row->key.object) = object;
         IOT_WORD(row->key.actor) = actor;
         iot_store_release(&IOT_WORD(row->key.what), what);
+        if (!is_others)
+          __sync_fetch_and_add(&sums_rows_made, 1);
         return index + 1;
       }
     }
