@@ -207,7 +207,7 @@ void print_header(const store::Manifest& manifest, Sink& sink, std::size_t width
 }
 
 // What came in an interval of one operation.
-struct Line {
+struct StatLine {
   const rows::event_sums* first = nullptr;
   std::uint64_t events = 0;
   std::uint64_t errors = 0;
@@ -217,10 +217,11 @@ struct Line {
   std::map<std::uint64_t, std::uint64_t> events_below; // by the upper bound of their duration
 };
 
-std::map<std::pair<iot_u32, std::string>, Line> lines_of(std::span<const rows::event_sums> rows) {
-  std::map<std::pair<iot_u32, std::string>, Line> lines;
+std::map<std::pair<iot_u32, std::string>, StatLine>
+stat_lines_of(std::span<const rows::event_sums> rows) {
+  std::map<std::pair<iot_u32, std::string>, StatLine> lines;
   for (const rows::event_sums& row : rows) {
-    Line& line = lines[{row.event, row.operation}];
+    StatLine& line = lines[{row.event, row.operation}];
     line.first = &row;
     line.events += row.events;
     line.errors += row.error < 0 && row.error != IOT_UNFINISHED ? row.events : 0;
@@ -233,7 +234,7 @@ std::map<std::pair<iot_u32, std::string>, Line> lines_of(std::span<const rows::e
 }
 
 // 99 of 100 took at most so long.
-std::uint64_t p99_ns(const Line& line) {
+std::uint64_t p99_ns(const StatLine& line) {
   std::uint64_t so_far = 0;
   for (const auto& [below_ns, events] : line.events_below) {
     so_far += events;
@@ -243,7 +244,7 @@ std::uint64_t p99_ns(const Line& line) {
   return line.max_ns;
 }
 
-std::string line_text(const Line& line, double seconds) {
+std::string stat_line_text(const StatLine& line, double seconds) {
   const auto rate = [&](std::uint64_t number) {
     return static_cast<std::uint64_t>(static_cast<double>(number) / seconds + 0.5);
   };
@@ -281,8 +282,8 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
     text = fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n", "layer", "operation",
                        "per s", "bytes", "mean", "p99", "max", "errors");
   text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
-  for (const auto& [key, line] : lines_of(rows))
-    text += line_text(line, std::max(seconds, 1e-9));
+  for (const auto& [key, line] : stat_lines_of(rows))
+    text += stat_line_text(line, std::max(seconds, 1e-9));
   return text;
 }
 
