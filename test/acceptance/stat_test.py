@@ -191,6 +191,25 @@ class Stat(harness.AcceptanceTest):
         self.assertEqual(trace.manifest["state"], "INCOMPLETE")
         self.assertGreater(int(trace.value("SELECT sum(events) AS n FROM sums WHERE operation = 'write'")), 0)
 
+    def test_halted_recorder_loses_nothing(self):
+        path, ready = self.folder / "h.iotrail", self.folder / "ready"
+        script = "import os, sys\nopen(sys.argv[1], 'w').close()\nfd = os.open('/dev/null', os.O_WRONLY)\n" \
+                 "for i in range(2000000): os.write(fd, b'x')\n"
+        recorder = subprocess.Popen([harness.IOTRAIL, "stat", "-o", path, "--", sys.executable, "-c", script, ready],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            if ready.exists():
+                break
+            time.sleep(0.05)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(1.5)
+        recorder.send_signal(signal.SIGCONT)
+        self.assertEqual(recorder.wait(120), 0)
+        stat = harness.Recording(path, None)
+        self.assert_sums_add_up(stat)
+        writes = stat.value("SELECT sum(events) AS n FROM sums WHERE event = 'syscall_write' AND path = '/dev/null' AND bytes = events")
+        self.assertEqual(int(writes), 2000000)
+
     def test_mistakes_are_told(self):
         for arguments, says in (
                 ((), "nothing to record"),
