@@ -96,7 +96,7 @@ Result<iot_u32> parse_sample(const std::string& text) {
 
 struct ListOption {
   const char* option;
-  std::vector<std::string> capture::Things::*list;
+  std::vector<std::string> capture::Things::* list;
   const char* help;
   const char* help_to_exclude; // nullptr: nothing can be
 };

@@ -238,9 +238,9 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
 
 Result<void> TraceBuilder::add_source(const Statement& statement) {
   store::SourceTally tally{statement.get("name"), 0, 0, 0};
-  for (auto [name, to] : {std::pair{"produced", &tally.produced},
-                          std::pair{"written", &tally.written}, std::pair{"lost", &tally.lost},
-                          std::pair{"summed_up", &tally.summed_up}}) {
+  for (auto [name, to] :
+       {std::pair{"produced", &tally.produced}, std::pair{"written", &tally.written},
+        std::pair{"lost", &tally.lost}, std::pair{"summed_up", &tally.summed_up}}) {
     if (statement.get(name).empty())
       continue;
     const auto number = parse_number(statement.get(name), schema::Meaning::number);

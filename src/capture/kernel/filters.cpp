@@ -31,7 +31,7 @@ Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value
 }
 
 Result<void> judge_inode(int map, const std::string& path, iot_verdict verdict) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: " + path);
   const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
@@ -62,7 +62,7 @@ Result<void> judge_folder(int map, const std::string& path, iot_verdict verdict)
 
 // The whole disk that a path stands for; 0: it is no block device.
 iot_u32 disk_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
     return 0;
   return whole_disk(kernel_device(status.st_rdev));
@@ -71,7 +71,7 @@ iot_u32 disk_of(const std::string& path) {
 // Block events by the disk; those of other layers by the file systems that are mounted from it.
 Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdict verdict) {
   const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: device " + path);
   const iot_u32 disk = disk_of(path);
@@ -204,7 +204,7 @@ void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>
   if (files.size() != IOT_OWN_FILES)
     return;
   for (std::size_t i = 0; i < files.size(); ++i) {
-    struct stat status {};
+    struct stat status{};
     if (::stat(files[i].c_str(), &status) != 0)
       return;
     config.own_files[i] = {

@@ -46,12 +46,12 @@
 #define IOT_CALL_PATH_SHIFT 52 /* the same of the argument that is a path */
 #define IOT_CALL_BELOW_SHIFT                                                                       \
   56 /* vfs events that it cannot succeed without: 1 << low bits of the kind */
-#define IOT_CALL_CLASS(call) ((iot_u32)((call)&IOT_CALL_CLASS_BITS))
+#define IOT_CALL_CLASS(call) ((iot_u32)((call) & IOT_CALL_CLASS_BITS))
 #define IOT_CALL_NUMBER(call) ((iot_u32)((call) >> IOT_CALL_NUMBER_SHIFT) & 0xffffU)
 #define IOT_CALL_FD(call) ((iot_u32)((call) >> IOT_CALL_FD_SHIFT) & 0xfU)
 #define IOT_CALL_PATH(call) ((iot_u32)((call) >> IOT_CALL_PATH_SHIFT) & 0xfU)
 #define IOT_CALL_BELOW(call) ((iot_u32)((call) >> IOT_CALL_BELOW_SHIFT))
-#define IOT_BELOW(kind) (1U << ((kind)&7))
+#define IOT_BELOW(kind) (1U << ((kind) & 7))
 
 /* The files that iotrail brings into programs. */
 enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
