@@ -297,8 +297,9 @@ void Recorder::account(store::Manifest& manifest) const {
                              .produced = source->produced(),
                              .written = rows_of(*source, stats.rows),
                              .lost = rows_of(*source, stats.rows_failed),
-                             .summed_up = source->summed_up()};
+                             .summed_up = source->adds_up() ? stats.summed_up : 0};
     tally.written += tally.summed_up;
+    tally.lost += source->adds_up() ? stats.summed_up_failed : 0;
     for (const CounterValue& counter : source->counters()) {
       const schema::Counter* row = schema::find_counter(counter.counter);
       IOTRAIL_CHECK(row != nullptr);

@@ -90,8 +90,8 @@ public:
 
   // Events that arose since the start, delivered or lost; counted where they arise, not where they arrive.
   virtual std::uint64_t produced() const = 0;
-  // Of them, those that rows of `event_sums` handed to the writer tell of.
-  virtual std::uint64_t summed_up() const { return 0; }
+  // Its events come as rows of `event_sums` (SumOptions).
+  virtual bool adds_up() const { return false; }
   virtual std::vector<CounterValue> counters() const = 0;
 
   // What serves each event, or why nothing does. Valid after open().

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/block_writer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "dictionary_rows.hpp"
+#include "schema.hpp"
 
 namespace iotrail::store {
 
@@ -142,11 +145,24 @@ Result<void> BlockWriter::write_block(SegmentFile& segment, const BlockRows& row
 void BlockWriter::count(const Batch& batch, bool is_written) {
   const auto* events = std::get_if<EventBatch>(&batch);
   if (!events)
-    return; // dictionary rows are not events
+    return count_sums(std::get<BlockRows>(batch), is_written);
   const std::size_t rows = events->records.size() / events->event->size_bytes;
   const std::lock_guard lock(mutex_);
   auto& counts = is_written ? stats_.rows : stats_.rows_failed;
   counts[events->event->id] += rows;
+}
+
+// Other dictionary rows tell of no events.
+void BlockWriter::count_sums(const BlockRows& block, bool is_written) {
+  if (block.kind != rows::kind_of<rows::event_sums>)
+    return;
+  const auto fields = schema::find_event(block.kind)->fields;
+  const auto column = std::ranges::find(fields, "events", &schema::Field::name) - fields.begin();
+  const std::lock_guard lock(mutex_);
+  auto& sum = is_written ? stats_.summed_up : stats_.summed_up_failed;
+  for (const std::uint64_t events :
+       std::get<Numbers>(block.columns[static_cast<std::size_t>(column)]))
+    sum += events;
 }
 
 void BlockWriter::record_failure(const Error& error) {

@@ -91,6 +91,7 @@ private:
   Result<void> write_block(SegmentFile& segment, const BlockRows& rows);
   void record_failure(const Error& error);
   void count(const Batch& batch, bool is_written);
+  void count_sums(const BlockRows& block, bool is_written);
   Result<SegmentFile> create_segment(SegmentKind kind, std::uint32_t number) const;
   Result<void> sync();
 

@@ -261,7 +261,7 @@ static void count_losses(const WriterStats& stats, Manifest& manifest) {
     if (rows > 0)
       manifest.counters[std::string(schema::find_counter(counter)->name)] = rows;
   };
-  std::uint64_t failed = 0;
+  std::uint64_t failed = stats.summed_up_failed;
   for (const auto& [kind, rows] : stats.rows_failed)
     failed += rows;
   count(IOT_COUNTER_store_write_failed, failed);

@@ -47,6 +47,8 @@ struct WriterStats {
   std::uint64_t bytes = 0;                      // written, dictionaries and headers included
   std::map<iot_u16, std::uint64_t> rows_failed; // of events by kind, could not be written
   std::map<iot_u16, std::uint64_t> row_bytes;   // of events by kind, that their blocks took
+  std::uint64_t summed_up = 0;                  // events that rows of `event_sums` tell of, written
+  std::uint64_t summed_up_failed = 0;           // the same, could not be written
   std::uint64_t rows_unknown = 0;               // of kinds that the schema does not have
   std::uint64_t blocks = 0;
   std::uint64_t failed_at_ns = 0; // monotonic; 0: nothing failed

@@ -191,6 +191,24 @@ class Stat(harness.AcceptanceTest):
         self.assertEqual(trace.manifest["state"], "INCOMPLETE")
         self.assertGreater(int(trace.value("SELECT sum(events) AS n FROM sums WHERE operation = 'write'")), 0)
 
+    def test_full_disk_is_said_and_counted(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if harness.run("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk).returncode:
+            self.skipTest("needs root to mount a tmpfs")
+        self.addCleanup(harness.run, "umount", disk)
+        many = self.folder / "many"
+        many.mkdir()
+        script = "import os, sys\nfor i in range(8000):\n  os.close(os.open(f'{sys.argv[1]}/{os.urandom(40).hex()}', os.O_CREAT, 0o600))\n"
+        path = disk / "f.iotrail"
+        process = harness.run(harness.IOTRAIL, "stat", "-o", path, "--interval", "100ms", "--", sys.executable, "-c", script, many)
+        manifest = harness.Recording(path, process).manifest
+        self.assertEqual(manifest["state"], "ERROR", process.stderr)
+        (source,) = manifest["sources"]
+        self.assertEqual(source["produced"], source["written"] + source["lost"], source)
+        self.assertGreater(manifest["counters"]["store_write_failed"], 0)
+        self.assertIn("were lost", process.stderr)
+
     def test_halted_recorder_loses_nothing(self):
         path, ready = self.folder / "h.iotrail", self.folder / "ready"
         script = "import os, sys\nopen(sys.argv[1], 'w').close()\nfd = os.open('/dev/null', os.O_WRONLY)\n" \

@@ -46,7 +46,7 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
-  std::uint64_t summed_up() const override { return sums_.events_taken(); }
+  bool adds_up() const override { return sums_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override {

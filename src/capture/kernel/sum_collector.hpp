@@ -32,7 +32,6 @@ public:
              store::TraceWriter& writer);
 
   std::uint64_t events() const { return table_.events(); }
-  std::uint64_t events_taken() const { return table_.events_taken(); }
   std::size_t memory_bytes() const { return table_.memory_bytes(); }
 
 private:
