@@ -148,6 +148,8 @@ void print_summary(const store::Manifest& manifest, const std::filesystem::path&
                   output::human_duration(manifest.recorder_cpu_ns),
                   output::human_bytes(manifest.recorder_memory_bytes),
                   output::human_bytes(manifest.ring_memory_bytes)));
+  if (const std::string sample = output::sample_text(manifest); !sample.empty())
+    say(fmt::format("  {}", sample));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
     say(fmt::format("  {}", output::printable(refusals)));
   print_left_out(manifest);

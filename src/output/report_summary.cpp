@@ -118,13 +118,8 @@ void print_warnings(const store::TraceReader& trace, Sink& sink, std::size_t wid
     print_sentence(sink, warning, width);
   for (const std::string& sentence : damage_sentences(trace))
     print_sentence(sink, printable(sentence), width);
-  if (const std::uint32_t calls = trace.manifest().sample_of; calls != 0)
-    print_sentence(sink,
-                   fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with all that "
-                               "it caused. Multiply counts, bytes and total times by {0}. What "
-                               "devices wrote for calls that were not recorded has no cause here.",
-                               human_count(calls)),
-                   width);
+  if (const std::string sample = sample_text(trace.manifest()); !sample.empty())
+    print_sentence(sink, sample, width);
 }
 
 std::string lost_share(std::uint64_t lost, std::uint64_t produced) {
@@ -238,6 +233,15 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
   print_fact(sink, "begin", begin_text(manifest), width);
   print_fact(sink, "machine", machine_text(manifest), width);
   print_fact(sink, "recorder", recorder_text(manifest), width);
+}
+
+std::string sample_text(const store::Manifest& manifest) {
+  if (manifest.sample_of == 0)
+    return "";
+  return fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with all that it caused. "
+                     "Multiply counts, bytes and total times by {0}. What devices wrote for calls "
+                     "that were not recorded has no cause here.",
+                     human_count(manifest.sample_of));
 }
 
 std::string refusals_text(const store::Manifest& manifest) {
