@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace iotrail::cli {
 namespace {
 
@@ -74,6 +76,15 @@ std::vector<schema::Layer> layers_of(const std::vector<std::string>& events) {
   return layers;
 }
 
+std::string layers_on_request() {
+  std::vector<std::string_view> names;
+  for (const schema::LayerInfo& row : schema::kLayers)
+    if (schema::is_on_request(row.layer) && row.layer != schema::Layer::snapshot &&
+        row.layer != schema::Layer::dictionary)
+      names.push_back(row.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -109,16 +120,19 @@ Result<void> leave_out_events(const std::vector<std::string>& names, capture::Fi
 
 void declare_events(CLI::App& app, EventOptions& options) {
   app.add_option("-l,--layers", options.layers,
-                 "Layers to record, separated by commas; default: all but device")
+                 fmt::format("Layers to record, separated by commas; default: all but {}",
+                             layers_on_request()))
       ->delimiter(',');
   app.add_option(
          "-e,--events", options.events,
          "Events to record, separated by commas (syscall_write,block_issue); `default` stands for "
          "those that are recorded without this option")
       ->delimiter(',');
-  app.add_option("--exclude-layers", options.excluded_layers, "Record all the others of them")
+  app.add_option("--exclude-layers", options.excluded_layers,
+                 "Not these of the layers that would be recorded")
       ->delimiter(',');
-  app.add_option("--exclude-events", options.excluded_events, "Record all the others of them")
+  app.add_option("--exclude-events", options.excluded_events,
+                 "Not these of the events that would be recorded")
       ->delimiter(',');
 }
 

@@ -106,12 +106,15 @@ constexpr ListOption kLists[] = {
      "Record the processes of this control group (version 2) and of those below it",
      "Not the processes of this control group, nor of those below it"},
     {"comm", &capture::Things::names,
-     "Only tasks of this name (`ps -eo comm`; 15 bytes); NAME* stands for all that begin so",
+     "Only tasks of this name (`ps -eo comm`; 15 bytes); NAME* stands for all that begin so; "
+     "without a command, -p or --cgroup: everyone's",
      "No tasks of this name, or NAME*"},
     {"device", &capture::Things::devices,
      "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's",
      "No I/O of this disk nor of files on it"},
-    {"dir", &capture::Things::folders, "Only I/O of files below this directory, when first seen",
+    {"dir", &capture::Things::folders,
+     "Only I/O of files that are below this directory when first seen; without a command, -p or "
+     "--cgroup: everyone's",
      "No I/O of files below this directory"},
     {"file", &capture::Things::files,
      "Only I/O of this file, by whatever name; without a command, -p or --cgroup: everyone's",
@@ -127,7 +130,9 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
       ->delimiter(',');
   app.add_option("--tid", options.wanted.threads, "Record this thread of a process that runs")
       ->delimiter(',');
-  app.add_option("--uid", options.users, "Only tasks of this user, by name or number")
+  app.add_option("--uid", options.users,
+                 "Only tasks of this user, by name or number; without a command, -p or --cgroup: "
+                 "all of them")
       ->delimiter(',');
   for (const ListOption& list : kLists)
     app.add_option(fmt::format("--{}", list.option), options.wanted.*list.list, list.help);
