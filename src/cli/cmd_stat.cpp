@@ -44,7 +44,11 @@ struct StatRequest {
 class TemporaryDirectory {
 public:
   static Result<TemporaryDirectory> make() {
-    std::string path = std::filesystem::temp_directory_path() / "iotrail-stat-XXXXXX";
+    std::error_code code;
+    std::string path = std::filesystem::temp_directory_path(code) / "iotrail-stat-XXXXXX";
+    if (code)
+      return fail_errno("cannot make a temporary directory", code.value(),
+                        "set TMPDIR, or name a trace with -o");
     if (::mkdtemp(path.data()) == nullptr)
       return fail_errno(fmt::format("cannot make a directory like {}", path));
     return TemporaryDirectory(path);

@@ -60,6 +60,7 @@ Result<void> add_users(std::string_view option, const std::vector<std::string>& 
 
 // The process of a thread that is named is followed, and of it that thread recorded.
 Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture::Filter& filter) {
+  const bool has_pids = !filter.pids.empty();
   for (const pid_t thread : threads) {
     const pid_t process = thread > 0 ? process_of_thread(thread) : 0;
     if (process == 0)
@@ -67,13 +68,16 @@ Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture
                         "`ps -eL` lists the threads there are");
     if (process == ::getpid())
       return fail_usage(fmt::format("--tid {}: a recording does not trace itself", thread));
+    if (has_pids && std::ranges::find(filter.pids, process) == filter.pids.end())
+      return fail_usage(
+          fmt::format("--tid {}: a thread of process {}, which -p does not name", thread, process));
     if (std::ranges::find(filter.pids, process) == filter.pids.end())
       filter.pids.push_back(process);
   }
   return {};
 }
 
-// Nobody leaves out by mistake what has not begun yet.
+// Nobody leaves out by mistake what does not run.
 Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& tasks,
                             std::string_view what) {
   for (const pid_t task : tasks)
@@ -85,8 +89,6 @@ Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& t
 // "1/100" or "100".
 Result<iot_u32> parse_sample(const std::string& text) {
   constexpr iot_u32 kMost = 1'000'000;
-  if (text.empty())
-    return 0U;
   const auto calls = parse_count("--sample", text.starts_with("1/") ? text.substr(2) : text);
   if (calls && *calls >= 2 && *calls <= kMost)
     return static_cast<iot_u32>(*calls);
@@ -121,6 +123,36 @@ constexpr ListOption kLists[] = {
      "No I/O of this file"},
 };
 
+template <class Value>
+Result<void> check_contradiction(std::string_view option, const std::vector<Value>& wanted,
+                                 const std::vector<Value>& excluded) {
+  for (const Value& value : excluded)
+    if (std::ranges::find(wanted, value) != wanted.end())
+      return fail_usage(fmt::format("--{0} {1} and --exclude-{0} {1}", option, value),
+                        "both at once stand for nothing");
+  return {};
+}
+
+// What would be recorded of nobody, though nobody said so.
+Result<void> check_contradictions(const capture::Filter& filter) {
+  const capture::Things& wanted = filter.wanted;
+  const capture::Things& excluded = filter.excluded;
+  for (const ListOption& list : kLists)
+    if (auto checked = check_contradiction(list.option, wanted.*list.list, excluded.*list.list);
+        !checked)
+      return checked;
+  if (auto checked = check_contradiction("tid", wanted.threads, excluded.threads); !checked)
+    return checked;
+  if (auto checked = check_contradiction("uid", wanted.users, excluded.users); !checked)
+    return checked;
+  for (const auto* names : {&wanted.names, &excluded.names})
+    if (std::ranges::find(*names, "") != names->end())
+      return fail_usage("--comm and --exclude-comm need a name");
+  if (wanted.names.empty() && std::ranges::find(excluded.names, "*") != excluded.names.end())
+    return fail_usage("--exclude-comm '*'", "every task has such a name");
+  return {};
+}
+
 } // namespace
 
 void declare_filter(CLI::App& app, FilterOptions& options) {
@@ -128,7 +160,8 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
                  "Record this process, which runs already, and all that it has started and will "
                  "start, until it ends")
       ->delimiter(',');
-  app.add_option("--tid", options.wanted.threads, "Record this thread of a process that runs")
+  app.add_option("--tid", options.wanted.threads,
+                 "Record this thread of a process that runs, until the process ends")
       ->delimiter(',');
   app.add_option("--uid", options.users,
                  "Only tasks of this user, by name or number; without a command, -p or --cgroup: "
@@ -156,10 +189,14 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
   filter.wanted = options.wanted;
   filter.excluded = options.excluded;
   filter.whole_system = options.whole_system;
-  const Result<iot_u32> sample_of = parse_sample(options.sample);
-  if (!sample_of)
-    return std::unexpected(sample_of.error());
-  filter.sample_of = *sample_of;
+  if (options.sample) {
+    const Result<iot_u32> sample_of = parse_sample(*options.sample);
+    if (!sample_of)
+      return std::unexpected(sample_of.error());
+    filter.sample_of = *sample_of;
+  }
+  if (Result<void> checked = check_contradictions(filter); !checked)
+    return checked;
   if (Result<void> added = add_users("--uid", options.users, filter.wanted.users); !added)
     return added;
   if (auto added = add_users("--exclude-uid", options.excluded_users, filter.excluded.users);
@@ -167,6 +204,11 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
     return added;
   if (Result<void> checked = check_pids(options.pids); !checked)
     return checked;
+  for (const pid_t pid : options.excluded_pids)
+    if (const pid_t process = pid > 0 ? process_of_thread(pid) : 0; process != pid && process != 0)
+      return fail_usage(
+          fmt::format("--exclude-pid {}: this is a thread of process {}", pid, process), {},
+          fmt::format("Write --exclude-tid {} or --exclude-pid {}.", pid, process));
   if (auto checked = check_excluded("--exclude-pid", options.excluded_pids, "process"); !checked)
     return checked;
   if (auto checked = check_excluded("--exclude-tid", options.excluded.threads, "thread"); !checked)
@@ -202,8 +244,8 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
   add("--uid", options.users);
   for (const ListOption& list : kLists)
     add(fmt::format("--{}", list.option), options.wanted.*list.list);
-  if (!options.sample.empty())
-    words.push_back(fmt::format("--sample {}", options.sample));
+  if (options.sample)
+    words.push_back(fmt::format("--sample {}", *options.sample));
   for (const pid_t pid : options.excluded_pids)
     words.push_back(fmt::format("--exclude-pid {} ({})", pid, comm_of(pid)));
   add("--exclude-tid", options.excluded.threads);
@@ -216,6 +258,10 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
 std::string name_of_target(const FilterOptions& options) {
   if (!options.pids.empty())
     return fmt::format("pid-{}", options.pids.front());
+  if (!options.wanted.threads.empty())
+    return fmt::format("tid-{}", options.wanted.threads.front());
+  if (!options.users.empty())
+    return fmt::format("uid-{}", options.users.front());
   for (const ListOption& list : kLists)
     if (const auto& values = options.wanted.*list.list; !values.empty())
       return fmt::format("{}-{}", list.option,

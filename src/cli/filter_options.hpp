@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ struct FilterOptions {
   capture::Things wanted; // but for users
   capture::Things excluded;
   bool whole_system = false;
-  std::string sample; // "1/100"; empty: everything
+  std::optional<std::string> sample; // "1/100"
 };
 
 void declare_filter(CLI::App& app, FilterOptions& options);

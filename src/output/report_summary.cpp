@@ -238,9 +238,9 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 std::string sample_text(const store::Manifest& manifest) {
   if (manifest.sample_of == 0)
     return "";
-  return fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with all that it caused. "
-                     "Multiply counts, bytes and total times by {0}. What devices wrote for calls "
-                     "that were not recorded has no cause here.",
+  return fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
+                     "Multiply its counts, bytes and total times by {0}, but not what the kernel "
+                     "wrote back later: that is all there, whoever wrote it.",
                      human_count(manifest.sample_of));
 }
 

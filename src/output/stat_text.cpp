@@ -255,8 +255,8 @@ std::string stat_line_text(const StatLine& line, double seconds) {
     return has_time ? human_duration(ns) : std::string("-");
   };
   const std::string errors = line.errors == 0 ? "" : human_count(line.errors);
-  return fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n",
-                     schema::layer_name(line.first->layer), line.first->operation.substr(0, 16),
+  return fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n",
+                     schema::layer_name(line.first->layer), line.first->operation.substr(0, 15),
                      human_count(rate(line.events)),
                      line.bytes == 0 ? std::string("-") : human_bytes(rate(line.bytes)) + "/s",
                      duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
@@ -281,8 +281,8 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
   const double seconds = static_cast<double>(to_ns - from_ns) / 1e9;
   std::string text;
   if (with_title)
-    text = fmt::format("  {:<8}{:<17}{:>11}{:>13}{:>9}{:>9}{:>9}{:>7}\n", "layer", "operation",
-                       "per s", "bytes", "mean", "p99", "max", "errors");
+    text = fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n", "layer", "operation",
+                       "per s", "bytes", "mean", "p99", "max", "err");
   text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
   for (const auto& [key, line] : stat_lines_of(rows))
     text += stat_line_text(line, std::max(seconds, 1e-9));

@@ -49,6 +49,44 @@ for step in sys.argv[2:]:
     STEPS[word](*arguments)
 """
 
+# Reads 50 blocks by libaio: one thread submits, another reaps.
+REAPER = """
+import ctypes, mmap, os, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+SETUP, GETEVENTS, SUBMIT = 206, 208, 209
+class Iocb(ctypes.Structure):
+    _fields_ = [('data', ctypes.c_uint64), ('key', ctypes.c_uint32), ('rw', ctypes.c_uint32), ('opcode', ctypes.c_uint16),
+                ('priority', ctypes.c_int16), ('fd', ctypes.c_uint32), ('buffer', ctypes.c_uint64), ('bytes', ctypes.c_uint64),
+                ('offset', ctypes.c_int64), ('reserved', ctypes.c_uint64), ('flags', ctypes.c_uint32), ('eventfd', ctypes.c_uint32)]
+context = ctypes.c_ulong(0)
+assert libc.syscall(SETUP, 64, ctypes.byref(context)) == 0
+file = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
+memory = mmap.mmap(-1, 4096)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+submitted, reaped = threading.Semaphore(0), threading.Semaphore(0)
+def call_itself(name):
+    libc.prctl(15, name.encode(), 0, 0, 0)
+def submit():
+    call_itself('submitter')
+    for block in range(50):
+        iocb = Iocb(fd=file, buffer=address, bytes=4096, offset=block * 4096)
+        assert libc.syscall(SUBMIT, context, 1, ctypes.byref(ctypes.pointer(iocb))) == 1
+        submitted.release()
+        reaped.acquire()
+def reap():
+    call_itself('reaper')
+    events = (ctypes.c_uint64 * 4)()
+    for block in range(50):
+        submitted.acquire()
+        assert libc.syscall(GETEVENTS, context, 1, 1, ctypes.byref(events), None) == 1
+        reaped.release()
+threads = [threading.Thread(target=work) for work in (submit, reap)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
 
 class Choices(harness.AcceptanceTest):
     def setUp(self):
@@ -154,6 +192,30 @@ class Choices(harness.AcceptanceTest):
                                 f"umount {self.place}/new", options=["--dir", self.place, "--layers", "syscall"], name="late")
         self.assertEqual(recording.value("SELECT count(*) FROM syscall_write JOIN files USING (file) WHERE path LIKE '%/new/late'"), 1,
                          "a mount that is made during the recording")
+
+    def test_a_mount_below_one_directory_and_of_another(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root to mount")
+        sub = self.place / "sub"
+        (sub / "deep").mkdir(parents=True)
+        if harness.run("mount", "-t", "tmpfs", "none", sub).returncode:
+            self.skipTest("no tmpfs can be mounted")
+        self.addCleanup(harness.run, "umount", sub)
+        (sub / "deep").mkdir()
+        steps = ("write a 5", "write sub/b 7", "write sub/deep/c 9")
+        self.assert_writes(self.act(["--exclude-dir", self.place, "--dir", sub], *steps), {"sub/b": 7, "sub/deep/c": 9})
+        self.forget()
+        self.assert_writes(self.act(["--exclude-dir", sub, "--dir", self.place], *steps), {"a": 5})
+        self.forget()
+        self.assert_writes(self.act(["--dir", "/", "--exclude-dir", sub / "deep"], *steps), {"a": 5, "sub/b": 7})
+
+    def test_a_file_far_below_a_directory(self):
+        deep = pathlib.Path(*["d"] * 100)
+        (self.place / deep).mkdir(parents=True)
+        for option, writes in (("--dir", 5), ("--exclude-dir", 0)):
+            recording = self.act([option, self.place], f"write {deep}/a 5")
+            self.assertEqual(recording.value("SELECT count(*) FROM syscall_write"), writes, option)
+            self.forget()
 
     def test_other_layers_and_events(self):
         recording = self.act(["--exclude-layers", "sched,cache", "--exclude-events", "syscall_close"], "write a 5")
@@ -263,6 +325,33 @@ class Choices(harness.AcceptanceTest):
                 self.assert_each_has_its_bio(recording, "async_operation")
                 self.assertEqual(recording.value("SELECT count(*) FROM async_operation WHERE result = -4095"), 0)
 
+    def test_a_sample_of_calls_that_write_through(self):
+        recording = self.sampled(8, "psync", "--rw=randwrite", "--sync=dsync", calls="syscall_write")
+        self.assertEqual(self.charged_to_nobody(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
+        self.assert_each_has_its_bio(recording, "syscall_write")
+
+    def test_a_sample_of_forks(self):
+        forks = 400
+        recording = self.record("sh", "-c", f"for i in $(seq {forks}); do (:); done", options=["--sample", "1/4", "--layers", "process"])
+        self.require(recording, "process")
+        self.assert_adds_up(recording)
+        for event in ("process_fork", "process_exit"):
+            self.assertAlmostEqual(recording.value(f"SELECT count(*) FROM {event}"), forks / 4, delta=6 * (forks * 3 / 16) ** 0.5)
+
+    def test_operations_that_another_thread_reaps(self):
+        program = self.folder / "reaps.py"
+        program.write_text(REAPER)
+        data = self.place / "data"
+        data.write_bytes(b"x" * 50 * BLOCK_BYTES)
+        for options in (["--comm", "submitter"], ["--exclude-comm", "reaper"]):
+            shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+            recording = self.record(sys.executable, program, data, options=["--layers", "syscall,async", *options])
+            self.require(recording, "async")
+            self.assert_adds_up(recording)
+            self.assertEqual(recording.query("SELECT count(*) AS n, sum(bytes) AS bytes, min(result) AS result FROM async_operation"),
+                             [{"n": 50, "bytes": 50 * BLOCK_BYTES, "result": BLOCK_BYTES}])
+            self.assertEqual(recording.value("SELECT count(*) FROM syscall_aio_getevents"), 0, "who reaps is left out")
+
     def refused(self, status, *arguments, says):
         process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "x.iotrail", *arguments)
         self.assertEqual(process.returncode, status, process.stderr)
@@ -279,6 +368,15 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--exclude-layers", "sycall", "--", "true", says="no layer 'sycall'")
         self.refused(USAGE, "--exclude-events", "files", "--", "true", says="no event 'files'")
         self.refused(USAGE, "--layers", "fault", "--exclude-layers", "fault", "--", "true", says="nothing to record")
+        self.refused(USAGE, "--comm", "sh", "--exclude-comm", "sh", "--", "true", says="stand for nothing")
+        self.refused(USAGE, "--file", file, "--exclude-file", file, "--", "true", says="stand for nothing")
+        self.refused(USAGE, "--comm", "", "--", "true", says="need a name")
+        self.refused(USAGE, "--exclude-comm", "*", "--", "true", says="every task")
+        self.refused(USAGE, "--sample", "", "--", "true", says="--sample")
+        self.refused(FAILED, *[f"--comm=n{number}" for number in range(2000)], "--", "true", says="room for 1024")
+        actor = self.running("thread a 1 b")
+        self.refused(USAGE, "-p", os.getppid(), "--tid", actor.pid, says="does not name")
+        actor.communicate("\n")
         self.refused(USAGE, "--sample", "1/1", "--", "true", says="from 2 to")
         self.refused(USAGE, "--sample", "2/3", "--", "true", says="2/3")
         self.refused(FAILED, "--layers", "app", "--sample", "1/4", "--", "true", says="a sample")

@@ -25,39 +25,95 @@ namespace {
 
 template <class Key>
 Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value = IOT_WANTED) {
-  if (bpf_map_update_elem(map, &key, &value, BPF_ANY) != 0)
-    return fail_errno("filter: " + what);
-  return {};
+  if (bpf_map_update_elem(map, &key, &value, BPF_ANY) == 0)
+    return {};
+  if (errno == E2BIG || errno == ENOSPC) // of hash tables, of tries
+    return fail("filter: " + what, "more is named than a recording can be restricted to",
+                fmt::format("There is room for {} of a kind.", IOT_CHOICE_LIMIT));
+  return fail_errno("filter: " + what);
 }
 
-Result<void> judge_inode(int map, const std::string& path, iot_verdict verdict) {
+Result<void> judge_file(int map, const std::string& path, iot_verdict verdict) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return fail_errno("filter: " + path);
+  if (S_ISDIR(status.st_mode))
+    return fail("filter: file " + path, "it is a directory",
+                "--dir stands for the files below one.");
   const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
   return put(map, key, path, verdict);
 }
 
-Result<void> judge_file(int map, const std::string& path, iot_verdict verdict) {
-  if (std::filesystem::is_directory(path))
-    return fail("filter: file " + path, "it is a directory",
-                "--dir stands for the files below one.");
-  return judge_inode(map, path, verdict);
+struct JudgedFolder {
+  std::string path; // without links
+  iot_verdict verdict;
+};
+
+Result<void> add_folders(const std::vector<std::string>& paths, iot_verdict verdict,
+                         std::vector<JudgedFolder>& folders) {
+  for (const std::string& path : paths) {
+    std::error_code code;
+    const std::string folder = std::filesystem::canonical(path, code).native();
+    if (code)
+      return fail_errno("filter: directory " + path, code.value());
+    if (!std::filesystem::is_directory(folder, code))
+      return fail("filter: directory " + path, "it is none", "--file stands for a single file.");
+    folders.push_back({folder, verdict});
+  }
+  return {};
 }
 
-// The programs climb from a file whose path is not known to the root of its file system only.
-Result<void> judge_folder(int map, const std::string& path, iot_verdict verdict) {
-  std::error_code code;
-  const std::string folder = std::filesystem::canonical(path, code).native();
-  if (code)
-    return fail_errno("filter: directory " + path, code.value());
-  if (!std::filesystem::is_directory(folder))
-    return fail("filter: directory " + path, "it is none", "--file stands for a single file.");
-  const std::string below = folder == "/" ? folder : folder + "/";
-  for (const Mount& mount : read_mounts())
-    if (mount.point.starts_with(below))
-      std::ignore = judge_inode(map, mount.point, verdict); // one that cannot be reached is left
-  return judge_inode(map, folder, verdict);
+bool is_below(const std::string& path, const std::string& folder) {
+  return folder == "/" ||
+         (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
+}
+
+// Of those that a path is below the innermost; nullptr: it is below none.
+const JudgedFolder* folder_above(const std::vector<JudgedFolder>& folders,
+                                 const std::string& path) {
+  const JudgedFolder* innermost = nullptr;
+  for (const JudgedFolder& folder : folders)
+    if (is_below(path, folder.path) &&
+        (innermost == nullptr || folder.path.size() > innermost->path.size()))
+      innermost = &folder;
+  return innermost;
+}
+
+// What is mounted there; no server that is gone is asked. 0: it cannot be told.
+iot_u64 root_inode_of(const Mount& mount) {
+  struct statx status{};
+  const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
+  return ::statx(AT_FDCWD, mount.point.c_str(), flags, STATX_INO, &status) == 0 ? status.stx_ino
+                                                                                : 0;
+}
+
+// The programs climb from a file whose path is not known to the root of its file system only: mounts below a directory are judged as it is.
+Result<void> judge_folders(int map, const Filter& filter) {
+  std::vector<JudgedFolder> folders;
+  if (auto added = add_folders(filter.wanted.folders, IOT_WANTED, folders); !added)
+    return added;
+  if (auto added = add_folders(filter.excluded.folders, IOT_EXCLUDED, folders); !added)
+    return added;
+  if (folders.empty())
+    return {};
+  for (const Mount& mount : read_mounts()) {
+    const JudgedFolder* above = folder_above(folders, mount.point);
+    const iot_u64 inode = above == nullptr ? 0 : root_inode_of(mount);
+    const iot_file_key key{.inode = inode, .device = mount.device, .generation = 0};
+    if (inode != 0)
+      if (auto set = put(map, key, mount.point, above->verdict); !set)
+        return set;
+  }
+  for (const JudgedFolder& folder : folders) {
+    struct stat status{};
+    if (::stat(folder.path.c_str(), &status) != 0)
+      return fail_errno("filter: directory " + folder.path);
+    const iot_file_key key{
+        .inode = status.st_ino, .device = file_system_of(folder.path), .generation = 0};
+    if (auto set = put(map, key, folder.path, folder.verdict); !set)
+      return set;
+  }
+  return {};
 }
 
 // The whole disk that a path stands for; 0: it is no block device.
@@ -92,6 +148,9 @@ Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdic
 // Paths are below the version 2 hierarchy, wherever that is mounted.
 Result<void> name_cgroup(int map, iot_u32 index, const std::string& path) {
   constexpr std::array<const char*, 3> kRoots = {"", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/"};
+  if (index >= IOT_CGROUP_LIMIT)
+    return fail("filter: cgroup " + path, "more are named than a recording can be restricted to",
+                fmt::format("There is room for {}.", IOT_CGROUP_LIMIT));
   int refusal = ENOENT;
   for (const char* root : kRoots) {
     const Fd directory(::open((root + path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -152,7 +211,6 @@ Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Things& 
   iot_u32 group = 0;
   const int groups = object.map_fd(verdict == IOT_WANTED ? "adopted_cgroups" : "excluded_cgroups");
   each(things.files, [&](const auto& path) { return judge_file(inodes, path, verdict); });
-  each(things.folders, [&](const auto& path) { return judge_folder(inodes, path, verdict); });
   each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
   each(things.cgroups, [&](const auto& path) { return name_cgroup(groups, group++, path); });
   each(things.names,
@@ -218,6 +276,8 @@ void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>
 }
 
 Result<void> set_filters(BpfObject& object, PidNumbers& numbers, const Filter& filter) {
+  if (auto set = judge_folders(object.map_fd("wanted_files"), filter); !set)
+    return set;
   if (auto set = judge_things(object, numbers, filter.wanted, IOT_WANTED); !set)
     return set;
   if (auto set = judge_things(object, numbers, filter.excluded, IOT_EXCLUDED); !set)

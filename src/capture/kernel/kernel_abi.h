@@ -24,6 +24,7 @@
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
 #define IOT_PATH_DEPTH 64            /* components of a path that are walked */
+#define IOT_FOLDER_DEPTH (1U << 16)  /* the same where a directory is looked for */
 #define IOT_KIND_SLOTS 64            /* kinds of one layer */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */

@@ -34,7 +34,7 @@ static __noinline int await_results(struct iot_async* async) {
 static __always_inline void begin_uring(struct io_kiocb* trusted) {
   struct iot_task* task = iot_current();
   if (!task)
-    task = iot_sampled_poller();
+    task = iot_chosen_poller();
   if (!task)
     return;
   struct io_kiocb* request = IOT_UNTRUSTED(io_kiocb, trusted);
@@ -90,7 +90,7 @@ static __always_inline iot_u32 file_of_request(iot_u64 request) {
   if (!file)
     return 0;
   struct iot_task* task = iot_current();
-  if (!task && iot_config.sample_of) /* which the running call may not be in */
+  if (!task && iot_config.chooses_tasks) /* the running call may be none that is recorded */
     task = iot_state_of(bpf_get_current_task_btf());
   return task ? iot_file_of(task, file) : iot_file_known((iot_u64)BPF_CORE_READ(file, f_inode));
 }

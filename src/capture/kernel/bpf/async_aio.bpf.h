@@ -146,12 +146,10 @@ static long end_aio(iot_u32 index, struct aio_events* events) {
 }
 
 /* io_getevents(context, minimum, maximum, events, timeout) as it ends. */
-__noinline int iot_aio_reap(iot_s64 count) {
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
-  if (!task || count <= 0)
+__noinline int iot_aio_reap(iot_s64 count, iot_u32 is_compat) {
+  if (count <= 0)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  const iot_u32 is_compat = (task->call & IOT_CALL_COMPAT) != 0;
   struct aio_events events = {.list = argument_of(regs, 3, is_compat),
                               .now_ns = bpf_ktime_get_ns()};
   bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), end_aio, &events, 0);

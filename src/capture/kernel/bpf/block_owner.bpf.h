@@ -88,14 +88,20 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
 #define IS_WRITE 1 /* in the number of each operation that writes */
 
 /*
- * The same of a bio that no traced task queues. Of what a task queues that the recording is not of: pages that others wrote, and what it
- * does for an operation that the recording is of.
+ * Of what a task queues that the recording is not of: what it does for an operation that the recording is of, and pages of files that recorded
+ * calls have used. In a sample, those are taken for what its own calls have written.
  */
+static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
+                                         iot_u32 flags) {
+  return async || (!iot_config.sample_of && has_pages && flags & IS_WRITE);
+}
+
+/* Fills whose a bio is that no traced task queues; 0: it is not traced. */
 static __always_inline int find_other_owner(struct iot_bio* entry, iot_u64 inode, int has_pages,
                                             const struct iot_async* async, iot_u32 flags,
                                             iot_u32 device) {
   const int is_left_out = iot_is_left_out();
-  if (is_left_out && !async && !(has_pages && flags & IS_WRITE))
+  if (is_left_out && !is_for_others(has_pages, async, flags))
     return 0;
   const iot_u64 both = bpf_get_current_pid_tgid();
   entry->owner.pid = (iot_u32)(both >> 32);
@@ -106,7 +112,8 @@ static __always_inline int find_other_owner(struct iot_bio* entry, iot_u64 inode
     entry->file = iot_file_known(inode);
   else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
     return iot_file_of_bio_wanted(0);
-  const int is_wanted = (iot_config.block_all && is_started) || (is_left_out && async);
+  const int is_wanted =
+      (iot_config.block_all && is_started && !iot_is_muted()) || (is_left_out && async);
   return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
 }
 

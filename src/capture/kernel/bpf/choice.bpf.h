@@ -41,19 +41,11 @@ static __always_inline int passes_number(enum iot_choice_by by, iot_u32 number) 
   return !iot_config.chosen_by[by] || passes(by, IOT_VERDICT(choices, &key));
 }
 
-/* Threads that the kernel makes for io_uring have names of their own: they count as who they work for. */
-static __always_inline void read_name(char* name, const struct task_struct* task) {
-  const struct task_struct* named = task;
-  if (BPF_CORE_READ(task, flags) & PF_IO_WORKER)
-    named = BPF_CORE_READ(task, group_leader);
-  bpf_probe_read_kernel_str(name, IOT_COMM_BYTES, &named->comm);
-}
-
 static __always_inline int passes_name(const struct task_struct* task) {
   struct iot_name_key key = {.bits = 8 * IOT_COMM_BYTES};
   if (!iot_config.chosen_by[IOT_BY_NAME])
     return 1;
-  read_name(key.name, task);
+  bpf_probe_read_kernel_str(key.name, IOT_COMM_BYTES, &task->comm);
   return passes(IOT_BY_NAME, IOT_VERDICT(chosen_names, &key));
 }
 
@@ -72,27 +64,19 @@ static __noinline int is_chosen(const struct task_struct* task) {
          !is_in_excluded_cgroup();
 }
 
-/* The running task is followed, and the recording is not of it, or not of its call. */
-static __always_inline int iot_is_left_out(void) {
-  if (!iot_config.chooses_tasks)
-    return 0;
-  const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
-  return own && own->is_muted & IOT_LEFT_OUT;
-}
-
 static __always_inline int is_in_sample(void) {
   return !iot_config.sample_of || bpf_get_prandom_u32() % iot_config.sample_of == 0;
 }
 
-/* Chance decides on what they are given to do, not on them. */
-static __always_inline int is_given_work(const struct task_struct* task) {
-  return iot_config.sample_of && BPF_CORE_READ(task, flags) & PF_IO_WORKER;
+/* Threads of the kernel make no calls, of which one could be in the sample. */
+static __always_inline int is_chosen_now(const struct task_struct* task) {
+  const iot_u32 flags = BPF_CORE_READ(task, flags);
+  return !(flags & PF_IO_WORKER) && is_chosen(task) && (flags & PF_KTHREAD || is_in_sample());
 }
 
 /* A new task, one that executes a program, or one that calls: from now on it is muted, or not. */
-static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own,
-                                 int is_sampled) {
-  if (is_chosen(task) && !is_given_work(task) && (!is_sampled || is_in_sample()))
+static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own) {
+  if (is_chosen_now(task))
     iot_unmute(own, IOT_LEFT_OUT);
   else
     iot_mute(own, IOT_LEFT_OUT);
@@ -100,12 +84,31 @@ static __noinline int iot_choose(const struct task_struct* task, struct iot_task
 }
 
 /*
- * Where a sample is recorded: the running thread, which polls for io_uring, if what it submits now is in the sample. NULL: it is not.
+ * The state of the running task if it is a thread that the kernel has made for io_uring, in a recording that chooses. Such threads are muted:
+ * what they do is of the recording if the operation that they work for is.
  */
-static __noinline struct iot_task* iot_sampled_poller(void) {
+static __always_inline struct iot_task* iot_muted_worker(void) {
   struct task_struct* current = bpf_get_current_task_btf();
-  struct iot_task* own = is_given_work(current) ? iot_state_of(current) : 0;
-  return own && is_chosen(current) && is_in_sample() ? own : 0;
+  return iot_config.chooses_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
+}
+
+/* The same, if it is the one that polls for operations to submit, and what it submits now is chosen. */
+static __noinline struct iot_task* iot_chosen_poller(void) {
+  struct iot_task* own = iot_muted_worker();
+  return own && is_chosen(bpf_get_current_task_btf()) && is_in_sample() ? own : 0;
+}
+
+/* The running task is followed and muted. */
+static __always_inline int iot_is_muted(void) {
+  if (!iot_config.chooses_tasks)
+    return 0;
+  const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
+  return own && own->is_muted & IOT_LEFT_OUT;
+}
+
+/* The same, and it works for itself: a thread of the kernel works for all. */
+static __always_inline int iot_is_left_out(void) {
+  return iot_is_muted() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 }
 
 #endif

@@ -152,7 +152,7 @@ static __always_inline iot_u32 verdict_on_folder(const struct iot_file_sight* si
   struct folder_search search = {};
   begin_climb(search.at, sight);
   if (search.at[0])
-    bpf_loop(IOT_PATH_DEPTH, search_step, &search, 0);
+    bpf_loop(IOT_FOLDER_DEPTH, search_step, &search, 0);
   return search.verdict;
 }
 

@@ -32,6 +32,7 @@ struct hlist_head {
 struct pt_regs {
   unsigned long di, si, dx, r10, r8, r9;
   unsigned long ax, bx, cx, bp;
+  unsigned long orig_ax;
   unsigned long ip;
 };
 

@@ -2,6 +2,7 @@
  *
  * Life of tasks. Also what makes the filter by process tree: a child is traced because its parent was.
  */
+#include "choice.bpf.h"
 #include "core.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
@@ -43,6 +44,11 @@ static __always_inline struct iot_task* followed_task(void) {
   return own || !iot_config.chooses_tasks ? own : iot_state_of(bpf_get_current_task_btf());
 }
 
+/* A fork is in the sample or not whatever its parent's last call was. */
+static __always_inline int is_of_recording(const struct iot_task* parent) {
+  return iot_config.sample_of ? is_chosen_now(bpf_get_current_task_btf()) : !parent->is_muted;
+}
+
 /* Passed by every new task, threads that the kernel makes for io_uring included, before it runs. */
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags) {
@@ -57,7 +63,7 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
   const iot_u64 now_ns = bpf_ktime_get_ns();
   if (child->owner.pid != parent->owner.pid)
     send_fork(parent, child, task, now_ns);
-  if (!iot_wants(IOT_KIND_process_fork) || parent->is_muted)
+  if (!iot_wants(IOT_KIND_process_fork) || !is_of_recording(parent))
     return 0;
   struct iot_place place;
   struct iot_process_fork* record = IOT_RESERVE(process_fork, &place);
@@ -113,6 +119,7 @@ static __always_inline struct iot_task* executing_task(struct task_struct* task,
     old->live_tid = 0;
   if (!own)
     return was_traced ? iot_claim(task) : 0;
+  own->owner.tid = (iot_u32)task->pid;
   own->is_dead = 0;
   own->group_exited = 0;
   iot_forget_ops(own);
@@ -126,7 +133,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
   if (!own)
     return 0;
   if (iot_config.chooses_tasks)
-    iot_choose(task, own, 1);
+    iot_choose(task, own);
   iot_expect_library(own);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_u32 exe_file = iot_file_of(own, binary->file);
@@ -156,7 +163,7 @@ static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
     return 0;
   struct iot_task* leader = iot_slot_of((iot_u32)task->tgid);
-  if (leader->live_tid != (iot_u32)task->tgid)
+  if ((leader->live_tid & ~IOT_MUTED) != (iot_u32)task->tgid)
     leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
   if (!leader)
     return 1;

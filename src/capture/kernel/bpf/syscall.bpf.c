@@ -38,14 +38,11 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   task->entry_ns = bpf_ktime_get_ns();
 }
 
-/*
- * A task may take another name or user at any time. What is reaped has been chosen when it was submitted: no call that reaps is left out by
- * chance.
- */
-static __always_inline void choose_current(struct task_struct* current, iot_u64 call) {
+/* A task may take another name or user at any time. */
+static __always_inline void choose_current(struct task_struct* current) {
   struct iot_task* own = iot_state_of(current);
   if (own)
-    iot_choose(current, own, IOT_CALL_CLASS(call) != CLASS(aio_getevents));
+    iot_choose(current, own);
 }
 
 /* Calls that take more than begin_call(), of any program and any traced task. */
@@ -53,7 +50,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u64 call = call_of(current, ctx[1]);
   if (call && iot_config.chooses_tasks)
-    choose_current(current, call);
+    choose_current(current);
   struct iot_task* task = iot_current();
   if (!task)
     return 0;
@@ -218,8 +215,20 @@ static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_
   iot_op_end(task);
 }
 
+/* The end of a call that the recording is not of: it may reap operations that the recording is of. */
+static __noinline int end_muted_call(unsigned long long* ctx) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
+  const iot_u64 call = call_of(current, regs->orig_ax);
+  if (IOT_CALL_CLASS(call) == CLASS(aio_getevents))
+    iot_aio_reap((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
+  return 0;
+}
+
 static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  if (!task && iot_config.follows_async && iot_is_muted())
+    return end_muted_call(ctx);
   if (!task)
     return iot_config.has_own ? iot_end_own(ctx) : 0;
   if (!task->owner.op_id)
@@ -231,7 +240,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
     iot_aio_submitted(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
-    iot_aio_reap(result);
+    iot_aio_reap(result, (call & IOT_CALL_COMPAT) != 0);
   if (iot_config.follows_connections && result >= 0 &&
       (IOT_CALL_NUMBER(call) == IOT_syscall_accept || IOT_CALL_NUMBER(call) == IOT_syscall_accept4))
     iot_accepted((iot_s32)result);

@@ -60,7 +60,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   own->owner.pid = (iot_u32)task->tgid;
   send_task_of_namespace(task);
   if (iot_config.chooses_tasks)
-    iot_choose(task, own, 1);
+    iot_choose(task, own);
   return own;
 }
 
@@ -70,7 +70,7 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
     own = iot_claim(current);
   if (!own || !own->is_muted)
     return own;
-  return is_given_work(current) && iot_async_of(0) ? own : 0;
+  return iot_muted_worker() && iot_async_of(0) ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */

@@ -38,7 +38,8 @@ static __always_inline struct iot_task* iot_current(void) {
   struct iot_task* slot = iot_slot_of(tid);
   if (slot->live_tid == tid)
     return slot;
-  return slot->is_shared || iot_adopts() || iot_config.sample_of ? iot_current_slow(current) : 0;
+  return slot->is_shared || iot_adopts() || iot_config.chooses_tasks ? iot_current_slow(current)
+                                                                     : 0;
 }
 
 /* The same of a task that is in an operation: it has a state already, and nobody is adopted. */
