@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include <cstddef>
-#include <cstdint>
 #include <cstdlib>
+#include <memory>
 
 namespace iotrail {
 
@@ -22,11 +22,12 @@ public:
     void* memory = std::malloc(bytes);
     if (memory == nullptr)
       return;
-    constexpr std::uintptr_t kPage = 4096;
-    const auto begin = (reinterpret_cast<std::uintptr_t>(memory) + kPage - 1) / kPage * kPage;
-    const auto end = (reinterpret_cast<std::uintptr_t>(memory) + bytes) / kPage * kPage;
-    if (begin < end) // since Linux 5.14; before, pages come one by one
-      ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+    constexpr std::size_t kPage = 4096;
+    void* pages = memory;
+    std::size_t room = bytes;
+    if (std::align(kPage, kPage, pages, room) !=
+        nullptr) // since Linux 5.14; before, pages come one by one
+      ::madvise(pages, room / kPage * kPage, MADV_POPULATE_WRITE);
     std::free(memory);
   }
   ~PopulatedHeap() {

@@ -2,6 +2,7 @@
 #include "output/stat_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -248,7 +249,7 @@ std::uint64_t p99_ns(const StatLine& line) {
 
 std::string stat_line_text(const StatLine& line, double seconds) {
   const auto rate = [&](std::uint64_t number) {
-    return static_cast<std::uint64_t>(static_cast<double>(number) / seconds + 0.5);
+    return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) / seconds));
   };
   const bool has_time = line.first->below_ns != 0;
   const auto duration = [&](std::uint64_t ns) {
