@@ -175,7 +175,9 @@ TEST_F(KernelAsync, async_operation_has_the_pages_that_a_worker_thread_makes_dir
     GTEST_SKIP() << "the machine refuses io_uring";
   ASSERT_EQ(recording_.status(), 0);
   const Row row = operation(1);
-  const std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
+  std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
+  // The page in which the file ended before is dirtied too, where it has been written back meanwhile: the rest of it is zeroed.
+  std::erase_if(pages, [](const Row& page) { return page.u("index") == 0; });
   ASSERT_EQ(pages.size(), 1U);
   EXPECT_EQ(pages[0].u("index"), (1U << 20) / 4096U);
   EXPECT_EQ(path_of(pages[0]), file_);
