@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct Things {
   bool choose_files() const { return !files.empty() || !folders.empty(); }
 };
 
+// What an operation must have taken and moved to be recorded.
+struct Least {
+  std::uint64_t latency_ns = 0;
+  std::uint64_t bytes = 0; // what moves none has 0
+
+  bool is_set() const { return latency_ns != 0 || bytes != 0; }
+};
+
 struct Filter {
   std::vector<schema::Layer> layers;
   std::vector<std::string> events; // names as in the schema
@@ -41,6 +50,8 @@ struct Filter {
 
   iot_u32 sample_of =
       0; // calls of which one is recorded, by chance, with all that it causes; 0: all are
+
+  Least least;
 
   // Of the tasks that are followed, or of their calls, some are left out.
   bool chooses_tasks() const {

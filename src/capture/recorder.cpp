@@ -294,10 +294,11 @@ void Recorder::account(store::Manifest& manifest) const {
   for (const auto& source : sources_) {
     manifest.ring_memory_bytes += source->ring_memory_bytes();
     store::SourceTally tally{.name = std::string(source->name()),
-                             .produced = source->produced(),
+                             .produced = source->produced() - source->left_out(),
                              .written = rows_of(*source, stats.rows),
                              .lost = rows_of(*source, stats.rows_failed),
-                             .summed_up = source->adds_up() ? stats.summed_up : 0};
+                             .summed_up = source->adds_up() ? stats.summed_up : 0,
+                             .left_out = source->left_out()};
     tally.written += tally.summed_up;
     tally.lost += source->adds_up() ? stats.summed_up_failed : 0;
     for (const CounterValue& counter : source->counters()) {

@@ -90,6 +90,8 @@ public:
 
   // Events that arose since the start, delivered or lost; counted where they arise, not where they arrive.
   virtual std::uint64_t produced() const = 0;
+  // Of these, those of operations that took or moved less than the filter wants; known when the operations end.
+  virtual std::uint64_t left_out() const { return 0; }
   // Its events come as rows of `event_sums` (SumOptions).
   virtual bool adds_up() const { return false; }
   virtual std::vector<CounterValue> counters() const = 0;

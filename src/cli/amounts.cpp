@@ -14,7 +14,8 @@ struct Unit {
   std::string_view name;
   double ns;
 };
-constexpr Unit kUnits[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+constexpr Unit kUnits[] = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                           {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 constexpr double kMostNs = 1e18; // 30 years
 
 Result<std::uint64_t> parse(std::string_view option, const std::string& text, bool is_moment) {
@@ -28,12 +29,13 @@ Result<std::uint64_t> parse(std::string_view option, const std::string& text, bo
     return 0; // the begin has no unit
   if (error != std::errc{} || found == std::end(kUnits))
     return fail_usage(fmt::format("{} {}: this is no time", option, text),
-                      "a time is a number and a unit: 500ms, 10s, 2m, 1h");
-  const bool is_too_small = is_moment ? !(number >= 0) : !(number > 0);
-  if (is_too_small || number * found->ns > kMostNs)
+                      "a time is a number and a unit: 100us, 500ms, 10s, 2m, 1h");
+  const double ns = number * found->ns;
+  const bool is_too_small = is_moment ? !(ns >= 0) : !(ns >= 1);
+  if (is_too_small || ns > kMostNs)
     return fail_usage(fmt::format("{} {}: this is no time", option, text),
                       "a time is above 0 and below 30 years");
-  return static_cast<std::uint64_t>(std::llround(number * found->ns));
+  return static_cast<std::uint64_t>(std::llround(ns));
 }
 
 // A whole number above 0 at the beginning of `text`, which then begins behind it; 0: there is none.

@@ -9,6 +9,7 @@
 #include "cli/amounts.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/least_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/snapshot_options.hpp"
 #include "cli/target.hpp"
@@ -21,6 +22,7 @@ namespace {
 struct RecordOptions {
   std::string output;
   Target target;
+  LeastOptions least;
   std::vector<std::string> snapshots;
   std::vector<std::string> tags;
   std::string time;
@@ -59,6 +61,8 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
   auto filter = make_filter(options.target, command, "record");
   if (!filter)
     return std::unexpected(filter.error());
+  if (Result<void> selected = select_least(options.least, *filter); !selected)
+    return std::unexpected(selected.error());
   if (!options.snapshots.empty())
     filter->layers.push_back(schema::Layer::snapshot);
   auto tags = parse_tags(options.tags);
@@ -82,6 +86,7 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
   recorder.source.ring_bytes = *buffer_bytes;
   recorder.limits = {*time_ns, *size_bytes};
   recorder.filters_text = filters_text(options.target);
+  std::ranges::copy(filters_text(options.least), std::back_inserter(recorder.filters_text));
   for (const std::string& snapshot : options.snapshots)
     recorder.filters_text.push_back("--snapshot " + snapshot);
   recorder.limits_text = limits_text(options);
@@ -145,6 +150,7 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_option("-o,--output", options->output,
                  "Name of the trace in the repository, or a path; default: command and time");
   declare_target(app, options->target);
+  declare_least(app, options->least);
   app.add_flag(
       "--follow", options->follow,
       "Go on after the command or the processes named have ended, until all that they have "

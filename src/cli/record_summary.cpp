@@ -123,7 +123,8 @@ void print_losses(const store::Manifest& manifest, const std::filesystem::path& 
   print_still_running(manifest);
   if (const std::uint64_t lost = manifest.lost(); lost != 0)
     say(fmt::format("iotrail: {} of {} events were lost; see: iotrail report {}",
-                    output::human_count(lost), output::human_count(lost + manifest.events()),
+                    output::human_count(lost),
+                    output::human_count(lost + manifest.events() + manifest.left_out()),
                     output::printable(trace.native())));
   for (const auto& [name, value] : manifest.counters)
     if (const schema::Counter* counter = schema::find_counter(name);
@@ -148,8 +149,8 @@ void print_summary(const store::Manifest& manifest, const std::filesystem::path&
                   output::human_duration(manifest.recorder_cpu_ns),
                   output::human_bytes(manifest.recorder_memory_bytes),
                   output::human_bytes(manifest.ring_memory_bytes)));
-  if (const std::string sample = output::sample_text(manifest); !sample.empty())
-    say(fmt::format("  {}", sample));
+  for (const std::string& sentence : output::choice_sentences(manifest))
+    say(fmt::format("  {}", sentence));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
     say(fmt::format("  {}", output::printable(refusals)));
   print_left_out(manifest);

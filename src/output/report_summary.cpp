@@ -118,8 +118,8 @@ void print_warnings(const store::TraceReader& trace, Sink& sink, std::size_t wid
     print_sentence(sink, warning, width);
   for (const std::string& sentence : damage_sentences(trace))
     print_sentence(sink, printable(sentence), width);
-  if (const std::string sample = sample_text(trace.manifest()); !sample.empty())
-    print_sentence(sink, sample, width);
+  for (const std::string& sentence : choice_sentences(trace.manifest()))
+    print_sentence(sink, sentence, width);
 }
 
 std::string lost_share(std::uint64_t lost, std::uint64_t produced) {
@@ -138,9 +138,11 @@ std::string events_text(const store::Manifest& manifest) {
     return {};
   if (lost == 0 && manifest.gaps() != 0)
     return fmt::format("{}, SOME MAY BE MISSING: see Losses", human_count(produced));
-  return lost == 0 ? fmt::format("{}, none lost", human_count(produced))
-                   : fmt::format("{} OF {} EVENTS LOST ({}): see Losses", human_count(lost),
-                                 human_count(produced), lost_share(lost, produced));
+  if (lost == 0)
+    return fmt::format("{}, none lost", human_count(produced));
+  const std::uint64_t all = produced + manifest.left_out(); // of which any may have been lost
+  return fmt::format("{} OF {} EVENTS LOST ({}): see Losses", human_count(lost), human_count(all),
+                     lost_share(lost, all));
 }
 
 void print_tallies(const store::Manifest& manifest, Sink& sink) {
@@ -235,13 +237,21 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
   print_fact(sink, "recorder", recorder_text(manifest), width);
 }
 
-std::string sample_text(const store::Manifest& manifest) {
-  if (manifest.sample_of == 0)
-    return "";
-  return fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
-                     "Multiply its counts, bytes and total times by {0}, but not what the kernel "
-                     "wrote back later: that is all there, whoever wrote it.",
-                     human_count(manifest.sample_of));
+std::vector<std::string> choice_sentences(const store::Manifest& manifest) {
+  std::vector<std::string> sentences;
+  if (manifest.sample_of != 0)
+    sentences.push_back(
+        fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
+                    "Multiply its counts, bytes and total times by {0}, but not what the kernel "
+                    "wrote back later: that is all there, whoever wrote it.",
+                    human_count(manifest.sample_of)));
+  if (const std::uint64_t left_out = manifest.left_out(); left_out != 0)
+    sentences.push_back(
+        fmt::format("WITHOUT {} event{} of operations that took or moved less than was "
+                    "asked for. What the kernel wrote back later is all there, "
+                    "whoever wrote it.",
+                    human_count(left_out), left_out == 1 ? "" : "s"));
+  return sentences;
 }
 
 std::string refusals_text(const store::Manifest& manifest) {

@@ -26,8 +26,9 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 // One line: what was asked for and not recorded; nothing if all was. The reasons are for `iotrail doctor`.
 std::string refusals_text(const store::Manifest& manifest);
 
-// What a sample is to be multiplied by; nothing where all was recorded.
-std::string sample_text(const store::Manifest& manifest);
+// What was left out by chance or for being too little, and what that does to the numbers; none where all was recorded.
+std::vector<std::string> choice_sentences(const store::Manifest& manifest);
+
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width);
 
 // Losses one by one, or that there are none. `totals`: SELECT * FROM loss_totals.

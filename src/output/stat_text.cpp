@@ -203,8 +203,8 @@ void print_header(const store::Manifest& manifest, Sink& sink, std::size_t width
                               "operations, but in no file, process or device; see --rows",
                               human_count(others)),
                   sink, width);
-  if (const std::string sample = sample_text(manifest); !sample.empty())
-    print_wrapped(sample, sink, width);
+  for (const std::string& sentence : choice_sentences(manifest))
+    print_wrapped(sentence, sink, width);
   if (const std::string refusals = refusals_text(manifest); !refusals.empty())
     print_wrapped(printable(refusals), sink, width);
 }

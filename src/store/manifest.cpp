@@ -36,6 +36,7 @@ template <IsSourceTally Self, class F> void visit_members(Self& tally, F&& f) {
   f("written", tally.written);
   f("lost", tally.lost);
   f("summed_up", tally.summed_up);
+  f("left_out", tally.left_out);
 }
 
 template <class Self>
@@ -173,6 +174,13 @@ std::uint64_t Manifest::counted(schema::Severity severity) const {
 
 std::uint64_t Manifest::lost() const {
   return counted(schema::Severity::loss);
+}
+
+std::uint64_t Manifest::left_out() const {
+  std::uint64_t left_out = 0;
+  for (const SourceTally& source : sources)
+    left_out += source.left_out;
+  return left_out;
 }
 
 std::uint64_t Manifest::gaps() const {

@@ -61,6 +61,8 @@ struct SourceTally {
   std::uint64_t lost = 0;
   std::uint64_t summed_up =
       0; // of `written`, those that the table `event_sums` tells of, and no row of their own
+  std::uint64_t left_out =
+      0; // not in `produced`: of operations that took or moved less than was wanted
 };
 
 struct Manifest {
@@ -107,7 +109,8 @@ struct Manifest {
   std::uint64_t events() const;
   std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
   std::uint64_t lost() const;                             // events that are missing
-  std::uint64_t gaps() const; // occasions at which events may be missing
+  std::uint64_t left_out() const; // events of operations that took or moved too little
+  std::uint64_t gaps() const;     // occasions at which events may be missing
 
   std::vector<std::string>
   layers_refused() const; // of `layers`, those of which no hook serves any event

@@ -46,6 +46,7 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
+  std::uint64_t left_out() const override { return hold_back_.left_out(); }
   bool adds_up() const override { return sums_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
@@ -61,6 +62,7 @@ private:
   void see_running(pid_t pid) { tasks_->see_running(static_cast<iot_u32>(pid), numbers_->of(pid)); }
   bool drain_texts(store::TraceWriter& writer);
   std::size_t write_unfinished(store::TraceWriter& writer);
+  void keep_known(std::uint64_t now_ns, store::TraceWriter& writer);
   Result<void> map_rings(const iot_config& config);
   std::size_t drain_sums(store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
@@ -76,6 +78,7 @@ private:
   TextRing texts_;
   KernelIds ids_;
   RecordCopier copier_;
+  HoldBack hold_back_;
   SumCollector sums_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
@@ -107,6 +110,7 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
 Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
   sums_.configure(options.sums);
+  hold_back_.configure(filter_.least);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
@@ -255,14 +259,28 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
   if (sums_.is_on())
     return drain_sums(writer);
+  const std::uint64_t now_ns = monotonic_ns();
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
   drain_texts(writer);
-  tasks_->write(writer, monotonic_ns());
+  tasks_->write(writer, now_ns);
   std::size_t records = 0;
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     records += drain_ring(cpu, heads_[cpu], writer);
-  return records + write_unfinished(writer);
+  records += write_unfinished(writer);
+  if (hold_back_.is_on())
+    keep_known(now_ns, writer);
+  return records;
+}
+
+// What is held back and is known to be kept, by what had arisen at `now_ns`.
+void KernelSource::keep_known(std::uint64_t now_ns, store::TraceWriter& writer) {
+  if (end_)
+    return hold_back_.keep_all(writer);
+  for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
+    if (rings_.tail(cpu) < heads_[cpu]) // a record under way: the end of an operation, perhaps
+      return;
+  hold_back_.keep_slow(now_ns, writer);
 }
 
 // Nothing is ever on its way: what has not been taken stays in its row.
@@ -285,7 +303,7 @@ std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
   while (written < all.size())
     written += copier_.copy(
         all.subspan(written, std::min(RecordCopier::kBatchSlots, all.size() - written)), written,
-        ids_, writer);
+        ids_, hold_back_, writer);
   unfinished_written_ += written;
   unfinished_.clear();
   return written;
@@ -297,7 +315,7 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
   std::uint64_t position = begin;
   while (position < head) {
     const std::span<const Slot> slots = rings_.slots(cpu, position, head);
-    const std::size_t copied = copier_.copy(slots, position, ids_, writer);
+    const std::size_t copied = copier_.copy(slots, position, ids_, hold_back_, writer);
     if (copied == 0)
       break;
     position += copied;

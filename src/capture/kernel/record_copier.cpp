@@ -47,6 +47,7 @@ struct Batch {
   const Slot* slots;
   std::span<const std::uint8_t> chosen; // the slots that hold records of one kind
   KernelIds& ids;
+  HoldBack& hold_back;
   store::TraceWriter& writer;
 };
 
@@ -84,11 +85,24 @@ void forget_ended(const Batch& batch) {
       batch.ids.process_ended(exit.event.pid);
 }
 
+// One by one: each may have to wait.
+template <std::size_t kPlace> void take_each(Batch batch) {
+  const std::span<const std::uint8_t> all = batch.chosen;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Slot event;
+    batch.chosen = all.subspan(i, 1);
+    fill_rows<kPlace>(event.bytes, batch);
+    batch.hold_back.take(event_of(event), batch.writer);
+  }
+}
+
 template <std::size_t kPlace> void append_kind(Batch batch) {
   static constexpr const schema::Event& kEvent = schema::kEvents[kPlace];
   static_assert(kEvent.size_bytes <= sizeof(Slot));
   if constexpr (kEvent.id == IOT_KIND_process_exit)
     forget_ended(batch);
+  if (batch.hold_back.is_on())
+    return take_each<kPlace>(batch);
   std::span<const std::uint8_t> left = batch.chosen;
   while (!left.empty()) {
     const std::span<std::byte> rows = batch.writer.append_rows(kEvent.id, left.size());
@@ -136,12 +150,13 @@ std::size_t RecordCopier::sort_by_kind(std::span<const Slot> slots, std::uint64_
 }
 
 std::size_t RecordCopier::copy(std::span<const Slot> slots, std::uint64_t position, KernelIds& ids,
-                               store::TraceWriter& writer) {
+                               HoldBack& hold_back, store::TraceWriter& writer) {
   const std::size_t finished =
       sort_by_kind(slots.first(std::min(slots.size(), kBatchSlots)), position);
   for (const std::uint8_t place : std::span(present_).first(std::exchange(present_count_, 0))) {
     const std::size_t count = std::exchange(counts_[place], 0);
-    kAppend[place]({slots.data(), std::span(slots_of_[place]).first(count), ids, writer});
+    kAppend[place](
+        {slots.data(), std::span(slots_of_[place]).first(count), ids, hold_back, writer});
   }
   return finished;
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "capture/hold_back.hpp"
 #include "capture/kernel/kernel_ids.hpp"
 #include "capture/kernel/rings.hpp"
 #include "store/trace_writer.hpp"
@@ -24,9 +25,9 @@ public:
 
   // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place of the kernel's; stops
   // before one that is still being filled. `position` is that of the first slot in its ring. Returns how many slots were
-  // copied, which may be used again. Records of a kind keep their order.
+  // copied, which may be used again. Records of a kind keep their order where none is held back.
   std::size_t copy(std::span<const Slot> slots, std::uint64_t position, KernelIds& ids,
-                   store::TraceWriter& writer);
+                   HoldBack& hold_back, store::TraceWriter& writer);
 
 private:
   static constexpr std::size_t kKinds = std::size(schema::kEvents) + 1; // and one for unknown kinds

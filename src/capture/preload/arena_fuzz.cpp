@@ -121,7 +121,7 @@ private:
       reader.read_text(*ids_);
     for (iot_u32 place = 0; place < kUsed; ++place) {
       readers_[place].identify(tasks_, now_ns);
-      read_[place] += readers_[place].read_records(clock_, *ids_, *writer_);
+      read_[place] += readers_[place].read_records(clock_, *ids_, hold_back_, *writer_);
     }
     tasks_.write(*writer_, now_ns);
     writer_->tick(now_ns);
@@ -140,6 +140,7 @@ private:
   OwnerWatch owners_;
   std::unique_ptr<store::TraceWriter> writer_;
   std::optional<ArenaIds> ids_;
+  HoldBack hold_back_;
   std::optional<ArenaWatch> header_;
   std::deque<PlaceReader> readers_;
   std::array<std::uint64_t, kUsed> read_{}; // records, by place

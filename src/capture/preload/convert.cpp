@@ -42,7 +42,7 @@ void unpack(unsigned char* e, const RawRecord& raw, const Resolver& resolver) {
 } // namespace
 
 bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock, ArenaIds& ids,
-             PendingPaths& paths, store::TraceWriter& writer) {
+             PendingPaths& paths, HoldBack& hold_back, store::TraceWriter& writer) {
   const iot_u64 begin_ns = clock.to_ns(raw.begin);
   const iot_u64 end_ns = clock.to_ns(raw.end);
   const Resolver resolver{ids, paths};
@@ -56,7 +56,7 @@ bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock,
     e.duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0;
     e.call = raw.call;
     unpack<kKind>(reinterpret_cast<unsigned char*>(&e), raw, resolver);
-    writer.append(e.event);
+    hold_back.take(e.event, writer);
   };
   switch (kind_of_call(raw.call)) {
     // clang-format off

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "capture/hold_back.hpp"
 #include "capture/preload/arena_ids.hpp"
 
 namespace iotrail::capture::preload {
@@ -13,8 +14,8 @@ struct Origin {
   iot_u32 tid;
 };
 
-// Makes the event that the call of a record stands for and appends it. False: there is no such call.
+// Makes the event that the call of a record stands for and appends it, where enough was done. False: there is no such call.
 bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock, ArenaIds& ids,
-             PendingPaths& paths, store::TraceWriter& writer);
+             PendingPaths& paths, HoldBack& hold_back, store::TraceWriter& writer);
 
 } // namespace iotrail::capture::preload

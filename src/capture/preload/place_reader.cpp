@@ -129,7 +129,7 @@ void PlaceReader::give_back_records() {
   __atomic_store_n(&place_.records.tail, tail_, __ATOMIC_RELEASE);
 }
 
-std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids,
+std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids, HoldBack& hold_back,
                                       store::TraceWriter& writer) {
   const iot_u64 begin = tail_;
   if (known_claim_ == 0)
@@ -139,7 +139,7 @@ std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids,
   while (tail_ != complete_) {
     const RawRecord record = records_[tail_ & (records_.size() - 1)];
     origin.position = tail_;
-    if (!convert(record, origin, clock, ids, pending_.paths, writer)) {
+    if (!convert(record, origin, clock, ids, pending_.paths, hold_back, writer)) {
       give_up();
       break;
     }

@@ -23,7 +23,8 @@ public:
   // Finds out who the owner is to others; until then read_records() leaves the records where they are, for a bounded
   // time.
   void identify(Tasks& tasks, std::uint64_t now_ns);
-  std::size_t read_records(const TickClock& clock, ArenaIds& ids, store::TraceWriter& writer);
+  std::size_t read_records(const TickClock& clock, ArenaIds& ids, HoldBack& hold_back,
+                           store::TraceWriter& writer);
 
   // Passes over what will never be complete, because its writer is gone.
   void skip_torn();

@@ -50,6 +50,7 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
+  std::uint64_t left_out() const override { return hold_back_.left_out(); }
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override;
@@ -75,6 +76,7 @@ private:
   std::optional<ArenaWatch> header_; // of the arena
   std::optional<TickClock> clock_;
   std::optional<ArenaIds> ids_;
+  HoldBack hold_back_;
   std::deque<PlaceReader> readers_; // of places 0, 1, ... that were ever claimed
   std::vector<std::uint64_t> stuck_since_ns_;
   OwnerWatch owners_;
@@ -113,6 +115,7 @@ Result<void> check_filter(const Filter& filter) {
 Result<void> PreloadSource::open(const SourceOptions& options) {
   if (Result<void> fits = check_filter(options.filter); !fits)
     return fits;
+  hold_back_.configure(options.filter.least);
   const Result<fs::path> library = preload_library();
   if (!library)
     return std::unexpected(library.error());
@@ -188,7 +191,7 @@ std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t no
   for (PlaceReader& reader : readers_)
     reader.identify(*tasks_, now_ns);
   for (PlaceReader& reader : readers_)
-    records += reader.read_records(*clock_, *ids_, writer);
+    records += reader.read_records(*clock_, *ids_, hold_back_, writer);
   const std::size_t waiting =
       tasks_->write(writer, now_ns) +
       static_cast<std::size_t>(std::ranges::count_if(readers_, &PlaceReader::is_waiting));
@@ -208,6 +211,7 @@ std::size_t PreloadSource::drain(store::TraceWriter& writer) {
   else
     wait_for_last();
   const std::size_t records = read_all(writer, now_ns);
+  hold_back_.keep_slow(now_ns, writer); // none is: a call is told at its end
   if (now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + kOwnerCheckNs;
     skip_stuck(now_ns);
