@@ -4,6 +4,9 @@ import collections
 import json
 import os
 import pathlib
+import signal
+import subprocess
+import time
 import unittest
 
 import harness
@@ -11,6 +14,8 @@ import harness
 DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
 LEAST_SHARE = 0.999  # of the bytes of files that must have a cause
 READ_BYTES = 2 << 20
+PAGE = 4096
+REWRITE = pathlib.Path(__file__).with_name("rewrite.py")
 REMAINDERS = {"dirty_before", "unknown"}
 
 
@@ -92,6 +97,53 @@ class Trails(harness.AcceptanceTest):
 
     def test_writes_on_btrfs(self):
         self.check_scenarios("btrfs")
+
+    def told_writers(self, recording):
+        """page -> (pid, confidence) of what carried it last"""
+        return {int(row["position"]) // PAGE: (int(row["pid"]), row["confidence"]) for row in recording.query(
+            "SELECT l.position, l.pid, l.confidence FROM links AS l JOIN file_names AS n USING (file) WHERE direction = 'write' "
+            f"AND path = '{self.point / 'rewritten'}' AND bytes = {PAGE} AND cause = 'write_back' ORDER BY l.ts_ns")}
+
+    def test_who_is_told_beyond_doubt_wrote_what_the_disk_has(self):
+        """Processes rewrite the same pages while another has them written back."""
+        self.use("ext4")
+        recording = self.record_trails(REWRITE, self.point / "rewritten")
+        written = [int(pid) for pid in recording.process.stdout.split()]
+        told = self.told_writers(recording)
+        exact = {page: pid for page, (pid, confidence) in told.items() if confidence == "exact"}
+        self.assertEqual(exact, {page: written[page] for page in exact})
+        self.assertGreaterEqual(len(exact), len(written) // 2)
+
+    def test_what_lies_behind_a_loss_is_not_told_beyond_doubt(self):
+        """The recorder is stopped for a moment, so that its rings overflow."""
+        self.use("ext4")
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-o", path, "--layers", "syscall,cache,block", "--buffer", "64K", "--",
+             REWRITE, self.point / "rewritten", "60000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        harness.wait_until_running(path)
+        time.sleep(0.5)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        recorder.send_signal(signal.SIGCONT)
+        self.assertEqual(recorder.wait(timeout=120), 0)
+        recording = harness.Recording(path, None)
+        self.require(recording, "block")
+        self.assert_adds_up(recording, lost=None)
+        lost = sum(source["lost"] for source in recording.manifest["sources"])
+        self.assertGreater(lost, 0)
+        first = recording.value("SELECT min(from_ns) FROM losses WHERE severity = 'loss' AND layer IN ('syscall', 'cache', 'block')")
+        rows = recording.query("SELECT confidence, sum(bytes) AS bytes FROM links WHERE NOT is_remainder AND stored_ns IS NOT NULL "
+                               f"AND ts_ns >= {first} GROUP BY confidence")
+        self.assertEqual([row["confidence"] for row in rows], ["inferred"], rows)
+        for row in recording.query("SELECT attributed, exact FROM conservation WHERE direction = 'write'"):
+            self.assertLess(int(row["exact"]), int(row["attributed"]))
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+        self.assertIn("lost: what those could have changed", " ".join(verified.stdout.split()))
+        report = " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split())
+        self.assertIn("EVENTS LOST", report)
+        self.assertIn("not all beyond doubt", report)
 
     def read_ahead(self, recording, name):
         (row,) = recording.query(f"SELECT asked, ahead, used, unused FROM read_ahead WHERE path = '{self.point / name}'")
