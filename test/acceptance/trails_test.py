@@ -177,6 +177,27 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(self.balance(recording, "scattered"),
                          {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})
 
+    def test_who_caused_what_a_request_carried(self):
+        self.use("ext4")
+        program = ("import mmap, os\n"
+                   f"fd = os.open({str(self.point / 'direct')!r}, os.O_CREAT | os.O_WRONLY | os.O_DIRECT)\n"
+                   "os.write(fd, mmap.mmap(-1, 8192))\n")
+        recording = self.record_trails("python3", "-c", program)
+        row = recording.query("SELECT e.request, op_text(e.op_id) AS op, (e.ts_ns - r.begin_ns) / 1e9 AS at_second FROM block_complete AS e, "
+                              "run AS r, syscall_write AS w WHERE w.op_id = e.op_id AND e.bytes = 8192")[0]
+        moment = f"{float(row['at_second']) + 1e-9:.9f}s"  # rounded, so a little later
+        for number in (row["request"], hex(int(row["request"]))):
+            for options in ((), ("--at", moment)):
+                told = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", number, *options)
+                self.assertEqual(told.returncode, 0, told.stderr)
+                words = [line.split() for line in told.stdout.splitlines() if row["op"] in line.split()]
+                self.assertTrue(words and "direct" in words[0] and words[0][-1].endswith("point/direct"), told.stdout)
+        missing = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", int(row["request"]) + 1)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn(f"The nearest is {row['request']}, issued at second", missing.stderr)
+        later = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", row["request"], "--at", "1000s")
+        self.assertIn("under way then", later.stderr)
+
     def test_what_sets_off_a_write_back(self):
         self.use("ext4")
         program = ("import ctypes, os\n"
