@@ -15,6 +15,7 @@ DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
 LEAST_SHARE = 0.999  # of the bytes of files that must have a cause
 READ_BYTES = 2 << 20
 PAGE = 4096
+CALLS = pathlib.Path(__file__).with_name("trail_scenarios.py")
 REWRITE = pathlib.Path(__file__).with_name("rewrite.py")
 REMAINDERS = {"dirty_before", "unknown"}
 
@@ -25,7 +26,7 @@ class Trails(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
 
     def record_trails(self, *command):
-        recording = self.record(*command, options=["--layers", "syscall,cache,block"])
+        recording = self.record(*command, options=["--layers", "syscall,async,cache,block"])
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)
         verified = harness.run(harness.IOTRAIL, "verify", recording.path)
@@ -63,14 +64,37 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(-balance.get(("write", "dropped"), 0), sum(fate[3] for fate in fates.values()), balance)
         self.assertNotIn(("write", "not followed"), balance)
 
-    def check_scenarios(self, file_system):
+    def show_shares(self, recording, file_system, names):
+        """With IOTRAIL_SHARES, how sure each scenario's trails are, as rows of the table in docs/trails.md."""
+        if "IOTRAIL_SHARES" not in os.environ:
+            return
+        shares = {row["path"]: row for row in recording.query(
+            "SELECT n.path, total(l.bytes) AS bytes, " + ", ".join(
+                f"total(CASE WHEN {condition} THEN l.bytes ELSE 0 END) / total(l.bytes) AS {name}"
+                for name, condition in (("exact", "NOT is_remainder AND confidence = 'exact'"),
+                                        ("shared", "NOT is_remainder AND confidence = 'shared'"),
+                                        ("inferred", "NOT is_remainder AND confidence = 'inferred'"),
+                                        ("remainder", "is_remainder"))) +
+            " FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
+            f"WHERE d.name = '{self.name}' AND l.completed_ns IS NOT NULL GROUP BY n.path")}
+        release = ".".join(os.uname().release.split(".")[:2])
+        for name in names:
+            row = shares.get(str(self.point / name))
+            if row is not None:
+                parts = " | ".join(f"{100 * float(row[part]):.1f}".replace("0.0", "-") if float(row[part]) == 0 else
+                                   f"{100 * float(row[part]):.1f}" for part in ("exact", "shared", "inferred", "remainder"))
+                print(f"| {name} | {file_system} | {release} | {int(row['bytes']) >> 10} | {parts} |")
+
+    def check_scenarios(self, file_system, *program):
         self.use(file_system)
-        recording = self.record_trails("python3", pathlib.Path(__file__).with_name("trail_scenarios.py"), self.point)
+        recording = self.record_trails(*program, self.point)
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
-        for name, (causes, fates) in json.loads(recording.process.stdout).items():
+        truth = json.loads(recording.process.stdout)
+        self.show_shares(recording, file_system, truth)
+        for name, (causes, fates) in truth.items():
             # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
-            if file_system == "btrfs" and name.startswith("direct"):
+            if file_system == "btrfs" and (name.startswith("direct") or any(cause == "direct" for _, cause, _ in causes)):
                 found_causes.pop(str(self.point / name), None)
                 continue
             with self.subTest(scenario=name):
@@ -90,13 +114,22 @@ class Trails(harness.AcceptanceTest):
         self.assertGreaterEqual(attributed, sum(size for _, size in links) * LEAST_SHARE)
 
     def test_writes_on_ext4(self):
-        self.check_scenarios("ext4")
+        self.check_scenarios("ext4", "python3", CALLS)
+
+    def test_asynchronous_writes_on_ext4(self):
+        self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"])
 
     def test_writes_on_xfs(self):
-        self.check_scenarios("xfs")
+        self.check_scenarios("xfs", "python3", CALLS)
+
+    def test_asynchronous_writes_on_xfs(self):
+        self.check_scenarios("xfs", os.environ["IOTRAIL_ASYNC"])
 
     def test_writes_on_btrfs(self):
-        self.check_scenarios("btrfs")
+        self.check_scenarios("btrfs", "python3", CALLS)
+
+    def test_asynchronous_writes_on_btrfs(self):
+        self.check_scenarios("btrfs", os.environ["IOTRAIL_ASYNC"])
 
     def told_writers(self, recording):
         """page -> (pid, confidence) of what carried it last"""
