@@ -18,7 +18,8 @@ namespace iotrail::capture {
 struct FakeWork {
   std::string_view name = "preload";
   std::uint64_t produced = 0;
-  std::uint64_t lost = 0;         // of those, the last ones: the ring was full
+  std::uint64_t lost = 0; // of those, the last ones: the ring was full
+  std::uint64_t longest_lost_ns = 0;
   std::uint64_t after_stop = 0;   // of those, delivered only once it has stopped
   std::uint64_t each_drain = 100; // events that one drain moves at most
   std::string fails_at{};         // "open", "start", "follow", "stop"
@@ -61,6 +62,7 @@ public:
       return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, work_->lost}};
     return {{IOT_COUNTER_kernel_ring_full, IOT_LAYER_syscall, work_->lost}};
   }
+  std::uint64_t longest_lost_ns() const override { return work_->longest_lost_ns; }
   std::vector<store::HookReport> hooks() const override {
     return {{"app_write", std::string(work_->name), "", "fake", "", ""}};
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/loss_log.hpp"
 
+#include <algorithm>
+
 namespace iotrail::capture {
 
 void LossLog::sample(std::span<const std::unique_ptr<Source>> sources, store::TraceWriter& writer,
@@ -18,7 +20,8 @@ void LossLog::sample(const Source& source, store::TraceWriter& writer, std::uint
     const schema::Counter* row = schema::find_counter(now.counter);
     IOTRAIL_CHECK(row != nullptr);
     rows::losses loss;
-    loss.from_ns = last_sample_ns_;
+    loss.from_ns =
+        last_sample_ns_ - std::min(source.longest_lost_ns(), last_sample_ns_ - begin_ns_);
     loss.to_ns = now_ns;
     loss.source = row->source;
     loss.layer = now.layer;

@@ -11,10 +11,11 @@
 
 namespace iotrail::capture {
 
-// Turns the sources' growing counters into rows of the table `losses`: what was lost, and between which two samples.
+// Turns the sources' growing counters into rows of the table `losses`: what was lost, and between which two samples. What
+// was lost when it ended may have begun before the first of them, so that its row begins earlier.
 class LossLog {
 public:
-  explicit LossLog(std::uint64_t begin_ns) : last_sample_ns_(begin_ns) {}
+  explicit LossLog(std::uint64_t begin_ns) : begin_ns_(begin_ns), last_sample_ns_(begin_ns) {}
 
   void sample(std::span<const std::unique_ptr<Source>> sources, store::TraceWriter& writer,
               std::uint64_t now_ns);
@@ -29,6 +30,7 @@ private:
 
   void sample(const Source& source, store::TraceWriter& writer, std::uint64_t now_ns);
 
+  std::uint64_t begin_ns_; // of the recording
   std::uint64_t last_sample_ns_;
   std::map<Key, std::uint64_t> seen_;
 };

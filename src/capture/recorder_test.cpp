@@ -156,6 +156,25 @@ TEST_F(RecorderTest, each_loss_is_a_row_of_the_time_in_which_it_arose) {
   EXPECT_LT(sum("losses", "from_ns"), sum("losses", "to_ns"));
 }
 
+TEST_F(RecorderTest, a_span_that_was_lost_began_before_it_was_counted) {
+  const auto recorder = start();
+  const auto lose = [&](std::uint64_t longest_ns) {
+    ++work_->produced;
+    ++work_->lost;
+    work_->longest_lost_ns = longest_ns;
+    step(*recorder);
+    ASSERT_TRUE(recorder->checkpoint());
+  };
+  const std::uint64_t begin_ns = recorder->manifest().begin_ns;
+  lose(0);
+  EXPECT_EQ(sum("losses", "from_ns"), begin_ns);
+  const std::uint64_t sampled_ns = sum("losses", "to_ns");
+  lose(1);
+  EXPECT_EQ(sum("losses", "from_ns"), begin_ns + sampled_ns - 1);
+  lose(1000 * kSampleNs); // longer than the recording
+  EXPECT_EQ(sum("losses", "from_ns"), begin_ns + sampled_ns - 1 + begin_ns);
+}
+
 TEST_F(RecorderTest, each_source_has_its_own_account) {
   const auto kernel = std::make_shared<FakeWork>();
   *work_ = {.produced = 5, .lost = 1};

@@ -95,6 +95,8 @@ public:
   // Its events come as rows of `event_sums` (SumOptions).
   virtual bool adds_up() const { return false; }
   virtual std::vector<CounterValue> counters() const = 0;
+  // How long before it was counted a lost event may have begun.
+  virtual std::uint64_t longest_lost_ns() const { return 0; }
 
   // What serves each event, or why nothing does. Valid after open().
   virtual std::vector<store::HookReport> hooks() const = 0;

@@ -3,6 +3,7 @@
 // explain, verify: the verbs that tell of trails.
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <memory>
 
@@ -24,6 +25,7 @@ struct ExplainRequest {
   std::string at;
   std::string sector;
   std::string device;
+  std::string request;
   std::string process;
   std::string file;
 };
@@ -36,6 +38,21 @@ Result<std::uint64_t> parse_sector(const std::string& text) {
         fmt::format("--sector: '{}' is no sector", text), {},
         "A sector is a number of units of 512 bytes, counted from the begin of the disk.");
   return std::stoull(text);
+}
+
+// As queries print it, or with 0x.
+Result<std::uint64_t> parse_request(const std::string& text) {
+  const bool is_hex = text.starts_with("0x");
+  const char* begin = text.data() + (is_hex ? 2 : 0);
+  const char* end = text.data() + text.size();
+  std::uint64_t number = 0;
+  const auto [stopped, problem] = std::from_chars(begin, end, number, is_hex ? 16 : 10);
+  if (begin == end || problem != std::errc{} || stopped != end)
+    return fail_usage(
+        fmt::format("--request: '{}' is no request", text), {},
+        "A request is a number such as 0x17 or 23; iotrail query TRACE \"SELECT request, * FROM "
+        "block_complete\" has them all.");
+  return number;
 }
 
 Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
@@ -57,6 +74,12 @@ Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
     if (!sector)
       return std::unexpected(sector.error());
     options.sector = *sector;
+  }
+  if (!request.request.empty()) {
+    const auto number = parse_request(request.request);
+    if (!number)
+      return std::unexpected(number.error());
+    options.request = *number;
   }
   return options;
 }
@@ -106,6 +129,14 @@ Action declare_explain(CLI::App& app, const Trailing&) {
                                 "The other way round: who read or wrote this sector of 512 bytes");
   op->excludes(slowest)->excludes(at)->excludes(sector);
   sector->excludes(slowest)->excludes(at);
+  app.add_option(
+         "--request", request->request,
+         "The other way round: who caused what this request of a device carried; with --at, "
+         "as it was used then")
+      ->check(kNotEmpty)
+      ->excludes(slowest)
+      ->excludes(op)
+      ->excludes(sector);
   app.add_option("--device", request->device, "With --sector: on this device alone (sda)")
       ->needs(sector);
   app.add_option("--process", request->process, "Only what this process did: a name or a pid")

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/sql_text.hpp"
+#include "output/explain_place.hpp"
 #include "output/op_time.hpp"
 #include "output/printable.hpp"
 #include "output/report_section.hpp"
@@ -300,48 +301,6 @@ Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
   return error;
 }
 
-constexpr SectionColumn kPlaceColumns[] = {
-    {.title = "at second", .name = "at_second", .show = Show::seconds},
-    {.title = "device", .name = "device_name"},
-    {.title = "", .name = "direction"},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes},
-    {.title = "why", .name = "cause"},
-    {.title = "doubt", .name = "confidence", .rank = 2},
-    {.title = "operation", .name = "op"},
-    {.title = "process", .name = "process", .rank = 1},
-    {.title = "file", .name = "path", .fit = Fit::middle},
-};
-
-Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
-  const std::string sql = fmt::format(
-      "SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name "
-      "AS device_name, "
-      "l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence, "
-      "CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op, "
-      "CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS "
-      "process, n.path AS path "
-      "FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device "
-      "LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = "
-      "n.file "
-      "WHERE l.device_position < {0} * 512 + 512 AND l.device_position + l.bytes > {0} * 512 "
-      "AND ({1} = '' OR d.name = {1})",
-      *options.sector, sql_literal(options.device));
-  const Section section{.name = "place",
-                        .title = "Who read or wrote it",
-                        .sql = sql,
-                        .order = "ts_ns",
-                        .columns = kPlaceColumns};
-  const auto rows = SmallResult::query(engine, section_sql(section, {}));
-  if (!rows)
-    return std::unexpected(rows.error());
-  if (rows->size() == 0)
-    return fail(fmt::format("nothing in the trace read or wrote sector {}{}", *options.sector,
-                            options.device.empty() ? "" : " of " + options.device),
-                {}, "Sectors have 512 bytes, and count from the begin of the whole disk.");
-  print_section(section, {}, *rows, engine.trace(), sink, options.width);
-  return sink.finish();
-}
-
 } // namespace
 
 Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
@@ -349,6 +308,8 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
   Sink sink(file);
   if (options.sector)
     return write_place(engine, options, sink);
+  if (options.request)
+    return write_request(engine, options, sink);
   const auto heads = SmallResult::query(engine, heads_sql(options));
   if (!heads)
     return std::unexpected(heads.error());

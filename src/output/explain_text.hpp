@@ -2,7 +2,7 @@
 //
 // What `explain` prints: operations one by one, each with what it did on every layer beside a bar of time, where its time
 // went in one sentence, and what became of its bytes; or, the other way round, which operations caused what lies on a
-// place of a device.
+// place of a device, or what a request carried.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ struct ExplainOptions {
   std::string op{};          // as other verbs print it, or its number; empty: not given
   std::optional<std::uint64_t>
       at_ns{}; // those that were under way then, since the recording's begin
-  std::optional<std::uint64_t> sector{}; // of 512 bytes
-  std::string device{};                  // on which that sector is; empty: any
+  std::optional<std::uint64_t> sector{};  // of 512 bytes
+  std::string device{};                   // on which that sector is; empty: any
+  std::optional<std::uint64_t> request{}; // of the kernel, with at_ns: what it was used for then
 };
 
-// Fails where there is no such operation, and says which is next to it.
+// Fails where there is no such operation or request, and says which is next to it.
 Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
                                std::FILE* file);
 

@@ -4,6 +4,7 @@
 #include "output/printable.hpp"
 #include "output/report_summary.hpp"
 #include "output/trail_sections.hpp"
+#include "output/units.hpp"
 
 namespace iotrail::output {
 
@@ -23,6 +24,18 @@ FROM byte_balance
   JOIN (SELECT direction AS way, sum(completed) AS completed FROM conservation GROUP BY direction) AS c ON direction = way
 GROUP BY direction HAVING sum(bytes) <> any_value(completed))";
 
+// What was lost does add up; what it could have changed is not sure.
+constexpr std::string_view kLostSql = "SELECT total(lost) AS lost FROM sources";
+
+void print_doubt(const SmallResult& rows, Sink& sink, std::size_t width) {
+  const std::uint64_t lost = rows.size() > 0 ? rows.number(0, "lost") : 0;
+  if (lost > 0)
+    print_wrapped(fmt::format("{} event{} lost: what those could have changed has a cause that is "
+                              "inferred, and none beyond doubt",
+                              human_count(lost), lost == 1 ? " was" : "s were"),
+                  sink, width);
+}
+
 } // namespace
 
 Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std::FILE* file) {
@@ -38,6 +51,9 @@ Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std
     is_first = false;
     print_section(section, {}, *rows, engine.trace(), sink, width);
   }
+  const auto lost = SmallResult::query(engine, kLostSql);
+  if (!lost)
+    return std::unexpected(lost.error());
   const auto defects = SmallResult::query(engine, kDefectsSql);
   if (!defects)
     return std::unexpected(defects.error());
@@ -45,6 +61,7 @@ Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std
   const std::vector<std::string> damage = damage_sentences(engine.trace());
   const bool adds_up = defects->size() == 0 && damage.empty();
   sink.put(adds_up ? "\nEverything adds up.\n" : "\nThis does not add up\n");
+  print_doubt(*lost, sink, width);
   for (std::size_t row = 0; row < defects->size(); ++row)
     print_wrapped(printable(defects->text(row, "defect")), sink, width);
   for (const std::string& sentence : damage)

@@ -15,7 +15,7 @@ std::vector<QueuedPart> cut(const std::vector<QueuedPart>& bio, std::uint64_t be
     const std::uint64_t from = std::max(part.begin, begin);
     const std::uint64_t to = std::min(part.end(), end);
     if (from < to)
-      parts.push_back({from, to - from, part.link});
+      parts.push_back({.begin = from, .bytes = to - from, .link = part.link});
   }
   return parts;
 }
@@ -34,10 +34,12 @@ std::vector<QueuedPart> DeviceQueue::complete(std::uint64_t begin, std::uint64_t
   std::vector<QueuedPart> completed;
   std::vector<Bio> rests;
   std::uint64_t reached = begin;
+  bool is_ambiguous = false;
   for (auto at = bios_.lower_bound(begin - std::min(begin, longest_));
-       at != bios_.end() && at->first < end && reached < end;) {
+       at != bios_.end() && at->first < end;) {
     const Bio& bio = at->second;
-    if (bio.back().end() <= reached) {
+    is_ambiguous |= bio.front().begin < reached && bio.back().end() > begin && reached > begin;
+    if (bio.back().end() <= reached || reached == end) {
       ++at;
       continue;
     }
@@ -48,6 +50,8 @@ std::vector<QueuedPart> DeviceQueue::complete(std::uint64_t begin, std::uint64_t
     rests.push_back(cut(bio, reached, UINT64_MAX));
     at = bios_.erase(at);
   }
+  for (QueuedPart& part : completed)
+    part.is_ambiguous = is_ambiguous;
   for (Bio& rest : rests)
     if (!rest.empty())
       bios_.emplace(rest.front().begin, std::move(rest));

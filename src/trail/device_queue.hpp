@@ -17,6 +17,8 @@ struct QueuedPart {
   std::uint64_t begin;
   std::uint64_t bytes;
   std::size_t link; // its place among the links
+  bool is_ambiguous =
+      false; // of what is completed: other bios are queued for places in the request
 
   std::uint64_t end() const { return begin + bytes; }
 };

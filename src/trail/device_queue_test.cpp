@@ -22,6 +22,18 @@ TEST(device_queue, a_request_of_several_bios_completes_each) {
   EXPECT_TRUE(queue.complete(0, 12288).empty());
 }
 
+TEST(device_queue, bios_for_the_same_place_are_told) {
+  DeviceQueue queue;
+  queue.queue({{0, 8192, 0}});
+  queue.queue({{4096, 8192, 1}});
+  const auto first = queue.complete(0, 8192);
+  ASSERT_EQ(links_of(first), std::vector<std::size_t>{0});
+  EXPECT_TRUE(first[0].is_ambiguous);
+  const auto rest = queue.complete(8192, 12288);
+  ASSERT_EQ(links_of(rest), std::vector<std::size_t>{1});
+  EXPECT_FALSE(rest[0].is_ambiguous);
+}
+
 TEST(device_queue, a_bio_that_was_split_is_completed_in_parts) {
   DeviceQueue queue;
   queue.queue({{0, 3000, 0}, {3000, 5192, 1}});

@@ -111,35 +111,6 @@ bool count_bytes(Fact& fact) {
   return true;
 }
 
-// The engine does not look at the app layer, so that what that lost is no loss here.
-bool may_miss_facts(std::uint64_t counter) {
-  if (counter ==
-      IOT_COUNTER_kernel_completion_missed) // of a request, which moves nothing in the cache
-    return false;
-  for (const schema::Counter& row : schema::kCounters)
-    if (row.id == counter)
-      return row.source != IOT_source_preload &&
-             (row.severity == schema::Severity::loss || row.severity == schema::Severity::gap);
-  return true;
-}
-
-// What damage took away may have happened at any time.
-std::uint64_t find_first_loss(const store::TraceReader& trace) {
-  if (trace.damage().any())
-    return 0;
-  const store::TableInfo* table = trace.table(IOT_KIND_losses);
-  const int from = table ? table->column("from_ns") : -1;
-  const int counter = table ? table->column("counter") : -1;
-  std::uint64_t first_ns = UINT64_MAX;
-  if (from < 0 || counter < 0)
-    return trace.manifest().lost() > 0 ? 0 : first_ns;
-  store::EventStream losses(trace, std::vector<iot_u16>{IOT_KIND_losses});
-  while (losses.next())
-    if (may_miss_facts(losses.number(static_cast<std::size_t>(counter))))
-      first_ns = std::min(first_ns, losses.number(static_cast<std::size_t>(from)));
-  return first_ns;
-}
-
 } // namespace
 
 std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader& trace) {
@@ -167,7 +138,8 @@ store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& so
 
 FactStream::FactStream(const store::TraceReader& trace)
     : sources_(sources_of(trace)), events_(trace, columns_of(sources_)), paths_(trace),
-      first_loss_ns_(find_first_loss(trace)) {}
+      loss_times_(find_loss_times(trace, !is_told_above(trace, IOT_KIND_vfs_read) ||
+                                             !is_told_above(trace, IOT_KIND_vfs_write))) {}
 
 // A call that names a range has its begin; one that sets the length has the path or the file.
 bool FactStream::translate_truncation() {

@@ -8,6 +8,7 @@
 
 #include "store/event_stream.hpp"
 #include "trail/fact.hpp"
+#include "trail/loss_times.hpp"
 #include "trail/path_files.hpp"
 
 namespace iotrail::trail {
@@ -20,8 +21,7 @@ public:
   bool next();
   const Fact& fact() const { return fact_; }
 
-  // From when on writes or pages may be missing; UINT64_MAX: nothing was lost.
-  std::uint64_t first_loss_ns() const { return first_loss_ns_; }
+  const LossTimes& loss_times() const { return loss_times_; }
 
 private:
   // A table of the trace, and which of its columns is what.
@@ -40,7 +40,7 @@ private:
   store::EventStream events_;
   PathFiles paths_;
   Fact fact_;
-  std::uint64_t first_loss_ns_;
+  LossTimes loss_times_;
 };
 
 } // namespace iotrail::trail

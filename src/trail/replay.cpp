@@ -27,6 +27,8 @@ BioParts charge(Replay& replay, const Fact& bio) {
 std::uint8_t find_reason(const Replay& replay, const Fact& bio) {
   if (bio.op_id != 0)
     return IOT_writeback_reason_call;
+  if (bio.ts_ns >= replay.losses.pages_ns) // another flush may have begun
+    return IOT_writeback_reason_unknown;
   const auto flush = replay.flushes.find(bio.pid);
   return flush != replay.flushes.end() && flush->second.file == bio.file
              ? flush->second.reason
@@ -65,7 +67,7 @@ void queue_bio(Replay& replay, const Fact& bio) {
     const std::size_t link = replay.links.size();
     replay.links.push_back(link_of(bio, part, place));
     replay.links.back().reason = reason;
-    parts.push_back({place + part.begin, part.end - part.begin, link});
+    parts.push_back({.begin = place + part.begin, .bytes = part.end - part.begin, .link = link});
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
   }
@@ -109,6 +111,10 @@ bool Replay::is_traced(std::uint64_t pid) const {
 void Replay::begin_call(const Fact& fact) {
   if (fact.op_id == 0 || fact.file == 0)
     return;
+  // How much of it was stored when the recording ended is not known.
+  if (fact.kind == FactKind::write && static_cast<std::int64_t>(fact.result) == IOT_UNFINISHED &&
+      written_back.contains(static_cast<std::uint32_t>(fact.file)))
+    losses.note(IOT_LAYER_syscall, fact.ts_ns);
   Call call{fact.kind,
             fact.op_id,
             static_cast<std::uint32_t>(fact.pid),
@@ -116,6 +122,7 @@ void Replay::begin_call(const Fact& fact) {
             0,
             0,
             0,
+            fact.ts_ns,
             fact.end_ns()};
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
     call.begin = fact.offset;
@@ -144,14 +151,17 @@ void Replay::end_call(std::uint64_t op_id) {
 }
 
 void Replay::end_calls(std::uint64_t until_ns) {
-  for (; !ends_.empty() && ends_.top().first <= until_ns; ends_.pop())
+  const auto drop_until = [&](std::uint64_t ns) {
+    for (; !drops_.empty() && drops_.begin()->first < ns; drops_.erase(drops_.begin()))
+      drop(drops_.begin()->second);
+  };
+  for (; !ends_.empty() && ends_.top().first <= until_ns; ends_.pop()) {
+    drop_until(ends_.top().first);
     if (const auto call = calls.find(ends_.top().second);
         call != calls.end() && call->second.end_ns == ends_.top().first)
       end_call(call->first);
-  while (!drops_.empty() && drops_.begin()->first <= until_ns) {
-    drop(drops_.begin()->second);
-    drops_.erase(drops_.begin());
   }
+  drop_until(until_ns == UINT64_MAX ? until_ns : until_ns + 1);
 }
 
 void Replay::drop(const Fact& fact) {
@@ -170,6 +180,8 @@ void Replay::step(const Fact& fact) {
     return begin_call(fact);
   case FactKind::truncated:
   case FactKind::punched: // a file system may write the pages back first
+    if (fact.file == 0)   // of a path that nobody can follow: it may be any file's
+      losses.note(IOT_LAYER_syscall, fact.ts_ns);
     drops_.emplace(fact.end_ns(), fact);
     return;
   case FactKind::evicted:

@@ -18,6 +18,7 @@
 #include "trail/device_queue.hpp"
 #include "trail/fact.hpp"
 #include "trail/link.hpp"
+#include "trail/loss_times.hpp"
 #include "trail/range_map.hpp"
 
 namespace iotrail::trail {
@@ -44,8 +45,13 @@ struct Call {
   std::uint64_t end;   // of a read as asked for, of a write as done
   std::uint64_t
       moved_end; // of the bytes that it moved; of a read that failed or did not end, as `end`
+  std::uint64_t begin_ns;
   std::uint64_t end_ns;
   RangeMap<bool> stored{}; // of a write: the parts that are known to be in the cache already
+  // Likewise: pages that became clean in its course, true: since they were given up. What it stored there before is gone, what
+  // it stores afterwards is told, unless somebody else makes the page dirty again.
+  RangeMap<bool> cleaned{};
+  bool is_contested = false; // a part of a page that it writes was given up in its course
 
   bool has_range() const { return begin < end; }
 };
@@ -64,7 +70,7 @@ struct CachedFile {
 };
 
 struct Replay {
-  std::uint64_t first_loss_ns = UINT64_MAX; // from when on facts may be missing
+  LossTimes losses;
   bool has_cache_events = false; // a write tells which clean pages it made dirty, and when
   std::unordered_set<std::uint32_t>
       written_back; // files of which bios carry pages: of others, no operations are kept

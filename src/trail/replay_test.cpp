@@ -237,7 +237,7 @@ TEST(replay, what_stores_through_mappings_wrote_is_told_apart) {
 
 TEST(replay, after_a_loss_nothing_is_exact) {
   TestFacts facts;
-  facts.first_loss_ns = 15;
+  facts.losses.note(IOT_LAYER_syscall, 15);
   facts.write(10, 1, 0, 4096).write_back(30, 0, 4096);
   EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }

@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kTestPid = 5;
 
 struct TestFacts {
   std::vector<Fact> facts;
-  std::uint64_t first_loss_ns = UINT64_MAX;
+  LossTimes losses;
   bool has_cache_events = false;
 
   TestFacts& add(const Fact& fact) {
@@ -95,7 +95,7 @@ struct TestFacts {
   Trails replay() {
     std::ranges::stable_sort(facts, {}, &Fact::ts_ns);
     Replay replay;
-    replay.first_loss_ns = first_loss_ns;
+    replay.losses = losses;
     replay.has_cache_events = has_cache_events;
     for (const Fact& fact : facts) {
       if (fact.kind != FactKind::queued)

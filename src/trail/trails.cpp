@@ -54,7 +54,7 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
 Trails find_trails(const store::TraceReader& trace) {
   FactStream facts(trace);
   Replay replay;
-  replay.first_loss_ns = facts.first_loss_ns();
+  replay.losses = facts.loss_times();
   replay.has_cache_events = std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty,
                                               &store::BlockInfo::kind) != trace.blocks().end();
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
@@ -62,7 +62,12 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
   while (facts.next())
     replay.step(facts.fact());
-  return replay.finish();
+  Trails trails = replay.finish();
+  if (trace.damage()
+          .any()) // is found while it is read, and may have taken away what happened at any time
+    for (Link& link : trails.links)
+      link.confidence = Confidence::inferred;
+  return trails;
 }
 
 } // namespace iotrail::trail

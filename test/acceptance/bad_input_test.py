@@ -54,6 +54,14 @@ class BadInput(harness.AcceptanceTest):
             with self.subTest(name=name):
                 self.refused(USAGE, "record", "-o", name, "--", "true", says=f"-o {name}")
 
+    def test_requests_that_are_not_there(self):
+        trace = self.good_trace()
+        for number in ("x", "", "0x", "-1", "12 ", "99999999999999999999"):
+            with self.subTest(number=number):
+                self.refused(USAGE, "explain", trace, f"--request={number}", says="--request")
+        self.refused(USAGE, "explain", trace, "--request=1", "--sector=1", says="--request")
+        self.refused(FAILED, "explain", trace, "--request=1", says=("no request 1 was completed", "layer block"))
+
     def test_layer_that_cannot_be_recorded(self):
         if "vfs" in self.record("true").layers_recorded():
             self.skipTest("this machine allows to record every layer")

@@ -4,6 +4,9 @@ import collections
 import json
 import os
 import pathlib
+import signal
+import subprocess
+import time
 import unittest
 
 import harness
@@ -11,6 +14,9 @@ import harness
 DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
 LEAST_SHARE = 0.999  # of the bytes of files that must have a cause
 READ_BYTES = 2 << 20
+PAGE = 4096
+CALLS = pathlib.Path(__file__).with_name("trail_scenarios.py")
+REWRITE = pathlib.Path(__file__).with_name("rewrite.py")
 REMAINDERS = {"dirty_before", "unknown"}
 
 
@@ -20,7 +26,7 @@ class Trails(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
 
     def record_trails(self, *command):
-        recording = self.record(*command, options=["--layers", "syscall,cache,block"])
+        recording = self.record(*command, options=["--layers", "syscall,async,cache,block"])
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)
         verified = harness.run(harness.IOTRAIL, "verify", recording.path)
@@ -58,14 +64,37 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(-balance.get(("write", "dropped"), 0), sum(fate[3] for fate in fates.values()), balance)
         self.assertNotIn(("write", "not followed"), balance)
 
-    def check_scenarios(self, file_system):
+    def show_shares(self, recording, file_system, names):
+        """With IOTRAIL_SHARES, how sure each scenario's trails are, as rows of the table in docs/trails.md."""
+        if "IOTRAIL_SHARES" not in os.environ:
+            return
+        shares = {row["path"]: row for row in recording.query(
+            "SELECT n.path, total(l.bytes) AS bytes, " + ", ".join(
+                f"total(CASE WHEN {condition} THEN l.bytes ELSE 0 END) / total(l.bytes) AS {name}"
+                for name, condition in (("exact", "NOT is_remainder AND confidence = 'exact'"),
+                                        ("shared", "NOT is_remainder AND confidence = 'shared'"),
+                                        ("inferred", "NOT is_remainder AND confidence = 'inferred'"),
+                                        ("remainder", "is_remainder"))) +
+            " FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
+            f"WHERE d.name = '{self.name}' AND l.completed_ns IS NOT NULL GROUP BY n.path")}
+        release = ".".join(os.uname().release.split(".")[:2])
+        for name in names:
+            row = shares.get(str(self.point / name))
+            if row is not None:
+                parts = " | ".join(f"{100 * float(row[part]):.1f}".replace("0.0", "-") if float(row[part]) == 0 else
+                                   f"{100 * float(row[part]):.1f}" for part in ("exact", "shared", "inferred", "remainder"))
+                print(f"| {name} | {file_system} | {release} | {int(row['bytes']) >> 10} | {parts} |")
+
+    def check_scenarios(self, file_system, *program):
         self.use(file_system)
-        recording = self.record_trails("python3", pathlib.Path(__file__).with_name("trail_scenarios.py"), self.point)
+        recording = self.record_trails(*program, self.point)
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
-        for name, (causes, fates) in json.loads(recording.process.stdout).items():
+        truth = json.loads(recording.process.stdout)
+        self.show_shares(recording, file_system, truth)
+        for name, (causes, fates) in truth.items():
             # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
-            if file_system == "btrfs" and name.startswith("direct"):
+            if file_system == "btrfs" and (name.startswith("direct") or any(cause == "direct" for _, cause, _ in causes)):
                 found_causes.pop(str(self.point / name), None)
                 continue
             with self.subTest(scenario=name):
@@ -85,13 +114,69 @@ class Trails(harness.AcceptanceTest):
         self.assertGreaterEqual(attributed, sum(size for _, size in links) * LEAST_SHARE)
 
     def test_writes_on_ext4(self):
-        self.check_scenarios("ext4")
+        self.check_scenarios("ext4", "python3", CALLS)
+
+    def test_asynchronous_writes_on_ext4(self):
+        self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"])
 
     def test_writes_on_xfs(self):
-        self.check_scenarios("xfs")
+        self.check_scenarios("xfs", "python3", CALLS)
+
+    def test_asynchronous_writes_on_xfs(self):
+        self.check_scenarios("xfs", os.environ["IOTRAIL_ASYNC"])
 
     def test_writes_on_btrfs(self):
-        self.check_scenarios("btrfs")
+        self.check_scenarios("btrfs", "python3", CALLS)
+
+    def test_asynchronous_writes_on_btrfs(self):
+        self.check_scenarios("btrfs", os.environ["IOTRAIL_ASYNC"])
+
+    def told_writers(self, recording):
+        """page -> (pid, confidence) of what carried it last"""
+        return {int(row["position"]) // PAGE: (int(row["pid"]), row["confidence"]) for row in recording.query(
+            "SELECT l.position, l.pid, l.confidence FROM links AS l JOIN file_names AS n USING (file) WHERE direction = 'write' "
+            f"AND path = '{self.point / 'rewritten'}' AND bytes = {PAGE} AND cause = 'write_back' ORDER BY l.ts_ns")}
+
+    def test_who_is_told_beyond_doubt_wrote_what_the_disk_has(self):
+        """Processes rewrite the same pages while another has them written back."""
+        self.use("ext4")
+        recording = self.record_trails(REWRITE, self.point / "rewritten")
+        written = [int(pid) for pid in recording.process.stdout.split()]
+        told = self.told_writers(recording)
+        exact = {page: pid for page, (pid, confidence) in told.items() if confidence == "exact"}
+        self.assertEqual(exact, {page: written[page] for page in exact})
+        self.assertGreaterEqual(len(exact), len(written) // 2)
+
+    def test_what_lies_behind_a_loss_is_not_told_beyond_doubt(self):
+        """The recorder is stopped for a moment, so that its rings overflow."""
+        self.use("ext4")
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen(
+            [harness.IOTRAIL, "record", "-o", path, "--layers", "syscall,cache,block", "--buffer", "64K", "--",
+             REWRITE, self.point / "rewritten", "60000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        harness.wait_until_running(path)
+        time.sleep(0.5)
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(0.3)
+        recorder.send_signal(signal.SIGCONT)
+        self.assertEqual(recorder.wait(timeout=120), 0)
+        recording = harness.Recording(path, None)
+        self.require(recording, "block")
+        self.assert_adds_up(recording, lost=None)
+        lost = sum(source["lost"] for source in recording.manifest["sources"])
+        self.assertGreater(lost, 0)
+        first = recording.value("SELECT min(from_ns) FROM losses WHERE severity = 'loss' AND layer IN ('syscall', 'cache', 'block')")
+        rows = recording.query("SELECT confidence, sum(bytes) AS bytes FROM links WHERE NOT is_remainder AND stored_ns IS NOT NULL "
+                               f"AND ts_ns >= {first} GROUP BY confidence")
+        self.assertEqual([row["confidence"] for row in rows], ["inferred"], rows)
+        for row in recording.query("SELECT attributed, exact FROM conservation WHERE direction = 'write'"):
+            self.assertLess(int(row["exact"]), int(row["attributed"]))
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+        self.assertIn("lost: what those could have changed", " ".join(verified.stdout.split()))
+        report = " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split())
+        self.assertIn("EVENTS LOST", report)
+        self.assertIn("not all beyond doubt", report)
 
     def read_ahead(self, recording, name):
         (row,) = recording.query(f"SELECT asked, ahead, used, unused FROM read_ahead WHERE path = '{self.point / name}'")
@@ -124,6 +209,27 @@ class Trails(harness.AcceptanceTest):
                           ("read", "read ahead"): ordered["used"]})
         self.assertEqual(self.balance(recording, "scattered"),
                          {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})
+
+    def test_who_caused_what_a_request_carried(self):
+        self.use("ext4")
+        program = ("import mmap, os\n"
+                   f"fd = os.open({str(self.point / 'direct')!r}, os.O_CREAT | os.O_WRONLY | os.O_DIRECT)\n"
+                   "os.write(fd, mmap.mmap(-1, 8192))\n")
+        recording = self.record_trails("python3", "-c", program)
+        row = recording.query("SELECT e.request, op_text(e.op_id) AS op, (e.ts_ns - r.begin_ns) / 1e9 AS at_second FROM block_complete AS e, "
+                              "run AS r, syscall_write AS w WHERE w.op_id = e.op_id AND e.bytes = 8192")[0]
+        moment = f"{float(row['at_second']) + 1e-9:.9f}s"  # rounded, so a little later
+        for number in (row["request"], hex(int(row["request"]))):
+            for options in ((), ("--at", moment)):
+                told = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", number, *options)
+                self.assertEqual(told.returncode, 0, told.stderr)
+                words = [line.split() for line in told.stdout.splitlines() if row["op"] in line.split()]
+                self.assertTrue(words and "direct" in words[0] and words[0][-1].endswith("point/direct"), told.stdout)
+        missing = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", int(row["request"]) + 1)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn(f"The nearest is {row['request']}, issued at second", missing.stderr)
+        later = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", row["request"], "--at", "1000s")
+        self.assertIn("under way then", later.stderr)
 
     def test_what_sets_off_a_write_back(self):
         self.use("ext4")

@@ -7,7 +7,7 @@
 //   > report [WORD=VALUE ...] [json]          by=file sort=written top=3 width=120 as the options of `report`
 //   > query [--FORMAT] [words] [width=80] SELECT ...   rows; FORMAT as in `query --format`, text by default; numbers as they
 //                                             are stored, unless as words
-//   > explain OPERATION|slowest=N|sector=N
+//   > explain OPERATION|slowest=N|sector=N|request=N
 //   > verify
 //   > stat [by=TABLE] [top=ROWS]
 //   > script [TABLE ...]
@@ -176,7 +176,7 @@ Result<void> run_export_directory(const store::TraceReader& trace, const std::st
   return {};
 }
 
-// OPERATION, slowest=N, sector=N
+// OPERATION, slowest=N, sector=N, request=N
 Result<void> run_explain(analysis::Engine& engine, const std::string& word, std::FILE* file) {
   output::ExplainOptions options;
   const auto equals = word.find('=');
@@ -185,6 +185,8 @@ Result<void> run_explain(analysis::Engine& engine, const std::string& word, std:
     options.slowest = std::stoul(value);
   else if (word.starts_with("sector="))
     options.sector = std::stoul(value);
+  else if (word.starts_with("request="))
+    options.request = std::stoul(value);
   else
     options.op = word;
   return output::write_explanation(engine, options, file);

@@ -136,6 +136,7 @@ struct iot_cpu {
 struct iot_counter_values {
   iot_u64 value[IOT_COUNTER_LIMIT]; /* by the numbers of stats.def */
   iot_u64 bypassed[8];              /* of kernel_hook_bypassed, by the low bits of the vfs event */
+  iot_u64 longest_lost_ns;          /* how long a span that found no place had lasted */
 };
 
 /* A file that a task used lately, and its local id. */

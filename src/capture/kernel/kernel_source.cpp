@@ -49,6 +49,7 @@ public:
   std::uint64_t left_out() const override { return hold_back_.left_out(); }
   bool adds_up() const override { return sums_.is_on(); }
   std::vector<CounterValue> counters() const override;
+  std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override {
     return rings_.memory_bytes() + texts_.memory_bytes() + sums_.memory_bytes();
@@ -336,6 +337,7 @@ iot_counter_values KernelSource::counter_values() const {
   for (const iot_counter_values& own : values) {
     std::ranges::transform(sums.value, own.value, std::begin(sums.value), std::plus{});
     std::ranges::transform(sums.bypassed, own.bypassed, std::begin(sums.bypassed), std::plus{});
+    sums.longest_lost_ns = std::max(sums.longest_lost_ns, own.longest_lost_ns);
   }
   sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;

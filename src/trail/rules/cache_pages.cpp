@@ -70,9 +70,79 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   pages.fill(std::clamp(page_after(end), fact.offset, dirty_end), dirty_end, dirty);
 }
 
+namespace {
+
+// When in its course a write stored into pages that were dirty already is not told. What others stored meanwhile may have come
+// before or after.
+void store_untold(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+                  Confidence confidence) {
+  const Dirty dirty{call.op_id, call.end_ns, call.pid, Cause::write_back, confidence};
+  Dirty shared = dirty;
+  shared.confidence = Confidence::shared;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> contested;
+  replay.files[call.file].dirty.visit(
+      begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
+        if (before.is_data() && before.stored_ns > call.begin_ns)
+          contested.emplace_back(from, to);
+      });
+  std::uint64_t reached = begin;
+  for (const auto& [from, to] : contested) {
+    if (reached < from)
+      store(replay, call.file, reached, from, dirty);
+    store(replay, call.file, from, to, shared);
+    reached = to;
+  }
+  if (reached < end)
+    store(replay, call.file, reached, end, dirty);
+}
+
+// Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
+void store_where_dirty_again(Replay& replay, const Call& call, std::uint64_t begin,
+                             std::uint64_t end, bool are_given_up) {
+  for (std::uint64_t from = begin, to = 0; from < end; from = to) {
+    to = std::min(end, page_begin(from) + kPageBytes);
+    bool is_dirty = false;
+    replay.files[call.file].dirty.visit(
+        page_begin(from), page_begin(from) + kPageBytes,
+        [&](std::uint64_t, std::uint64_t, const Dirty&) { is_dirty = true; });
+    if (is_dirty) {
+      store_untold(replay, call, from, to, Confidence::shared);
+    } else if (are_given_up) {
+      Fate& fate = replay.fate(call.pid, call.file);
+      fate.written += to - from;
+      fate.dropped += to - from;
+    }
+  }
+}
+
+void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_t begin,
+                          std::uint64_t end) {
+  const std::uint64_t whole_begin = page_after(begin);
+  const std::uint64_t whole_end = std::max(whole_begin, page_begin(end));
+  for (const std::uint64_t op_id : cached.calls) {
+    Call& call = replay.calls.at(op_id);
+    if (call.kind != FactKind::write || call.begin >= end || call.end <= begin)
+      continue;
+    const std::uint64_t from = std::max(call.begin, whole_begin);
+    const std::uint64_t to = std::min(call.end, whole_end);
+    if (replay.has_cache_events && from < to)
+      call.cleaned.fill(from, to, true);
+    call.is_contested |=
+        !replay.has_cache_events || call.begin < whole_begin || call.end > whole_end;
+  }
+}
+
+} // namespace
+
 void store_rest_of_write(Replay& replay, const Call& call) {
+  const Confidence confidence = call.is_contested ? Confidence::shared : Confidence::exact;
   call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
-    store(replay, call.file, begin, end, {call.op_id, call.end_ns, call.pid, Cause::write_back});
+    call.cleaned.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+      store_untold(replay, call, from, to, confidence);
+    });
+    call.cleaned.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool are_given_up) {
+      store_where_dirty_again(replay, call, from, to, are_given_up);
+    });
   });
 }
 
@@ -80,6 +150,7 @@ void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::ui
   const auto cached = replay.files.find(file);
   if (cached == replay.files.end())
     return;
+  cut_writes_in_flight(replay, cached->second, begin, end);
   cached->second.dirty.take(begin, end,
                             [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
                               if (dirty.is_data())

@@ -36,8 +36,12 @@ Cause cause_without_call(const Replay& replay, const Fact& bio) {
 BioParts charge_read(Replay& replay, const Fact& bio) {
   const std::uint64_t end = bio.offset + bio.bytes;
   const Call* call = replay.call_for(bio, FactKind::read);
-  if (!call || !call->has_range())
-    return {part_of(bio, bio.offset, end, cause_without_call(replay, bio))};
+  if (!call || !call->has_range()) {
+    BioPart part = part_of(bio, bio.offset, end, cause_without_call(replay, bio));
+    if (!call && bio.ts_ns >= replay.losses.calls_ns) // it may have had one
+      part.confidence = Confidence::inferred;
+    return {part};
+  }
   const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
   const std::uint64_t moved_begin = std::clamp(call->begin, asked_begin, asked_end);

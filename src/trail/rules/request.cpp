@@ -31,6 +31,9 @@ void complete_part(Replay& replay, const Fact& request, const QueuedPart& part) 
   link.begin = part.begin;
   link.bytes = part.bytes;
   note_completion(link, request);
+  if (request.ts_ns >= replay.losses.blocks_ns ||
+      (part.is_ambiguous && replay.losses.are_completions_missed)) // it may be that of another bio
+    link.confidence = Confidence::inferred;
   if (place != part.link && link.cause == Cause::read_ahead && link.offset != kNoOffset)
     move_read_ahead(replay, link, part.link, place);
 }

@@ -63,11 +63,11 @@ void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range
       mark_shared(file.dirty, part);
       for (const Range& gap : gaps) {
         store(replay, call.file, gap.begin, gap.end, dirty);
-        call.stored.fill(gap.begin, gap.end, true);
+        if (!replay.has_cache_events)
+          call.stored.fill(gap.begin, gap.end, true);
       }
-      // Had it stored these bytes after the bio, which leaves the page clean, a cache_dirty would tell.
       if (replay.has_cache_events)
-        call.stored.fill(part.begin, part.end, true);
+        call.cleaned.fill(part.begin, part.end, false);
     }
   }
 }
@@ -99,31 +99,31 @@ void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const Bio
 }
 
 // A file that is mapped may have stores that nobody saw in pages that were dirty already.
-Confidence confidence_of(const Dirty& dirty, bool is_sure, bool is_mapped) {
+Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
   if (!is_sure)
     return Confidence::inferred;
-  return is_mapped && dirty.cause != Cause::mapped ? std::max(dirty.confidence, Confidence::shared)
-                                                   : dirty.confidence;
+  return is_mapped && part.cause != Cause::mapped ? std::max(part.confidence, Confidence::shared)
+                                                  : part.confidence;
 }
 
-BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range, bool is_sure) {
+BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
   CachedFile& file = replay.files[number];
   BioParts taken;
-  file.dirty.take(
-      range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-        taken.push_back({begin, end, dirty.cause, confidence_of(dirty, is_sure, file.is_mapped),
-                         dirty.op_id, dirty.pid, dirty.stored_ns});
-        if (dirty.is_data())
-          replay.fate(dirty.pid, number).to_device += end - begin;
-      });
+  file.dirty.take(range.begin, range.end,
+                  [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+                    taken.push_back({begin, end, dirty.cause, dirty.confidence, dirty.op_id,
+                                     dirty.pid, dirty.stored_ns});
+                    if (dirty.is_data())
+                      replay.fate(dirty.pid, number).to_device += end - begin;
+                  });
   return taken;
 }
 
 // What a bio carries of one range of its file. Places are in the file.
 BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool is_sure) {
   settle_writes_in_flight(replay, bio, range);
-  const BioParts taken = take_dirty(replay, bio, range, is_sure);
+  const BioParts taken = take_dirty(replay, bio, range);
   BioParts parts;
   std::uint64_t reached = range.begin;
   for (const BioPart& part : taken) {
@@ -132,6 +132,9 @@ BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool 
     reached = part.end;
   }
   fill_gap(parts, reached, range.end, nullptr);
+  const bool is_mapped = replay.files[static_cast<std::uint32_t>(bio.file)].is_mapped;
+  for (BioPart& part : parts)
+    part.confidence = confidence_of(part, is_sure, is_mapped);
   return parts;
 }
 
@@ -165,7 +168,7 @@ std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
 } // namespace
 
 BioParts charge_write_back(Replay& replay, const Fact& bio) {
-  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.first_loss_ns;
+  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.losses.dirty_ns();
   BioParts parts;
   std::uint64_t place = 0; // in the bio
   for (const Range& range : ranges_of(replay, bio)) {
@@ -173,8 +176,6 @@ BioParts charge_write_back(Replay& replay, const Fact& bio) {
       part.offset = part.begin;
       part.begin = place;
       part.end = place += part.end - part.offset;
-      if (!is_sure)
-        part.confidence = Confidence::inferred;
       parts.push_back(part);
     }
   }

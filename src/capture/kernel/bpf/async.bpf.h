@@ -51,8 +51,10 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
     return;
   struct iot_place place;
   struct iot_async_operation* record = IOT_RESERVE(async_operation, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(async->start_ns);
     return;
+  }
   record->duration_ns = now_ns - async->start_ns;
   record->handed_over_ns = async->handed_over_ns;
   record->user_data = async->user_data;

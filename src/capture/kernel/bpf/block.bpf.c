@@ -160,8 +160,10 @@ static __always_inline void emit_complete(iot_u64 request, const struct iot_requ
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
   struct iot_block_complete* record = IOT_RESERVE(block_complete, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(entry->issued_ns);
     return;
+  }
   record->duration_ns = now_ns - entry->issued_ns;
   record->queue_ns = entry->issued_ns - entry->first.queued_ns;
   record->request = request;

@@ -73,6 +73,16 @@ __noinline iot_u32 iot_lose(iot_u32 counter) {
   return iot_count(counter);
 }
 
+/* A span that found no place began before it was lost: when it did bounds what of the trace it could have changed. */
+__noinline iot_u32 iot_lose_span(iot_u64 begin_ns) {
+  iot_u32 zero = 0;
+  struct iot_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
+  const iot_u64 lasted_ns = bpf_ktime_get_ns() - begin_ns;
+  if (own && own->longest_lost_ns < lasted_ns)
+    own->longest_lost_ns = lasted_ns;
+  return 0;
+}
+
 /* A place in this CPU's ring, from IOT_RESERVE to iot_commit. */
 struct iot_place {
   struct iot_event* event;

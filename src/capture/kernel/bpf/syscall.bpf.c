@@ -284,8 +284,10 @@ static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs
                                          : IOT_OFFSET_NONE;
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_bits(&place, call & IOT_CALL_KIND_BITS);
-  if (!record)
+  if (!record) {
+    iot_lose_span(task->entry_ns);
     return 1;
+  }
   record->duration_ns = now_ns - task->entry_ns;
   record->offset = offset;
   record->bytes_requested = regs->dx;

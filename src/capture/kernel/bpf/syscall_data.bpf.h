@@ -118,8 +118,10 @@ static __always_inline void emit_transfer(struct returned* call) {
     return;
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_seldom(&place, kind_of(call));
-  if (!record)
+  if (!record) {
+    iot_lose_span(call->task->entry_ns);
     return;
+  }
   record->offset = given != IOT_OFFSET_NONE ? given : target.offset;
   record->bytes_requested = bytes;
   record->file = target.file;
@@ -190,8 +192,10 @@ static __always_inline void emit_copy(struct returned* call) {
   }
   struct iot_place place;
   struct iot_syscall_copy* record = IOT_RESERVE_SELDOM(syscall_copy, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(call->task->entry_ns);
     return;
+  }
   record->bytes_requested = is_sendfile ? call->arguments[3] : call->arguments[4];
   record->in_file = in_file;
   record->out_file = out_file;

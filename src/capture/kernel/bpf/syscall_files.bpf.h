@@ -36,8 +36,10 @@ static __always_inline void emit_open(struct returned* call) {
   const iot_u32 text = iot_text_of_user(path);
   struct iot_place place;
   struct iot_syscall_open* record = IOT_RESERVE_SELDOM(syscall_open, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(call->task->entry_ns);
     return;
+  }
   record->file = file;
   record->path = text;
   record->fd = fd;
@@ -68,8 +70,10 @@ static __always_inline void emit_truncate(struct returned* call) {
   const iot_u32 text = has_path ? iot_text_of_user(call->arguments[0]) : 0;
   struct iot_place place;
   struct iot_syscall_truncate* record = IOT_RESERVE_SELDOM(syscall_truncate, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(call->task->entry_ns);
     return;
+  }
   if (call->number == IOT_syscall_fallocate) {
     const iot_u64 third = call->arguments[3];
     record->offset = WIDE(call->arguments[2], third, call->is_compat);

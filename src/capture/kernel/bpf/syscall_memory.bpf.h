@@ -21,8 +21,10 @@ static __always_inline void emit_mmap(struct returned* call) {
   const iot_u64 offset = call->arguments[5];
   struct iot_place place;
   struct iot_syscall_mmap* record = IOT_RESERVE_SELDOM(syscall_mmap, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(call->task->entry_ns);
     return;
+  }
   const int has_failed = is_error(call->result);
   record->address = has_failed ? 0 : (iot_u64)call->result;
   record->offset = !has_file ? IOT_OFFSET_NONE

@@ -72,7 +72,7 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
   struct iot_place place;
   struct iot_vfs_read* record = iot_reserve(&place, kind);
   if (!record)
-    return 0;
+    return (int)iot_lose_span(span->start_ns);
   record->duration_ns = duration_ns;
   record->offset = offset;
   record->bytes_requested = span->bytes;
