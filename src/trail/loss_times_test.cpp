@@ -78,6 +78,12 @@ TEST(loss_times, a_recording_that_did_not_end_may_lack_a_writer) {
   EXPECT_EQ(told("incomplete\n"), "inferred");
 }
 
+TEST(loss_times, calls_that_were_left_out_may_be_the_writer) {
+  EXPECT_EQ(told("manifest sample_of=4\n"), "inferred");
+  EXPECT_EQ(told("source name=kernel produced=5 written=5 left_out=7\n"), "inferred");
+  EXPECT_EQ(told("source name=kernel produced=5 written=5\n"), "exact");
+}
+
 TEST(loss_times, damage_is_found_while_the_trace_is_read) {
   EXPECT_EQ(
       told("block\nsyscall_write ts_ns=1500 op_id=2 pid=6 file=/a offset=0 bytes_requested=4096 "

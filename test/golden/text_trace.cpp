@@ -218,6 +218,8 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
       manifest_.command_status = static_cast<int>(*number);
     else if (name == "cpu_count")
       manifest_.cpu_count = static_cast<int>(*number);
+    else if (name == "sample_of")
+      manifest_.sample_of = static_cast<std::uint32_t>(*number);
     else if (name == "begin_ns")
       manifest_.begin_ns = *number;
     else if (name == "end_ns")
@@ -237,10 +239,11 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
 }
 
 Result<void> TraceBuilder::add_source(const Statement& statement) {
-  store::SourceTally tally{statement.get("name"), 0, 0, 0};
+  store::SourceTally tally{.name = statement.get("name")};
   for (auto [name, to] :
        {std::pair{"produced", &tally.produced}, std::pair{"written", &tally.written},
-        std::pair{"lost", &tally.lost}, std::pair{"summed_up", &tally.summed_up}}) {
+        std::pair{"lost", &tally.lost}, std::pair{"summed_up", &tally.summed_up},
+        std::pair{"left_out", &tally.left_out}}) {
     if (statement.get(name).empty())
       continue;
     const auto number = parse_number(statement.get(name), schema::Meaning::number);
