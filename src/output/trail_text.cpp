@@ -62,6 +62,8 @@ Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std
   const bool adds_up = defects->size() == 0 && damage.empty();
   sink.put(adds_up ? "\nEverything adds up.\n" : "\nThis does not add up\n");
   print_doubt(*lost, sink, width);
+  for (const std::string& sentence : choice_sentences(engine.trace().manifest()))
+    print_wrapped(sentence, sink, width);
   for (std::size_t row = 0; row < defects->size(); ++row)
     print_wrapped(printable(defects->text(row, "defect")), sink, width);
   for (const std::string& sentence : damage)
