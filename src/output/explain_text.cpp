@@ -188,6 +188,18 @@ void mark_waits_known(Operation& operation, const SmallResult&, std::size_t) {
   operation.time.are_waits_known = true;
 }
 
+constexpr std::string_view kPhasesSql =
+    "SELECT op_id AS of_op, submit_ns, worker_ns, untold_ns FROM async_phases WHERE op_id IN ({0})";
+
+void add_phases(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t begin_ns = operation.span.begin_ns;
+  const std::uint64_t end_ns = operation.span.end_ns;
+  const std::uint64_t submitted_ns = begin_ns + rows.number(row, "submit_ns");
+  operation.time.submit = {{begin_ns, submitted_ns}};
+  operation.time.worker = {{submitted_ns, submitted_ns + rows.number(row, "worker_ns")}};
+  operation.time.untold = {{end_ns - rows.number(row, "untold_ns"), end_ns}};
+}
+
 // Its bytes on their way to a device after its end.
 constexpr std::string_view kLaterSql = R"(
 SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
@@ -219,11 +231,9 @@ struct Question {
   std::string_view sql;
   void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
 };
-constexpr Question kQuestions[] = {{kSpansSql, add_span},
-                                   {kRequestsSql, add_request},
-                                   {kWaitsSql, add_wait},
-                                   {kWaitsKnownSql, mark_waits_known},
-                                   {kLaterSql, add_later}};
+constexpr Question kQuestions[] = {{kSpansSql, add_span},    {kRequestsSql, add_request},
+                                   {kWaitsSql, add_wait},    {kWaitsKnownSql, mark_waits_known},
+                                   {kPhasesSql, add_phases}, {kLaterSql, add_later}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));

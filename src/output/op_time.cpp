@@ -42,6 +42,9 @@ std::vector<Candidate> candidates(const OpTime& time) {
   add("the journal's commit besides", time.journal);
   for (const Waits& waits : time.waits)
     all.push_back({fmt::format("waiting ({})", waits.reason), waits.spans});
+  add("being submitted", time.submit);
+  add("with a worker of the kernel", time.worker);
+  add("done, and the program not told yet", time.untold);
   return all;
 }
 

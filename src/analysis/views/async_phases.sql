@@ -1,0 +1,43 @@
+-- Where the time of each asynchronous operation went, of those whose end was told. The parts add up to duration_ns.
+--   op_id, call, pid, file, duration_ns   as in async_operation
+--   submit_ns   until it asked a device, or was given to a worker of the kernel
+--   worker_ns   from then on, until the worker asked a device; to its end where none was asked
+--   queue_ns    at least one of its bios waited for its device, and none was there
+--   device_ns   a device worked for it
+--   untold_ns   from the last device's answer until the program could see the end: of io_uring in its completion queue, of
+--               libaio by asking for it
+--   other_ns    the rest
+CREATE VIEW async_phases AS
+WITH
+  ended AS (
+    SELECT op_id, call, pid, file, ts_ns, duration_ns, plus(ts_ns, duration_ns) AS end_ns,
+           least(handed_over_ns, duration_ns) AS handed_ns
+    FROM async_operation WHERE NOT is_unfinished(result)
+  ),
+  -- Within the operation, and one after the other, whatever a damaged trace says.
+  requests AS (
+    SELECT l.by_op AS asked_op, o.end_ns AS end_ns, greatest(l.ts_ns, o.ts_ns) AS queued_ns,
+           greatest(l.issued_ns, l.ts_ns, o.ts_ns) AS issued_ns,
+           greatest(l.completed_ns, l.issued_ns, l.ts_ns, o.ts_ns) AS completed_ns
+    FROM all_links AS l JOIN ended AS o ON l.by_op = o.op_id
+    WHERE l.completed_ns IS NOT NULL AND l.ts_ns < o.end_ns
+  ),
+  asked AS (
+    SELECT asked_op, min(queued_ns) AS first_ns, max(least(completed_ns, end_ns)) AS last_ns,
+           union_length(least(issued_ns, end_ns), least(completed_ns, end_ns)) AS device_ns,
+           union_length(queued_ns, least(completed_ns, end_ns)) AS asked_ns
+    FROM requests GROUP BY asked_op
+  ),
+  phases AS (
+    SELECT o.op_id AS op_id, o.call AS call, o.pid AS pid, o.file AS file, o.duration_ns AS duration_ns, o.handed_ns AS handed_ns,
+           coalesce(a.first_ns - o.ts_ns, CASE WHEN o.handed_ns > 0 THEN o.duration_ns ELSE 0 END) AS before_ns,
+           coalesce(a.device_ns, 0) AS device_ns, coalesce(a.asked_ns, 0) AS asked_ns,
+           coalesce(o.end_ns - a.last_ns, 0) AS untold_ns
+    FROM ended AS o LEFT JOIN asked AS a ON o.op_id = a.asked_op
+  )
+SELECT op_id, call, pid, file, duration_ns,
+       CASE WHEN handed_ns > 0 THEN least(handed_ns, before_ns) ELSE before_ns END AS submit_ns,
+       CASE WHEN handed_ns > 0 THEN before_ns - least(handed_ns, before_ns) ELSE 0 END AS worker_ns,
+       asked_ns - device_ns AS queue_ns, device_ns, untold_ns,
+       duration_ns - least(duration_ns, before_ns + asked_ns + untold_ns) AS other_ns
+FROM phases;
