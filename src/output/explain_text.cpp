@@ -22,13 +22,14 @@ using analysis::sql_literal;
 constexpr std::size_t kPartsShown = 12; // of one operation
 constexpr std::size_t kBarWidth = 18;
 
-// Operations as programs see them, with whatever tells them to people.
+// Operations as programs see them, with whatever tells them to people; one that is asked for by its number may be a call
+// into the C library.
 constexpr std::string_view kHeadsSql = R"(
 SELECT o.op_id AS op_id, op_text(o.op_id) AS name, coalesce(o.call, o.class) AS what,
        o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
        o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns
 FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE o.layer IN (SELECT asked_layer FROM asked_layers))";
+WHERE o.layer IN (SELECT asked_layer FROM asked_layers{}))";
 
 // A line of an operation: a span, or the requests of one device, direction and cause.
 struct Part {
@@ -111,6 +112,29 @@ void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   if (part.layer == "fs" && part.what == "journal_commit")
     operation.time.journal.push_back(span);
   operation.parts.push_back(std::move(part));
+}
+
+// Of calls into the C library, the system calls made in them; one row without any where there were none.
+constexpr std::string_view kCallsInsideSql = R"(
+WITH
+  inside AS (
+    SELECT p.app_op AS app_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
+    FROM app_calls_of_syscalls AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = 'syscall'
+    WHERE p.app_op IN ({0})
+  )
+SELECT e.op_id AS of_op, i.what AS what, i.ts_ns AS ts_ns, i.duration_ns AS duration_ns, i.name AS name
+FROM all_events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
+WHERE e.op_id IN ({0}) AND e.layer = 'app' AND 'syscall' IN (SELECT asked_layer FROM asked_layers)
+ORDER BY i.ts_ns)";
+
+void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
+  operation.time.is_library_known = true;
+  if (rows.is_null(row, "what"))
+    return;
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  operation.time.calls.push_back(span);
+  operation.parts.push_back({"syscall", rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
 }
 
 // What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
@@ -231,9 +255,10 @@ struct Question {
   std::string_view sql;
   void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
 };
-constexpr Question kQuestions[] = {{kSpansSql, add_span},    {kRequestsSql, add_request},
-                                   {kWaitsSql, add_wait},    {kWaitsKnownSql, mark_waits_known},
-                                   {kPhasesSql, add_phases}, {kLaterSql, add_later}};
+constexpr Question kQuestions[] = {
+    {kSpansSql, add_span}, {kCallsInsideSql, add_call_inside}, {kRequestsSql, add_request},
+    {kWaitsSql, add_wait}, {kWaitsKnownSql, mark_waits_known}, {kPhasesSql, add_phases},
+    {kLaterSql, add_later}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
@@ -284,14 +309,15 @@ std::string op_condition(const std::string& op) {
 }
 
 std::string heads_sql(const ExplainOptions& options) {
+  const std::string heads = fmt::format(kHeadsSql, options.op.empty() ? "" : " UNION SELECT 'app'");
   if (!options.op.empty())
-    return fmt::format("SELECT * FROM ({}) WHERE {}", kHeadsSql, op_condition(options.op));
+    return fmt::format("SELECT * FROM ({}) WHERE {}", heads, op_condition(options.op));
   if (options.at_ns)
     return fmt::format(
         "SELECT * FROM ({}) WHERE since_ns <= {} AND plus(since_ns, duration_ns) >= {} "
         "ORDER BY since_ns LIMIT {}",
-        kHeadsSql, *options.at_ns, *options.at_ns, options.slowest);
-  return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", kHeadsSql, options.slowest);
+        heads, *options.at_ns, *options.at_ns, options.slowest);
+  return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", heads, options.slowest);
 }
 
 Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
@@ -300,10 +326,10 @@ Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
     return error;
   error.why = options.op.empty() ? "no operation was under way then"
                                  : "there is no operation " + options.op;
-  const auto next =
-      SmallResult::query(engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY "
-                                             "abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
-                                             kHeadsSql, options.at_ns.value_or(0)));
+  const auto next = SmallResult::query(
+      engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY "
+                          "abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
+                          fmt::format(kHeadsSql, ""), options.at_ns.value_or(0)));
   if (next && next->size() > 0)
     error.hint =
         fmt::format("{} is {}, at second {:.6f}.", options.at_ns ? "The next one" : "The first one",

@@ -42,10 +42,17 @@ std::vector<Candidate> candidates(const OpTime& time) {
   add("the journal's commit besides", time.journal);
   for (const Waits& waits : time.waits)
     all.push_back({fmt::format("waiting ({})", waits.reason), waits.spans});
+  add("its system calls", time.calls);
   add("being submitted", time.submit);
   add("with a worker of the kernel", time.worker);
   add("done, and the program not told yet", time.untold);
   return all;
+}
+
+std::string_view rest_of(const OpTime& time) {
+  if (time.is_library_known)
+    return "the C library itself";
+  return time.are_waits_known ? "its task ran" : "everything else, work and waits in the kernel";
 }
 
 } // namespace
@@ -79,8 +86,7 @@ std::vector<TimeShare> share_time(const OpTime& time, const Span& whole) {
     add(candidate.what, covered - counted_ns);
     counted_ns = covered;
   }
-  add(time.are_waits_known ? "its task ran" : "everything else, work and waits in the kernel",
-      whole.length_ns() - counted_ns);
+  add(rest_of(time), whole.length_ns() - counted_ns);
   return shares;
 }
 

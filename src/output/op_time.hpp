@@ -32,9 +32,11 @@ struct OpTime {
   std::vector<Span> journal; // a journal's commit that it needed was under way
   std::vector<Waits> waits;
   // Of an asynchronous operation, on which no task works from its begin to its end.
-  std::vector<Span> submit; // until it asked a device, or a worker of the kernel had it
-  std::vector<Span> worker; // until that asked a device
-  std::vector<Span> untold; // from the last answer until the program could see the end
+  std::vector<Span> submit;      // until it asked a device, or a worker of the kernel had it
+  std::vector<Span> worker;      // until that asked a device
+  std::vector<Span> untold;      // from the last answer until the program could see the end
+  std::vector<Span> calls;       // of a call into the C library: system calls made in it
+  bool is_library_known = false; // these are all that there were
   // The waits are all that there were: the rest of the time its task ran, whatever else went on.
   bool are_waits_known = false;
 };

@@ -43,3 +43,27 @@ SELECT op_id AS syscall_op,
             WHEN end_ns <= CASE WHEN is_in_nearest THEN near_end_ns ELSE around_end_ns END THEN 'inside'
             ELSE 'cut' END AS place
 FROM placed;
+
+-- What calls into the C library took themselves, and what the system calls took that were made in them, by function.
+--   call         the function
+--   calls, total_ns   how many there were, and how long they took
+--   syscalls     system calls made in them
+--   kernel_ns    time in these
+--   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU
+CREATE VIEW library_calls AS
+WITH
+  inside AS (
+    SELECT p.app_op AS app_op, count(*) AS syscalls, total(s.duration_ns) AS kernel_ns
+    FROM app_calls_of_syscalls AS p JOIN events AS s ON p.syscall_op = s.op_id AND s.layer = 'syscall'
+    WHERE p.place = 'inside'
+    GROUP BY p.app_op
+  ),
+  calls AS (
+    SELECT e.call AS call, e.duration_ns AS duration_ns, coalesce(i.syscalls, 0) AS syscalls,
+           least(coalesce(i.kernel_ns, 0), e.duration_ns) AS kernel_ns
+    FROM events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
+    WHERE e.layer = 'app' AND e.duration_ns IS NOT NULL
+  )
+SELECT call, count(*) AS calls, total(duration_ns) AS total_ns, total(syscalls) AS syscalls, total(kernel_ns) AS kernel_ns,
+       total(duration_ns - kernel_ns) AS library_ns
+FROM calls GROUP BY call;
