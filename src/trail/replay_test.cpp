@@ -250,6 +250,10 @@ TEST(replay, the_disk_below_a_mapped_one_has_what_that_took) {
   facts.add(bio).complete(41, kShift * kSectorBytes, 8192, 0, IOT_block_write);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+  for (const Link& link : trails.links) {
+    EXPECT_EQ(link.file, kTestFile);
+    EXPECT_EQ(link.is_repeat, link.device != kMapped);
+  }
   EXPECT_EQ(trails.fates.at(0).to_device, 8192U);
   EXPECT_EQ(trails.fates.at(0).pending, 4096U);
 }

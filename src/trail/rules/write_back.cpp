@@ -176,9 +176,15 @@ BioParts parts_from_above(const Replay& replay, const Fact& bio) {
                              [&](std::uint64_t begin, std::uint64_t end, const Carried& carried) {
                                if (begin != reached || carried.device == bio.device)
                                  return;
-                               parts.push_back({begin - bio.offset, end - bio.offset, carried.cause,
-                                                carried.confidence, carried.op_id, carried.pid,
-                                                carried.stored_ns, begin, true});
+                               parts.push_back({.begin = begin - bio.offset,
+                                                .end = end - bio.offset,
+                                                .cause = carried.cause,
+                                                .confidence = carried.confidence,
+                                                .op_id = carried.op_id,
+                                                .pid = carried.pid,
+                                                .stored_ns = carried.stored_ns,
+                                                .offset = begin,
+                                                .is_repeat = true});
                                reached = end;
                              });
   return reached == bio.offset + bio.bytes ? parts : BioParts{};
