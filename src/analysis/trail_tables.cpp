@@ -53,6 +53,7 @@ constexpr MemoryColumn<Link> kLinkColumns[] = {
      [](const Link& l) { return trail::cause_name(l.cause); }},
     {"is_remainder", DUCKDB_TYPE_UBIGINT,
      [](const Link& l) { return std::uint64_t{trail::is_remainder(l.cause)}; }},
+    {"is_repeat", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return std::uint64_t{l.is_repeat}; }},
     {"confidence", DUCKDB_TYPE_VARCHAR, nullptr,
      [](const Link& l) { return trail::confidence_name(l.confidence); }},
     {"op_id", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.op_id; }},

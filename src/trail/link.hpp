@@ -75,6 +75,8 @@ struct Link {
   std::int32_t error = 0;
   std::uint8_t operation = 0;            // of the block layer, as schema/values.def numbers them
   std::uint8_t reason = kNotWrittenBack; // of pages written back: what set it off, likewise
+  bool is_repeat =
+      false; // the device above had a bio for the same bytes, whose link names them too
   Cause cause = Cause::unknown;
   Confidence confidence = Confidence::exact;
 };

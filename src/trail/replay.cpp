@@ -16,6 +16,9 @@ bool has_pages(const Fact& bio, std::uint8_t operation) {
 }
 
 BioParts charge(Replay& replay, const Fact& bio) {
+  if (bio.offset < kFarthest)
+    if (BioParts parts = charge_shared_memory(replay, bio); !parts.empty())
+      return parts;
   if (has_pages(bio, IOT_block_write))
     return charge_write_back(replay, bio);
   if (has_pages(bio, IOT_block_read))
@@ -43,14 +46,15 @@ Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
   link.by_op = bio.op_id;
   link.begin = place + part.begin;
   link.offset = part.offset;
-  if (part.offset == kNoOffset && bio.offset < kFarthest)
+  if (part.offset == kNoOffset && part.file == 0 && bio.offset < kFarthest)
     link.offset = bio.offset + part.begin;
   link.bytes = part.end - part.begin;
   link.pid = part.pid;
   link.by_pid = static_cast<std::uint32_t>(bio.pid);
-  link.file = static_cast<std::uint32_t>(bio.file);
+  link.file = part.file ? part.file : static_cast<std::uint32_t>(bio.file);
   link.device = static_cast<std::uint32_t>(bio.device);
   link.operation = bio.operation();
+  link.is_repeat = part.is_repeat;
   link.cause = part.cause;
   link.confidence = part.confidence;
   return link;

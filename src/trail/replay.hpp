@@ -62,8 +62,21 @@ struct Flush {
   std::uint8_t reason; // as schema/values.def numbers writeback_reason
 };
 
+// What a bio took to a device that hands it on, such as a mapped one: the bio for the device below carries the same.
+struct Carried {
+  std::uint64_t op_id;
+  std::uint64_t stored_ns;
+  std::uint32_t pid;
+  std::uint32_t device;
+  Cause cause;
+  Confidence confidence;
+
+  bool operator==(const Carried&) const = default;
+};
+
 struct CachedFile {
   RangeMap<Dirty> dirty;
+  RangeMap<Carried> carried;        // last, to a device that is no disk
   RangeMap<std::size_t> ahead;      // read ahead and not yet asked for: the link
   std::vector<std::uint64_t> calls; // in flight on it through the cache, by op_id
   bool is_mapped = false;           // so that stores that nobody sees may reach it
@@ -74,6 +87,7 @@ struct Replay {
   bool has_cache_events = false; // a write tells which clean pages it made dirty, and when
   std::unordered_set<std::uint32_t>
       written_back; // files of which bios carry pages: of others, no operations are kept
+  std::unordered_set<std::uint32_t> disks;  // devices that complete requests: others hand bios on
   std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::vector<Link> links;

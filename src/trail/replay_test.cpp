@@ -235,6 +235,44 @@ TEST(replay, what_stores_through_mappings_wrote_is_told_apart) {
   EXPECT_EQ(trails.fates[1].outside, 4096U);
 }
 
+TEST(replay, the_disk_below_a_mapped_one_has_what_that_took) {
+  constexpr std::uint64_t kMapped = 7;
+  constexpr std::uint64_t kShift = 2048; // sectors
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096).write(12, 2, 4096, 4096);
+  facts.write_back(30, 0, 8192);
+  facts.facts.pop_back(); // a mapped device completes nothing
+  Fact bio = facts.facts.back();
+  facts.facts.back().device = kMapped;
+  facts.write(31, 3, 0, 4096); // dirty again, and not what the disk below is handed
+  bio.sector = kShift;
+  bio.ts_ns = 40;
+  facts.add(bio).complete(41, kShift * kSectorBytes, 8192, 0, IOT_block_write);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+  for (const Link& link : trails.links) {
+    EXPECT_EQ(link.file, kTestFile);
+    EXPECT_EQ(link.is_repeat, link.device != kMapped);
+  }
+  EXPECT_EQ(trails.fates.at(0).to_device, 8192U);
+  EXPECT_EQ(trails.fates.at(0).pending, 4096U);
+}
+
+TEST(replay, direct_writes_of_shared_memory_are_known_below_a_mapped_disk) {
+  constexpr std::uint32_t kMemory = 77;
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096, 100);
+  facts.bio(20, kNoOffset, 4096, 1, IOT_block_write); // on the mapped disk, as the kernel knows it
+  facts.facts.pop_back();
+  facts.facts.back().device = 7;
+  facts.bio(30, 0, 4096, 1, IOT_block_write); // the one below: pages of the memory
+  facts.facts[facts.facts.size() - 2].file = kMemory;
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
+  EXPECT_EQ(trails.links.back().file, kTestFile);
+  EXPECT_EQ(trails.links.back().offset, kNoOffset);
+}
+
 TEST(replay, after_a_loss_nothing_is_exact) {
   TestFacts facts;
   facts.losses.note(IOT_LAYER_syscall, 15);

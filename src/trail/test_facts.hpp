@@ -98,6 +98,8 @@ struct TestFacts {
     replay.losses = losses;
     replay.has_cache_events = has_cache_events;
     for (const Fact& fact : facts) {
+      if (fact.kind == FactKind::completed)
+        replay.disks.insert(static_cast<std::uint32_t>(fact.device));
       if (fact.kind != FactKind::queued)
         continue;
       replay.written_back.insert(static_cast<std::uint32_t>(fact.file));

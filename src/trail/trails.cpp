@@ -58,6 +58,7 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.has_cache_events = std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty,
                                               &store::BlockInfo::kind) != trace.blocks().end();
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
+  replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
   replay.direct = find_direct_operations(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
   while (facts.next())

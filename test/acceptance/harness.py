@@ -121,17 +121,21 @@ class AcceptanceTest(unittest.TestCase):
         self.addCleanup(run, "losetup", "--detach", device)
         if file_system is None:
             return device, None
+        self.make_file_system(device, file_system, point)
+        return device, point
+
+    def make_file_system(self, device, file_system, point):
+        """An empty one, mounted at `point`."""
         self.require_program(f"mkfs.{file_system}")
         # Nothing is to be read or written later, in the background.
         options = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
         self.assertEqual(run(f"mkfs.{file_system}", "-q", *options, device).returncode, 0)
-        point.mkdir()
+        point.mkdir(exist_ok=True)
         options = ["-o", "no_prefetch_block_bitmaps"] if file_system == "ext4" else []
         mounted = run("mount", *options, device, point)
         if mounted.returncode:
             self.skipTest(f"this machine has no {file_system}: {mounted.stderr}")
         self.addCleanup(run, "umount", point)
-        return device, point
 
     def require_program(self, *names):
         for name in names:

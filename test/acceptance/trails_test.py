@@ -65,25 +65,20 @@ class Trails(harness.AcceptanceTest):
         self.assertNotIn(("write", "not followed"), balance)
 
     def show_shares(self, recording, file_system, names):
-        """With IOTRAIL_SHARES, how sure each scenario's trails are, as rows of the table in docs/trails.md."""
+        """Into the file IOTRAIL_SHARES, how sure each scenario's trails are: tools/trail_shares makes the table of docs/trails.md of it."""
         if "IOTRAIL_SHARES" not in os.environ:
             return
-        shares = {row["path"]: row for row in recording.query(
-            "SELECT n.path, total(l.bytes) AS bytes, " + ", ".join(
-                f"total(CASE WHEN {condition} THEN l.bytes ELSE 0 END) / total(l.bytes) AS {name}"
-                for name, condition in (("exact", "NOT is_remainder AND confidence = 'exact'"),
-                                        ("shared", "NOT is_remainder AND confidence = 'shared'"),
-                                        ("inferred", "NOT is_remainder AND confidence = 'inferred'"),
-                                        ("remainder", "is_remainder"))) +
-            " FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
-            f"WHERE d.name = '{self.name}' AND l.completed_ns IS NOT NULL GROUP BY n.path")}
+        shares = collections.defaultdict(collections.Counter)
+        for row in recording.query(
+                "SELECT n.path, CASE WHEN l.is_remainder = 1 THEN 'remainder' ELSE l.confidence END AS kind, sum(l.bytes) AS bytes "
+                "FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
+                f"WHERE d.name = '{self.name}' AND l.completed_ns IS NOT NULL GROUP BY ALL"):
+            shares[row["path"]][row["kind"]] += int(row["bytes"])
         release = ".".join(os.uname().release.split(".")[:2])
-        for name in names:
-            row = shares.get(str(self.point / name))
-            if row is not None:
-                parts = " | ".join(f"{100 * float(row[part]):.1f}".replace("0.0", "-") if float(row[part]) == 0 else
-                                   f"{100 * float(row[part]):.1f}" for part in ("exact", "shared", "inferred", "remainder"))
-                print(f"| {name} | {file_system} | {release} | {int(row['bytes']) >> 10} | {parts} |")
+        with open(os.environ["IOTRAIL_SHARES"], "a", encoding="utf-8") as table:
+            for name in names:
+                if found := shares[str(self.point / name)]:
+                    print(json.dumps([release, file_system, name, found]), file=table)
 
     def check_scenarios(self, file_system, *program):
         self.use(file_system)

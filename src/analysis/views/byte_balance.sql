@@ -19,6 +19,7 @@ INSERT INTO balance_parts VALUES
   ('write', 6, 'dropped', NULL, 'truncated or deleted before they were written back'),
   ('write', 7, 'still in the cache', NULL, 'when the recording ended'),
   ('write', 8, 'under way', NULL, 'handed to a device, which did not complete them in the trace'),
+  ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
   ('read', 1, 'read by calls', NULL, 'of files'),
   ('read', 2, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
   ('read', 8, 'under way', NULL, 'asked of a device, which did not complete them in the trace');
@@ -60,10 +61,10 @@ WITH
   ),
   -- is_own: bytes of the program's own, which the parts before have already.
   moved AS (
-    SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed,
+    SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed, is_repeat,
            cause IN ('direct', 'read', 'write_back', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
            sum(CAST(bytes AS HUGEINT)) AS bytes
-    FROM all_links
+    FROM found_links()
     WHERE direction IN ('read', 'write')
     GROUP BY ALL
   ),
@@ -90,7 +91,9 @@ WITH
     UNION ALL
     SELECT 'write' AS direction, 7 AS step, pid, file, -pending AS bytes FROM fates
     UNION ALL
-    SELECT direction, 8 AS step, pid, file, -bytes AS bytes FROM moved WHERE is_own AND NOT is_completed
+    SELECT direction, 8 AS step, pid, file, -bytes AS bytes FROM moved WHERE is_own AND NOT is_completed AND is_repeat = 0
+    UNION ALL
+    SELECT direction, 9 AS step, pid, file, bytes FROM moved WHERE is_own AND is_completed AND is_repeat = 1
     UNION ALL
     SELECT m.direction AS direction, p.step AS step, m.pid AS pid, m.file AS file, m.bytes AS bytes
     FROM moved AS m JOIN balance_parts AS p ON m.direction = p.direction AND m.cause = p.cause

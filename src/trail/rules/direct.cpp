@@ -37,4 +37,29 @@ BioParts charge_other(Replay& replay, const Fact& bio) {
   return {part};
 }
 
+// A device that is made of others hands direct I/O on in bios that are known by their pages alone. Memory that programs share is a
+// file's, which is not the one that the call is for, and of which nothing is ever dirty.
+BioParts charge_shared_memory(Replay& replay, const Fact& bio) {
+  const auto call = replay.calls.find(bio.op_id);
+  if (call == replay.calls.end() || !replay.direct.contains(bio.op_id) || bio.file == 0 ||
+      call->second.file == bio.file || (bio.flags & IOT_block_hint_meta) != 0)
+    return {};
+  bool is_dirty = false;
+  if (const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
+      file != replay.files.end()) {
+    const std::uint64_t end = bio.offset + bio.bytes;
+    file->second.dirty.visit(bio.offset, end,
+                             [&](std::uint64_t, std::uint64_t, const Dirty&) { is_dirty = true; });
+    file->second.carried.visit(
+        bio.offset, end, [&](std::uint64_t, std::uint64_t, const Carried&) { is_dirty = true; });
+  }
+  if (is_dirty)
+    return {};
+  BioPart part{0, bio.bytes, Cause::direct};
+  part.op_id = bio.op_id;
+  part.pid = call->second.pid;
+  part.file = call->second.file;
+  return {part};
+}
+
 } // namespace iotrail::trail

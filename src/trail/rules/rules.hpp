@@ -21,6 +21,9 @@ struct BioPart {
   std::uint64_t stored_ns = 0;
   std::uint64_t offset =
       kNoOffset; // in the file; kNoOffset: as far behind the bio's as the part behind its begin
+  std::uint32_t file =
+      0; // of the call, where the pages are those of a file in memory; 0: the bio's
+  bool is_repeat = false; // of what a device above handed on
 };
 using BioParts = std::vector<BioPart>;
 
@@ -36,6 +39,9 @@ BioParts charge_write_back(Replay& replay, const Fact& bio);
 
 // rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
 BioParts charge_other(Replay& replay, const Fact& bio);
+
+// The same of direct I/O from or to memory that is a file's; none: it is something else.
+BioParts charge_shared_memory(Replay& replay, const Fact& bio);
 
 // rules/read.cpp: a bio that brings pages of a file into the cache; and what a call then finds there.
 BioParts charge_read(Replay& replay, const Fact& bio);

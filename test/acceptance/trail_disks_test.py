@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trails of disks that are made of others, that fail, or that memory is swapped to: what reaches the disk below is known."""
+import collections
+import os
+import pathlib
+import shutil
+import time
+
+import harness
+
+DISK_BYTES = 600 << 20
+PAGE = 4096
+PAGES = 64
+SECTOR_BYTES = 512
+SHIFT = 2048  # sectors in front of a partition or a mapped disk
+# Through the cache and past it, each on a file of its own; prints the pid.
+WRITES = f"""
+import mmap, os, sys
+cached = os.open(sys.argv[1] + '/cached', os.O_CREAT | os.O_WRONLY)
+os.write(cached, b'c' * {PAGES * PAGE})
+os.fsync(cached)
+direct = os.open(sys.argv[1] + '/direct', os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
+os.write(direct, mmap.mmap(-1, {PAGES * PAGE}))
+print(os.getpid())
+"""
+EXPECTED = {("cached", "write_back"): PAGES * PAGE, ("direct", "direct"): PAGES * PAGE}
+SWAP = f"""
+import mmap, time
+PAGEOUT = 21
+def swapped():
+    counts = dict(line.split() for line in open('/proc/vmstat'))
+    return int(counts['pswpin']), int(counts['pswpout'])
+before = swapped()
+memory = mmap.mmap(-1, {PAGES * PAGE}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for page in range({PAGES}):
+    memory[page * {PAGE}:page * {PAGE} + 8] = str(page).encode().ljust(8)
+memory.madvise(PAGEOUT)
+time.sleep(0.3)
+memory.madvise(PAGEOUT)  # what was under way the first time is only let go now
+assert all(int(memory[page * {PAGE}:page * {PAGE} + 8]) == page for page in range({PAGES}))
+print(*(now - then for now, then in zip(swapped(), before)))
+"""
+
+
+class TrailDisks(harness.AcceptanceTest):
+    def record_trails(self, *command, **options):
+        recording = self.record(*command, options=["--layers", "syscall,async,cache,block"], **options)
+        self.require(recording, "block")
+        self.assert_adds_up(recording, lost=None)
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        return recording
+
+    def make_bare_disk(self, name="image"):
+        harness.run("modprobe", "loop") if shutil.which("modprobe") else None
+        image = self.folder / name
+        image.touch()
+        os.truncate(image, DISK_BYTES)
+        loop = harness.run("losetup", "--find", "--show", image)
+        if loop.returncode:
+            self.skipTest(f"no loop device: {loop.stderr}")
+        device = loop.stdout.strip()
+        self.addCleanup(harness.run, "losetup", "--detach", device)
+        return device
+
+    def make_mapped_disk(self, table):
+        """By the device mapper, where there is one."""
+        harness.run("modprobe", "dm_mod") if shutil.which("modprobe") else None
+        self.require_program("dmsetup")
+        name = f"iotrail-trails-{os.getpid()}"
+        made = harness.run("dmsetup", "create", name, "--noudevsync", "--table", table)
+        if made.returncode:
+            self.skipTest(f"there is no such mapped device: {made.stderr}")
+        self.addCleanup(harness.run, "dmsetup", "remove", "--retry", "--noudevsync", name)
+        (disk,) = [disk.name for disk in pathlib.Path("/sys/block").iterdir()
+                   if (disk / "dm/name").exists() and (disk / "dm/name").read_text().strip() == name]
+        return f"/dev/{disk}"
+
+    def mount(self, device):
+        point = self.folder / "point"
+        self.make_file_system(device, "ext4", point)
+        return point
+
+    def causes(self, recording, device):
+        """(file's name, cause) -> bytes that the disk completed, of those that name a process; its pid is the program's."""
+        found = collections.Counter()
+        for row in recording.query(
+                "SELECT n.path, l.pid, l.cause, l.confidence, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
+                f"LEFT JOIN file_names AS n USING (file) WHERE d.name = '{pathlib.Path(device).name}' AND l.direction = 'write' "
+                "AND l.completed_ns IS NOT NULL AND l.cause IN ('direct', 'write_back') GROUP BY ALL"):
+            self.assertEqual(row["confidence"], "exact", row)
+            self.assertEqual(int(row["pid"]), int(recording.process.stdout), row)
+            found[(pathlib.Path(row["path"]).name, row["cause"])] += int(row["bytes"])
+        return found
+
+    def record_writes(self, point):
+        return self.record_trails("python3", "-c", WRITES, point)
+
+    def test_a_partition(self):
+        disk = self.make_bare_disk()
+        self.require_program("addpart")
+        made = harness.run("addpart", disk, 1, SHIFT, DISK_BYTES // SECTOR_BYTES - SHIFT)
+        if made.returncode:
+            self.skipTest(f"there are no partitions of loop devices: {made.stderr}")
+        self.addCleanup(harness.run, "delpart", disk, 1)
+        self.assertEqual(self.causes(self.record_writes(self.mount(f"{disk}p1")), disk), EXPECTED)
+
+    def test_a_mapped_disk(self):
+        disk = self.make_bare_disk()
+        size = DISK_BYTES // SECTOR_BYTES - SHIFT
+        mapped = self.make_mapped_disk(f"0 {size} linear {disk} {SHIFT}")
+        self.assertEqual(self.causes(self.record_writes(self.mount(mapped)), disk), EXPECTED)
+
+    def test_a_mirror(self):
+        disks = [self.make_bare_disk("one"), self.make_bare_disk("other")]
+        size = DISK_BYTES // SECTOR_BYTES
+        harness.run("modprobe", "dm_mirror") if shutil.which("modprobe") else None
+        mapped = self.make_mapped_disk(f"0 {size} mirror core 2 1024 nosync 2 {disks[0]} 0 {disks[1]} 0")
+        recording = self.record_writes(self.mount(mapped))
+        for disk in disks:
+            with self.subTest(disk=disk):
+                # Direct I/O is handed on by a thread of the kernel in bios of its own, which nobody can follow.
+                self.assertEqual(self.causes(recording, disk), {("cached", "write_back"): PAGES * PAGE})
+
+    def test_a_file_on_a_disk_that_is_a_file(self):
+        """The disk above has the program's bytes; the image below is written by a thread of the kernel, which is not the program."""
+        outer = self.make_bare_disk()
+        (self.folder / "outer").mkdir()
+        self.make_file_system(outer, "ext4", self.folder / "outer")
+        inner_image = self.folder / "outer" / "image"
+        inner_image.touch()
+        os.truncate(inner_image, DISK_BYTES // 2)
+        inner = harness.run("losetup", "--find", "--show", inner_image).stdout.strip()
+        self.addCleanup(harness.run, "losetup", "--detach", inner)
+        recording = self.record_writes(self.mount(inner))
+        self.assertEqual(self.causes(recording, inner), EXPECTED)
+
+    def test_swapped_memory(self):
+        disk = self.make_bare_disk()
+        self.require_program("mkswap")
+        harness.run("mkswap", disk)
+        swapped = harness.run("swapon", "-p", 100, disk)
+        if swapped.returncode:
+            self.skipTest(f"the machine does not swap: {swapped.stderr}")
+        self.addCleanup(harness.run, "swapoff", disk)
+        recording = self.record_trails("python3", "-c", SWAP)
+        moved = {(row["direction"], row["cause"]): int(row["bytes"]) for row in recording.query(
+            "SELECT l.direction, l.cause, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
+            f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.completed_ns IS NOT NULL GROUP BY ALL")}
+        self.assertEqual({cause for _, cause in moved}, {"swap"}, moved)
+        pages_in, pages_out = map(int, recording.process.stdout.split())
+        self.assertGreaterEqual(pages_out, PAGES)
+        self.assertEqual(moved.get(("write", "swap"), 0), pages_out * PAGE)
+        self.assertEqual(moved.get(("read", "swap"), 0), pages_in * PAGE)
+
+    def test_a_read_that_fails(self):
+        """scsi_debug does not read ten sectors from 4660 on."""
+        if not shutil.which("modprobe") or harness.run("modprobe", "sd_mod").returncode or harness.run("modprobe", "scsi_debug", "opts=2", "dev_size_mb=64").returncode:
+            self.skipTest("this machine has no scsi_debug")
+        self.addCleanup(harness.run, "modprobe", "-r", "scsi_debug")
+        for _ in range(50):  # it is found by and by
+            disks = [f"/dev/{disk.name}" for disk in pathlib.Path("/sys/block").iterdir()
+                     if (disk / "device/model").exists() and (disk / "device/model").read_text().strip() == "scsi_debug"]
+            if disks and os.path.exists(disks[0]):
+                break
+            time.sleep(0.1)
+        place = 4660 * SECTOR_BYTES // PAGE * PAGE
+        program = ("import mmap, os, sys\n"
+                   "fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)\n"
+                   "try:\n"
+                   f"    os.preadv(fd, [mmap.mmap(-1, {PAGE}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)], {place})\n"
+                   "except OSError as error:\n"
+                   "    print(error.errno)\n")
+        recording = self.record_trails("python3", "-c", program, disks[0])
+        self.assertTrue(recording.process.stdout.strip(), "the read did not fail")
+        rows = recording.query("SELECT l.cause, l.error, l.op_id, s.result FROM links AS l JOIN syscall_read AS s USING (op_id) "
+                               f"WHERE l.completed_ns IS NOT NULL AND s.position = {place}")
+        self.assertTrue(rows)
+        self.assertTrue(all(row["cause"] == "direct" for row in rows), rows)
+        self.assertTrue(any(int(row["error"]) < 0 for row in rows), rows)
+
+
+if __name__ == "__main__":
+    harness.main()
