@@ -3,7 +3,6 @@
 // One test an event of the layer fs: known changes to an ext4 of the test's own, every field of the records.
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "block_device.hpp"
+#include "bystander.hpp"
 #include "kernel_recording.hpp"
 #include "mounted_file_system.hpp"
 
@@ -174,39 +174,6 @@ TEST_F(KernelFs, fs_journal_commit_as_the_kernel_counts_it) {
   EXPECT_EQ(row.u("traced_handles"), handles.size());
   EXPECT_LE(row.u("traced_handles"), row.u("handles"));
 }
-
-// A child that the recording is not of, and that does `work` each time it is told to.
-class Bystander {
-public:
-  explicit Bystander(const std::function<int()>& work) {
-    IOTRAIL_CHECK(::pipe(told_) == 0 && ::pipe(done_) == 0);
-    pid_ = ::fork();
-    if (pid_ != 0)
-      return;
-    ::close(told_[1]);
-    for (char word = 0; ::read(told_[0], &word, 1) == 1;)
-      IOTRAIL_CHECK(::write(done_[1], work() == 0 ? "y" : "n", 1) == 1);
-    ::_exit(0);
-  }
-  ~Bystander() {
-    for (const int fd : {told_[0], told_[1], done_[0], done_[1]})
-      ::close(fd);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Bystander(const Bystander&) = delete;
-  Bystander& operator=(const Bystander&) = delete;
-
-  // Of the traced child. True: it is done.
-  bool work() {
-    char answer = 0;
-    return ::write(told_[1], "", 1) == 1 && ::read(done_[0], &answer, 1) == 1 && answer == 'y';
-  }
-
-private:
-  int told_[2] = {};
-  int done_[2] = {};
-  pid_t pid_ = 0;
-};
 
 TEST_F(KernelFs, fs_journal_commit_of_others_where_a_traced_task_changed_something) {
   const MountedFileSystem other(folder_ / "other-disk", folder_ / "other");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An ext4 with a journal of the test's own.
+// File systems of the test's own.
 #pragma once
 
 #include <sys/mount.h>
@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <string>
 
 #include "base/result.hpp"
@@ -17,25 +18,36 @@
 
 namespace iotrail::live {
 
+struct FileSystemKind {
+  std::string name;                       // of the file system, and of its module
+  std::string format;                     // arguments of its mkfs
+  std::string options{};                  // of its mount
+  std::uint64_t disk_bytes = 64ULL << 20; // no fewer than its mkfs asks for
+};
+
+inline const FileSystemKind kJournalledExt4{
+    "ext4", "-q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4"};
+
 // A file system on a loop device over a file, mounted in a directory of its own.
 class MountedFileSystem {
 public:
-  MountedFileSystem(const std::filesystem::path& file, const std::filesystem::path& directory)
+  MountedFileSystem(const std::filesystem::path& file, const std::filesystem::path& directory,
+                    const FileSystemKind& kind = kJournalledExt4)
       : directory_(directory) {
     std::ofstream{file}.close();
-    std::filesystem::resize_file(file, 64U << 20U);
+    std::filesystem::resize_file(file, kind.disk_bytes);
     std::filesystem::create_directory(directory);
     device_.emplace(file, 512);
-    has_module("ext4");
+    has_module(kind.name);
     const std::string format =
-        "mkfs.ext4 -q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4 " +
-        device_->path() + " >/dev/null 2>&1";
+        "mkfs." + kind.name + " " + kind.format + " " + device_->path() + " >/dev/null 2>&1";
     if (!device_->refusal().empty())
       refusal_ = device_->refusal();
     else if (std::system(format.c_str()) != 0)
-      refusal_ = "mkfs.ext4 is not to be had";
-    else if (::mount(device_->path().c_str(), directory.c_str(), "ext4", 0, nullptr) != 0)
-      refusal_ = "ext4 cannot be mounted: " + errno_text(errno);
+      refusal_ = "mkfs." + kind.name + " is not to be had";
+    else if (::mount(device_->path().c_str(), directory.c_str(), kind.name.c_str(), 0,
+                     kind.options.c_str()) != 0)
+      refusal_ = kind.name + " cannot be mounted: " + errno_text(errno);
   }
   ~MountedFileSystem() {
     if (refusal_.empty())
@@ -47,6 +59,18 @@ public:
   const std::string& refusal() const { return refusal_; } // empty: it is there
   std::string operator/(const std::string& name) const { return directory_ / name; }
   const LoopDevice& device() const { return *device_; }
+  // That the kernel gives its files: a btrfs lies on no one device.
+  std::uint64_t file_system_device() const {
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);) {
+      std::string id, parent, numbers, root, place;
+      std::istringstream(line) >> id >> parent >> numbers >> root >> place;
+      if (place == directory_.native())
+        return std::stoull(numbers) << IOT_MINOR_BITS |
+               std::stoull(numbers.substr(numbers.find(':') + 1));
+    }
+    return 0;
+  }
 
 private:
   std::filesystem::path directory_;

@@ -200,6 +200,28 @@ void add_journals(std::vector<EventHooks>& rows) {
                  handles("tp_btf/ext4_journal_start, jbd2_handle_start+stats", {"journal_ask"})}));
 }
 
+// Each file system has a row: those whose module is not loaded are not served, the others are.
+void add_file_systems(std::vector<EventHooks>& rows) {
+  const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
+    rows.push_back(served_by(event, Layer::fs, std::move(alternatives)));
+  };
+  add("fs_allocate", {tracepoint("tp_btf/ext4_allocate_blocks+ext_map_blocks+ind_map_blocks",
+                                 {"allocate_ext4_take", "allocate_ext4_take_part",
+                                  "allocate_ext4_extent", "allocate_ext4_block"})});
+  add("fs_allocate",
+      {tracepoint("tp_btf/xfs_alloc_vextent_finish+iext_insert+bmap_post_update",
+                  {"allocate_xfs_take", "allocate_xfs_insert", "allocate_xfs_update"}),
+       tracepoint("tp_btf/xfs_alloc_*+iext_insert+bmap_post_update",
+                  {"allocate_xfs_take_exact", "allocate_xfs_take_near", "allocate_xfs_take_size",
+                   "allocate_xfs_take_small", "allocate_xfs_insert", "allocate_xfs_update"})});
+  add("fs_allocate",
+      {tracepoint("tp_btf/btrfs_ordered_extent_add+reserve_extent+add_delayed_data_ref",
+                  {"allocate_btrfs_ordered", "allocate_btrfs_take", "allocate_btrfs_reference"})});
+  add("fs_log_force", {tracepoint("tp_btf/xfs_log_force", {"journal_xfs_log_force"})});
+  add("fs_transaction_commit", {tracepoint("tp_btf/btrfs_transaction_commit+ordered_extent_add",
+                                           {"journal_btrfs_commit", "allocate_btrfs_ordered"})});
+}
+
 // The programs whose parameters differ between kernels come first.
 void add_asyncs(std::vector<EventHooks>& rows) {
   const std::vector<Alternative> operations = {
@@ -269,6 +291,7 @@ std::vector<EventHooks> make_rows() {
   add_page_cache(rows);
   add_memory(rows);
   add_journals(rows);
+  add_file_systems(rows);
   add_blocks(rows);
   add_devices(rows);
   add_tasks(rows);

@@ -37,6 +37,11 @@ std::string first_refusal(const Alternative& alternative, const Refusals& refusa
   return {};
 }
 
+void append(std::string& list, std::string_view separator, std::string_view text) {
+  if (!text.empty())
+    list += list.empty() ? text : fmt::format("{}{}", separator, text);
+}
+
 store::HookReport report(const EventHooks& hooks, const Refusals& refusals) {
   store::HookReport report;
   report.event = hooks.event;
@@ -46,7 +51,7 @@ store::HookReport report(const EventHooks& hooks, const Refusals& refusals) {
     if (&alternative == chosen)
       break;
     const std::string refusal = first_refusal(alternative, refusals);
-    report.reason += report.reason.empty() ? refusal : "; " + refusal;
+    append(report.reason, "; ", refusal);
     if (report.remedy.empty())
       report.remedy = remedy_for(alternative.tier, refusal);
   }
@@ -55,6 +60,16 @@ store::HookReport report(const EventHooks& hooks, const Refusals& refusals) {
     report.hook = chosen->hook;
   }
   return report;
+}
+
+// Of two rows of one event: it is served if one of them is.
+void join(store::HookReport& report, const store::HookReport& other) {
+  append(report.hook, ", ", other.hook);
+  append(report.reason, "; ", other.reason);
+  if (report.tier.empty())
+    report.tier = other.tier;
+  if (report.remedy.empty())
+    report.remedy = other.remedy;
 }
 
 } // namespace
@@ -137,8 +152,12 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
 std::vector<store::HookReport> report_hooks(const Filter& filter, const Refusals& refusals) {
   std::vector<store::HookReport> reports;
   for (const EventHooks& hooks : event_hooks())
-    if (!hooks.event.empty() && is_wanted(filter, hooks))
-      reports.push_back(report(hooks, refusals));
+    if (!hooks.event.empty() && is_wanted(filter, hooks)) {
+      if (!reports.empty() && reports.back().event == hooks.event)
+        join(reports.back(), report(hooks, refusals));
+      else
+        reports.push_back(report(hooks, refusals));
+    }
   return reports;
 }
 

@@ -23,6 +23,7 @@ struct Alternative {
   int parameters = -1;
 };
 
+// An event that several parts of the kernel tell of, each of which may be missing, has a row for each, one after another.
 struct EventHooks {
   std::string_view event; // empty: support, needed whenever `layer` is recorded
   schema::Layer layer;

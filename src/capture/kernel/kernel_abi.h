@@ -20,6 +20,7 @@
 #define IOT_STACK_FRAMES 12          /* functions of one that are told */
 #define IOT_STACK_SKIPPED 3          /* of the tracing itself */
 #define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
+#define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */

@@ -1,41 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The page cache. Much happens to a traced program's files in the context of others (write-back, reclaim): an event is
- * recorded when the running task is traced, or the file is one that a traced task has used.
+ * The page cache. Much happens to a traced program's files in the context of others (write-back, reclaim): charge.bpf.h.
  */
-#include "async.bpf.h"
-#include "choice.bpf.h"
+#include "charge.bpf.h"
 #include "core.bpf.h"
 #include "folio.bpf.h"
-#include "own.bpf.h"
-
-/* Whose an event is, and on which file. False: it is nobody's. `direct`: the verifier knows the inode's type. */
-struct charge {
-  struct iot_owner owner;
-  iot_u32 file;
-};
-
-static __always_inline int find_charge(struct charge* charge, struct iot_task* task,
-                                       struct inode* inode, const int direct) {
-  if (iot_is_own_page(task, inode))
-    return 0;
-  if (task) {
-    charge->file = direct ? iot_identify(task, inode, 0, 1) : iot_file_of_inode(task, inode, 0);
-    charge->owner = task->owner;
-    if (!task->owner.op_id) /* a worker thread of io_uring's */
-      iot_charge_async(&charge->owner, iot_async_of(0));
-  } else {
-    charge->file = iot_is_left_out() ? 0 : iot_file_known((iot_u64)inode);
-    if (!charge->file)
-      return 0;
-    const iot_u64 both = bpf_get_current_pid_tgid();
-    charge->owner.op_id = 0;
-    charge->owner.parent_op = 0;
-    charge->owner.pid = (iot_u32)(both >> 32);
-    charge->owner.tid = (iot_u32)both;
-  }
-  return iot_file_wanted(charge->file);
-}
 
 /* Hits, additions, deletions and dirtied pages have records of one shape; the kinds differ. */
 _Static_assert(sizeof(struct iot_cache_hit) == sizeof(struct iot_cache_add), "one shape");

@@ -12,6 +12,7 @@ const volatile struct iot_config iot_config = {};
 #include "file.bpf.c"
 #include "task.bpf.c"
 
+#include "allocate.bpf.c"
 #include "async.bpf.c"
 #include "block.bpf.c"
 #include "block_bio.bpf.c"

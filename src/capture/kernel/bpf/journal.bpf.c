@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Journals of file systems (jbd2), and ext4's wait for its own. A commit runs in a kernel thread that nobody traces: it is
- * recorded where it is of a file system that traced tasks have to do with, which these say here.
+ * Journals of file systems (jbd2), and ext4's wait for its own; what xfs and btrfs have in their place. A commit runs in a
+ * kernel thread that nobody traces: it is recorded where it is of a file system that traced tasks have to do with, which
+ * these say here.
  */
+#include "journal.bpf.h"
+#include "choice.bpf.h"
 #include "core.bpf.h"
 #include "sync_waiter.bpf.h"
 #include "syscall.bpf.h"
-
-/* File systems that traced tasks have changed or waited for, by device. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, IOT_JOURNAL_LIMIT);
-  __type(key, iot_u32);
-  __type(value, struct iot_journal);
-} journals SEC(".maps");
 
 /* Commits in progress, by the thread that does them: a journal has one. */
 struct {
@@ -22,16 +17,6 @@ struct {
   __type(key, iot_u32);
   __type(value, struct iot_commit);
 } commits SEC(".maps");
-
-static __always_inline struct iot_journal* find_journal(iot_u32 device) {
-  static const struct iot_journal none = {};
-  struct iot_journal* journal = bpf_map_lookup_elem(&journals, &device);
-  if (journal)
-    return journal;
-  if (bpf_map_update_elem(&journals, &device, &none, BPF_NOEXIST) == -E2BIG)
-    iot_count(IOT_COUNTER_kernel_journal_unknown);
-  return bpf_map_lookup_elem(&journals, &device);
-}
 
 /* Two transactions of a journal can be open at once, and follow each other: each has a word. */
 static __always_inline void count_handle(iot_u32 device, iot_u32 transaction) {
@@ -292,5 +277,71 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   record->transaction = transaction;
   record->datasync = (iot_u32)span->detail;
   iot_commit(&place, &task->owner, span->start_ns);
+  return 0;
+}
+
+/*
+ * xfs and btrfs. Whose an event of a whole file system is: a traced task's, or somebody else's, which is recorded if it is
+ * of all, or of a file system that traced tasks have to do with. 0: it is nobody's.
+ */
+static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
+  const struct iot_task* task = iot_current();
+  if (is_stopped || iot_config.filter_files || !iot_file_system_wanted(device))
+    return 0;
+  if (task) {
+    *owner = task->owner;
+    return 1;
+  }
+  if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
+    return 0;
+  const iot_u64 both = bpf_get_current_pid_tgid();
+  owner->pid = (iot_u32)(both >> 32);
+  owner->tid = (iot_u32)both;
+  return 1;
+}
+
+static __always_inline iot_u32 is_kernel_thread(void) {
+  return (bpf_get_current_task_btf()->flags & PF_KTHREAD) != 0;
+}
+
+SEC("?tp_btf/xfs_log_force")
+int BPF_PROG(journal_xfs_log_force, const struct xfs_mount* mount, iot_u64 sequence) {
+  struct iot_owner owner = {};
+  if (!mount)
+    return 0;
+  const iot_u32 device = mount->m_super->s_dev;
+  if (!find_asker(&owner, device, 0))
+    return 0;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_fs_log_force* record = IOT_RESERVE(fs_log_force, &place);
+  if (!record)
+    return 0;
+  record->sequence = sequence;
+  record->device = device;
+  record->kernel_thread = is_kernel_thread();
+  iot_commit(&place, &owner, now_ns);
+  return 0;
+}
+
+/* Not `generation`, which is that of a transaction that may have begun since. */
+SEC("?tp_btf/btrfs_transaction_commit")
+int BPF_PROG(journal_btrfs_commit, const struct btrfs_fs_info* system) {
+  struct iot_owner owner = {};
+  if (!system)
+    return 0;
+  iot_u32 device = system->sb->s_dev;
+  if (!find_asker(&owner, device, bpf_map_lookup_elem(&journals, &device) != 0))
+    return 0;
+  const iot_u64 transaction = system->last_trans_committed;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_fs_transaction_commit* record = IOT_RESERVE(fs_transaction_commit, &place);
+  if (!record)
+    return 0;
+  record->transaction = transaction;
+  record->device = device;
+  record->kernel_thread = is_kernel_thread();
+  iot_commit(&place, &owner, now_ns);
   return 0;
 }

@@ -68,6 +68,7 @@ struct path {
 };
 struct inode {
   u16 i_mode;
+  u8 i_blkbits;
   struct super_block* i_sb;
   struct address_space* i_mapping;
   unsigned long i_ino;
@@ -219,29 +220,8 @@ struct writeback_control {
 };
 
 #include "kernel_types_block.bpf.h"
+#include "kernel_types_fs.bpf.h"
 #include "kernel_types_net.bpf.h"
-
-/* Journals of file systems, and ext4; in modules, if they are any */
-struct journal_s {
-  int j_errno;
-  struct block_device* j_fs_dev;
-};
-struct transaction_s {
-  u32 t_tid;
-};
-struct transaction_run_stats_s { /* times in ticks */
-  unsigned long rs_wait;
-  unsigned long rs_request_delay;
-  unsigned long rs_running;
-  u32 rs_handle_count;
-  u32 rs_blocks;
-  u32 rs_blocks_logged;
-};
-struct ext4_inode_info {
-  struct inode vfs_inode;
-  u32 i_sync_tid;
-  u32 i_datasync_tid;
-};
 
 /* Asynchronous I/O */
 struct io_wq_work {

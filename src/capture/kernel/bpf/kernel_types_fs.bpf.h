@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * The part of kernel_types.bpf.h that is of file systems and their journals, most of them modules: included by it alone.
+ */
+#ifndef IOTRAIL_KERNEL_TYPES_FS_BPF_H
+#define IOTRAIL_KERNEL_TYPES_FS_BPF_H
+
+/* Journals of file systems, and ext4 */
+struct journal_s {
+  int j_errno;
+  struct block_device* j_fs_dev;
+};
+struct transaction_s {
+  u32 t_tid;
+};
+struct transaction_run_stats_s { /* times in ticks */
+  unsigned long rs_wait;
+  unsigned long rs_request_delay;
+  unsigned long rs_running;
+  u32 rs_handle_count;
+  u32 rs_blocks;
+  u32 rs_blocks_logged;
+};
+struct ext4_inode_info {
+  struct inode vfs_inode;
+  u32 i_sync_tid;
+  u32 i_datasync_tid;
+};
+struct ext4_allocation_request {
+  struct inode* inode;
+  u32 len;
+  u32 flags;
+};
+struct ext4_map_blocks {
+  u64 m_pblk;
+  u32 m_lblk;
+  u32 m_len;
+  u32 m_flags;
+};
+enum bh_state_bits { BH_Unwritten = 11 };
+
+/* xfs */
+struct xfs_sb {
+  u32 sb_agblocks;
+  u8 sb_blocklog;
+  u8 sb_agblklog;
+};
+struct xfs_mount {
+  struct xfs_sb m_sb;
+  struct super_block* m_super;
+};
+struct xfs_inode {
+  struct xfs_mount* i_mount;
+  struct inode i_vnode;
+};
+struct xfs_alloc_arg {
+  struct xfs_mount* mp;
+  u32 agno;
+  u32 agbno;
+  u32 len;
+  int datatype;
+};
+struct xfs_iext_rec { /* packed: see allocate.bpf.c */
+  u64 lo;
+  u64 hi;
+};
+struct xfs_iext_leaf {
+  struct xfs_iext_rec recs[15];
+};
+struct xfs_iext_cursor {
+  struct xfs_iext_leaf* leaf;
+  int pos;
+};
+
+/* btrfs */
+struct btrfs_fs_info {
+  u64 last_trans_committed;
+  struct super_block* sb;
+};
+struct btrfs_inode {
+  struct inode vfs_inode;
+};
+struct btrfs_ordered_extent {
+  u64 file_offset;
+  u64 num_bytes;
+  u64 disk_bytenr;
+  u64 disk_num_bytes;
+  unsigned long flags;
+  int compress_type;
+};
+struct btrfs_block_group {
+  u64 flags;
+};
+enum btrfs_block_group_size_class { BTRFS_BG_SZ_NONE };
+struct find_free_extent_ctl {
+  u64 search_start;
+  enum btrfs_block_group_size_class size_class;
+};
+struct btrfs_data_ref {
+  u64 objectid;
+  u64 offset;
+};
+struct btrfs_delayed_ref_node {
+  u64 bytenr;
+  u64 num_bytes;
+  struct btrfs_data_ref data_ref;
+};
+struct btrfs_delayed_data_ref { /* of kernels where a reference and its node are two */
+  u64 objectid;
+  u64 offset;
+};
+
+#endif
