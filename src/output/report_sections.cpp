@@ -379,7 +379,7 @@ std::span<const Section> first_page() {
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
     std::vector<Section> pages = {causes_section(), write_backs_section(), waits_section(),
-                                  async_section(),  library_section(),     tcp_section()};
+                                  async_section(), tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto bytes = std::ranges::find(pages, "bytes", &Section::name);
     pages.insert(std::next(bytes), balance_section());
