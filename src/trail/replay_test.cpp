@@ -225,6 +225,19 @@ TEST(replay, a_write_back_tells_what_set_it_off) {
   EXPECT_EQ(reason(0, kFlusher + 1), IOT_writeback_reason_unknown);
 }
 
+// Only a hostile trace has one: nothing may go through its pages one by one.
+TEST(replay, a_write_of_any_length_is_dropped_at_once) {
+  TestFacts facts;
+  facts.write(10, 1, 100, kFarthest, 50).dirty(20, 0, 8192, 1);
+  facts.add({.kind = FactKind::evicted, .ts_ns = 30, .file = kTestFile, .bytes = kFarthest});
+  facts.dirty(40, 0, 8192 + 4096, 1, 99).write_back(90, 8192, 4096);
+  facts.has_cache_events = true;
+  const Trails trails = facts.replay();
+  ASSERT_FALSE(trails.fates.empty());
+  for (const Fate& fate : trails.fates)
+    EXPECT_EQ(fate.written, fate.to_device + fate.absorbed + fate.dropped + fate.pending);
+}
+
 TEST(replay, what_stores_through_mappings_wrote_is_told_apart) {
   TestFacts facts;
   facts.write(10, 1, 0, 100).dirty(20, 0, 4096, 4096).dirty(30, 0, 8192, 4096, 99);

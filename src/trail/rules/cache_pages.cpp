@@ -96,23 +96,32 @@ void store_untold(Replay& replay, const Call& call, std::uint64_t begin, std::ui
     store(replay, call.file, reached, end, dirty);
 }
 
+// The pages that hold dirty bytes. By ranges, not page by page: the length of a write in a hostile trace has no limit.
+RangeMap<bool> find_dirty_pages(const Replay& replay, const Call& call, std::uint64_t begin,
+                                std::uint64_t end) {
+  RangeMap<bool> pages;
+  const auto cached = replay.files.find(call.file);
+  if (cached != replay.files.end())
+    cached->second.dirty.visit(page_begin(begin), page_after(end),
+                               [&](std::uint64_t from, std::uint64_t to, const Dirty&) {
+                                 pages.fill(page_begin(from), page_after(to), true);
+                               });
+  return pages;
+}
+
 // Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
 void store_where_dirty_again(Replay& replay, const Call& call, std::uint64_t begin,
                              std::uint64_t end, bool are_given_up) {
-  for (std::uint64_t from = begin, to = 0; from < end; from = to) {
-    to = std::min(end, page_begin(from) + kPageBytes);
-    bool is_dirty = false;
-    replay.files[call.file].dirty.visit(
-        page_begin(from), page_begin(from) + kPageBytes,
-        [&](std::uint64_t, std::uint64_t, const Dirty&) { is_dirty = true; });
-    if (is_dirty) {
-      store_untold(replay, call, from, to, Confidence::shared);
-    } else if (are_given_up) {
+  const RangeMap<bool> dirty_pages = find_dirty_pages(replay, call, begin, end);
+  dirty_pages.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool) {
+    store_untold(replay, call, from, to, Confidence::shared);
+  });
+  if (are_given_up)
+    dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
       Fate& fate = replay.fate(call.pid, call.file);
       fate.written += to - from;
       fate.dropped += to - from;
-    }
-  }
+    });
 }
 
 void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_t begin,
