@@ -28,7 +28,7 @@ WITH
   )
 SELECT s.file AS file, n.path AS path, s.device AS device, d.name AS device_name, s.ranges AS ranges, s.bytes AS bytes,
        s.disk_bytes AS disk_bytes, s.unwritten_bytes AS unwritten_bytes, CAST(s.pieces AS BIGINT) AS pieces,
-       CAST(floor(s.bytes / s.pieces) AS BIGINT) AS mean_piece_bytes
+       CAST(floor(least(s.bytes / s.pieces, 9e18)) AS BIGINT) AS mean_piece_bytes
 FROM sums AS s
   LEFT JOIN file_names AS n ON s.file = n.file
   LEFT JOIN devices AS d ON s.device = d.device;
