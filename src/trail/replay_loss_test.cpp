@@ -15,17 +15,18 @@
 namespace iotrail::trail {
 namespace {
 
-constexpr std::uint64_t kPages = 4;
-constexpr std::uint64_t kBytes = kPages * kPageBytes;
+constexpr std::uint64_t kMachinePages = 4;
+constexpr std::uint64_t kMachineBytes = kMachinePages * kPageBytes;
 constexpr int kActions = 40;
 constexpr std::uint64_t kStep = 10; // between two actions
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kPrograms = 100;
+constexpr int kMachines = 100;
 #else
-constexpr int kPrograms = 2000; // seldom cases need many
+constexpr int kMachines = 2000; // seldom cases need many
 #endif
 
-using Writers = std::array<std::uint64_t, kBytes>; // who wrote a byte that is dirty; 0: nobody
+using Writers =
+    std::array<std::uint64_t, kMachineBytes>; // who wrote a byte that is dirty; 0: nobody
 
 struct CarriedBio {
   std::uint64_t op_id; // of direct I/O and reads
@@ -56,8 +57,8 @@ private:
   std::uint64_t now_ns_ = 0;
   std::uint64_t last_op_ = 0;
   Writers writers_{};
-  std::array<bool, kPages> is_dirty_{};
-  std::array<std::uint64_t, kPages> busy_until_ns_{}; // under way to or from the device
+  std::array<bool, kMachinePages> is_dirty_{};
+  std::array<std::uint64_t, kMachinePages> busy_until_ns_{}; // under way to or from the device
   bool is_mapped_ = false;
   std::set<std::uint64_t> mappers_;
   std::multimap<std::uint64_t, std::function<void()>> later_;
@@ -75,8 +76,8 @@ private:
   }
 
   void act() {
-    const std::uint64_t begin = below(kBytes);
-    const std::uint64_t end = std::min(kBytes, begin + 1 + below(below(2) ? 900 : 9000));
+    const std::uint64_t begin = below(kMachineBytes);
+    const std::uint64_t end = std::min(kMachineBytes, begin + 1 + below(below(2) ? 900 : 9000));
     switch (below(12)) {
     case 0:
     case 1:
@@ -133,8 +134,8 @@ private:
     if (below(3) != 0)
       return;
     facts.add({.kind = FactKind::truncated, .ts_ns = now_ns_, .file = kTestFile, .offset = end});
-    std::fill(&writers_[end], writers_.data() + kBytes, 0);
-    for (std::uint64_t page = page_after(end) / kPageBytes; page < kPages; ++page)
+    std::fill(&writers_[end], writers_.data() + kMachineBytes, 0);
+    for (std::uint64_t page = page_after(end) / kPageBytes; page < kMachinePages; ++page)
       is_dirty_[page] = false;
   }
 
@@ -165,7 +166,7 @@ private:
   void read(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t first = begin / kPageBytes;
     pass_time(now_ns_ + 1);
-    for (std::uint64_t page = first; page < kPages; ++page)
+    for (std::uint64_t page = first; page < kMachinePages; ++page)
       if (is_busy(page) || is_dirty_[page])
         return;
     const std::uint64_t op = ++last_op_;
@@ -174,7 +175,7 @@ private:
     bio.op_id = op;
     bio.asked_begin = begin;
     bio.asked_end = end;
-    carry(first, kPages - first, first * kPageBytes, op, IOT_block_read, bio);
+    carry(first, kMachinePages - first, first * kPageBytes, op, IOT_block_read, bio);
   }
 
   void carry(std::uint64_t page, std::uint64_t pages, std::uint64_t offset, std::uint64_t op,
@@ -272,7 +273,7 @@ using Choice = std::function<bool(const Fact&)>;
 
 // Takes out events, each with a probability of one in `one_in`, from some time on, and tells the engine as a trace does.
 Tally check_with_losses(const Choice& can_be_lost, unsigned one_in, bool are_only_completions,
-                        std::uint32_t programs = kPrograms) {
+                        std::uint32_t programs = kMachines) {
   Tally tally;
   for (std::uint32_t seed = 0; seed < programs; ++seed) {
     Machine machine(seed);
@@ -312,7 +313,7 @@ TEST(replay_loss, with_events_of_one_kind_lost_what_is_exact_is_true) {
     for (const unsigned one_in : {1U, 8U}) {
       SCOPED_TRACE(static_cast<int>(kind));
       check_with_losses([&](const Fact& fact) { return fact.kind == kind; }, one_in, false,
-                        kPrograms / 4);
+                        kMachines / 4);
     }
 }
 

@@ -31,8 +31,8 @@ namespace iotrail::live {
 namespace {
 
 constexpr std::uint64_t kBlockSize = 4096;
-constexpr std::uint64_t kChunkBytes = 16 * kBlockSize;
-constexpr std::uint64_t kWholeBytes = 16 * kChunkBytes;
+constexpr std::uint64_t kAppendBytes = 16 * kBlockSize;
+constexpr std::uint64_t kWholeBytes = 16 * kAppendBytes;
 
 const FileSystemKind kExt4{"ext4", "-q -b 4096"};
 const FileSystemKind kXfs{"xfs", "-q -f", "", 320ULL << 20};
@@ -200,8 +200,8 @@ TEST_P(EachFileSystem, fs_allocate_of_buffered_writes) {
   RECORD_ON_IT("fs_allocate", [&] {
     const int fd = open_new(file_);
     int result = 0;
-    for (std::uint64_t at = 0; at < kWholeBytes; at += kChunkBytes)
-      result += write_at(fd, at, kChunkBytes);
+    for (std::uint64_t at = 0; at < kWholeBytes; at += kAppendBytes)
+      result += write_at(fd, at, kAppendBytes);
     return result + ::fsync(fd) + read_map(fd, *map_);
   });
   const std::vector<Row> rows =
@@ -217,7 +217,7 @@ TEST_P(EachFileSystem, fs_allocate_of_direct_writes) {
     const int fd = open_new(file_, O_DIRECT);
     int result = 0;
     for (std::uint64_t at = 0; at < kWrites; ++at)
-      result += write_at(fd, at * kChunkBytes, kChunkBytes);
+      result += write_at(fd, at * kAppendBytes, kAppendBytes);
     return result + read_map(fd, *map_);
   });
   const std::vector<Row> rows =
@@ -230,8 +230,8 @@ TEST_P(EachFileSystem, fs_allocate_of_space_reserved_and_then_written) {
   MOUNT(GetParam());
   RECORD_ON_IT("fs_allocate", [&] {
     const int fd = open_new(file_);
-    return ::fallocate(fd, 0, kChunkBytes, kWholeBytes) + write_at(fd, kWholeBytes / 2, 10) +
-           write_at(fd, kChunkBytes, kChunkBytes) + ::fsync(fd) + read_map(fd, *map_);
+    return ::fallocate(fd, 0, kAppendBytes, kWholeBytes) + write_at(fd, kWholeBytes / 2, 10) +
+           write_at(fd, kAppendBytes, kAppendBytes) + ::fsync(fd) + read_map(fd, *map_);
   });
   const std::vector<Row> rows = allocations(IOT_fs_allocation_unwritten);
   expect_under(rows, "syscall_truncate", 1);
@@ -258,7 +258,7 @@ TEST_P(EachFileSystem, fs_allocate_by_a_thread_of_the_kernel) {
   MOUNT(GetParam());
   Bystander bystander([&] {
     const int fd = open_new(*system_ / "other");
-    return write_at(fd, 0, kChunkBytes) + ::close(fd);
+    return write_at(fd, 0, kAppendBytes) + ::close(fd);
   });
   RECORD_ON_IT("fs_allocate", [&] {
     const int fd = open_new(file_);
@@ -310,15 +310,15 @@ TEST_F(KernelFileSystems, fs_allocate_beside_a_shared_range) {
     const int from = open_new(*system_ / "shared");
     const int fd = open_new(file_);
     return write_at(from, 0, kWholeBytes) + ::fsync(from) + ::ioctl(fd, FICLONE, from) +
-           write_at(fd, kChunkBytes, kBlockSize) + ::fsync(fd) + read_map(fd, *map_);
+           write_at(fd, kAppendBytes, kBlockSize) + ::fsync(fd) + read_map(fd, *map_);
   });
   const std::vector<Row> rows = allocations(IOT_fs_allocation_copy_on_write);
   expect_under(rows, "syscall_sync", 1);
   const Blocks told = blocks_of(rows);
   const Blocks found = blocks_of(*map_);
-  ASSERT_TRUE(told.contains(kChunkBytes));
-  EXPECT_EQ(told.at(kChunkBytes), found.at(kChunkBytes));
-  EXPECT_NE(told.at(kChunkBytes), found.at(kChunkBytes - kBlockSize) + kBlockSize);
+  ASSERT_TRUE(told.contains(kAppendBytes));
+  EXPECT_EQ(told.at(kAppendBytes), found.at(kAppendBytes));
+  EXPECT_NE(told.at(kAppendBytes), found.at(kAppendBytes - kBlockSize) + kBlockSize);
 }
 
 TEST_F(KernelFileSystems, fs_allocate_of_compressed_data) {
