@@ -46,6 +46,24 @@ class Nesting(harness.AcceptanceTest):
                                "JOIN syscall_write AS s ON l.syscall_op = s.op_id GROUP BY app_call ORDER BY app_call")
         self.assertEqual([row["app_call"] for row in rows], ["fclose", "fputc"])
         self.assertEqual(sum(int(row["bytes"]) for row in rows), 200000)
+        (row,) = recording.query(
+            "SELECT count(*) AS n, count(DISTINCT app_op) AS calls, sum(bytes) AS bytes, count(DISTINCT syscall_op) AS writes "
+            "FROM stdio_writes WHERE confidence = 'exact' AND syscall_op IS NOT NULL AND call = 'fputc'")
+        self.assertEqual({name: int(value) for name, value in row.items()},
+                         {"n": 200000, "calls": 200000, "bytes": 200000, "writes": 49})  # of 4 KiB each, but the last
+
+    def test_streams_of_programs(self):
+        """Of each file, the bytes that calls gave to streams and those that system calls carried are those that it has."""
+        data = {name: self.folder / name for name in ("numbers", "shuffled")}
+        script = f"seq 20000 >{data['numbers']}; sort -R {data['numbers']} >{data['shuffled']}"
+        recording = self.record("sh", "-c", script, options=RINGS)
+        self.require(recording, "app", "syscall")
+        for path in data.values():
+            with self.subTest(path=path.name):
+                (row,) = recording.query(
+                    "SELECT sum(bytes) AS bytes, count(*) FILTER (WHERE confidence <> 'exact' OR app_op IS NULL OR "
+                    f"syscall_op IS NULL) AS unknown FROM stdio_writes JOIN files USING (file) WHERE path = '{path}'")
+                self.assertEqual((int(row["bytes"]), int(row["unknown"])), (path.stat().st_size, 0))
 
     def test_default_layers(self):
         """The layers below do not confuse it: their events share the system call's operation."""

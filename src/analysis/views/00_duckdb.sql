@@ -119,6 +119,9 @@ SET asof_loop_join_threshold = 0;
 -- True for the calls that ask for data to reach the device, by their class.
 CREATE MACRO is_sync(class) AS class IN ('sync', 'fsync', 'fdatasync', 'syncfs', 'sync_file_range', 'msync');
 
+-- True for the functions of the C library that write to a descriptor, past all streams.
+CREATE MACRO is_on_descriptor(call) AS regexp_full_match(call, '_*p?writev?(64)?(v2|64v2)?|_*v?dprintf(_chk)?');
+
 -- A path without `./`, double slashes and a slash at its end.
 CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+', '/', 'g'), '/./', '/'), '^\./|(.)/$', '\1');
 

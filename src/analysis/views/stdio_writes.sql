@@ -1,0 +1,70 @@
+-- Which system call carried the bytes that a program gave to a stream of the C library: a stream keeps them until its
+-- buffer is full, or it is flushed or closed. A row for each call and each system call that carried bytes of it.
+--   pid, fd, file     the process, the stream's descriptor, and the file behind it
+--   app_op, call      the call that gave the bytes (op_id of app_write), and its function; NULL: none that was recorded, as
+--                     in a stream that has the bytes of a parent, or is written by functions that compilers inline
+--   syscall_op        the system call that carried them; NULL: none, so that they were still in the buffer at the end of
+--                     the recording, or of the process, or were lost with it
+--   bytes             of the call, in that system call
+--   kept_ns           from the begin of the call to the begin of the system call
+--   confidence        'exact'; 'inferred': of the stream, more was written than the calls gave, or sooner
+-- Bytes leave a stream in the order in which they came, so that the sums of both sides meet. A stream begins where its
+-- descriptor is opened or its process executes another program. It takes the layers app and syscall, without losses.
+CREATE VIEW stdio_writes AS
+WITH
+  calls AS (
+    SELECT pid, fd, file, op_id, call, ts_ns, plus(ts_ns, duration_ns) AS done_ns, result AS bytes
+    FROM app_write
+    WHERE result > 0 AND NOT is_on_descriptor(call)
+  ),
+  streams AS (SELECT DISTINCT pid, fd FROM calls),
+  begins AS (
+    SELECT pid, result AS fd, plus(ts_ns, duration_ns) AS since_ns FROM app_open WHERE result >= 0
+    UNION
+    SELECT e.pid AS pid, s.fd AS fd, e.ts_ns AS since_ns FROM process_exec AS e JOIN streams AS s ON e.pid = s.pid
+  ),
+  writes AS (
+    SELECT w.pid AS pid, w.fd AS fd, w.op_id AS op_id, w.ts_ns AS ts_ns, w.result AS bytes
+    FROM syscall_write AS w
+      JOIN streams AS s ON w.pid = s.pid AND w.fd = s.fd
+      LEFT JOIN app_calls_of_syscalls AS p ON w.op_id = p.syscall_op
+    WHERE w.result > 0 AND NOT coalesce(p.app_event = 'app_write' AND is_on_descriptor(p.app_call), false)
+  ),
+  -- Calls of several threads are taken in the order of their ends: a stream has a lock.
+  given AS (
+    SELECT c.pid AS pid, c.fd AS fd, b.since_ns AS since_ns, c.file AS file, c.op_id AS op_id, c.call AS call, c.ts_ns AS ts_ns,
+           sum(c.bytes) OVER (PARTITION BY c.pid, c.fd, b.since_ns ORDER BY c.done_ns, c.op_id ROWS UNBOUNDED PRECEDING) AS ends_at
+    FROM calls AS c ASOF LEFT JOIN begins AS b ON c.pid = b.pid AND c.fd = b.fd AND c.ts_ns >= b.since_ns
+  ),
+  carried AS (
+    SELECT w.pid AS pid, w.fd AS fd, b.since_ns AS since_ns, w.op_id AS op_id, w.ts_ns AS ts_ns,
+           sum(w.bytes) OVER (PARTITION BY w.pid, w.fd, b.since_ns ORDER BY w.ts_ns, w.op_id ROWS UNBOUNDED PRECEDING) AS ends_at
+    FROM writes AS w ASOF LEFT JOIN begins AS b ON w.pid = b.pid AND w.fd = b.fd AND w.ts_ns >= b.since_ns
+  ),
+  ends AS (
+    SELECT pid, fd, since_ns, ends_at FROM given
+    UNION
+    SELECT pid, fd, since_ns, ends_at FROM carried
+  ),
+  pieces AS (
+    SELECT pid, fd, coalesce(since_ns, 0) AS since_ns, ends_at,
+           ends_at - coalesce(lag(ends_at) OVER (PARTITION BY pid, fd, since_ns ORDER BY ends_at), 0) AS bytes
+    FROM ends
+  ),
+  of_calls AS (
+    SELECT p.pid AS pid, p.fd AS fd, p.since_ns AS since_ns, p.ends_at AS ends_at, p.bytes AS bytes, g.file AS file,
+           g.op_id AS app_op, g.call AS call, g.ts_ns AS given_ns
+    FROM pieces AS p ASOF LEFT JOIN given AS g
+      ON p.pid = g.pid AND p.fd = g.fd AND p.since_ns = coalesce(g.since_ns, 0) AND p.ends_at <= g.ends_at
+  ),
+  of_both AS (
+    SELECT o.pid AS pid, o.fd AS fd, o.since_ns AS since_ns, o.file AS file, o.app_op AS app_op, o.call AS call,
+           o.given_ns AS given_ns, c.op_id AS syscall_op, c.ts_ns AS carried_ns, o.bytes AS bytes
+    FROM of_calls AS o ASOF LEFT JOIN carried AS c
+      ON o.pid = c.pid AND o.fd = c.fd AND o.since_ns = coalesce(c.since_ns, 0) AND o.ends_at <= c.ends_at
+  )
+SELECT pid, fd, file, app_op, call, syscall_op, CAST(least(bytes, 9223372036854775807) AS BIGINT) AS bytes,
+       CASE WHEN carried_ns >= given_ns THEN carried_ns - given_ns END AS kept_ns,
+       CASE max(CASE WHEN app_op IS NULL OR carried_ns < given_ns THEN 1 ELSE 0 END) OVER (PARTITION BY pid, fd, since_ns)
+         WHEN 0 THEN 'exact' ELSE 'inferred' END AS confidence
+FROM of_both;
