@@ -37,7 +37,8 @@ void note_waits(const SmallResult& rows, const store::TraceReader&, Sink& sink, 
   for (std::size_t row = 0; row < rows.size(); ++row)
     shown_ns += rows.number(row, "wait_ns");
   if (const std::uint64_t all = rows.number(0, "all_rows"); all > rows.size())
-    text = fmt::format("{} more rows, {} in all, are not shown; ", all - rows.size(),
+    text = fmt::format("not shown: {} more row{} of {}; ", human_count(all - rows.size()),
+                       all - rows.size() == 1 ? "" : "s",
                        human_duration(rows.number(0, "all_ns") - shown_ns));
   print_wrapped(text + "cpu: it could have run, and others did; the other words: iotrail query "
                        "TRACE \"FROM wait_reasons\"",
