@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "bystander.hpp"
 #include "kernel_recording.hpp"
 
 namespace iotrail::live {
@@ -50,8 +51,8 @@ protected:
   }
 
   // In places that cannot be merged.
-  int write_directly() const {
-    const int fd = ::open(file_.c_str(), O_WRONLY | O_DIRECT);
+  int write_directly(const std::filesystem::path& path) const {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_DIRECT);
     if (fd < 0)
       return kRefused;
     for (int index = 0; index < kWrites; ++index)
@@ -102,7 +103,7 @@ protected:
 TEST_F(KernelOp, block_events_alone_know_their_operation_and_file) {
   const Recording recording = record(
       [](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::block}; },
-      [this] { return write_directly(); });
+      [this] { return write_directly(file_); });
   SKIP_REFUSED(recording);
   EXPECT_TRUE(recording.rows("syscall_write").empty());
   expect_completions_to_know(recording);
@@ -114,7 +115,7 @@ TEST_F(KernelOp, one_event_of_two_layers_each_knows_its_operation) {
         options.filter.layers = {schema::Layer::syscall, schema::Layer::block};
         options.filter.events = {"block_complete", "syscall_open"};
       },
-      [this] { return write_directly(); });
+      [this] { return write_directly(file_); });
   SKIP_REFUSED(recording);
   EXPECT_TRUE(recording.rows("syscall_write").empty());
   EXPECT_EQ(recording.rows_of_file("syscall_open", file_.native()).size(), 1U);
@@ -126,7 +127,7 @@ TEST_F(KernelOp, a_request_is_charged_to_the_call_that_asked_for_it) {
       [](capture::SourceOptions& options) {
         options.filter.layers = {schema::Layer::syscall, schema::Layer::block};
       },
-      [this] { return write_directly(); });
+      [this] { return write_directly(file_); });
   SKIP_REFUSED(recording);
   expect_completions_to_know(recording);
   for (const Row& row : recording.rows_of_file("block_complete", file_.native())) {
@@ -219,7 +220,7 @@ TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
         options.filter.layers = {schema::Layer::block};
         options.hooks_left_out = {"block_rq_complete"};
       },
-      [this] { return write_directly(); });
+      [this] { return write_directly(file_); });
   SKIP_REFUSED(recording);
   // The bio ends, and the program goes on, before the kernel lets go of the request: the last one may look in flight.
   const std::size_t in_flight = recording.rows("block_complete").size();
@@ -227,6 +228,30 @@ TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
   EXPECT_EQ(recording.counter(IOT_COUNTER_kernel_completion_missed) + in_flight,
             recording.rows("block_issue").size());
   EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
+}
+
+// Bios lie where those before them lay. Of the program there is one request a write, and none of somebody else's.
+TEST_F(KernelOp, a_bio_where_one_lay_whose_end_was_not_told_is_not_its_owners) {
+  const std::filesystem::path others = make_file("others", kWrites * kBlock);
+  Bystander bystander([&] {
+    int result = 0;
+    for (int round = 0; round < 10; ++round)
+      result |= write_directly(others);
+    return result;
+  });
+  const Recording recording = record(
+      [](capture::SourceOptions& options) {
+        options.filter.layers = {schema::Layer::block};
+        options.hooks_left_out = {"block_rq_complete"};
+      },
+      [&] {
+        const int result = write_directly(file_);
+        return result ? result : !bystander.work();
+      });
+  SKIP_REFUSED(recording);
+  EXPECT_EQ(recording.rows("block_issue").size() - recording.rows("block_requeue").size(),
+            recording.rows("block_queue").size());
+  EXPECT_EQ(recording.rows("block_queue").size(), kWrites);
 }
 
 // A program that the verifier refuses looks like a hook that the kernel does not allow.

@@ -27,9 +27,11 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   const iot_u32 flags = trusted->bi_opf;
   struct iot_bio entry = {};
   int has_pages = 0;
-  if (!find_owner(&entry, &has_pages, bio, flags, device))
-    return 0;
   const iot_u64 key = iot_number_of(bio);
+  if (!find_owner(&entry, &has_pages, bio, flags, device)) {
+    iot_take_bio(key); /* of whom had its memory before, and whose end was not told: docs/adr/0007 */
+    return 0;
+  }
   if (iot_put_bio(key, &entry))
     iot_count(IOT_COUNTER_kernel_bio_untracked);
   if (flags & 1U << BIT_OF(__REQ_PREFLUSH))
@@ -57,9 +59,11 @@ int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
   iot_u64 parent = iot_number_of(bio->bi_private);
   const struct iot_bio* inherited = iot_find_bio(parent);
-  if (!inherited)
-    return 0;
   const iot_u64 key = iot_number_of(bio);
+  if (!inherited) {
+    iot_take_bio(key);
+    return 0;
+  }
   const struct iot_bio entry = *inherited;
   if (iot_put_bio(key, &entry))
     iot_count(IOT_COUNTER_kernel_bio_untracked);
