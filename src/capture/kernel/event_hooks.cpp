@@ -42,7 +42,7 @@ void add_block_support(std::vector<EventHooks>& rows, Layer layer) {
 // A request in flight is known from its issue to its end.
 constexpr std::string_view kRequestHook = "tp_btf/block_rq_issue+block_rq_complete";
 std::vector<std::string_view> request_programs() {
-  return {"block_rq_issue", "block_rq_complete", "block_rq_requeue", "block_request_is_idle"};
+  return {"block_rq_issue", "block_rq_complete", "block_rq_requeue", "block_request_is_over"};
 }
 
 void add_blocks(std::vector<EventHooks>& rows) {

@@ -337,10 +337,11 @@ struct iot_functions {
   iot_u64 aio_complete_rw;
 };
 
-/* What the collector asks block_request_is_idle(). */
+/* What the collector asks block_request_is_over(). */
 struct iot_request_question {
   iot_u64 request;
-  iot_u64 is_idle;
+  iot_u64 issued_ns;
+  iot_u64 is_over;
 };
 
 /* Ids of files that the filter by file or by device leaves out carry this bit. */

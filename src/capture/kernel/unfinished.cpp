@@ -227,10 +227,11 @@ bool is_wanted(BpfObject& object, iot_kind kind) {
          0;
 }
 
-bool is_idle(const BpfObject& object, iot_u64 request) {
-  iot_request_question question{.request = request, .is_idle = 0};
-  return object.ask("block_request_is_idle", std::as_writable_bytes(std::span(&question, 1))) &&
-         question.is_idle != 0;
+bool is_over(const BpfObject& object, const OpenRequest& request) {
+  iot_request_question question{
+      .request = request.key, .issued_ns = request.value.issued_ns, .is_over = 0};
+  return object.ask("block_request_is_over", std::as_writable_bytes(std::span(&question, 1))) &&
+         question.is_over != 0;
 }
 
 bool is_anything_open(BpfObject& object) {
@@ -247,7 +248,7 @@ std::uint64_t forget_missed_completions(BpfObject& object) {
   std::uint64_t missed = 0;
   // Those that completed meanwhile are not taken.
   for (const OpenRequest& request : open_requests(object))
-    if (is_idle(object, request.key) && take(object, request))
+    if (is_over(object, request) && take(object, request))
       ++missed;
   return missed;
 }

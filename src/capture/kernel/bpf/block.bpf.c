@@ -251,14 +251,15 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
 }
 
 /*
- * Whether a request lies idle, which it does after its completion was reported to all who listen. Asked by the collector
- * about requests whose completion it has not seen.
+ * Whether a request is over: it lies idle, which it does after its completion was reported to all who listen, or somebody
+ * has begun to use it anew since it was issued. Asked by the collector about requests whose completion it has not seen.
  */
 SEC("?syscall")
-int block_request_is_idle(struct iot_request_question* question) {
+int block_request_is_over(struct iot_request_question* question) {
   const struct request* request = (const struct request*)question->request;
-  question->is_idle =
-      BPF_CORE_READ(request, state) == bpf_core_enum_value(enum mq_rq_state, MQ_RQ_IDLE);
+  question->is_over =
+      BPF_CORE_READ(request, state) == bpf_core_enum_value(enum mq_rq_state, MQ_RQ_IDLE) ||
+      BPF_CORE_READ(request, start_time_ns) > question->issued_ns;
   return 0;
 }
 

@@ -106,6 +106,7 @@ struct request {
   u32 cmd_flags;
   u32 __data_len;
   u64 __sector;
+  u64 start_time_ns; /* when it began to be used; 0: the disk keeps no account */
   struct bio* bio;
 };
 
