@@ -14,7 +14,7 @@ namespace iotrail::rows {
 // clang-format off
 #define EVENT(id, name, layer, doc) struct name {
 #define FIELD(type, name, meaning, doc, ...) iot_##type name{};
-#define TEXT(name, doc) std::string name;
+#define TEXT(name, doc) std::string name{};
 #define END(name) };
 #include "dictionary.def"
 #undef EVENT

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
+#include "capture/cgroups.hpp"
 #include "capture/process_stat.hpp"
 
 namespace iotrail::capture {
@@ -195,6 +196,7 @@ void Tasks::see_running(iot_u32 own, iot_u32 pid) {
   row.start_ns = stat.start_ns;
   row.exe = link_target(base + "/exe");
   row.command = command_line(read_file(base + "/cmdline"));
+  row.cgroup = unified_cgroup(read_file(base + "/cgroup"));
   remember(row);
   rows_.push_back(std::move(row));
 }
@@ -233,6 +235,7 @@ void Tasks::announced(rows::processes row, bool is_known, std::uint64_t now_ns) 
     row.start_ns = stat.start_ns;
     if (row.parent_pid == 0)
       row.parent_pid = stat.parent;
+    row.cgroup = unified_cgroup(read_file(fmt::format("/proc/{}/cgroup", row.pid)));
     if (!has_kernel_)
       remember_announced(row.pid, stat.start_ns);
   }

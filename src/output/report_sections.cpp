@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "output/async_section.hpp"
+#include "output/cgroup_section.hpp"
 #include "output/net_sections.hpp"
 #include "output/trail_sections.hpp"
 #include "output/units.hpp"
@@ -379,7 +380,7 @@ std::span<const Section> first_page() {
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
     std::vector<Section> pages = {causes_section(), write_backs_section(), waits_section(),
-                                  async_section(), tcp_section()};
+                                  async_section(),  cgroup_section(),      tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto bytes = std::ranges::find(pages, "bytes", &Section::name);
     pages.insert(std::next(bytes), balance_section());

@@ -152,7 +152,7 @@ TEST(RoundTrip, dictionaries_come_back_and_precede_what_refers_to_them) {
   EXPECT_EQ(writer->string_id("a.db"), 1U);
   EXPECT_EQ(writer->string_id("b.db"), 2U);
   EXPECT_EQ(writer->string_id("a.db"), 1U);
-  writer->add(rows::processes{5, 42, 1, "cp", "/bin/cp", "cp a b"});
+  writer->add(rows::processes{5, 42, 1, "cp", "/bin/cp", "cp a b", 0, "/c"});
   writer->add(rows::losses{10, 20, IOT_source_kernel, 0, IOT_COUNTER_kernel_ring_full, 3});
   ASSERT_TRUE(writer->flush().has_value());
 
@@ -164,6 +164,7 @@ TEST(RoundTrip, dictionaries_come_back_and_precede_what_refers_to_them) {
   EXPECT_EQ(std::get<Texts>(tables["strings"][1]), (Texts{"a.db", "b.db"}));
   EXPECT_EQ(std::get<Numbers>(tables["processes"][1]), Numbers{42});
   EXPECT_EQ(std::get<Texts>(tables["processes"][5]), Texts{"cp a b"});
+  EXPECT_EQ(std::get<Texts>(tables["processes"][7]), Texts{"/c"});
   EXPECT_EQ(std::get<Numbers>(tables["losses"][5]), Numbers{3});
 }
 

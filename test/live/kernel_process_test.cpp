@@ -2,6 +2,7 @@
 //
 // One test an event of the layer process, and what the dictionary of processes says.
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -72,6 +74,70 @@ TEST(KernelProcess, process_exec) {
   EXPECT_EQ(rows[1].text("exe"), std::filesystem::canonical("/bin/sh"));
   EXPECT_EQ(rows[1].u("parent_pid"), static_cast<std::uint64_t>(::getpid()));
   EXPECT_EQ(rows[1].u("since_ns"), execs[0].u("ts_ns"));
+}
+
+// The unified hierarchy of control groups, mounted once more, and a group in it that goes with the object.
+class CgroupOfTest {
+public:
+  CgroupOfTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "iotrail-cgroup-XXXXXX";
+    point_ = ::mkdtemp(pattern.data());
+    is_mounted_ = ::mount("none", point_.c_str(), "cgroup2", 0, nullptr) == 0;
+    std::error_code refused;
+    is_there_ = is_mounted_ && std::filesystem::create_directory(point_ / name(), refused);
+  }
+  ~CgroupOfTest() {
+    ::rmdir((point_ / name()).c_str());
+    if (is_mounted_)
+      ::umount2(point_.c_str(), MNT_DETACH);
+    ::rmdir(point_.c_str());
+  }
+  CgroupOfTest(const CgroupOfTest&) = delete;
+  CgroupOfTest& operator=(const CgroupOfTest&) = delete;
+
+  bool is_there() const { return is_there_; }
+  std::string path() const { return "/" + name(); }
+  bool enter() const {
+    return static_cast<bool>(std::ofstream(point_ / name() / "cgroup.procs") << "0" << std::flush);
+  }
+
+private:
+  static std::string name() { return "iotrail-test-" + std::to_string(test_pid()); }
+  static pid_t test_pid() {
+    static const pid_t kPid = ::getpid(); // children ask too
+    return kPid;
+  }
+
+  std::filesystem::path point_;
+  bool is_mounted_ = false;
+  bool is_there_ = false;
+};
+
+TEST(KernelProcess, processes_have_the_cgroup_in_which_they_were_made_or_executed) {
+  const CgroupOfTest cgroup;
+  if (!cgroup.is_there())
+    GTEST_SKIP() << "no control group can be made here";
+  RECORD_PROCESSES([&] {
+    if (!cgroup.enter())
+      return 1;
+    const pid_t child = ::fork();
+    if (child == 0)
+      ::_exit(0);
+    if (::waitpid(child, nullptr, 0) != child)
+      return 1;
+    ::execl("/bin/true", "true", nullptr);
+    return 1;
+  });
+  const std::vector<Row>& forks = recording.rows("process_fork");
+  ASSERT_EQ(forks.size(), 1U);
+  const std::vector<Row> made = recording.rows("processes", "pid", forks[0].u("child_pid"));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].text("cgroup"), cgroup.path());
+  const std::vector<Row> own =
+      recording.rows("processes", "pid", static_cast<std::uint64_t>(recording.pid()));
+  ASSERT_EQ(own.size(), 2U);
+  EXPECT_NE(own[0].text("cgroup"), cgroup.path()) << "as it was before it entered";
+  EXPECT_EQ(own[1].text("cgroup"), cgroup.path());
 }
 
 TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {

@@ -171,12 +171,13 @@ void KernelIds::take_task(const iot_text_task& text) {
   tasks_->add_task(text.pid_namespace, text.inner_tid, {text.pid, text.tid, text.start_ns});
 }
 
-rows::processes KernelIds::process_of(const iot_text_process& text) const {
+rows::processes KernelIds::process_of(const iot_text_process& text) {
   rows::processes row;
   row.since_ns = text.ts_ns;
   row.pid = text.pid;
   row.parent_pid = text.parent_pid;
   row.comm = comm_of(text);
+  row.cgroup = cgroups_.path_of(text.cgroup);
   if (text.text.type == IOT_TEXT_FORK) {
     row.start_ns = text.ts_ns;
     return row;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "capture/cgroups.hpp"
 #include "capture/kernel/kernel_abi.h"
 #include "capture/kernel/text_abi.h"
 #include "capture/kernel/translation.hpp"
@@ -92,7 +93,7 @@ private:
   void take_address(const iot_text_address& text, store::TraceWriter& writer);
   void take_stack(const iot_text_stack& text, store::TraceWriter& writer);
   void take_task(const iot_text_task& text);
-  rows::processes process_of(const iot_text_process& text) const;
+  rows::processes process_of(const iot_text_process& text);
   void remember_executable(const iot_text_file& text, const std::string& path);
   std::string executable(iot_u32 local, iot_u32 pid) const;
   void see_other_device(iot_u32 device, store::TraceWriter& writer);
@@ -102,6 +103,7 @@ private:
   std::vector<String> strings_;
   std::vector<iot_u32> stacks_;                          // by local id
   std::unordered_map<iot_u32, std::string> executables_; // by local id
+  Cgroups cgroups_;
   std::unordered_set<iot_u32> devices_;
   iot_u32 last_device_ = 0;
 };

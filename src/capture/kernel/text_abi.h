@@ -62,6 +62,7 @@ struct iot_text_process {
   struct iot_text text; /* id: unused */
   iot_u64 ts_ns;
   iot_u64 start_ns; /* of the process, as the kernel counts it */
+  iot_u64 cgroup;   /* id of its group in the unified hierarchy; 0: the kernel has none */
   iot_u32 pid;
   iot_u32 parent_pid;
   iot_u32 exe_file; /* local file id; fork: 0 */

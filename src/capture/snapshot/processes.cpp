@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "capture/cgroups.hpp"
 #include "capture/snapshot/proc_text.hpp"
 #include "capture/tasks.hpp"
 
@@ -40,7 +41,7 @@ private:
 
 // "0::/user.slice" of version 2, "4:memory:/x" of others.
 std::string_view cgroup_of(std::string_view text) {
-  if (const std::string_view unified = line_value(text, "0::"); !unified.empty())
+  if (const std::string_view unified = unified_cgroup(text); !unified.empty())
     return unified;
   const std::string_view line = text.substr(0, text.find('\n'));
   const std::size_t first = line.find(':');

@@ -137,6 +137,15 @@ typedef struct {
 struct cred {
   kuid_t uid;
 };
+struct kernfs_node {
+  u64 id;
+};
+struct cgroup {
+  struct kernfs_node* kn;
+};
+struct css_set {
+  struct cgroup* dfl_cgrp; /* in the unified hierarchy */
+};
 struct task_struct {
   struct thread_info thread_info;
   void* worker_private;
@@ -153,6 +162,7 @@ struct task_struct {
   struct files_struct* files;
   struct mm_struct* mm;
   struct signal_struct* signal;
+  struct css_set* cgroups;
 };
 struct seq_file {
   u64 count;

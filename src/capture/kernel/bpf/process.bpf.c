@@ -11,6 +11,12 @@
 #define STATUS_SHIFT 8
 #define STATUS_BITS 0xff
 
+static __always_inline iot_u64 cgroup_of(const struct task_struct* task) {
+  if (!bpf_core_field_exists(task->cgroups))
+    return 0;
+  return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
 /* Tells the collector of a new process; its program is still its parent's. */
 static __always_inline void send_fork(const struct iot_task* parent, const struct iot_task* child,
                                       const struct task_struct* task, iot_u64 ts_ns) {
@@ -20,6 +26,7 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
     return;
   text->ts_ns = ts_ns;
   text->start_ns = BPF_CORE_READ(task, start_time);
+  text->cgroup = cgroup_of(task);
   text->pid = child->owner.pid;
   text->parent_pid = parent->owner.pid;
   text->exe_file = 0;
@@ -82,6 +89,7 @@ static __always_inline void send_exec(const struct iot_task* own, const struct t
     return;
   text->ts_ns = ts_ns;
   text->start_ns = BPF_CORE_READ(task, start_time);
+  text->cgroup = cgroup_of(task);
   text->pid = own->owner.pid;
   text->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
   text->exe_file = exe_file;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/cgroup_section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr SectionColumn kCgroupColumns[] = {
+    {.title = "dev read", .name = "device_bytes_read", .show = Show::bytes_or_dash},
+    {.title = "dev write", .name = "device_bytes_written", .show = Show::bytes_or_dash},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
+    {.title = "time", .name = "total_ns", .show = Show::duration},
+    {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 1},
+    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 3},
+    {.title = "processes", .name = "processes", .show = Show::count_or_dash, .rank = 2},
+    {.title = "cgroup", .name = "name", .fit = Fit::middle},
+};
+constexpr std::string_view kCgroupSql = R"(
+WITH shown AS MATERIALIZED (SELECT * FROM top_cgroups)
+SELECT s.*, coalesce(s.cgroup, '(not known)') AS name
+FROM shown AS s
+WHERE (SELECT count(DISTINCT cgroup) FROM programs) > 1
+  AND (s.operations > 0 OR s.device_bytes_read > 0 OR s.device_bytes_written > 0))";
+
+} // namespace
+
+Section cgroup_section() {
+  return {.name = "cgroups",
+          .title = "Control groups",
+          .view = "top_cgroups",
+          .sql = kCgroupSql,
+          .order = "plus(device_bytes_read, device_bytes_written) DESC, plus(bytes_read, "
+                   "bytes_written) DESC, name",
+          .order_words = "bytes at the device, then by bytes in calls",
+          .rows = 10,
+          .columns = kCgroupColumns};
+}
+
+} // namespace iotrail::output
