@@ -18,11 +18,11 @@ constexpr SectionColumn kAsyncColumns[] = {
 };
 constexpr std::string_view kAsyncSql = R"(
 WITH sums AS (
-  SELECT call, count(*) AS operations, total(duration_ns) AS total_ns, total(submit_ns) AS submit_ns, total(worker_ns) AS worker_ns,
+  SELECT call, count(*) AS operations, mean(duration_ns) AS mean_ns, total(duration_ns) AS total_ns, total(submit_ns) AS submit_ns, total(worker_ns) AS worker_ns,
          total(queue_ns) AS queue_ns, total(device_ns) AS device_ns, total(untold_ns) AS untold_ns, total(other_ns) AS other_ns
   FROM async_phases GROUP BY call
 )
-SELECT *, total_ns / operations AS mean_ns, submit_ns / nullif(total_ns, 0) AS submit, worker_ns / nullif(total_ns, 0) AS worker,
+SELECT *, submit_ns / nullif(total_ns, 0) AS submit, worker_ns / nullif(total_ns, 0) AS worker,
        queue_ns / nullif(total_ns, 0) AS queue, device_ns / nullif(total_ns, 0) AS device,
        untold_ns / nullif(total_ns, 0) AS untold, other_ns / nullif(total_ns, 0) AS other
 FROM sums)";
