@@ -29,7 +29,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   int has_pages = 0;
   const iot_u64 key = iot_number_of(bio);
   if (!find_owner(&entry, &has_pages, bio, flags, device)) {
-    iot_take_bio(key); /* of whom had its memory before, and whose end was not told: docs/adr/0007 */
+    /* Of whom had its memory before, and whose end was not told: docs/adr/0007. */
+    iot_take_bio(key);
     return 0;
   }
   if (iot_put_bio(key, &entry))
