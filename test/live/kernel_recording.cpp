@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_source.hpp"
@@ -106,6 +108,22 @@ std::vector<Row> rows_of(const store::TableInfo& table, const std::vector<store:
   return rows;
 }
 
+// The recorder goes on, and a thread of the kernel may be at a record that is counted as produced already: it is there a
+// moment later.
+store::Manifest settled_account(capture::Recorder& recorder) {
+  constexpr int kLooks = 50;
+  constexpr std::chrono::milliseconds kRest(2);
+  for (int look = 0;; ++look) {
+    auto account = recorder.checkpoint();
+    IOTRAIL_CHECK(account.has_value());
+    const store::SourceTally& source = account->sources.at(0);
+    if (source.produced == source.written + source.lost || look == kLooks)
+      return std::move(*account);
+    std::this_thread::sleep_for(kRest);
+    recorder.step(monotonic_ns());
+  }
+}
+
 } // namespace
 
 std::uint64_t Row::u(std::string_view column) const {
@@ -150,10 +168,9 @@ Recording Recording::among_others(const std::vector<schema::Layer>& layers,
   IOTRAIL_CHECK(::write(child.go, "", 1) == 1);
   recording.status_ = wait_for_child(child.pid, [&] { recorder.step(monotonic_ns()); });
   ::close(child.go);
-  const auto account = recorder.checkpoint();
-  IOTRAIL_CHECK(account.has_value());
-  recording.manifest_ = difference(*account, lasting.account);
-  lasting.account = *account;
+  const store::Manifest account = settled_account(recorder);
+  recording.manifest_ = difference(account, lasting.account);
+  lasting.account = account;
   recording.read(lasting.trace);
   recording.forget_before(begin_ns);
   return recording;
