@@ -30,7 +30,8 @@ void declare_least(CLI::App& app, LeastOptions& options) {
   app.add_option("--min-latency", options.latency,
                  "Only operations that took so long (1ms), with all that they caused");
   app.add_option("--min-size", options.size,
-                 "Only operations that moved so many bytes (64K), with all that they caused");
+                 "Only operations that moved so many bytes (64K), with all that they caused; with "
+                 "--min-latency: that did both");
 }
 
 Result<void> select_least(const LeastOptions& options, capture::Filter& filter) {

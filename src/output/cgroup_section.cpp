@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/cgroup_section.hpp"
 
+#include "output/units.hpp"
+
 namespace iotrail::output {
 
 namespace {
@@ -17,11 +19,21 @@ constexpr SectionColumn kCgroupColumns[] = {
     {.title = "cgroup", .name = "name", .fit = Fit::middle},
 };
 constexpr std::string_view kCgroupSql = R"(
-WITH shown AS MATERIALIZED (SELECT * FROM top_cgroups)
-SELECT s.*, coalesce(s.cgroup, '(not known)') AS name
-FROM shown AS s
-WHERE (SELECT count(DISTINCT cgroup) FROM programs) > 1
-  AND (s.operations > 0 OR s.device_bytes_read > 0 OR s.device_bytes_written > 0))";
+WITH
+  shown AS MATERIALIZED (
+    SELECT *, coalesce(cgroup, '(not known)') AS name FROM top_cgroups
+    WHERE (SELECT count(DISTINCT cgroup) FROM programs) > 1
+      AND (operations > 0 OR device_bytes_read > 0 OR device_bytes_written > 0)
+  ),
+  sums AS (SELECT count(*) AS all_rows FROM shown)
+SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN sums AS a)";
+
+void note_rest(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
+  const std::uint64_t all = rows.size() == 0 ? 0 : rows.number(0, "all_rows");
+  if (all > rows.size())
+    sink.print("  {} of {} control groups; all: iotrail report --top {}\n", rows.size(),
+               human_count(all), all);
+}
 
 } // namespace
 
@@ -34,7 +46,8 @@ Section cgroup_section() {
                    "bytes_written) DESC, name",
           .order_words = "bytes at the device, then by bytes in calls",
           .rows = 10,
-          .columns = kCgroupColumns};
+          .columns = kCgroupColumns,
+          .add_notes = note_rest};
 }
 
 } // namespace iotrail::output

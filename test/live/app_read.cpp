@@ -47,7 +47,29 @@ const Child kStreams("app_read_stream", [](const std::string& directory) {
   return ok && fclose(stream) == 0 ? 0 : 1;
 });
 
+// A file is at the descriptor that a stream in memory might be taken for.
+const Child kMemory("app_memory_stream", [](const std::string& directory) {
+  const int file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
+  bool ok = file >= 0 && dup2(file, STDIN_FILENO) == STDIN_FILENO;
+  char* text = nullptr;
+  std::size_t bytes = 0;
+  FILE* const stream = open_memstream(&text, &bytes);
+  ok &= fputs("memory", stream) >= 0 && fclose(stream) == 0 && bytes == 6;
+  std::free(text);
+  return ok ? 0 : 1;
+});
+
 } // namespace
+
+TEST(app_read, a_stream_in_memory_is_of_no_file) {
+  const auto recording = AppRecording::of_child("app_memory_stream");
+  expect_complete(recording);
+  const auto writes = recording.all<iot_app_write>(IOT_KIND_app_write);
+  for (const iot_app_write& write : writes) {
+    EXPECT_EQ(write.fd, -1);
+    EXPECT_EQ(write.file, 0U);
+  }
+}
 
 TEST(app_read, descriptors) {
   const auto recording = AppRecording::of_child("app_read");

@@ -26,7 +26,7 @@ WITH
     FROM ranges
     GROUP BY file, device
   )
-SELECT s.file AS file, n.path AS path, s.device AS device, d.name AS device_name, s.ranges AS ranges, s.bytes AS bytes,
+SELECT s.file AS file, n.path AS path, s.device AS device, nullif(d.name, '') AS device_name, s.ranges AS ranges, s.bytes AS bytes,
        s.disk_bytes AS disk_bytes, s.unwritten_bytes AS unwritten_bytes, CAST(s.pieces AS BIGINT) AS pieces,
        CAST(floor(least(s.bytes / s.pieces, 9e18)) AS BIGINT) AS mean_piece_bytes
 FROM sums AS s

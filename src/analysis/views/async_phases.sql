@@ -3,7 +3,8 @@
 --   submit_ns   until it asked a device, or was given to a worker of the kernel
 --   worker_ns   from then on, until the worker asked a device; to its end where none was asked
 --   queue_ns    at least one of its bios waited for its device, and none was there
---   device_ns   a device worked for it
+--   device_ns   a device worked for it: for its own bios; what a sync of it waits for that others had queued is in other_ns or
+--               worker_ns here, and with the device in explain
 --   untold_ns   from the last device's answer until the program could see the end: of io_uring in its completion queue, of
 --               libaio by asking for it
 --   other_ns    the rest

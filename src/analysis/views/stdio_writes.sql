@@ -7,9 +7,11 @@
 --                     the recording, or of the process, or were lost with it
 --   bytes             of the call, in that system call
 --   kept_ns           from the begin of the call to the begin of the system call
---   confidence        'exact'; 'inferred': of the stream, more was written than the calls gave, or sooner
+--   confidence        'exact'; 'inferred': of the stream, more was written than the calls gave, or sooner, or less than was asked
 -- Bytes leave a stream in the order in which they came, so that the sums of both sides meet. A stream begins where its
--- descriptor is opened or its process executes another program. It takes the layers app and syscall, without losses.
+-- descriptor is opened or its process executes another program. It takes the layers app and syscall, without losses. Two
+-- streams on one descriptor (fdopen) are taken for one, and what __fpurge discards for written; streams on which the process
+-- made no recorded call that gave bytes are not here.
 CREATE VIEW stdio_writes AS
 WITH
   calls AS (
@@ -24,11 +26,12 @@ WITH
     SELECT e.pid AS pid, s.fd AS fd, e.ts_ns AS since_ns FROM process_exec AS e JOIN streams AS s ON e.pid = s.pid
   ),
   writes AS (
-    SELECT w.pid AS pid, w.fd AS fd, w.op_id AS op_id, w.ts_ns AS ts_ns, w.result AS bytes
+    SELECT w.pid AS pid, w.fd AS fd, w.file AS file, w.op_id AS op_id, w.ts_ns AS ts_ns, greatest(w.result, 0) AS bytes,
+           CASE WHEN w.result < w.bytes_requested THEN 1 ELSE 0 END AS is_short
     FROM syscall_write AS w
       JOIN streams AS s ON w.pid = s.pid AND w.fd = s.fd
       LEFT JOIN app_calls_of_syscalls AS p ON w.op_id = p.syscall_op
-    WHERE w.result > 0 AND NOT coalesce(p.app_event = 'app_write' AND is_on_descriptor(p.app_call), false)
+    WHERE NOT coalesce(p.app_event = 'app_write' AND is_on_descriptor(p.app_call), false)
   ),
   -- Calls of several threads are taken in the order of their ends: a stream has a lock.
   given AS (
@@ -37,14 +40,17 @@ WITH
     FROM calls AS c ASOF LEFT JOIN begins AS b ON c.pid = b.pid AND c.fd = b.fd AND c.ts_ns >= b.since_ns
   ),
   carried AS (
-    SELECT w.pid AS pid, w.fd AS fd, b.since_ns AS since_ns, w.op_id AS op_id, w.ts_ns AS ts_ns,
+    SELECT w.pid AS pid, w.fd AS fd, b.since_ns AS since_ns, w.file AS file, w.op_id AS op_id, w.ts_ns AS ts_ns, w.bytes AS bytes,
+           w.is_short AS is_short,
            sum(w.bytes) OVER (PARTITION BY w.pid, w.fd, b.since_ns ORDER BY w.ts_ns, w.op_id ROWS UNBOUNDED PRECEDING) AS ends_at
     FROM writes AS w ASOF LEFT JOIN begins AS b ON w.pid = b.pid AND w.fd = b.fd AND w.ts_ns >= b.since_ns
   ),
+  -- What a stream drops after a write that failed or was short is not told.
+  short_streams AS (SELECT DISTINCT pid, fd, coalesce(since_ns, 0) AS since_ns FROM carried WHERE is_short = 1),
   ends AS (
     SELECT pid, fd, since_ns, ends_at FROM given
     UNION
-    SELECT pid, fd, since_ns, ends_at FROM carried
+    SELECT pid, fd, since_ns, ends_at FROM carried WHERE bytes > 0
   ),
   pieces AS (
     SELECT pid, fd, coalesce(since_ns, 0) AS since_ns, ends_at,
@@ -58,13 +64,16 @@ WITH
       ON p.pid = g.pid AND p.fd = g.fd AND p.since_ns = coalesce(g.since_ns, 0) AND p.ends_at <= g.ends_at
   ),
   of_both AS (
-    SELECT o.pid AS pid, o.fd AS fd, o.since_ns AS since_ns, o.file AS file, o.app_op AS app_op, o.call AS call,
+    SELECT o.pid AS pid, o.fd AS fd, o.since_ns AS since_ns, coalesce(o.file, c.file) AS file, o.app_op AS app_op, o.call AS call,
            o.given_ns AS given_ns, c.op_id AS syscall_op, c.ts_ns AS carried_ns, o.bytes AS bytes
-    FROM of_calls AS o ASOF LEFT JOIN carried AS c
+    FROM of_calls AS o ASOF LEFT JOIN (SELECT * FROM carried WHERE bytes > 0) AS c
       ON o.pid = c.pid AND o.fd = c.fd AND o.since_ns = coalesce(c.since_ns, 0) AND o.ends_at <= c.ends_at
   )
-SELECT pid, fd, file, app_op, call, syscall_op, CAST(least(bytes, 9223372036854775807) AS BIGINT) AS bytes,
-       CASE WHEN carried_ns >= given_ns THEN carried_ns - given_ns END AS kept_ns,
-       CASE max(CASE WHEN app_op IS NULL OR carried_ns < given_ns THEN 1 ELSE 0 END) OVER (PARTITION BY pid, fd, since_ns)
-         WHEN 0 THEN 'exact' ELSE 'inferred' END AS confidence
-FROM of_both;
+SELECT o.pid AS pid, o.fd AS fd, o.file AS file, o.app_op AS app_op, o.call AS call, o.syscall_op AS syscall_op,
+       CAST(least(o.bytes, 9223372036854775807) AS BIGINT) AS bytes,
+       CASE WHEN o.carried_ns >= o.given_ns THEN o.carried_ns - o.given_ns END AS kept_ns,
+       CASE WHEN s.pid IS NOT NULL THEN 'inferred'
+            WHEN max(CASE WHEN o.app_op IS NULL OR o.carried_ns < o.given_ns THEN 1 ELSE 0 END)
+                   OVER (PARTITION BY o.pid, o.fd, o.since_ns) = 1 THEN 'inferred'
+            ELSE 'exact' END AS confidence
+FROM of_both AS o LEFT JOIN short_streams AS s ON o.pid = s.pid AND o.fd = s.fd AND o.since_ns = s.since_ns;

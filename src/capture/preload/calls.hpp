@@ -25,8 +25,12 @@ inline Target none() {
 IOTRAIL_HOT Target on(int fd) {
   return {fd, file_of(fd)};
 }
+// As fileno() has it, without its call: the number of a stream in memory (open_memstream) was never written.
 inline int descriptor_of(FILE* stream) {
-  return stream != nullptr && stream->_fileno >= 0 ? stream->_fileno : IOT_NO_FD;
+  constexpr int kIsOfFile = 0x2000; // _IO_IS_FILEBUF of the C library
+  return stream != nullptr && (stream->_flags & kIsOfFile) != 0 && stream->_fileno >= 0
+             ? stream->_fileno
+             : IOT_NO_FD;
 }
 IOTRAIL_HOT Target on(FILE* stream) {
   const int fd = descriptor_of(stream);
