@@ -48,7 +48,7 @@ const Child kStreams("app_read_stream", [](const std::string& directory) {
 });
 
 // A file is at the descriptor that a stream in memory might be taken for.
-const Child kMemory("app_memory_stream", [](const std::string& directory) {
+const Child kMemoryStream("app_memory_stream", [](const std::string& directory) {
   const int file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
   bool ok = file >= 0 && dup2(file, STDIN_FILENO) == STDIN_FILENO;
   char* text = nullptr;
