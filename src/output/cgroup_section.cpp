@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/cgroup_section.hpp"
 
-#include "output/units.hpp"
-
 namespace iotrail::output {
 
 namespace {
@@ -28,11 +26,8 @@ WITH
   sums AS (SELECT count(*) AS all_rows FROM shown)
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN sums AS a)";
 
-void note_rest(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
-  const std::uint64_t all = rows.size() == 0 ? 0 : rows.number(0, "all_rows");
-  if (all > rows.size())
-    sink.print("  {} of {} control groups; all: iotrail report --top {}\n", rows.size(),
-               human_count(all), all);
+void note_cgroups(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
+  note_rest(rows, sink, "control groups");
 }
 
 } // namespace
@@ -47,7 +42,7 @@ Section cgroup_section() {
           .order_words = "bytes at the device, then by bytes in calls",
           .rows = 10,
           .columns = kCgroupColumns,
-          .add_notes = note_rest};
+          .add_notes = note_cgroups};
 }
 
 } // namespace iotrail::output

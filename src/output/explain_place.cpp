@@ -92,6 +92,19 @@ Error no_request(analysis::Engine& engine, const ExplainOptions& options) {
   return error;
 }
 
+// `no_rows` says what is wrong where the section has none.
+template <class NoRows>
+Result<void> print_found(analysis::Engine& engine, const ExplainOptions& options,
+                         const Section& section, Sink& sink, const NoRows& no_rows) {
+  const auto rows = SmallResult::query(engine, section_sql(section, {}));
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (rows->size() == 0)
+    return std::unexpected(no_rows());
+  print_section(section, {}, *rows, engine.trace(), sink, options.width);
+  return sink.finish();
+}
+
 } // namespace
 
 Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
@@ -102,15 +115,12 @@ Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options
                         .sql = sql,
                         .order = "ts_ns",
                         .columns = kPlaceColumns};
-  const auto rows = SmallResult::query(engine, section_sql(section, {}));
-  if (!rows)
-    return std::unexpected(rows.error());
-  if (rows->size() == 0)
+  return print_found(engine, options, section, sink, [&] {
     return fail(fmt::format("nothing in the trace read or wrote sector {}{}", *options.sector,
                             options.device.empty() ? "" : " of " + options.device),
-                {}, "Sectors have 512 bytes, and count from the begin of the whole disk.");
-  print_section(section, {}, *rows, engine.trace(), sink, options.width);
-  return sink.finish();
+                {}, "Sectors have 512 bytes, and count from the begin of the whole disk.")
+        .error();
+  });
 }
 
 Result<void> write_request(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
@@ -124,13 +134,7 @@ Result<void> write_request(analysis::Engine& engine, const ExplainOptions& optio
                         .sql = sql,
                         .order = "ts_ns, place",
                         .columns = kRequestColumns};
-  const auto rows = SmallResult::query(engine, section_sql(section, {}));
-  if (!rows)
-    return std::unexpected(rows.error());
-  if (rows->size() == 0)
-    return std::unexpected(no_request(engine, options));
-  print_section(section, {}, *rows, engine.trace(), sink, options.width);
-  return sink.finish();
+  return print_found(engine, options, section, sink, [&] { return no_request(engine, options); });
 }
 
 } // namespace iotrail::output

@@ -106,6 +106,16 @@ void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
     sink.print("  {}\n", line);
 }
 
+void note_rest(const SmallResult& rows, Sink& sink, std::string_view what,
+               std::string_view subject) {
+  const std::uint64_t all = rows.size() == 0 ? 0 : rows.number(0, "all_rows");
+  if (all <= rows.size())
+    return;
+  const std::string table = subject.empty() ? "" : fmt::format("--by {} ", subject);
+  sink.print("  {} of {} {}; all: iotrail report {}--top {}\n", rows.size(), human_count(all), what,
+             table, all);
+}
+
 bool has_text(const Section& section, const SmallResult& rows) {
   return rows.size() > 0 || !section.if_empty.empty();
 }

@@ -73,6 +73,11 @@ std::string section_sql(const Section& section, const SectionOptions& options);
 // A note below a table.
 void print_wrapped(std::string_view text, Sink& sink, std::size_t width);
 
+// The note "5 of 21 files; all: ..." where the section's query says in `all_rows` that there are more. `subject`: the table's
+// name for `report --by`; empty: it has none.
+void note_rest(const SmallResult& rows, Sink& sink, std::string_view what,
+               std::string_view subject = {});
+
 // False: there is nothing to print.
 bool has_text(const Section& section, const SmallResult& rows);
 void print_section(const Section& section, const SectionOptions& options, const SmallResult& rows,

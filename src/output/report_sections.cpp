@@ -85,14 +85,6 @@ void note_time(const SmallResult& rows, const store::TraceReader&, Sink& sink, s
   print_wrapped(text, sink, width);
 }
 
-void note_rest(const SmallResult& rows, Sink& sink, std::string_view what,
-               std::string_view subject) {
-  const std::uint64_t all = rows.size() == 0 ? 0 : rows.number(0, "all_rows");
-  if (all > rows.size())
-    sink.print("  {} of {} {}; all: iotrail report --by {} --top {}\n", rows.size(),
-               human_count(all), what, subject, all);
-}
-
 // Such transfers are no calls with bytes: without their own layer only the device's columns have them.
 void note_asynchronous(const store::TraceReader& trace, Sink& sink, std::size_t width) {
   const auto has = [&](iot_u16 kind) {
