@@ -29,7 +29,7 @@ SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_seco
        CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path
 FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
-WHERE l.device_position < {0} * 512 + 512 AND l.device_position + l.bytes > {0} * 512 AND ({1} = '' OR d.name = {1}))";
+WHERE l.device_position < CAST({0} AS HUGEINT) * 512 + 512 AND l.device_position + l.bytes > CAST({0} AS HUGEINT) * 512 AND ({1} = '' OR d.name = {1}))";
 
 constexpr SectionColumn kRequestColumns[] = {
     {.title = "at second", .name = "at_second", .show = Show::seconds, .when = When::changed},
@@ -65,10 +65,10 @@ SELECT u.ts_ns AS ts_ns, u.since_ns / 1e9 AS at_second, u.duration_ns AS duratio
        coalesce(l.bytes, u.bytes) AS bytes, l.cause AS cause, l.confidence AS confidence,
        CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op,
        CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path,
-       coalesce(l.device_position, u.sector * 512) AS place
+       coalesce(l.device_position, CAST(u.sector AS HUGEINT) * 512) AS place
 FROM uses AS u
   LEFT JOIN links AS l ON l.device = u.device AND l.issued_ns = u.ts_ns AND l.completed_ns = u.completed_ns
-        AND l.device_position >= u.sector * 512 AND l.device_position < u.sector * 512 + u.bytes
+        AND l.device_position >= CAST(u.sector AS HUGEINT) * 512 AND l.device_position < CAST(u.sector AS HUGEINT) * 512 + u.bytes
   LEFT JOIN devices AS d ON u.device = d.device
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
 WHERE u.request = {1} AND ({2}))";
