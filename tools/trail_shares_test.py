@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table that tools/trail_shares makes."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = pathlib.Path(__file__).with_name("trail_shares")
+
+
+class TrailShares(unittest.TestCase):
+    def test_a_column_for_each_file_system_and_kernel(self):
+        rows = [["6.1", "ext4", "once", {"exact": 4096}], ["6.1", "xfs", "once", {"exact": 3072, "shared": 1024}],
+                ["6.1", "xfs", "copied", {"inferred": 10}]]
+        with tempfile.NamedTemporaryFile("w", suffix=".shares") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.flush()
+            table = subprocess.run([sys.executable, TOOL, file.name], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(table.splitlines(), [
+            "| scenario | ext4, 6.1 | xfs, 6.1 |",
+            "|---|---|---|",
+            "| once | exact | 75.0 % exact, 25.0 % shared |",
+            "| copied | - | inferred |"])
+
+    def test_no_file_is_told(self):
+        told = subprocess.run([sys.executable, TOOL], capture_output=True, text=True, check=False)
+        self.assertNotEqual(told.returncode, 0)
+        self.assertIn("trail_shares FILE", told.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
