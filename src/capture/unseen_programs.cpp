@@ -2,6 +2,7 @@
 #include "capture/unseen_programs.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace iotrail::capture {
 
@@ -80,8 +81,19 @@ void UnseenPrograms::decide(std::uint64_t now_ns) {
       conclude(program);
     return program.over_ns != 0;
   });
+  forget_announcements(now_ns);
+}
+
+// Not by time alone: a recorder that had to wait hears at once what happened long apart.
+void UnseenPrograms::forget_announcements(std::uint64_t now_ns) {
+  if (now_ns < next_forget_ns_)
+    return;
+  next_forget_ns_ = now_ns + kPatienceNs;
+  std::unordered_set<iot_u32> undecided;
+  for (const Candidate& program : candidates_)
+    undecided.insert(program.pid);
   std::erase_if(announced_, [&](const auto& row) {
-    return row.second.back().heard_ns + 2 * kPatienceNs <= now_ns;
+    return row.second.back().heard_ns + 2 * kPatienceNs <= now_ns && !undecided.contains(row.first);
   });
 }
 

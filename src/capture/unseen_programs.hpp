@@ -69,10 +69,12 @@ private:
   bool has_announced(const Candidate& program, std::uint64_t now_ns) const;
   bool take_told(const Candidate& program);
   void conclude(const Candidate& program);
+  void forget_announcements(std::uint64_t now_ns);
 
   bool is_expected_ = false;
   std::deque<Candidate> candidates_; // in the order in which they were executed
   std::unordered_map<iot_u32, std::vector<Announcement>> announced_; // by process
+  std::uint64_t next_forget_ns_ = 0;
   std::deque<iot_u32> told_;
   std::uint64_t count_ = 0;
   std::vector<Program> first_;

@@ -57,6 +57,19 @@ TEST_F(UnseenProgramsTest, what_was_heard_late_is_not_old) {
   EXPECT_EQ(count_at_end(), 0U);
 }
 
+TEST_F(UnseenProgramsTest, a_recorder_that_had_to_wait_forgets_no_announcement) {
+  programs_.announced(10, 5, 5);
+  programs_.decide(5);
+  rows::processes row;
+  row.pid = 10;
+  row.since_ns = 2;
+  programs_.executed(row, 50 * kSecondNs); // long between two sources of one drain
+  programs_.ended(10, 50 * kSecondNs);
+  programs_.decide(50 * kSecondNs);
+  programs_.decide(51 * kSecondNs);
+  EXPECT_EQ(count_at_end(), 0U);
+}
+
 TEST_F(UnseenProgramsTest, each_program_of_a_process_is_decided_on) {
   execute(10, 1);
   programs_.announced(10, 2, 2);
