@@ -196,6 +196,26 @@ class Crash(harness.AcceptanceTest):
         self.assert_adds_up(recording)
         self.assertEqual(int(recording.value(f"SELECT sum(bytes) FROM operations WHERE layer = 'app' AND path = '{last}'")), 11)
 
+    def test_a_recorder_that_is_halted_while_it_loads_records_all(self):
+        """The kernel breaks its check of a program off when a signal comes, which says nothing about the program."""
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", "/bin/true; /bin/echo; /bin/true; true"],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for turn in range(60):
+            if recorder.poll() is not None:
+                break
+            recorder.send_signal(signal.SIGSTOP)
+            time.sleep(0.01)
+            recorder.send_signal(signal.SIGCONT)
+            time.sleep(0.002 * (turn % 4))
+        error = recorder.communicate(timeout=60)[1]
+        self.assertEqual(recorder.returncode, 0, error)
+        recording = harness.Recording(path, None)
+        self.assertEqual([hook for hook in recording.manifest["hooks"] if "EAGAIN" in hook["reason"]], [])
+        self.require(recording, "process")
+        self.assert_adds_up(recording)
+        self.assertEqual(int(recording.value("SELECT count(*) FROM process_exit")), 4)
+
     def test_second_interrupt_ends_at_once(self):
         recording, status, seconds, error = self.interrupt(signal.SIGINT, signal.SIGINT, trap="trap '' INT TERM;")
         self.assertEqual(status, 128 + signal.SIGINT, error)

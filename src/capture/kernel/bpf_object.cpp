@@ -9,17 +9,15 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdarg>
-#include <cstdlib>
-#include <optional>
 
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
+#include "capture/kernel/libbpf_log.hpp"
+#include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
 #include "capture/kernel/sums.hpp"
 #include "iotrail.skel.h"
@@ -27,36 +25,7 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr std::string_view kTracepointPrefix = "tp_btf/";
-constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
-
-// What libbpf logged last of a program that failed: it returns only a number for the whole object.
-struct LoggedFailure {
-  std::string program;
-  std::string message;
-};
-LoggedFailure logged_failure;
-
-int read_log(libbpf_print_level level, const char* format, va_list arguments) {
-  static const bool is_shown = std::getenv("IOTRAIL_BPF_LOG") != nullptr;
-  if (level == LIBBPF_DEBUG && !is_shown)
-    return 0;
-  char text[512];
-  va_list copy;
-  va_copy(copy, arguments);
-  std::vsnprintf(text, sizeof(text), format, copy);
-  va_end(copy);
-  if (is_shown)
-    std::vfprintf(stderr, format, arguments);
-  const std::string_view message(text);
-  constexpr std::string_view kProgram = "libbpf: prog '";
-  if (level == LIBBPF_WARN && message.starts_with(kProgram)) {
-    const std::string_view rest = message.substr(kProgram.size());
-    const std::size_t quote = std::min(rest.find('\''), rest.size());
-    logged_failure = {std::string(rest.substr(0, quote)), std::string(rest.substr(quote))};
-  }
-  return 0;
-}
+constexpr int kInterruptionsMost = 50; // of loading
 
 // Best effort: kernels since 5.11 account maps to the cgroup instead.
 void raise_locked_memory() {
@@ -64,38 +33,9 @@ void raise_locked_memory() {
   ::setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
-std::string_view section_of(const bpf_program* program) {
-  return bpf_program__section_name(program);
-}
-
-// "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.
-std::string_view function_of(const bpf_program* program) {
-  const std::string_view section = section_of(program);
-  for (const std::string_view prefix : {"fentry/", "fexit/", "kprobe/", "kretprobe/"})
-    if (section.starts_with(prefix))
-      return section.substr(prefix.size());
-  return {};
-}
-
-// "block_rq_issue" of "tp_btf/block_rq_issue"; empty: the program hooks no tracepoint.
-std::string_view tracepoint_of(const bpf_program* program) {
-  const std::string_view section = section_of(program);
-  return section.starts_with(kTracepointPrefix) ? section.substr(kTracepointPrefix.size())
-                                                : std::string_view();
-}
-
-bool is_kprobe(const bpf_program* program) {
-  const std::string_view section = section_of(program);
-  return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
-}
-
 // Such a program runs when the recorder asks it to.
 bool hooks_nothing(const bpf_program* program) {
   return section_of(program) == "syscall" || section_of(program).starts_with("iter/");
-}
-
-bool kernel_has_kprobes() {
-  return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
 }
 
 Error load_error(int code) {
@@ -112,112 +52,54 @@ Error load_error(int code) {
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }
 
-// Empty: nothing is known that speaks against the program.
-std::string why_unavailable(const bpf_program* program, int refusal_of_trampolines) {
-  const KernelTypes& types = kernel_types();
-  if (const std::string_view point = tracepoint_of(program); !point.empty())
-    return types.has_tracepoint(point)
-               ? ""
-               : fmt::format("the kernel, with the modules that are loaded, has no tracepoint {}",
-                             point);
-  const std::string_view function = function_of(program);
-  if (function.empty())
-    return {};
-  if (is_kprobe(program) && !kernel_has_kprobes())
-    return "the kernel has no kprobes";
-  if (!is_kprobe(program) && refusal_of_trampolines != 0)
-    return errno_text(refusal_of_trampolines);
-  return types.has_function(function) ? "" : fmt::format("the kernel has no function {}", function);
+// A program was refused only if libbpf names it; with no privilege every one would be.
+bool was_one_refused(int error, const std::vector<std::string_view>& programs,
+                     const Refusals& refusals) {
+  const std::string& program = failed_program();
+  return error != EAGAIN && !program.empty() && refusals.reason(program) == nullptr &&
+         (error != EPERM || program != programs.front());
 }
 
-// What can be known before anything is loaded: a program that the kernel refuses fails the whole load.
-void refuse_unavailable(iotrail_bpf& skeleton, Refusals& refusals) {
-  if (!kernel_types().are_known())
-    return;
-  const int refusal_of_trampolines = refusal_of_function_hooks();
-  for (bpf_program* program = nullptr; (program = bpf_object__next_program(skeleton.obj, program));)
-    if (const std::string why = why_unavailable(program, refusal_of_trampolines); !why.empty())
-      refusals.add(bpf_program__name(program), why);
-  for (const EventHooks& hooks : event_hooks())
-    for (const Alternative& alternative : hooks.alternatives) {
-      if (alternative.parameters < 0)
-        continue;
-      const std::string first(alternative.programs.front());
-      const bpf_program* entry = bpf_object__find_program_by_name(skeleton.obj, first.c_str());
-      const std::string_view point = tracepoint_of(entry);
-      const std::string_view name = point.empty() ? function_of(entry) : point;
-      const int parameters = point.empty() ? kernel_types().parameters(name)
-                                           : kernel_types().tracepoint_parameters(name);
-      if (parameters != alternative.parameters)
-        refusals.add(first, fmt::format("the kernel's {} has {} parameters, not {}", name,
-                                        parameters, alternative.parameters));
-    }
-}
-
-std::optional<KernelTypes> known_types;
-
-// The functions that the kernel is asked for are those that programs name in their sections.
-void read_types(const bpf_object* object) {
-  libbpf_set_print(read_log);
-  std::vector<std::string_view> names = {kCastFunction};
-  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
-    if (const std::string_view function = function_of(program); !function.empty())
-      names.push_back(function);
-  known_types = KernelTypes::read(names);
+// With what follows from the kernel and the choice of hooks.
+iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
+  configuration.has_cast = kernel_types().has_function(kCastFunction);
+  fill_reasons(configuration, kernel_types());
+  configuration.served_below = served_below(filter, refusals);
+  return configuration;
 }
 
 } // namespace
-
-const KernelTypes& kernel_types() {
-  if (!known_types)
-    if (iotrail_bpf* skeleton = iotrail_bpf__open(); skeleton != nullptr) {
-      read_types(skeleton->obj);
-      iotrail_bpf__destroy(skeleton);
-    }
-  if (!known_types)
-    known_types.emplace(KernelTypes::read({}));
-  return *known_types;
-}
-
-int refusal_of_function_hooks() {
-  const std::uint32_t function = kernel_types().function_id("vfs_read");
-  if (function == 0)
-    return ENOENT;
-  const bpf_insn program[] = {
-      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
-      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-  LIBBPF_OPTS(bpf_prog_load_opts, options);
-  options.expected_attach_type = BPF_TRACE_FENTRY;
-  options.attach_btf_id = function;
-  const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
-                                  std::size(program), &options));
-  return loaded ? 0 : errno;
-}
 
 Result<std::unique_ptr<BpfObject>>
 BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
   const PopulatedHeap heap(24U << 20U); // the kernel's types, here and twice in libbpf
+  int interruptions = 0;
   for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);
     object->skeleton_ = iotrail_bpf__open();
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
     if (is_first) {
-      read_types(object->skeleton_->obj); // anew: modules come and go
-      refuse_unavailable(*object->skeleton_, refusals);
+      read_kernel_types(object->skeleton_->obj);
+      refuse_unavailable(object->skeleton_->obj, refusals);
     }
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
-    iot_config chosen = configuration;
-    chosen.has_cast = kernel_types().has_function(kCastFunction);
-    fill_reasons(chosen, kernel_types());
-    chosen.served_below = served_below(filter, refusals);
-    if (auto loaded = object->try_load(programs, chosen, cpu_count, refusals); !loaded)
-      return std::unexpected(loaded.error());
-    if (refusals.count() == before)
+    const int result =
+        object->try_load(programs, complete(configuration, filter, refusals), cpu_count);
+    if (result == EAGAIN && ++interruptions < kInterruptionsMost)
+      continue;
+    if (result == 0)
       object->try_attach(programs, hooks_left_out, refusals);
+    else if (!was_one_refused(result, programs, refusals))
+      return std::unexpected(load_error(result));
+    else
+      refusals.add(failed_program(), errno_text(result));
+    if (const std::string* why = refusal_to_follow_tasks(refusals))
+      return fail("the kernel source cannot follow tasks", *why,
+                  "IOTRAIL_BPF_LOG=1 shows the kernel's reasons");
     if (refusals.count() == before)
       return object;
   }
@@ -243,25 +125,17 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
     bpf_map__set_autocreate(map, has_block);
 }
 
-Result<void> BpfObject::try_load(const std::vector<std::string_view>& programs,
-                                 const iot_config& configuration, std::uint32_t cpu_count,
-                                 Refusals& refusals) {
+// 0, or an errno. EAGAIN: a signal broke the kernel's check of a program off, which says nothing about the program.
+int BpfObject::try_load(const std::vector<std::string_view>& programs,
+                        const iot_config& configuration, std::uint32_t cpu_count) {
   skeleton_->rodata->iot_config = configuration;
   size_maps(programs, configuration, cpu_count);
   for (std::string_view name : programs)
     if (bpf_program* program =
             bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str()))
       bpf_program__set_autoload(program, true);
-  logged_failure = {};
-  const int result = iotrail_bpf__load(skeleton_);
-  if (result == 0)
-    return {};
-  // A program was refused only if libbpf names it; with no privilege every one would be.
-  if (logged_failure.program.empty() || refusals.reason(logged_failure.program) != nullptr ||
-      (result == -EPERM && logged_failure.program == programs.front()))
-    return std::unexpected(load_error(-result));
-  refusals.add(logged_failure.program, errno_text(-result));
-  return {};
+  forget_failed_program();
+  return -iotrail_bpf__load(skeleton_);
 }
 
 void BpfObject::try_attach(const std::vector<std::string_view>& programs,

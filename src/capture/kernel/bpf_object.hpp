@@ -12,7 +12,6 @@
 #include "base/result.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
-#include "capture/kernel/kernel_types.hpp"
 
 struct iotrail_bpf;
 struct bpf_link;
@@ -24,7 +23,9 @@ class BpfObject {
 public:
   // Loads and attaches what serves the filter, by `configuration`, of which it fills in what follows from the choice of
   // hooks. What the kernel's types show to be missing is not tried; what is refused all the same goes to `refusals`, and
-  // the next alternative is loaded. Programs on `hooks_left_out` (functions, tracepoints) are loaded but do not run. Fails where not even that can be told: no privilege, no BTF, no memory for the maps.
+  // the next alternative is loaded. Programs on `hooks_left_out` (functions, tracepoints) are loaded but
+  // do not run. A load that a signal breaks off is begun anew. Fails where not even that can be told (no privilege, no
+  // BTF, no memory for the maps), and where tasks cannot be followed.
   static Result<std::unique_ptr<BpfObject>>
   load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
        const std::vector<std::string>& hooks_left_out, Refusals& refusals);
@@ -57,9 +58,8 @@ private:
   };
 
   BpfObject() = default;
-  Result<void> try_load(const std::vector<std::string_view>& programs,
-                        const iot_config& configuration, std::uint32_t cpu_count,
-                        Refusals& refusals);
+  int try_load(const std::vector<std::string_view>& programs, const iot_config& configuration,
+               std::uint32_t cpu_count);
   void size_maps(const std::vector<std::string_view>& programs, const iot_config& configuration,
                  std::uint32_t cpu_count);
   void try_attach(const std::vector<std::string_view>& programs,
@@ -72,11 +72,5 @@ private:
   std::vector<Attached> attached_;
   std::uint64_t recursion_misses_ = 0; // of programs whose links are gone
 };
-
-// The functions that programs hook or call, and all tracepoints, as the running kernel has them.
-const KernelTypes& kernel_types();
-
-// 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
-int refusal_of_function_hooks();
 
 } // namespace iotrail::capture::kernel

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "capture/kernel/bpf_object.hpp"
 #include "capture/kernel/kernel_source.hpp"
+#include "capture/kernel/program_types.hpp"
 
 namespace iotrail::capture {
 namespace {

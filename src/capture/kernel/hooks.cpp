@@ -13,11 +13,11 @@ template <class List, class Value> bool contains(const List& list, const Value& 
   return std::ranges::find(list, value) != std::ranges::end(list);
 }
 
-// Loaded whatever is asked for: without these no child is followed, and what an event is charged to would hang on which
-// events are recorded.
-constexpr std::string_view kFollowing[] = {"process_task_newtask", "process_sched_process_exec",
-                                           "process_sched_process_exit", "syscall_sys_enter",
-                                           "syscall_sys_exit"};
+// Loaded whatever is asked for. Without the first no child is followed; without the others, what an event is charged to
+// would hang on which events are recorded.
+constexpr std::string_view kTaskFollowers[] = {"process_task_newtask", "process_sched_process_exec",
+                                               "process_sched_process_exit"};
+constexpr std::string_view kCallFollowers[] = {"syscall_sys_enter", "syscall_sys_exit"};
 
 std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   if (reason.find("EPERM") != reason.npos && tier != "T")
@@ -30,11 +30,17 @@ std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   return "";
 }
 
-std::string first_refusal(const Alternative& alternative, const Refusals& refusals) {
-  for (std::string_view program : alternative.programs)
+const std::string* refusal_among(std::span<const std::string_view> programs,
+                                 const Refusals& refusals) {
+  for (std::string_view program : programs)
     if (const std::string* reason = refusals.reason(program))
-      return fmt::format("{}: {}", alternative.hook, *reason);
-  return {};
+      return reason;
+  return nullptr;
+}
+
+std::string first_refusal(const Alternative& alternative, const Refusals& refusals) {
+  const std::string* const reason = refusal_among(alternative.programs, refusals);
+  return reason == nullptr ? std::string() : fmt::format("{}: {}", alternative.hook, *reason);
 }
 
 void append(std::string& list, std::string_view separator, std::string_view text) {
@@ -113,11 +119,13 @@ const std::string* Refusals::reason(std::string_view program) const {
 
 const Alternative* choose(const EventHooks& hooks, const Refusals& refusals) {
   for (const Alternative& alternative : hooks.alternatives)
-    if (std::ranges::none_of(alternative.programs, [&](std::string_view program) {
-          return refusals.reason(program) != nullptr;
-        }))
+    if (refusal_among(alternative.programs, refusals) == nullptr)
       return &alternative;
   return nullptr;
+}
+
+const std::string* refusal_to_follow_tasks(const Refusals& refusals) {
+  return refusal_among(kTaskFollowers, refusals);
 }
 
 iot_u8 served_below(const Filter& filter, const Refusals& refusals) {
@@ -136,8 +144,12 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
     if (!contains(programs, program) && refusals.reason(program) == nullptr)
       programs.push_back(program);
   };
-  for (std::string_view program : kFollowing)
+  for (std::string_view program : kTaskFollowers)
     add(program);
+  // A call whose end nobody tells of would never be over.
+  if (refusal_among(kCallFollowers, refusals) == nullptr)
+    for (std::string_view program : kCallFollowers)
+      add(program);
   if (!counts_like_kernel())
     add("task_numbers");
   if ((!filter.pids.empty() || filter.whole_system) && is_any_wanted(filter, schema::Layer::net))

@@ -53,6 +53,9 @@ private:
 // The first alternative none of whose programs was refused; nullptr: there is none.
 const Alternative* choose(const EventHooks& hooks, const Refusals& refusals);
 
+// Why no task can be followed from its parent into its programs; nullptr: it can.
+const std::string* refusal_to_follow_tasks(const Refusals& refusals);
+
 // Bits, as in IOT_BELOW, of the vfs events that are wanted and served.
 iot_u8 served_below(const Filter& filter, const Refusals& refusals);
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/program_types.hpp"
+
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <optional>
+
+#include "base/fd.hpp"
+#include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/libbpf_log.hpp"
+#include "iotrail.skel.h"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+constexpr std::string_view kTracepointPrefix = "tp_btf/";
+constexpr int kInterruptionsMost = 50; // by signals, of one load
+
+std::optional<KernelTypes> known_types;
+
+// "block_rq_issue" of "tp_btf/block_rq_issue"; empty: the program hooks no tracepoint.
+std::string_view tracepoint_of(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  return section.starts_with(kTracepointPrefix) ? section.substr(kTracepointPrefix.size())
+                                                : std::string_view();
+}
+
+bool is_kprobe(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  return section.starts_with("kprobe/") || section.starts_with("kretprobe/");
+}
+
+bool kernel_has_kprobes() {
+  return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
+}
+
+// Empty: nothing is known that speaks against the program.
+std::string why_unavailable(const bpf_program* program, int refusal_of_trampolines) {
+  const KernelTypes& types = kernel_types();
+  if (const std::string_view point = tracepoint_of(program); !point.empty())
+    return types.has_tracepoint(point)
+               ? ""
+               : fmt::format("the kernel, with the modules that are loaded, has no tracepoint {}",
+                             point);
+  const std::string_view function = function_of(program);
+  if (function.empty())
+    return {};
+  if (is_kprobe(program) && !kernel_has_kprobes())
+    return "the kernel has no kprobes";
+  if (!is_kprobe(program) && refusal_of_trampolines != 0)
+    return errno_text(refusal_of_trampolines);
+  return types.has_function(function) ? "" : fmt::format("the kernel has no function {}", function);
+}
+
+} // namespace
+
+std::string_view section_of(const bpf_program* program) {
+  return bpf_program__section_name(program);
+}
+
+std::string_view function_of(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  for (const std::string_view prefix : {"fentry/", "fexit/", "kprobe/", "kretprobe/"})
+    if (section.starts_with(prefix))
+      return section.substr(prefix.size());
+  return {};
+}
+
+// The functions that the kernel is asked for are those that programs name in their sections.
+void read_kernel_types(const bpf_object* object) {
+  read_libbpf_log();
+  std::vector<std::string_view> names = {kCastFunction};
+  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
+    if (const std::string_view function = function_of(program); !function.empty())
+      names.push_back(function);
+  known_types = KernelTypes::read(names);
+}
+
+const KernelTypes& kernel_types() {
+  if (!known_types)
+    if (iotrail_bpf* skeleton = iotrail_bpf__open(); skeleton != nullptr) {
+      read_kernel_types(skeleton->obj);
+      iotrail_bpf__destroy(skeleton);
+    }
+  if (!known_types)
+    known_types.emplace(KernelTypes::read({}));
+  return *known_types;
+}
+
+int refusal_of_function_hooks() {
+  const std::uint32_t function = kernel_types().function_id("vfs_read");
+  if (function == 0)
+    return ENOENT;
+  const bpf_insn program[] = {
+      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
+      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  options.expected_attach_type = BPF_TRACE_FENTRY;
+  options.attach_btf_id = function;
+  for (int tries = 0;; ++tries) {
+    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
+                                    std::size(program), &options));
+    if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
+      return loaded ? 0 : errno;
+  }
+}
+
+void refuse_unavailable(const bpf_object* object, Refusals& refusals) {
+  if (!kernel_types().are_known())
+    return;
+  const int refusal_of_trampolines = refusal_of_function_hooks();
+  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
+    if (const std::string why = why_unavailable(program, refusal_of_trampolines); !why.empty())
+      refusals.add(bpf_program__name(program), why);
+  for (const EventHooks& hooks : event_hooks())
+    for (const Alternative& alternative : hooks.alternatives) {
+      if (alternative.parameters < 0)
+        continue;
+      const std::string first(alternative.programs.front());
+      const bpf_program* entry = bpf_object__find_program_by_name(object, first.c_str());
+      const std::string_view point = tracepoint_of(entry);
+      const std::string_view name = point.empty() ? function_of(entry) : point;
+      const int parameters = point.empty() ? kernel_types().parameters(name)
+                                           : kernel_types().tracepoint_parameters(name);
+      if (parameters != alternative.parameters)
+        refusals.add(first, fmt::format("the kernel's {} has {} parameters, not {}", name,
+                                        parameters, alternative.parameters));
+    }
+}
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the running kernel's types tell of BPF programs before any is loaded: a program that it refuses fails the whole load.
+#pragma once
+
+#include <string_view>
+
+#include "capture/kernel/hooks.hpp"
+#include "capture/kernel/kernel_types.hpp"
+
+struct bpf_object;
+struct bpf_program;
+
+namespace iotrail::capture::kernel {
+
+constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
+
+// The functions that programs hook or call, and all tracepoints, as the running kernel has them.
+const KernelTypes& kernel_types();
+// The same anew, for the programs of `object`: modules come and go.
+void read_kernel_types(const bpf_object* object);
+
+// 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
+int refusal_of_function_hooks();
+
+std::string_view section_of(const bpf_program* program); // "fentry/vfs_read"
+// "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.
+std::string_view function_of(const bpf_program* program);
+
+// Those of `object` that cannot be loaded, as far as that is known.
+void refuse_unavailable(const bpf_object* object, Refusals& refusals);
+
+} // namespace iotrail::capture::kernel
