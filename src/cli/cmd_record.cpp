@@ -161,8 +161,10 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
       "current directory) or fs=PATH; each once, or again every PERIOD; may be repeated");
   app.add_option("--time", options->time,
                  "Stop recording after this time (10s, 500ms, 2m); the command goes on");
-  app.add_option("--size", options->size,
-                 "Stop recording when the trace has this size (64M, 2G), as `list` shows it");
+  app.add_option(
+      "--size", options->size,
+      "Stop recording when the trace has this size (64M, 2G), as `list` shows it; what the "
+      "rings hold by then is still written");
   app.add_option(
       "--buffer", options->buffer,
       "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts");
