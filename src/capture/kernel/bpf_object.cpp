@@ -25,7 +25,6 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr int kInterruptionsMost = 50; // of loading
 
 // Best effort: kernels since 5.11 account maps to the cgroup instead.
 void raise_locked_memory() {

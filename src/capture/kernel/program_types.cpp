@@ -16,16 +16,15 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr std::string_view kTracepointPrefix = "tp_btf/";
-constexpr int kInterruptionsMost = 50; // by signals, of one load
+constexpr std::string_view kTracepointSection = "tp_btf/";
 
 std::optional<KernelTypes> known_types;
 
 // "block_rq_issue" of "tp_btf/block_rq_issue"; empty: the program hooks no tracepoint.
 std::string_view tracepoint_of(const bpf_program* program) {
   const std::string_view section = section_of(program);
-  return section.starts_with(kTracepointPrefix) ? section.substr(kTracepointPrefix.size())
-                                                : std::string_view();
+  return section.starts_with(kTracepointSection) ? section.substr(kTracepointSection.size())
+                                                 : std::string_view();
 }
 
 bool is_kprobe(const bpf_program* program) {

@@ -15,6 +15,9 @@ namespace iotrail::capture::kernel {
 
 constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
 
+// A load that a signal breaks off is begun anew, so many times.
+constexpr int kInterruptionsMost = 50;
+
 // The functions that programs hook or call, and all tracepoints, as the running kernel has them.
 const KernelTypes& kernel_types();
 // The same anew, for the programs of `object`: modules come and go.
