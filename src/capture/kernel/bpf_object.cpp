@@ -25,7 +25,6 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-
 // Best effort: kernels since 5.11 account maps to the cgroup instead.
 void raise_locked_memory() {
   const rlimit all{RLIM_INFINITY, RLIM_INFINITY};

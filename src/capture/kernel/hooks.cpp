@@ -128,13 +128,13 @@ const std::string* refusal_to_follow_tasks(const Refusals& refusals) {
   return refusal_among(kTaskFollowers, refusals);
 }
 
-iot_u8 served_below(const Filter& filter, const Refusals& refusals) {
-  iot_u8 served = 0;
+iot_u32 served_below(const Filter& filter, const Refusals& refusals) {
+  iot_u32 served = 0;
   for (const EventHooks& hooks : event_hooks())
     if (const schema::Event* event = schema::find_event(hooks.event);
         event != nullptr && event->layer == schema::Layer::vfs && is_wanted(filter, *event) &&
         choose(hooks, refusals) != nullptr)
-      served = static_cast<iot_u8>(served | IOT_BELOW(event->id));
+      served |= IOT_BELOW(event->id);
   return served;
 }
 

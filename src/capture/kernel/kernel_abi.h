@@ -44,16 +44,15 @@
 #define IOT_CALL_IS_LOOKED_AT (1ULL << 12) /* what its arguments stand for matters at its entry */
 #define IOT_CALL_KIND_BITS 0xffff0000ULL   /* where the header of a record has its kind */
 #define IOT_CALL_NUMBER_SHIFT 32           /* number in the value table `syscall` */
-#define IOT_CALL_FD_SHIFT 48   /* index of the argument that is a descriptor, plus 1; 0: none */
-#define IOT_CALL_PATH_SHIFT 52 /* the same of the argument that is a path */
-#define IOT_CALL_BELOW_SHIFT                                                                       \
-  56 /* vfs events that it cannot succeed without: 1 << low bits of the kind */
+#define IOT_CALL_FD_SHIFT 48    /* index of the argument that is a descriptor, plus 1; 0: none */
+#define IOT_CALL_PATH_SHIFT 52  /* the same of the argument that is a path */
+#define IOT_CALL_BELOW_SHIFT 56 /* low byte of the vfs event that it cannot succeed without */
 #define IOT_CALL_CLASS(call) ((iot_u32)((call) & IOT_CALL_CLASS_BITS))
 #define IOT_CALL_NUMBER(call) ((iot_u32)((call) >> IOT_CALL_NUMBER_SHIFT) & 0xffffU)
 #define IOT_CALL_FD(call) ((iot_u32)((call) >> IOT_CALL_FD_SHIFT) & 0xfU)
 #define IOT_CALL_PATH(call) ((iot_u32)((call) >> IOT_CALL_PATH_SHIFT) & 0xfU)
 #define IOT_CALL_BELOW(call) ((iot_u32)((call) >> IOT_CALL_BELOW_SHIFT))
-#define IOT_BELOW(kind) (1U << ((kind) & 7))
+#define IOT_BELOW(kind) (1U << ((kind) & 31)) /* in a set of vfs events */
 
 /* The files that iotrail brings into programs. */
 enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
@@ -100,7 +99,7 @@ struct iot_config {
   iot_u8 block_all;              /* block events of all tasks (a device or system filter) */
   iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
-  iot_u8 served_below;           /* vfs events whose hooks are attached: bits as in IOT_BELOW */
+  iot_u32 served_below;          /* IOT_BELOW of the vfs events whose hooks are attached */
   iot_u32 sums;                  /* rows of the table of sums, a power of two; 0: events are sent */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
@@ -136,7 +135,7 @@ struct iot_cpu {
 
 struct iot_counter_values {
   iot_u64 value[IOT_COUNTER_LIMIT]; /* by the numbers of stats.def */
-  iot_u64 bypassed[8];              /* of kernel_hook_bypassed, by the low bits of the vfs event */
+  iot_u64 bypassed[32];             /* of kernel_hook_bypassed, by the low byte of the vfs event */
   iot_u64 longest_lost_ns;          /* how long a span that found no place had lasted */
 };
 
@@ -193,7 +192,7 @@ struct iot_task {
   iot_u32 is_shared;      /* a slot: tasks that found it taken are in `tasks` */
   iot_u16 span_depth;     /* of `spans`; may exceed it */
   iot_u16 op_depth;       /* of `outer_ops` */
-  iot_u32 below;          /* vfs events seen in the operation in progress */
+  iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
   iot_u32 entry_file;     /* what the descriptor meant at entry, where the call ends its meaning */
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */

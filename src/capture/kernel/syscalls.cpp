@@ -18,19 +18,17 @@ namespace {
 #define SYSCALL_ALIAS(compat, name) static_assert((compat) < IOT_SYSCALL_LIMIT);
 #include "syscalls.def"
 
-// vfs events without which a call cannot succeed.
-iot_u64 below(iot_u16 event, iot_u16 number) {
+// The vfs event without which a call cannot succeed; 0: there is none.
+iot_u16 below(iot_u16 event, iot_u16 number) {
   switch (event) {
   case IOT_KIND_syscall_read:
-    return IOT_BELOW(IOT_KIND_vfs_read);
+    return IOT_KIND_vfs_read;
   case IOT_KIND_syscall_write:
-    return IOT_BELOW(IOT_KIND_vfs_write);
+    return IOT_KIND_vfs_write;
   case IOT_KIND_syscall_open:
-    return IOT_BELOW(IOT_KIND_vfs_open);
+    return IOT_KIND_vfs_open;
   default:
-    return number == IOT_syscall_fsync || number == IOT_syscall_fdatasync
-               ? IOT_BELOW(IOT_KIND_vfs_fsync)
-               : 0;
+    return number == IOT_syscall_fsync || number == IOT_syscall_fdatasync ? IOT_KIND_vfs_fsync : 0;
   }
 }
 
@@ -70,7 +68,7 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
          iot_u64{call.number} << IOT_CALL_NUMBER_SHIFT |
          place(call.fd_argument) << IOT_CALL_FD_SHIFT |
          place(call.path_argument) << IOT_CALL_PATH_SHIFT |
-         below(call.event, call.number) << IOT_CALL_BELOW_SHIFT |
+         iot_u64{below(call.event, call.number)} << IOT_CALL_BELOW_SHIFT |
          (is_recorded ? IOT_CALL_RECORDED : 0) |
          (is_looked_at(call.event, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
 }

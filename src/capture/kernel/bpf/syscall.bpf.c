@@ -205,9 +205,9 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
 static __always_inline void check_below(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
   if (!iot_config.served_below)
     return;
-  const iot_u32 missing = IOT_CALL_BELOW(task->call) & iot_config.served_below & ~task->below;
-  if (missing && result >= -ERESTART_LAST)
-    iot_find_bypassed(missing, result, now_ns);
+  const iot_u32 kind = IOT_CALL_BELOW(task->call);
+  if (IOT_BELOW(kind) & iot_config.served_below & ~task->below && result >= -ERESTART_LAST)
+    iot_find_bypassed(kind, result, now_ns);
 }
 
 static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {

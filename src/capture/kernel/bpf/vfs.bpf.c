@@ -317,26 +317,21 @@ static __always_inline void emit_fsync_of_call(struct iot_task* task, iot_s64 re
   iot_commit(&place, &task->owner, task->entry_ns);
 }
 
-static __always_inline void lose_bypassed(iot_u32 missing, iot_u32 kind) {
-  if (!(missing & IOT_BELOW(kind)))
-    return;
+__noinline int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  if (!task)
+    return 0;
+  if (kind == (IOT_KIND_vfs_fsync & 0xff)) {
+    if (result != -EBADF)
+      emit_fsync_of_call(task, result, now_ns);
+    return 0;
+  }
+  if (result < 0)
+    return 0;
   iot_lose(IOT_COUNTER_kernel_hook_bypassed);
   iot_u32 zero = 0;
   struct iot_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
   if (own)
-    __sync_fetch_and_add(&own->bypassed[kind & 7], 1);
-}
-
-__noinline int iot_find_bypassed(iot_u32 missing, iot_s64 result, iot_u64 now_ns) {
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
-  if (!task)
-    return 0;
-  if (missing & IOT_BELOW(IOT_KIND_vfs_fsync) && result != -EBADF)
-    emit_fsync_of_call(task, result, now_ns);
-  if (result < 0)
-    return 0;
-  lose_bypassed(missing, IOT_KIND_vfs_read);
-  lose_bypassed(missing, IOT_KIND_vfs_write);
-  lose_bypassed(missing, IOT_KIND_vfs_open);
+    __sync_fetch_and_add(&own->bypassed[kind & 31], 1);
   return 0;
 }

@@ -14,9 +14,9 @@ static __always_inline void note_below(struct iot_task* task, iot_u32 kind) {
 }
 
 /*
- * The call in progress ends without the events in `missing` (IOT_BELOW). A fsync is recorded from the call itself, which
- * lasts as long; of the others each is a loss (kernel_hook_bypassed).
+ * The call in progress ends without the event `kind` (low byte). A fsync is recorded from the call itself, which lasts as
+ * long; another one is a loss (kernel_hook_bypassed).
  */
-int iot_find_bypassed(iot_u32 missing, iot_s64 result, iot_u64 now_ns);
+int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns);
 
 #endif
