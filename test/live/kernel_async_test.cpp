@@ -178,10 +178,12 @@ TEST_F(KernelAsync, async_operation_has_the_pages_that_a_worker_thread_makes_dir
   std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
   // The page in which the file ended before is dirtied too, where it has been written back meanwhile: the rest of it is zeroed.
   std::erase_if(pages, [](const Row& page) { return page.u("index") == 0; });
-  ASSERT_EQ(pages.size(), 1U);
-  EXPECT_EQ(pages[0].u("index"), (1U << 20) / 4096U);
-  EXPECT_EQ(path_of(pages[0]), file_);
-  EXPECT_NE(pages[0].u("tid"), row.u("tid")) << "the thread that was running";
+  ASSERT_FALSE(pages.empty());
+  for (const Row& page : pages) { // once, or again after a write-back that came in between
+    EXPECT_EQ(page.u("index"), (1U << 20) / 4096U);
+    EXPECT_EQ(path_of(page), file_);
+    EXPECT_NE(page.u("tid"), row.u("tid")) << "the thread that was running";
+  }
 }
 
 TEST_F(KernelAsync, async_operation_by_the_thread_that_polls_has_no_call) {

@@ -203,8 +203,11 @@ TEST_P(KernelNet, net_state_of_both_ends) {
   EXPECT_EQ(server.u("bytes_received"), kRequestBytes) << "its peer's end is no byte";
   EXPECT_GT(client.u("rtt_ns"), 0U);
   EXPECT_LT(client.u("rtt_ns"), 1'000'000'000U);
-  EXPECT_EQ(client.u("segments_retransmitted"), 0U);
-  EXPECT_EQ(client.u("bytes_retransmitted"), 0U);
+  // A busy machine may be so late with an acknowledgement that something is sent again.
+  const std::uint64_t connection = client.u("connection");
+  const bool was_sent_again = !recording_.rows("net_retransmit", "connection", connection).empty();
+  EXPECT_EQ(client.u("segments_retransmitted") > 0, was_sent_again);
+  EXPECT_EQ(client.u("bytes_retransmitted") > 0, was_sent_again);
   const Row waiting = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_CLOSE_WAIT);
   EXPECT_TRUE(recording_.path(waiting.u("file")).starts_with("socket:[")) << "known since accept";
   const Row closing = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_FIN_WAIT1);
