@@ -24,7 +24,7 @@ struct iot_event {
   iot_u32 tag;
 };
 
-/* struct iot_<event>: no padding between fields (schema.hpp asserts it), so no byte is left unwritten. */
+/* struct iot_<event>: no padding between fields (schema_checks.cpp asserts it), so no byte is left unwritten. */
 #define EVENT(id, name, layer, doc) struct iot_##name { struct iot_event event;
 #define END(name) };
 #include "events.def"
@@ -46,13 +46,12 @@ enum iot_kind {
 };
 
 enum iot_layer {
-#define LAYER(id, name, source, doc) IOT_LAYER_##name = (id),
+#define LAYER(id, name, source, place, call_rank, doc) IOT_LAYER_##name = (id),
 #include "layers.def"
-#undef LAYER
-  IOT_LAYER_COUNT = 16
+  IOT_LAYER_COUNT = 32 /* ids are below it; a power of two, since programs mask by it */
 };
 
-/* Layer of a kind: the high byte of the id. schema.hpp asserts that every row keeps to it. */
+/* Layer of a kind: the high byte of the id. schema_checks.cpp asserts that every row keeps to it. */
 #define IOT_LAYER_OF(kind) ((kind) >> 8)
 
 enum iot_value {
@@ -60,11 +59,17 @@ enum iot_value {
 #include "values.def"
 };
 
+/* The bits of a set of flags that hold one number of its table. */
+enum iot_choice_mask {
+#define CHOICE(table, mask) IOT_CHOICE_##table = (mask),
+#include "values.def"
+};
+
 enum iot_counter {
 #define COUNTER(id, name, source, severity, doc) IOT_COUNTER_##name = (id),
 #include "stats.def"
 #undef COUNTER
-  IOT_COUNTER_LIMIT = 64
+  IOT_COUNTER_LIMIT = 64 /* ids are below it; a power of two */
 };
 
 /* clang-format on */

@@ -37,9 +37,20 @@ enum class Role : std::uint8_t {
 };
 
 enum class Layer : std::uint8_t {
-#define LAYER(id, name, source, doc) name = id,
+#define LAYER(id, name, source, place, call_rank, doc) name = id,
 #include "layers.def"
-#undef LAYER
+};
+
+// What a layer is to an I/O.
+enum class Place : std::uint8_t {
+#define PLACE(name, doc) name,
+#include "layers.def"
+};
+
+// What the operations of a class do.
+enum class Trait : std::uint8_t {
+#define TRAIT(name, doc) name,
+#include "values.def"
 };
 
 enum class Severity : std::uint8_t { info, error, gap, loss };
@@ -75,7 +86,22 @@ struct LayerInfo {
   Layer layer;
   std::string_view name;
   std::uint32_t source; // a number of the value table `source`
+  Place place;
+  std::uint8_t call_rank; // files and processes are counted at the smallest; 0: not at this one
   std::string_view doc;
+};
+struct PlaceInfo {
+  std::string_view name;
+  std::string_view doc;
+};
+struct TraitInfo {
+  Trait trait;
+  std::string_view name;
+  std::string_view doc;
+};
+struct ClassTrait {
+  std::string_view class_name;
+  Trait trait;
 };
 struct MeaningInfo {
   std::string_view name;
@@ -102,6 +128,11 @@ struct CallClass {
   std::string_view event;
   std::string_view call;
   std::string_view name;
+};
+// What a function of the C library works on, as libc_calls.def has it: "on(fd)", "on(stream)".
+struct CallTarget {
+  std::string_view call;
+  std::string_view target;
 };
 // What an I/O is for, as a flag of the value table `table` tells.
 struct Purpose {
@@ -188,9 +219,24 @@ inline constexpr TypeInfo kTypes[] = {
 };
 
 inline constexpr LayerInfo kLayers[] = {
-#define LAYER(id, name, source, doc) {Layer::name, #name, IOT_source_##source, doc},
+#define LAYER(id, name, source, place, call_rank, doc) \
+  {Layer::name, #name, IOT_source_##source, Place::place, call_rank, doc},
 #include "layers.def"
-#undef LAYER
+};
+
+inline constexpr PlaceInfo kPlaces[] = {
+#define PLACE(name, doc) {#name, doc},
+#include "layers.def"
+};
+
+inline constexpr TraitInfo kTraits[] = {
+#define TRAIT(name, doc) {Trait::name, #name, doc},
+#include "values.def"
+};
+
+inline constexpr ClassTrait kClassTraits[] = {
+#define CLASS_TRAIT(class, trait) {#class, Trait::trait},
+#include "values.def"
 };
 
 inline constexpr MeaningInfo kMeanings[] = {
@@ -219,6 +265,11 @@ inline constexpr Choice kChoices[] = {
 
 inline constexpr CallClass kCallClasses[] = {
 #define CALL_CLASS(event, call, class) {#event, #call, #class},
+#include "values.def"
+};
+
+inline constexpr CallTarget kCallTargets[] = {
+#define CALL_TARGET(call, target) {#call, #target},
 #include "values.def"
 };
 
@@ -316,13 +367,15 @@ constexpr const LayerInfo* find_layer(std::uint32_t id) {
   return nullptr;
 }
 
+// These two not by find_layer(): with -fsanitize=undefined g++ 12 takes no comparison of such an address for constant.
 constexpr std::string_view layer_name(std::uint32_t id) {
-  const LayerInfo* layer = find_layer(id);
-  return layer ? layer->name : std::string_view{};
+  for (const LayerInfo& layer : kLayers)
+    if (static_cast<std::uint32_t>(layer.layer) == id)
+      return layer.name;
+  return {};
 }
 
 // Who delivers the events of a layer, a number of the value table `source`; 0: no such layer.
-// Not by find_layer(): with -fsanitize=undefined g++ 12 takes no comparison of such an address for constant.
 constexpr std::uint32_t source_of(std::uint32_t layer) {
   for (const LayerInfo& row : kLayers)
     if (static_cast<std::uint32_t>(row.layer) == layer)
@@ -376,6 +429,11 @@ constexpr bool is_string_key(Meaning meaning) {
   return meaning == Meaning::path || meaning == Meaning::string || meaning == Meaning::stack;
 }
 
+// A number that, if it is negative, is an error.
+constexpr bool is_result(Meaning meaning) {
+  return meaning == Meaning::result || meaning == Meaning::result_fd || meaning == Meaning::error;
+}
+
 constexpr bool is_flag_set(Meaning meaning) {
   return meaning_name(meaning).starts_with("flags_");
 }
@@ -403,6 +461,27 @@ constexpr std::string_view value_name(std::string_view table, std::uint32_t numb
   return "";
 }
 
+constexpr bool has_trait(std::string_view class_name, Trait trait) {
+  return std::ranges::any_of(kClassTraits, [&](const ClassTrait& row) {
+    return row.class_name == class_name && row.trait == trait;
+  });
+}
+
+constexpr std::string_view place_name(Place place) {
+  return kPlaces[static_cast<std::size_t>(place)].name;
+}
+
+// What an event does where it does not say more exactly: its name without its layer.
+constexpr std::string_view class_name(std::string_view event, std::string_view layer) {
+  const bool has_layer =
+      event.size() > layer.size() && event.starts_with(layer) && event[layer.size()] == '_';
+  return has_layer ? event.substr(layer.size() + 1) : event;
+}
+
+constexpr std::string_view class_name(const Event& event) {
+  return class_name(event.name, layer_name(static_cast<std::uint32_t>(event.layer)));
+}
+
 // The bits of a set of flags that are one choice; 0: all are bits of their own.
 constexpr std::uint32_t choice_mask(std::string_view table) {
   for (const Choice& choice : kChoices)
@@ -411,64 +490,4 @@ constexpr std::uint32_t choice_mask(std::string_view table) {
   return 0;
 }
 
-namespace detail {
-
-constexpr bool is_contiguous(const Event& event) {
-  std::size_t end = offsetof(::iot_event, tag) + sizeof(::iot_event::tag);
-  for (const Field& field : event.fields.subspan(header::kFields.size())) {
-    if (field.offset != end)
-      return false;
-    end += info(field.type).size_bytes;
-  }
-  return event.size_bytes - end < sizeof(iot_u64);
-}
-
-constexpr bool all_contiguous() {
-  return std::ranges::all_of(kEvents,
-                             [](const Event& e) { return e.is_dictionary() || is_contiguous(e); });
-}
-
-constexpr bool ids_keep_to_their_layer() {
-  return std::ranges::all_of(kEvents, [](const Event& e) {
-    return IOT_LAYER_OF(e.id) == static_cast<std::uint16_t>(e.layer);
-  });
-}
-
-constexpr bool roles_are_given_once(const Event& event) {
-  for (const Field& a : event.fields)
-    for (const Field& b : event.fields)
-      if (&a != &b && a.role == b.role && a.role != Role::none)
-        return false;
-  return true;
-}
-
-template <class Rows, class Same> constexpr bool all_differ(const Rows& rows, Same same) {
-  for (auto a = std::begin(rows); a != std::end(rows); ++a)
-    for (auto b = std::next(a); b != std::end(rows); ++b)
-      if (same(*a, *b))
-        return false;
-  return true;
-}
-
-static_assert(sizeof(::iot_event) == 40,
-              "the event header has padding: order its fields large to small");
-static_assert(all_contiguous(),
-              "a record has padding between fields: order its fields large to small");
-static_assert(ids_keep_to_their_layer(), "an event's id does not begin with its layer's id");
-static_assert(std::ranges::all_of(kEvents, roles_are_given_once),
-              "two fields of an event have the same role");
-static_assert(all_differ(kEvents,
-                         [](auto& a, auto& b) { return a.id == b.id || a.name == b.name; }),
-              "two events share an id or a name");
-static_assert(all_differ(kSyscalls,
-                         [](auto& a, auto& b) {
-                           return a.number == b.number ||
-                                  (a.compat_number >= 0 && a.compat_number == b.compat_number);
-                         }),
-              "two system calls share a number");
-static_assert(all_differ(kCounters,
-                         [](auto& a, auto& b) { return a.id == b.id || a.name == b.name; }),
-              "two counters share an id or a name");
-
-} // namespace detail
 } // namespace iotrail::schema

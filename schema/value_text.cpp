@@ -57,6 +57,8 @@ std::string result_text(std::int64_t result) {
 Wording wording(Meaning meaning) {
   if (!value_table(meaning).empty())
     return is_flag_set(meaning) ? Wording::flags : Wording::value;
+  if (is_result(meaning))
+    return Wording::result;
   switch (meaning) {
   case Meaning::device:
     return Wording::device;
@@ -66,10 +68,6 @@ Wording wording(Meaning meaning) {
   case Meaning::bio:
   case Meaning::request:
     return Wording::handle;
-  case Meaning::result:
-  case Meaning::result_fd:
-  case Meaning::error:
-    return Wording::result;
   default:
     return Wording::number;
   }
@@ -100,12 +98,14 @@ std::string value_text(std::string_view table, std::uint64_t number) {
   return name.empty() ? fmt::format("{}", number) : std::string(name);
 }
 
-std::string flags_text(std::string_view table, std::uint64_t flags) {
-  std::string text;
+std::string choice_text(std::string_view table, std::uint64_t flags) {
   const std::uint64_t mask = choice_mask(table);
-  if (mask != 0)
-    text = value_text(table, flags & mask);
-  std::uint64_t rest = add_bits(text, table, flags & ~mask);
+  return mask == 0 ? "" : value_text(table, flags & mask);
+}
+
+std::string flags_text(std::string_view table, std::uint64_t flags) {
+  std::string text = choice_text(table, flags);
+  std::uint64_t rest = add_bits(text, table, flags & ~std::uint64_t{choice_mask(table)});
   rest = add_bits(text, fmt::format("{}_hint", table), rest);
   if (rest != 0)
     add_word(text, fmt::format("{:#x}", rest));

@@ -34,6 +34,9 @@ std::string value_text(std::string_view table, std::uint64_t number);
 // "O_RDWR|O_CREAT", "write|sync|meta"; unknown bits as one hexadecimal number at the end; "0" for no flag.
 std::string flags_text(std::string_view table, std::uint64_t flags);
 
+// "read" of the same flags: the name of what they choose; "" where the table has no choice.
+std::string choice_text(std::string_view table, std::uint64_t flags);
+
 // An operation in short: "1.27" is the 27th of CPU 1, "p3.7" the 7th of thread 3 that the preload library follows.
 std::string op_text(std::uint64_t op);
 

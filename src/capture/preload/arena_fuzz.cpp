@@ -126,7 +126,7 @@ private:
     tasks_.write(*writer_, now_ns);
     writer_->tick(now_ns);
     for (const iot_u32 place :
-         owners_.gone(arena_.owners().first(kUsed), arena_.places().first(kUsed))) {
+         owners_.find_gone(arena_.owners().first(kUsed), arena_.places().first(kUsed))) {
       if (readers_[place].has_torn())
         readers_[place].skip_torn();
       else if (readers_[place].is_drained())

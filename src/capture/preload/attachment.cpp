@@ -125,7 +125,7 @@ void attach_once() {
     return;
   }
   g_attachment.contexts = static_cast<Context*>(map_private(kPlaces * sizeof(Context)));
-  g_attachment.process = static_cast<Process*>(map_private(kPageBytes));
+  g_attachment.process = static_cast<AttachedProcess*>(map_private(kPageBytes));
   if (g_attachment.contexts == nullptr || g_attachment.process == nullptr) {
     count(g_recording.arena->no_ring);
     turn_off();

@@ -7,12 +7,12 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "capture/preload/recorder.hpp"
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/call_recorder.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
-struct Process { // wiped in a forked child, which may be in other namespaces
+struct AttachedProcess { // wiped in a forked child, which may be in other namespaces
   iot_s32 pid;
   iot_u32 announced;
   iot_u64 pid_namespace;
@@ -29,7 +29,7 @@ struct Attachment {
   iot_u32 places_mapped;
   pthread_key_t thread_end; // whose destructor gives the place of a thread back
   bool has_thread_end;
-  Process* process;
+  AttachedProcess* process;
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit Attachment g_attachment;

@@ -17,7 +17,7 @@ constexpr std::size_t kCalls = 1024;
 
 constexpr auto kKinds = [] {
   std::array<iot_u16, kCalls> kinds{};
-#define APP_CALL(number, name, event, event_class) kinds[number] = IOT_KIND_##event;
+#define APP_CALL(number, name, event, event_class, target) kinds[number] = IOT_KIND_##event;
 #include "libc_calls.def"
   return kinds;
 }();
@@ -35,7 +35,7 @@ iot_u16 kind_of_call(iot_u16 call) {
 const std::vector<HookRow>& hook_rows() {
   static const std::vector<HookRow> rows = {
   // clang-format off
-#define APP_CALL(number, name, event, event_class) {#name, IOT_KIND_##event},
+#define APP_CALL(number, name, event, event_class, target) {#name, IOT_KIND_##event},
 #define PLAIN(type, name, parameters) {#name, 0},
 #include "libc_calls.def"
       // clang-format on

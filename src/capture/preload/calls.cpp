@@ -4,7 +4,7 @@
 #include <linux/close_range.h>
 #include <unistd.h>
 
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -38,30 +38,30 @@ iot_s64 position_of(FILE* stream) {
 
 } // namespace
 
-Target closing(DIR* dir) {
-  return dir != nullptr ? closing(dirfd(dir)) : none();
+Target forget(DIR* dir) {
+  return dir != nullptr ? forget(dirfd(dir)) : none();
 }
 
-Target closing_range(unsigned first, unsigned last, int flags) {
+Target forget_range(unsigned first, unsigned last, int flags) {
   if ((static_cast<unsigned>(flags) & CLOSE_RANGE_CLOEXEC) == 0)
     forget_files(first, last);
   return {static_cast<int>(first), 0};
 }
 
-Target positioned(FILE* stream) {
+Target find_position(FILE* stream) {
   Target target = on(stream);
   target.position = position_of(stream);
   return target;
 }
 
-iot_s64 moved(const Target& target, FILE* stream, int value) {
+iot_s64 count_moved(const Target& target, FILE* stream, int value) {
   if (value < 0 && stream_failure(stream) != 0)
     return stream_failure(stream);
   const iot_s64 position = position_of(stream);
   return target.position >= 0 && position >= target.position ? position - target.position : 0;
 }
 
-iot_u64 sum(const iovec* parts, int count, iot_s64 result) {
+iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result) {
   iovec copy[kVectorMost];
   if (count <= 0 || count > kVectorMost)
     return 0;
@@ -110,7 +110,7 @@ iot_u32 flags_of_mode(const char* mode) {
   return *mode == 'r' ? flags : flags | O_WRONLY;
 }
 
-void opened(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode) {
+void fill_open(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode) {
   const bool creates = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
   e.fd = dir;
   e.flags = static_cast<iot_u32>(flags);
@@ -120,7 +120,7 @@ void opened(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_
     e.file = file_of_new(fd);
 }
 
-void opened_stream(iot_app_open& e, FILE* stream, const char* path, const char* mode) {
+void fill_stream_open(iot_app_open& e, FILE* stream, const char* path, const char* mode) {
   const int fd = descriptor_of(stream);
   e.flags = flags_of_mode(mode);
   e.mode = (e.flags & O_CREAT) != 0 ? 0666 : 0;

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "capture/preload/call_recorder.hpp"
 #include "capture/preload/descriptors.hpp"
 #include "capture/preload/real.hpp"
-#include "capture/preload/recorder.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -16,7 +16,7 @@ namespace iotrail::capture::preload {
 struct Target {
   int fd = IOT_NO_FD;
   iot_u32 file = 0;
-  iot_s64 position = 0; // of positioned() only
+  iot_s64 position = 0; // of find_position() only
 };
 
 inline Target none() {
@@ -36,25 +36,25 @@ IOTRAIL_HOT Target on(FILE* stream) {
   const int fd = descriptor_of(stream);
   return fd != IOT_NO_FD ? on(fd) : none();
 }
-inline Target mapped(int fd, int flags) {
+inline Target find_mapped(int fd, int flags) {
   return (flags & MAP_ANONYMOUS) == 0 ? on(fd) : Target{fd, 0};
 }
 
-inline Target closing(int fd) {
+inline Target forget(int fd) {
   const Target target = fd >= 0 ? on(fd) : Target{fd, 0};
   set_file(fd, 0);
   return target;
 }
-inline Target closing(FILE* stream) {
+inline Target forget(FILE* stream) {
   const int fd = descriptor_of(stream);
-  return fd != IOT_NO_FD ? closing(fd) : none();
+  return fd != IOT_NO_FD ? forget(fd) : none();
 }
-Target closing(DIR* dir);
-Target closing_range(unsigned first, unsigned last, int flags);
+Target forget(DIR* dir);
+Target forget_range(unsigned first, unsigned last, int flags);
 
 // The stream's position, for calls that do not tell how much they read.
-Target positioned(FILE* stream);
-iot_s64 moved(const Target& target, FILE* stream, int value);
+Target find_position(FILE* stream);
+iot_s64 count_moved(const Target& target, FILE* stream, int value);
 
 inline iot_s64 failure() {
   return errno > 0 ? -errno : -EIO;
@@ -63,19 +63,26 @@ inline iot_s64 stream_failure(const FILE* stream) {
   return (stream->_flags & _IO_ERR_SEEN) != 0 ? failure() : 0; // not set: the file has ended
 }
 
-#define FAILURE failure()
-#define NUMBER (value < 0 ? failure() : static_cast<iot_s64>(value))
-#define STREAM (value != nullptr ? static_cast<iot_s64>(descriptor_of(value)) : failure())
-#define STREAM_FAILURE(stream) stream_failure(stream)
-#define GOT_CHARACTER(stream) (value != EOF ? 1 : stream_failure(stream))
-#define GOT_LINE(stream)                                                                           \
-  (value != nullptr ? static_cast<iot_s64>(strlen(value)) : stream_failure(stream))
-#define ITEMS(size, count, stream)                                                                 \
-  (value == 0 && (size) * (count) != 0 ? stream_failure(stream)                                    \
-                                       : static_cast<iot_s64>(value * (size)))
+// The result of a call, by what it returned.
+template <class Number> IOTRAIL_HOT iot_s64 number_or_error(Number value) {
+  return value < 0 ? failure() : static_cast<iot_s64>(value);
+}
+IOTRAIL_HOT iot_s64 stream_or_error(FILE* value) {
+  return value != nullptr ? static_cast<iot_s64>(descriptor_of(value)) : failure();
+}
+IOTRAIL_HOT iot_s64 count_character(int value, const FILE* stream) {
+  return value != EOF ? 1 : stream_failure(stream);
+}
+IOTRAIL_HOT iot_s64 count_line(const char* value, const FILE* stream) {
+  return value != nullptr ? static_cast<iot_s64>(strlen(value)) : stream_failure(stream);
+}
+IOTRAIL_HOT iot_s64 count_items(size_t value, size_t size, size_t count, const FILE* stream) {
+  return value == 0 && size * count != 0 ? stream_failure(stream)
+                                         : static_cast<iot_s64>(value * size);
+}
 
 // Sum of the lengths of a vector that the kernel may have refused.
-iot_u64 sum(const iovec* parts, int count, iot_s64 result);
+iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result);
 // The position before a call that moved it by `result`; IOT_OFFSET_NONE: the call named none.
 iot_s64 offset_before(const off_t* position, iot_s64 result);
 // The file of `dir` where an empty path with AT_EMPTY_PATH names the descriptor itself, else 0.
@@ -84,8 +91,8 @@ iot_u32 empty_path_file(int dir, const char* path, int flags, iot_s64 result);
 // The open(2) flags that a stream's mode string stands for.
 iot_u32 flags_of_mode(const char* mode);
 
-void opened(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
-void opened_stream(iot_app_open& e, FILE* stream, const char* path, const char* mode);
+void fill_open(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
+void fill_stream_open(iot_app_open& e, FILE* stream, const char* path, const char* mode);
 
 // An event whose fields say "nothing": no position, no descriptor, else 0.
 template <class Event> IOTRAIL_HOT Event blank(const Target& target) {

@@ -11,39 +11,39 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-int copied(int from, int to) {
+int note_copy(int from, int to) {
   if (!is_off() && to >= 0 && from != to)
     set_file(to, known_file(from));
   return to;
 }
 
-int controlled(int fd, int command, int value) {
-  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(fd, value) : value;
+int note_control(int fd, int command, int value) {
+  return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? note_copy(fd, value) : value;
 }
 
 } // namespace
 
 EXPORTED(int, dup, (int fd)) {
-  return copied(fd, REAL(dup)(fd));
+  return note_copy(fd, REAL(dup)(fd));
 }
 EXPORTED(int, dup2, (int from, int to)) {
-  return copied(from, REAL(dup2)(from, to));
+  return note_copy(from, REAL(dup2)(from, to));
 }
 EXPORTED(int, __dup2, (int from, int to)) {
-  return copied(from, REAL(__dup2)(from, to));
+  return note_copy(from, REAL(__dup2)(from, to));
 }
 EXPORTED(int, dup3, (int from, int to, int flags)) {
-  return copied(from, REAL(dup3)(from, to, flags));
+  return note_copy(from, REAL(dup3)(from, to, flags));
 }
 
 EXPORTED(int, fcntl, (int fd, int command, void* argument)) {
-  return controlled(fd, command, REAL(fcntl)(fd, command, argument));
+  return note_control(fd, command, REAL(fcntl)(fd, command, argument));
 }
 EXPORTED(int, fcntl64, (int fd, int command, void* argument)) {
-  return controlled(fd, command, REAL(fcntl64)(fd, command, argument));
+  return note_control(fd, command, REAL(fcntl64)(fd, command, argument));
 }
 EXPORTED(int, __fcntl, (int fd, int command, void* argument)) {
-  return controlled(fd, command, REAL(__fcntl)(fd, command, argument));
+  return note_control(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
 // Makes descriptors 0 to 2 stand for /dev/null by calls that are not seen.

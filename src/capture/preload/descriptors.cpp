@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -25,15 +25,15 @@ struct FileIdentity {
 
 // Files told to the collector by this process, so that opening one again costs no message. An entry is written under
 // an odd version and read between two equal even ones; whoever finds it busy does without.
-struct KnownFile {
+struct CachedFile {
   iot_u32 version;
   iot_u32 number;
   FileIdentity identity;
 };
 constexpr iot_u32 kKnownFiles = 4096;
-KnownFile g_known[kKnownFiles];
+CachedFile g_known[kKnownFiles];
 
-KnownFile& known_entry(const FileIdentity& identity) {
+CachedFile& known_entry(const FileIdentity& identity) {
   const iot_u64 mixed =
       (identity.inode ^ (static_cast<iot_u64>(identity.device) << 40U) ^ identity.generation) *
       0x9e3779b97f4a7c15ULL;
@@ -46,7 +46,7 @@ bool same(const FileIdentity& a, const FileIdentity& b) {
 }
 
 iot_u32 find_known(const FileIdentity& identity) {
-  const KnownFile& entry = known_entry(identity);
+  const CachedFile& entry = known_entry(identity);
   const iot_u32 before = __atomic_load_n(&entry.version, __ATOMIC_ACQUIRE);
   if ((before & 1U) != 0 || !same(entry.identity, identity))
     return 0;
@@ -56,7 +56,7 @@ iot_u32 find_known(const FileIdentity& identity) {
 }
 
 void add_known(const FileIdentity& identity, iot_u32 number) {
-  KnownFile& entry = known_entry(identity);
+  CachedFile& entry = known_entry(identity);
   iot_u32 version = __atomic_load_n(&entry.version, __ATOMIC_RELAXED);
   if ((version & 1U) != 0 ||
       !__atomic_compare_exchange_n(&entry.version, &version, version + 1, false, __ATOMIC_ACQUIRE,

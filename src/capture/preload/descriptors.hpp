@@ -5,7 +5,7 @@
 // looked at when they are first used, which is right because every close is hooked.
 #pragma once
 
-#include "capture/preload/recorder.hpp"
+#include "capture/preload/call_recorder.hpp"
 
 namespace iotrail::capture::preload {
 

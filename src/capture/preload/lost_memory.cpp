@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "capture/preload/call_recorder.hpp"
 #include "capture/preload/obstacle.hpp"
-#include "capture/preload/recorder.hpp"
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 

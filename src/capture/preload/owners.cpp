@@ -35,8 +35,8 @@ bool OwnerWatch::is_dead(iot_u64 owner, const Place& place) const {
          errno == ESRCH;
 }
 
-std::vector<iot_u32> OwnerWatch::gone(std::span<const iot_u64> owners,
-                                      std::span<const Place> places) {
+std::vector<iot_u32> OwnerWatch::find_gone(std::span<const iot_u64> owners,
+                                           std::span<const Place> places) {
   std::vector<iot_u32> found;
   std::map<std::tuple<iot_u64, iot_u64>, std::pair<iot_u64, iot_u32>> newest; // (namespace, owner)
   for (iot_u32 index = 0; index < owners.size(); ++index) {

@@ -17,7 +17,7 @@ public:
   OwnerWatch();
 
   // Indices of the places that have an owner who will write no more.
-  std::vector<iot_u32> gone(std::span<const iot_u64> owners, std::span<const Place> places);
+  std::vector<iot_u32> find_gone(std::span<const iot_u64> owners, std::span<const Place> places);
 
 private:
   bool is_dead(iot_u64 owner, const Place& place) const;

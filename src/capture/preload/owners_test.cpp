@@ -20,9 +20,9 @@ protected:
     places_[index].claim = claim;
     places_[index].pid_namespace = attributes.st_ino;
   }
-  std::vector<iot_u32> gone() { return watch_.gone(owners_, places_); }
+  std::vector<iot_u32> find_gone() { return watch_.find_gone(owners_, places_); }
 
-  static iot_u64 dead() {
+  static iot_u64 make_dead_owner() {
     const pid_t pid = fork();
     if (pid == 0)
       _exit(0);
@@ -40,37 +40,37 @@ protected:
 
 TEST_F(OwnerWatchTest, living_owner_stays) {
   own(1, alive(), 1);
-  EXPECT_TRUE(gone().empty());
+  EXPECT_TRUE(find_gone().empty());
 }
 
 TEST_F(OwnerWatchTest, dead_owner_is_gone) {
-  own(2, dead(), 1);
-  EXPECT_EQ(gone(), std::vector<iot_u32>{2});
+  own(2, make_dead_owner(), 1);
+  EXPECT_EQ(find_gone(), std::vector<iot_u32>{2});
 }
 
 TEST_F(OwnerWatchTest, released_place_is_gone) {
   own(0, alive() | kOwnerReleased, 1);
-  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
+  EXPECT_EQ(find_gone(), std::vector<iot_u32>{0});
 }
 
 TEST_F(OwnerWatchTest, newer_claim_of_the_same_thread_replaces_the_older) {
   own(0, alive(), 7);
   own(3, alive(), 9);
-  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
+  EXPECT_EQ(find_gone(), std::vector<iot_u32>{0});
   own(0, alive(), 10);
-  EXPECT_EQ(gone(), std::vector<iot_u32>{3});
+  EXPECT_EQ(find_gone(), std::vector<iot_u32>{3});
 }
 
 TEST_F(OwnerWatchTest, unfinished_claim_is_judged_at_the_second_look) {
-  own(0, dead(), 0);
-  EXPECT_TRUE(gone().empty());
-  EXPECT_EQ(gone(), std::vector<iot_u32>{0});
+  own(0, make_dead_owner(), 0);
+  EXPECT_TRUE(find_gone().empty());
+  EXPECT_EQ(find_gone(), std::vector<iot_u32>{0});
 }
 
 TEST_F(OwnerWatchTest, owner_in_another_pid_namespace_is_not_asked_for) {
-  own(0, dead(), 1);
+  own(0, make_dead_owner(), 1);
   places_[0].pid_namespace = 1;
-  EXPECT_TRUE(gone().empty());
+  EXPECT_TRUE(find_gone().empty());
 }
 
 } // namespace iotrail::capture::preload

@@ -15,7 +15,7 @@ namespace {
 
 constexpr iot_u64 kRecordsAtOnce = 8192; // of one place, before the others get their turn
 constexpr iot_u64 kGiveBackEvery = 256;  // records; each time costs the thread a look at the tail
-constexpr iot_u64 kNestedMost =
+constexpr iot_u64 kHandlersNestedMost =
     64; // signal handlers that can have interrupted each other in a call
 constexpr iot_u32 kThreadsMost = 1U << 22U; // ids of tasks are smaller, PID_MAX_LIMIT
 
@@ -104,23 +104,23 @@ void PlaceReader::give_up() {
 }
 
 // A slot without its record has the mark of one that it held before, if any.
-PlaceReader::Slot PlaceReader::slot_at(iot_u64 position) const {
+PlaceReader::SlotState PlaceReader::slot_at(iot_u64 position) const {
   const RawRecord& record = records_[position & (records_.size() - 1)];
   const iot_u32 tag = __atomic_load_n(&record.tag, __ATOMIC_ACQUIRE);
   const auto mark = static_cast<iot_u32>(position + 1);
   if (tag == mark)
-    return Slot::complete;
-  return tag == 0 || ((mark - tag) & (records_.size() - 1)) == 0 ? Slot::unfinished
-                                                                 : Slot::overwritten;
+    return SlotState::complete;
+  return tag == 0 || ((mark - tag) & (records_.size() - 1)) == 0 ? SlotState::unfinished
+                                                                 : SlotState::overwritten;
 }
 
 void PlaceReader::look() {
   if (!is_final_ && !take_sight())
     return;
   const iot_u64 limit = std::min(seen_.head, tail_ + kRecordsAtOnce);
-  while (complete_ < limit && slot_at(complete_) == Slot::complete)
+  while (complete_ < limit && slot_at(complete_) == SlotState::complete)
     ++complete_;
-  if (complete_ < limit && slot_at(complete_) == Slot::overwritten)
+  if (complete_ < limit && slot_at(complete_) == SlotState::overwritten)
     give_up();
 }
 
@@ -188,7 +188,7 @@ void PlaceReader::read_text(ArenaIds& ids) {
 }
 
 void PlaceReader::skip_torn() {
-  while (complete_ == tail_ && tail_ < seen_.head && slot_at(tail_) == Slot::unfinished) {
+  while (complete_ == tail_ && tail_ < seen_.head && slot_at(tail_) == SlotState::unfinished) {
     ++torn_;
     complete_ = ++tail_;
   }
@@ -222,7 +222,8 @@ void PlaceReader::close(std::uint64_t until_ns) {
 void PlaceReader::count_cut_decisions() {
   const iot_u64 accounted = seen_.head + seen_.lost + cut_decisions_;
   const bool ended_by_itself = seen_.owner == 0 || (seen_.owner & kOwnerReleased) != 0;
-  if (ended_by_itself || seen_.produced <= accounted || seen_.produced - accounted > kNestedMost)
+  if (ended_by_itself || seen_.produced <= accounted ||
+      seen_.produced - accounted > kHandlersNestedMost)
     return;
   torn_ += seen_.produced - accounted;
   cut_decisions_ += seen_.produced - accounted;

@@ -29,7 +29,8 @@ public:
   // Passes over what will never be complete, because its writer is gone.
   void skip_torn();
 
-  bool is_drained() const { return tail_ == seen_.head; }
+  // Its records are read, and it is known whose they and its announcement are.
+  bool is_drained() const { return tail_ == seen_.head && !is_waiting(); }
   bool has_torn() const { return complete_ == tail_ && tail_ != seen_.head; }
   bool is_waiting() const { return waits_until_ns_ != 0; }
   // produced() == records read + torn() + lost(), once all that came before the end is read.
@@ -64,14 +65,14 @@ private:
     iot_u64 produced = 0;
     bool operator==(const Sight&) const = default;
   };
-  enum class Slot { complete, unfinished, overwritten };
+  enum class SlotState { complete, unfinished, overwritten };
 
   Sight sight() const;
   bool follows(const Sight& now, std::uint64_t elapsed_ns) const;
   bool is_same_owner(const Sight& now) const;
   bool take_sight();
   void give_up();
-  Slot slot_at(iot_u64 position) const;
+  SlotState slot_at(iot_u64 position) const;
   void give_back_records();
   // Of a call that its thread was killed in, between decision and record.
   void count_cut_decisions();

@@ -61,7 +61,7 @@ private:
   void follow_new_places();
   std::string arena_variable() const;
   std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
-  void free_places();
+  void free_places(std::uint64_t now_ns);
   void skip_stuck(std::uint64_t now_ns);
   void wait_for_last();
   void stop_reading();
@@ -215,17 +215,19 @@ std::size_t PreloadSource::drain(store::TraceWriter& writer) {
   if (now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + kOwnerCheckNs;
     skip_stuck(now_ns);
-    free_places();
+    free_places(now_ns);
   }
   return records;
 }
 
-void PreloadSource::free_places() {
+void PreloadSource::free_places(std::uint64_t now_ns) {
   const std::size_t used = readers_.size();
   for (const iot_u32 index :
-       owners_.gone(arena_->owners().first(used), arena_->places().first(used))) {
+       owners_.find_gone(arena_->owners().first(used), arena_->places().first(used))) {
     PlaceReader& reader = readers_[index];
     reader.look(); // what it wrote last, before it was found gone
+    reader.read_text(*ids_);
+    reader.identify(*tasks_, now_ns);
     if (reader.has_torn())
       reader.skip_torn();
     else if (reader.is_drained())
@@ -303,7 +305,7 @@ std::vector<std::string> PreloadSource::not_followed() const {
     all.push_back(unseen_command_);
   if (ids_)
     std::ranges::copy(ids_->not_followed(), std::back_inserter(all));
-  for (const UnseenPrograms::Program& program : tasks_->unseen().first()) {
+  for (const UnseenPrograms::UnseenProgram& program : tasks_->unseen().first()) {
     const std::string why = preload_obstacle(program.exe);
     all.push_back(fmt::format("{} {}: {}", program.pid, program.exe,
                               why.empty() ? "it did not load the preload library" : why));

@@ -9,7 +9,7 @@
 
 #include "capture/preload/calls.hpp"
 #include "capture/preload/next_program.hpp"
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 

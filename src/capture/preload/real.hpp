@@ -25,7 +25,7 @@ namespace iotrail::capture::preload {
 #include "libc_calls.def"
 
 enum HookNumber : iot_u16 {
-#define APP_CALL(number, name, event, event_class) kHook_##name,
+#define APP_CALL(number, name, event, event_class, target) kHook_##name,
 #define PLAIN(type, name, parameters) kHook_##name,
 #include "libc_calls.def"
   kHookCount

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "capture/preload/attachment.hpp"
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

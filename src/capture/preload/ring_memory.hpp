@@ -3,7 +3,7 @@
 // Memory behind the rings of a place, asked for before it is touched.
 #pragma once
 
-#include "capture/preload/recorder.hpp"
+#include "capture/preload/call_recorder.hpp"
 
 namespace iotrail::capture::preload {
 

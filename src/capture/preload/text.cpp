@@ -7,8 +7,8 @@
 #include <sys/uio.h>
 
 #include "capture/preload/attachment.hpp"
-#include "capture/preload/recorder.hpp"
-#include "capture/preload/syscalls.hpp"
+#include "capture/preload/call_recorder.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/preload/recorder.hpp"
+#include "capture/preload/call_recorder.hpp"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,8 +10,8 @@
 #include "base/clock_offset.hpp"
 #include "capture/preload/attachment.hpp"
 #include "capture/preload/descriptors.hpp"
+#include "capture/preload/raw_syscalls.hpp"
 #include "capture/preload/ring_memory.hpp"
-#include "capture/preload/syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -26,7 +26,7 @@ constinit __thread Context* t_context __attribute__((tls_model("initial-exec")))
 namespace {
 
 iot_s64 clock_offset_ns() {
-  Process& process = *g_attachment.process;
+  AttachedProcess& process = *g_attachment.process;
   if (process.has_clock_offset == 0) {
     char text[256];
     text[read_file(kClockOffsetsFile, text, sizeof(text) - 1)] = 0;
