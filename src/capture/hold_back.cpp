@@ -33,7 +33,7 @@ constexpr Ending ending_of(const schema::Event& event) {
       ending.duration = field.offset;
     if (field.role == schema::Role::bytes)
       ending.bytes = field.offset;
-    if (field.name == "result")
+    if (schema::is_result(field.meaning))
       ending.result = field.offset;
   }
   return ending;

@@ -25,7 +25,7 @@ void UnseenPrograms::executed(const rows::processes& row, std::uint64_t now_ns) 
 }
 
 void UnseenPrograms::end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_ns) {
-  for (Candidate& program : candidates_)
+  for (StartedProgram& program : candidates_)
     if (program.pid == pid && program.over_ns == 0) {
       program.over_ns = over_ns;
       program.heard_ns = now_ns;
@@ -44,17 +44,17 @@ void UnseenPrograms::told(iot_u32 pid) {
 }
 
 // As long as it runs, for all that is known, another program may be the one who announced itself a moment ago.
-bool UnseenPrograms::has_announced(const Candidate& program, std::uint64_t now_ns) const {
+bool UnseenPrograms::has_announced(const StartedProgram& program, std::uint64_t now_ns) const {
   const auto found = announced_.find(program.pid);
   return found != announced_.end() &&
-         std::ranges::any_of(found->second, [&](const Announcement& a) {
+         std::ranges::any_of(found->second, [&](const AnnouncedProgram& a) {
            return a.since_ns >= program.since_ns &&
                   (program.over_ns == 0 ? a.heard_ns + kPatienceNs <= now_ns
                                         : a.since_ns <= program.over_ns);
          });
 }
 
-bool UnseenPrograms::take_told(const Candidate& program) {
+bool UnseenPrograms::take_told(const StartedProgram& program) {
   const auto by = std::ranges::find_if(
       told_, [&](iot_u32 pid) { return pid == program.pid || pid == program.parent; });
   if (by == told_.end())
@@ -63,7 +63,7 @@ bool UnseenPrograms::take_told(const Candidate& program) {
   return true;
 }
 
-void UnseenPrograms::conclude(const Candidate& program) {
+void UnseenPrograms::conclude(const StartedProgram& program) {
   if (take_told(program))
     return;
   ++count_;
@@ -72,7 +72,7 @@ void UnseenPrograms::conclude(const Candidate& program) {
 }
 
 void UnseenPrograms::decide(std::uint64_t now_ns) {
-  std::erase_if(candidates_, [&](const Candidate& program) {
+  std::erase_if(candidates_, [&](const StartedProgram& program) {
     if (program.heard_ns + kPatienceNs > now_ns)
       return false;
     if (has_announced(program, now_ns))
@@ -90,7 +90,7 @@ void UnseenPrograms::forget_announcements(std::uint64_t now_ns) {
     return;
   next_forget_ns_ = now_ns + kPatienceNs;
   std::unordered_set<iot_u32> undecided;
-  for (const Candidate& program : candidates_)
+  for (const StartedProgram& program : candidates_)
     undecided.insert(program.pid);
   std::erase_if(announced_, [&](const auto& row) {
     return row.second.back().heard_ns + 2 * kPatienceNs <= now_ns && !undecided.contains(row.first);

@@ -19,7 +19,7 @@ namespace iotrail::capture {
 
 class UnseenPrograms {
 public:
-  struct Program {
+  struct UnseenProgram {
     iot_u32 pid = 0;
     std::string exe; // as the kernel names it
   };
@@ -37,7 +37,7 @@ public:
   void decide(std::uint64_t now_ns);
   // At the end. `is_running(pid)`: it may still be on its way into its program.
   template <class IsRunning> void decide_all(std::uint64_t now_ns, const IsRunning& is_running) {
-    for (Candidate& program : candidates_)
+    for (StartedProgram& program : candidates_)
       if (program.over_ns == 0 &&
           (program.since_ns + kStartNs < now_ns || !is_running(program.pid)))
         program.over_ns = program.heard_ns = now_ns;
@@ -45,14 +45,14 @@ public:
   }
 
   std::uint64_t count() const { return count_; }
-  const std::vector<Program>& first() const { return first_; } // the first thousand
+  const std::vector<UnseenProgram>& first() const { return first_; } // the first thousand
 
 private:
   static constexpr std::uint64_t kPatienceNs = 200'000'000;
   static constexpr std::uint64_t kStartNs =
       1'000'000'000; // a program may take to load its libraries
 
-  struct Candidate {
+  struct StartedProgram {
     iot_u32 pid = 0;
     iot_u32 parent = 0;
     std::uint64_t since_ns = 0;
@@ -60,24 +60,24 @@ private:
     std::uint64_t heard_ns = 0; // the last of these
     std::string exe;
   };
-  struct Announcement {
+  struct AnnouncedProgram {
     std::uint64_t since_ns = 0;
     std::uint64_t heard_ns = 0;
   };
 
   void end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_ns);
-  bool has_announced(const Candidate& program, std::uint64_t now_ns) const;
-  bool take_told(const Candidate& program);
-  void conclude(const Candidate& program);
+  bool has_announced(const StartedProgram& program, std::uint64_t now_ns) const;
+  bool take_told(const StartedProgram& program);
+  void conclude(const StartedProgram& program);
   void forget_announcements(std::uint64_t now_ns);
 
   bool is_expected_ = false;
-  std::deque<Candidate> candidates_; // in the order in which they were executed
-  std::unordered_map<iot_u32, std::vector<Announcement>> announced_; // by process
+  std::deque<StartedProgram> candidates_; // in the order in which they were executed
+  std::unordered_map<iot_u32, std::vector<AnnouncedProgram>> announced_; // by process
   std::uint64_t next_forget_ns_ = 0;
   std::deque<iot_u32> told_;
   std::uint64_t count_ = 0;
-  std::vector<Program> first_;
+  std::vector<UnseenProgram> first_;
 };
 
 } // namespace iotrail::capture

@@ -15,6 +15,7 @@
 #include "output/report_summary.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
+#include "output/warnings.hpp"
 #include "store/catalogue.hpp"
 #include "store/trace_reader.hpp"
 
@@ -71,11 +72,6 @@ Listed looked_into(store::CatalogueEntry entry) {
   return listed;
 }
 
-// Events are counted when a recording ends.
-bool is_counted(const store::Manifest& manifest) {
-  return manifest.state == store::State::COMPLETE || manifest.state == store::State::ERROR;
-}
-
 nlohmann::json to_json(const Listed& listed) {
   const store::CatalogueEntry& entry = listed.entry;
   nlohmann::json json = {
@@ -88,7 +84,7 @@ nlohmann::json to_json(const Listed& listed) {
   json["is_damaged"] = listed.is_damaged;
   json["command"] = entry.manifest.command;
   json["begin"] = local_time(entry.manifest);
-  if (is_counted(entry.manifest)) {
+  if (entry.manifest.is_counted()) {
     json["events"] = entry.manifest.events();
     json["lost"] = entry.manifest.lost();
   }
@@ -119,8 +115,8 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
       table.add({entry.name, std::string(listed.state()), "", "", "", "", entry.problem, ""});
     else
       table.add({entry.name, std::string(listed.state()), local_time(entry.manifest),
-                 is_counted(entry.manifest) ? output::human_count(entry.manifest.events()) : "?",
-                 is_counted(entry.manifest) ? output::human_count(entry.manifest.lost()) : "?",
+                 entry.manifest.is_counted() ? output::human_count(entry.manifest.events()) : "?",
+                 entry.manifest.is_counted() ? output::human_count(entry.manifest.lost()) : "?",
                  output::human_bytes(entry.events_bytes),
                  fmt::format("{}", fmt::join(entry.manifest.command, " ")),
                  tags_text(entry.manifest)});
@@ -144,6 +140,9 @@ Result<std::vector<store::CatalogueEntry>> entries_of(const std::string& what) {
   const auto trace = store::find_trace(what);
   if (!trace)
     return std::unexpected(trace.error());
+  if (!std::filesystem::is_directory(*trace, ignored))
+    if (const auto manifest = store::read_manifest(*trace); !manifest)
+      return std::unexpected(manifest.error());
   return std::vector{store::catalogue_entry(*trace)};
 }
 
@@ -218,22 +217,28 @@ void print_served(const store::Manifest& manifest, const FactPrinter& print, boo
     print.fact("missing", fmt::format("{}; why: iotrail info --wide", fmt::join(missing, ", ")));
 }
 
+std::string state_text(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  if (trace.damage().manifest)
+    return fmt::format("DAMAGED, the rest is {}", output::kNotKnown);
+  return fmt::format("{}{} ({})", is_damaged(trace) ? "DAMAGED, " : "",
+                     store::state_name(manifest.state),
+                     manifest.stop_reason.empty() ? "no end was written" : manifest.stop_reason);
+}
+
 void print_manifest(const store::TraceReader& trace, std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   const FactPrinter print(width);
   print.fact("trace", trace.path().native());
-  print.fact("state", fmt::format("{}{} ({})", is_damaged(trace) ? "DAMAGED, " : "",
-                                  store::state_name(manifest.state),
-                                  manifest.stop_reason.empty() ? "no end was written"
-                                                               : manifest.stop_reason));
+  print.fact("state", state_text(trace));
   print.command(manifest.command);
   if (manifest.command_status >= 0)
     print.fact("status", std::to_string(manifest.command_status));
-  print.fact("begin", local_time(manifest));
+  print.fact("begin", trace.damage().manifest ? output::kNotKnown : local_time(manifest));
   if (manifest.end_ns != 0)
     print.fact("duration", output::human_duration(manifest.end_ns - manifest.begin_ns));
-  print.fact("machine", fmt::format("{}, Linux {} {}, {} CPUs", manifest.host, manifest.kernel,
-                                    manifest.machine, manifest.cpu_count));
+  print.fact("machine",
+             trace.damage().manifest ? output::kNotKnown : output::machine_text(manifest));
   print.fact("layers", output::layers_text(manifest));
   print.fact("goes on", fmt::format("{}", fmt::join(manifest.still_running, ", ")));
   for (const std::string& program : manifest.not_followed)

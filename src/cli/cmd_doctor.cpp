@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "capture/kernel/kernel_source.hpp"
@@ -55,7 +56,7 @@ public:
 
   void row(std::string_view mark, std::string_view name, std::string_view text) const {
     for (const std::string& line : output::wrapped(text, width_ - kIndent)) {
-      fmt::print("{}\n", trimmed(fmt::format("  {:<3} {:<22}{}", mark, name, line)));
+      fmt::print("{}\n", trimmed(fmt::format("  {:<3} {:<22} {}", mark, name, line)));
       mark = name = {};
     }
   }
@@ -75,7 +76,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t kIndent = 28;
+  static constexpr std::size_t kIndent = 29;
   static constexpr std::size_t kSentenceIndent = 6;
 
   void print_wrapped(std::string_view text) const {
@@ -95,16 +96,32 @@ bool is_served(const store::HookReport& hook) {
   return !hook.hook.empty();
 }
 
-// Events that are missing for the same reason, and would come back by the same remedy, are one entry.
+// A reason without the names of the hooks that were tried: "HOOK: cause; OTHER HOOK: cause".
+std::string causes_of(std::string_view reason) {
+  std::vector<std::string_view> causes;
+  while (!reason.empty()) {
+    const std::size_t end = std::min(reason.find("; "), reason.size());
+    std::string_view cause = reason.substr(0, end);
+    if (const std::size_t colon = cause.find(": "); colon != cause.npos)
+      cause.remove_prefix(colon + 2);
+    if (std::ranges::find(causes, cause) == causes.end())
+      causes.push_back(cause);
+    reason.remove_prefix(std::min(end + 2, reason.size()));
+  }
+  return fmt::format("{}", fmt::join(causes, "; "));
+}
+
+// Events that are missing for the same cause, and would come back by the same remedy, are one entry.
 void print_missing(const std::vector<store::HookReport>& hooks, const RowPrinter& print) {
-  std::map<std::string, std::vector<const store::HookReport*>> by_remedy;
+  std::map<std::pair<std::string, std::string>, std::vector<const store::HookReport*>> by_cause;
   for (const store::HookReport& hook : hooks)
     if (!is_served(hook))
-      by_remedy[hook.remedy].push_back(&hook);
-  for (const auto& [remedy, missing] : by_remedy) {
+      by_cause[{hook.remedy, causes_of(hook.reason)}].push_back(&hook);
+  for (const auto& [why, missing] : by_cause) {
+    const auto& [remedy, causes] = why;
     for (const store::HookReport* hook : missing)
       print.row("NO", hook->event, "");
-    print.sentence(fmt::format("why: {}", missing.front()->reason));
+    print.sentence(fmt::format("why: {}", missing.size() == 1 ? missing.front()->reason : causes));
     if (!remedy.empty())
       print.sentence(fmt::format("to change this: {}", remedy));
   }

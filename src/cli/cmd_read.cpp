@@ -5,14 +5,15 @@
 
 #include <cstdio>
 #include <memory>
+#include <set>
 
+#include "analysis/definitions.hpp"
 #include "analysis/engine.hpp"
 #include "cli/commands.hpp"
 #include "cli/tell.hpp"
 #include "output/export.hpp"
 #include "output/output.hpp"
 #include "output/printable.hpp"
-#include "output/report_summary.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
 #include "output/sql_reference.hpp"
@@ -40,12 +41,6 @@ Result<std::unique_ptr<store::TraceReader>> open_trace(const std::string& name) 
   if (!path)
     return std::unexpected(path.error());
   return store::TraceReader::open(*path);
-}
-
-// Damage costs rows silently unless it is said; the report says it itself.
-void warn_of_damage(const store::TraceReader& trace) {
-  for (const std::string& sentence : output::damage_sentences(trace))
-    tell(fmt::format("iotrail: {}", output::printable(sentence)));
 }
 
 std::string format_names() {
@@ -77,7 +72,9 @@ Result<int> script(const std::string& name, const std::vector<std::string>& even
   auto lines = output::write_script(**trace, stdout, kinds);
   if (!lines)
     return std::unexpected(lines.error());
-  warn_of_damage(**trace);
+  tell_warnings(**trace);
+  for (const iot_u16 kind : kinds)
+    tell_not_recorded(**trace, *(*trace)->table(kind));
   return 0;
 }
 
@@ -107,6 +104,16 @@ std::size_t table_width(const QueryRequest& request) {
   return is_fitted ? output::terminal_width(STDOUT_FILENO) : output::kAnyWidth;
 }
 
+// Of the events that the statement itself names.
+void tell_events_not_recorded(const store::TraceReader& trace, std::string_view sql) {
+  std::set<std::string> names;
+  for (std::string& name : analysis::names_in(sql))
+    names.insert(std::move(name));
+  for (const std::string& name : names)
+    if (const store::TableInfo* table = trace.table(name))
+      tell_not_recorded(trace, *table);
+}
+
 // What can be asked, instead of asking.
 Result<int> print_reference(analysis::Engine& engine, const QueryRequest& request) {
   output::Sink sink(stdout);
@@ -114,6 +121,8 @@ Result<int> print_reference(analysis::Engine& engine, const QueryRequest& reques
   const Result<void> printed = request.tables
                                    ? output::print_relations(engine, sink, width)
                                    : output::print_relation(engine, request.describe, sink, width);
+  tell_warnings(engine.trace());
+  tell_events_not_recorded(engine.trace(), request.describe);
   return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
@@ -142,7 +151,8 @@ Result<int> query(const QueryRequest& request) {
   auto written = output::write_rows(*rows, options, *file ? file->get() : stdout);
   if (!written)
     return std::unexpected(written.error());
-  warn_of_damage((*engine)->trace());
+  tell_warnings((*engine)->trace());
+  tell_events_not_recorded((*engine)->trace(), request.sql);
   return 0;
 }
 
@@ -182,7 +192,9 @@ Result<int> export_trace(const ExportTarget& target) {
                            : export_to_file(**trace, target, options);
   if (!rows)
     return std::unexpected(rows.error());
-  warn_of_damage(**trace);
+  tell_warnings(**trace);
+  if (!target.table.empty())
+    tell_not_recorded(**trace, *(*trace)->table(target.table));
   return 0;
 }
 
@@ -200,27 +212,37 @@ Action declare_script(CLI::App& app, const Trailing&) {
 Action declare_query(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<QueryRequest>();
   app.add_option("trace", request->trace, kTraceHelp)->required();
-  app.add_option(
+  CLI::Option* sql = app.add_option(
       "sql", request->sql,
       "The query: one statement that reads, as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, "
       "EXPLAIN");
-  app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
-  app.add_option("--describe", request->describe,
-                 "Columns of this table or view, with units and meanings");
-  app.add_option("--format", request->format, format_names());
-  app.add_flag_callback(
+  CLI::Option* tables =
+      app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
+  CLI::Option* describe = app.add_option("--describe", request->describe,
+                                         "Columns of this table or view, with units and meanings");
+  CLI::Option* format = app.add_option("--format", request->format, format_names());
+  CLI::Option* json = app.add_flag_callback(
       "--json", [request] { request->format = "json"; }, "The same as --format json");
-  app.add_option("-o,--output", request->path, "File to write; default: standard output");
-  app.add_flag(
+  CLI::Option* output =
+      app.add_option("-o,--output", request->path, "File to write; default: standard output");
+  CLI::Option* raw = app.add_flag(
       "--raw", request->raw,
       "Numbers as they are stored, instead of names of errors, flags, devices, operations");
   app.add_flag("--wide", request->wide,
                "Whole texts and all columns, however wide the terminal is");
   app.add_flag("--unsafe-external-access", request->external_access,
                "The query may be any statements, read and write any file and load extensions");
+  json->excludes(format);
+  for (CLI::Option* of_a_query :
+       {sql, format, json, output, raw}) { // these two are text, on standard output
+    tables->excludes(of_a_query);
+    describe->excludes(of_a_query);
+  }
+  tables->excludes(describe);
   app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
              "terminal, where text is also shortened. Files and pipes get csv with names as they "
-             "are, and json with \\u001b.");
+             "are, and json with \\u001b. Bytes that are not UTF-8 are \\xff in SQL, and so in "
+             "what it answers; `iotrail export` to csv writes them as they are.");
   return [request] { return query(*request); };
 }
 

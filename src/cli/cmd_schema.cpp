@@ -8,13 +8,15 @@
 namespace iotrail::cli {
 
 Action declare_schema(CLI::App& app, const Trailing&) {
-  // The last one named wins; without any it is the text.
   auto print = std::make_shared<std::string (*)()>(output::schema_text);
-  app.add_flag_callback(
+  CLI::Option* markdown = app.add_flag_callback(
       "--markdown", [print] { *print = output::schema_markdown; }, "As docs/events.md");
-  app.add_flag_callback("--json", [print] { *print = output::schema_json; }, "For programs");
-  app.add_flag_callback(
+  CLI::Option* json =
+      app.add_flag_callback("--json", [print] { *print = output::schema_json; }, "For programs");
+  CLI::Option* sql = app.add_flag_callback(
       "--sql", [print] { *print = output::schema_sql; }, "As CREATE TABLE statements");
+  markdown->excludes(json)->excludes(sql);
+  json->excludes(sql);
   return [print]() -> Result<int> {
     fmt::print("{}", (*print)());
     return 0;

@@ -72,7 +72,8 @@ private:
 // The kernel's layers only: what happens inside programs does not pass its table.
 Result<void> leave_out_app(const Target& target, std::vector<schema::Layer>& layers) {
   const bool is_named =
-      std::ranges::find(target.events.layers, "app") != target.events.layers.end() ||
+      std::ranges::find(target.events.layers, schema::layer_name(IOT_LAYER_app)) !=
+          target.events.layers.end() ||
       std::ranges::any_of(target.events.events, [](const std::string& name) {
         const schema::Event* event = schema::find_event(name);
         return event != nullptr && event->layer == schema::Layer::app;

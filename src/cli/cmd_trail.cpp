@@ -9,7 +9,10 @@
 
 #include "cli/amounts.hpp"
 #include "cli/commands.hpp"
+#include "cli/selection.hpp"
+#include "cli/tell.hpp"
 #include "output/explain_text.hpp"
+#include "output/stat_text.hpp"
 #include "output/trail_text.hpp"
 #include "store/catalogue.hpp"
 
@@ -26,8 +29,7 @@ struct ExplainRequest {
   std::string sector;
   std::string device;
   std::string request;
-  std::string process;
-  std::string file;
+  SelectionOptions only;
 };
 
 Result<std::uint64_t> parse_sector(const std::string& text) {
@@ -55,9 +57,32 @@ Result<std::uint64_t> parse_request(const std::string& text) {
   return number;
 }
 
+// As other verbs print it, or its number.
+Result<void> check_op(std::string_view op) {
+  constexpr std::size_t kMostDigits = 20;
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.size() <= kMostDigits &&
+           text.find_first_not_of("0123456789") == text.npos;
+  };
+  const std::string_view name = op.substr(op.starts_with('p') ? 1 : 0);
+  const std::size_t dot = name.find('.');
+  const bool is_op = dot == name.npos
+                         ? is_number(op)
+                         : is_number(name.substr(0, dot)) && is_number(name.substr(dot + 1));
+  if (op.empty() || is_op)
+    return {};
+  return fail_usage(fmt::format("--op: '{}' is no operation", op), {},
+                    "An operation is 1.42 or, of the app layer, p1.42, as `script` and `explain` "
+                    "print it.");
+}
+
 Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
-  output::ExplainOptions options{
-      .width = output::terminal_width(STDOUT_FILENO), .op = request.op, .device = request.device};
+  output::ExplainOptions options{.width = output::terminal_width(STDOUT_FILENO),
+                                 .op = request.op,
+                                 .device = request.device,
+                                 .selection = selection_text(request.only)};
+  if (const Result<void> checked = check_op(request.op); !checked)
+    return std::unexpected(checked.error());
   const auto slowest = parse_count("--slowest", request.slowest);
   if (!slowest)
     return std::unexpected(slowest.error());
@@ -96,11 +121,19 @@ Result<int> explain(const ExplainRequest& request) {
   const auto options = options_of(request);
   if (!options)
     return std::unexpected(options.error());
-  const auto engine = open(request.trace, {.process = request.process, .file = request.file});
+  const auto engine =
+      open(request.trace, {.process = request.only.process, .file = request.only.file});
   if (!engine)
     return std::unexpected(engine.error());
-  const Result<void> written = output::write_explanation(**engine, *options, stdout);
-  return written ? Result<int>(0) : std::unexpected(written.error());
+  Result<void> written;
+  if (!output::has_sums((*engine)->trace())) // which have no events that could match
+    written = check_matches(**engine, request.only);
+  if (written)
+    written = output::write_explanation(**engine, *options, stdout);
+  if (written)
+    return 0;
+  tell_warnings((*engine)->trace()); // what was not found may be what is missing
+  return std::unexpected(written.error());
 }
 
 Result<int> verify(const std::string& trace) {
@@ -133,23 +166,23 @@ Action declare_explain(CLI::App& app, const Trailing&) {
          "--request", request->request,
          "The other way round: who caused what this request of a device carried; with --at, "
          "as it was used then")
-      ->check(kNotEmpty)
       ->excludes(slowest)
       ->excludes(op)
       ->excludes(sector);
   app.add_option("--device", request->device, "With --sector: on this device alone (sda)")
       ->needs(sector);
-  app.add_option("--process", request->process, "Only what this process did: a name or a pid")
-      ->check(kNotEmpty);
-  app.add_option("--file", request->file,
-                 "Only what was done to files of this path; * and ? as in a shell")
-      ->check(kNotEmpty);
+  app.add_option("--process", request->only.process, "Only what this process did: a name or a pid");
+  app.add_option("--file", request->only.file,
+                 "Only what was done to files of this path; * and ? as in a shell");
   return [request] { return explain(*request); };
 }
 
 Action declare_verify(CLI::App& app, const Trailing&) {
   auto trace = std::make_shared<std::string>();
   app.add_option("trace", *trace, kTraceHelp)->required();
+  app.footer(
+      "Exit status: 0, everything adds up; 1, something does not, or cannot be checked since "
+      "the recording has no end.");
   return [trace] { return verify(*trace); };
 }
 

@@ -23,13 +23,6 @@ using Action = std::function<Result<int>()>;
 
 inline constexpr const char* kTraceHelp = "Path or name of the trace, or `latest`";
 
-// An empty value would select nothing, or all.
-inline const CLI::Validator kNotEmpty(
-    [](const std::string& text) {
-      return text.empty() ? std::string("it is empty") : std::string();
-    },
-    "");
-
 struct Verb {
   std::string_view name;
   std::string_view summary;

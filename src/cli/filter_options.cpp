@@ -145,9 +145,6 @@ Result<void> check_contradictions(const capture::Filter& filter) {
     return checked;
   if (auto checked = check_contradiction("uid", wanted.users, excluded.users); !checked)
     return checked;
-  for (const auto* names : {&wanted.names, &excluded.names})
-    if (std::ranges::find(*names, "") != names->end())
-      return fail_usage("--comm and --exclude-comm need a name");
   if (wanted.names.empty() && std::ranges::find(excluded.names, "*") != excluded.names.end())
     return fail_usage("--exclude-comm '*'", "every task has such a name");
   return {};

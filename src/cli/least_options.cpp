@@ -35,10 +35,6 @@ void declare_least(CLI::App& app, LeastOptions& options) {
 }
 
 Result<void> select_least(const LeastOptions& options, capture::Filter& filter) {
-  for (const auto& [option, text] :
-       {std::pair("--min-latency", options.latency), std::pair("--min-size", options.size)})
-    if (text && text->empty())
-      return fail_usage(fmt::format("{}: nothing follows it", option));
   const auto latency_ns = parse_duration("--min-latency", options.latency.value_or(""));
   if (!latency_ns)
     return std::unexpected(latency_ns.error());

@@ -60,6 +60,19 @@ Result<void> check_verb(const std::vector<std::string>& arguments) {
                     "See `iotrail --help` for the verbs there are.");
 }
 
+// An empty value would count as none: as if the option were not there. Scripts have them by mistake ("$UNSET").
+void refuse_empty_values(CLI::App& verb) {
+  const CLI::Validator not_empty(
+      [](const std::string& text) {
+        return text.empty() ? std::string("its value is empty; give one, or leave it out")
+                            : std::string();
+      },
+      "");
+  for (CLI::Option* option : verb.get_options())
+    if (option->get_items_expected_max() > 0)
+      option->check(not_empty);
+}
+
 int run(std::vector<std::string> arguments) {
   const auto dashes = std::ranges::find(arguments, "--");
   Trailing trailing;
@@ -76,6 +89,7 @@ int run(std::vector<std::string> arguments) {
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
     Action declared = verb.declare(*sub, trailing);
+    refuse_empty_values(*sub);
     sub->callback([&action, declared = std::move(declared)] { action = declared; });
   }
   if (Result<void> checked = check_verb(arguments); !checked)

@@ -16,7 +16,10 @@
 #include "output/report_summary.hpp"
 #include "output/text_width.hpp"
 #include "output/units.hpp"
+#include "output/warnings.hpp"
 #include "schema.hpp"
+#include "store/trace_reader.hpp"
+#include "trail/trails.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -80,6 +83,27 @@ void print_left_out(const store::Manifest& manifest) {
 
 constexpr std::size_t kShownRunning = 8;
 
+// Above, finding the causes would keep whoever waits for the summary waiting.
+constexpr std::uint64_t kEventsToExplain = 2'000'000;
+
+// How much of what the devices did has a cause.
+void print_causes(const store::Manifest& manifest, const std::filesystem::path& path) {
+  const auto completed = manifest.counts.find("block_complete");
+  if (completed == manifest.counts.end() || completed->second == 0 ||
+      manifest.events() > kEventsToExplain)
+    return;
+  const auto trace = store::TraceReader::open(path);
+  if (!trace)
+    return; // the trace is written: whoever reads it is told why it cannot be
+  const trail::CompletedBytes bytes = trail::sum_completed(trail::find_trails(**trace));
+  const auto share = [&](std::uint64_t part) {
+    return output::human_share(static_cast<double>(part) / static_cast<double>(bytes.all));
+  };
+  if (bytes.all != 0)
+    say(fmt::format("  devices completed {}: {} with a cause, {} beyond doubt",
+                    output::human_bytes(bytes.all), share(bytes.attributed), share(bytes.exact)));
+}
+
 // What they do from now on is in no trace.
 void print_still_running(const store::Manifest& manifest) {
   const std::vector<std::string>& all = manifest.still_running;
@@ -139,6 +163,7 @@ void print_summary(const store::Manifest& manifest, const std::filesystem::path&
   print_still_running(manifest);
   print_layers(manifest);
   print_account(manifest);
+  print_causes(manifest, trace);
   const std::uint64_t events = manifest.events();
   say(fmt::format("  on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
                   output::human_bytes(manifest.events_bytes),

@@ -8,7 +8,9 @@
 
 #include <fmt/format.h>
 
+#include "output/recorded.hpp"
 #include "output/text_width.hpp"
+#include "output/warnings.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -39,6 +41,16 @@ void tell(std::string_view text, std::size_t width) {
 void tell(std::string_view text) {
   tell(text,
        ::isatty(STDERR_FILENO) == 1 ? output::terminal_width(STDERR_FILENO) : output::kAnyWidth);
+}
+
+void tell_warnings(const store::TraceReader& trace) {
+  for (const std::string& sentence : output::answer_warnings(trace))
+    tell(fmt::format("iotrail: {}", sentence));
+}
+
+void tell_not_recorded(const store::TraceReader& trace, const store::TableInfo& table) {
+  if (const std::string why = output::event_not_recorded(trace, table); !why.empty())
+    tell(fmt::format("iotrail: {}", why));
 }
 
 } // namespace iotrail::cli

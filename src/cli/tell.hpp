@@ -6,11 +6,18 @@
 #include <cstddef>
 #include <string_view>
 
+#include "store/trace_reader.hpp"
+
 namespace iotrail::cli {
 
 // Printable text of one or more lines. What a line goes on with stands two blanks further in than it began.
 void tell(std::string_view text);
 // The same at any width: for a summary, which people read wherever it goes.
 void tell(std::string_view text, std::size_t width);
+
+// Why what was read from the trace may not be the whole truth. What prints rows alone says it here, beside them.
+void tell_warnings(const store::TraceReader& trace);
+// If the event was not recorded, that it was not: no rows do not say that nothing happened.
+void tell_not_recorded(const store::TraceReader& trace, const store::TableInfo& table);
 
 } // namespace iotrail::cli

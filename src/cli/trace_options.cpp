@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "store/catalogue.hpp"
+#include "store/manifest.hpp"
 
 namespace iotrail::cli {
 
@@ -26,6 +27,9 @@ Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::str
       return fail_usage(fmt::format("--tag {}: not of the form NAME=VALUE", tag));
     parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
   }
+  if (parsed.size() > store::Manifest::kNamesMax)
+    return fail_usage(fmt::format("--tag: {} tags", parsed.size()),
+                      fmt::format("a trace has at most {}", store::Manifest::kNamesMax));
   return parsed;
 }
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "capture/kernel/cache_hooks.hpp"
 #include "capture/kernel/hooks.hpp"
+#include "capture/kernel/vfs_hooks.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -106,75 +108,10 @@ void add_memory(std::vector<EventHooks>& rows) {
   rows.push_back(served_by("memory_throttle", Layer::memory,
                            {{"T", kThrottle, {"memory_balance_dirty"}, 8},
                             {"T", kThrottle, {"memory_balance_dirty_limits"}, 12}}));
-}
-
-// An operation passes one of the functions named, whichever way it came: all of them are hooked, or none.
-void add_vfs(std::vector<EventHooks>& rows) {
-  const auto add = [&](std::string_view event, Alternative trampolines, Alternative probes) {
-    rows.push_back(served_by(event, Layer::vfs, {std::move(trampolines), std::move(probes)}));
-  };
-  add("vfs_read",
-      {"F",
-       "fentry+fexit/vfs_read+vfs_readv+vfs_iter_read",
-       {"vfs_read_enter", "vfs_read_exit", "vfs_readv_enter", "vfs_readv_exit",
-        "vfs_iter_read_enter", "vfs_iter_read_exit"}},
-      {"K",
-       "kprobe+kretprobe/vfs_read+vfs_readv+vfs_iter_read",
-       {"vfs_read_kprobe", "vfs_read_kretprobe", "vfs_readv_kprobe", "vfs_readv_kretprobe",
-        "vfs_iter_read_kprobe", "vfs_iter_read_kretprobe"}});
-  add("vfs_write",
-      {"F",
-       "fentry+fexit/vfs_write+vfs_writev+vfs_iter_write",
-       {"vfs_write_enter", "vfs_write_exit", "vfs_writev_enter", "vfs_writev_exit",
-        "vfs_iter_write_enter", "vfs_iter_write_exit"}},
-      {"K",
-       "kprobe+kretprobe/vfs_write+vfs_writev+vfs_iter_write",
-       {"vfs_write_kprobe", "vfs_write_kretprobe", "vfs_writev_kprobe", "vfs_writev_kretprobe",
-        "vfs_iter_write_kprobe", "vfs_iter_write_kretprobe"}});
-  add("vfs_open",
-      {"F", "fentry+fexit/do_dentry_open", {"do_dentry_open_enter", "do_dentry_open_exit"}},
-      {"K",
-       "kprobe+kretprobe/do_dentry_open",
-       {"do_dentry_open_kprobe", "do_dentry_open_kretprobe"}});
-  // vfs_fsync calls vfs_fsync_range, which a compiler inlines into it, and both into their system calls: what neither has
-  // seen is told by the calls themselves (vfs.bpf.c).
-  add("vfs_fsync",
-      {"F",
-       "fentry+fexit/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
-       {"vfs_fsync_enter", "vfs_fsync_exit", "vfs_fsync_range_enter", "vfs_fsync_range_exit"}},
-      {"K",
-       "kprobe+kretprobe/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
-       {"vfs_fsync_kprobe", "vfs_fsync_kretprobe", "vfs_fsync_range_kprobe",
-        "vfs_fsync_range_kretprobe"}});
-}
-
-void add_page_cache(std::vector<EventHooks>& rows) {
-  const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
-    rows.push_back(served_by(event, Layer::cache, std::move(alternatives)));
-  };
-  // Two entries: the second parameter of filemap_get_pages was the iterator before it was the count.
-  add("cache_hit", {{"F",
-                     "fentry+fexit/filemap_get_pages",
-                     {"cache_get_pages_enter", "cache_get_pages_exit", "cache_filemap_add"},
-                     4},
-                    {"F",
-                     "fentry+fexit/filemap_get_pages (iterator)",
-                     {"cache_get_pages_iter_enter", "cache_get_pages_exit", "cache_filemap_add"},
-                     3}});
-  add("cache_add", {tracepoint("tp_btf/mm_filemap_add_to_page_cache", {"cache_filemap_add"})});
-  add("cache_delete",
-      {tracepoint("tp_btf/mm_filemap_delete_from_page_cache", {"cache_filemap_delete"})});
-  add("cache_dirty", {tracepoint("tp_btf/writeback_dirty_folio", {"cache_dirty_folio"})});
-  // The tracepoint comes last: it does not see what fsync writes.
-  add("cache_writeback",
-      {{"F",
-        "fentry/do_writepages",
-        {"cache_do_writepages", "cache_flush_begin", "cache_flush_end"}},
-       {"K",
-        "kprobe/do_writepages",
-        {"cache_do_writepages_kprobe", "cache_flush_begin", "cache_flush_end"}},
-       tracepoint("tp_btf/writeback_single_inode_start",
-                  {"cache_single_inode_start", "cache_flush_begin", "cache_flush_end"})});
+  rows.push_back(served_by(
+      "memory_kswapd", Layer::memory,
+      {tracepoint("tp_btf/mm_vmscan_kswapd_wake+kswapd_sleep+lru_shrink_inactive",
+                  {"memory_kswapd_wake", "memory_kswapd_sleep", "memory_kswapd_shrink"})}));
 }
 
 // Which file systems concern the recording is learnt from the changes and the syncs of traced tasks.
@@ -189,6 +126,10 @@ void add_journals(std::vector<EventHooks>& rows) {
                   "end_commit+handle_start",
                   {"journal_start_commit", "journal_commit_flushing", "journal_commit_logging",
                    "journal_run_stats", "journal_end_commit", "journal_handle_start"})}));
+  rows.push_back(served_by(
+      "fs_journal_checkpoint", Layer::fs,
+      {tracepoint("tp_btf/jbd2_checkpoint+checkpoint_stats+handle_start",
+                  {"journal_checkpoint", "journal_checkpoint_stats", "journal_handle_start"})}));
   const auto handles = [](std::string_view hook, std::vector<std::string_view> programs) {
     programs.insert(programs.end(), {"journal_handle_start", "journal_handle_stats"});
     return tracepoint(hook, std::move(programs));
@@ -244,6 +185,11 @@ void add_asyncs(std::vector<EventHooks>& rows) {
   rows.push_back(served_by("async_result", Layer::async, operations));
   rows.push_back(served_by("async_overflow", Layer::async,
                            {tracepoint("tp_btf/io_uring_cqe_overflow", {"async_cqe_overflow"})}));
+  rows.push_back(served_by(
+      "async_step", Layer::async,
+      {tracepoint("tp_btf/io_uring_poll_arm+task_add+link+fail_link+defer+queue_async_work",
+                  {"async_poll_arm", "async_task_add", "async_link", "async_fail_link",
+                   "async_defer", "async_queue_work"})}));
 }
 
 // A fault is an operation of its own for what the cache and the block layer do for it.
@@ -262,6 +208,8 @@ void add_faults(std::vector<EventHooks>& rows) {
   rows.push_back(served_by(
       "fault_page", Layer::fault,
       {tracepoint("tp_btf/mm_filemap_fault, page_fault_user", {"fault_page", "fault_user"})}));
+  rows.push_back(served_by("fault_around", Layer::fault,
+                           {tracepoint("tp_btf/mm_filemap_map_pages", {"fault_around"})}));
 }
 
 // Whose connections are is learnt whatever is asked for. Where kernels tell more to a program, that one comes first.
@@ -287,8 +235,8 @@ void add_net(std::vector<EventHooks>& rows) {
 std::vector<EventHooks> make_rows() {
   std::vector<EventHooks> rows;
   add_syscalls(rows);
-  add_vfs(rows);
-  add_page_cache(rows);
+  add_vfs_hooks(rows);
+  add_cache_hooks(rows);
   add_memory(rows);
   add_journals(rows);
   add_file_systems(rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which BPF programs serve which event, in order of preference. A new probe is a row in event_hooks.cpp; everything else follows.
+// Which BPF programs serve which event, in order of preference. A new probe is a row in event_hooks.cpp, vfs_hooks.cpp or cache_hooks.cpp; everything else follows.
 #pragma once
 
 #include <span>

@@ -20,13 +20,17 @@
 #define IOT_STACK_FRAMES 12          /* functions of one that are told */
 #define IOT_STACK_SKIPPED 3          /* of the tracing itself */
 #define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
+#define IOT_READ_AHEAD_LIMIT 4096    /* threads that read ahead */
+#define IOT_WRITE_BACK_LIMIT 4096    /* threads that write back */
+#define IOT_NODE_LIMIT 1024          /* nodes of memory: the kernel's most */
 #define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
 #define IOT_BIO_CHAIN_LIMIT 256      /* bios of a request that are looked at */
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
 #define IOT_PATH_DEPTH 64            /* components of a path that are walked */
 #define IOT_FOLDER_DEPTH (1U << 16)  /* the same where a directory is looked for */
-#define IOT_KIND_SLOTS 64            /* kinds of one layer */
+#define IOT_KIND_SLOTS 64            /* kinds of one layer; a power of two */
+#define IOT_BELOW_LIMIT 32           /* vfs events in a set: bits of iot_u32 */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
 #define IOT_REASON_LIMIT 256            /* numbers of a kind of reasons; a power of two */
@@ -52,7 +56,7 @@
 #define IOT_CALL_FD(call) ((iot_u32)((call) >> IOT_CALL_FD_SHIFT) & 0xfU)
 #define IOT_CALL_PATH(call) ((iot_u32)((call) >> IOT_CALL_PATH_SHIFT) & 0xfU)
 #define IOT_CALL_BELOW(call) ((iot_u32)((call) >> IOT_CALL_BELOW_SHIFT))
-#define IOT_BELOW(kind) (1U << ((kind) & 31)) /* in a set of vfs events */
+#define IOT_BELOW(kind) (1U << ((kind) & (IOT_BELOW_LIMIT - 1))) /* in a set of vfs events */
 
 /* The files that iotrail brings into programs. */
 enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
@@ -134,9 +138,9 @@ struct iot_cpu {
 #define IOT_OP_BLOCK (1U << 24)
 
 struct iot_counter_values {
-  iot_u64 value[IOT_COUNTER_LIMIT]; /* by the numbers of stats.def */
-  iot_u64 bypassed[32];             /* of kernel_hook_bypassed, by the low byte of the vfs event */
-  iot_u64 longest_lost_ns;          /* how long a span that found no place had lasted */
+  iot_u64 value[IOT_COUNTER_LIMIT];  /* by the numbers of stats.def */
+  iot_u64 bypassed[IOT_BELOW_LIMIT]; /* of kernel_hook_bypassed, by the low byte of the vfs event */
+  iot_u64 longest_lost_ns;           /* how long a span that found no place had lasted */
 };
 
 /* A file that a task used lately, and its local id. */
@@ -171,13 +175,35 @@ struct iot_span {
   iot_s64 offset;
   iot_u64 bytes;
   iot_u64 detail; /* what else the hook wants to know at the end */
-  iot_u32 kind;
   iot_u32 file;
   iot_u32 flags;
+  iot_u32 kind;
   iot_u32 reserved;
 };
 #define IOT_SPAN_DEPTH 8 /* a power of two; two stacked file systems and a fsync need 5 */
 #define IOT_OP_DEPTH 4   /* a power of two; operations of a task, one within the other */
+
+/* The last read or write that the layer vfs has seen end in a task: of the operation `op_id`, so of its call. */
+struct iot_moved {
+  iot_u64 op_id;
+  iot_s64 offset;
+  iot_u32 file;
+  iot_u32 reserved;
+};
+
+/* Pages that look-ups have added to a cache and not returned yet, for the operation that they are of. */
+#define IOT_ADDED_RUNS 8 /* of a task at once */
+struct iot_added_run {
+  iot_u64 op_id;
+  iot_u64 mapping; /* 0: the place is free */
+  iot_u64 begin;
+  iot_u64 end;
+};
+struct iot_added {
+  iot_u32 are_any;
+  iot_u32 is_short; /* a run found no place */
+  struct iot_added_run runs[IOT_ADDED_RUNS];
+};
 
 /*
  * State of a traced task. It lies in the slot of `task_states` that its thread id leads to: finding it there costs a
@@ -210,11 +236,13 @@ struct iot_task {
   iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
   iot_u64 woken_ns;      /* from its wait; 0: not yet */
   iot_u32 wait_stack;
-  iot_u32 wait_state;              /* of the value table `task_state` */
+  iot_u32 wait_state; /* of the value table `task_state` */
+  struct iot_moved moved;
   iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
   struct iot_cached_fd fds[IOT_TASK_FDS];
   struct iot_cached_file files[IOT_TASK_FILES];
   struct iot_span spans[IOT_SPAN_DEPTH];
+  struct iot_added added;
 };
 #define IOT_TASK_SLOTS 2048   /* a power of two */
 #define IOT_MUTED 0x80000000U /* in `live_tid`: the slot is taken, but its task not to be found */
@@ -281,6 +309,7 @@ struct iot_async {
   iot_u64 ring;
   iot_s64 offset;
   iot_u64 bytes_requested;
+  iot_u64 linked_to_op; /* the operation that has to end before; 0: none */
   iot_u32 file;
   iot_s32 fd;
   iot_u32 call;  /* of the value table `async_call` */
@@ -331,9 +360,16 @@ struct iot_task_number {
 struct iot_functions {
   iot_u64 iomap_dio_bio_end_io;
   iot_u64 blkdev_bio_end_io_async;
+  iot_u64 btrfs_simple_end_io;
+  iot_u64 btrfs_dio_end_io;
   iot_u64 io_complete_rw;
   iot_u64 io_complete_rw_iopoll;
   iot_u64 aio_complete_rw;
+  iot_u64 filemap_get_pages;
+  iot_u64 end_bio_bh_io_sync;
+  iot_u64 journal_end_buffer_io_sync;
+  iot_u64 ext4_end_buffer_io_sync;
+  iot_u64 xlog_bio_end_io;
 };
 
 /* What the collector asks block_request_is_over(). */

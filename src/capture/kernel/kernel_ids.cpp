@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/kernel/kernel_ids.hpp"
 
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/fd.hpp"
 #include "capture/kernel/block_device.hpp"
 #include "capture/kernel/socket_address.hpp"
 #include "capture/mounts.hpp"
@@ -21,8 +23,9 @@ namespace {
 constexpr iot_u32 kPipeMagic = 0x50495045;
 constexpr iot_u32 kSocketMagic = 0x534f434b;
 constexpr iot_u32 kAnonymousMagic = 0x09041934;
-constexpr iot_u32 kTmpfsMagic = 0x01021994;
-constexpr std::string_view kMemfdPrefix = "memfd:";
+constexpr iot_u32 kBtrfsMagic = 0x9123683e;
+
+constexpr std::uint64_t kBtrfsMetadataInode = 1; // its pages hold metadata
 
 constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
 
@@ -32,6 +35,21 @@ std::string mount_point(iot_u32 device) {
     if (mount.device == device && mount.root == "/")
       return mount.point == "/" ? "" : mount.point;
   return {};
+}
+
+// btrfs sets no mode of the inode of its metadata: what is there is of whoever had the memory before.
+iot_u32 mode_of(const iot_text_file& text) {
+  return text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode ? 0 : text.mode;
+}
+
+// Most anonymous files have one inode in common, so that its name does not tell of what kind each is.
+ino_t shared_anonymous_inode() {
+  static const ino_t inode = [] {
+    const Fd any(::epoll_create1(EPOLL_CLOEXEC));
+    struct stat status{};
+    return any && ::fstat(any.get(), &status) == 0 ? status.st_ino : 0;
+  }();
+  return inode;
 }
 
 // The names come last one first, each with its end.
@@ -70,10 +88,11 @@ std::string path_of(const iot_text_file& text) {
     return fmt::format("pipe:[{}]", text.inode);
   if (text.magic == kSocketMagic)
     return fmt::format("socket:[{}]", text.inode);
+  const std::string_view own_name = names.substr(0, names.find('\0'));
   if (text.magic == kAnonymousMagic)
-    return fmt::format("anon_inode:{}", names.substr(0, names.find('\0')));
-  if (text.magic == kTmpfsMagic && names.starts_with(kMemfdPrefix))
-    return std::string(names.substr(0, names.find('\0')));
+    return fmt::format("anon_inode:{}", text.inode == shared_anonymous_inode() ? "" : own_name);
+  if (text.walk_end == IOT_WALK_ALONE && own_name.size() + 1 >= names.size())
+    return std::string(own_name); // "memfd:..."; "/" of a file that was opened by a handle
   if (text.walk_end == IOT_WALK_ROOT)
     return join_names(names);
   if (names.empty())
@@ -136,8 +155,9 @@ void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer)
     return remember_executable(text, path);
   if (text.text.id >= files_.size())
     files_.resize(std::max<std::size_t>(text.text.id + 1, files_.size() * 2));
-  files_[text.text.id] = writer.file_id(
-      {.device = text.device, .inode = text.inode, .generation = text.generation}, text.mode, path);
+  files_[text.text.id] =
+      writer.file_id({.device = text.device, .inode = text.inode, .generation = text.generation},
+                     mode_of(text), path);
   remember_executable(text, path);
 }
 

@@ -90,8 +90,8 @@ private:
   };
   End account_at_end() const;
 
-  std::optional<End> end_;       // after stop()
-  std::vector<Slot> unfinished_; // when the recording stopped, until they are written
+  std::optional<End> end_;             // after stop()
+  std::vector<RecordSlot> unfinished_; // when the recording stopped, until they are written
   std::uint64_t unfinished_written_ = 0;
   std::uint64_t completions_missed_ = 0; // found when the recording stopped
 };
@@ -123,7 +123,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   heads_.resize(cpu_count_);
   const iot_config config = configuration(options);
   if (config.filter_files || config.filter_devices)
-    for (const char* program : {"sched_switch", "memory_direct_reclaim_begin",
+    for (const char* program : {"sched_switch", "memory_direct_reclaim_begin", "memory_kswapd_wake",
                                 "memory_balance_dirty", "memory_balance_dirty_limits"})
       refusals_.add(program, "which file a call is on is often not known yet when it is held up: "
                              "recordings of files or devices leave that out");
@@ -299,7 +299,7 @@ std::size_t KernelSource::drain_sums(store::TraceWriter& writer) {
 
 // What was open when the recording stopped. The records pass as those of a ring do.
 std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
-  const std::span<const Slot> all(unfinished_);
+  const std::span<const RecordSlot> all(unfinished_);
   std::size_t written = 0;
   while (written < all.size())
     written += copier_.copy(
@@ -315,7 +315,7 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
   const std::uint64_t begin = rings_.tail(cpu);
   std::uint64_t position = begin;
   while (position < head) {
-    const std::span<const Slot> slots = rings_.slots(cpu, position, head);
+    const std::span<const RecordSlot> slots = rings_.slots(cpu, position, head);
     const std::size_t copied = copier_.copy(slots, position, ids_, hold_back_, writer);
     if (copied == 0)
       break;

@@ -34,17 +34,17 @@ constexpr Places make_places() {
 
 constexpr Places kPlaces = make_places();
 
-const iot_event& event_of(const Slot& slot) {
+const iot_event& event_of(const RecordSlot& slot) {
   return reinterpret_cast<const iot_event&>(slot);
 }
 
-bool is_finished(const Slot& slot, std::uint64_t position) {
+bool is_finished(const RecordSlot& slot, std::uint64_t position) {
   const auto tag = static_cast<iot_u32>(position + 1);
   return __atomic_load_n(&event_of(slot).tag, __ATOMIC_ACQUIRE) == tag;
 }
 
 struct Batch {
-  const Slot* slots;
+  const RecordSlot* slots;
   std::span<const std::uint8_t> chosen; // the slots that hold records of one kind
   KernelIds& ids;
   HoldBack& hold_back;
@@ -68,7 +68,7 @@ template <std::size_t kPlace> void fill_rows(std::byte* row, const Batch& batch)
   static constexpr std::size_t kBytes = schema::kEvents[kPlace].size_bytes;
   static constexpr References kReferences = references_of(schema::kEvents[kPlace]);
   const KernelIds::Lookup lookup = batch.ids.lookup();
-  const Slot* const slots = batch.slots;
+  const RecordSlot* const slots = batch.slots;
   for (const std::uint8_t at : batch.chosen) {
     std::memcpy(row, &slots[at], kBytes);
     [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
@@ -89,7 +89,7 @@ void forget_ended(const Batch& batch) {
 template <std::size_t kPlace> void take_each(Batch batch) {
   const std::span<const std::uint8_t> all = batch.chosen;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    Slot event;
+    RecordSlot event;
     batch.chosen = all.subspan(i, 1);
     fill_rows<kPlace>(event.bytes, batch);
     batch.hold_back.take(event_of(event), batch.writer);
@@ -98,7 +98,7 @@ template <std::size_t kPlace> void take_each(Batch batch) {
 
 template <std::size_t kPlace> void append_kind(Batch batch) {
   static constexpr const schema::Event& kEvent = schema::kEvents[kPlace];
-  static_assert(kEvent.size_bytes <= sizeof(Slot));
+  static_assert(kEvent.size_bytes <= sizeof(RecordSlot));
   if constexpr (kEvent.id == IOT_KIND_process_exit)
     forget_ended(batch);
   if (batch.hold_back.is_on())
@@ -135,7 +135,7 @@ constexpr auto kAppend = append_table(std::make_index_sequence<kEventCount + 1>(
 } // namespace
 
 // Returns how many of the slots are finished.
-std::size_t RecordCopier::sort_by_kind(std::span<const Slot> slots, std::uint64_t position) {
+std::size_t RecordCopier::sort_by_kind(std::span<const RecordSlot> slots, std::uint64_t position) {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!is_finished(slots[i], position + i))
       return i;
@@ -149,8 +149,8 @@ std::size_t RecordCopier::sort_by_kind(std::span<const Slot> slots, std::uint64_
   return slots.size();
 }
 
-std::size_t RecordCopier::copy(std::span<const Slot> slots, std::uint64_t position, KernelIds& ids,
-                               HoldBack& hold_back, store::TraceWriter& writer) {
+std::size_t RecordCopier::copy(std::span<const RecordSlot> slots, std::uint64_t position,
+                               KernelIds& ids, HoldBack& hold_back, store::TraceWriter& writer) {
   const std::size_t finished =
       sort_by_kind(slots.first(std::min(slots.size(), kBatchSlots)), position);
   for (const std::uint8_t place : std::span(present_).first(std::exchange(present_count_, 0))) {

@@ -26,13 +26,13 @@ public:
   // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place of the kernel's; stops
   // before one that is still being filled. `position` is that of the first slot in its ring. Returns how many slots were
   // copied, which may be used again. Records of a kind keep their order where none is held back.
-  std::size_t copy(std::span<const Slot> slots, std::uint64_t position, KernelIds& ids,
+  std::size_t copy(std::span<const RecordSlot> slots, std::uint64_t position, KernelIds& ids,
                    HoldBack& hold_back, store::TraceWriter& writer);
 
 private:
   static constexpr std::size_t kKinds = std::size(schema::kEvents) + 1; // and one for unknown kinds
 
-  std::size_t sort_by_kind(std::span<const Slot> slots, std::uint64_t position);
+  std::size_t sort_by_kind(std::span<const RecordSlot> slots, std::uint64_t position);
 
   std::array<std::array<std::uint8_t, kBatchSlots>, kKinds>
       slots_of_{};                             // by kind: indices, in order

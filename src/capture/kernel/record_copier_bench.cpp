@@ -32,7 +32,7 @@ public:
   Slots() : slots_(kRecords) {}
 
   bool is_full() const { return used_ + 8 > slots_.size(); } // no operation has more records
-  std::span<const Slot> all() const { return std::span(slots_).first(used_); }
+  std::span<const RecordSlot> all() const { return std::span(slots_).first(used_); }
 
   template <class Record> Record& add(iot_u16 kind, const Operation& operation) {
     auto& record = reinterpret_cast<Record&>(slots_[used_++]);
@@ -57,7 +57,7 @@ public:
   }
 
 private:
-  std::vector<Slot> slots_;
+  std::vector<RecordSlot> slots_;
   std::size_t used_ = 0;
 };
 
@@ -118,7 +118,7 @@ void name_files(KernelIds& ids, store::TraceWriter& writer) {
   }
 }
 
-void drain(std::span<const Slot> slots, KernelIds& ids, store::TraceWriter& writer) {
+void drain(std::span<const RecordSlot> slots, KernelIds& ids, store::TraceWriter& writer) {
   const auto copier = std::make_unique<RecordCopier>();
   HoldBack hold_back;
   for (std::uint64_t position = 0; position < slots.size();) {

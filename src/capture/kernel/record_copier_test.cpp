@@ -65,14 +65,14 @@ protected:
   }
 
   // Reserves a slot and fills it; it is finished with its tag only.
-  Slot& produce(const Record& record) {
-    Slot& slot = ring_[head_++ % kRingSlots];
+  RecordSlot& produce(const Record& record) {
+    RecordSlot& slot = ring_[head_++ % kRingSlots];
     std::memcpy(&slot, &record.as_event(), record.event().size_bytes);
     event_of(slot).tag = static_cast<iot_u32>(head_);
     return slot;
   }
 
-  static iot_event& event_of(Slot& slot) { return reinterpret_cast<iot_event&>(slot); }
+  static iot_event& event_of(RecordSlot& slot) { return reinterpret_cast<iot_event&>(slot); }
 
   void drain() {
     while (tail_ < head_) {
@@ -113,7 +113,7 @@ protected:
   KernelIds ids_;
   HoldBack hold_back_;
   std::unique_ptr<RecordCopier> copier_ = std::make_unique<RecordCopier>();
-  std::vector<Slot> ring_{kRingSlots};
+  std::vector<RecordSlot> ring_{kRingSlots};
   std::uint64_t head_ = 0;
   std::uint64_t tail_ = 0;
 };
@@ -263,7 +263,7 @@ TEST(RecordRings, slots_end_where_the_ring_begins_anew) {
   ASSERT_EQ(::ftruncate(slots.get(), 1 << 20), 0);
   std::array<iot_cpu, 2> cpus{};
   const auto rings = RecordRings::map(slots.get(), cpus, 64).value();
-  const Slot* own = rings.slots(1, 0, 64).data();
+  const RecordSlot* own = rings.slots(1, 0, 64).data();
   EXPECT_EQ(own - rings.slots(0, 0, 64).data(), 64);
   EXPECT_EQ(rings.slots(1, 64 + 60, 64 + 100).data(), own + 60);
   EXPECT_EQ(rings.slots(1, 64 + 60, 64 + 100).size(), 4U);

@@ -59,7 +59,7 @@ Mapping::~Mapping() {
 
 Result<RecordRings> RecordRings::map(int slots_fd, std::span<iot_cpu> cpus,
                                      std::uint32_t slots_per_cpu) {
-  const std::size_t slots_bytes = cpus.size() * slots_per_cpu * sizeof(Slot);
+  const std::size_t slots_bytes = cpus.size() * slots_per_cpu * sizeof(RecordSlot);
   auto slots = Mapping::make(slots_fd, whole_pages(slots_bytes), PROT_READ, 0);
   if (!slots)
     return std::unexpected(slots.error());
@@ -82,10 +82,10 @@ void RecordRings::release(std::uint32_t cpu, std::uint64_t tail) {
   __atomic_store_n(&cpus_[cpu].ring.tail, tail, __ATOMIC_RELEASE);
 }
 
-std::span<const Slot> RecordRings::slots(std::uint32_t cpu, std::uint64_t position,
-                                         std::uint64_t end) const {
+std::span<const RecordSlot> RecordRings::slots(std::uint32_t cpu, std::uint64_t position,
+                                               std::uint64_t end) const {
   const auto* own =
-      reinterpret_cast<const Slot*>(slots_.data()) + std::size_t{cpu} * slots_per_cpu_;
+      reinterpret_cast<const RecordSlot*>(slots_.data()) + std::size_t{cpu} * slots_per_cpu_;
   const std::size_t at = position & (slots_per_cpu_ - 1);
   return {own + at, std::min<std::size_t>(end - position, slots_per_cpu_ - at)};
 }

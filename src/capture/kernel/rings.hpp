@@ -31,7 +31,7 @@ private:
   std::size_t bytes_ = 0;
 };
 
-struct Slot {
+struct RecordSlot {
   alignas(8) std::byte bytes[IOT_KERNEL_SLOT_BYTES];
 };
 
@@ -53,7 +53,8 @@ public:
 
   // Slots from `position` on, up to `end` or the last one before the ring begins anew; at least one. Each holds a record
   // once its tag says so.
-  std::span<const Slot> slots(std::uint32_t cpu, std::uint64_t position, std::uint64_t end) const;
+  std::span<const RecordSlot> slots(std::uint32_t cpu, std::uint64_t position,
+                                    std::uint64_t end) const;
 
 private:
   Mapping slots_;

@@ -18,10 +18,10 @@ std::optional<std::map<SumKey, SumValues>> SumCollector::take(std::uint64_t now_
 }
 
 std::optional<std::map<SumKey, SumValues>>
-SumCollector::take_last(std::span<const Slot> unfinished) {
+SumCollector::take_last(std::span<const RecordSlot> unfinished) {
   if (std::exchange(has_ended_, true))
     return std::nullopt;
-  for (const Slot& record : unfinished)
+  for (const RecordSlot& record : unfinished)
     table_.add(reinterpret_cast<const iot_event&>(record));
   return table_.take_all();
 }

@@ -26,7 +26,7 @@ public:
   // What is to be written now; nothing: it is not time. The texts that the sums refer to have been sent by its return.
   std::optional<std::map<SumKey, SumValues>> take(std::uint64_t now_ns);
   // The same at the end, once: `unfinished` are records that user space has put together.
-  std::optional<std::map<SumKey, SumValues>> take_last(std::span<const Slot> unfinished);
+  std::optional<std::map<SumKey, SumValues>> take_last(std::span<const RecordSlot> unfinished);
   // Writes what was taken, and tells whom the options name at the end of an interval.
   void write(const std::map<SumKey, SumValues>& sums, std::uint64_t now_ns, KernelIds& ids,
              store::TraceWriter& writer);

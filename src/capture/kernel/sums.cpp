@@ -64,14 +64,6 @@ const schema::Field* group_dead_field(const schema::Event& event) {
   return found == event.fields.end() ? nullptr : &*found;
 }
 
-std::string name_without_layer(const schema::Event& event) {
-  std::string_view name = event.name;
-  const std::string_view layer = schema::layer_name(static_cast<iot_u32>(event.layer));
-  if (name.starts_with(layer) && name.substr(layer.size()).starts_with('_'))
-    name.remove_prefix(layer.size() + 1);
-  return std::string(name);
-}
-
 std::string_view call_of(const schema::Event& event, iot_u32 operation) {
   const schema::Field* call = field_with(event, schema::Role::call);
   return call == nullptr ? std::string_view()
@@ -94,7 +86,7 @@ std::string operation_of(const schema::Event& event, iot_u32 operation) {
   for (const schema::CallClass& row : schema::kCallClasses)
     if (!call.empty() && row.event == event.name && row.call == call)
       return std::string(row.name);
-  return name_without_layer(event);
+  return std::string(schema::class_name(event));
 }
 
 std::uint64_t field_at(const iot_event& record, iot_u8 place) {

@@ -9,6 +9,10 @@
 #error "schema/syscalls.def has no column of this machine's numbers"
 #endif
 
+#ifndef SYS_fchmodat2 // newer than the headers of Debian 12
+#define SYS_fchmodat2 452
+#endif
+
 namespace iotrail::capture::kernel {
 namespace {
 
@@ -17,6 +21,19 @@ namespace {
   static_assert((compat) < IOT_SYSCALL_LIMIT);
 #define SYSCALL_ALIAS(compat, name) static_assert((compat) < IOT_SYSCALL_LIMIT);
 #include "syscalls.def"
+
+// Of calls that differ from others of their event.
+iot_u16 below(iot_u16 number) {
+  switch (number) {
+  case IOT_syscall_fsync:
+  case IOT_syscall_fdatasync:
+    return IOT_KIND_vfs_fsync;
+  case IOT_syscall_copy_file_range:
+    return IOT_KIND_vfs_copy;
+  default:
+    return 0;
+  }
+}
 
 // The vfs event without which a call cannot succeed; 0: there is none.
 iot_u16 below(iot_u16 event, iot_u16 number) {
@@ -27,8 +44,28 @@ iot_u16 below(iot_u16 event, iot_u16 number) {
     return IOT_KIND_vfs_write;
   case IOT_KIND_syscall_open:
     return IOT_KIND_vfs_open;
+  case IOT_KIND_syscall_unlink:
+    return IOT_KIND_vfs_unlink;
+  case IOT_KIND_syscall_rename:
+    return IOT_KIND_vfs_rename;
+  case IOT_KIND_syscall_mkdir:
+    return IOT_KIND_vfs_mkdir;
+  case IOT_KIND_syscall_link:
+    return IOT_KIND_vfs_link;
+  case IOT_KIND_syscall_stat:
+    return IOT_KIND_vfs_stat;
+  case IOT_KIND_syscall_statfs:
+    return IOT_KIND_vfs_statfs;
+  case IOT_KIND_syscall_setattr: // utimensat() may be told to change nothing
+    return number == IOT_syscall_utimensat ? 0 : IOT_KIND_vfs_setattr;
+  case IOT_KIND_syscall_truncate:
+    return IOT_KIND_vfs_truncate;
+  case IOT_KIND_syscall_xattr:
+    return IOT_KIND_vfs_xattr;
+  case IOT_KIND_syscall_readdir:
+    return IOT_KIND_vfs_readdir;
   default:
-    return number == IOT_syscall_fsync || number == IOT_syscall_fdatasync ? IOT_KIND_vfs_fsync : 0;
+    return below(number);
   }
 }
 

@@ -32,7 +32,7 @@ struct iot_text {
 };
 
 /* Where the walk up from a file came to its end. */
-enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM };
+enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM, IOT_WALK_ALONE };
 
 /* Names follow: components, the last one first, each with its end. */
 struct iot_text_file {

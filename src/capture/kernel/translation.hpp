@@ -18,7 +18,7 @@ struct Reference {
 };
 
 struct References {
-  static constexpr std::size_t kMost = 4; // in one record
+  static constexpr std::size_t kMost = 6; // in one record
   std::array<Reference, kMost> rows{};
   std::size_t count = 0;
 

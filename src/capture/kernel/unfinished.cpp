@@ -23,20 +23,20 @@ void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns
   event.kind = kind;
 }
 
-iot_event& event_of(Slot& record) {
+iot_event& event_of(RecordSlot& record) {
   return reinterpret_cast<iot_event&>(record);
 }
 
-template <class T> void store(Slot& record, std::size_t offset, T value) {
+template <class T> void store(RecordSlot& record, std::size_t offset, T value) {
   std::memcpy(record.bytes + offset, &value, sizeof value);
 }
 
 // What each field of a call says whose end is not known.
-void set_field(Slot& record, const schema::Field& field, std::uint64_t duration_ns,
+void set_field(RecordSlot& record, const schema::Field& field, std::uint64_t duration_ns,
                iot_u32 number) {
-  if (field.name == "duration_ns")
+  if (field.role == schema::Role::duration)
     return store(record, field.offset, duration_ns);
-  if (field.name == "result")
+  if (schema::is_result(field.meaning))
     return store(record, field.offset, iot_s64{IOT_UNFINISHED});
   switch (field.meaning) {
   case schema::Meaning::value_syscall:
@@ -50,15 +50,15 @@ void set_field(Slot& record, const schema::Field& field, std::uint64_t duration_
   }
 }
 
-Slot call_record(const iot_task& task, const schema::Event& event, std::uint64_t now_ns) {
-  Slot record{};
+RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t now_ns) {
+  RecordSlot record{};
   set_header(event_of(record), task.owner, task.entry_ns, event.id);
   for (const schema::Field& field : event.fields)
     set_field(record, field, now_ns - task.entry_ns, IOT_CALL_NUMBER(task.call));
   return record;
 }
 
-void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<Slot>& records) {
+void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<RecordSlot>& records) {
   const iot_config& config = object.skeleton().rodata->iot_config;
   if (config.filter_files || config.filter_devices)
     return;
@@ -71,8 +71,8 @@ void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<Slot>& recor
   }
 }
 
-Slot wait_record(const iot_task& task, std::uint64_t now_ns) {
-  Slot record{};
+RecordSlot wait_record(const iot_task& task, std::uint64_t now_ns) {
+  RecordSlot record{};
   auto& wait = reinterpret_cast<iot_sched_wait&>(record);
   set_header(wait.event, task.owner, task.wait_start_ns, IOT_KIND_sched_wait);
   wait.duration_ns = now_ns - task.wait_start_ns;
@@ -85,8 +85,8 @@ Slot wait_record(const iot_task& task, std::uint64_t now_ns) {
   return record;
 }
 
-Slot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_ns) {
-  Slot record{};
+RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_ns) {
+  RecordSlot record{};
   auto& complete = reinterpret_cast<iot_block_complete&>(record);
   set_header(complete.event, request.first.owner, request.issued_ns, IOT_KIND_block_complete);
   complete.duration_ns = now_ns - request.issued_ns;
@@ -102,8 +102,8 @@ Slot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_n
   return record;
 }
 
-Slot async_record(const iot_async& async, std::uint64_t now_ns) {
-  Slot record{};
+RecordSlot async_record(const iot_async& async, std::uint64_t now_ns) {
+  RecordSlot record{};
   auto& operation = reinterpret_cast<iot_async_operation&>(record);
   set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
   operation.duration_ns = now_ns - async.start_ns;
@@ -120,8 +120,8 @@ Slot async_record(const iot_async& async, std::uint64_t now_ns) {
   return record;
 }
 
-Slot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t now_ns) {
-  Slot record{};
+RecordSlot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t now_ns) {
+  RecordSlot record{};
   auto& unfinished = reinterpret_cast<iot_fs_journal_commit&>(record);
   const iot_owner owner{.op_id = 0, .parent_op = 0, .pid = commit.pid, .tid = tid};
   set_header(unfinished.event, owner, commit.start_ns, IOT_KIND_fs_journal_commit);
@@ -253,13 +253,13 @@ std::uint64_t forget_missed_completions(BpfObject& object) {
   return missed;
 }
 
-std::vector<Slot> unfinished_records(BpfObject& object) {
+std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   // What ended at the same moment is being recorded by a program that is to be waited for. Most often all has ended.
   if (!is_anything_open(object))
     return {};
   BpfObject::wait_for_programs();
   const std::uint64_t now_ns = monotonic_ns();
-  std::vector<Slot> records;
+  std::vector<RecordSlot> records;
   add_calls(object, now_ns, records);
   if (is_wanted(object, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)

@@ -21,6 +21,6 @@ std::uint64_t forget_missed_completions(BpfObject& object);
 // the bytes moved.
 // Which file a call is on is not known here: a recording of files or disks has none of them.
 // Of tasks that share a slot of `task_states` (more than IOT_TASK_SLOTS at once) nothing is known here.
-std::vector<Slot> unfinished_records(BpfObject& object);
+std::vector<RecordSlot> unfinished_records(BpfObject& object);
 
 } // namespace iotrail::capture::kernel

@@ -159,10 +159,10 @@ void Loader::take_file(const iot_snapshot_file& file, std::string_view path) {
   const std::string_view directory = is_root ? "" : path.substr(0, std::max<std::size_t>(slash, 1));
   place->second.files->note(
       std::string(directory),
-      KnownFile{.name = std::string(is_root ? path : path.substr(slash + 1)),
-                .fingerprint = fingerprint(file),
-                .is_directory = S_ISDIR(file.mode),
-                .is_removed = file.difference == IOT_snapshot_difference_removed});
+      BaselineFile{.name = std::string(is_root ? path : path.substr(slash + 1)),
+                   .fingerprint = fingerprint(file),
+                   .is_directory = S_ISDIR(file.mode),
+                   .is_removed = file.difference == IOT_snapshot_difference_removed});
 }
 
 StoredFiles Loader::finish() {

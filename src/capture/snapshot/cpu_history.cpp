@@ -17,7 +17,7 @@ CpuShares CpuHistory::see(iot_u32 pid, std::uint64_t start_ns, std::uint64_t now
   // The start is told to a hundredth of a second, by clocks that are read one after another.
   constexpr std::uint64_t kExactnessNs = kSecondNs / 20;
   auto [found, is_new] = processes_.try_emplace(pid);
-  Process& process = found->second;
+  ProcessTimes& process = found->second;
   if (is_new || process.start_ns + kExactnessNs < start_ns) {
     process = {};
     process.start_ns = start_ns;

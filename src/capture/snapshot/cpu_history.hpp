@@ -33,7 +33,7 @@ private:
     std::uint64_t at_ns;
     std::uint64_t cpu_ns;
   };
-  struct Process {
+  struct ProcessTimes {
     std::uint64_t start_ns = 0;
     std::uint64_t seen_ns = 0;
     std::array<std::deque<Point>, kCpuWindowsNs.size()> points; // of each window, oldest first
@@ -41,7 +41,7 @@ private:
 
   static iot_s32 see(std::deque<Point>& points, std::uint64_t window_ns, const Point& now);
 
-  std::unordered_map<iot_u32, Process> processes_;
+  std::unordered_map<iot_u32, ProcessTimes> processes_;
 };
 
 } // namespace iotrail::capture::snapshot

@@ -10,13 +10,13 @@ namespace iotrail::capture::snapshot {
 namespace {
 
 // Of files noted several times, the last; not what was removed.
-void sort_files(KnownFiles& files) {
-  std::ranges::stable_sort(files, {}, &KnownFile::name);
+void sort_files(BaselineFiles& files) {
+  std::ranges::stable_sort(files, {}, &BaselineFile::name);
   std::ranges::reverse(files);
-  const auto twins = std::ranges::unique(files, {}, &KnownFile::name);
+  const auto twins = std::ranges::unique(files, {}, &BaselineFile::name);
   files.erase(twins.begin(), twins.end());
   std::ranges::reverse(files);
-  std::erase_if(files, [](const KnownFile& file) { return file.is_removed; });
+  std::erase_if(files, [](const BaselineFile& file) { return file.is_removed; });
 }
 
 } // namespace
@@ -36,19 +36,19 @@ std::uint64_t fingerprint(const iot_snapshot_file& file) {
   return XXH3_64bits(words, sizeof(words));
 }
 
-KnownFiles FileBaseline::take(const std::string& directory) {
+BaselineFiles FileBaseline::take(const std::string& directory) {
   const auto found = directories_.find(directory);
   if (found == directories_.end())
     return {};
-  KnownFiles files = std::move(found->second);
+  BaselineFiles files = std::move(found->second);
   directories_.erase(found);
   return files;
 }
 
-void FileBaseline::put(const std::string& directory, KnownFiles files) {
+void FileBaseline::put(const std::string& directory, BaselineFiles files) {
   if (files.empty())
     return;
-  std::ranges::sort(files, {}, &KnownFile::name);
+  std::ranges::sort(files, {}, &BaselineFile::name);
   directories_[directory] = std::move(files);
 }
 
@@ -57,8 +57,8 @@ void FileBaseline::sort() {
     sort_files(files);
 }
 
-KnownFile* find_known(KnownFiles& files, std::string_view name) {
-  const auto found = std::ranges::lower_bound(files, name, {}, &KnownFile::name);
+BaselineFile* find_known(BaselineFiles& files, std::string_view name) {
+  const auto found = std::ranges::lower_bound(files, name, {}, &BaselineFile::name);
   return found != files.end() && found->name == name ? &*found : nullptr;
 }
 

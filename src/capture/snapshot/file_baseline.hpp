@@ -18,34 +18,34 @@ namespace iotrail::capture::snapshot {
 // which a file system may not keep over a restart.
 std::uint64_t fingerprint(const iot_snapshot_file& file);
 
-struct KnownFile {
+struct BaselineFile {
   std::string name;
   std::uint64_t fingerprint = 0;
   bool is_directory = false;
   bool is_there = false;   // for who compares
   bool is_removed = false; // for who notes
 };
-using KnownFiles = std::vector<KnownFile>; // sorted by name, no name twice
+using BaselineFiles = std::vector<BaselineFile>; // sorted by name, no name twice
 
 class FileBaseline {
 public:
   // The files of a directory; it has none afterwards. Of the roots themselves, the directory is "".
-  KnownFiles take(const std::string& directory);
-  void put(const std::string& directory, KnownFiles files); // in any order
+  BaselineFiles take(const std::string& directory);
+  void put(const std::string& directory, BaselineFiles files); // in any order
   bool is_empty() const { return directories_.empty(); }
 
   // For who reads rows one after another: the last one that names a file counts. sort() ends it.
-  void note(const std::string& directory, KnownFile file) {
+  void note(const std::string& directory, BaselineFile file) {
     directories_[directory].push_back(std::move(file));
   }
   void sort();
 
 private:
-  std::unordered_map<std::string, KnownFiles> directories_;
+  std::unordered_map<std::string, BaselineFiles> directories_;
 };
 
 // nullptr: there is none.
-KnownFile* find_known(KnownFiles& files, std::string_view name);
+BaselineFile* find_known(BaselineFiles& files, std::string_view name);
 
 std::string path_below(std::string_view directory, std::string_view name);
 

@@ -84,7 +84,7 @@ void FileWalk::look_at_root(const std::string& root) {
   if (baseline_)
     roots.before = baseline_->take({});
   roots.now = roots.before;
-  std::erase_if(roots.now, [&](const KnownFile& file) { return file.name == root; });
+  std::erase_if(roots.now, [&](const BaselineFile& file) { return file.name == root; });
   struct statx status{};
   if (::statx(AT_FDCWD, root.c_str(), kLookFlags, kWanted, &status) != 0) {
     leave_out(root, IOT_snapshot_reason_unreadable, errno, 0, IOT_COUNTER_snapshot_unreadable);
@@ -114,7 +114,7 @@ void FileWalk::list(const Handle& directory) {
   if (is_whole)
     tell_removed(listing);
   else // what was not looked at is as it was
-    for (KnownFile& file : listing.before)
+    for (BaselineFile& file : listing.before)
       if (!file.is_there)
         listing.now.push_back(std::move(file));
   baseline_->put(listing.path, std::move(listing.now));
@@ -192,13 +192,13 @@ void FileWalk::compare(Listing& listing, std::string_view name, iot_snapshot_fil
   const std::string path = listing.directory ? path_below(listing.path, name) : std::string(name);
   if (!baseline_)
     return emit(file, path);
-  KnownFile* before = find_known(listing.before, name);
+  BaselineFile* before = find_known(listing.before, name);
   const std::uint64_t print = fingerprint(file);
   listing.now.push_back({std::string(name), print, is_directory(file)});
   if (before) {
     before->is_there = true;
     if (before->is_directory && !is_directory(file))
-      for (const KnownFile& below : baseline_->take(path))
+      for (const BaselineFile& below : baseline_->take(path))
         tell_removed(path_below(path, below.name), below.is_directory);
   }
   if (before && before->fingerprint == print && is_delta_)
@@ -210,7 +210,7 @@ void FileWalk::compare(Listing& listing, std::string_view name, iot_snapshot_fil
 
 // It is there, and more is not known: as before, where it was known.
 void FileWalk::keep(Listing& listing, std::string_view name) {
-  KnownFile* before = find_known(listing.before, name);
+  BaselineFile* before = find_known(listing.before, name);
   if (!before)
     return;
   listing.now.push_back(*before);
@@ -247,7 +247,7 @@ void FileWalk::enter(Listing& listing, const char* name) {
 }
 
 void FileWalk::tell_removed(const Listing& listing) {
-  for (const KnownFile& file : listing.before)
+  for (const BaselineFile& file : listing.before)
     if (!file.is_there)
       tell_removed(path_below(listing.path, file.name), file.is_directory);
 }
@@ -262,7 +262,7 @@ void FileWalk::tell_removed(const std::string& path, bool is_removed_directory) 
     file.mode = is_directory ? S_IFDIR : 0;
     emit(file, gone);
     if (is_directory)
-      for (const KnownFile& below : baseline_->take(gone))
+      for (const BaselineFile& below : baseline_->take(gone))
         removed.emplace_back(path_below(gone, below.name), below.is_directory);
   }
 }

@@ -35,8 +35,8 @@ private:
     std::string path;
     int fd;
     bool has_mounts = false; // something is mounted on an entry of it
-    KnownFiles before{};     // what the baseline has
-    KnownFiles now{};        // what it is to have
+    BaselineFiles before{};  // what the baseline has
+    BaselineFiles now{};     // what it is to have
   };
   struct Entry {
     std::uint64_t inode;

@@ -245,7 +245,7 @@ TEST(FileBaseline, of_files_noted_twice_the_last_one_counts) {
   baseline.note("/d", {.name = "a", .is_removed = true});
   baseline.note("/d", {.name = "c", .fingerprint = 4});
   baseline.sort();
-  KnownFiles files = baseline.take("/d");
+  BaselineFiles files = baseline.take("/d");
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(find_known(files, "b")->fingerprint, 3U);
   EXPECT_EQ(find_known(files, "c")->fingerprint, 4U);

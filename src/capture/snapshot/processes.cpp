@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/snapshot/processes.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 
 #include <cerrno>
-#include <memory>
 
 #include "base/clock.hpp"
+#include "base/directory.hpp"
 #include "capture/cgroups.hpp"
 #include "capture/snapshot/proc_text.hpp"
 #include "capture/tasks.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 iot_u32 pid_of(std::string_view name) {
   iot_u32 pid = 0;

@@ -67,7 +67,7 @@ private:
 
   SnapshotOptions options_;
   Shared shared_;
-  std::vector<Task> tasks_;                    // until start()
+  std::vector<SnapshotTask> tasks_;            // until start()
   std::vector<std::unique_ptr<Taker>> takers_; // from start(): they go before what they share
 };
 
@@ -107,7 +107,7 @@ Result<void> SnapshotSource::add_file_systems(const SnapshotWanted& wanted, Stor
     Result<std::string> root = canonical_root(given);
     if (!root)
       return std::unexpected(root.error());
-    Task task{.kind = wanted.kind, .root = *root, .period_ns = wanted.period_ns};
+    SnapshotTask task{.kind = wanted.kind, .root = *root, .period_ns = wanted.period_ns};
     if (stored) {
       const auto found = stored->by_root.find(*root);
       if (found == stored->by_root.end())
@@ -124,7 +124,7 @@ Result<void> SnapshotSource::add_file_systems(const SnapshotWanted& wanted, Stor
 }
 
 Result<void> SnapshotSource::start() {
-  for (Task& task : tasks_)
+  for (SnapshotTask& task : tasks_)
     takers_.push_back(std::make_unique<Taker>(shared_, std::move(task)));
   tasks_.clear();
   for (const auto& taker : takers_)

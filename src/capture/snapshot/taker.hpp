@@ -28,7 +28,7 @@ struct Shared {
   std::condition_variable wake;
 };
 
-struct Task {
+struct SnapshotTask {
   iot_u32 kind = 0;
   std::string root; // of a file system: absolute, without links
   std::uint64_t period_ns = 0;
@@ -39,7 +39,7 @@ struct Task {
 
 class Taker {
 public:
-  Taker(Shared& shared, Task task) : shared_(shared), task_(std::move(task)) {}
+  Taker(Shared& shared, SnapshotTask task) : shared_(shared), task_(std::move(task)) {}
   Taker(const Taker&) = delete;
   Taker& operator=(const Taker&) = delete;
   ~Taker() { join(); }
@@ -57,7 +57,7 @@ private:
   bool is_delta() const { return task_.is_continued || taken_ > 0; }
 
   Shared& shared_;
-  Task task_;
+  SnapshotTask task_;
   Processes processes_;
   std::uint64_t taken_ = 0;
   std::thread thread_;

@@ -36,7 +36,7 @@ static __noinline int take_place(iot_u64 first, iot_u64 count) {
 }
 
 /* What the running task has taken; NULL: nothing. */
-static __always_inline const struct taken_place* place_taken(void) {
+static __always_inline const struct taken_place* find_taken_place(void) {
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
   return *(volatile iot_s64*)&taken_count ? bpf_map_lookup_elem(&taken_places, &tid) : 0;
 }
@@ -100,7 +100,7 @@ int BPF_PROG(allocate_ext4_take_part, void* super_block, void* map, int is_found
 
 static __always_inline int end_ext4(const struct inode* inode, const struct ext4_map_blocks* map,
                                     int result) {
-  if (!inode || !map || !place_taken())
+  if (!inode || !map || !find_taken_place())
     return 0;
   forget_place();
   if (result <= 0 || (inode->i_mode & MODE_TYPE) != MODE_REGULAR)
@@ -193,7 +193,7 @@ static __always_inline struct xfs_extent extent_at(const struct xfs_iext_cursor*
 
 static __always_inline int end_xfs(const struct xfs_inode* inode,
                                    const struct xfs_iext_cursor* cursor, iot_u32 state) {
-  const struct taken_place* place = place_taken();
+  const struct taken_place* place = find_taken_place();
   if (!inode || !cursor || !place || state & BMAP_ATTRFORK)
     return 0;
   const struct xfs_extent extent = extent_at(cursor);
@@ -243,7 +243,7 @@ int BPF_PROG(allocate_btrfs_ordered, const struct btrfs_inode* inode,
              const struct btrfs_ordered_extent* ordered) {
   if (!inode || !ordered)
     return 0;
-  if (place_taken())
+  if (find_taken_place())
     forget_place(); /* it was for this */
   if (ordered->flags & BTRFS_IN_PLACE)
     return 0;
@@ -283,7 +283,7 @@ int allocate_btrfs_take(unsigned long long* ctx) {
 /* The file is the one that the call names. */
 static __noinline int end_btrfs(iot_u64 first, iot_u64 bytes, iot_u64 inode_number,
                                 iot_u64 offset) {
-  const struct taken_place* place = place_taken();
+  const struct taken_place* place = find_taken_place();
   const struct iot_task* task = iot_current();
   if (!place || place->first != first || !is_in_fallocate(task))
     return 0;
@@ -309,7 +309,7 @@ static __noinline int end_btrfs(iot_u64 first, iot_u64 bytes, iot_u64 inode_numb
 SEC("?tp_btf/add_delayed_data_ref")
 int allocate_btrfs_reference(unsigned long long* ctx) {
   const struct btrfs_delayed_ref_node* node = (const struct btrfs_delayed_ref_node*)ctx[1];
-  if (!node || !place_taken())
+  if (!node || !find_taken_place())
     return 0;
   if (!bpf_core_type_exists(struct btrfs_delayed_data_ref))
     return end_btrfs(

@@ -7,8 +7,7 @@
 #include "choice.bpf.h"
 
 #define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the operation goes on */
-#define SQE_FLAGS 0x7fU
-#define SQE_FIXED_FILE 1U
+#define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
 
 #define MAY_GO_ON                                                                                  \
   (CALL_BIT(POLL_ADD) | CALL_BIT(ACCEPT) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) |                    \
@@ -25,7 +24,7 @@ static __noinline int await_results(struct iot_async* async) {
   if (!async)
     return 0;
   const struct iot_async_key key = user_data_key(async->ring, async->user_data);
-  if (!(async->flags & SQE_FIXED_FILE))
+  if (!(async->flags & IOT_sqe_FIXED_FILE))
     async->file = iot_file_of_fd(async->fd);
   bpf_map_update_elem(&asyncs, &key, async, BPF_ANY);
   return 0;
@@ -75,13 +74,67 @@ int BPF_PROG(async_submit_sqe, struct io_kiocb* request) {
   return 0;
 }
 
+/* `other_op`: the operation that it is linked to; 0: none. */
+static __noinline int emit_async_step(const struct iot_async* async, iot_u32 step,
+                                      iot_u64 other_op) {
+  if (!async || !iot_wants(IOT_KIND_async_step) || !iot_file_wanted(async->file))
+    return 0;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_async_step* record = IOT_RESERVE(async_step, &place);
+  if (!record)
+    return 0;
+  record->user_data = async->user_data;
+  record->ring = async->ring;
+  record->other_op = other_op;
+  record->call = async->call;
+  record->step = step;
+  iot_commit(&place, &async->owner, now_ns);
+  return 0;
+}
+
+static __always_inline struct iot_async* async_of_request(iot_u64 request) {
+  const struct iot_async_key key = {.number = request};
+  return bpf_map_lookup_elem(&asyncs, &key);
+}
+
 SEC("?tp_btf/io_uring_queue_async_work")
 int BPF_PROG(async_queue_work, struct io_kiocb* request) {
-  const struct iot_async_key key = {.number = (iot_u64)request};
-  struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
+  struct iot_async* async = async_of_request((iot_u64)request);
   if (async && !async->handed_over_ns)
     async->handed_over_ns = bpf_ktime_get_ns() - async->start_ns;
-  return 0;
+  return emit_async_step(async, IOT_async_step_handed_over, 0);
+}
+
+SEC("?tp_btf/io_uring_poll_arm")
+int BPF_PROG(async_poll_arm, struct io_kiocb* request) {
+  return emit_async_step(async_of_request((iot_u64)request), IOT_async_step_polled, 0);
+}
+
+SEC("?tp_btf/io_uring_task_add")
+int BPF_PROG(async_task_add, struct io_kiocb* request) {
+  return emit_async_step(async_of_request((iot_u64)request), IOT_async_step_ready, 0);
+}
+
+SEC("?tp_btf/io_uring_defer")
+int BPF_PROG(async_defer, struct io_kiocb* request) {
+  return emit_async_step(async_of_request((iot_u64)request), IOT_async_step_deferred, 0);
+}
+
+SEC("?tp_btf/io_uring_link")
+int BPF_PROG(async_link, struct io_kiocb* request, struct io_kiocb* before) {
+  struct iot_async* async = async_of_request((iot_u64)request);
+  const struct iot_async* linked_to = async_of_request((iot_u64)before);
+  if (!async || !linked_to)
+    return 0;
+  async->linked_to_op = linked_to->owner.op_id; /* it has ended when its failure reaches this one */
+  return emit_async_step(async, IOT_async_step_linked, async->linked_to_op);
+}
+
+SEC("?tp_btf/io_uring_fail_link")
+int BPF_PROG(async_fail_link, struct io_kiocb* failed, struct io_kiocb* request) {
+  const struct iot_async* async = async_of_request((iot_u64)request);
+  return emit_async_step(async, IOT_async_step_link_failed, async ? async->linked_to_op : 0);
 }
 
 /* The file that a request has by now; 0: it needs none. */
@@ -125,7 +178,7 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
     return 0;
   }
   async->file = file_of_request(request);
-  if (!async->file && !(async->flags & SQE_FIXED_FILE))
+  if (!async->file && !(async->flags & IOT_sqe_FIXED_FILE))
     async->fd = IOT_NO_FD;
   emit_async_operation(async, result, bpf_ktime_get_ns());
   if (is_one_of(async->call, MAY_GO_ON))

@@ -19,7 +19,9 @@ struct {
 /* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
 struct iot_functions iot_functions;
 
-#define LIBAIO_CALL 256 /* its operations stand behind io_uring's in the value table */
+/* The operations of libaio stand behind io_uring's in the value table, from its first on. */
+#define LIBAIO_CALL IOT_async_call_IOCB_CMD_PREAD
+#define LIBAIO_BIT(name) (1U << (IOT_async_call_IOCB_CMD_##name - LIBAIO_CALL))
 #define CALL_BIT(name) (1ULL << IOT_async_call_IORING_OP_##name)
 #define READS_AND_WRITES                                                                           \
   (CALL_BIT(READV) | CALL_BIT(WRITEV) | CALL_BIT(READ_FIXED) | CALL_BIT(WRITE_FIXED) |             \
@@ -32,7 +34,7 @@ struct iot_functions iot_functions;
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
 #define LIBAIO_MOVES_BYTES                                                                         \
-  (1U << 0 | 1U << 1 | 1U << 7 | 1U << 8) /* PREAD, PWRITE, PREADV, PWRITEV */
+  (LIBAIO_BIT(PREAD) | LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PREADV) | LIBAIO_BIT(PWRITEV))
 
 static __always_inline int is_one_of(iot_u32 opcode, iot_u64 calls) {
   return opcode < 64 && calls >> (opcode & 63) & 1;
@@ -102,15 +104,23 @@ static __always_inline iot_u64 request_of_worker(void) {
   return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
 }
 
-/* The operation that an iocb, or none (NULL), and the running thread are of; NULL: no such operation is known. */
-static __always_inline const struct iot_async* iot_async_of(const struct kiocb* iocb) {
+/* The function that ends an iocb. */
+static __always_inline iot_u64 end_of_iocb(iot_u64 number) {
+  const struct kiocb* iocb = IOT_TYPED(kiocb, number, iot_config.has_cast);
+  void* end = 0;
+  IOT_LOAD(end, iocb, ki_complete, iot_config.has_cast);
+  return iot_number_of(end);
+}
+
+/* The operation that an iocb, or none (0), and the running thread are of; NULL: no such operation is known. */
+static __always_inline const struct iot_async* iot_async_of(iot_u64 iocb) {
   if (!iot_config.follows_async)
     return 0;
   struct iot_async_key key = {};
-  const iot_u64 complete = iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_complete) : 0;
+  const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
   if (complete && (complete == iot_functions.io_complete_rw ||
                    complete == iot_functions.io_complete_rw_iopoll)) {
-    key.number = (iot_u64)iocb;
+    key.number = iocb;
   } else if (complete && complete == iot_functions.aio_complete_rw) {
     key = iocb_key(BPF_CORE_READ((const struct aio_kiocb*)iocb, ki_res.obj));
   } else {

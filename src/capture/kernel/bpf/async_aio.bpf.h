@@ -28,7 +28,8 @@ struct program_event {
 };
 
 #define AIO_BATCH_LIMIT 4096 /* operations of one call that are looked at */
-#define AIO_PREADV 7         /* from here on `bytes` counts vectors */
+#define AIO_PREADV                                                                                 \
+  (IOT_async_call_IOCB_CMD_PREADV - LIBAIO_CALL) /* from here on `bytes` counts vectors */
 
 /* The pointers to iocbs that io_submit was given. */
 struct aio_batch {

@@ -71,6 +71,8 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
     entry.first = *first;
   else if (!find_flush(request, entry.device, &entry.first))
     return 0;
+  if (is_flushed_behind(request, trusted->cmd_flags))
+    await_flush(iot_number_of(request->bio), entry.device, &entry.first);
   const struct blk_mq_hw_ctx* queue = request->mq_hctx;
   entry.handed_over_ns = 0;
   entry.sector = trusted->__sector;
@@ -224,7 +226,7 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
   struct iot_request* entry = iot_find_request(key);
   /* Used again without being issued, as a flush is: what it was issued for has ended, and nobody was told. */
   if (entry && entry->sector != sector &&
-      (entry->flags & OPERATION_BITS) !=
+      (entry->flags & IOT_CHOICE_block) !=
           IOT_block_zone_append /* tells at its end where it went */) {
     iot_lose(IOT_COUNTER_kernel_completion_missed);
     iot_take_request(key);
@@ -270,8 +272,15 @@ SEC("?syscall")
 int block_find_functions(void* ctx) {
   FIND(iomap_dio_bio_end_io);
   FIND(blkdev_bio_end_io_async);
+  FIND(btrfs_simple_end_io);
+  FIND(btrfs_dio_end_io);
   FIND(io_complete_rw);
   FIND(io_complete_rw_iopoll);
   FIND(aio_complete_rw);
+  FIND(filemap_get_pages);
+  FIND(end_bio_bh_io_sync);
+  FIND(journal_end_buffer_io_sync);
+  FIND(ext4_end_buffer_io_sync);
+  FIND(xlog_bio_end_io);
   return 0;
 }

@@ -2,6 +2,7 @@
  *
  * The block layer: bios on their way to requests.
  */
+#include "block_class.bpf.h"
 #include "block_range.bpf.h"
 
 /* The fields that the records of all bios have. `from`: as the argument came, `address` and `disk`: found already. */
@@ -26,9 +27,9 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
     return 0;
   const iot_u32 flags = trusted->bi_opf;
   struct iot_bio entry = {};
-  int has_pages = 0;
+  struct content content = {};
   const iot_u64 key = iot_number_of(bio);
-  if (!find_owner(&entry, &has_pages, bio, flags, device)) {
+  if (!find_owner(&entry, &content, bio, flags, device)) {
     /* Of whom had its memory before, and whose end was not told: docs/adr/0007. */
     iot_take_bio(key);
     return 0;
@@ -39,6 +40,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
     await_flush(key, device, &entry);
   if (!iot_wants(IOT_KIND_block_queue))
     return 0;
+  const iot_u32 io_class = class_of_bio(bio, flags, &content);
+  const iot_s64 file_bytes = size_of_file(content.inode);
   struct iot_place place;
   struct iot_block_queue* record = IOT_RESERVE(block_queue, &place);
   if (!record)
@@ -48,8 +51,10 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   DESCRIBE_WISHES(record, trusted);
   record->is_contiguous = 0;
   record->offset = NOT_IN_A_FILE;
-  if (has_pages)
+  if (content.has_pages)
     describe_range(record, trusted);
+  record->file_bytes = file_bytes;
+  record->io_class = io_class;
   iot_commit(&place, &entry.owner, entry.queued_ns);
   return 0;
 }
@@ -97,8 +102,8 @@ int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
   const iot_u32 device = device_of_bio(bio);
   struct iot_bio entry = {};
-  int has_pages = 0;
-  if (!iot_device_wanted(device) || !find_owner(&entry, &has_pages, bio, trusted->bi_opf, device))
+  struct content content = {};
+  if (!iot_device_wanted(device) || !find_owner(&entry, &content, bio, trusted->bi_opf, device))
     return 0;
   struct iot_place place;
   struct iot_block_remap* record = IOT_RESERVE(block_remap, &place);
@@ -140,9 +145,7 @@ static __always_inline int find_plugging(struct iot_owner* owner, iot_u32 device
     *owner = task->owner;
     return 1;
   }
-  const iot_u64 both = bpf_get_current_pid_tgid();
-  owner->pid = (iot_u32)(both >> 32);
-  owner->tid = (iot_u32)both;
+  charge_running_task(owner);
   return iot_config.block_all && is_started;
 }
 

@@ -7,8 +7,8 @@
 
 #include "core.bpf.h"
 
-#define OPERATION_BITS 0xffU
-#define HINT_BITS 0x3fff00U /* failfast_device to nowait, as values.def numbers them */
+/* failfast_device to nowait, as values.def numbers them */
+#define HINT_BITS (((iot_u32)IOT_block_hint_nowait << 1) - (iot_u32)IOT_block_hint_failfast_device)
 #define PRIORITY_CLASS_SHIFT 13
 #define PRIORITY_LEVEL_BITS 7
 
@@ -18,7 +18,7 @@
 
 /* Kernels have numbered zone operations differently. */
 static __always_inline iot_u32 operation_of(iot_u32 flags) {
-  const iot_u32 operation = flags & OPERATION_BITS;
+  const iot_u32 operation = flags & IOT_CHOICE_block;
   if (!bpf_core_type_exists(enum req_op))
     return operation;
 #define TRANSLATE(theirs, ours)                                                                    \

@@ -28,21 +28,31 @@ struct {
 } flushes SEC(".maps");
 /* A bio that waits longer has ended without the kernel saying so. */
 #define FLUSH_PATIENCE_NS 30000000000ULL
+#define ERROR_EXISTS 17
 
+/* Of a bio that waits already, it is the flush behind its data that is asked for now. */
 static __always_inline void await_flush(iot_u64 bio, iot_u32 device, const struct iot_bio* entry) {
   struct iot_flush first = {.asked = *entry, .waiting = 1};
   first.asked.file = 0; /* the disk's whole cache */
-  if (bpf_map_update_elem(&flush_bios, &bio, &device, BPF_ANY)) {
+  const int failed = IOT_UPDATE(&flush_bios, &bio, &device, BPF_NOEXIST);
+  if (failed && failed != -ERROR_EXISTS) {
     iot_count(IOT_COUNTER_kernel_bio_untracked);
     return;
   }
   struct iot_flush* flush = bpf_map_lookup_elem(&flushes, &device);
   if (flush) {
-    __sync_fetch_and_add(&flush->waiting, 1);
+    if (!failed)
+      __sync_fetch_and_add(&flush->waiting, 1);
     flush->asked = first.asked;
   } else if (bpf_map_update_elem(&flushes, &device, &first, BPF_ANY)) {
     iot_count(IOT_COUNTER_kernel_bio_untracked);
   }
+}
+
+/* Whether the disk cannot force this one's data out by itself (FUA): the kernel takes the wish off it and flushes behind it. */
+static __always_inline int is_flushed_behind(struct request* request, iot_u32 flags) {
+  const struct bio* bio = request->bio;
+  return bio && bio->bi_opf & ~flags & 1U << BIT_OF(__REQ_FUA);
 }
 
 /* A bio that has ended waits for a flush no more. */
@@ -64,7 +74,7 @@ static __always_inline void forget_flush(iot_u64 bio) {
  */
 static __always_inline int find_flush(struct request* request, iot_u32 device,
                                       struct iot_bio* first) {
-  if ((request->cmd_flags & OPERATION_BITS) != IOT_block_flush)
+  if ((request->cmd_flags & IOT_CHOICE_block) != IOT_block_flush)
     return 0;
   const struct iot_flush* flush = bpf_map_lookup_elem(&flushes, &device);
   if (!flush)

@@ -16,26 +16,40 @@
 #include "block_flush.bpf.h"
 #include "block_known.bpf.h"
 #include "choice.bpf.h"
+#include "folio.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
 #include "syscall.bpf.h"
 
 #define BDEVFS_MAGIC 0x62646576
-#define MAPPING_FLAGS 3 /* low bits of page->mapping: not a file's page */
+#define TMPFS_MAGIC 0x01021994
 #define COMPOUND_TAIL 1
 
 #define WORD_OF(type, address, field)                                                              \
   iot_read_word((address) + bpf_core_field_offset(struct type, field))
 
-/* The inode that a page's mapping is of; 0: none, or a block device. */
-static __noinline iot_u64 inode_of_mapping(iot_u64 mapping) {
+/* The inode that a page's mapping is of, of whatever file system; 0: none. */
+static __always_inline iot_u64 host_of_mapping(iot_u64 mapping) {
   const iot_u64 host =
       mapping && !(mapping & MAPPING_FLAGS) ? WORD_OF(address_space, mapping, host) : 0;
   /* Memory of other kinds has anything in this place: an inode points back at its mapping. */
-  if (!host || WORD_OF(inode, host, i_mapping) != mapping)
+  return host && WORD_OF(inode, host, i_mapping) == mapping ? host : 0;
+}
+
+static __always_inline iot_u64 magic_of_host(iot_u64 host) {
+  return WORD_OF(super_block, WORD_OF(inode, host, i_sb), s_magic);
+}
+
+/*
+ * The file that a page's mapping is of; 0: none, a block device, or a file in memory: a page of that is on its way to a
+ * disk as memory that a program shares, for direct I/O of another file, or to be swapped.
+ */
+static __noinline iot_u64 inode_of_mapping(iot_u64 mapping) {
+  const iot_u64 host = host_of_mapping(mapping);
+  if (!host)
     return 0;
-  const iot_u64 super_block = WORD_OF(inode, host, i_sb);
-  return WORD_OF(super_block, super_block, s_magic) == BDEVFS_MAGIC ? 0 : host;
+  const iot_u64 magic = magic_of_host(host);
+  return magic == BDEVFS_MAGIC || magic == TMPFS_MAGIC ? 0 : host;
 }
 
 static __noinline iot_u64 inode_of_page(iot_u64 page) {
@@ -62,17 +76,59 @@ static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 flags
   return mapping & MAPPING_FLAGS ? 0 : inode_of_mapping(mapping); /* most often a program's own */
 }
 
-/* The iocb that the end of a bio of direct I/O completes, whoever queues it; NULL: it has none, or is not known. */
-static __always_inline const struct kiocb* iocb_of_direct_bio(const struct bio* bio) {
+/* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
+static __noinline iot_u64 iomap_dio_of_btrfs(iot_u64 bio) {
+  if (!bpf_core_field_exists(struct btrfs_bio, end_io) || !iot_functions.btrfs_dio_end_io)
+    return 0;
+  iot_u64 own = bio - bpf_core_field_offset(struct btrfs_bio, bio);
+  if (!WORD_OF(btrfs_bio, own, end_io)) /* the front part of one that was split */
+    own = WORD_OF(btrfs_bio, own, private);
+  return own && WORD_OF(btrfs_bio, own, end_io) == iot_functions.btrfs_dio_end_io
+             ? WORD_OF(btrfs_bio, own, private)
+             : 0;
+}
+
+/* As disk_of_fd has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
+static __noinline iot_u32 disk_of_metadata(iot_u64 vector, iot_u32 device) {
+  const iot_u64 inode = vector ? inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
+  const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;
+  const iot_u32 number = super_block ? (iot_u32)WORD_OF(super_block, super_block, s_dev) : 0;
+  return number && !(number >> IOT_MINOR_BITS) ? number : device;
+}
+
+/* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
+static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio) {
+  const int cast = iot_config.has_cast;
   const iot_u64 end = (iot_u64)bio->bi_end_io;
-  if (bpf_core_type_exists(struct iomap_dio) && end && end == iot_functions.iomap_dio_bio_end_io)
-    return BPF_CORE_READ((const struct iomap_dio*)bio->bi_private, iocb);
+  struct kiocb* iocb = 0;
+  iot_u64 of_iomap = 0;
+  if (end && end == iot_functions.iomap_dio_bio_end_io)
+    of_iomap = iot_number_of(bio->bi_private);
+  else if (end && end == iot_functions.btrfs_simple_end_io)
+    of_iomap = iomap_dio_of_btrfs(iot_number_of(bio));
+  if (bpf_core_type_exists(struct iomap_dio) && of_iomap) {
+    const struct iomap_dio* dio = IOT_TYPED(iomap_dio, of_iomap, cast);
+    IOT_LOAD(iocb, dio, iocb, cast);
+    return iot_number_of(iocb);
+  }
   if (bpf_core_type_exists(struct blkdev_dio) && end &&
-      end == iot_functions.blkdev_bio_end_io_async)
-    return BPF_CORE_READ(
-        (const struct blkdev_dio*)((iot_u64)bio - bpf_core_field_offset(struct blkdev_dio, bio)),
-        iocb);
+      end == iot_functions.blkdev_bio_end_io_async) {
+    const struct blkdev_dio* dio = IOT_TYPED(
+        blkdev_dio, iot_number_of(bio) - bpf_core_field_offset(struct blkdev_dio, bio), cast);
+    IOT_LOAD(iocb, dio, iocb, cast);
+    return iot_number_of(iocb);
+  }
   return 0;
+}
+
+static __always_inline iot_u64 inode_of_iocb(iot_u64 number) {
+  const int cast = iot_config.has_cast;
+  const struct kiocb* iocb = IOT_TYPED(kiocb, number, cast);
+  struct file* file = 0;
+  struct inode* inode = 0;
+  IOT_LOAD(file, iocb, ki_filp, cast);
+  IOT_LOAD(inode, file, f_inode, cast);
+  return iot_number_of(inode);
 }
 
 /* Direct I/O of a call that waits: the file is the one that the call in progress names. */
@@ -99,33 +155,40 @@ static __always_inline int is_for_others(int has_pages, const struct iot_async* 
 /* Fills whose a bio is that no traced task queues; 0: it is not traced. */
 static __always_inline int find_other_owner(struct iot_bio* entry, iot_u64 inode, int has_pages,
                                             const struct iot_async* async, iot_u32 flags,
-                                            iot_u32 device) {
+                                            iot_u64 vector, iot_u32 device) {
   const int is_left_out = iot_is_left_out();
   if (is_left_out && !is_for_others(has_pages, async, flags))
     return 0;
-  const iot_u64 both = bpf_get_current_pid_tgid();
-  entry->owner.pid = (iot_u32)(both >> 32);
-  entry->owner.tid = (iot_u32)both;
+  charge_running_task(&entry->owner);
   if (is_left_out && async)
     entry->owner = async->owner;
   if (inode)
     entry->file = iot_file_known(inode);
-  else if (flags & 1U << BIT_OF(__REQ_META) && find_sync_waiter(device, &entry->owner))
+  else if (flags & 1U << BIT_OF(__REQ_META) &&
+           find_sync_waiter(disk_of_metadata(vector, device), &entry->owner))
     return iot_file_of_bio_wanted(0);
   const int is_wanted =
       (iot_config.block_all && is_started && !iot_is_muted()) || (is_left_out && async);
   return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
 }
 
-/* Fills whose the bio is, and whether it carries pages of a file; 0: it is not traced. */
-static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, const struct bio* bio,
-                                      iot_u32 flags, iot_u32 device) {
+/* What a bio is of. */
+struct content {
+  iot_u64 inode;     /* 0: no file, or not known */
+  iot_u32 has_pages; /* of that file, of the page cache */
+  iot_u32 is_direct; /* known by its end; other direct I/O is told by the memory that it carries */
+};
+
+/* Fills whose the bio is, and what it is of; 0: it is not traced. */
+static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
+                                      const struct bio* bio, iot_u32 flags, iot_u32 device) {
   struct iot_task* task = iot_current();
-  const struct kiocb* iocb = iocb_of_direct_bio(bio);
-  const iot_u64 inode =
-      iocb ? (iot_u64)BPF_CORE_READ(iocb, ki_filp, f_inode) : inode_of_bio(bio, flags);
+  const iot_u64 iocb = iocb_of_direct_bio(bio);
+  const iot_u64 inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, flags);
   const struct iot_async* async = iot_async_of(iocb);
-  *has_pages = inode && !iocb;
+  content->inode = inode;
+  content->has_pages = inode && !iocb;
+  content->is_direct = iocb != 0;
   entry->queued_ns = bpf_ktime_get_ns();
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;
@@ -136,7 +199,8 @@ static __always_inline int find_owner(struct iot_bio* entry, int* has_pages, con
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file);
   }
-  return find_other_owner(entry, inode, *has_pages, async, flags, device);
+  return find_other_owner(entry, inode, (int)content->has_pages, async, flags,
+                          iot_number_of(bio->bi_io_vec), device);
 }
 
 /*

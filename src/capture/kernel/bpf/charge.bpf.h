@@ -30,11 +30,9 @@ static __always_inline int find_charge(struct charge* charge, struct iot_task* t
     charge->file = iot_is_left_out() ? 0 : iot_file_known((iot_u64)inode);
     if (!charge->file)
       return 0;
-    const iot_u64 both = bpf_get_current_pid_tgid();
     charge->owner.op_id = 0;
     charge->owner.parent_op = 0;
-    charge->owner.pid = (iot_u32)(both >> 32);
-    charge->owner.tid = (iot_u32)both;
+    charge_running_task(&charge->owner);
   }
   return iot_file_wanted(charge->file);
 }

@@ -111,4 +111,11 @@ static __always_inline int iot_is_left_out(void) {
   return iot_is_muted() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 }
 
+/* Of a task of which nothing else is known: itself, in no operation. */
+static __always_inline void charge_running_task(struct iot_owner* owner) {
+  const iot_u64 both = bpf_get_current_pid_tgid();
+  owner->pid = (iot_u32)(both >> 32);
+  owner->tid = (iot_u32)both;
+}
+
 #endif

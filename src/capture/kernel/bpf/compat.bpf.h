@@ -12,10 +12,16 @@
 
 #include <bpf/bpf_core_read.h>
 
-#include "kernel_abi.h"
+#include "capture/kernel/kernel_abi.h"
 #include "kernel_types.bpf.h"
 
 extern const volatile struct iot_config iot_config;
+
+/*
+ * Why an entry was not put into a map: 0, or a negative errno. Maps return an int up to Linux 6.3, of which the upper half
+ * of the register tells nothing: as a long it is no negative number.
+ */
+#define IOT_UPDATE(map, key, value, flags) ((int)bpf_map_update_elem(map, key, value, flags))
 
 /*
  * Following a kernel pointer that the verifier knows only as a number. Since "bpf: Add bpf_rdonly_cast" (kernel commit
@@ -89,6 +95,7 @@ static __always_inline iot_u64 iot_read_word(iot_u64 address) {
 #define IOT_PARAMETER_2(regs) ((regs)->dx)
 #define IOT_PARAMETER_3(regs) ((regs)->cx)
 #define IOT_PARAMETER_4(regs) ((regs)->r8)
+#define IOT_PARAMETER_5(regs) ((regs)->r9)
 #define IOT_RESULT(regs) ((regs)->ax)
 #else
 #error "the registers of this machine are not described"

@@ -182,3 +182,23 @@ int BPF_PROG(fault_page, struct address_space* mapping, iot_u64 index) {
   iot_commit(&place, &task->owner, now_ns);
   return 0;
 }
+
+SEC("?tp_btf/mm_filemap_map_pages")
+int BPF_PROG(fault_around, struct address_space* mapping, iot_u64 first, iot_u64 last) {
+  struct iot_task* task = iot_current();
+  if (!task || iot_is_own_page(task, mapping->host))
+    return 0;
+  const iot_u32 file = iot_file_of_inode(task, mapping->host, 0);
+  if (!iot_file_wanted(file))
+    return 0;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_fault_around* record = IOT_RESERVE(fault_around, &place);
+  if (!record)
+    return 0;
+  record->index = first;
+  record->file = file;
+  record->pages = (iot_u32)(last - first + 1);
+  iot_commit(&place, &task->owner, now_ns);
+  return 0;
+}

@@ -7,11 +7,12 @@
 
 iot_u32 last_file_id;
 
-enum climb { CLIMBED, IS_ACROSS, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
+enum climb { CLIMBED, IS_ACROSS, IS_ALONE, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
 
 /*
- * One step up from a directory entry, at[0], on a mount, at[1] (0: not known): to its parent, or across to where it is mounted. What this
- * works on lies in memory, not in registers: there the verifier forgets it, and so checks each step alike.
+ * One step up from a directory entry, at[0], on a mount, at[1] (0: not known): to its parent, or across to where it is mounted. An entry
+ * that is its own parent and no root is alone: a file without a place, such as one of memfd_create. What this works on lies in memory,
+ * not in registers: there the verifier forgets it, and so checks each step alike.
  */
 static __always_inline enum climb climb(iot_u64* at) {
   const struct dentry* dentry = (const struct dentry*)at[0];
@@ -27,6 +28,8 @@ static __always_inline enum climb climb(iot_u64* at) {
     at[0] = (iot_u64)parent;
     return CLIMBED;
   }
+  if (mount && dentry != root)
+    return IS_ALONE;
   if (!mount || above == mount)
     return mount ? AT_ROOT : AT_TOP_OF_FILE_SYSTEM;
   at[0] = (iot_u64)BPF_CORE_READ(mount, mnt_mountpoint);
@@ -40,7 +43,7 @@ static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 
   const enum climb step = climb(text->walk);
   if (step == IS_ACROSS)
     return 0;
-  if (step != CLIMBED) {
+  if (step == AT_ROOT || step == AT_TOP_OF_FILE_SYSTEM) {
     text->walk_end = step == AT_ROOT ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
     return 1;
   }
@@ -52,7 +55,9 @@ static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 
   if (length <= 0)
     return 1;
   text->text.bytes = at + (iot_u32)length;
-  return 0;
+  if (step == IS_ALONE)
+    text->walk_end = IOT_WALK_ALONE;
+  return step == IS_ALONE;
 }
 
 struct walk {
@@ -145,7 +150,7 @@ static long search_step(iot_u32 index, struct folder_search* search) {
   if (search->verdict)
     return 1;
   const enum climb step = climb(search->at);
-  return step == AT_ROOT || step == AT_TOP_OF_FILE_SYSTEM;
+  return step != CLIMBED && step != IS_ACROSS;
 }
 
 static __always_inline iot_u32 verdict_on_folder(const struct iot_file_sight* sight) {

@@ -11,15 +11,22 @@
 /* Pages are counted in units of 4096 bytes, the page size of every machine that is supported. */
 #define IOT_PAGE_SHIFT 12
 
+/* Low bits of page->mapping: not a file's page, but memory of programs. */
+#define MAPPING_FLAGS 3
+
 /* "mm: convert page/folio flags to memdesc_flags_t" made the word a structure. */
-static __always_inline int iot_folio_is_large(const struct folio* folio, const int direct) {
+static __always_inline iot_u64 iot_folio_flags(const struct folio* folio, const int direct) {
   const struct folio___memdesc* newer = (const void*)folio;
   iot_u64 flags = 0;
   if (bpf_core_field_exists(newer->flags.f))
     IOT_LOAD(flags, newer, flags.f, direct);
   else
     IOT_LOAD(flags, folio, flags, direct);
-  return flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
+  return flags;
+}
+
+static __always_inline int iot_folio_is_large(const struct folio* folio, const int direct) {
+  return iot_folio_flags(folio, direct) >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
 }
 
 /* The number has a meaning in large folios only. "mm: rename _folio_nr_pages" gave it a shorter name. */

@@ -12,17 +12,4 @@ const volatile struct iot_config iot_config = {};
 #include "file.bpf.c"
 #include "task.bpf.c"
 
-#include "allocate.bpf.c"
-#include "async.bpf.c"
-#include "block.bpf.c"
-#include "block_bio.bpf.c"
-#include "cache.bpf.c"
-#include "device.bpf.c"
-#include "fault.bpf.c"
-#include "journal.bpf.c"
-#include "memory.bpf.c"
-#include "net.bpf.c"
-#include "process.bpf.c"
-#include "sched.bpf.c"
-#include "syscall.bpf.c"
-#include "vfs.bpf.c"
+#include "programs.bpf.h" /* made by the build: every other *.bpf.c of this folder */

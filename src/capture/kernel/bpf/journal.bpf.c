@@ -280,26 +280,7 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   return 0;
 }
 
-/*
- * xfs and btrfs. Whose an event of a whole file system is: a traced task's, or somebody else's, which is recorded if it is
- * of all, or of a file system that traced tasks have to do with. 0: it is nobody's.
- */
-static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
-  const struct iot_task* task = iot_current();
-  if (is_stopped || iot_config.filter_files || !iot_file_system_wanted(device))
-    return 0;
-  if (task) {
-    *owner = task->owner;
-    return 1;
-  }
-  if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
-    return 0;
-  const iot_u64 both = bpf_get_current_pid_tgid();
-  owner->pid = (iot_u32)(both >> 32);
-  owner->tid = (iot_u32)both;
-  return 1;
-}
-
+/* xfs and btrfs */
 static __always_inline iot_u32 is_kernel_thread(void) {
   return (bpf_get_current_task_btf()->flags & PF_KTHREAD) != 0;
 }

@@ -5,6 +5,7 @@
 #ifndef IOTRAIL_JOURNAL_BPF_H
 #define IOTRAIL_JOURNAL_BPF_H
 
+#include "choice.bpf.h"
 #include "core.bpf.h"
 #include "syscall.bpf.h"
 
@@ -21,9 +22,27 @@ static __always_inline struct iot_journal* find_journal(iot_u32 device) {
   struct iot_journal* journal = bpf_map_lookup_elem(&journals, &device);
   if (journal)
     return journal;
-  if (bpf_map_update_elem(&journals, &device, &none, BPF_NOEXIST) == -E2BIG)
+  if (IOT_UPDATE(&journals, &device, &none, BPF_NOEXIST) == -E2BIG)
     iot_count(IOT_COUNTER_kernel_journal_unknown);
   return bpf_map_lookup_elem(&journals, &device);
+}
+
+/*
+ * Whose an event of a whole file system is: a traced task's, or somebody else's, which is recorded if it is
+ * of all, or of a file system that traced tasks have to do with. 0: it is nobody's.
+ */
+static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
+  const struct iot_task* task = iot_current();
+  if (is_stopped || iot_config.filter_files || !iot_file_system_wanted(device))
+    return 0;
+  if (task) {
+    *owner = task->owner;
+    return 1;
+  }
+  if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
+    return 0;
+  charge_running_task(owner);
+  return 1;
 }
 
 #endif

@@ -66,6 +66,13 @@ struct path {
   struct vfsmount* mnt;
   struct dentry* dentry;
 };
+struct rw_semaphore {
+  struct {
+    s64 counter;
+  } owner; /* the task, and flags; not there in real-time kernels */
+};
+#define RWSEM_READER_OWNED 1
+#define RWSEM_OWNER_FLAGS 7
 struct inode {
   u16 i_mode;
   u8 i_blkbits;
@@ -73,8 +80,10 @@ struct inode {
   struct address_space* i_mapping;
   unsigned long i_ino;
   u32 i_generation;
+  u32 i_nlink;
   s64 i_size;
   struct hlist_head i_dentry;
+  struct rw_semaphore i_rwsem;
 };
 struct file {
   u32 f_mode;
@@ -124,8 +133,10 @@ struct mm_struct {
   unsigned long arg_start;
   unsigned long arg_end;
 };
-#define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010
+#define PF_MEMALLOC 0x00000800 /* it frees memory */
+#define PF_KSWAPD 0x00020000
+#define PF_KTHREAD 0x00200000
 /* Bits of the state that a task leaves its CPU in. */
 #define IOT_TASK_INTERRUPTIBLE 1
 #define IOT_TASK_UNINTERRUPTIBLE 2
@@ -182,7 +193,9 @@ struct linux_binprm {
 /* Page cache */
 struct address_space {
   struct inode* host;
+  unsigned long flags;
 };
+enum mapping_flags { AS_EXITING = 4 };
 struct page {
   unsigned long compound_head;
   struct address_space* mapping;
@@ -201,7 +214,7 @@ struct folio___memdesc {
 struct folio___short_name {
   u32 _nr_pages;
 };
-enum pageflags { PG_head = 16 };
+enum pageflags { PG_head = 16, PG_swapbacked = 19 };
 struct folio_batch {
   u8 nr;
   struct folio* folios[1];
@@ -227,6 +240,17 @@ struct wb_writeback_work {
 struct writeback_control {
   long nr_to_write;
   enum writeback_sync_modes sync_mode;
+};
+struct file_ra_state {
+  unsigned long start;
+  u32 size;
+  u32 async_size;
+  u16 order;
+};
+struct readahead_control {
+  struct address_space* mapping;
+  struct file_ra_state* ra;
+  unsigned long _index;
 };
 
 #include "kernel_types_block.bpf.h"
@@ -256,6 +280,17 @@ struct io_kiocb {
   struct io_cqe cqe;
   struct io_ring_ctx* ctx;
   struct io_wq_work work;
+};
+struct io_uring {
+  u32 head;
+  u32 tail;
+};
+struct io_rings {
+  struct io_uring sq;
+  struct io_uring cq;
+};
+struct io_ring_ctx {
+  struct io_rings* rings;
 };
 struct io_rw {
   struct kiocb kiocb;

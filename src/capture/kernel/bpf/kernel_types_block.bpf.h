@@ -38,11 +38,19 @@ struct bio {
   u16 bi_vcnt;
   struct bio_vec* bi_io_vec;
 };
+struct buffer_head {
+  void* b_end_io;
+};
 struct iomap_dio {
   struct kiocb* iocb;
 };
 struct blkdev_dio {
   struct kiocb* iocb;
+  struct bio bio;
+};
+struct btrfs_bio {
+  void* end_io;
+  void* private;
   struct bio bio;
 };
 struct request_queue {

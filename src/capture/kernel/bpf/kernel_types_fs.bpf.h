@@ -6,12 +6,18 @@
 #define IOTRAIL_KERNEL_TYPES_FS_BPF_H
 
 /* Journals of file systems, and ext4 */
-struct journal_s {
-  int j_errno;
-  struct block_device* j_fs_dev;
-};
 struct transaction_s {
   u32 t_tid;
+};
+struct journal_s {
+  int j_errno;
+  struct transaction_s* j_checkpoint_transactions;
+  struct block_device* j_fs_dev;
+};
+struct transaction_chp_stats_s { /* times in ticks */
+  unsigned long cs_chp_time;
+  u32 cs_forced_to_close;
+  u32 cs_written;
 };
 struct transaction_run_stats_s { /* times in ticks */
   unsigned long rs_wait;

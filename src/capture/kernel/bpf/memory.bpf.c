@@ -83,3 +83,60 @@ SEC("?tp_btf/balance_dirty_pages")
 int memory_balance_dirty_limits(unsigned long long* ctx) {
   return emit_throttle(ctx[6], ctx[7], (iot_u32)ctx[8], (iot_s64)ctx[10]);
 }
+
+/* kswapd's work, by its thread: each node has one. */
+struct kswapd_run {
+  iot_u64 start_ns;
+  iot_u64 pages;
+  iot_u64 pages_scanned;
+  iot_u32 page_order;
+  iot_u32 reserved;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, IOT_NODE_LIMIT);
+  __type(key, iot_u32);
+  __type(value, struct kswapd_run);
+} kswapd_runs SEC(".maps");
+
+SEC("?tp_btf/mm_vmscan_kswapd_wake")
+int BPF_PROG(memory_kswapd_wake, int node, int zone, int order) {
+  const struct kswapd_run run = {.start_ns = bpf_ktime_get_ns(), .page_order = (iot_u32)order};
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  if (bpf_map_update_elem(&kswapd_runs, &tid, &run, BPF_ANY))
+    iot_lose(IOT_COUNTER_kernel_span_lost);
+  return 0;
+}
+
+SEC("?tp_btf/mm_vmscan_lru_shrink_inactive")
+int BPF_PROG(memory_kswapd_shrink, int node, unsigned long scanned, unsigned long freed) {
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  struct kswapd_run* run = bpf_map_lookup_elem(&kswapd_runs, &tid);
+  if (!run)
+    return 0;
+  run->pages += freed;
+  run->pages_scanned += scanned;
+  return 0;
+}
+
+SEC("?tp_btf/mm_vmscan_kswapd_sleep")
+int BPF_PROG(memory_kswapd_sleep, int node) {
+  iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
+  const struct kswapd_run* run = bpf_map_lookup_elem(&kswapd_runs, &tid);
+  if (!run)
+    return 0;
+  const struct iot_owner owner = {.pid = tid, .tid = tid};
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_memory_kswapd* record = is_stopped ? 0 : IOT_RESERVE(memory_kswapd, &place);
+  if (record) {
+    record->duration_ns = now_ns - run->start_ns;
+    record->pages = run->pages;
+    record->pages_scanned = run->pages_scanned;
+    record->page_order = run->page_order;
+    record->node = (iot_u32)node;
+    iot_commit(&place, &owner, run->start_ns);
+  }
+  bpf_map_delete_elem(&kswapd_runs, &tid);
+  return 0;
+}

@@ -280,8 +280,8 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
   return 0;
 }
 
-static __always_inline int retransmit(const struct sock* sk, const struct sk_buff* skb,
-                                      iot_s64 result) {
+static __always_inline int emit_packet_again(const struct sock* sk, const struct sk_buff* skb,
+                                             iot_s64 result) {
   const iot_u64 socket = iot_number_of(sk);
   if (!follows_all() && !iot_find_connection(socket))
     return 0;
@@ -295,12 +295,12 @@ static __always_inline int retransmit(const struct sock* sk, const struct sk_buf
 
 SEC("?tp_btf/tcp_retransmit_skb")
 int BPF_PROG(net_retransmit_skb, struct sock* sk, struct sk_buff* skb) {
-  return retransmit(sk, skb, 0);
+  return emit_packet_again(sk, skb, 0);
 }
 
 SEC("?tp_btf/tcp_retransmit_skb")
 int BPF_PROG(net_retransmit_skb_result, struct sock* sk, struct sk_buff* skb, int result) {
-  return retransmit(sk, skb, result);
+  return emit_packet_again(sk, skb, result);
 }
 
 /* The answer to a peer that wants to connect: there is no socket of the connection yet. */

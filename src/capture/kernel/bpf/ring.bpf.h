@@ -125,7 +125,8 @@ static __always_inline void* iot_reserve_bits(struct iot_place* place, iot_u64 k
       return 0;
     }
     /* Others on this CPU: an interrupt, or a task that preempted this one. */
-    const iot_u64 seen = __sync_val_compare_and_swap(&own->ring.head, head, head + 1);
+    iot_u64 seen = __sync_val_compare_and_swap(&own->ring.head, head, head + 1);
+    asm volatile("" : "+r"(seen)); /* else the comparison becomes a number first, then a branch */
     if (seen == head) {
       iot_u32 index = cpu * count + ((iot_u32)head & (count - 1));
       place->last_word = (head + 1) << 32 | kind_bits | cpu;

@@ -20,13 +20,17 @@ struct {
   __type(value, struct sync_waiters);
 } sync_waiters SEC(".maps");
 
-/* The disk of the file system that a descriptor's file lies in; 0: none, or one of several. */
+/*
+ * The disk of the file system that a descriptor's file lies in. One that may have several disks (btrfs) names none: its own
+ * number stands for them, whose major number no disk has. 0: not known.
+ */
 static __always_inline iot_u32 disk_of_fd(iot_s32 fd) {
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (!file)
     return 0;
   const struct gendisk* disk = BPF_CORE_READ(file, f_inode, i_sb, s_bdev, bd_disk);
-  return disk ? IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor)) : 0;
+  return disk ? IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor))
+              : BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 }
 
 /* The call in progress begins to wait, unless all places are taken. */

@@ -14,21 +14,12 @@
 #include "sync_waiter.bpf.h"
 #include "syscall_control.bpf.h"
 #include "syscall_data.bpf.h"
+#include "syscall_descriptors.bpf.h"
 #include "syscall_files.bpf.h"
 #include "syscall_memory.bpf.h"
 #include "syscall_names.bpf.h"
 #include "syscall_network.bpf.h"
 #include "vfs.bpf.h"
-
-/* Classes: the low byte of the kinds. */
-#define CLASS(name) (IOT_KIND_syscall_##name & 0xff)
-
-static __always_inline iot_u64 call_of(struct task_struct* current, iot_u64 number) {
-  const iot_u32 native = (iot_u32)number & ~0x40000000U; /* the mark of the x32 ABI */
-  if (native >= IOT_SYSCALL_LIMIT)
-    return 0;
-  return IOT_IS_COMPAT(current) ? iot_config.compat_calls[native] : iot_config.calls[native];
-}
 
 static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   iot_op_begin(task);
@@ -151,6 +142,14 @@ EMITTER(socket)
 EMITTER(connection)
 EMITTER(message)
 EMITTER(poll)
+EMITTER(mremap)
+EMITTER(sockopt)
+EMITTER(epoll_ctl)
+EMITTER(descriptor)
+EMITTER(pipe)
+EMITTER(mount)
+EMITTER(close_range)
+EMITTER(aio_context)
 
 #define CASE_OF(class, emitter)                                                                    \
   case CLASS(class):                                                                               \
@@ -197,6 +196,14 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
     CASE_OF(send, message)
     CASE_OF(receive, message)
     CASE(poll)
+    CASE(mremap)
+    CASE(sockopt)
+    CASE(epoll_ctl)
+    CASE(descriptor)
+    CASE(pipe)
+    CASE(mount)
+    CASE(close_range)
+    CASE(aio_context)
   }
   return 0;
 }
@@ -268,20 +275,41 @@ __noinline int iot_cache_fd(iot_s32 fd) {
   return 1;
 }
 
-/* The record of a plain call. 0: its descriptor's file cannot be told here. */
-static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs* regs,
-                                           iot_s64 result, iot_u64 now_ns) {
-  const iot_u64 call = task->call;
-  const iot_s32 fd = (iot_s32)regs->di;
+/* What a plain call was done to. */
+struct plain_target {
+  iot_u32 file;
+  iot_s64 offset;
+};
+
+/* 0: its descriptor's file cannot be told here. */
+static __always_inline int find_plain_target(struct plain_target* target, struct iot_task* task,
+                                             iot_s32 fd, iot_s64 result) {
+  if (task->moved.op_id == task->owner.op_id) {
+    target->file = task->moved.file;
+    target->offset = task->moved.offset;
+    return 1;
+  }
   const struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
   struct file* file = iot_typed_file_of_fd(fd);
   if (!file || (!means_the_same(cached, fd, file) && !iot_cache_fd(fd)))
     return 0;
-  if (!iot_file_wanted(cached->file))
+  target->file = cached->file;
+  target->offset = IOT_OFFSET_NONE;
+  if (!(task->call & IOT_CALL_PLACED) && cached->flags)
+    target->offset = position_before(file->f_pos, cached->flags, result);
+  return 1;
+}
+
+/* The record of a plain call; 0: it takes more. */
+static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs* regs,
+                                           iot_s64 result, iot_u64 now_ns) {
+  const iot_u64 call = task->call;
+  const iot_s32 fd = (iot_s32)regs->di;
+  struct plain_target target;
+  if (!find_plain_target(&target, task, fd, result))
+    return 0;
+  if (!iot_file_wanted(target.file))
     return 1;
-  const iot_s64 offset = call & IOT_CALL_PLACED ? (iot_s64)regs->r10
-                         : cached->flags ? position_before(file->f_pos, cached->flags, result)
-                                         : IOT_OFFSET_NONE;
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_bits(&place, call & IOT_CALL_KIND_BITS);
   if (!record) {
@@ -289,21 +317,16 @@ static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs
     return 1;
   }
   record->duration_ns = now_ns - task->entry_ns;
-  record->offset = offset;
+  record->offset = call & IOT_CALL_PLACED ? (iot_s64)regs->r10 : target.offset;
   record->bytes_requested = regs->dx;
   record->result = visible_result(result);
-  IOT_WORD(record->file) = IOT_WORD(cached->file);
+  record->file = target.file;
+  record->fd = fd;
   record->flags = 0;
   record->call = IOT_CALL_NUMBER(call);
   iot_commit(&place, &task->owner, task->entry_ns);
   return 1;
 }
-
-_Static_assert(__builtin_offsetof(struct iot_syscall_read, fd) ==
-                       __builtin_offsetof(struct iot_syscall_read, file) + 4 &&
-                   __builtin_offsetof(struct iot_cached_fd, fd) ==
-                       __builtin_offsetof(struct iot_cached_fd, file) + 4,
-               "file and descriptor are copied as one word");
 
 #define IS_PLAIN (IOT_CALL_PLAIN | IOT_CALL_RECORDED)
 

@@ -23,6 +23,17 @@ static __always_inline iot_s64 visible_result(iot_s64 result) {
   return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
 }
 
+/* Classes: the low byte of the kinds. */
+#define CLASS(name) (IOT_KIND_syscall_##name & 0xff)
+
+/* What the number of a call stands for; 0: a call that no event is of. */
+static __always_inline iot_u64 call_of(struct task_struct* current, iot_u64 number) {
+  const iot_u32 native = (iot_u32)number & ~0x40000000U; /* the mark of the x32 ABI */
+  if (native >= IOT_SYSCALL_LIMIT)
+    return 0;
+  return IOT_IS_COMPAT(current) ? iot_config.compat_calls[native] : iot_config.calls[native];
+}
+
 /* One call at its return. */
 struct returned {
   struct iot_task* task;

@@ -173,12 +173,15 @@ static __always_inline void emit_sync(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
-/* sendfile(out, in, offset, count); copy_file_range and splice(in, offset, out, offset, count, flags) */
+/* sendfile(out, in, offset, count), tee(in, out, count, flags); copy_file_range and splice(in, offset, out, offset, count, flags) */
 static __always_inline void emit_copy(struct returned* call) {
   const int is_sendfile = call->number == IOT_syscall_sendfile;
   const iot_s32 first = (iot_s32)call->arguments[0];
   const iot_s32 in_fd = is_sendfile ? (iot_s32)call->arguments[1] : first;
-  const iot_s32 out_fd = is_sendfile ? first : (iot_s32)call->arguments[2];
+  const int is_tee = call->number == IOT_syscall_tee;
+  const iot_s32 out_fd = is_sendfile ? first
+                         : is_tee    ? (iot_s32)call->arguments[1]
+                                     : (iot_s32)call->arguments[2];
   const iot_u32 in_file = iot_file_of_fd(in_fd);
   const iot_u32 out_file = iot_file_of_fd(out_fd);
   const int is_in_wanted = iot_file_wanted(in_file);
@@ -196,12 +199,18 @@ static __always_inline void emit_copy(struct returned* call) {
     iot_lose_span(call->task->entry_ns);
     return;
   }
-  record->bytes_requested = is_sendfile ? call->arguments[3] : call->arguments[4];
+  record->bytes_requested = is_sendfile ? call->arguments[3]
+                            : is_tee    ? call->arguments[2]
+                                        : call->arguments[4];
   record->in_file = in_file;
   record->out_file = out_file;
   record->in_fd = in_fd;
   record->out_fd = out_fd;
-  record->flags = call->number == IOT_syscall_splice ? (iot_u32)call->arguments[5] : 0;
+  record->flags = 0;
+  if (is_tee)
+    record->flags = (iot_u32)call->arguments[3];
+  else if (call->number == IOT_syscall_splice)
+    record->flags = (iot_u32)call->arguments[5];
   COMMIT_CALL(record, &place, call);
 }
 
@@ -230,17 +239,64 @@ static __always_inline void emit_aio_getevents(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
+/* io_setup(entries, &context), io_destroy(context), io_cancel(context, iocb, result) */
+static __always_inline void emit_aio_context(struct returned* call) {
+  const int is_setup = call->number == IOT_syscall_io_setup;
+  if (!iot_file_wanted(0))
+    return;
+  iot_u64 context = is_setup ? 0 : call->arguments[0];
+  const iot_u32 bytes = call->is_compat ? sizeof(iot_u32) : sizeof(iot_u64);
+  if (is_setup && call->result >= 0 &&
+      bpf_probe_read_user(&context, bytes, (const void*)call->arguments[1]))
+    iot_count(IOT_COUNTER_kernel_path_unread);
+  struct iot_place place;
+  struct iot_syscall_aio_context* record = IOT_RESERVE_SELDOM(syscall_aio_context, &place);
+  if (!record)
+    return;
+  record->context = context;
+  record->iocb = call->number == IOT_syscall_io_cancel ? call->arguments[1] : 0;
+  record->entries = is_setup ? (iot_u32)call->arguments[0] : 0;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* What lies in the queues of the ring behind a descriptor. */
+struct ring_depths {
+  iot_s32 submissions;
+  iot_s32 completions;
+};
+
+static __always_inline struct ring_depths depths_of_ring(iot_s32 fd, iot_u32 flags) {
+  struct ring_depths depths = {-1, -1};
+  const struct file* file = (const void*)iot_file_pointer_of_fd(fd);
+  if (flags & IOT_uring_IORING_ENTER_REGISTERED_RING || !file)
+    return depths;
+  const struct io_ring_ctx* ring = (const void*)BPF_CORE_READ(file, private_data);
+  const struct io_rings* rings = BPF_CORE_READ(ring, rings);
+  if (!rings)
+    return depths;
+  depths.submissions = (iot_s32)(BPF_CORE_READ(rings, sq.tail) - BPF_CORE_READ(rings, sq.head));
+  depths.completions = (iot_s32)(BPF_CORE_READ(rings, cq.tail) - BPF_CORE_READ(rings, cq.head));
+  return depths;
+}
+
 static __always_inline void emit_uring_enter(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
+  const iot_s32 fd = (iot_s32)call->arguments[0];
+  /* Of a call that failed the descriptor may be none of a ring. */
+  const struct ring_depths depths = call->result < 0
+                                        ? (struct ring_depths){-1, -1}
+                                        : depths_of_ring(fd, (iot_u32)call->arguments[3]);
   struct iot_place place;
   struct iot_syscall_uring_enter* record = IOT_RESERVE_SELDOM(syscall_uring_enter, &place);
   if (!record)
     return;
   record->to_submit = (iot_u32)call->arguments[1];
   record->min_complete = (iot_u32)call->arguments[2];
-  record->fd = (iot_s32)call->arguments[0];
+  record->fd = fd;
   record->flags = (iot_u32)call->arguments[3];
+  record->submissions_left = depths.submissions;
+  record->completions_ready = depths.completions;
   COMMIT_CALL(record, &place, call);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls on files in memory: mmap, munmap, msync. The last two know only an address, no file.
+ * Calls on files in memory: mmap, munmap, mremap, msync. All but the first know only an address, no file.
  */
 #ifndef IOTRAIL_SYSCALL_MEMORY_BPF_H
 #define IOTRAIL_SYSCALL_MEMORY_BPF_H
@@ -47,6 +47,24 @@ static __always_inline void emit_munmap(struct returned* call) {
     return;
   record->address = call->arguments[0];
   record->bytes = call->arguments[1];
+  COMMIT_CALL(record, &place, call);
+}
+
+/* mremap(address, bytes, new bytes, flags, new address) */
+static __always_inline void emit_mremap(struct returned* call) {
+  if (!iot_file_wanted(0))
+    return;
+  struct iot_place place;
+  struct iot_syscall_mremap* record = IOT_RESERVE_SELDOM(syscall_mremap, &place);
+  if (!record)
+    return;
+  const int has_failed = is_error(call->result);
+  record->address = call->arguments[0];
+  record->new_address = has_failed ? 0 : (iot_u64)call->result;
+  record->bytes = call->arguments[1];
+  record->new_bytes = call->arguments[2];
+  record->flags = (iot_u32)call->arguments[3];
+  call->result = has_failed ? call->result : 0;
   COMMIT_CALL(record, &place, call);
 }
 

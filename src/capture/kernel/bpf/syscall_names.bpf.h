@@ -63,17 +63,18 @@ static __always_inline void emit_readlink(struct returned* call) {
 /* What the path or descriptor of a call is followed by: mode, or owner and group, then flags; of times only flags. */
 static __always_inline void emit_setattr(struct returned* call) {
   const iot_u32 number = call->number;
-  const int is_mode =
-      number == IOT_syscall_chmod || number == IOT_syscall_fchmod || number == IOT_syscall_fchmodat;
+  const int is_mode = number == IOT_syscall_chmod || number == IOT_syscall_fchmod ||
+                      number == IOT_syscall_fchmodat || number == IOT_syscall_fchmodat2;
   const int is_owner = number == IOT_syscall_chown || number == IOT_syscall_fchown ||
                        number == IOT_syscall_lchown || number == IOT_syscall_fchownat;
-  const int is_at = number == IOT_syscall_fchmodat || number == IOT_syscall_fchownat;
+  const int is_at = number == IOT_syscall_fchmodat || number == IOT_syscall_fchmodat2 ||
+                    number == IOT_syscall_fchownat;
   const iot_u64 first = is_at ? call->arguments[2] : call->arguments[1];
   const iot_u64 second = is_at ? call->arguments[3] : call->arguments[2];
   iot_u32 flags = 0;
   if (number == IOT_syscall_fchownat)
     flags = (iot_u32)call->arguments[4];
-  else if (number == IOT_syscall_utimensat)
+  else if (number == IOT_syscall_utimensat || number == IOT_syscall_fchmodat2)
     flags = (iot_u32)call->arguments[3];
   struct object object = object_of(call);
   if (IOT_CALL_PATH(call->task->call) &&

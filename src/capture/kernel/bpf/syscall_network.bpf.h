@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls on sockets, and those that wait for descriptors: socket, connection, send, receive, poll.
+ * Calls on sockets, and those that wait for descriptors: socket, connection, sockopt, send, receive, poll, epoll_ctl.
  * A socket is a file of its own, so that what is sent is joined with who is connected by the file.
  */
 #ifndef IOTRAIL_SYSCALL_NETWORK_BPF_H
@@ -194,6 +194,63 @@ static __always_inline void emit_poll(struct returned* call) {
   record->watched = (iot_u32)(is_epoll    ? call->arguments[2]
                               : is_select ? call->arguments[0]
                                           : call->arguments[1]);
+  COMMIT_CALL(record, &place, call);
+}
+
+/* struct epoll_event of x86-64, which has no padding. */
+struct watched_events {
+  iot_u32 events;
+  iot_u32 data[2];
+};
+
+/* epoll_ctl(fd, operation, watched fd, events) */
+static __always_inline void emit_epoll_ctl(struct returned* call) {
+  const struct object object = object_of(call);
+  const iot_s32 watched_fd = (iot_s32)call->arguments[2];
+  const iot_u32 watched = iot_file_of_fd(watched_fd);
+  if (!iot_file_wanted(object.file) && !iot_file_wanted(watched))
+    return;
+  struct watched_events wanted = {};
+  if ((iot_u32)call->arguments[1] != IOT_epoll_operation_EPOLL_CTL_DEL &&
+      bpf_probe_read_user(&wanted, sizeof(wanted), (const void*)call->arguments[3]))
+    iot_count(IOT_COUNTER_kernel_path_unread);
+  struct iot_place place;
+  struct iot_syscall_epoll_ctl* record = IOT_RESERVE_SELDOM(syscall_epoll_ctl, &place);
+  if (!record)
+    return;
+  record->data = (iot_u64)wanted.data[1] << 32 | wanted.data[0];
+  record->file = object.file;
+  record->watched = watched;
+  record->fd = object.fd;
+  record->watched_fd = watched_fd;
+  record->operation = (iot_u32)call->arguments[1];
+  record->events = wanted.events;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* setsockopt(fd, level, option, value, bytes), getsockopt(fd, level, option, value, &bytes) */
+static __always_inline void emit_sockopt(struct returned* call) {
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(object.file))
+    return;
+  iot_u32 bytes = (iot_u32)call->arguments[4];
+  iot_s32 value = 0;
+  const int is_get = call->number == IOT_syscall_getsockopt;
+  if (is_get) {
+    bytes = 0;
+    bpf_probe_read_user(&bytes, sizeof(bytes), (const void*)call->arguments[4]);
+  }
+  if (bytes >= sizeof(value) && !(is_get && call->result < 0))
+    bpf_probe_read_user(&value, sizeof(value), (const void*)call->arguments[3]);
+  struct iot_place place;
+  struct iot_syscall_sockopt* record = IOT_RESERVE_SELDOM(syscall_sockopt, &place);
+  if (!record)
+    return;
+  record->value = value;
+  record->file = object.file;
+  record->fd = object.fd;
+  record->option = (iot_u32)call->arguments[1] << 16 | (iot_u16)call->arguments[2];
+  record->bytes = bytes;
   COMMIT_CALL(record, &place, call);
 }
 

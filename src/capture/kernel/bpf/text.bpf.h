@@ -6,8 +6,8 @@
 #ifndef IOTRAIL_TEXT_BPF_H
 #define IOTRAIL_TEXT_BPF_H
 
+#include "capture/kernel/text_abi.h"
 #include "ring.bpf.h"
-#include "text_abi.h"
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);

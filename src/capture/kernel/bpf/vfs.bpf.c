@@ -41,10 +41,12 @@ static __always_inline int begin_transfer(struct iot_task* task,
   span->flags = flags;
   span->bytes = transfer->bytes;
   span->offset = IOT_OFFSET_NONE;
-  span->detail = 0;
+  if (transfer->kind == IOT_KIND_vfs_write)
+    span->detail = 0;
   if (transfer->position && mode & FMODE_LSEEK) { /* a terminal is given one that means nothing */
     span->offset = iot_read_word(transfer->position);
-    if (flags & IOT_open_O_APPEND || transfer->rwf_flags & IOT_rwf_RWF_APPEND)
+    if (transfer->kind == IOT_KIND_vfs_write &&
+        (flags & IOT_open_O_APPEND || transfer->rwf_flags & IOT_rwf_RWF_APPEND))
       span->detail = transfer->position;
   }
   span->start_ns = bpf_ktime_get_ns();
@@ -65,10 +67,15 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
     return 0;
   const struct iot_span* span = iot_span_end(task, kind, object);
   note_below(task, kind);
-  if (!span || !iot_file_wanted(span->file))
+  if (!span)
+    return 0;
+  const iot_s64 offset = kind == IOT_KIND_vfs_write ? offset_of(span, result) : span->offset;
+  task->moved.op_id = span->op_id;
+  task->moved.offset = offset;
+  task->moved.file = span->file;
+  if (!iot_file_wanted(span->file))
     return 0;
   const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  const iot_s64 offset = kind == IOT_KIND_vfs_write ? offset_of(span, result) : span->offset;
   struct iot_place place;
   struct iot_vfs_read* record = iot_reserve(&place, kind);
   if (!record)
@@ -77,11 +84,17 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
   record->offset = offset;
   record->bytes_requested = span->bytes;
   record->result = visible_result(result);
-  record->file = span->file;
-  record->flags = span->flags;
+  IOT_WORD(record->file) = IOT_WORD(span->file);
   iot_commit(&place, &task->owner, span->start_ns);
   return 0;
 }
+
+_Static_assert(__builtin_offsetof(struct iot_vfs_read, flags) ==
+                       __builtin_offsetof(struct iot_vfs_read, file) + 4 &&
+                   __builtin_offsetof(struct iot_span, flags) ==
+                       __builtin_offsetof(struct iot_span, file) + 4 &&
+                   __builtin_offsetof(struct iot_span, file) % 8 == 0,
+               "file and flags are copied as one word");
 
 /* vfs_read, vfs_write(file, buffer, count, &position) */
 static __always_inline int begin_plain(iot_u32 kind, iot_u64 file, iot_u64 count, iot_u64 position,
@@ -123,17 +136,6 @@ static __always_inline int begin_iter(iot_u32 kind, iot_u64 file, const struct i
   return begin_transfer(task, &transfer, direct);
 }
 
-/* Two programs end each function's span, and two begin it: of which tier F attaches one each, tier K the other. */
-#define END_PROGRAMS(function, end, kind)                                                          \
-  SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \
-    iot_u64 result = 0;                                                                            \
-    bpf_get_func_ret(ctx, &result);                                                                \
-    return end(kind, ctx[0], (iot_s64)result);                                                     \
-  }                                                                                                \
-  SEC("?kretprobe/" #function) int function##_kretprobe(struct pt_regs* regs) {                    \
-    return end(kind, 0, (iot_s64)IOT_RESULT(regs));                                                \
-  }
-
 #define PLAIN_PROGRAMS(function, kind)                                                             \
   SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
     return begin_plain(kind, ctx[0], ctx[2], ctx[3], 1);                                           \
@@ -142,7 +144,13 @@ static __always_inline int begin_iter(iot_u32 kind, iot_u64 file, const struct i
     return begin_plain(kind, IOT_PARAMETER_0(regs), IOT_PARAMETER_2(regs), IOT_PARAMETER_3(regs),  \
                        0);                                                                         \
   }                                                                                                \
-  END_PROGRAMS(function, end_transfer, kind)
+  /* The result comes behind the four parameters. */                                               \
+  SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \
+    return end_transfer(kind, ctx[0], (iot_s64)ctx[4]);                                            \
+  }                                                                                                \
+  SEC("?kretprobe/" #function) int function##_kretprobe(struct pt_regs* regs) {                    \
+    return end_transfer(kind, 0, (iot_s64)IOT_RESULT(regs));                                       \
+  }
 
 #define VECTOR_PROGRAMS(function, kind)                                                            \
   SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
@@ -193,27 +201,20 @@ static __always_inline int begin_open(iot_u64 number) {
 }
 
 static __always_inline int end_open(iot_u32 kind, iot_u64 object, iot_s64 result) {
-  struct iot_task* task = iot_current();
-  if (!task)
-    return 0;
-  struct iot_span* span = iot_span_end(task, kind, object);
-  note_below(task, kind);
-  if (!span)
-    return 0;
+  struct vfs_ended ended = vfs_end(kind, object);
+  struct iot_span* span = ended.span;
   result = (iot_s32)result;
-  const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  const iot_u32 id = result ? span->file : iot_file_of(task, (const void*)span->object);
-  if (!iot_file_wanted(id))
-    return 0;
-  struct iot_place place;
-  struct iot_vfs_open* record = IOT_RESERVE(vfs_open, &place);
+  if (span && !result) {
+    span->file = iot_file_of(ended.task, (const void*)span->object);
+    ended.chosen_by = span->file;
+  }
+  struct iot_vfs_open* record = VFS_RESERVE(vfs_open, &ended);
   if (!record)
     return 0;
-  record->duration_ns = duration_ns;
   record->result = visible_result(result);
-  record->file = id;
+  record->file = span->file;
   record->flags = span->flags;
-  iot_commit(&place, &task->owner, span->start_ns);
+  VFS_COMMIT(record, &ended);
   return 0;
 }
 
@@ -252,29 +253,22 @@ static __always_inline int begin_fsync(iot_u64 file, iot_u64 start, iot_u64 end,
 
 static __always_inline int end_fsync(iot_u32 kind, iot_u64 object, iot_s64 result) {
   struct iot_task* task = iot_current();
-  if (!task)
-    return 0;
-  struct iot_span* inner = iot_span_innermost(task);
+  struct iot_span* inner = task ? iot_span_innermost(task) : 0;
   if (inner && inner->kind == kind && inner->reserved) {
     --inner->reserved;
     return 0;
   }
-  const struct iot_span* span = iot_span_end(task, kind, object);
-  note_below(task, kind);
-  if (!span || !iot_file_wanted(span->file))
-    return 0;
-  const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  struct iot_place place;
-  struct iot_vfs_fsync* record = IOT_RESERVE(vfs_fsync, &place);
+  struct vfs_ended ended = vfs_end(kind, object);
+  struct iot_vfs_fsync* record = VFS_RESERVE(vfs_fsync, &ended);
   if (!record)
     return 0;
-  record->duration_ns = duration_ns;
+  const struct iot_span* span = ended.span;
   record->offset = span->offset;
   record->end = (iot_s64)span->bytes;
   record->result = visible_result((iot_s32)result);
   record->file = span->file;
   record->datasync = (iot_u32)span->detail;
-  iot_commit(&place, &task->owner, span->start_ns);
+  VFS_COMMIT(record, &ended);
   return 0;
 }
 
@@ -306,8 +300,10 @@ static __always_inline void emit_fsync_of_call(struct iot_task* task, iot_s64 re
     return;
   struct iot_place place;
   struct iot_vfs_fsync* record = IOT_RESERVE(vfs_fsync, &place);
-  if (!record)
+  if (!record) {
+    iot_lose_span(task->entry_ns);
     return;
+  }
   record->duration_ns = now_ns - task->entry_ns;
   record->offset = 0;
   record->end = (iot_s64)WHOLE_FILE;
@@ -332,6 +328,6 @@ __noinline int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns) {
   iot_u32 zero = 0;
   struct iot_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
   if (own)
-    __sync_fetch_and_add(&own->bypassed[kind & 31], 1);
+    __sync_fetch_and_add(&own->bypassed[kind & (IOT_BELOW_LIMIT - 1)], 1);
   return 0;
 }
