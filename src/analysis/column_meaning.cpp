@@ -20,9 +20,10 @@ struct ViewColumn {
   Meaning meaning;
 };
 
-// Those of the views that no event has under that name.
+// Those of the views that no event has under that name. The engine tells no more of a column than its name and type; what
+// is not here follows from the fields of the tables that a query names.
 constexpr ViewColumn kViewColumns[] = {
-    {"error", DUCKDB_TYPE_INTEGER, Meaning::error},
+    {schema::info(schema::Role::result).column, DUCKDB_TYPE_INTEGER, Meaning::error},
     {"syscall_op", DUCKDB_TYPE_UBIGINT, Meaning::op},
     {"app_op", DUCKDB_TYPE_UBIGINT, Meaning::op},
 };

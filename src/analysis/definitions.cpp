@@ -15,9 +15,9 @@ bool is_of_word(char c) {
 }
 
 // Walks over SQL from word to word.
-class Words {
+class SqlWords {
 public:
-  explicit Words(std::string_view sql) : sql_(sql) {}
+  explicit SqlWords(std::string_view sql) : sql_(sql) {}
 
   // The next word, in small letters, quoted or not; none: the end.
   std::optional<std::string> next() {
@@ -72,7 +72,7 @@ private:
 
 std::vector<std::string> relations_made_by(std::string_view sql) {
   std::vector<std::string> names;
-  Words words(sql);
+  SqlWords words(sql);
   std::string before;
   std::string last;
   while (auto word = words.next()) {
@@ -87,7 +87,7 @@ std::vector<std::string> relations_made_by(std::string_view sql) {
 
 std::vector<std::string> names_in(std::string_view sql) {
   std::vector<std::string> names;
-  Words words(sql);
+  SqlWords words(sql);
   while (auto word = words.next())
     if (!words.is_call())
       names.push_back(std::move(*word));
@@ -95,7 +95,7 @@ std::vector<std::string> names_in(std::string_view sql) {
 }
 
 bool lists_relations(std::string_view sql) {
-  Words words(sql);
+  SqlWords words(sql);
   auto word = words.next();
   if (word == "desc") // elsewhere an order
     return true;

@@ -182,7 +182,7 @@ void Engine::Impl::add_definitions(const Selection& selection) {
 Result<void> Engine::Impl::define_macros() {
   const auto views = view_files();
   const std::string file(std::ranges::find(views, kEngineFile, &ViewFile::name)->sql);
-  if (auto done = run("the macros", macros_sql()); !done)
+  if (auto done = run("the macros", macros_sql() + schema_macros_sql()); !done)
     return done;
   if (auto done = define(definitions.take_for(file)); !done)
     return done;

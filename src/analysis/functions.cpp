@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "analysis/overlap_times.hpp"
 #include "analysis/union_length.hpp"
 #include "analysis/vectors.hpp"
 #include "value_text.hpp"
@@ -30,15 +31,15 @@ void errno_name_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vecto
       assign(output, row, schema::errno_name(number_at<std::int64_t>(errors, row)));
 }
 
-void flags_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
+template <std::string (*kOfFlags)(std::string_view table, std::uint64_t flags)>
+void flags_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
   duckdb_vector tables = duckdb_data_chunk_get_vector(input, 0);
   duckdb_vector flags = duckdb_data_chunk_get_vector(input, 1);
   for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
     if (is_null(tables, row) || is_null(flags, row))
       set_null(output, row);
     else
-      assign(output, row,
-             schema::flags_text(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
+      assign(output, row, kOfFlags(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
 }
 
 void op_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
@@ -89,8 +90,13 @@ Result<void> register_functions(duckdb_connection connection) {
   if (registered)
     registered = register_function(connection, "op_text", {DUCKDB_TYPE_UBIGINT}, op_text_rows);
   if (registered)
-    registered = register_function(connection, "flags_text",
-                                   {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT}, flags_text_rows);
+    registered =
+        register_function(connection, "flags_text", {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT},
+                          flags_rows<schema::flags_text>);
+  if (registered)
+    registered =
+        register_function(connection, "choice_text", {DUCKDB_TYPE_VARCHAR, DUCKDB_TYPE_UBIGINT},
+                          flags_rows<schema::choice_text>);
   if (registered)
     registered = register_function(connection, "wait_reason", {DUCKDB_TYPE_VARCHAR},
                                    stack_rows<schema::wait_reason>);
@@ -99,6 +105,8 @@ Result<void> register_functions(duckdb_connection connection) {
                                    stack_rows<schema::wait_place>);
   if (registered)
     registered = register_union_length(connection);
+  if (registered)
+    registered = register_overlap_times(connection);
   return registered;
 }
 

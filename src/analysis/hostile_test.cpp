@@ -38,6 +38,30 @@ TEST(engine, a_table_with_the_name_of_a_view_does_not_take_its_place) {
   }
 }
 
+// The engine takes letters of either case for the same: what differs in them alone would fail in the middle of a query.
+TEST(engine, names_that_the_engine_takes_for_the_same_are_damage_and_told_at_once) {
+  for (const auto& [what, by] : {std::pair("\"syscall_read\"", "\"SYSCALL_WRITE\""),
+                                 std::pair("\"pid u32 pid\"", "\"TID u32 pid\""),
+                                 std::pair("\"pid u32 pid\"", "\"PID u32 pid\""),
+                                 std::pair("\"pid u32 pid\"", "\"position u32 pid\"")}) {
+    const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+    replace_in_manifest(trace, what, by);
+    const auto engine = open(trace);
+    EXPECT_TRUE(engine->trace().damage().manifest) << by;
+    EXPECT_EQ(answer(*engine, "SELECT sum(pid) FROM syscall_read"), "7") << by;
+    EXPECT_TRUE(engine->query("SELECT * FROM syscall_write, events, top_files").has_value()) << by;
+  }
+}
+
+// A column of a stranger may have the name that a field of ours, which he lacks, has in SQL.
+TEST(engine, a_column_with_the_name_that_a_field_has_in_sql_takes_its_place) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 offset=3\n");
+  replace_in_manifest(trace, "\"offset ", "\"position ");
+  const auto engine = open(trace);
+  EXPECT_FALSE(engine->trace().damage().manifest);
+  EXPECT_EQ(answer(*engine, "SELECT position FROM syscall_read"), "3");
+}
+
 TEST(engine, any_text_of_a_manifest_comes_back) {
   const golden::TestTrace trace("manifest host=HOST\nsyscall_read ts_ns=1 pid=7\n");
   replace_in_manifest(trace, "HOST", "a'b\\u0000c\\n\\u202e");

@@ -13,10 +13,6 @@ namespace iotrail::analysis {
 
 namespace {
 
-bool is_result(const store::ColumnInfo& column) {
-  return schema::wording(column.meaning) == schema::Wording::result;
-}
-
 // "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
 class CaseSql {
 public:
@@ -31,13 +27,6 @@ public:
 private:
   std::string sql_;
 };
-
-std::string name_without_layer(const store::TableInfo& table) {
-  std::string_view name = table.name;
-  if (name.starts_with(table.layer + "_"))
-    name.remove_prefix(table.layer.size() + 1);
-  return std::string(name);
-}
 
 // The operation that a set of flags names in its choice: "read", "write", ...
 std::string choice_sql(const store::ColumnInfo& flags) {
@@ -55,7 +44,7 @@ std::string class_sql(const store::TableInfo& table) {
     return choice_sql(*flags);
   const store::ColumnInfo* call = table.column(schema::Role::call);
   CaseSql sql(call ? sql_name(call->name) : "");
-  const std::string name = name_without_layer(table);
+  const std::string_view name = schema::class_name(table.name, table.layer);
   bool is_constant = true;
   for (const schema::CallClass& row : schema::kCallClasses)
     if (call && row.event == table.name && row.name != name) {
@@ -81,7 +70,7 @@ std::string operation_sql(const store::TableInfo& table) {
 
 std::string bytes_sql(const store::ColumnInfo& column) {
   const std::string name = sql_name(column.name);
-  if (is_result(column))
+  if (schema::is_result(column.meaning))
     return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
   if (column.meaning == schema::Meaning::pages)
     return fmt::format("bytes_of_pages({})", name);
@@ -95,7 +84,7 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
   const store::ColumnInfo* column = table.column(role);
   if (role == schema::Role::result && !column)
     column = table.column(schema::Role::bytes); // negative bytes are an error
-  if (role == schema::Role::result && column && is_result(*column))
+  if (role == schema::Role::result && column && schema::is_result(column->meaning))
     return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)",
                        sql_name(column->name));
   if (role == schema::Role::bytes && column)
@@ -204,6 +193,13 @@ std::string counter_rows_sql(const store::Manifest& manifest) {
                    rows);
 }
 
+// By its name in SQL, which a strange trace may have for a column of its own.
+bool has_column(const store::TableInfo& table, std::string_view name) {
+  return std::ranges::any_of(table.columns, [&](const store::ColumnInfo& column) {
+    return schema::column_name(column.name) == name;
+  });
+}
+
 std::string source_rows_sql(const store::Manifest& manifest) {
   std::vector<std::string> rows;
   for (const store::SourceTally& source : manifest.sources)
@@ -229,7 +225,7 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
   for (store::TableInfo& table : tables)
     if (const schema::Event* event = schema::find_event(table.name))
       for (const schema::Field& field : event->fields)
-        if (table.column(field.name) < 0)
+        if (!has_column(table, schema::column_name(field.name)))
           table.columns.push_back({std::string(field.name), field.type, field.meaning});
   return tables;
 }

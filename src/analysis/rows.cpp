@@ -82,11 +82,17 @@ std::unexpected<Error> query_failed(const char* why) {
   return std::unexpected(engine_error("the query failed", why));
 }
 
-bool all_plain(duckdb_prepared_statement statement) {
-  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i)
-    if (!is_plain(duckdb_prepared_statement_column_type(statement, i)))
-      return false;
-  return true;
+bool is_nested(duckdb_type type) {
+  return type == DUCKDB_TYPE_LIST || type == DUCKDB_TYPE_ARRAY || type == DUCKDB_TYPE_STRUCT ||
+         type == DUCKDB_TYPE_MAP;
+}
+
+// The column of that place: of another type than the plain ones, which has no cell of its own, its text.
+std::string plain_column(idx_t place, duckdb_type type) {
+  if (is_plain(type))
+    return fmt::format("#{}", place);
+  return is_nested(type) ? fmt::format("to_json(#{})", place)
+                         : fmt::format("CAST(#{} AS VARCHAR)", place);
 }
 
 // `sql` again, with the columns of other types than the plain ones as text.
@@ -96,12 +102,10 @@ std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) 
     sql.remove_suffix(1);
   std::string columns;
   for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i) {
-    const bool plain = is_plain(duckdb_prepared_statement_column_type(statement, i));
+    const duckdb_type type = duckdb_prepared_statement_column_type(statement, i);
     const char* name = duckdb_prepared_statement_column_name(statement, i);
-    columns +=
-        fmt::format("{}{} AS {}", columns.empty() ? "" : ", ",
-                    plain ? fmt::format("#{}", i + 1) : fmt::format("CAST(#{} AS VARCHAR)", i + 1),
-                    sql_name(name));
+    columns += fmt::format("{}{} AS {}", columns.empty() ? "" : ", ", plain_column(i + 1, type),
+                           sql_name(name));
     duckdb_free(const_cast<char*>(name)); // the C API hands out ownership behind a const
   }
   return fmt::format("SELECT {} FROM (\n{}\n)", columns, sql);
@@ -174,8 +178,10 @@ bool is_pivot(duckdb_connection connection, const std::string& sql) {
          std::string_view(duckdb_prepare_error(last.handle)).contains("__pivot_enum_");
 }
 
-// Prepares the last of the statements in `sql`, after running those before it.
-Result<void> prepare_last(const Connection& of, const std::string& sql, Statement& statement) {
+// Prepares the last of the statements in `sql`, after running those before it. `types`: of its columns before they were
+// made plain.
+Result<void> prepare_last(const Connection& of, const std::string& sql, Statement& statement,
+                          std::vector<duckdb_type>& types) {
   duckdb_connection connection = of.handle;
   Extracted extracted;
   const idx_t count = duckdb_extract_statements(connection, sql.c_str(), &extracted.handle);
@@ -195,7 +201,9 @@ Result<void> prepare_last(const Connection& of, const std::string& sql, Statemen
     return fail_not_a_query("it does not read, and nothing that it changes is kept");
   if (of.reads_only && may_have_command(sql) && has_command(connection, sql))
     return fail_not_a_query("a function in it does not read, but changes the engine");
-  if (count == 1 && !all_plain(statement.handle)) {
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement.handle); ++i)
+    types.push_back(duckdb_prepared_statement_column_type(statement.handle, i));
+  if (count == 1 && !std::ranges::all_of(types, is_plain)) {
     const std::string plain = as_plain(statement.handle, sql);
     duckdb_destroy_prepare(&statement.handle);
     if (duckdb_prepare(connection, plain.c_str(), &statement.handle) != DuckDBSuccess)
@@ -256,7 +264,8 @@ Result<void> count_rows(const Connection& connection) {
 Result<Rows> Rows::run(Connection& connection, std::string_view sql) {
   ++connection.queries;
   Statement statement;
-  if (auto prepared = prepare_last(connection, std::string(sql), statement); !prepared)
+  std::vector<duckdb_type> types;
+  if (auto prepared = prepare_last(connection, std::string(sql), statement, types); !prepared)
     return std::unexpected(prepared.error());
   Rows rows;
   rows.connection_ = &connection;
@@ -266,7 +275,9 @@ Result<Rows> Rows::run(Connection& connection, std::string_view sql) {
   for (idx_t i = 0; i < duckdb_column_count(&rows.result_); ++i) {
     const duckdb_type type = duckdb_column_type(&rows.result_, i);
     rows.types_.push_back(type);
-    rows.columns_.push_back({duckdb_column_name(&rows.result_, i), kind_of(type)});
+    const bool nested = type == DUCKDB_TYPE_VARCHAR && i < types.size() && is_nested(types[i]);
+    rows.columns_.push_back(
+        {duckdb_column_name(&rows.result_, i), nested ? Kind::nested : kind_of(type)});
   }
   rows.row_.resize(rows.columns_.size());
   rows.digits_.resize(rows.columns_.size());

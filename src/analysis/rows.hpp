@@ -18,7 +18,12 @@
 
 namespace iotrail::analysis {
 
-enum class Kind : std::uint8_t { number, boolean, text };
+enum class Kind : std::uint8_t {
+  number,
+  boolean,
+  text,
+  nested // a list, a structure or a map, as text in JSON
+};
 
 struct ResultColumn {
   std::string name;

@@ -37,12 +37,12 @@ void for_each_row(const store::TraceReader& trace, std::string_view table_name,
   }
 }
 
-std::uint64_t number_at(const store::Column& column, std::size_t row) {
+std::uint64_t stored_number(const store::Column& column, std::size_t row) {
   const auto* numbers = std::get_if<store::Numbers>(&column);
   return numbers ? (*numbers)[row] : 0;
 }
 
-std::string text_at(const store::Column& column, std::size_t row) {
+std::string stored_text(const store::Column& column, std::size_t row) {
   const auto* texts = std::get_if<store::Texts>(&column);
   return texts ? (*texts)[row] : std::string{};
 }
@@ -50,7 +50,7 @@ std::string text_at(const store::Column& column, std::size_t row) {
 void load_map(const store::TraceReader& trace, std::string_view table, std::string_view key,
               std::string_view name, Map& map) {
   for_each_row(trace, table, {key, name}, [&](auto column, std::size_t row) {
-    map[number_at(column(0), row)] = text_at(column(1), row);
+    map[stored_number(column(0), row)] = stored_text(column(1), row);
   });
 }
 
@@ -67,11 +67,11 @@ TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
   load_map(trace, "strings", "string", "text", dictionaries.texts_);
   load_map(trace, "devices", "device", "name", dictionaries.devices_);
   for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {
-    dictionaries.programs_[number_at(column(1), row)].push_back(
-        {number_at(column(0), row), text_at(column(2), row)});
+    dictionaries.programs_[stored_number(column(1), row)].push_back(
+        {stored_number(column(0), row), stored_text(column(2), row)});
   });
   for (auto& [pid, programs] : dictionaries.programs_)
-    std::ranges::stable_sort(programs, {}, &Program::since_ns);
+    std::ranges::stable_sort(programs, {}, &NamedProgram::since_ns);
   return dictionaries;
 }
 
@@ -91,8 +91,8 @@ std::string_view TraceDictionaries::comm(std::uint64_t pid, std::uint64_t ts_ns)
   const auto found = programs_.find(pid);
   if (found == programs_.end())
     return {};
-  const std::vector<Program>& programs = found->second;
-  const auto later = std::ranges::upper_bound(programs, ts_ns, {}, &Program::since_ns);
+  const std::vector<NamedProgram>& programs = found->second;
+  const auto later = std::ranges::upper_bound(programs, ts_ns, {}, &NamedProgram::since_ns);
   return later == programs.begin() ? programs.front().comm : std::prev(later)->comm;
 }
 

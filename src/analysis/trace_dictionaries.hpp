@@ -27,14 +27,14 @@ public:
   std::string_view comm(std::uint64_t pid, std::uint64_t ts_ns) const;
 
 private:
-  struct Program {
+  struct NamedProgram {
     std::uint64_t since_ns;
     std::string comm;
   };
   std::unordered_map<std::uint64_t, std::string> files_;
   std::unordered_map<std::uint64_t, std::string> texts_;
   std::unordered_map<std::uint64_t, std::string> devices_;
-  std::unordered_map<std::uint64_t, std::vector<Program>> programs_; // oldest first
+  std::unordered_map<std::uint64_t, std::vector<NamedProgram>> programs_; // oldest first
 };
 
 } // namespace iotrail::analysis

@@ -31,21 +31,17 @@ std::uint64_t known(std::uint64_t number) {
 }
 
 std::string_view operation_name(const trail::Link& link) {
-  for (const schema::Value& value : schema::kValues)
-    if (value.table == "block" && value.number == link.operation)
-      return value.name;
-  return "unknown";
+  const std::string_view name = schema::value_name("block", link.operation);
+  return name.empty() ? "unknown" : name;
 }
 
 // NULL: no pages of a file that were written back.
 std::string_view reason_name(const trail::Link& link) {
-  for (const schema::Value& value : schema::kValues)
-    if (value.table == "writeback_reason" && value.number == link.reason)
-      return value.name;
-  return {};
+  return schema::value_name("writeback_reason", link.reason);
 }
 
 using trail::Fate;
+using trail::LateRead;
 using trail::Link;
 
 constexpr MemoryColumn<Link> kLinkColumns[] = {
@@ -64,12 +60,15 @@ constexpr MemoryColumn<Link> kLinkColumns[] = {
     {"position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.offset; }},
     {"bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.bytes; }},
     {"used_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.used_bytes; }},
+    {"late_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_bytes; }},
+    {"late_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_ns; }},
     {"device", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.device}; }},
     {"device_position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.begin; }},
     {"direction", DUCKDB_TYPE_VARCHAR, nullptr, operation_name},
     {"set_off_by", DUCKDB_TYPE_VARCHAR, nullptr, reason_name},
     {"stored_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.stored_ns); }},
     {"ts_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.queued_ns; }},
+    {"inserted_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.inserted_ns); }},
     {"issued_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.issued_ns); }},
     {"completed_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.completed_ns); }},
     {"error", DUCKDB_TYPE_INTEGER,
@@ -88,6 +87,15 @@ constexpr MemoryColumn<Fate> kFateColumns[] = {
     {"pending", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.pending; }},
 };
 
+constexpr MemoryColumn<LateRead> kLateReadColumns[] = {
+    {"op_id", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.op_id; }},
+    {"by_op", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.by_op; }},
+    {"pid", DUCKDB_TYPE_UINTEGER, [](const LateRead& r) { return std::uint64_t{r.pid}; }},
+    {"file", DUCKDB_TYPE_UINTEGER, [](const LateRead& r) { return std::uint64_t{r.file}; }},
+    {"bytes", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.bytes; }},
+    {"late_ns", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.late_ns; }},
+};
+
 template <class Row> struct Table;
 template <> struct Table<Link> {
   static constexpr const char* kName = "found_links";
@@ -98,6 +106,12 @@ template <> struct Table<Fate> {
   static constexpr const char* kName = "found_fates";
   static constexpr std::span<const MemoryColumn<Fate>> kColumns = kFateColumns;
   static std::span<const Fate> rows(const trail::Trails& trails) { return trails.fates; }
+};
+
+template <> struct Table<LateRead> {
+  static constexpr const char* kName = "found_late_reads";
+  static constexpr std::span<const MemoryColumn<LateRead>> kColumns = kLateReadColumns;
+  static std::span<const LateRead> rows(const trail::Trails& trails) { return trails.late_reads; }
 };
 
 template <class Row> struct MemoryScan {
@@ -196,6 +210,8 @@ Result<void> register_memory(duckdb_connection connection, TrailTables* tables) 
 
 Result<void> TrailTables::register_in(duckdb_connection connection) {
   if (auto done = register_memory<Link>(connection, this); !done)
+    return done;
+  if (auto done = register_memory<LateRead>(connection, this); !done)
     return done;
   return register_memory<Fate>(connection, this);
 }

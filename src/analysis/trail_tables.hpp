@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine of src/trail/ finds, as tables of DuckDB: found_links() and found_fates(), on which views/00_links.sql,
-// conservation.sql and write_fates.sql stand. It looks for trails when the first query asks for one of them, once for as
+// What the engine of src/trail/ finds, as tables of DuckDB: found_links(), found_fates() and found_late_reads(), on which
+// views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql stand. It looks for trails when the first query asks for one of them, once for as
 // long as the trace is open.
 #pragma once
 

@@ -40,13 +40,15 @@ std::string layer_rows_sql(Tables tables) {
   int depth = 0;
   for (const schema::LayerInfo& layer : schema::kLayers)
     if (layer.layer != schema::Layer::dictionary)
-      rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
+      rows.push_back(fmt::format("{}, {}, {}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
                                  sql_literal(schema::value_name("source", layer.source)),
+                                 sql_literal(schema::place_name(layer.place)), layer.call_rank,
                                  any_has_role(tables, layer.name, schema::Role::duration),
                                  any_has_role(tables, layer.name, schema::Role::bytes)));
-  return table_sql(
-      "layer_list",
-      "layer VARCHAR, depth INTEGER, source VARCHAR, has_spans BOOLEAN, moves_bytes BOOLEAN", rows);
+  return table_sql("layer_list",
+                   "layer VARCHAR, depth INTEGER, source VARCHAR, place VARCHAR, call_rank INTEGER,"
+                   " has_spans BOOLEAN, moves_bytes BOOLEAN",
+                   rows);
 }
 
 std::string wait_reason_rows_sql() {
@@ -57,7 +59,43 @@ std::string wait_reason_rows_sql() {
   return table_sql("wait_reasons", "reason VARCHAR, is_for_others UBIGINT, meaning VARCHAR", rows);
 }
 
+// Constants to the engine, so that it looks at no table that cannot have what is asked for.
+std::string layer_macro_sql() {
+  std::string cases;
+  for (const schema::LayerInfo& layer : schema::kLayers)
+    if (layer.place != schema::Place::beside)
+      cases += fmt::format(" WHEN {} THEN {}", sql_literal(schema::place_name(layer.place)),
+                           sql_literal(layer.name));
+  return fmt::format("CREATE MACRO layer_at(place) AS CASE place{} END;\n", cases);
+}
+
+std::string trait_macros_sql() {
+  std::string macros;
+  for (const schema::TraitInfo& trait : schema::kTraits) {
+    std::vector<std::string> classes;
+    for (const schema::ClassTrait& row : schema::kClassTraits)
+      if (row.trait == trait.trait)
+        classes.push_back(sql_literal(row.class_name));
+    macros += fmt::format("CREATE MACRO {}(class) AS class IN ({});\n", trait.name,
+                          fmt::join(classes, ", "));
+  }
+  return macros;
+}
+
+std::string descriptor_macro_sql() {
+  std::vector<std::string> calls;
+  for (const schema::CallTarget& row : schema::kCallTargets)
+    if (row.target == "on(fd)")
+      calls.push_back(sql_literal(row.call));
+  return fmt::format("CREATE MACRO is_on_descriptor(call) AS call IN ({});\n",
+                     fmt::join(calls, ", "));
+}
+
 } // namespace
+
+std::string schema_macros_sql() {
+  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql();
+}
 
 void add_schema_tables(Definitions& definitions, Tables tables) {
   definitions.add("the table value_names", value_rows_sql());

@@ -2,8 +2,11 @@
 #include "output/explain_place.hpp"
 
 #include "analysis/sql_text.hpp"
+#include "output/recorded.hpp"
 #include "output/report_section.hpp"
 #include "output/small_result.hpp"
+#include "output/warnings.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -55,7 +58,7 @@ constexpr std::string_view kUsesSql = R"(
   uses AS (
     SELECT e.request AS request, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns, plus(e.ts_ns, e.duration_ns) AS completed_ns,
            e.ts_ns - least(e.ts_ns, r.begin_ns) AS since_ns, e.sector AS sector, e.bytes AS bytes, e.device AS device,
-           flags_text('block', bitAnd(e.flags, 255)) AS direction
+           choice_text('block', e.flags) AS direction
     FROM block_complete AS e CROSS JOIN run AS r
   ))";
 constexpr std::string_view kRequestSql = R"(
@@ -77,17 +80,28 @@ WITH {0}
 SELECT request, since_ns FROM uses
 ORDER BY abs(CAST(request AS HUGEINT) - {1}), abs(CAST(since_ns AS HUGEINT) - {2}), ts_ns LIMIT 1)";
 
+// Devices' own layer.
+std::string not_recorded(const analysis::Engine& engine) {
+  return layer_not_recorded(engine.trace(), schema::layer_name(IOT_LAYER_block));
+}
+
+std::string matching(const ExplainOptions& options) {
+  return options.selection.empty() ? "" : fmt::format(" that matches {}", options.selection);
+}
+
 Error no_request(analysis::Engine& engine, const ExplainOptions& options) {
-  Error error{"nothing to explain",
-              fmt::format("no request {} was completed{}", *options.request,
-                          options.at_ns ? " that was under way then" : ""),
+  Error error{"nothing to explain", not_recorded(engine),
               "Requests are events of the layer block; none is in the trace.", 0};
+  if (!error.why.empty())
+    return error;
+  error.why = fmt::format("no request {:#x}{} was completed{}", *options.request, matching(options),
+                          options.at_ns ? " that was under way then" : "");
   const auto next =
       SmallResult::query(engine, fmt::format(fmt::runtime(kNearestSql), kUsesSql, *options.request,
                                              options.at_ns.value_or(0)));
   if (next && next->size() > 0)
     error.hint =
-        fmt::format("The nearest is {}, issued at second {:.6f}.", next->number(0, "request"),
+        fmt::format("The nearest is {:#x}, issued at second {:.6f}.", next->number(0, "request"),
                     static_cast<double>(next->number(0, "since_ns")) / 1e9);
   return error;
 }
@@ -101,6 +115,7 @@ Result<void> print_found(analysis::Engine& engine, const ExplainOptions& options
     return std::unexpected(rows.error());
   if (rows->size() == 0)
     return std::unexpected(no_rows());
+  print_answer_warnings(engine.trace(), sink, options.width);
   print_section(section, {}, *rows, engine.trace(), sink, options.width);
   return sink.finish();
 }
@@ -116,9 +131,10 @@ Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options
                         .order = "ts_ns",
                         .columns = kPlaceColumns};
   return print_found(engine, options, section, sink, [&] {
-    return fail(fmt::format("nothing in the trace read or wrote sector {}{}", *options.sector,
-                            options.device.empty() ? "" : " of " + options.device),
-                {}, "Sectors have 512 bytes, and count from the begin of the whole disk.")
+    return fail(fmt::format("nothing in the trace{} read or wrote sector {}{}", matching(options),
+                            *options.sector, options.device.empty() ? "" : " of " + options.device),
+                not_recorded(engine),
+                "Sectors have 512 bytes, and count from the begin of the whole disk.")
         .error();
   });
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/sql_text.hpp"
+#include "output/explain_missing.hpp"
 #include "output/explain_place.hpp"
 #include "output/op_time.hpp"
 #include "output/printable.hpp"
@@ -12,6 +13,8 @@
 #include "output/small_result.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
+#include "output/warnings.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -21,11 +24,12 @@ using analysis::sql_literal;
 
 constexpr std::size_t kPartsShown = 12; // of one operation
 constexpr std::size_t kBarWidth = 18;
+constexpr std::size_t kWhatWidth = 22; // what leaves room for the rest of a line
 
 // Operations as programs see them, with whatever tells them to people; one that is asked for by its number may be a call
 // into the C library.
 constexpr std::string_view kHeadsSql = R"(
-SELECT o.op_id AS op_id, op_text(o.op_id) AS name, coalesce(o.call, o.class) AS what,
+SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, coalesce(o.call, o.class) AS what,
        o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
        o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns
 FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
@@ -46,7 +50,8 @@ struct Operation {
   Span span;
   std::vector<Part> parts;
   std::vector<std::string> later; // what became of its bytes after its end
-  OpTime time;
+  std::vector<TimeShare> time;
+  bool is_library = false; // a call into the C library
 };
 
 std::string process_text(const SmallResult& rows, std::size_t row) {
@@ -58,6 +63,7 @@ std::string process_text(const SmallResult& rows, std::size_t row) {
 Operation operation_of(const SmallResult& rows, std::size_t row) {
   Operation operation;
   operation.id = rows.number(row, "op_id");
+  operation.is_library = rows.text(row, "layer") == schema::layer_name(IOT_LAYER_app);
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   operation.span = {begin_ns, begin_ns + rows.number(row, "duration_ns")};
   const std::string bytes =
@@ -77,6 +83,18 @@ std::string ids_of(const std::vector<Operation>& operations) {
   for (const Operation& operation : operations)
     ids += fmt::format("{}{}", ids.empty() ? "" : ", ", operation.id);
   return ids;
+}
+
+// Whose device I/O an operation's is: its own, and of a call into the C library that of the system calls made in it.
+std::string wanted_sql(const std::string& ids, bool has_library) {
+  std::string own =
+      fmt::format("SELECT unnest([{0}]::UBIGINT[]) AS of_op, unnest([{0}]::UBIGINT[]) AS op", ids);
+  if (!has_library)
+    return own;
+  return fmt::format(
+      "{} UNION ALL SELECT app_op AS of_op, syscall_op AS op FROM app_calls_of_syscalls "
+      "WHERE place = 'inside' AND app_op IN ({})",
+      own, ids);
 }
 
 // Hands over the rows of each operation, which the query names by `of_op`, as row(operation, rows, number).
@@ -99,7 +117,7 @@ SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.
        coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
        errno_name(o.error) AS error
 FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
-WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> 'block' AND o.event <> 'sched_wait'
+WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> layer_at('devices') AND o.event <> 'sched_wait'
 ORDER BY o.ts_ns, d.depth)";
 
 void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
@@ -109,51 +127,57 @@ void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   part.note = rows.text(row, "error");
   if (part.note.empty() && !rows.is_null(row, "bytes"))
     part.note = human_bytes(rows.number(row, "bytes"));
-  if (part.layer == "fs" && part.what == "journal_commit")
-    operation.time.journal.push_back(span);
   operation.parts.push_back(std::move(part));
 }
 
-// Of calls into the C library, the system calls made in them; one row without any where there were none.
+// Of calls into the C library, the system calls made in them.
 constexpr std::string_view kCallsInsideSql = R"(
-WITH
-  inside AS (
-    SELECT p.app_op AS app_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
-    FROM app_calls_of_syscalls AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = 'syscall'
-    WHERE p.app_op IN ({0})
-  )
-SELECT e.op_id AS of_op, i.what AS what, i.ts_ns AS ts_ns, i.duration_ns AS duration_ns, i.name AS name
-FROM all_events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
-WHERE e.op_id IN ({0}) AND e.layer = 'app' AND 'syscall' IN (SELECT asked_layer FROM asked_layers)
-ORDER BY i.ts_ns)";
+SELECT p.app_op AS of_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
+FROM app_calls_of_syscalls AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = layer_at('kernel')
+WHERE p.app_op IN ({0})
+ORDER BY o.ts_ns)";
 
 void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
-  operation.time.is_library_known = true;
-  if (rows.is_null(row, "what"))
-    return;
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
-  operation.time.calls.push_back(span);
   operation.parts.push_back({"syscall", rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
+}
+
+// The call into the C library in which a system call was made: the innermost one.
+constexpr std::string_view kCallAroundSql = R"(
+SELECT c.op_id AS of_op, argMax(a.call, a.ts_ns) AS call, op_text(argMax(a.op_id, a.ts_ns)) AS name
+FROM operations AS c
+  JOIN events AS a ON c.pid = a.pid AND c.tid = a.tid AND a.ts_ns <= c.ts_ns AND plus(c.ts_ns, c.duration_ns) <= plus(a.ts_ns, a.duration_ns)
+WHERE c.op_id IN ({0}) AND c.layer = layer_at('kernel') AND a.layer = layer_at('library')
+GROUP BY c.op_id)";
+
+void add_call_around(Operation& operation, const SmallResult& rows, std::size_t row) {
+  operation.title +=
+      fmt::format(", in {} of the C library ({})", rows.text(row, "call"), rows.text(row, "name"));
 }
 
 // What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
 // others write back meanwhile: of its file, or of all.
 constexpr std::string_view kRequestsSql = R"(
 WITH
-  waits AS (SELECT op_id, ts_ns AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, file AS of_file, class
-            FROM operations WHERE op_id IN ({0}) AND is_sync(class) AND layer IN (SELECT asked_layer FROM asked_layers)),
+  wanted AS ({2}),
   requests AS (
-    SELECT by_op AS of_op, direction, cause, device, ts_ns, issued_ns, completed_ns, bytes
-    FROM all_links WHERE by_op IN ({0}) AND completed_ns IS NOT NULL
+    SELECT w.of_op AS of_op, l.direction, l.cause, l.device, l.issued_ns, l.completed_ns, l.bytes
+    FROM all_links AS l JOIN wanted AS w ON l.by_op = w.op
+    WHERE l.completed_ns IS NOT NULL
     UNION ALL
-    SELECT w.op_id AS of_op, l.direction, l.cause, l.device, l.ts_ns, l.issued_ns, l.completed_ns, l.bytes
-    FROM all_links AS l JOIN waits AS w ON l.completed_ns > w.begin_ns AND l.ts_ns < w.end_ns
-    WHERE l.by_op NOT IN ({0}) AND l.direction = 'write' AND l.stored_ns IS NOT NULL AND l.completed_ns IS NOT NULL
-      AND (l.file = w.of_file OR w.class IN ('sync', 'syncfs'))
+    SELECT w.of_op AS of_op, s.direction, s.cause, s.device, s.issued_ns, s.completed_ns, s.bytes
+    FROM sync_writes AS s JOIN wanted AS w ON s.op_id = w.op
+    WHERE s.by_op NOT IN (SELECT op FROM wanted)
+    UNION ALL
+    -- Without bytes, as a flush of the disk's own cache: it is in no link.
+    SELECT w.of_op AS of_op, e.class AS direction, '' AS cause, c.device, c.ts_ns AS issued_ns,
+           plus(c.ts_ns, c.duration_ns) AS completed_ns, 0 AS bytes
+    FROM block_complete AS c JOIN wanted AS w ON c.op_id = w.op JOIN all_events AS e ON c.op_id = e.op_id AND c.ts_ns = e.ts_ns
+    WHERE c.bytes = 0 AND e.event = 'block_complete'
   )
 SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(d.name), 'device') AS device,
-       min(r.ts_ns) AS ts_ns, r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
+       r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
 FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
 GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
 ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
@@ -161,17 +185,18 @@ ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
 // They come by device, direction and cause.
 void add_request(Operation& operation, const SmallResult& rows, std::size_t row) {
   const Span device{rows.number(row, "issued_ns"), rows.number(row, "completed_ns")};
-  operation.time.queue.push_back({rows.number(row, "ts_ns"), device.begin_ns});
-  operation.time.device.push_back(device);
   const std::string layer = rows.text(row, "device");
-  const std::string what = rows.text(row, "direction") + " " + rows.text(row, "cause");
+  const std::string cause = rows.text(row, "cause");
+  const std::string what = rows.text(row, "direction") + (cause.empty() ? "" : " " + cause);
   if (operation.parts.empty() || operation.parts.back().layer != layer ||
       operation.parts.back().what != what)
     operation.parts.push_back({layer, what, {}});
   Part& part = operation.parts.back();
   part.spans.push_back(device);
   part.bytes += rows.number(row, "bytes");
-  part.note = fmt::format("{} in {}", human_bytes(part.bytes), human_count(part.spans.size()));
+  const std::string requests = human_count(part.spans.size());
+  part.note = part.bytes == 0 ? fmt::format("{} without bytes", requests)
+                              : fmt::format("{} in {}", human_bytes(part.bytes), requests);
 }
 
 // When its task did not run: the part of each wait in which it could not, and the one in which others did.
@@ -190,52 +215,42 @@ void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
   const Span span{rows.number(row, "begin_ns"), rows.number(row, "end_ns")};
   const std::string reason = rows.text(row, "reason");
   const std::string waited_in = rows.text(row, "waited_in");
-  std::vector<Waits>& waits = operation.time.waits;
-  const bool is_new_reason = waits.empty() || waits.back().reason != reason;
-  if (is_new_reason)
-    waits.push_back({reason, {}});
-  if (is_new_reason || operation.parts.back().note != waited_in)
+  const auto is_of = [&](const Part& part) {
+    return part.layer == "wait" && part.what == reason && part.note == waited_in;
+  };
+  if (operation.parts.empty() || !is_of(operation.parts.back()))
     operation.parts.push_back({"wait", reason, {}, 0, waited_in});
-  waits.back().spans.push_back(span);
   operation.parts.back().spans.push_back(span);
 }
 
-// Operations whose every wait would be in the trace: those of a task that is in one at a time.
-constexpr std::string_view kWaitsKnownSql = R"(
-SELECT DISTINCT o.op_id AS of_op
-FROM all_events AS o JOIN layer_list AS d ON o.layer = d.layer
-WHERE o.op_id IN ({0}) AND o.layer IN (SELECT seen_layer FROM call_layer) AND d.source = 'kernel'
-  AND (o.op_id IN (SELECT op_id FROM sched_wait)
-       OR (SELECT count(*) FROM hooks WHERE event = 'sched_wait' AND hook <> '') > 0))";
+// Where its time went. The parts of what is no call into the C library are found without looking at all of those.
+constexpr std::string_view kTimeSql = R"(
+SELECT t.op_id AS of_op, p.words AS words, t.reason AS reason, total(t.ns) AS ns
+FROM {1} AS t JOIN time_parts AS p ON t.step = p.step
+WHERE t.op_id IN ({0})
+GROUP BY t.op_id, t.step, p.words, t.reason
+ORDER BY t.step, t.reason)";
 
-void mark_waits_known(Operation& operation, const SmallResult&, std::size_t) {
-  operation.time.are_waits_known = true;
-}
-
-constexpr std::string_view kPhasesSql =
-    "SELECT op_id AS of_op, submit_ns, worker_ns, untold_ns FROM async_phases WHERE op_id IN ({0})";
-
-void add_phases(Operation& operation, const SmallResult& rows, std::size_t row) {
-  const std::uint64_t begin_ns = operation.span.begin_ns;
-  const std::uint64_t end_ns = operation.span.end_ns;
-  const std::uint64_t submitted_ns = begin_ns + rows.number(row, "submit_ns");
-  operation.time.submit = {{begin_ns, submitted_ns}};
-  operation.time.worker = {{submitted_ns, submitted_ns + rows.number(row, "worker_ns")}};
-  operation.time.untold = {{end_ns - rows.number(row, "untold_ns"), end_ns}};
+void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::string reason = rows.text(row, "reason");
+  operation.time.push_back({rows.text(row, "words") + (reason.empty() ? "" : " (" + reason + ")"),
+                            rows.number(row, "ns")});
 }
 
 // Its bytes on their way to a device after its end.
 constexpr std::string_view kLaterSql = R"(
-SELECT l.op_id AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+WITH wanted AS ({2})
+SELECT w.of_op AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
        any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
 FROM all_links AS l
+  JOIN wanted AS w ON l.op_id = w.op
   LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
              WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
              GROUP BY op_id) AS b ON l.by_op = b.op_id
   LEFT JOIN programs AS p ON l.by_pid = p.program_pid
   LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
-WHERE l.op_id IN ({0}) AND l.by_op <> l.op_id
-GROUP BY l.op_id, l.cause, l.confidence, l.set_off_by
+WHERE l.by_op <> l.op_id
+GROUP BY w.of_op, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
 
 void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
@@ -255,10 +270,13 @@ struct Question {
   std::string_view sql;
   void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
 };
-constexpr Question kQuestions[] = {
-    {kSpansSql, add_span}, {kCallsInsideSql, add_call_inside}, {kRequestsSql, add_request},
-    {kWaitsSql, add_wait}, {kWaitsKnownSql, mark_waits_known}, {kPhasesSql, add_phases},
-    {kLaterSql, add_later}};
+constexpr Question kQuestions[] = {{kSpansSql, add_span},
+                                   {kCallsInsideSql, add_call_inside},
+                                   {kCallAroundSql, add_call_around},
+                                   {kRequestsSql, add_request},
+                                   {kWaitsSql, add_wait},
+                                   {kTimeSql, add_time},
+                                   {kLaterSql, add_later}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
@@ -286,18 +304,18 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
   TextTable table({{"layer", Align::left},
                    {"what", Align::left},
                    {"took", Align::right},
-                   {"from its begin to its end", Align::left},
+                   {"its begin to its end", Align::left},
                    {"", Align::right, Fit::end}});
   const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const Part& part = operation.parts[i];
-    table.add({printable(part.layer), printable(part.what),
+    table.add({printable(part.layer), shortened_end(printable(part.what), kWhatWidth),
                human_duration(covered_ns(part.spans, operation.span)),
                bar(operation.span, part.spans), part.note});
   }
   table.print(sink, "  ", width);
   if (shown < operation.parts.size())
-    sink.print("  and {} more\n", operation.parts.size() - shown);
+    sink.print("  and {} more\n", human_count(operation.parts.size() - shown));
   print_wrapped(printable(time_text(operation.time, operation.span)), sink, width);
   for (const std::string& line : operation.later)
     print_wrapped(printable(line), sink, width);
@@ -308,8 +326,13 @@ std::string op_condition(const std::string& op) {
   return fmt::format("(name = {0} OR CAST(op_id AS VARCHAR) = {0})", sql_literal(op));
 }
 
+// All that may be asked for.
+std::string all_heads_sql(const ExplainOptions& options) {
+  return fmt::format(kHeadsSql, options.op.empty() ? "" : " UNION SELECT layer_at('library')");
+}
+
 std::string heads_sql(const ExplainOptions& options) {
-  const std::string heads = fmt::format(kHeadsSql, options.op.empty() ? "" : " UNION SELECT 'app'");
+  const std::string heads = all_heads_sql(options);
   if (!options.op.empty())
     return fmt::format("SELECT * FROM ({}) WHERE {}", heads, op_condition(options.op));
   if (options.at_ns)
@@ -318,23 +341,6 @@ std::string heads_sql(const ExplainOptions& options) {
         "ORDER BY since_ns LIMIT {}",
         heads, *options.at_ns, *options.at_ns, options.slowest);
   return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", heads, options.slowest);
-}
-
-Error not_found(analysis::Engine& engine, const ExplainOptions& options) {
-  Error error{"nothing to explain", "no operation is in the trace", "", 0};
-  if (options.op.empty() && !options.at_ns)
-    return error;
-  error.why = options.op.empty() ? "no operation was under way then"
-                                 : "there is no operation " + options.op;
-  const auto next = SmallResult::query(
-      engine, fmt::format("SELECT name, since_ns FROM ({}) ORDER BY "
-                          "abs(CAST(since_ns AS HUGEINT) - {}), op_id LIMIT 1",
-                          fmt::format(kHeadsSql, ""), options.at_ns.value_or(0)));
-  if (next && next->size() > 0)
-    error.hint =
-        fmt::format("{} is {}, at second {:.6f}.", options.at_ns ? "The next one" : "The first one",
-                    next->text(0, "name"), static_cast<double>(next->number(0, "since_ns")) / 1e9);
-  return error;
 }
 
 } // namespace
@@ -350,16 +356,20 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
   if (!heads)
     return std::unexpected(heads.error());
   if (heads->size() == 0)
-    return std::unexpected(not_found(engine, options));
+    return std::unexpected(no_operation(engine, options, all_heads_sql(options)));
   std::vector<Operation> operations;
   for (std::size_t row = 0; row < heads->size(); ++row)
     operations.push_back(operation_of(*heads, row));
   const std::string ids = ids_of(operations);
+  const bool has_library = std::ranges::any_of(operations, &Operation::is_library);
+  const std::string_view times = has_library ? "op_time" : "call_parts";
+  const std::string wanted = wanted_sql(ids, has_library);
   for (const auto& [sql, add] : kQuestions)
     if (Result<void> added =
-            visit_rows(engine, fmt::format(fmt::runtime(sql), ids), operations, add);
+            visit_rows(engine, fmt::format(fmt::runtime(sql), ids, times, wanted), operations, add);
         !added)
       return added;
+  print_answer_warnings(engine.trace(), sink, options.width);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     sink.put(i == 0 ? "" : "\n");
     print_operation(operations[i], sink, options.width);

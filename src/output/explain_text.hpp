@@ -24,6 +24,7 @@ struct ExplainOptions {
   std::optional<std::uint64_t> sector{};  // of 512 bytes
   std::string device{};                   // on which that sector is; empty: any
   std::optional<std::uint64_t> request{}; // of the kernel, with at_ns: what it was used for then
+  std::string selection{}; // in words, what the engine was asked to look at alone; empty: all
 };
 
 // Fails where there is no such operation or request, and says which is next to it.

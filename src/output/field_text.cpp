@@ -24,10 +24,6 @@ constexpr std::int32_t kAtFdcwd = -100;
 constexpr Role kPlaced[] = {Role::time, Role::op,   Role::parent_op, Role::pid,     Role::tid,
                             Role::cpu,  Role::call, Role::result,    Role::duration};
 
-bool is_result(const store::ColumnInfo& column) {
-  return schema::wording(column.meaning) == schema::Wording::result;
-}
-
 class Line {
 public:
   Line(const EventStream& event, const TraceDictionaries& dictionaries)
@@ -109,7 +105,7 @@ private:
     int column = find(Role::result);
     if (column < 0)
       column = find(Role::bytes);
-    if (column < 0 || !is_result(info(static_cast<std::size_t>(column))))
+    if (column < 0 || !schema::is_result(info(static_cast<std::size_t>(column)).meaning))
       return {};
     const auto index = static_cast<std::size_t>(column);
     return " = " + schema::number_text(info(index).meaning,
@@ -231,7 +227,7 @@ std::string Line::plain_text(std::size_t column) const {
 
 std::string Line::argument_text(std::size_t column) const {
   const store::ColumnInfo& field = info(column);
-  const bool is_result_bytes = field.role == Role::bytes && is_result(field);
+  const bool is_result_bytes = field.role == Role::bytes && schema::is_result(field.meaning);
   if (is_result_bytes || std::ranges::find(kPlaced, field.role) != std::end(kPlaced))
     return {};
   const auto* rule = std::ranges::find(kRules, field.meaning, &Rule::meaning);

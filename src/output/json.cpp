@@ -49,6 +49,16 @@ std::string json_text(const nlohmann::json& json) {
   return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
+// What the engine has made of it; NaN in it is no JSON.
+static void put_json_nested(Sink& sink, std::string_view text) {
+  using nlohmann::json;
+  if (!json::accept(text))
+    return put_json_text(sink, text);
+  if (is_printable(text))
+    return sink.put(text);
+  sink.put(json::parse(text).dump(-1, ' ', true, json::error_handler_t::replace));
+}
+
 void put_json_cell(Sink& sink, const Cell& cell, Kind kind) {
   if (std::holds_alternative<std::monostate>(cell))
     return sink.put("null");
@@ -56,6 +66,8 @@ void put_json_cell(Sink& sink, const Cell& cell, Kind kind) {
     return sink.put("null");
   if (const auto* text = std::get_if<std::string_view>(&cell); text && kind == Kind::text)
     return put_json_text(sink, *text);
+  if (const auto* text = std::get_if<std::string_view>(&cell); text && kind == Kind::nested)
+    return put_json_nested(sink, *text);
   sink.put(cell_text(cell));
 }
 

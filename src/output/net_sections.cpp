@@ -37,7 +37,7 @@ void note_connections(const SmallResult& rows, const store::TraceReader&, Sink& 
   std::string text = "again: segments sent again";
   if (all > rows.size())
     text += fmt::format("; {} of {} connections, all: iotrail query TRACE \"FROM tcp_connections\"",
-                        rows.size(), human_count(all));
+                        human_count(rows.size()), human_count(all));
   print_wrapped(text, sink, width);
 }
 

@@ -34,7 +34,7 @@ std::string known_text(const SmallResult& rows, std::size_t row, const SectionCo
   case Show::seconds:
     return fmt::format("{:.6f}", rows.real(row, column.name));
   case Show::share:
-    return fmt::format("{:.1f} %", 100 * rows.real(row, column.name));
+    return short_share(rows.real(row, column.name));
   case Show::ratio:
     return fmt::format("x {:.2f}", rows.real(row, column.name));
   }
@@ -112,8 +112,8 @@ void note_rest(const SmallResult& rows, Sink& sink, std::string_view what,
   if (all <= rows.size())
     return;
   const std::string table = subject.empty() ? "" : fmt::format("--by {} ", subject);
-  sink.print("  {} of {} {}; all: iotrail report {}--top {}\n", rows.size(), human_count(all), what,
-             table, all);
+  sink.print("  {} of {} {}; all: iotrail report {}--top {}\n", human_count(rows.size()),
+             human_count(all), what, table, all);
 }
 
 bool has_text(const Section& section, const SmallResult& rows) {

@@ -58,6 +58,7 @@ struct Section {
   std::string_view group_order{};
   std::uint64_t rows = 0; // how many are shown unless asked for more or fewer; 0: all
   std::span<const SectionColumn> columns{};
+  std::uint64_t most_events = UINT64_MAX; // of a larger trace the report does without it
   void (*add_notes)(const SmallResult& rows, const store::TraceReader& trace, Sink& sink,
                     std::size_t width) = nullptr;
 };

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "output/async_section.hpp"
+#include "output/bytes_section.hpp"
+#include "output/call_time_section.hpp"
 #include "output/cgroup_section.hpp"
 #include "output/net_sections.hpp"
 #include "output/trail_sections.hpp"
@@ -49,8 +51,8 @@ std::string cut_groups(const SmallResult& rows) {
     if (row + 1 < rows.size() && rows.text(row + 1, "layer") == layer)
       continue;
     if (const std::uint64_t all = rows.number(row, "all_rows"); all > shown)
-      text += fmt::format("{}{} of {}{} of {}", text.empty() ? "" : ", ", shown, human_count(all),
-                          text.empty() ? " operations" : "", layer);
+      text += fmt::format("{}{} of {}{} of {}", text.empty() ? "" : ", ", human_count(shown),
+                          human_count(all), text.empty() ? " operations" : "", layer);
     shown = 0;
   }
   return text;
@@ -87,11 +89,9 @@ void note_time(const SmallResult& rows, const store::TraceReader&, Sink& sink, s
 
 // Such transfers are no calls with bytes: without their own layer only the device's columns have them.
 void note_asynchronous(const store::TraceReader& trace, Sink& sink, std::size_t width) {
-  const auto has = [&](iot_u16 kind) {
-    return std::ranges::find(trace.blocks(), kind, &store::BlockInfo::kind) != trace.blocks().end();
-  };
-  if ((has(IOT_KIND_syscall_uring_enter) || has(IOT_KIND_syscall_aio_submit)) &&
-      !has(IOT_KIND_async_operation))
+  if ((trace.has_rows(IOT_KIND_syscall_uring_enter) ||
+       trace.has_rows(IOT_KIND_syscall_aio_submit)) &&
+      !trace.has_rows(IOT_KIND_async_operation))
     print_wrapped("read, written and calls are without what went through io_uring or libaio", sink,
                   width);
 }
@@ -208,7 +208,7 @@ SELECT s.layer AS layer, s.operation AS operation, d.depth AS depth,
        total(operations) AS operations, total(bytes) AS bytes,
        count(*) OVER (PARTITION BY s.layer) AS all_rows
 FROM sizes AS s LEFT JOIN layer_list AS d ON s.layer = d.layer
-WHERE s.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT 'block')
+WHERE s.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices'))
 GROUP BY s.layer, s.operation, d.depth)";
 
 constexpr SectionColumn kLayerColumns[] = {
@@ -235,38 +235,6 @@ constexpr std::string_view kLayersSql = R"(
 SELECT l.* EXCLUDE (errors, unfinished), nullif(errors, 0) AS errors, nullif(unfinished, 0) AS unfinished,
        d.depth AS depth
 FROM layers AS l LEFT JOIN layer_list AS d ON l.layer = d.layer)";
-
-constexpr SectionColumn kByteColumns[] = {
-    {.title = "", .name = "direction", .when = When::changed},
-    {.title = "layer", .name = "layer"},
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes},
-    {.title = "to above", .name = "ratio", .show = Show::ratio},
-    {.title = "why", .name = "explanation", .fit = Fit::wrap},
-};
-
-void note_bytes(const SmallResult& rows, const store::TraceReader& trace, Sink& sink,
-                std::size_t width) {
-  std::string other;
-  double lost_share = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    lost_share = std::max(lost_share, rows.real(row, "lost_share"));
-    if (const std::uint64_t bytes = rows.number(row, "other_bytes"); bytes > 0)
-      other += fmt::format("{}{} {} {}", other.empty() ? "" : ", ", rows.text(row, "layer"),
-                           rows.text(row, "direction"), human_bytes(bytes));
-  }
-  if (!other.empty())
-    print_wrapped(
-        fmt::format("not counted here (pipes, sockets, terminals, /proc, /sys): {}", other), sink,
-        width);
-  if (lost_share > 0)
-    print_wrapped(fmt::format("{} of the events were lost: bytes may be missing here, see Losses",
-                              human_share(lost_share)),
-                  sink, width);
-  if (trace.damage().any())
-    print_wrapped("the bytes of damaged blocks are missing here: see Losses before the reasons",
-                  sink, width);
-}
 
 constexpr SectionColumn kSlowestColumns[] = {
     {.title = "layer", .name = "layer", .when = When::changed},
@@ -340,15 +308,6 @@ constexpr Section kFurtherPages[] = {
      .group = "layer",
      .group_order = kDepth,
      .columns = kLayerColumns},
-    {.name = "bytes",
-     .title = "Bytes of files on their way down",
-     .view = "amplification",
-     .sql = "SELECT * FROM amplification",
-     .order = "step",
-     .group = "direction",
-     .group_order = "direction DESC",
-     .columns = kByteColumns,
-     .add_notes = note_bytes},
     {.name = "slowest",
      .title = "Slowest operations on files",
      .view = "slowest",
@@ -371,11 +330,12 @@ std::span<const Section> first_page() {
 
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
-    std::vector<Section> pages = {causes_section(), write_backs_section(), waits_section(),
-                                  async_section(),  cgroup_section(),      tcp_section()};
+    std::vector<Section> pages = {causes_section(),    write_backs_section(), read_ahead_section(),
+                                  call_time_section(), waits_section(),       async_section(),
+                                  cgroup_section(),    tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
-    const auto bytes = std::ranges::find(pages, "bytes", &Section::name);
-    pages.insert(std::next(bytes), balance_section());
+    const auto slowest = std::ranges::find(pages, "slowest", &Section::name);
+    pages.insert(slowest, {bytes_section(), balance_section()});
     return pages;
   }();
   return kPages;

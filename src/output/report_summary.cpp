@@ -8,6 +8,7 @@
 #include "output/printable.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
+#include "output/warnings.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -47,17 +48,6 @@ std::uint64_t last_event_ns(const store::TraceReader& trace) {
   return last_ns;
 }
 
-std::string machine_text(const store::Manifest& manifest) {
-  std::vector<std::string> facts;
-  for (const std::string& fact : {manifest.host, manifest.kernel, manifest.machine})
-    if (!fact.empty())
-      facts.push_back(fact);
-  if (manifest.cpu_count > 0)
-    facts.push_back(
-        fmt::format("{} CPU{}", manifest.cpu_count, manifest.cpu_count == 1 ? "" : "s"));
-  return fmt::format("{}", fmt::join(facts, ", "));
-}
-
 // Without an end in the manifest, the last event is as far as the recording is known to have come.
 std::string run_text(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
@@ -77,6 +67,8 @@ std::string begin_text(const store::Manifest& manifest) {
 
 std::string state_text(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
+  if (trace.damage().manifest)
+    return std::string(kNotKnown);
   std::string text = run_text(trace);
   text += fmt::format("{}{}", text.empty() ? "" : ", ", store::state_name(manifest.state));
   if (!manifest.stop_reason.empty())
@@ -95,68 +87,35 @@ std::string recorder_text(const store::Manifest& manifest) {
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
 }
 
-// A trace without an end says so before anything else: its other numbers are a lower bound.
-std::string_view state_warning(store::State state) {
-  switch (state) {
-  case store::State::COMPLETE:
-    return {};
-  case store::State::INITIALIZING:
-  case store::State::RUNNING:
-    return "STILL RECORDING: this is what is on disk by now.";
-  case store::State::INCOMPLETE:
-    return "INCOMPLETE TRACE: the recorder ended without closing it. All events up to its last "
-           "block are here; how many came after that is not known.";
-  case store::State::ERROR:
-    return "RECORDING FAILED: what is here was recorded before that.";
-  }
-  return {};
-}
-
-void print_warnings(const store::TraceReader& trace, Sink& sink, std::size_t width) {
-  if (const std::string_view warning = state_warning(trace.manifest().state);
-      !trace.damage().manifest && !warning.empty()) // without one the state is not known
-    print_sentence(sink, warning, width);
-  for (const std::string& sentence : damage_sentences(trace))
-    print_sentence(sink, printable(sentence), width);
-  for (const std::string& sentence : choice_sentences(trace.manifest()))
-    print_sentence(sink, sentence, width);
-}
-
-std::string lost_share(std::uint64_t lost, std::uint64_t produced) {
-  return human_share(static_cast<double>(lost) /
-                     static_cast<double>(std::max<std::uint64_t>(1, produced)));
-}
-
 std::string events_text(const store::Manifest& manifest) {
-  std::uint64_t produced = 0;
-  std::uint64_t lost = 0;
-  for (const store::SourceTally& source : manifest.sources) {
-    produced += source.produced;
-    lost += source.lost;
-  }
   if (manifest.sources.empty())
     return {};
-  if (lost == 0 && manifest.gaps() != 0)
-    return fmt::format("{}, SOME MAY BE MISSING: see Losses", human_count(produced));
-  if (lost == 0)
-    return fmt::format("{}, none lost", human_count(produced));
-  const std::uint64_t all = produced + manifest.left_out(); // of which any may have been lost
-  return fmt::format("{} OF {} EVENTS LOST ({}): see Losses", human_count(lost), human_count(all),
-                     lost_share(lost, all));
+  if (const std::string lost = lost_text(manifest); !lost.empty())
+    return lost + ": see Losses";
+  std::uint64_t produced = 0;
+  for (const store::SourceTally& source : manifest.sources)
+    produced += source.produced;
+  return fmt::format("{}, {}", human_count(produced),
+                     manifest.gaps() == 0 ? "none lost" : "SOME MAY BE MISSING: see Losses");
 }
 
-void print_tallies(const store::Manifest& manifest, Sink& sink) {
-  for (const store::SourceTally& source : manifest.sources) {
-    const bool adds_up = source.produced == source.written + source.lost;
-    if (source.lost == 0 && adds_up)
-      sink.print("  {}: none lost while recording, {} events produced == {} written\n",
-                 printable(source.name), human_count(source.produced), human_count(source.written));
-    else
-      sink.print("  {}: {} OF {} EVENTS LOST ({}), {} written{}\n", printable(source.name),
-                 human_count(source.lost), human_count(source.produced),
-                 lost_share(source.lost, source.produced), human_count(source.written),
-                 adds_up ? "" : "; THESE NUMBERS DO NOT ADD UP");
-  }
+std::string tally_text(const store::SourceTally& source) {
+  const std::string lost = human_count(source.lost);
+  const std::string produced = human_count(source.produced);
+  const std::string written = human_count(source.written);
+  if (!adds_up(source))
+    return fmt::format("{} produced, {} written, {} lost: THESE NUMBERS DO NOT ADD UP", produced,
+                       written, lost);
+  if (source.lost == 0)
+    return fmt::format("none lost while recording, {} events produced == {} written", produced,
+                       written);
+  return fmt::format("{} OF {} EVENTS LOST ({}), {} written", lost, produced,
+                     human_share_of(source.lost, source.produced), written);
+}
+
+void print_tallies(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+  for (const store::SourceTally& source : manifest.sources)
+    print_sentence(sink, fmt::format("{}: {}", printable(source.name), tally_text(source)), width);
 }
 
 void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
@@ -188,19 +147,15 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
 
 } // namespace
 
-std::vector<std::string> damage_sentences(const store::TraceReader& trace) {
-  std::vector<std::string> sentences;
-  const store::Damage damage = trace.damage();
-  if (damage.manifest)
-    sentences.emplace_back("DAMAGED TRACE: it has no manifest that can be believed.");
-  if (damage.any_skipped())
-    sentences.push_back(
-        fmt::format("DAMAGED TRACE: {} in {} block{} could not be read; {} rows are missing, as "
-                    "far as can be told.",
-                    human_bytes(damage.bytes_skipped), human_count(damage.blocks_skipped),
-                    damage.blocks_skipped == 1 ? "" : "s", human_count(damage.rows_skipped)));
-  sentences.insert(sentences.end(), trace.notices().begin(), trace.notices().end());
-  return sentences;
+std::string machine_text(const store::Manifest& manifest) {
+  std::vector<std::string> facts;
+  for (const std::string& fact : {manifest.host, manifest.kernel, manifest.machine})
+    if (!fact.empty())
+      facts.push_back(fact);
+  if (manifest.cpu_count > 0)
+    facts.push_back(
+        fmt::format("{} CPU{}", manifest.cpu_count, manifest.cpu_count == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(facts, ", "));
 }
 
 std::string layers_text(const store::Manifest& manifest) {
@@ -227,7 +182,8 @@ void print_trace_header(const store::TraceReader& trace, std::string_view select
   print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")), width);
   print_fact(sink, "events", events_text(manifest), width);
   print_fact(sink, "only", selection, width);
-  print_warnings(trace, sink, width);
+  for (const std::string& sentence : warning_sentences(trace))
+    print_sentence(sink, sentence, width);
 }
 
 void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t width) {
@@ -235,23 +191,6 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
   print_fact(sink, "begin", begin_text(manifest), width);
   print_fact(sink, "machine", machine_text(manifest), width);
   print_fact(sink, "recorder", recorder_text(manifest), width);
-}
-
-std::vector<std::string> choice_sentences(const store::Manifest& manifest) {
-  std::vector<std::string> sentences;
-  if (manifest.sample_of != 0)
-    sentences.push_back(
-        fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
-                    "Multiply its counts, bytes and total times by {0}, but not what the kernel "
-                    "wrote back later: that is all there, whoever wrote it.",
-                    human_count(manifest.sample_of)));
-  if (const std::uint64_t left_out = manifest.left_out(); left_out != 0)
-    sentences.push_back(
-        fmt::format("WITHOUT {} event{} of operations that took or moved less than was "
-                    "asked for. What the kernel wrote back later is all there, "
-                    "whoever wrote it.",
-                    human_count(left_out), left_out == 1 ? "" : "s"));
-  return sentences;
 }
 
 std::string refusals_text(const store::Manifest& manifest) {
@@ -283,7 +222,7 @@ void print_losses(const store::TraceReader& trace, const SmallResult& totals, Si
                   std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   sink.put("\nLosses\n");
-  print_tallies(manifest, sink);
+  print_tallies(manifest, sink, width);
   print_gaps(totals, sink, width);
   if (totals.size() == 0)
     return;

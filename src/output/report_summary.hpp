@@ -9,8 +9,11 @@
 
 namespace iotrail::output {
 
-// What is damaged or missing, as far as the reader has found out; none: nothing. Not yet printable.
-std::vector<std::string> damage_sentences(const store::TraceReader& trace);
+// Where a lost manifest would say it.
+inline constexpr std::string_view kNotKnown = "not known";
+
+// "host, Linux 6.1.0, x86_64, 2 CPUs", as far as it is known.
+std::string machine_text(const store::Manifest& manifest);
 
 // "app, syscall; not recorded: vfs": the layers asked for, last those of which no hook serves any event.
 std::string layers_text(const store::Manifest& manifest);
@@ -25,9 +28,6 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 
 // One line: what was asked for and not recorded; nothing if all was. The reasons are for `iotrail doctor`.
 std::string refusals_text(const store::Manifest& manifest);
-
-// What was left out by chance or for being too little, and what that does to the numbers; none where all was recorded.
-std::vector<std::string> choice_sentences(const store::Manifest& manifest);
 
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width);
 

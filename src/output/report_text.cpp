@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/report_text.hpp"
+#include "output/units.hpp"
 
 #include <algorithm>
 #include <cctype>
+
+#include <fmt/ranges.h>
 
 #include "output/json.hpp"
 #include "output/printable.hpp"
 #include "output/report_sections.hpp"
 #include "output/report_summary.hpp"
+#include "output/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -29,11 +33,25 @@ struct Answer {
   Result<SmallResult> rows;
 };
 
+// Some cost more than they tell, unless somebody asks for them.
+Result<SmallResult> ask_one(analysis::Engine& engine, const Section& section,
+                            const SectionOptions& options) {
+  std::uint64_t events = 0;
+  for (const store::BlockInfo& block : engine.trace().blocks())
+    events += block.rows;
+  if (events > section.most_events)
+    return std::unexpected(
+        Error{fmt::format("the trace has {} events", human_count(events)),
+              fmt::format("of more than {} it takes long", human_count(section.most_events)),
+              fmt::format("iotrail query TRACE \"FROM {}\" has it.", section.view), 0});
+  return SmallResult::query(engine, section_sql(section, options));
+}
+
 std::vector<Answer> ask(analysis::Engine& engine, std::span<const Section> sections,
                         const SectionOptions& options) {
   std::vector<Answer> answers;
   for (const Section& section : sections)
-    answers.push_back({&section, SmallResult::query(engine, section_sql(section, options))});
+    answers.push_back({&section, ask_one(engine, section, options)});
   return answers;
 }
 
@@ -47,6 +65,27 @@ void print_answers(const std::vector<Answer>& answers, const store::TraceReader&
       print_section(*section, {}, *rows, trace, sink, width);
     }
   }
+}
+
+// Events of snapshots, and the views that show them.
+constexpr std::pair<std::string_view, std::string_view> kSnapshotViews[] = {
+    {"snapshot_file", "snapshot_files"},      {"snapshot_process", "snapshot_processes"},
+    {"snapshot_system", "snapshot_machines"}, {"snapshot_disk", "snapshot_disks"},
+    {"snapshot_mount", "snapshot_mounts"},    {"snapshot_network", "snapshot_interfaces"},
+    {"snapshot_setting", "snapshot_settings"}};
+
+// The report tells of what happened; what was there is too much for it.
+void print_snapshots(const store::TraceReader& trace, Sink& sink, std::size_t width) {
+  std::vector<std::string_view> views;
+  for (const auto& [event, view] : kSnapshotViews)
+    if (const store::TableInfo* table = trace.table(event); table && trace.has_rows(table->kind))
+      views.push_back(view);
+  if (views.empty())
+    return;
+  sink.print("\nSnapshots\n");
+  print_wrapped(fmt::format("what they found is in the view{} {}: iotrail query TRACE \"FROM {}\"",
+                            views.size() == 1 ? "" : "s", fmt::join(views, ", "), views.front()),
+                sink, width);
 }
 
 // Headings are short, and some tables show less than there is.
@@ -73,6 +112,7 @@ Result<void> write_whole(analysis::Engine& engine, const ReportOptions& options,
   print_trace_header(trace, options.selection, sink, options.width);
   print_answers(first, trace, sink, options.width);
   print_answers(further, trace, sink, options.width);
+  print_snapshots(trace, sink, options.width);
   print_losses(trace, losses ? *losses : SmallResult{}, sink, options.width);
   if (!losses)
     print_failure("Counters", losses.error(), sink);
@@ -158,6 +198,18 @@ Result<void> write_json_rows(analysis::Engine& engine, const Section& section,
   return {};
 }
 
+// Last, since damage is known only when everything was read.
+void write_json_warnings(const store::TraceReader& trace, Sink& sink) {
+  sink.put(",\n\"warnings\":[");
+  bool is_first = true;
+  for (const std::string& sentence : answer_warnings(trace)) {
+    sink.put(is_first ? "\n" : ",\n");
+    put_json_text(sink, sentence);
+    is_first = false;
+  }
+  sink.put(is_first ? "]\n" : "\n]\n");
+}
+
 constexpr Section kFacts[] = {
     {.name = "run", .sql = "SELECT * FROM run", .order = "begin_ns"},
     {.name = "manifest", .sql = "SELECT * FROM trace_info", .order = "\"key\""},
@@ -178,6 +230,7 @@ Result<void> write_report(analysis::Engine& engine, const ReportOptions& options
   const auto rows = SmallResult::query(engine, section_sql(*table->section, table->rows));
   if (!rows)
     return std::unexpected(rows.error());
+  print_answer_warnings(engine.trace(), sink, options.width);
   print_section(*table->section, table->rows, *rows, engine.trace(), sink, options.width);
   return sink.finish();
 }
@@ -208,6 +261,7 @@ Result<void> write_report_json(analysis::Engine& engine, const ReportOptions& op
   for (const auto& [section, rows] : parts)
     if (Result<void> written = write_json_rows(engine, *section, rows, sink); !written)
       return written;
+  write_json_warnings(engine.trace(), sink);
   sink.put("}\n");
   return sink.finish();
 }

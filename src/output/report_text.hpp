@@ -21,7 +21,8 @@ struct ReportOptions {
 
 Result<void> write_report(analysis::Engine& engine, const ReportOptions& options, std::FILE* file);
 
-// One JSON object: the trace's name, then an array of rows for each table, whole and unrounded.
+// One JSON object: the trace's name, an array of rows for each table, whole and unrounded, and `warnings`, an array of
+// sentences that say why the rows may not be the whole truth.
 Result<void> write_report_json(analysis::Engine& engine, const ReportOptions& options,
                                std::FILE* file);
 

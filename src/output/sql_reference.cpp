@@ -160,6 +160,23 @@ Relation event_relation(const schema::Event& event) {
   return relation;
 }
 
+// Those that are made of rows of the schema (analysis/word_tables.cpp).
+void add_schema_functions(std::vector<Relation>& relations) {
+  std::string places;
+  for (const schema::PlaceInfo& place : schema::kPlaces)
+    places += fmt::format("{}'{}': {}", places.empty() ? "" : "; ", place.name, place.doc);
+  relations.push_back(
+      {RelationKind::function,
+       "layer_at(place)",
+       fmt::format("The layer at that place of layer_list; NULL of 'beside'. {}.", places),
+       {}});
+  for (const schema::TraitInfo& trait : schema::kTraits)
+    relations.push_back({RelationKind::function,
+                         fmt::format("{}(class)", trait.name),
+                         fmt::format("True for what {}.", trait.doc),
+                         {}});
+}
+
 std::string first_sentence(std::string_view doc) {
   auto end = std::min(doc.find(". "), doc.find(": "));
   if (end == doc.npos && doc.ends_with('.'))
@@ -216,6 +233,7 @@ std::vector<Relation> sql_relations() {
   std::vector<Relation> relations;
   for (const analysis::ViewFile& file : analysis::view_files())
     std::ranges::move(CommentReader(file).read(), std::back_inserter(relations));
+  add_schema_functions(relations);
   // `losses` is both: what the view adds to the dictionary is what is asked for.
   for (const schema::Event& event : schema::kEvents)
     if (std::ranges::find(relations, event.name, &Relation::name) == relations.end())
@@ -246,6 +264,18 @@ std::string sql_markdown() {
   return out;
 }
 
+// In place of a number of rows, which only what is stored has.
+static std::string kind_text(RelationKind kind) {
+  switch (kind) {
+  case RelationKind::function:
+    return "function";
+  case RelationKind::view:
+    return "view";
+  default:
+    return "-";
+  }
+}
+
 Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t width) {
   const auto counts = SmallResult::query(engine, "SELECT name, row_count FROM tables");
   if (!counts)
@@ -257,8 +287,8 @@ Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t w
       {{"name", Align::left}, {"rows", Align::right}, {"what it is", Align::left, Fit::wrap}});
   for (const Relation& relation : sql_relations()) {
     const auto found = rows.find(relation.name);
-    table.add(
-        {relation.name, found == rows.end() ? "" : found->second, first_sentence(relation.doc)});
+    table.add({relation.name, found != rows.end() ? found->second : kind_text(relation.kind),
+               first_sentence(relation.doc)});
   }
   table.print(sink, "", width);
   sink.print("\nColumns: iotrail query TRACE --describe NAME\n");

@@ -13,6 +13,7 @@
 #include "output/report_section.hpp"
 #include "output/report_summary.hpp"
 #include "output/units.hpp"
+#include "output/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -89,7 +90,7 @@ WITH
   shown AS MATERIALIZED (
     SELECT layer, device, coalesce(device_name, CAST(device AS VARCHAR)) AS device_name, operations,
            nullif(errors, 0) AS errors, bytes_read, bytes_written, total_ns, max_ns
-    FROM sum_devices WHERE layer = 'block'
+    FROM sum_devices WHERE layer = layer_at('devices')
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
@@ -97,8 +98,8 @@ SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) A
 void note_left_out(const SmallResult& rows, std::string_view by, std::string_view what, Sink& sink,
                    std::size_t width) {
   if (const std::uint64_t all = rows.number(0, "all_rows"); all > rows.size())
-    print_wrapped(fmt::format("{} of {} {}; all: --by {} --top {}", rows.size(), human_count(all),
-                              what, by, all),
+    print_wrapped(fmt::format("{} of {} {}; all: --by {} --top {}", human_count(rows.size()),
+                              human_count(all), what, by, all),
                   sink, width);
 }
 
@@ -185,25 +186,33 @@ std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {
   return found == manifest.counters.end() ? 0 : found->second;
 }
 
-void print_header(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+// Sources are counted when a recording ends.
+std::string account_text(const store::Manifest& manifest) {
+  if (manifest.sources.empty())
+    return "how many events were added up, and how many lost, is not known";
   std::uint64_t summed_up = 0;
   for (const store::SourceTally& source : manifest.sources)
     summed_up += source.summed_up;
   const std::uint64_t lost = manifest.lost();
-  print_wrapped(fmt::format("{}: {} events added up in {}, {}",
+  return fmt::format("{} events added up in {}, {}", human_count(summed_up),
+                     human_duration(manifest.end_ns - manifest.begin_ns),
+                     lost == 0 ? "none lost" : fmt::format("{} LOST", human_count(lost)));
+}
+
+void print_header(const store::TraceReader& trace, Sink& sink, std::size_t width) {
+  const store::Manifest& manifest = trace.manifest();
+  print_wrapped(fmt::format("{}: {}",
                             printable(manifest.command.empty()
                                           ? std::string("stat")
                                           : fmt::format("{}", fmt::join(manifest.command, " "))),
-                            human_count(summed_up),
-                            human_duration(manifest.end_ns - manifest.begin_ns),
-                            lost == 0 ? "none lost" : fmt::format("{} LOST", human_count(lost))),
+                            account_text(manifest)),
                 sink, width);
   if (const std::uint64_t others = counted(manifest, IOT_COUNTER_kernel_sum_others); others != 0)
     print_wrapped(fmt::format("{} events found no row in the table of sums: they are in their "
                               "operations, but in no file, process or device; see --rows",
                               human_count(others)),
                   sink, width);
-  for (const std::string& sentence : choice_sentences(manifest))
+  for (const std::string& sentence : warning_sentences(trace))
     print_wrapped(sentence, sink, width);
   if (const std::string refusals = refusals_text(manifest); !refusals.empty())
     print_wrapped(printable(refusals), sink, width);
@@ -291,27 +300,30 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
 }
 
 bool has_sums(const store::TraceReader& trace) {
-  return std::ranges::find(trace.blocks(), rows::kind_of<rows::event_sums>,
-                           &store::BlockInfo::kind) != trace.blocks().end();
+  return trace.has_rows(rows::kind_of<rows::event_sums>);
 }
 
 Result<void> write_stat(analysis::Engine& engine, const StatOptions& options, std::FILE* file) {
   Sink sink(file);
-  const store::TraceReader& trace = engine.trace();
-  print_header(trace.manifest(), sink, options.width);
+  std::vector<std::pair<const Section*, SmallResult>> answers;
   for (const Section& section : kStatSections) {
     if (!options.by.empty() && section.name != options.by)
       continue;
     SectionOptions shown{.rows = options.rows};
     if (shown.rows == 0 && !options.by.empty())
       shown.rows = kRowsOfOneStatTable;
-    const auto rows = SmallResult::query(engine, section_sql(section, shown));
+    auto rows = SmallResult::query(engine, section_sql(section, shown));
     if (!rows)
       return std::unexpected(rows.error());
-    if (!has_text(section, *rows))
-      continue;
+    if (has_text(section, *rows))
+      answers.emplace_back(&section, std::move(*rows));
+  }
+  // Damage comes first on paper, and is known only when everything was read.
+  const store::TraceReader& trace = engine.trace();
+  print_header(trace, sink, options.width);
+  for (const auto& [section, rows] : answers) {
     sink.put('\n');
-    print_section(section, {}, *rows, trace, sink, options.width);
+    print_section(*section, {}, rows, trace, sink, options.width);
   }
   return sink.finish();
 }

@@ -44,7 +44,8 @@ void note_causes(const SmallResult& rows, const store::TraceReader&, Sink& sink,
                   human_share(static_cast<double>(attributed) / all),
                   human_bytes(rows.number(0, "all_bytes")),
                   rows.number(0, "all_exact") < attributed ? ", not all beyond doubt" : "",
-                  others ? fmt::format("; {} smaller ones are not shown", others) : ""),
+                  others ? fmt::format("; {} smaller ones are not shown", human_count(others))
+                         : ""),
       sink, width);
 }
 
@@ -56,7 +57,7 @@ constexpr SectionColumn kConservationColumns[] = {
     {.title = "share", .name = "share", .show = Show::share},
     {.title = "beyond doubt", .name = "exact", .show = Show::bytes_or_dash, .rank = 1},
     {.title = "remainder", .name = "remainder", .show = Show::bytes_or_dash},
-    {.title = "missing", .name = "missing", .show = Show::digits, .when = When::known},
+    {.title = "missing", .name = "missing", .show = Show::count, .when = When::known},
     {.title = "under way", .name = "waiting", .show = Show::bytes, .when = When::known, .rank = 2},
 };
 constexpr std::string_view kConservationSql = R"(
@@ -135,6 +136,38 @@ WITH
 SELECT w.*, w.bytes / nullif(all_bytes, 0) AS share, CASE WHEN w.what <> w.set_off_by OR w.what = 'call' THEN NULL ELSE r.meaning END AS meaning
 FROM shown AS w JOIN writeback_reasons AS r ON w.set_off_by = r.set_off_by CROSS JOIN sums)";
 
+constexpr SectionColumn kReadAheadColumns[] = {
+    {.title = "read ahead", .name = "ahead", .show = Show::bytes},
+    {.title = "used", .name = "used_share", .show = Show::share},
+    {.title = "unused", .name = "unused", .show = Show::bytes_or_dash},
+    {.title = "late", .name = "late_bytes", .show = Show::bytes, .when = When::known},
+    {.title = "waited", .name = "waited_ns", .show = Show::duration, .when = When::known},
+    {.title = "asked for", .name = "asked", .show = Show::bytes_or_dash, .rank = 1},
+    {.title = "file", .name = "path", .fit = Fit::middle},
+};
+constexpr std::string_view kReadAheadSql = R"(
+WITH shown AS MATERIALIZED (SELECT * FROM read_ahead WHERE ahead >= 65536), sums AS (SELECT count(*) AS all_rows FROM shown)
+SELECT r.* EXCLUDE (path), coalesce(nullif(r.path, ''), '(no known name)') AS path, r.used / r.ahead AS used_share,
+       nullif(r.late, 0) AS late_bytes, nullif(r.late_ns, 0) AS waited_ns, a.all_rows AS all_rows
+FROM shown AS r CROSS JOIN sums AS a)";
+
+void note_read_ahead(const SmallResult& rows, const store::TraceReader&, Sink& sink,
+                     std::size_t width) {
+  bool is_late = false;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    is_late |= !rows.is_null(row, "late_bytes");
+  const std::uint64_t all = rows.number(0, "all_rows");
+  print_wrapped(fmt::format("{}unused: not read in the recording; loads from mapped memory are not "
+                            "seen{}",
+                            all > rows.size() ? fmt::format("{} more files are not shown; ",
+                                                            human_count(all - rows.size()))
+                                              : "",
+                            is_late ? "; late: not there yet when the call that wanted them began, "
+                                      "which waited for them"
+                                    : ""),
+                sink, width);
+}
+
 constexpr SectionColumn kSourceColumns[] = {
     {.title = "source", .name = "source"},
     {.title = "produced", .name = "produced", .show = Show::count},
@@ -151,18 +184,39 @@ constexpr Section balance() {
           .columns = kBalanceColumns};
 }
 
+constexpr SectionColumn kStepColumns[] = {
+    {.title = "of", .name = "above", .when = When::changed},
+    {.title = "operation", .name = "class"},
+    {.title = "count", .name = "operations", .show = Show::count_or_dash},
+    {.title = "went on", .name = "went_on", .show = Show::count_or_dash},
+    {.title = "to", .name = "below"},
+    {.title = "as", .name = "operations_below", .show = Show::count},
+};
+constexpr std::string_view kStepsSql = R"(
+SELECT s.above AS above, s.below AS below, s.operations AS operations, s.went_on AS went_on, s.operations_below AS operations_below,
+       coalesce(s.class, 'none of these') AS class, CASE WHEN s.class IS NULL THEN 1 ELSE 0 END AS is_rest,
+       a.depth AS above_depth, b.depth AS below_depth
+FROM layer_steps AS s JOIN layer_list AS a ON s.above = a.layer JOIN layer_list AS b ON s.below = b.layer
+WHERE s.operations_below > 0)";
+
 constexpr Section kVerification[] = {
     {.name = "sources",
      .title = "Events",
      .view = "sources",
-     .if_empty = "the trace has no end, so that nothing was counted at it",
+     .if_empty = "not counted: the trace has no end",
      .sql = "SELECT * FROM sources",
      .order = "source",
      .columns = kSourceColumns},
+    {.name = "layer_steps",
+     .title = "Operations, from layer to layer",
+     .view = "layer_steps",
+     .sql = kStepsSql,
+     .order = "above_depth, below_depth, is_rest, operations DESC, class",
+     .columns = kStepColumns},
     {.name = "conservation",
      .title = "Bytes that devices completed",
      .view = "conservation",
-     .if_empty = "none: the block layer was not recorded, or no device was used",
+     .if_empty = "none: no device was used",
      .sql = kConservationSql,
      .order = "completed DESC, device_name, direction",
      .columns = kConservationColumns},
@@ -204,6 +258,18 @@ Section write_backs_section() {
           .order = "bytes DESC, what, process",
           .rows = 6,
           .columns = kWriteBackColumns};
+}
+
+Section read_ahead_section() {
+  return {.name = "read_ahead",
+          .title = "Read-ahead, of files of which 64 KiB or more were",
+          .view = "read_ahead",
+          .sql = kReadAheadSql,
+          .order = "ahead DESC, path",
+          .order_words = "bytes",
+          .rows = 6,
+          .columns = kReadAheadColumns,
+          .add_notes = note_read_ahead};
 }
 
 Section balance_section() {

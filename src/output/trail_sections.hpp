@@ -11,6 +11,8 @@ Section causes_section();
 
 Section write_backs_section();
 
+Section read_ahead_section();
+
 // Why the devices moved other numbers of bytes than the calls, part by part.
 Section balance_section();
 

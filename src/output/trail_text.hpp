@@ -10,7 +10,7 @@
 
 namespace iotrail::output {
 
-// False: something does not add up, or is damaged. Losses and remainders that are counted do add up.
+// False: something does not add up, is damaged, or cannot be checked since the recording has no end. Losses and remainders that are counted do add up.
 Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std::FILE* file);
 
 } // namespace iotrail::output

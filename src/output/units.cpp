@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/units.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <iterator>
 
@@ -21,6 +22,11 @@ std::tm local_time(std::int64_t seconds) {
   std::tm time{};
   localtime_r(&when, &time);
   return time;
+}
+
+// 0 is said of nothing alone.
+bool is_tiny(double share) {
+  return share > 0 && share < 0.0005;
 }
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
@@ -65,9 +71,21 @@ std::string human_count(std::uint64_t count) {
   return grouped;
 }
 
+std::string human_count_of(std::uint64_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", human_count(count), thing, count == 1 ? "" : "s");
+}
+
 std::string human_share(double share) {
-  const double percent = 100 * share;
-  return percent > 0 && percent < 0.05 ? "less than 0.1 %" : fmt::format("{:.1f} %", percent);
+  return is_tiny(share) ? "less than 0.1 %" : fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string short_share(double share) {
+  return is_tiny(share) ? "< 0.1 %" : fmt::format("{:.1f} %", 100 * share);
+}
+
+std::string human_share_of(std::uint64_t part, std::uint64_t whole) {
+  return human_share(static_cast<double>(part) /
+                     static_cast<double>(std::max<std::uint64_t>(1, whole)));
 }
 
 std::string human_date(std::int64_t real_ns) {

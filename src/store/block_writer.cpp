@@ -10,6 +10,9 @@
 
 namespace iotrail::store {
 
+// Memory that is given back and taken anew is a page fault each 4 KiB. A step of a program makes events of a few kinds.
+constexpr std::size_t kRecycled = 6;
+
 BlockWriter::BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
                          const WriterOptions& options)
     : directory_(directory), trace_(std::move(trace)), trace_id_(trace_id), options_(options),
@@ -63,12 +66,14 @@ Result<void> BlockWriter::drain() {
   return synced;
 }
 
-Records BlockWriter::recycled() {
+Records BlockWriter::recycled(std::size_t least_bytes) {
   const std::lock_guard lock(mutex_);
-  if (recycled_.empty())
+  const auto found = std::ranges::find_if(
+      recycled_, [&](const Records& records) { return records.capacity() >= least_bytes; });
+  if (found == recycled_.end())
     return {};
-  Records records = std::move(recycled_.back());
-  recycled_.pop_back();
+  Records records = std::move(*found);
+  recycled_.erase(found);
   records.resize(0);
   return records;
 }
@@ -97,7 +102,7 @@ void BlockWriter::run() {
     write(batch);
     lock.lock();
     is_busy_ = false;
-    if (auto* events = std::get_if<EventBatch>(&batch); events && recycled_.size() < 2)
+    if (auto* events = std::get_if<EventBatch>(&batch); events && recycled_.size() < kRecycled)
       recycled_.push_back(std::move(events->records));
     if (queue_.empty())
       room_.notify_one();

@@ -78,8 +78,8 @@ public:
   // And on the disk.
   Result<void> drain();
 
-  // Memory of a batch that was written, to be used again; may be empty.
-  Records recycled();
+  // Memory of a batch that was written, to be used again: at least so much, or none.
+  Records recycled(std::size_t least_bytes);
 
   WriterStats stats() const;
   const Error* failure() const; // once set it stays as it is

@@ -89,12 +89,12 @@ iot_u32 Dictionary::string_id(std::string_view text) {
 
 iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view path) {
   if (key.generation != 0)
-    if (const KnownFile* known = files_.find(key)) {
+    if (const WrittenFile* known = files_.find(key)) {
       complete_path(*known, path);
       return known->id;
     }
   const FileKey inode{key.device, key.inode, 0};
-  KnownFile* newest = newest_files_.find(inode);
+  WrittenFile* newest = newest_files_.find(inode);
   if (!newest || (key.generation != 0 && newest->generation != 0))
     return new_file(key, mode, path);
   if (key.generation != 0) {
@@ -111,7 +111,7 @@ iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view 
     return block == pending_.end() ? std::size_t{0} : block->second.rows();
   }();
   add(rows::files{++last_file_, key.device, key.inode, key.generation, mode, std::string(path)});
-  const KnownFile file{last_file_, key.generation, row, batch_};
+  const WrittenFile file{last_file_, key.generation, row, batch_};
   newest_files_.insert({key.device, key.inode, 0}, file);
   if (key.generation != 0)
     files_.insert(key, file);
@@ -119,7 +119,7 @@ iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view 
 }
 
 // A row that has left keeps generation 0: a second row with the same key would double the file in every join.
-void Dictionary::complete(KnownFile& file, iot_u32 generation) {
+void Dictionary::complete(WrittenFile& file, iot_u32 generation) {
   file.generation = generation;
   if (file.batch == batch_)
     std::get<Numbers>(pending_[rows::kind_of<rows::files>].columns[kGenerationColumn])[file.row] =
@@ -127,7 +127,7 @@ void Dictionary::complete(KnownFile& file, iot_u32 generation) {
 }
 
 // A program in a chroot without /proc cannot tell the name of what it opened; the kernel does, a moment later.
-void Dictionary::complete_path(const KnownFile& file, std::string_view path) {
+void Dictionary::complete_path(const WrittenFile& file, std::string_view path) {
   if (file.batch != batch_ || path.empty())
     return;
   std::string& known =

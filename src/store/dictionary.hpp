@@ -43,7 +43,7 @@ private:
     std::size_t operator()(const TextHash& hash) const { return hash.low; }
     std::size_t operator()(const FileKey& key) const;
   };
-  struct KnownFile {
+  struct WrittenFile {
     iot_u32 id = 0;
     iot_u32 generation = 0;
     std::size_t row = 0;     // among those waiting,
@@ -51,15 +51,15 @@ private:
   };
 
   iot_u32 new_file(const FileKey& key, iot_u32 mode, std::string_view path);
-  void complete(KnownFile& file, iot_u32 generation);
-  void complete_path(const KnownFile& file, std::string_view path);
+  void complete(WrittenFile& file, iot_u32 generation);
+  void complete_path(const WrittenFile& file, std::string_view path);
 
   // At most 65,536 to 131,072 of each are remembered: about 8 MiB for either map.
   static constexpr std::size_t kRemembered = 65536;
 
   RecentMap<TextHash, iot_u32, KeyHash> strings_{kRemembered};
-  RecentMap<FileKey, KnownFile, KeyHash> files_{kRemembered};        // by the full key
-  RecentMap<FileKey, KnownFile, KeyHash> newest_files_{kRemembered}; // by device and inode
+  RecentMap<FileKey, WrittenFile, KeyHash> files_{kRemembered};        // by the full key
+  RecentMap<FileKey, WrittenFile, KeyHash> newest_files_{kRemembered}; // by device and inode
   iot_u32 last_string_ = 0;
   iot_u32 last_file_ = 0;
 

@@ -87,11 +87,9 @@ bool is_refused(const std::string& layer, const std::vector<HookReport>& hooks) 
   return is_known;
 }
 
-// A reader takes memory and time for each.
 bool has_too_many(const Manifest& m) {
-  constexpr std::size_t kMost = 4096;
   return std::max({m.hooks.size(), m.sources.size(), m.counts.size(), m.counters.size(),
-                   m.tags.size()}) > kMost;
+                   m.tags.size()}) > Manifest::kNamesMax;
 }
 
 } // namespace
@@ -154,6 +152,10 @@ bool TableInfo::is_dictionary() const {
 // Modulo 2^64: a manifest may hold any numbers.
 std::int64_t Manifest::begin_real_ns() const {
   return static_cast<std::int64_t>(begin_ns + static_cast<std::uint64_t>(monotonic_to_real_ns));
+}
+
+bool Manifest::is_counted() const {
+  return state == State::COMPLETE || state == State::ERROR;
 }
 
 std::uint64_t Manifest::events() const {
@@ -237,6 +239,10 @@ Result<std::string> with_tag(std::string_view text, const std::string& name,
     tags.erase(name);
   else
     tags[name] = value;
+  if (tags.size() > Manifest::kNamesMax)
+    return fail(fmt::format("cannot add the tag {}", name),
+                fmt::format("a trace has at most {} tags", Manifest::kNamesMax),
+                "NAME= removes the tag NAME.");
   return sealed_text(std::move(*json));
 }
 

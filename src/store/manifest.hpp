@@ -27,7 +27,7 @@ struct ColumnInfo {
 
 struct TableInfo {
   iot_u16 kind;
-  std::string name; // of letters, digits and underscores, as those of layer and columns
+  std::string name; // of small letters, digits and underscores, as those of layer and columns
   std::string layer;
   std::vector<ColumnInfo> columns;
 
@@ -67,6 +67,8 @@ struct SourceTally {
 
 struct Manifest {
   static constexpr int kFormatVersion = 1;
+  // Of hooks, sources, counts, counters and tags each: far more than any recording has; a reader takes time for each.
+  static constexpr std::size_t kNamesMax = 4096;
 
   int format_version = kFormatVersion;
   std::string iotrail_version;
@@ -106,6 +108,7 @@ struct Manifest {
   std::uint64_t ring_memory_bytes = 0;
 
   std::int64_t begin_real_ns() const; // CLOCK_REALTIME
+  bool is_counted() const;            // events and losses are, which is done when a recording ends
   std::uint64_t events() const;
   std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
   std::uint64_t lost() const;                             // events that are missing
@@ -130,7 +133,7 @@ Result<StoredManifest> manifest_from_json(std::string_view text);
 std::vector<TableInfo> builtin_schema();
 
 // The text of a manifest with one tag set or, with an empty value, removed. All else stays, also what only another version
-// of iotrail knows: its schema above all.
+// of iotrail knows: its schema above all. Refuses one tag more than a manifest may have.
 Result<std::string> with_tag(std::string_view text, const std::string& name,
                              const std::string& value);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace iotrail::store {
 namespace {
@@ -11,18 +12,20 @@ namespace {
 constexpr std::size_t kTablesMax = 1024;
 constexpr std::size_t kColumnsMax = 256;
 constexpr std::size_t kNameBytesMax = 64;
+constexpr std::string_view kBadName =
+    "its schema has a name that is not of small letters, digits and underscores";
 
-// Names of tables and columns become names of files, of SQL and of JSON.
+// Names of tables and columns become names of files, of SQL and of JSON. SQL takes small and capital letters for the same.
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
 }
 
 std::optional<ColumnInfo> column_from_text(const std::string& text) {
   const std::size_t first = text.find(' ');
   const std::size_t second = text.find(' ', first + 1);
-  if (first == std::string::npos || second == std::string::npos || !is_name(text.substr(0, first)))
+  if (first == std::string::npos || second == std::string::npos)
     return std::nullopt;
   const std::string_view type = std::string_view(text).substr(first + 1, second - first - 1);
   for (std::size_t i = 0; i < std::size(schema::kTypes); ++i)
@@ -45,13 +48,18 @@ void set_roles(TableInfo& table, const Json& roles) {
 Result<TableInfo> table_from_json(const Json& json) {
   TableInfo table{json.at("kind").get<iot_u16>(), json.at("name"), json.at("layer"), {}};
   const Json& columns = json.at("columns");
-  if (!is_name(table.name) || !is_name(table.layer) || columns.size() > kColumnsMax)
-    return damaged_manifest("its schema has a table that cannot be");
+  if (columns.size() > kColumnsMax)
+    return damaged_manifest("its schema has a table with too many columns");
+  if (!is_name(table.name) || !is_name(table.layer))
+    return damaged_manifest(std::string(kBadName));
+  std::set<std::string, std::less<>> names; // as in SQL, where some are called otherwise
   for (const Json& text : columns) {
     auto column = column_from_text(text.get<std::string>());
     if (!column)
       return damaged_manifest("its schema has a column of an unknown type");
-    if (table.column(column->name) >= 0)
+    if (!is_name(column->name))
+      return damaged_manifest(std::string(kBadName));
+    if (!names.emplace(schema::column_name(column->name)).second)
       return damaged_manifest("its schema has two columns of a name");
     table.columns.push_back(std::move(*column));
   }

@@ -13,7 +13,7 @@ namespace iotrail::store {
 // Of this version.
 Json schema_json();
 
-// Whatever is accepted can be trusted: names are of letters, digits and underscores, no two tables share a kind or a name,
+// Whatever is accepted can be trusted: names are of small letters, digits and underscores, no two tables share a kind or a name,
 // no two columns of a table a name, and there are not too many of either.
 Result<std::vector<TableInfo>> tables_from_json(const Json& schema);
 

@@ -2,6 +2,7 @@
 #include "store/manifest_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <xxhash.h>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr int kDepthMax =
     8; // the deepest of ours: a column's name in the list of a table in the list of all
+
+// The parser compares each name in an object with those before it, so that it is told beforehand of too many.
+constexpr std::size_t kMembersMax = 1U << 16U;
 
 std::string seal_of(std::string_view body) {
   return fmt::format(",\n \"checksum\": \"{:016x}\"\n}}\n", XXH3_64bits(body.data(), body.size()));
@@ -27,23 +31,38 @@ bool is_sealed(std::string_view text) {
   return text.substr(body.size()) == seal_of(body);
 }
 
-// Of arrays and objects in one another; braces inside of texts do not count.
-int depth_of(std::string_view json) {
+// What the parser's time and stack depend on.
+struct Shape {
+  int depth =
+      0; // of arrays and objects in one another; looked at up to one more than the deepest of ours
+  std::size_t largest = 0; // members of one object
+  std::size_t members = 0; // of all objects
+};
+
+// Braces and colons inside of texts do not count.
+Shape shape_of(std::string_view json) {
+  Shape shape;
+  std::array<std::size_t, kDepthMax + 1> members{}; // of the object that is open at each depth
   int depth = 0;
-  int deepest = 0;
   bool is_text = false;
-  for (std::size_t i = 0; i < json.size(); ++i) {
+  for (std::size_t i = 0; i < json.size() && depth >= 0 && shape.depth <= kDepthMax; ++i) {
     const char c = json[i];
-    if (c == '"')
+    if (c == '"') {
       is_text = !is_text;
-    else if (is_text)
+    } else if (is_text) {
       i += c == '\\' ? 1 : 0;
-    else if (c == '[' || c == '{')
-      deepest = std::max(deepest, ++depth);
-    else if (c == ']' || c == '}')
+    } else if (c == '[' || c == '{') {
+      shape.depth = std::max(shape.depth, ++depth);
+      if (depth <= kDepthMax)
+        members[static_cast<std::size_t>(depth)] = 0;
+    } else if (c == ']' || c == '}') {
       --depth;
+    } else if (c == ':') {
+      ++shape.members;
+      shape.largest = std::max(shape.largest, ++members[static_cast<std::size_t>(depth)]);
+    }
   }
-  return deepest;
+  return shape;
 }
 
 std::unexpected<Error> future_version(std::int64_t version) {
@@ -72,8 +91,11 @@ std::string sealed_text(Json object) {
 }
 
 Result<Json> parse_manifest(std::string_view text) {
+  const Shape shape = shape_of(text);
+  if (shape.largest > Manifest::kNamesMax || shape.members > kMembersMax)
+    return damaged_manifest("it has more tags, counters or other names than any recording");
   // What is nested without end would be written with a stack without end.
-  Json json = depth_of(text) > kDepthMax ? Json() : Json::parse(text, nullptr, false);
+  Json json = shape.depth > kDepthMax ? Json() : Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("format_version") ||
       !json["format_version"].is_number_integer())
     return damaged_manifest("it is not JSON with a format_version");

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <functional>
 #include <numeric>
 
@@ -50,6 +51,33 @@ TEST(Refusal, rows_of_a_table_that_the_schema_lacks_are_damage) {
   ASSERT_TRUE(reader.has_value());
   EXPECT_FALSE((*reader)->damage().manifest);
   EXPECT_EQ((*reader)->damage().rows_skipped, 1U);
+}
+
+// The parser's time grows with the square of the members of an object: 200,000 took it 20 seconds.
+TEST(Refusal, a_manifest_with_more_names_than_any_recording_is_refused_at_once) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  std::string tags;
+  for (int i = 0; i < 200'000; ++i)
+    tags += fmt::format("{}\"{}\":\"\"", i == 0 ? "" : ",", i);
+  overwrite(trace / "manifest.json", seal("{\"format_version\":1,\"tags\":{" + tags + "}"));
+  const auto begin = std::chrono::steady_clock::now();
+  expect_refusal(read_manifest(trace), "t.iotrail", "more tags, counters or other names");
+  EXPECT_TRUE(open(trace)->damage().manifest);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+}
+
+TEST(Refusal, as_many_names_as_are_allowed_are_read_and_no_tag_is_added_to_them) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  change_manifest(trace, [](Json& json) {
+    for (std::size_t i = 0; i < Manifest::kNamesMax; ++i)
+      json["tags"][fmt::format("{}:{{", i)] = "[\"a\":1";
+  });
+  ASSERT_EQ(read_manifest(trace)->tags.size(), Manifest::kNamesMax);
+  expect_refusal(tag_trace(trace, "another", "x"), "another", "at most 4096 tags");
+  EXPECT_TRUE(tag_trace(trace, "0:{", "changed").has_value());
+  EXPECT_EQ(read_manifest(trace)->tags.at("0:{"), "changed");
 }
 
 TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours) {

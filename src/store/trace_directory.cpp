@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/trace_directory.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <memory>
 #include <vector>
 
+#include "base/directory.hpp"
 #include "store/catalogue.hpp"
 #include "store/layout.hpp"
 
@@ -179,13 +178,9 @@ bool is_trace_file(std::string_view name) {
   return name == kManifestName || name == kNextName || segment_number(name).has_value();
 }
 
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-
 Result<std::vector<std::string>> names_in(const Fd& directory, const std::filesystem::path& trace) {
   Fd listed(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const std::unique_ptr<DIR, CloseDirectory> stream(listed ? fdopendir(listed.get()) : nullptr);
+  const OpenDirectory stream(listed ? fdopendir(listed.get()) : nullptr);
   if (!stream)
     return fail_errno("cannot read the trace " + trace.string());
   listed.release();

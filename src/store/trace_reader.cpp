@@ -289,6 +289,10 @@ std::span<const TableInfo> TraceReader::tables() const {
 std::span<const BlockInfo> TraceReader::blocks() const {
   return impl_->blocks;
 }
+
+bool TraceReader::has_rows(iot_u16 kind) const {
+  return std::ranges::find(blocks(), kind, &BlockInfo::kind) != blocks().end();
+}
 std::span<const std::string> TraceReader::notices() const {
   return impl_->notices;
 }

@@ -55,6 +55,7 @@ public:
   const TableInfo* table(std::string_view name) const;
 
   std::span<const BlockInfo> blocks() const; // in the order in which they were written
+  bool has_rows(iot_u16 kind) const;
   // Columns by position in the table; others stay monostate. Fails when the block's checksum does. Where the trace's
   // schema is lost, a column that the block is too old to have reads as zeros.
   Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;

@@ -100,7 +100,7 @@ void TraceWriter::Impl::make_room(RowBuffer& buffer) {
   const std::size_t size = wanted();
   buffered_bytes += size - buffer.records.size();
   if (size == full && buffer.records.capacity() < full) {
-    if (Records recycled = blocks->recycled(); recycled.capacity() >= full) {
+    if (Records recycled = blocks->recycled(full); recycled.capacity() >= full) {
       recycled.resize(used);
       std::copy_n(buffer.records.data(), used, recycled.data());
       buffer.records = std::move(recycled);

@@ -6,6 +6,7 @@
 // to the device's begin are forgotten, and their completion finds nothing.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -33,6 +34,15 @@ public:
   // Removes and returns what is queued for the bytes from `begin` to `end`, in order, each byte once: where two bios are queued
   // for it, the one that begins first, or came first, is meant. A part that reaches beyond is cut, and its rest stays.
   std::vector<QueuedPart> complete(std::uint64_t begin, std::uint64_t end);
+
+  // Hands over each part of what is queued for some of the bytes from `begin` to `end`.
+  template <class Found> void visit(std::uint64_t begin, std::uint64_t end, Found&& found) const {
+    for (auto at = bios_.lower_bound(begin - std::min(begin, longest_));
+         at != bios_.end() && at->first < end; ++at)
+      for (const QueuedPart& part : at->second)
+        if (part.begin < end && part.end() > begin)
+          found(part);
+  }
 
 private:
   using Bio = std::vector<QueuedPart>;

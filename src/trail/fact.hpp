@@ -31,6 +31,7 @@ enum class FactKind : std::uint8_t {
   evicted,   // pages that are no longer in the cache
   flushed,   // `pid` begins to write the file's pages back, set off by `flags`
   queued,    // a bio
+  inserted,  // a request, into a scheduler's queue
   completed, // a request, or a part of it; ts_ns: when it was issued
 };
 

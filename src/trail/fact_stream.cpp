@@ -52,7 +52,14 @@ const std::vector<Table>& tables() {
       {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kDuration, kResult, kFlags}},
       {IOT_KIND_syscall_truncate,
        FactKind::truncated,
-       {kFile, kDuration, kResult, kOffset, kBytes, {"mode", &Fact::flags}, {"path", &Fact::call}}},
+       {kOp,
+        kFile,
+        kDuration,
+        kResult,
+        kOffset,
+        kBytes,
+        {"mode", &Fact::flags},
+        {"path", &Fact::call}}},
       {IOT_KIND_syscall_mmap, FactKind::mapped, {kFile, kFlags, {"prot", &Fact::call}}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
@@ -68,6 +75,7 @@ const std::vector<Table>& tables() {
         kSector,
         kFlags,
         {"is_contiguous", &Fact::is_contiguous}}},
+      {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,
        FactKind::completed,
        {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}}},
@@ -75,17 +83,13 @@ const std::vector<Table>& tables() {
   return kTables;
 }
 
-bool has_rows(const store::TraceReader& trace, iot_u16 kind) {
-  return std::ranges::find(trace.blocks(), kind, &store::BlockInfo::kind) != trace.blocks().end();
-}
-
 // A call passes both layers: the first one that was recorded tells of it.
 bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
   switch (kind) {
   case IOT_KIND_vfs_read:
-    return has_rows(trace, IOT_KIND_syscall_read);
+    return trace.has_rows(IOT_KIND_syscall_read);
   case IOT_KIND_vfs_write:
-    return has_rows(trace, IOT_KIND_syscall_write);
+    return trace.has_rows(IOT_KIND_syscall_write);
   default:
     return false;
   }
@@ -93,12 +97,17 @@ bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
 
 // What io_uring's and libaio's calls do to a file, by their numbers.
 std::map<std::uint64_t, FactKind> facts_of_async_calls() {
+  constexpr const schema::Event& kEvent = *schema::find_event(IOT_KIND_async_operation);
+  constexpr std::string_view kCallTable = schema::value_table(schema::Meaning::value_async_call);
   std::map<std::uint64_t, FactKind> facts;
   for (const schema::Value& value : schema::kValues)
     for (const schema::CallClass& row : schema::kCallClasses)
-      if (value.table == "async_call" && row.event == "async_operation" && row.call == value.name)
-        if (row.name == "read" || row.name == "write")
-          facts[value.number] = row.name == "read" ? FactKind::read : FactKind::write;
+      if (value.table == kCallTable && row.event == kEvent.name && row.call == value.name) {
+        if (schema::has_trait(row.name, schema::Trait::reads))
+          facts[value.number] = FactKind::read;
+        else if (schema::has_trait(row.name, schema::Trait::writes))
+          facts[value.number] = FactKind::write;
+      }
   return facts;
 }
 

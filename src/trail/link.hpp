@@ -4,6 +4,7 @@
 // completed_ns add up to what the devices completed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -54,11 +55,14 @@ enum class Confidence : std::uint8_t { exact, shared, inferred };
 std::string_view confidence_name(Confidence confidence);
 
 inline constexpr std::uint8_t kNotWrittenBack = UINT8_MAX;
+inline constexpr std::size_t kNotAhead = SIZE_MAX;
 
 // A part of one bio with one cause. Times are CLOCK_MONOTONIC.
 struct Link {
-  std::uint64_t queued_ns = 0;    // when the bio was queued
-  std::uint64_t issued_ns = 0;    // when its request went to the device
+  std::uint64_t queued_ns = 0; // when the bio was queued
+  std::uint64_t inserted_ns =
+      0;                       // when it was in a scheduler's queue; 0: not known, or there is none
+  std::uint64_t issued_ns = 0; // when its request went to the device
   std::uint64_t completed_ns = 0; // 0: not in the trace
   std::uint64_t stored_ns = 0; // of bytes written back: when they were put into the cache; else 0
   std::uint64_t op_id = 0;     // who caused them; 0: not known
@@ -67,9 +71,12 @@ struct Link {
   std::uint64_t begin = 0;          // on the device, in bytes
   std::uint64_t offset = kNoOffset; // in the file; kNoOffset: not known, or none
   std::uint64_t used_bytes = 0;     // of read_ahead: those that were read later
+  std::uint64_t late_bytes = 0;     // of these: by a call that began before they were there
+  std::uint64_t late_ns = 0;        // how long such calls went on until they were, each time once
   std::uint64_t bytes = 0;
-  std::uint32_t pid = 0;    // of who caused them; 0: not known
-  std::uint32_t by_pid = 0; // of who queued the bio
+  std::size_t ahead_bio = kNotAhead; // the same of all links of a bio that reads ahead
+  std::uint32_t pid = 0;             // of who caused them; 0: not known
+  std::uint32_t by_pid = 0;          // of who queued the bio
   std::uint32_t file = 0;
   std::uint32_t device = 0;
   std::int32_t error = 0;
@@ -94,9 +101,21 @@ struct Fate {
   std::uint64_t pending = 0;   // still in the cache when the recording ended
 };
 
+// A call that wanted bytes that another one had read ahead, before they were there.
+struct LateRead {
+  std::uint64_t op_id = 0;
+  std::uint64_t by_op = 0; // that had read ahead what came last; 0: not known
+  std::uint64_t bytes = 0; // that were not there when it began
+  std::uint64_t late_ns =
+      0; // from its begin, or from when the first bio was queued, until they all were
+  std::uint32_t pid = 0;
+  std::uint32_t file = 0;
+};
+
 struct Trails {
   std::vector<Link>
       links; // in the order in which their bios were queued, but for those without one
+  std::vector<LateRead> late_reads;
   std::vector<Fate> fates;
 };
 

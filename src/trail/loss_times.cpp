@@ -15,53 +15,53 @@ namespace {
 constexpr std::uint32_t kAnyLayer = 0;
 
 // What a counter of schema/stats.def means for the engine.
-enum class Meaning {
+enum class LossMeaning {
   nothing,    // no event that it looks at
   missing,    // events are missing from then on
   timeless,   // likewise, and they may have begun at any time before
   completion, // the end of a request is missing, which moves nothing in the cache
 };
 
-Meaning meaning_of(std::uint64_t counter) {
+LossMeaning meaning_of(std::uint64_t counter) {
   switch (counter) {
   case IOT_COUNTER_kernel_completion_missed:
   case IOT_COUNTER_kernel_request_untracked:
-    return Meaning::completion;
+    return LossMeaning::completion;
   case IOT_COUNTER_kernel_recursion:
   case IOT_COUNTER_kernel_span_lost:
   case IOT_COUNTER_kernel_span_unfinished:
-    return Meaning::timeless;
+    return LossMeaning::timeless;
   case IOT_COUNTER_kernel_file_unknown: // the event is there, but nobody can say what it did
   case IOT_COUNTER_kernel_bio_untracked:
-    return Meaning::missing;
+    return LossMeaning::missing;
   case IOT_COUNTER_kernel_journal_untracked:
   case IOT_COUNTER_kernel_journal_unknown:
   case IOT_COUNTER_kernel_connection_untracked:
   case IOT_COUNTER_kernel_connection_unknown:
-    return Meaning::nothing;
+    return LossMeaning::nothing;
   default:
     break;
   }
   const auto row = std::ranges::find(schema::kCounters, counter, &schema::Counter::id);
   if (row == std::end(schema::kCounters))
-    return Meaning::missing;
+    return LossMeaning::missing;
   if (row->source == IOT_source_preload || row->source == IOT_source_snapshot)
-    return Meaning::nothing;
+    return LossMeaning::nothing;
   return row->severity == schema::Severity::loss || row->severity == schema::Severity::gap
-             ? Meaning::missing
-             : Meaning::nothing;
+             ? LossMeaning::missing
+             : LossMeaning::nothing;
 }
 
 void note_counter(LossTimes& times, std::uint64_t counter, std::uint32_t layer,
                   std::uint64_t from_ns) {
   switch (meaning_of(counter)) {
-  case Meaning::nothing:
+  case LossMeaning::nothing:
     return;
-  case Meaning::missing:
+  case LossMeaning::missing:
     return times.note(layer, from_ns);
-  case Meaning::timeless:
+  case LossMeaning::timeless:
     return times.note(kAnyLayer, 0);
-  case Meaning::completion:
+  case LossMeaning::completion:
     times.are_completions_missed = true;
     return;
   }

@@ -66,11 +66,18 @@ void queue_bio(Replay& replay, const Fact& bio) {
   const std::uint64_t place = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
   const std::uint8_t reason =
       has_pages(bio, IOT_block_write) ? find_reason(replay, bio) : kNotWrittenBack;
+  const BioParts charged = charge(replay, bio);
+  std::size_t ahead_bio = kNotAhead;
+  if (std::ranges::find(charged, Cause::read_ahead, &BioPart::cause) != charged.end()) {
+    ahead_bio = replay.ahead_bios.size();
+    replay.ahead_bios.push_back({.bytes_left = bio.bytes});
+  }
   std::vector<QueuedPart> parts;
-  for (const BioPart& part : charge(replay, bio)) {
+  for (const BioPart& part : charged) {
     const std::size_t link = replay.links.size();
     replay.links.push_back(link_of(bio, part, place));
     replay.links.back().reason = reason;
+    replay.links.back().ahead_bio = ahead_bio;
     parts.push_back({.begin = place + part.begin, .bytes = part.end - part.begin, .link = link});
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
@@ -98,6 +105,11 @@ Call* Replay::call_for(const Fact& fact, FactKind kind) {
       return &call;
   }
   return nullptr;
+}
+
+bool Replay::is_truncation(std::uint64_t op_id) const {
+  return op_id != 0 &&
+         std::ranges::any_of(drops_, [&](const auto& drop) { return drop.second.op_id == op_id; });
 }
 
 Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
@@ -168,6 +180,15 @@ void Replay::end_calls(std::uint64_t until_ns) {
   drop_until(until_ns == UINT64_MAX ? until_ns : until_ns + 1);
 }
 
+// At its end its pages are gone: a file system may write them back first.
+void Replay::begin_truncation(const Fact& fact) {
+  // Of a path that nobody can follow it may be any file's, and what it leaves of its last page is told by nobody.
+  const bool are_all_told = has_evictions && fact.offset % kPageBytes == 0;
+  if (fact.file == 0 && !are_all_told)
+    losses.note(IOT_LAYER_syscall, fact.ts_ns);
+  drops_.emplace(fact.end_ns(), fact);
+}
+
 void Replay::drop(const Fact& fact) {
   const std::uint64_t begin = std::min(fact.offset, kFarthest);
   const std::uint64_t end =
@@ -183,11 +204,8 @@ void Replay::step(const Fact& fact) {
   case FactKind::copy:
     return begin_call(fact);
   case FactKind::truncated:
-  case FactKind::punched: // a file system may write the pages back first
-    if (fact.file == 0)   // of a path that nobody can follow: it may be any file's
-      losses.note(IOT_LAYER_syscall, fact.ts_ns);
-    drops_.emplace(fact.end_ns(), fact);
-    return;
+  case FactKind::punched:
+    return begin_truncation(fact);
   case FactKind::evicted:
     return drop(fact);
   case FactKind::mapped:
@@ -201,6 +219,8 @@ void Replay::step(const Fact& fact) {
     return store_dirty_pages(*this, fact);
   case FactKind::queued:
     return queue_bio(*this, fact);
+  case FactKind::inserted:
+    return insert_request(*this, fact);
   case FactKind::completed:
     return complete_request(*this, fact);
   }
@@ -216,6 +236,7 @@ Trails Replay::finish() {
                      });
   Trails trails;
   trails.links = std::move(links);
+  trails.late_reads = std::move(late_reads);
   for (const auto& [key, fate] : fates)
     trails.fates.push_back(fate);
   std::ranges::sort(trails.fates, {},

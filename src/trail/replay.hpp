@@ -74,6 +74,12 @@ struct Carried {
   bool operator==(const Carried&) const = default;
 };
 
+// A bio that reads ahead: none of its pages is there before all of it is, in however many requests the device completes it.
+struct AheadBio {
+  std::uint64_t bytes_left; // that no device has completed yet
+  std::uint64_t completed_ns = 0;
+};
+
 struct CachedFile {
   RangeMap<Dirty> dirty;
   RangeMap<Carried> carried;        // last, to a device that is no disk
@@ -85,12 +91,15 @@ struct CachedFile {
 struct Replay {
   LossTimes losses;
   bool has_cache_events = false; // a write tells which clean pages it made dirty, and when
+  bool has_evictions = false;    // pages that leave the cache are told
   std::unordered_set<std::uint32_t>
       written_back; // files of which bios carry pages: of others, no operations are kept
   std::unordered_set<std::uint32_t> disks;  // devices that complete requests: others hand bios on
   std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::vector<Link> links;
+  std::vector<LateRead> late_reads;
+  std::vector<AheadBio> ahead_bios; // by ahead_bio of their links
 
   std::unordered_map<std::uint64_t, Call> calls; // in flight, by op_id
   std::unordered_map<std::uint32_t, CachedFile> files;
@@ -109,6 +118,8 @@ struct Replay {
   // The same; else one of the same process through the cache that overlaps the fact's range: what io_uring and libaio do is
   // done under whatever runs.
   Call* call_for(const Fact& fact, FactKind kind);
+  // Whether this operation makes a file shorter, or a hole in it, at the moment.
+  bool is_truncation(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
   bool is_traced(std::uint64_t pid) const;
 
@@ -117,6 +128,7 @@ private:
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end
 
+  void begin_truncation(const Fact& fact);
   void begin_call(const Fact& fact);
   void end_call(std::uint64_t op_id);
   void end_calls(std::uint64_t until_ns);

@@ -13,20 +13,6 @@
 namespace iotrail::trail {
 namespace {
 
-// "write_back 7:100 exact": cause, operation, bytes, confidence of what was completed, in the order of the file.
-std::vector<std::string> told(const Trails& trails) {
-  std::vector<std::string> lines;
-  std::vector<Link> links = trails.links;
-  std::ranges::stable_sort(links, {}, &Link::offset);
-  for (const Link& link : links)
-    if (link.completed_ns)
-      lines.push_back(fmt::format("{} {}:{} {}", cause_name(link.cause), link.op_id, link.bytes,
-                                  confidence_name(link.confidence)));
-  return lines;
-}
-
-using Lines = std::vector<std::string>;
-
 TEST(replay, bytes_written_back_are_charged_to_who_wrote_them_last) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write(20, 2, 4096, 4096).write_back(30, 0, 8192);
@@ -46,6 +32,40 @@ TEST(replay, pages_that_nobody_wrote_are_a_remainder) {
   EXPECT_EQ(told(facts.replay()),
             (Lines{"dirty_before 0:4096 exact", "rounding 1:3904 exact", "write_back 1:1000 exact",
                    "rounding 1:3288 exact", "dirty_before 0:4096 exact"}));
+}
+
+TEST(replay, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
+  facts.add({.kind = FactKind::truncated,
+             .ts_ns = 20,
+             .duration_ns = 5,
+             .op_id = 2,
+             .file = kTestFile,
+             .offset = 100});
+  facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
+  facts.dirty(40, 2, 0, 4096); // when it is over, the same number tells nothing
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails),
+            (Lines{"write_back 1:8192 exact", "along 2:100 exact", "along 2:3996 exact"}));
+  ASSERT_EQ(trails.fates.size(), 1U);
+  EXPECT_EQ(trails.fates[0].written, 8192U + 4096U);
+  EXPECT_EQ(trails.fates[0].mapped, 4096U);
+}
+
+// Which pages a path had is told by those that leave the cache, but for what is left of the last one.
+
+TEST(replay, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {
+  for (const bool has_evictions : {false, true})
+    for (const std::uint64_t length : {0U, 100U}) {
+      TestFacts facts;
+      facts.has_evictions = has_evictions;
+      facts.add({.kind = FactKind::truncated, .ts_ns = 5, .op_id = 9, .offset = length});
+      facts.write(10, 1, 0, 4096).write_back(20, 0, 4096);
+      EXPECT_EQ(told(facts.replay()),
+                (Lines{has_evictions && length == 0 ? "write_back 1:4096 exact"
+                                                    : "write_back 1:4096 inferred"}));
+    }
 }
 
 TEST(replay, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
@@ -168,42 +188,33 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
   EXPECT_EQ(trails.links[1].offset, 12288U);
 }
 
-TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
+TEST(replay, a_bio_knows_when_its_request_was_in_the_schedulers_queue) {
   TestFacts facts;
-  facts.read(10, 1, 0, 100, 50);
-  facts.add({.kind = FactKind::queued,
-             .ts_ns = 20,
-             .op_id = 1,
-             .pid = 5,
-             .file = kTestFile,
-             .offset = 4096,
-             .bytes = 16384,
-             .device = 1,
-             .sector = 8,
-             .flags = IOT_block_read});
-  facts.complete(21, 4096, 4096, 1, IOT_block_read).complete(22, 8192, 12288, 1, IOT_block_read);
-  facts.read(100, 2, 4096, 16384, 5);
+  facts.write(1, 1, 0, 16384).write_back(10, 0, 8192, 1).write_back(30, 8192, 4096, 1);
+  const auto insert = [&](std::uint64_t ts_ns, std::uint64_t place, std::uint64_t bytes) {
+    facts.add({.kind = FactKind::inserted,
+               .ts_ns = ts_ns,
+               .bytes = bytes,
+               .device = 1,
+               .sector = place / kSectorBytes,
+               .flags = IOT_block_write});
+  };
+  for (Fact& fact : facts.facts) // of the first, in two parts, the later one with the second bio
+    if (fact.kind == FactKind::completed)
+      fact = Fact{.kind = FactKind::completed,
+                  .ts_ns = fact.ts_ns == 11 ? 40U : 50U,
+                  .bytes = fact.ts_ns == 11 ? 4096U : 8192U,
+                  .device = 1,
+                  .sector = fact.ts_ns == 11 ? 0U : 8U,
+                  .flags = IOT_block_write};
+  insert(20, 0, 8192);
+  insert(35, 0, 8192); // after the device sent it back
+  std::vector<std::string> inserted;
   for (const Link& link : facts.replay().links)
-    EXPECT_EQ(link.used_bytes, link.bytes);
-}
-
-TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
-  TestFacts facts;
-  facts.read(10, 1, 4096, 100, 50);
-  facts.bio(20, 0, 16384, 1, IOT_block_read);
-  facts.read(100, 2, 8192, 1000, 5);
-  const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"read_ahead 1:4096 exact", "read 1:100 exact",
-                                 "rounding 1:3996 exact", "read_ahead 1:8192 exact"}));
-  EXPECT_EQ(trails.links[3].used_bytes, 1000U);
-}
-
-TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
-  TestFacts facts;
-  facts.read(10, 1, 50, 4096, 50).bio(20, 0, 4096, 1, IOT_block_read);
-  facts.facts[0].result = 10;
-  EXPECT_EQ(told(facts.replay()),
-            (Lines{"rounding 1:50 exact", "read 1:10 exact", "rounding 1:4036 exact"}));
+    inserted.push_back(
+        fmt::format("{}: {} {} {}", link.offset, link.queued_ns, link.inserted_ns, link.issued_ns));
+  std::ranges::sort(inserted);
+  EXPECT_EQ(inserted, (Lines{"0: 10 20 40", "4096: 10 20 50", "8192: 30 30 50"}));
 }
 
 TEST(replay, a_write_back_tells_what_set_it_off) {
@@ -226,6 +237,7 @@ TEST(replay, a_write_back_tells_what_set_it_off) {
 }
 
 // Only a hostile trace has one: nothing may go through its pages one by one.
+
 TEST(replay, a_write_of_any_length_is_dropped_at_once) {
   TestFacts facts;
   facts.write(10, 1, 100, kFarthest, 50).dirty(20, 0, 8192, 1);

@@ -3,7 +3,10 @@
 // Facts for tests of the engine, of one process, one file, and a device whose places are those of the file.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -19,6 +22,7 @@ struct TestFacts {
   std::vector<Fact> facts;
   LossTimes losses;
   bool has_cache_events = false;
+  bool has_evictions = false;
 
   TestFacts& add(const Fact& fact) {
     facts.push_back(fact);
@@ -97,6 +101,7 @@ struct TestFacts {
     Replay replay;
     replay.losses = losses;
     replay.has_cache_events = has_cache_events;
+    replay.has_evictions = has_evictions;
     for (const Fact& fact : facts) {
       if (fact.kind == FactKind::completed)
         replay.disks.insert(static_cast<std::uint32_t>(fact.device));
@@ -112,5 +117,19 @@ struct TestFacts {
     return replay.finish();
   }
 };
+
+using Lines = std::vector<std::string>;
+
+// "write_back 7:100 exact": cause, operation, bytes, confidence of what was completed, in the order of the file.
+inline Lines told(const Trails& trails) {
+  Lines lines;
+  std::vector<Link> links = trails.links;
+  std::ranges::stable_sort(links, {}, &Link::offset);
+  for (const Link& link : links)
+    if (link.completed_ns)
+      lines.push_back(fmt::format("{} {}:{} {}", cause_name(link.cause), link.op_id, link.bytes,
+                                  confidence_name(link.confidence)));
+  return lines;
+}
 
 } // namespace iotrail::trail

@@ -55,8 +55,8 @@ Trails find_trails(const store::TraceReader& trace) {
   FactStream facts(trace);
   Replay replay;
   replay.losses = facts.loss_times();
-  replay.has_cache_events = std::ranges::find(trace.blocks(), IOT_KIND_cache_dirty,
-                                              &store::BlockInfo::kind) != trace.blocks().end();
+  replay.has_cache_events = trace.has_rows(IOT_KIND_cache_dirty);
+  replay.has_evictions = trace.has_rows(IOT_KIND_cache_delete);
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
   replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
   replay.direct = find_direct_operations(trace);
@@ -69,6 +69,21 @@ Trails find_trails(const store::TraceReader& trace) {
     for (Link& link : trails.links)
       link.confidence = Confidence::inferred;
   return trails;
+}
+
+CompletedBytes sum_completed(const Trails& trails) {
+  CompletedBytes sum;
+  for (const Link& link : trails.links) {
+    if (link.completed_ns == 0)
+      continue;
+    sum.all += link.bytes;
+    if (is_remainder(link.cause))
+      continue;
+    sum.attributed += link.bytes;
+    if (link.confidence == Confidence::exact)
+      sum.exact += link.bytes;
+  }
+  return sum;
 }
 
 } // namespace iotrail::trail

@@ -44,7 +44,9 @@
 --   mask                        bits that decide
 
 -- TABLE layer_list: the layers from the top down.
---   layer, depth, source     its name, its place from 1, who delivers its events
+--   layer, depth, source     its name, its rank from 1, who delivers its events
+--   place                    what it is to an I/O: layer_at(place) says which there are
+--   call_rank                files and processes are counted at the recorded layer with the smallest; 0: never at this one
 --   has_spans, moves_bytes   whether any of its events has a duration, whether any tells bytes that were moved
 
 -- TABLE manifest: what the trace says about itself; see trace_info.
@@ -70,6 +72,11 @@
 -- FUNCTION flags_text(value_table, flags): 'O_RDWR|O_CREAT' for flags_text('open', 66). The table of a field is in its
 -- meaning, without `flags_`.
 
+-- FUNCTION choice_text(value_table, flags): the operation alone, 'read', of what flags_text('block', flags) shows as
+-- 'read|sync'. '' where the flags have none.
+
+-- FUNCTION is_on_descriptor(call): true for the functions of the C library that work on a descriptor, past all streams.
+
 -- FUNCTION op_text(op_id): an operation as `script` shows it, '1.27': the 27th of CPU 1; 'p3.7': the 7th of thread 3 that
 -- the preload library follows.
 
@@ -80,6 +87,9 @@
 -- FUNCTION bytes_of_pages(pages): what pages of the page cache hold.
 
 -- FUNCTION union_length(from_ns, until_ns): an aggregate: the time in which at least one of the spans was going on.
+
+-- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}, for how long exactly those things went
+-- on at once whose bits are set in `what` of the spans.
 
 -- FUNCTION TABLE(from_ns := ..., to_ns := ...): the rows of an event table with what happened in a time; reads no other
 -- blocks. For example syscall_read(from_ns := 5, to_ns := 9).
@@ -116,14 +126,11 @@ CREATE MACRO bitAnd(a, b) AS a & b;
 -- side has many.
 SET asof_loop_join_threshold = 0;
 
--- True for the calls that ask for data to reach the device, by their class.
-CREATE MACRO is_sync(class) AS class IN ('sync', 'fsync', 'fdatasync', 'syncfs', 'sync_file_range', 'msync');
+-- True for what moves bytes of files, whichever way.
+CREATE MACRO moves_bytes(class) AS reads(class) OR writes(class);
 
--- True for the functions of the C library that write to a descriptor, past all streams.
-CREATE MACRO is_on_descriptor(call) AS regexp_full_match(call, '_*p?writev?(64)?(v2|64v2)?|_*v?dprintf(_chk)?');
+-- The layer that what happens at a layer counts for: an operation whose result is told later is one of the kernel's as well.
+CREATE MACRO counts_for(layer) AS CASE layer WHEN layer_at('later') THEN layer_at('kernel') ELSE layer END;
 
 -- A path without `./`, double slashes and a slash at its end.
 CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+', '/', 'g'), '/./', '/'), '^\./|(.)/$', '\1');
-
--- True for what waits until others have done something, and does no I/O itself: calls, and the waits of tasks.
-CREATE MACRO waits_for_others(class) AS class IN ('poll', 'wait');

@@ -8,9 +8,11 @@ WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%'
                  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
                WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
 
--- The pages of disks that file systems keep their metadata in: files of the kernel's own that have no name.
+-- The files of the kernel's own in whose pages file systems keep their metadata: disks, and an inode of btrfs, which has no
+-- type. They have no name.
 CREATE VIEW disk_caches AS
-SELECT f.file AS file
-FROM files AS f
-  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
-WHERE f.path = '' AND v.value_table = 'file_type' AND v.name = 'block_device';
+SELECT file
+FROM files
+WHERE path = '' AND inode <> 0
+  AND bitAnd(mode, (SELECT max(mask) FROM value_names WHERE value_table = 'file_type'))
+      IN (SELECT 0 UNION ALL SELECT number FROM value_names WHERE value_table = 'file_type' AND name = 'block_device');

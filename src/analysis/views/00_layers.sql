@@ -1,18 +1,17 @@
 -- The layer at which files and processes are counted: the system calls where the trace has any, else the calls into the
--- C library, else the virtual file system.
+-- C library, else the virtual file system (call_rank of layer_list).
 --   seen_layer   its name; NULL: none of these was recorded
 CREATE VIEW call_layer AS
-SELECT CASE min(CASE layer WHEN 'syscall' THEN 1 WHEN 'app' THEN 2 WHEN 'vfs' THEN 3 END)
-         WHEN 1 THEN 'syscall' WHEN 2 THEN 'app' WHEN 3 THEN 'vfs' ELSE NULL END AS seen_layer
-FROM tables
-WHERE row_count > 0;
+SELECT argMin(l.layer, l.call_rank) AS seen_layer
+FROM layer_list AS l JOIN tables AS t ON l.layer = t.layer
+WHERE l.call_rank > 0 AND t.row_count > 0;
 
 -- The layers at which programs ask for I/O and learn its result: call_layer's, and asynchronous operations.
 --   asked_layer   its name
 CREATE VIEW asked_layers AS
 SELECT seen_layer AS asked_layer FROM call_layer WHERE seen_layer IS NOT NULL
 UNION ALL
-SELECT 'async';
+SELECT layer_at('later');
 
 -- Layers whose events move bytes without being spans: the page cache.
 CREATE VIEW layers_without_spans AS

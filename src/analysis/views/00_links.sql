@@ -12,11 +12,13 @@
 --   set_off_by        of pages that were written back, what set it off: writeback_reasons says what each means; NULL: others
 --   file, position    the file, and where in it; NULL: not known
 --   used_bytes        of read_ahead: those that a call read later; what is loaded from mapped memory is not seen
+--   late_bytes        of these: by a call that began before they were there; late_ns: how long it waited for them, as in late_reads
 --   device, device_position   where on the device, in bytes
 --   stored_ns         of bytes written back: when they came into the page cache, at the latest; NULL: others
+--   inserted_ns       when its request was put into a scheduler's queue; NULL: there is none, or it went past that
 --   issued_ns, completed_ns   the request's way; NULL: its completion is not in the trace
 --   error             of the request: 0 or a negative errno
 CREATE VIEW all_links AS
 SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, set_off_by, file, position, used_bytes,
-       device, device_position, stored_ns, issued_ns, completed_ns, error
+       late_bytes, late_ns, device, device_position, stored_ns, inserted_ns, issued_ns, completed_ns, error
 FROM found_links();

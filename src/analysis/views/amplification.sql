@@ -1,5 +1,6 @@
 -- How many bytes each layer moved for the bytes that the layer above it moved, for reads and for writes of files.
--- Pipes, sockets, terminals and files of /proc and /sys never reach a device; they are counted in other_bytes only.
+-- Pipes, sockets, terminals and files of /proc and /sys never reach a device; they are counted in other_bytes only, and so is
+-- what the kernel keeps of a disk itself in the page cache: metadata of file systems, buffered I/O on the disk's own node.
 --   direction     'write' or 'read'
 --   step          place of the layer on the way down, see layer_list
 --   layer         layers without any event in the trace are left out; asynchronous operations count as system calls
@@ -27,37 +28,38 @@ WITH
   added AS (SELECT DISTINCT op_id AS op, file AS of_file FROM events WHERE event = 'cache_add'),
   -- Bytes by file, so that the kinds of files are looked up once for each and not for every event.
   flows AS (
-    SELECT CASE layer WHEN 'async' THEN 'syscall' ELSE layer END AS layer, class AS direction, file, to_file,
+    SELECT counts_for(layer) AS layer, class AS direction, file, to_file,
            count(*) AS operations, sum(bytes) AS bytes
     FROM events
-    WHERE class IN ('read', 'write', 'copy') AND duration_ns IS NOT NULL AND error = 0
+    WHERE moves_bytes(class) AND duration_ns IS NOT NULL AND error = 0
     GROUP BY 1, class, file, to_file
     UNION ALL
-    SELECT layer, 'write' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    SELECT layer, 'write' AS direction, file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
     FROM events
     WHERE event = 'cache_dirty'
-    GROUP BY layer
+    GROUP BY layer, file
     UNION ALL
-    SELECT layer, 'read' AS direction, 0 AS file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    SELECT layer, 'read' AS direction, file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
     FROM events
     WHERE event = 'cache_add'
-    GROUP BY layer
+    GROUP BY layer, file
     UNION ALL
-    SELECT 'cache' AS layer, 'read' AS direction, 0 AS file, 0 AS to_file, -count(*) AS operations,
+    SELECT layer_at('pages') AS layer, 'read' AS direction, a.file AS file, 0 AS to_file, -count(*) AS operations,
            -total(bytes_of_pages(a.pages)) AS bytes
     FROM cache_add AS a
       JOIN dirtied AS d ON a.op_id = d.op AND a.file = d.of_file AND a.first_page = d.page
       JOIN added AS s ON a.op_id = s.op AND a.file = s.of_file
+    GROUP BY a.file
   ),
   -- A copy reads one file and writes another.
   sides AS (
-    SELECT layer, direction, file, operations, bytes FROM flows WHERE direction <> 'copy'
+    SELECT layer, direction, file, operations, bytes FROM flows WHERE NOT copies(direction)
     UNION ALL
-    SELECT layer, 'read' AS direction, file, operations, bytes FROM flows WHERE direction = 'copy'
+    SELECT layer, 'read' AS direction, file, operations, bytes FROM flows WHERE copies(direction)
     UNION ALL
-    SELECT layer, 'write' AS direction, to_file AS file, operations, bytes FROM flows WHERE direction = 'copy'
+    SELECT layer, 'write' AS direction, to_file AS file, operations, bytes FROM flows WHERE copies(direction)
   ),
-  others AS (SELECT file AS other_file FROM files_without_device),
+  others AS (SELECT file AS other_file FROM files_without_device UNION SELECT file FROM disk_caches),
   sums AS (
     SELECT layer, direction,
            total(CASE WHEN other_file IS NULL THEN operations ELSE 0 END) AS operations,
@@ -71,8 +73,8 @@ WITH
   present AS (
     SELECT layer AS place, depth, source, has_spans
     FROM layer_list
-    WHERE moves_bytes AND layer <> 'async' AND layer IN (SELECT CASE layer WHEN 'async' THEN 'syscall' ELSE layer END
-                                                         FROM tables WHERE row_count > 0)
+    WHERE moves_bytes AND layer <> layer_at('later')
+      AND layer IN (SELECT counts_for(layer) FROM tables WHERE row_count > 0)
   ),
   steps AS (
     SELECT d.way AS direction, p.place AS layer, p.depth AS step, p.source AS source,
@@ -90,7 +92,7 @@ WITH
     FROM steps
   ),
   -- A trace without an end has no tallies, but losses located in time. What the store lost may be of any layer.
-  recorded AS (SELECT sum(row_count) AS row_count FROM tables WHERE layer <> 'dictionary'),
+  recorded AS (SELECT sum(row_count) AS row_count FROM tables WHERE layer IN (SELECT layer FROM layer_list)),
   located AS (
     SELECT l.source AS lost_source, sum(l.events) AS lost_events
     FROM losses() AS l JOIN counters AS c ON l.counter = c.counter
@@ -103,7 +105,7 @@ WITH
     SELECT lost_source, lost_events / (lost_events + row_count) AS share FROM located CROSS JOIN recorded
   ),
   asynchronous AS (
-    SELECT NOT EXISTS (SELECT name FROM tables WHERE layer = 'async' AND row_count > 0) AND
+    SELECT NOT EXISTS (SELECT name FROM tables WHERE layer = layer_at('later') AND row_count > 0) AND
            (SELECT count(*) FROM tables
             WHERE name IN ('syscall_aio_submit', 'syscall_uring_enter') AND row_count > 0)
          + (SELECT count(*) FROM files WHERE path = 'anon_inode:[io_uring]') > 0 AS was_asynchronous
@@ -135,7 +137,7 @@ SELECT direction, step, layer, operations, bytes, other_bytes, above, above_oper
        CASE WHEN operations < above_operations THEN 'fewer' ELSE 'other' END AS calls_are,
        was_asynchronous AND bytes > above_bytes AS is_asynchronous,
        CASE direction WHEN 'read' THEN is_read_mapped ELSE is_write_mapped END AND bytes > above_bytes
-         AND above <> 'cache' AS is_mapped
+         AND above <> layer_at('pages') AS is_mapped
 FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped;
 
 -- Why a layer moved other bytes than the one above: of the rules that fit, the one with the smallest number.
@@ -182,7 +184,7 @@ WITH
     FROM layer_bytes AS b
       JOIN byte_rules AS r ON r.layer IN ('', b.layer) AND r.direction IN ('', b.direction)
         AND r.bytes_are IN ('', b.bytes_are) AND r.calls_are IN ('', b.calls_are)
-        AND r.above IN ('', CASE b.above WHEN 'cache' THEN 'cache' ELSE 'calls' END)
+        AND r.above IN ('', CASE b.above WHEN layer_at('pages') THEN b.above ELSE 'calls' END)
     GROUP BY b.direction, b.step
   )
 SELECT b.direction AS direction, b.step AS step, b.layer AS layer, b.operations AS operations, b.bytes AS bytes,

@@ -14,14 +14,14 @@ WITH
     SELECT pid, tid, ts_ns, plus(ts_ns, duration_ns) AS end_ns, op_id, event, call,
            lead(ts_ns) OVER (PARTITION BY pid, tid ORDER BY ts_ns, duration_ns DESC) AS next_ns
     FROM events
-    WHERE layer = 'app' AND duration_ns IS NOT NULL
+    WHERE layer = layer_at('library') AND duration_ns IS NOT NULL
   ),
   -- A signal handler's calls lie within the one that it interrupted, which goes on behind them.
   around AS (SELECT * FROM app WHERE next_ns < end_ns),
   calls AS (
     SELECT op_id, pid, tid, ts_ns, plus(ts_ns, duration_ns) AS end_ns
     FROM events
-    WHERE layer = 'syscall' AND duration_ns IS NOT NULL
+    WHERE layer = layer_at('kernel') AND duration_ns IS NOT NULL
   ),
   nearest AS (
     SELECT c.op_id AS op_id, c.pid AS pid, c.tid AS tid, c.ts_ns AS ts_ns, c.end_ns AS end_ns, a.op_id AS near_op,
@@ -44,6 +44,23 @@ SELECT op_id AS syscall_op,
             ELSE 'cut' END AS place
 FROM placed;
 
+-- How long each call into the C library took, and what of it the system calls took that were made in it.
+--   app_op, call, duration_ns   the call
+--   syscalls     system calls made in it
+--   kernel_ns    time in these; the rest is the library's own: formatting, copying, waiting for a lock of the library
+CREATE VIEW library_times AS
+WITH
+  inside AS (
+    SELECT p.app_op AS app_op, count(*) AS syscalls, total(s.duration_ns) AS kernel_ns
+    FROM app_calls_of_syscalls AS p JOIN events AS s ON p.syscall_op = s.op_id AND s.layer = layer_at('kernel')
+    WHERE p.place = 'inside'
+    GROUP BY p.app_op
+  )
+SELECT e.op_id AS app_op, e.call AS call, e.duration_ns AS duration_ns, coalesce(i.syscalls, 0) AS syscalls,
+       least(coalesce(i.kernel_ns, 0), e.duration_ns) AS kernel_ns
+FROM events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
+WHERE e.layer = layer_at('library') AND e.duration_ns IS NOT NULL;
+
 -- What calls into the C library took themselves, and what the system calls took that were made in them, by function.
 --   call         the function
 --   calls, total_ns   how many there were, and how long they took
@@ -51,19 +68,6 @@ FROM placed;
 --   kernel_ns    time in these
 --   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU
 CREATE VIEW library_calls AS
-WITH
-  inside AS (
-    SELECT p.app_op AS app_op, count(*) AS syscalls, total(s.duration_ns) AS kernel_ns
-    FROM app_calls_of_syscalls AS p JOIN events AS s ON p.syscall_op = s.op_id AND s.layer = 'syscall'
-    WHERE p.place = 'inside'
-    GROUP BY p.app_op
-  ),
-  calls AS (
-    SELECT e.call AS call, e.duration_ns AS duration_ns, coalesce(i.syscalls, 0) AS syscalls,
-           least(coalesce(i.kernel_ns, 0), e.duration_ns) AS kernel_ns
-    FROM events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
-    WHERE e.layer = 'app' AND e.duration_ns IS NOT NULL
-  )
 SELECT call, count(*) AS calls, total(duration_ns) AS total_ns, total(syscalls) AS syscalls, total(kernel_ns) AS kernel_ns,
        total(duration_ns - kernel_ns) AS library_ns
-FROM calls GROUP BY call;
+FROM library_times GROUP BY call;

@@ -39,13 +39,13 @@ WITH
   flows AS (
     SELECT class, pid, file, to_file, bytes
     FROM all_events
-    WHERE layer IN (SELECT asked_layer FROM asked_layers) AND class IN ('read', 'write', 'copy')
+    WHERE layer IN (SELECT asked_layer FROM asked_layers) AND moves_bytes(class)
       AND duration_ns IS NOT NULL AND error >= 0
   ),
   sides AS (
-    SELECT CASE class WHEN 'copy' THEN 'read' ELSE class END AS direction, pid, file, bytes FROM flows
+    SELECT CASE WHEN copies(class) THEN 'read' ELSE class END AS direction, pid, file, bytes FROM flows
     UNION ALL
-    SELECT 'write' AS direction, pid, to_file AS file, bytes FROM flows WHERE class = 'copy'
+    SELECT 'write' AS direction, pid, to_file AS file, bytes FROM flows WHERE copies(class)
   ),
   calls AS (
     SELECT direction, pid, file, sum(CAST(bytes AS HUGEINT)) AS bytes
@@ -57,7 +57,7 @@ WITH
     SELECT pid, file, CAST(written AS HUGEINT) AS written, CAST(mapped AS HUGEINT) AS mapped, CAST(outside AS HUGEINT) AS outside,
            CAST(absorbed AS HUGEINT) AS absorbed, CAST(dropped AS HUGEINT) AS dropped, CAST(pending AS HUGEINT) AS pending
     FROM found_fates()
-    WHERE file NOT IN (SELECT file FROM files_without_device)
+    WHERE file NOT IN (SELECT file FROM files_without_device) AND file NOT IN (SELECT file FROM disk_caches)
   ),
   -- is_own: bytes of the program's own, which the parts before have already.
   moved AS (
@@ -102,4 +102,4 @@ WITH
 SELECT s.direction AS direction, s.step AS step, b.part AS part, s.pid AS pid, s.file AS file, s.bytes AS bytes
 FROM (SELECT direction, step, pid, file, sum(bytes) AS bytes FROM parts GROUP BY direction, step, pid, file) AS s
   JOIN balance_parts AS b ON s.direction = b.direction AND s.step = b.step
-WHERE s.bytes <> 0 AND EXISTS (SELECT name FROM tables WHERE layer = 'block' AND row_count > 0);
+WHERE s.bytes <> 0 AND EXISTS (SELECT name FROM tables WHERE layer = layer_at('devices') AND row_count > 0);

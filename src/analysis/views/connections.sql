@@ -25,11 +25,11 @@ WITH
     GROUP BY socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END
   ),
   moved AS (
-    SELECT file, total(CASE WHEN class IN ('send', 'write') THEN coalesce(bytes, 0) ELSE 0 END) AS sent,
-           total(CASE WHEN class IN ('receive', 'read') THEN coalesce(bytes, 0) ELSE 0 END) AS received,
+    SELECT file, total(CASE WHEN sends(class) THEN coalesce(bytes, 0) ELSE 0 END) AS sent,
+           total(CASE WHEN receives(class) THEN coalesce(bytes, 0) ELSE 0 END) AS received,
            count(*) AS operations, total(duration_ns) AS total_ns
     FROM events
-    WHERE layer = 'syscall' AND class IN ('send', 'receive', 'read', 'write')
+    WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class))
       AND file IN (SELECT socket FROM connected)
     GROUP BY file
   )

@@ -11,7 +11,7 @@ CREATE VIEW conservation AS
 WITH
   requests AS (
     SELECT device, class AS direction, sum(bytes) AS completed
-    FROM (SELECT e.device AS device, flags_text('block', bitAnd(e.flags, 255)) AS class, e.bytes AS bytes
+    FROM (SELECT e.device AS device, choice_text('block', e.flags) AS class, e.bytes AS bytes
           FROM block_complete AS e, selection AS s
           WHERE e.ts_ns >= s.from_ns AND e.ts_ns < s.to_ns) AS r
     WHERE bytes > 0

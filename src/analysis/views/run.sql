@@ -8,7 +8,7 @@ WITH
            max(CASE "key" WHEN 'end_ns' THEN CAST(value AS UBIGINT) END) AS last_ns
     FROM manifest
   ),
-  seen AS (SELECT coalesce(max(last_ns), 0) AS last_seen_ns FROM tables WHERE row_count > 0 AND layer <> 'dictionary'),
+  seen AS (SELECT coalesce(max(last_ns), 0) AS last_seen_ns FROM tables WHERE row_count > 0 AND layer IN (SELECT layer FROM layer_list)),
   times AS (
     SELECT greatest(first_ns, from_ns) AS begin_ns,
            least(CASE last_ns WHEN 0 THEN greatest(first_ns, last_seen_ns) ELSE last_ns END, to_ns) AS end_ns

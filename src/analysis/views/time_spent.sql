@@ -18,7 +18,7 @@ SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_
 FROM events AS e
   CROSS JOIN run AS r
   LEFT JOIN files_without_device AS n ON e.file = n.file
-WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT 'block');
+WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices'));
 
 CREATE VIEW time_spent AS
 WITH

@@ -27,14 +27,14 @@ WITH
   ),
   sides AS (
     SELECT layer, class, operation, file, operations, errors, total_ns,
-           CASE WHEN class IN ('read', 'copy') THEN bytes ELSE 0 END AS bytes_read,
-           CASE WHEN class = 'write' THEN bytes ELSE 0 END AS bytes_written,
-           CASE WHEN layer = 'cache' THEN bytes END AS cache_bytes
+           CASE WHEN reads(class) THEN bytes ELSE 0 END AS bytes_read,
+           CASE WHEN writes(class) AND NOT copies(class) THEN bytes ELSE 0 END AS bytes_written,
+           CASE WHEN layer = layer_at('pages') THEN bytes END AS cache_bytes
     FROM flows
     UNION ALL
     SELECT layer, class, operation, to_file AS file, operations, errors, total_ns, 0 AS bytes_read, bytes AS bytes_written,
            NULL AS cache_bytes
-    FROM flows WHERE class = 'copy'
+    FROM flows WHERE copies(class)
   ),
   named AS (
     SELECT s.*, CASE WHEN d.file IS NULL THEN n.path END AS path,
@@ -63,10 +63,10 @@ SELECT e.path AS path, e.kind AS kind, count(DISTINCT nullif(e.file, 0)) AS inod
        coalesce(total(CASE WHEN e.is_asked THEN e.bytes_written END), 0) AS bytes_written,
        coalesce(total(CASE WHEN e.is_asked AND is_sync(e.class) THEN e.operations END), 0) AS syncs,
        total(CASE WHEN e.is_asked THEN e.total_ns END) AS total_ns,
-       total(CASE e.layer WHEN 'block' THEN e.bytes_read END) AS device_bytes_read,
-       total(CASE e.layer WHEN 'block' THEN e.bytes_written END) AS device_bytes_written,
+       total(CASE e.layer WHEN layer_at('devices') THEN e.bytes_read END) AS device_bytes_read,
+       total(CASE e.layer WHEN layer_at('devices') THEN e.bytes_written END) AS device_bytes_written,
        total(CASE e.operation WHEN 'add' THEN e.cache_bytes END) AS cache_bytes_added,
        total(CASE e.operation WHEN 'dirty' THEN e.cache_bytes END) AS cache_bytes_dirtied
 FROM everything AS e CROSS JOIN call_layer AS s
-WHERE e.is_asked OR e.layer IN ('block', 'cache')
+WHERE e.is_asked OR e.layer IN (layer_at('devices'), layer_at('pages'))
 GROUP BY e.path, e.kind, s.seen_layer;

@@ -20,8 +20,8 @@ WITH
   sums AS (
     SELECT pid, count(DISTINCT tid) AS threads,
            total(operations) AS operations, total(errors) AS errors,
-           total(CASE WHEN class IN ('read', 'copy') THEN bytes ELSE 0 END) AS bytes_read,
-           total(CASE WHEN class IN ('write', 'copy') THEN bytes ELSE 0 END) AS bytes_written,
+           total(CASE WHEN reads(class) THEN bytes ELSE 0 END) AS bytes_read,
+           total(CASE WHEN writes(class) THEN bytes ELSE 0 END) AS bytes_written,
            total(CASE WHEN is_sync(class) THEN operations ELSE 0 END) AS syncs,
            total(total_ns) AS total_ns
     FROM tasks
@@ -30,13 +30,13 @@ WITH
   ),
   below AS (
     SELECT coalesce(program_pid, 0) AS below_pid,
-           total(CASE class WHEN 'read' THEN bytes ELSE 0 END) AS device_bytes_read,
-           total(CASE class WHEN 'write' THEN bytes ELSE 0 END) AS device_bytes_written
+           total(CASE WHEN reads(class) THEN bytes ELSE 0 END) AS device_bytes_read,
+           total(CASE WHEN writes(class) THEN bytes ELSE 0 END) AS device_bytes_written
     FROM tasks LEFT JOIN programs ON pid = program_pid
-    WHERE layer = 'block'
+    WHERE layer = layer_at('devices')
     GROUP BY coalesce(program_pid, 0)
   ),
-  present AS (SELECT count(*) > 0 AS has_devices FROM tables WHERE layer = 'block' AND row_count > 0),
+  present AS (SELECT count(*) > 0 AS has_devices FROM tables WHERE layer = layer_at('devices') AND row_count > 0),
   moved AS (
     SELECT coalesce(pid, below_pid) AS moved_pid, *
     FROM sums FULL JOIN below ON pid = below_pid

@@ -43,11 +43,20 @@ void store_whole_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, 
 
 } // namespace
 
+// What a truncation leaves of a page is filled with zeroes, which nobody wrote.
+void note_zeroed_pages(Replay& replay, const Fact& fact) {
+  const Dirty zeroed{fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid), Cause::along};
+  replay.files[static_cast<std::uint32_t>(fact.file)].dirty.fill(fact.offset,
+                                                                 fact.offset + fact.bytes, zeroed);
+}
+
 void store_dirty_pages(Replay& replay, const Fact& fact) {
   const auto file = static_cast<std::uint32_t>(fact.file);
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
   if (file == 0 || fact.bytes == 0)
     return;
+  if (replay.is_truncation(fact.op_id))
+    return note_zeroed_pages(replay, fact);
   Call* call = replay.call_for(fact, FactKind::write);
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
               call                         ? Cause::write_back

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Bytes that come into the page cache are charged to the operation that waits for them or had them read ahead. What was read
-// ahead is used when a later call asks for it; loads from mapped memory are not seen.
+// ahead is used when a later call asks for it, and late when that one began before it was there; loads from mapped memory are
+// not seen.
 #include <algorithm>
 
 #include "schema.hpp"
@@ -25,10 +26,26 @@ BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause c
 Cause cause_without_call(const Replay& replay, const Fact& bio) {
   if (bio.op_id == 0)
     return replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
+  if (replay.is_truncation(bio.op_id)) // the page that it cuts
+    return Cause::rounding;
   const auto call = replay.calls.find(bio.op_id);
   if (call != replay.calls.end() && call->second.kind == FactKind::copy)
     return Cause::read;
   return bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read;
+}
+
+// Bytes that a call wanted and that were not there yet. It waited for each of them until they were: times do not overlap.
+void note_late(LateRead& late, std::uint64_t& reached_ns, Link& link, std::uint64_t bytes,
+               std::uint64_t there_ns) {
+  link.late_bytes += bytes;
+  late.bytes += bytes;
+  const std::uint64_t since_ns = std::max(reached_ns, link.queued_ns);
+  if (there_ns <= since_ns)
+    return;
+  link.late_ns += there_ns - since_ns;
+  late.late_ns += there_ns - since_ns;
+  late.by_op = link.op_id;
+  reached_ns = there_ns;
 }
 
 } // namespace
@@ -45,7 +62,10 @@ BioParts charge_read(Replay& replay, const Fact& bio) {
   const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
   const std::uint64_t moved_begin = std::clamp(call->begin, asked_begin, asked_end);
-  const std::uint64_t moved_end = std::clamp(call->moved_end, moved_begin, asked_end);
+  // A write asks for no bytes: it needs the rest of a page of which it has a part.
+  const std::uint64_t moved_end = call->kind == FactKind::write
+                                      ? moved_begin
+                                      : std::clamp(call->moved_end, moved_begin, asked_end);
   BioParts parts;
   const auto add = [&](std::uint64_t from, std::uint64_t to, Cause cause) {
     if (from < to)
@@ -84,10 +104,19 @@ void use_read_ahead(Replay& replay, const Call& call) {
   const auto file = replay.files.find(call.file);
   if (file == replay.files.end())
     return;
+  LateRead late{.op_id = call.op_id, .pid = call.pid, .file = call.file};
+  std::uint64_t reached_ns = call.begin_ns; // until then it waited for what was read ahead
   file->second.ahead.take(call.begin, call.moved_end,
-                          [&](std::uint64_t begin, std::uint64_t end, std::size_t link) {
-                            replay.links[link].used_bytes += end - begin;
+                          [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
+                            Link& link = replay.links[place];
+                            link.used_bytes += end - begin;
+                            const AheadBio& bio = replay.ahead_bios[link.ahead_bio];
+                            if (bio.bytes_left == 0 && bio.completed_ns > call.begin_ns &&
+                                bio.completed_ns <= call.end_ns)
+                              note_late(late, reached_ns, link, end - begin, bio.completed_ns);
                           });
+  if (late.bytes > 0)
+    replay.late_reads.push_back(late);
 }
 
 } // namespace iotrail::trail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a device completed was carried by the bios that were queued for the same place.
+// What a device completed, and what a scheduler was given, was carried by the bios that were queued for the same place.
 #include <algorithm>
 
 #include "base/bytes.hpp"
@@ -16,14 +16,19 @@ void note_completion(Link& link, const Fact& request) {
   link.error = static_cast<std::int32_t>(request.result);
 }
 
-// A link of which only a part was completed becomes two.
-void complete_part(Replay& replay, const Fact& request, const QueuedPart& part) {
+void complete_ahead(AheadBio& bio, const Link& link) {
+  bio.bytes_left -= std::min(bio.bytes_left, link.bytes);
+  bio.completed_ns = std::max(bio.completed_ns, link.completed_ns);
+}
+
+// A link of which only a part was completed becomes two. Returns the place of the completed one.
+std::size_t complete_part(Replay& replay, const Fact& request, const QueuedPart& part) {
   std::size_t place = part.link;
   if (part.bytes < replay.links[place].bytes) {
     replay.links[place].bytes -= part.bytes;
     replay.links.push_back(replay.links[place]);
     place = replay.links.size() - 1;
-    replay.links[place].used_bytes = 0;
+    replay.links[place].used_bytes = 0; // nothing of a bio under way was
   }
   Link& link = replay.links[place];
   if (link.offset != kNoOffset)
@@ -34,8 +39,11 @@ void complete_part(Replay& replay, const Fact& request, const QueuedPart& part) 
   if (request.ts_ns >= replay.losses.blocks_ns ||
       (part.is_ambiguous && replay.losses.are_completions_missed)) // it may be that of another bio
     link.confidence = Confidence::inferred;
+  if (link.ahead_bio != kNotAhead)
+    complete_ahead(replay.ahead_bios[link.ahead_bio], link);
   if (place != part.link && link.cause == Cause::read_ahead && link.offset != kNoOffset)
     move_read_ahead(replay, link, part.link, place);
+  return place;
 }
 
 // No bio in the trace was queued for these bytes.
@@ -58,7 +66,32 @@ void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, 
   replay.links.push_back(link);
 }
 
+// A bio that joined a request that was in the scheduler's queue already was there as soon as it was queued.
+void note_joined(Replay& replay, const std::vector<std::size_t>& places) {
+  std::uint64_t inserted_ns = 0;
+  for (const std::size_t place : places)
+    inserted_ns = std::max(inserted_ns, replay.links[place].inserted_ns);
+  if (inserted_ns == 0)
+    return;
+  for (const std::size_t place : places)
+    if (Link& link = replay.links[place]; link.inserted_ns == 0 && link.queued_ns >= inserted_ns)
+      link.inserted_ns = link.queued_ns;
+}
+
 } // namespace
+
+void insert_request(Replay& replay, const Fact& request) {
+  const auto queue =
+      replay.queues.find({static_cast<std::uint32_t>(request.device), request.operation()});
+  if (queue == replay.queues.end())
+    return;
+  const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
+  queue->second.visit(begin, begin + request.bytes, [&](const QueuedPart& part) {
+    std::uint64_t& inserted_ns = replay.links[part.link].inserted_ns;
+    if (inserted_ns == 0) // it may be put there again
+      inserted_ns = request.ts_ns;
+  });
+}
 
 void complete_request(Replay& replay, const Fact& request) {
   const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
@@ -66,12 +99,14 @@ void complete_request(Replay& replay, const Fact& request) {
   DeviceQueue& queue =
       replay.queues[{static_cast<std::uint32_t>(request.device), request.operation()}];
   std::uint64_t reached = begin;
+  std::vector<std::size_t> completed;
   for (const QueuedPart& part : queue.complete(begin, end)) {
     complete_unknown(replay, request, reached, part.begin);
-    complete_part(replay, request, part);
+    completed.push_back(complete_part(replay, request, part));
     reached = part.end();
   }
   complete_unknown(replay, request, reached, end);
+  note_joined(replay, completed);
 }
 
 } // namespace iotrail::trail

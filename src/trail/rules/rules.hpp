@@ -49,7 +49,8 @@ void remember_read_ahead(Replay& replay, const Link& link, std::size_t place);
 void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to);
 void use_read_ahead(Replay& replay, const Call& call);
 
-// rules/request.cpp: a request, or a part of it, that a device completed.
+// rules/request.cpp: a request that was put into a scheduler's queue; and one, or a part of it, that a device completed.
+void insert_request(Replay& replay, const Fact& request);
 void complete_request(Replay& replay, const Fact& request);
 
 } // namespace iotrail::trail

@@ -1,0 +1,30 @@
+-- Which calls failed, with which error, how often, and on what: at the layers at which programs ask for I/O.
+--   layer, class, call   as in events
+--   error                its name: 'ENOENT'
+--   path                 the file, or the path that the call named; NULL: neither is known
+--   pid, comm            the process, and the program that it ran last
+--   calls                that failed so
+--   share                of all calls of that kind on that path by that process: 1: each failed
+--   first_ns, last_ns    when the first and the last of them began (CLOCK_MONOTONIC)
+--   total_ns             how long they took
+CREATE VIEW errors AS
+WITH
+  calls AS (
+    SELECT e.layer AS layer, e.class AS class, e.call AS call, e.pid AS pid, e.error AS error, e.ts_ns AS ts_ns,
+           e.duration_ns AS duration_ns, coalesce(n.path, p.path) AS path
+    FROM events AS e
+      LEFT JOIN file_names AS n ON e.file = n.file
+      LEFT JOIN path_calls AS p ON e.file = 0 AND e.path = p.string AND e.ts_ns = p.ts_ns AND e.pid = p.pid
+    WHERE e.layer IN (SELECT asked_layer FROM asked_layers) AND e.duration_ns IS NOT NULL
+  ),
+  counted AS (
+    SELECT layer, class, call, pid, path, error, count(*) AS calls, min(ts_ns) AS first_ns, max(ts_ns) AS last_ns,
+           total(duration_ns) AS total_ns, sum(count(*)) OVER (PARTITION BY layer, class, call, pid, path) AS all_calls
+    FROM calls
+    GROUP BY layer, class, call, pid, path, error
+  )
+SELECT c.layer AS layer, c.class AS class, c.call AS call, errno_name(c.error) AS error, c.path AS path, c.pid AS pid,
+       g.comm AS comm, c.calls AS calls, c.calls / c.all_calls AS share, c.first_ns AS first_ns, c.last_ns AS last_ns,
+       c.total_ns AS total_ns
+FROM counted AS c LEFT JOIN programs AS g ON c.pid = g.program_pid
+WHERE is_error(c.error);

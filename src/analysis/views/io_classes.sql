@@ -1,0 +1,31 @@
+-- What the I/O of devices was for: bios by class, and by the size of the file that they are of (block_queue).
+--   device_name   the device that the bios were handed to; a stacked one and those below it have rows of their own
+--   direction     'read', 'write', 'discard', ...
+--   io_class      as in block_queue: 'data', 'read_ahead', 'direct', 'metadata', 'journal', 'swap', 'device', 'no_data', 'other'
+--   size_class    of 'data' and 'read_ahead' the size of the file then, the least that it fits in: 'FILE_4KB', 'FILE_16KB', ...
+--                 'FILE_1GB', above that 'BULK'; of the others 'DIRECT', 'METADATA' (of journals as well), else 'MISC'
+--   bios, bytes   how many were handed over, of how many bytes in all
+CREATE VIEW io_classes AS
+WITH
+  bios AS (
+    SELECT device, flags_text('block', bitAnd(flags, 255)) AS direction, io_class, bytes,
+           CASE WHEN io_class = 'direct' THEN 'DIRECT'
+                WHEN io_class IN ('metadata', 'journal') THEN 'METADATA'
+                WHEN io_class NOT IN ('data', 'read_ahead') OR file_bytes < 0 THEN 'MISC'
+                WHEN file_bytes <= 4096 THEN 'FILE_4KB'
+                WHEN file_bytes <= 16384 THEN 'FILE_16KB'
+                WHEN file_bytes <= 65536 THEN 'FILE_64KB'
+                WHEN file_bytes <= 262144 THEN 'FILE_256KB'
+                WHEN file_bytes <= 1048576 THEN 'FILE_1MB'
+                WHEN file_bytes <= 4194304 THEN 'FILE_4MB'
+                WHEN file_bytes <= 16777216 THEN 'FILE_16MB'
+                WHEN file_bytes <= 67108864 THEN 'FILE_64MB'
+                WHEN file_bytes <= 268435456 THEN 'FILE_256MB'
+                WHEN file_bytes <= 1073741824 THEN 'FILE_1GB'
+                ELSE 'BULK' END AS size_class
+    FROM block_queue
+  )
+SELECT d.name AS device_name, b.direction AS direction, b.io_class AS io_class, b.size_class AS size_class,
+       count(*) AS bios, total(b.bytes) AS bytes
+FROM bios AS b LEFT JOIN devices AS d ON b.device = d.device
+GROUP BY d.name, b.direction, b.io_class, b.size_class;

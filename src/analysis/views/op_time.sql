@@ -1,0 +1,191 @@
+-- Where the time of each operation went: parts that neither overlap nor leave a hole, so that they add up to its duration.
+-- Operations are calls of the layer call_layer, asynchronous operations, and calls into the C library, whose parts are
+-- those of the system calls made in them, from begin to end, and the library's own. Of two things at once the part with the smaller step counts.
+--   op_id      the operation
+--   step       the order of the parts
+--   part       what went on: time_parts says what each means
+--   reason     of the part 'wait', what it waited for: a reason of wait_reasons; NULL: others
+--   ns         how long
+
+-- The parts. What devices and journals did is a reason only for time in which the task waited, where its waits are known.
+--   words    as a sentence has it
+CREATE TABLE time_parts (step INTEGER, part VARCHAR, words VARCHAR, meaning VARCHAR);
+INSERT INTO time_parts VALUES
+  (1, 'device', 'the device', 'a device worked for it, or for what it had to wait for'),
+  (2, 'scheduler', 'in the scheduler''s queue of the device', 'a request of it waited there'),
+  (3, 'plug', 'held back before the scheduler', 'a bio of it was held back to go together with others, or waited for a free request'),
+  (4, 'queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
+  (5, 'journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
+  (6, 'wait', 'waiting', 'its task did not run'),
+  (7, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
+  (8, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
+  (9, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
+  (10, 'untold', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
+  (11, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
+  (12, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not tell apart'),
+  (13, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
+  (14, 'call', 'its call', 'a call into the C library, of which the trace has no system calls');
+
+-- Of calls of the layer call_layer and of asynchronous operations, as in op_time; several rows may have one part.
+--   op_id, step, reason, ns   as in op_time
+-- What goes on is a bit each: 1 the operation, 2 its waits are known, 4 device, 8 scheduler, 16 plug, 32 queue, 64 journal,
+-- 128 file system, 512 submit, 1024 worker, 2048 untold, 4096 a call into the C library; from 2^16 on what it waits for.
+CREATE VIEW call_parts AS
+WITH
+  known AS (SELECT count(*) > 0 AS has_waits FROM hooks WHERE event = 'sched_wait' AND hook <> ''),
+  wait_bits AS (SELECT reason, CAST(1 << (15 + row_number() OVER (ORDER BY reason)) AS UBIGINT) AS bit FROM wait_reasons),
+  heads AS (
+    SELECT op_id, ts_ns, plus(ts_ns, duration_ns) AS until_ns, layer, class, file
+    FROM events
+    WHERE op_id <> 0 AND duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers)
+  ),
+  own AS (
+    SELECT op_id, ts_ns AS from_ns, until_ns,
+           CASE layer WHEN layer_at('library') THEN 1 + 4096 WHEN layer_at('later') THEN 1
+             ELSE CASE WHEN has_waits OR op_id IN (SELECT op_id FROM sched_wait) THEN 1 + 2 ELSE 1 END END AS what
+    FROM heads CROSS JOIN known
+  ),
+  asked AS (
+    SELECT by_op AS op_id, ts_ns, inserted_ns, issued_ns, completed_ns
+    FROM all_links WHERE by_op <> 0 AND completed_ns IS NOT NULL
+    UNION ALL
+    -- Who waits for data to reach the device waits for what others write back meanwhile: of the file, or of all.
+    SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM sync_writes WHERE by_op <> op_id
+    UNION ALL
+    -- A request without bytes, as a flush of the disk's own cache, is in no link.
+    SELECT op_id, ts_ns, NULL AS inserted_ns, ts_ns AS issued_ns, plus(ts_ns, duration_ns) AS completed_ns
+    FROM block_complete WHERE op_id <> 0 AND bytes = 0
+  ),
+  requests AS (
+    SELECT op_id, ts_ns, CASE WHEN inserted_ns IS NOT NULL THEN least(greatest(inserted_ns, ts_ns), issued_ns) END AS inserted_ns,
+           issued_ns, completed_ns
+    FROM asked
+    GROUP BY ALL
+  ),
+  waited AS (SELECT w.*, b.bit AS bit FROM all_waits AS w LEFT JOIN wait_bits AS b ON w.reason = b.reason),
+  wait_parts AS (
+    SELECT op_id, parent_op, ts_ns AS from_ns, plus(ts_ns, blocked_ns) AS until_ns, bit AS what FROM waited WHERE bit IS NOT NULL
+    UNION ALL
+    SELECT op_id, parent_op, plus(ts_ns, blocked_ns) AS from_ns, plus(ts_ns, duration_ns) AS until_ns,
+           (SELECT bit FROM wait_bits WHERE reason = 'cpu') AS what
+    FROM waited WHERE runnable_ns > 0
+  ),
+  commits AS (SELECT op_id, parent_op, ts_ns, plus(ts_ns, duration_ns) AS until_ns FROM fs_journal_commit),
+  phases AS (
+    SELECT a.op_id AS op_id, h.ts_ns AS begin_ns, plus(h.ts_ns, a.submit_ns) AS submitted_ns,
+           plus(h.ts_ns, a.submit_ns + a.worker_ns) AS worked_ns, h.until_ns - least(a.untold_ns, h.until_ns) AS done_ns, h.until_ns AS until_ns
+    FROM async_phases AS a JOIN heads AS h ON a.op_id = h.op_id
+  ),
+  pieces AS (
+    SELECT op_id, from_ns, until_ns, what FROM own
+    UNION ALL SELECT op_id, issued_ns, completed_ns, 4 FROM requests
+    UNION ALL SELECT op_id, inserted_ns, issued_ns, 8 FROM requests WHERE inserted_ns IS NOT NULL
+    UNION ALL SELECT op_id, ts_ns, inserted_ns, 16 FROM requests WHERE inserted_ns IS NOT NULL
+    UNION ALL SELECT op_id, ts_ns, issued_ns, 32 FROM requests WHERE inserted_ns IS NULL
+    UNION ALL SELECT op_id, ts_ns, until_ns, 64 FROM commits
+    UNION ALL SELECT parent_op, ts_ns, until_ns, 64 FROM commits
+    UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), 128 FROM all_events
+              WHERE layer = layer_at('files') AND duration_ns IS NOT NULL AND layer NOT IN (SELECT asked_layer FROM asked_layers)
+    UNION ALL SELECT op_id, begin_ns, submitted_ns, 512 FROM phases
+    UNION ALL SELECT op_id, submitted_ns, worked_ns, 1024 FROM phases
+    UNION ALL SELECT op_id, done_ns, until_ns, 2048 FROM phases
+    UNION ALL SELECT op_id, from_ns, until_ns, what FROM wait_parts
+    UNION ALL SELECT parent_op, from_ns, until_ns, what FROM wait_parts
+  ),
+  times AS (
+    SELECT op_id, unnest(overlap_times(from_ns, until_ns, CAST(what AS UBIGINT)), recursive := true)
+    FROM pieces
+    WHERE op_id <> 0
+    GROUP BY op_id
+  ),
+  steps AS (
+    SELECT op_id, ns, what >> 16 AS waits,
+           CASE WHEN what & 4096 <> 0 THEN 14
+                WHEN what & 2 <> 0 AND what < 65536 THEN CASE WHEN what & 128 <> 0 THEN 7 ELSE 11 END
+                WHEN what & 4 <> 0 THEN 1
+                WHEN what & 8 <> 0 THEN 2
+                WHEN what & 16 <> 0 THEN 3
+                WHEN what & 32 <> 0 THEN 4
+                WHEN what & 64 <> 0 THEN 5
+                WHEN what >= 65536 THEN 6
+                WHEN what & 128 <> 0 THEN 7
+                WHEN what & 512 <> 0 THEN 8
+                WHEN what & 1024 <> 0 THEN 9
+                WHEN what & 2048 <> 0 THEN 10
+                ELSE 12 END AS step
+    FROM times
+    WHERE what & 1 <> 0
+  ),
+  -- Of several waits at once, the one with the lowest bit.
+  named AS (SELECT op_id, ns, step, CASE step WHEN 6 THEN waits & ((~waits) + 1) END AS wait FROM steps)
+SELECT n.op_id AS op_id, n.step AS step, w.reason AS reason, n.ns AS ns
+FROM named AS n LEFT JOIN wait_bits AS w ON n.wait = w.bit >> 16;
+
+CREATE VIEW op_time AS
+WITH
+  calls AS MATERIALIZED (SELECT * FROM call_parts),
+  inside AS MATERIALIZED (SELECT app_op, syscall_op FROM app_calls_of_syscalls WHERE place = 'inside'),
+  parts AS (
+    SELECT op_id, step, reason, ns FROM calls
+    UNION ALL
+    SELECT i.app_op AS op_id, c.step AS step, c.reason AS reason, c.ns AS ns FROM inside AS i JOIN calls AS c ON i.syscall_op = c.op_id
+    UNION ALL
+    SELECT app_op AS op_id, 13 AS step, NULL AS reason, duration_ns - kernel_ns AS ns
+    FROM library_times
+    WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
+  )
+SELECT c.op_id AS op_id, c.step AS step, p.part AS part, c.reason AS reason, total(c.ns) AS ns
+FROM parts AS c JOIN time_parts AS p ON c.step = p.step
+GROUP BY c.op_id, c.step, p.part, c.reason;
+
+-- The same by the call that the program made: that into the C library where it is known, else the system call.
+--   call         as in operations, or the class where there is none
+--   for_others   true: what somebody else does ends such a call, as of pipes, sockets and terminals
+--   part, reason as in op_time
+--   calls        how many there were
+--   ns           how long this part took of all
+CREATE VIEW call_times AS
+WITH
+  inside AS MATERIALIZED (SELECT syscall_op, app_op FROM app_calls_of_syscalls WHERE place = 'inside'),
+  spans AS (
+    SELECT e.op_id AS op_id, e.layer AS layer, coalesce(e.call, e.class) AS call, e.duration_ns AS duration_ns,
+           n.file IS NOT NULL OR waits_for_others(e.class) AS for_others
+    FROM events AS e LEFT JOIN files_without_device AS n ON e.file = n.file
+    WHERE e.op_id <> 0 AND e.duration_ns IS NOT NULL
+      AND (e.layer IN (SELECT asked_layer FROM asked_layers) OR e.layer = layer_at('library'))
+  ),
+  -- Each system call as part of what the program called.
+  heads AS (
+    SELECT s.op_id AS op_id, coalesce(a.call, s.call) AS call, coalesce(a.for_others, s.for_others) AS for_others, a.call IS NOT NULL AS is_inside
+    FROM (SELECT * FROM spans WHERE layer IN (SELECT asked_layer FROM asked_layers)) AS s
+      LEFT JOIN (SELECT i.syscall_op AS syscall_op, p.call AS call, p.for_others AS for_others
+                 FROM inside AS i JOIN spans AS p ON p.op_id = i.app_op AND p.layer = layer_at('library')) AS a
+        ON s.op_id = a.syscall_op
+  ),
+  kernel AS (
+    SELECT h.call AS call, h.for_others AS for_others, t.step AS step, t.reason AS reason, h.is_inside AS is_inside, sum(t.ns) AS ns
+    FROM call_parts AS t JOIN heads AS h ON t.op_id = h.op_id
+    GROUP BY ALL
+  ),
+  parts AS (
+    SELECT call, for_others, step, reason, ns, is_inside FROM kernel
+    UNION ALL
+    SELECT call, for_others, 13 AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
+    FROM spans
+    WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
+    UNION ALL
+    SELECT call, for_others, 13 AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
+  ),
+  counts AS (
+    SELECT call, for_others, count(*) AS calls
+    FROM (SELECT call, for_others FROM heads WHERE NOT is_inside
+          UNION ALL
+          SELECT call, for_others FROM spans WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)) AS made
+    GROUP BY call, for_others
+  )
+SELECT p.call AS call, p.for_others AS for_others, s.part AS part, p.reason AS reason, any_value(c.calls) AS calls, total(p.ns) AS ns
+FROM parts AS p
+  JOIN time_parts AS s ON p.step = s.step
+  JOIN counts AS c ON p.call = c.call AND p.for_others = c.for_others
+GROUP BY p.call, p.for_others, s.part, p.reason
+HAVING sum(p.ns) > 0;
