@@ -60,7 +60,83 @@ class BadInput(harness.AcceptanceTest):
             with self.subTest(number=number):
                 self.refused(USAGE, "explain", trace, f"--request={number}", says="--request")
         self.refused(USAGE, "explain", trace, "--request=1", "--sector=1", says="--request")
-        self.refused(FAILED, "explain", trace, "--request=1", says=("no request 1 was completed", "layer block"))
+        self.refused(FAILED, "explain", trace, "--request=1", says=("no request 0x1 was completed", "layer block"))
+
+    def test_what_was_not_recorded_is_said(self):
+        """No rows of an event do not say that nothing happened, if nobody looked."""
+        path = self.record("ls", "/", options=("--layers", "app"), name="app").path
+        for words in (("script", "-e", "block_complete"), ("query", "SELECT count(*) FROM block_complete"),
+                      ("query", "--describe", "block_complete"), ("export", "--to", "csv", "--table", "block_complete")):
+            with self.subTest(words=words):
+                process = harness.run(harness.IOTRAIL, words[0], path, *words[1:])
+                self.assertEqual(process.returncode, 0, process.stderr)
+                self.assertIn("no block_complete: layer block was not recorded", process.stderr)
+        for words in (("script", "-e", "app_sync"), ("query", "SELECT 'block_complete' FROM app_sync")):
+            self.assertEqual(harness.run(harness.IOTRAIL, words[0], path, *words[1:]).stderr, "")
+        self.refused(FAILED, "explain", path, "--sector", "8", says="layer block was not recorded")
+        self.refused(FAILED, "explain", path, "--request", "8", says="layer block was not recorded")
+        verified = harness.run(harness.IOTRAIL, "verify", path)
+        self.assertEqual(verified.returncode, 0)
+        self.assertIn("layer block was not recorded", verified.stdout)
+
+    def test_operations_that_are_not_there(self):
+        path = self.good_trace()
+        for op in ("foo", "1.", ".1", "p1", "1.2.3", "-1"):
+            self.refused(USAGE, "explain", path, f"--op={op}", says=f"--op: '{op}' is no operation")
+        self.refused(FAILED, "explain", path, "--op", "0.99999999", says=("no operation 0.99999999", "The nearest is"))
+        self.refused(FAILED, "explain", path, "--at", "1h", says="The last one before is")
+        for selection in (("--process", "nobody"), ("--file", "/no/such")):
+            self.refused(FAILED, "explain", path, *selection, says=(f"matches {' '.join(selection)}", "its run:"))
+        self.refused(FAILED, "explain", path, "--process", "true", "--at", "1h",
+                     says="no operation that matches --process true was under way then")
+
+    def test_empty_values_are_no_values(self):
+        """As from a variable that is not set: what was to be narrowed down would be all."""
+        path = self.good_trace()
+        for words in (("explain", path, "--op"), ("explain", path, "--sector"), ("explain", path, "--at"), ("explain", path, "--slowest"),
+                      ("explain", path, "--request"), ("explain", path, "--file"), ("report", path, "--top"), ("report", path, "--by"),
+                      ("report", path, "--since"), ("export", path, "--to", "csv", "--table"), ("query", path, "--describe"),
+                      ("script", path, "--event"), ("record", "--output"), ("record", "--time"), ("record", "--tag"), ("record", "--layers"),
+                      ("stat", "--interval"), ("snapshot", "--of"), ("list",), ("remove",), ("tag", path)):
+            with self.subTest(words=words):
+                name = words[-1].removeprefix("-") if str(words[-1]).startswith("--") else ""
+                self.refused(USAGE, *words, "", *(("--", "true") if words[0] in ("record", "stat") else ()), says=(name, "is empty"))
+
+    def test_options_that_contradict_one_another(self):
+        path = self.good_trace()
+        for words in (("schema", "--markdown", "--json"), ("schema", "--sql", "--json"), ("query", path, "SELECT 1", "--json", "--format", "csv"),
+                      ("query", path, "--tables", "--json"), ("query", path, "--tables", "SELECT 1"),
+                      ("query", path, "--describe", "events", "-o", self.folder / "out"), ("query", path, "--tables", "--describe", "events")):
+            with self.subTest(words=words):
+                self.refused(USAGE, *words, says="excludes")
+
+    def test_list_of_what_is_no_trace(self):
+        plain = self.folder / "plain"
+        plain.write_text("no trace")
+        for form in ((), ("--json",)):
+            self.refused(FAILED, "list", plain, *form, says=("plain", "not a directory"))
+
+    def test_without_a_manifest_nothing_is_made_up(self):
+        path = self.good_trace()
+        (path / "manifest.json").unlink()
+        shown = harness.run(harness.IOTRAIL, "info", path).stdout
+        for text in ("1970", "0 CPU", "INCOMPLETE", "COMPLETE"):
+            self.assertNotIn(text, shown)
+        self.assertEqual(shown.count("not known"), 3, shown)
+        self.assertNotIn("INCOMPLETE", harness.run(harness.IOTRAIL, "report", path).stdout)
+
+    def test_doctor_gives_each_event_its_own_reason(self):
+        hooks = {hook["event"]: hook for source in json.loads(harness.run(harness.IOTRAIL, "doctor", "--json").stdout)["sources"]
+                 for hook in source["hooks"]}
+        shown = harness.run(harness.IOTRAIL, "doctor").stdout
+        names = [line.split()[1] for line in shown.splitlines() if line.startswith(("  yes ", "  NO  "))]
+        self.assertLessEqual(set(hooks), set(names))
+        alone = [event for event, hook in hooks.items() if not hook["hook"] and
+                 [other["reason"] for other in hooks.values()].count(hook["reason"]) == 1 and "tracepoint" in hook["reason"]]
+        for event in alone:
+            reason = hooks[event]["reason"].split()[-1]
+            entry = shown[shown.index(f"NO  {event}"):].split("why:")[1].split("NO ")[0]
+            self.assertIn(reason, entry)
 
     def test_layer_that_cannot_be_recorded(self):
         if "vfs" in self.record("true").layers_recorded():
@@ -155,6 +231,59 @@ class BadInput(harness.AcceptanceTest):
             process = harness.run(harness.IOTRAIL, "report", path)
             self.assertIn(process.returncode, (0, FAILED), process.stderr)
             self.assertIn("damage", (process.stdout + process.stderr).lower())
+
+    def test_every_answer_from_a_damaged_trace_says_so(self):
+        """A byte of a block is wrong: half of the events are gone, and no verb passes the rest off as all."""
+        path = self.record("ls", "-lR", "/usr/include/linux", name="holed").path
+        segment = sorted(path.glob("events-*.seg"))[0]
+        whole = segment.read_bytes()
+        segment.chmod(0o644)
+        segment.write_bytes(whole[:len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1:])
+        for verb, *options in (("report",), ("report", "--by", "file"), ("report", "--by", "process"), ("report", "--by", "operation"),
+                               ("explain",), ("explain", "--at", "1ms"), ("query", "FROM events"),
+                               ("script",), ("export", "--to", "jsonl")):
+            with self.subTest(verb=verb, options=options):
+                process = harness.run(harness.IOTRAIL, verb, path, *options)
+                self.assertIn("DAMAGED TRACE", process.stdout + process.stderr)
+        for options in ((), ("--by", "file")):
+            process = harness.run(harness.IOTRAIL, "report", path, "--json", *options)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertTrue(any("DAMAGED TRACE" in text for text in json.loads(process.stdout)["warnings"]))
+        for words in (("explain", path, "--op", "99999999"), ("report", path, "--process", "nobody")):
+            process = harness.run(harness.IOTRAIL, *words)
+            self.assertEqual(process.returncode, FAILED)
+            self.assertIn("DAMAGED TRACE", process.stderr)
+        self.assertEqual(json.loads(harness.run(harness.IOTRAIL, "report", self.good_trace(), "--json").stdout)["warnings"], [])
+
+    def test_every_answer_from_a_choice_of_calls_says_so(self):
+        path = self.record("ls", "-R", "/usr/include/linux", options=("--min-latency", "10s"), name="slow", expect=None).path
+        if not path.exists():
+            self.skipTest("needs the kernel source")
+        for words in (("report", "--by", "file"), ("report", "--json"), ("query", "FROM events"), ("script",)):
+            with self.subTest(words=words):
+                process = harness.run(harness.IOTRAIL, words[0], path, *words[1:])
+                self.assertIn("WITHOUT ", process.stdout + process.stderr)
+
+    def test_what_has_no_end_is_not_verified(self):
+        """Sources are counted when a recording ends: before that, and after the recorder was killed, not all can be checked."""
+        path = self.folder / "endless.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--", "sleep", "100"], stdin=subprocess.DEVNULL)
+        try:
+            harness.wait_until_running(path)
+            children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
+            running = harness.run(harness.IOTRAIL, "verify", path)
+        finally:
+            recorder.kill()
+            recorder.wait()
+        harness.kill_all(children)
+        killed = harness.run(harness.IOTRAIL, "verify", path)
+        for process, says in ((running, "STILL RECORDING"), (killed, "INCOMPLETE TRACE")):
+            self.assertEqual(process.returncode, FAILED)
+            self.assertNotIn("Everything adds up", process.stdout)
+            self.assertIn(says, process.stdout)
+            self.assertIn("cannot be checked", process.stdout)
+        good = harness.run(harness.IOTRAIL, "verify", self.good_trace())
+        self.assertEqual((good.returncode, good.stdout.splitlines()[-1]), (0, "Everything adds up."))
 
     def test_report_that_is_asked_for_wrongly(self):
         path = self.good_trace()

@@ -370,7 +370,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--layers", "fault", "--exclude-layers", "fault", "--", "true", says="nothing to record")
         self.refused(USAGE, "--comm", "sh", "--exclude-comm", "sh", "--", "true", says="stand for nothing")
         self.refused(USAGE, "--file", file, "--exclude-file", file, "--", "true", says="stand for nothing")
-        self.refused(USAGE, "--comm", "", "--", "true", says="need a name")
+        self.refused(USAGE, "--comm", "", "--", "true", says="is empty")
         self.refused(USAGE, "--exclude-comm", "*", "--", "true", says="every task")
         self.refused(USAGE, "--sample", "", "--", "true", says="--sample")
         self.refused(FAILED, *[f"--comm=n{number}" for number in range(2000)], "--", "true", says="room for 1024")

@@ -105,7 +105,9 @@ class Crash(harness.AcceptanceTest):
         self.assertIn("No space left on device", manifest["stop_reason"])
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
-        self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
+        # Which source comes first to a disk this small is not given: any may be the one that has no row.
+        self.assert_has_what_was_written(recording)
+        self.assertGreater(recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'"), 0)
 
     def test_file_size_limit(self):
         """`ulimit -f` holds for the recorder's own files too: an error that says so, and the command goes on."""
@@ -178,7 +180,8 @@ class Crash(harness.AcceptanceTest):
         for number in (signal.SIGINT, signal.SIGTERM):
             recording, status, _, error = self.interrupt(number)
             self.assertEqual(status, 128 + number, error)
-            self.assert_adds_up(recording)
+            # The signal may end the command while it writes a record.
+            self.assert_adds_up(recording, torn=recording.manifest["counters"].get("preload_torn", 0))
             self.assertIn("interrupted", recording.manifest["stop_reason"])
 
     def test_interrupted_command_is_recorded_to_its_end(self):

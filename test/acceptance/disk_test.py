@@ -29,7 +29,7 @@ class Disk(harness.AcceptanceTest):
 
     def counters(self):
         words = [int(word) for word in pathlib.Path(f"/sys/block/{self.name}/stat").read_text().split()]
-        return {"read": (words[0], words[2] * 512), "write": (words[4], words[6] * 512)}
+        return {"read": (words[0], words[2] * 512), "write": (words[4], words[6] * 512), "flush": (words[15], 0)}
 
     def record_counted(self, name, *command):
         """The recording, and by direction the requests and bytes that the disk counted meanwhile."""
@@ -47,8 +47,8 @@ class Disk(harness.AcceptanceTest):
             (row,) = recording.query(
                 f"SELECT count(*) AS requests, coalesce(sum(b.bytes), 0) AS bytes FROM {event} AS b "
                 f"JOIN devices AS d USING (device) JOIN value_names AS v ON bitAnd(b.flags, v.mask) = v.number "
-                f"WHERE d.name = '{self.name}' AND v.value_table = 'block' AND v.name = '{direction}' AND b.bytes > 0 "
-                f"AND {condition}")
+                f"WHERE d.name = '{self.name}' AND v.value_table = 'block' AND v.name = '{direction}' "
+                f"AND (b.bytes > 0) = (v.name <> 'flush') AND {condition}")
             return int(row["requests"]), int(row["bytes"])
         issued, back = of("block_issue"), of("block_requeue")
         return issued[0] - back[0], issued[1] - back[1]
@@ -111,6 +111,20 @@ class Disk(harness.AcceptanceTest):
         self.assertLessEqual(requests, counted["write"][0], "the disk counts some flushes as writes of nothing")
         charged = self.requests(recording, "write", "b.op_id IN (SELECT op_id FROM syscall_sync)")
         self.assertEqual(charged, (requests, moved), "each is charged to a call that waited")
+        self.check_flushes(recording, counted)
+
+    def check_flushes(self, recording, counted):
+        """Each is recorded, and what one took of the call that waited for it is time of the device."""
+        self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+        (row,) = recording.query(
+            "WITH flushes AS (SELECT b.op_id AS op_id, max(least(plus(b.ts_ns, b.duration_ns), plus(s.ts_ns, s.duration_ns)) - b.ts_ns) AS ns "
+            "  FROM block_complete AS b JOIN syscall_sync AS s USING (op_id) "
+            "  WHERE b.bytes = 0 AND b.ts_ns >= s.ts_ns AND b.ts_ns < plus(s.ts_ns, s.duration_ns) GROUP BY b.op_id), "
+            "devices AS (SELECT op_id, sum(ns) AS ns FROM op_time WHERE part = 'device' GROUP BY op_id) "
+            "SELECT count(*) AS calls, count(*) FILTER (coalesce(d.ns, 0) < f.ns) AS short "
+            "FROM flushes AS f LEFT JOIN devices AS d USING (op_id)")
+        self.assertGreater(int(row["calls"]), 0, "a fsync makes the disk write its cache")
+        self.assertEqual(int(row["short"]), 0)
 
     def test_what_a_fsync_waits_for_on_ext4(self):
         self.check_syncs("ext4")
@@ -120,6 +134,18 @@ class Disk(harness.AcceptanceTest):
 
     def test_what_a_fsync_waits_for_on_btrfs(self):
         self.check_syncs("btrfs")
+
+    def test_forced_writes_of_a_raw_device(self):
+        """A disk that cannot force data out by itself flushes behind each write, and again for the call's own sake."""
+        self.use(None)
+        program = ("import mmap, os\n"
+                   f"fd = os.open({self.device!r}, os.O_WRONLY | os.O_DIRECT | os.O_DSYNC)\n"
+                   f"for number in range({SYNCS}):\n"
+                   "    os.pwrite(fd, mmap.mmap(-1, 4096), number * 4096)\n")
+        recording, counted = self.record_counted("forced", "python3", "-c", program)
+        self.assertGreaterEqual(counted["flush"][0], 2 * SYNCS)
+        self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+        self.assertEqual(self.requests(recording, "flush", "b.op_id IN (SELECT op_id FROM syscall_write)"), counted["flush"])
 
 
 if __name__ == "__main__":

@@ -119,12 +119,16 @@ class Least(harness.AcceptanceTest):
     def test_slow_requests_are_whole(self):
         """Whichever of 2,000 reads are slow: each has its request, and no request is of another."""
         self.require_program("fio")
-        recording = self.recorded("syscall,block", "fio", "--name=j", f"--filename={self.data(8 << 20)}", "--rw=randread", "--direct=1",
-                                  "--bs=4k", "--ioengine=psync", "--numjobs=4", "--thread", "--io_size=2m", "--fallocate=none",
-                                  "--output-format=terse", options=["--min-latency", "500us"])
-        slow = recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE '%/data' AND result = 4096")
+        fio = ["fio", "--name=j", f"--filename={self.data(8 << 20)}", "--rw=randread", "--direct=1", "--bs=4k", "--ioengine=psync",
+               "--numjobs=4", "--thread", "--io_size=2m", "--fallocate=none", "--output-format=terse"]
+        for least_us in (500, 200, 100, 50):  # what is slow depends on the disk
+            shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+            recording = self.recorded("syscall,block", *fio, options=["--min-latency", f"{least_us}us"])
+            slow = recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE '%/data' AND result = 4096")
+            if slow:
+                break
         self.assertGreater(slow, 0)
-        self.assertEqual(recording.value("SELECT count(*) FROM syscall_read WHERE duration_ns < 500000 AND result != -4095"), 0)
+        self.assertEqual(recording.value(f"SELECT count(*) FROM syscall_read WHERE duration_ns < {least_us * 1000} AND result != -4095"), 0)
         self.assertEqual(recording.value("SELECT count(DISTINCT op_id) FROM block_queue JOIN syscall_read USING (op_id)"), slow)
         self.assertEqual(self.of_data(recording, "block_queue"), slow, "bios of reads that were left out")
         self.assert_completions(recording, slow * BLOCK_BYTES)
@@ -148,7 +152,7 @@ class Least(harness.AcceptanceTest):
         self.assertIn("--min-latency 20ms", recording.manifest["filters"])
 
     def test_mistakes_are_told(self):
-        for options, says in ((["--min-latency", "0s"], "above 0"), (["--min-latency", "0.1ns"], "above 0"), (["--min-size", ""], "nothing follows"), (["--min-latency", "soon"], "soon"), (["--min-size", "-1"], "--min-size"),
+        for options, says in ((["--min-latency", "0s"], "above 0"), (["--min-latency", "0.1ns"], "above 0"), (["--min-size", ""], "is empty"), (["--min-latency", "soon"], "soon"), (["--min-size", "-1"], "--min-size"),
                               (["--min-latency", "1ms", "--layers", "block"], "needs the layer syscall"),
                               (["--min-size", "4K", "--events", "block_queue"], "needs the layer syscall")):
             with self.subTest(options):

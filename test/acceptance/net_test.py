@@ -112,6 +112,49 @@ def serve():
     time.sleep(PATIENCE_S)
 
 
+NEAR, FAR = "10.77.0.1", "10.77.0.2"
+
+
+def add_address(device, address):
+    subprocess.run(["ip", "address", "add", f"{address}/24", "dev", device], check=True)
+    subprocess.run(["ip", "link", "set", device, "up"], check=True)
+
+
+def far():
+    """The other end, in a namespace of its own: takes all that comes, answers, says its counters."""
+    print("here", flush=True)
+    sys.stdin.readline()  # the device is there
+    add_address("far", FAR)
+    listener = socket.create_server((FAR, 0))
+    print(listener.getsockname()[1], flush=True)
+    connection, _ = listener.accept()
+    while connection.recv(65536):
+        pass
+    connection.sendall(b"a" * ANSWER_BYTES)
+    connection.close()
+    time.sleep(PATIENCE_S)
+    print(json.dumps(tcp_counters()))
+
+
+def across(size_bytes, told):
+    """Data from this namespace to another one, over a pair of devices of which one is lossy where there is netem."""
+    other = subprocess.Popen(["unshare", "-n", sys.executable, __file__, "far"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "here\n"
+    subprocess.run(["ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(other.pid)], check=True)
+    add_address("near", NEAR)
+    harness.run("tc", "qdisc", "add", "dev", "near", "root", "netem", "loss", "2%")
+    print("", file=other.stdin, flush=True)
+    client = socket.create_connection((FAR, int(other.stdout.readline())))
+    client.sendall(b"d" * size_bytes)
+    client.shutdown(socket.SHUT_WR)
+    receive(client, ANSWER_BYTES)
+    client.close()
+    time.sleep(PATIENCE_S)
+    counters = json.loads(other.communicate(timeout=60)[0])
+    with open(told, "w") as file:
+        json.dump(counters, file)
+
+
 class Net(harness.AcceptanceTest):
     def record_work(self, *arguments, layers="net", inside=()):
         recording = self.record(*inside, sys.executable, __file__, *arguments, options=("--layers", layers))
@@ -214,6 +257,19 @@ class Net(harness.AcceptanceTest):
         drops = recording.query("SELECT direction, reason, count(*) AS n FROM net_drop GROUP BY direction, reason")
         self.assertGreater(sum(int(row["n"]) for row in drops if row["direction"] == "sent"), 0, drops)
 
+    def test_across_two_namespaces(self):
+        size_bytes, told = 2_000_000, self.folder / "far"
+        recording, near = self.one_namespace("across", size_bytes, told)
+        distant = json.loads(told.read_text())
+        rows = recording.query("SELECT side, ending, sent, received, local, peer FROM tcp_connections ORDER BY side DESC")
+        client, server = [row for row in rows if row["ending"] is not None]
+        self.assertEqual((client["side"], server["side"]), ("connect", "accept"), rows)
+        self.assertEqual((int(client["sent"]), int(client["received"])), (size_bytes, ANSWER_BYTES))
+        self.assertEqual((int(server["sent"]), int(server["received"])), (ANSWER_BYTES, size_bytes))
+        self.assertEqual((client["local"], client["peer"]), (server["peer"], server["local"]))
+        self.assertTrue(client["local"].startswith(f"{NEAR}:") and client["peer"].startswith(f"{FAR}:"), client)
+        self.assertEqual((near["ActiveOpens"], distant["PassiveOpens"]), (1, 1))
+
 
 def make_lossy():
     """The loopback device of this namespace loses packets from now on."""
@@ -237,13 +293,17 @@ def main(arguments):
         work(socket.AddressFamily(int(arguments[1])))
     elif arguments[0] == "serve":
         serve()
+    elif arguments[0] == "far":
+        far()
+    elif arguments[0] == "across":
+        across(int(arguments[1]), arguments[2])
     else:
         make_lossy()
         lossy(3_000_000)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1] in ("inside", "work", "serve", "lossy"):
+    if len(sys.argv) > 1 and sys.argv[1] in ("inside", "work", "serve", "far", "across", "lossy"):
         main(sys.argv[1:])
     else:
         harness.main()

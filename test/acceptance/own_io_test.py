@@ -25,7 +25,7 @@ class OwnIo(harness.AcceptanceTest):
     def calls_of_strace(self, command):
         self.require_program("strace")
         summary = self.folder / "strace"
-        done = harness.run("strace", "-f", "-c", "-U", "name,calls", "-o", summary, "-e", "trace=" + ",".join(FOLLOWED), *command)
+        done = harness.run("strace", "-f", "-c", "-U", "name,calls", "-o", summary, "-e", "trace=" + ",".join(f"?{call}" for call in FOLLOWED), *command)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split() for line in summary.read_text().splitlines()]
         return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[0] in FOLLOWED}

@@ -5,6 +5,7 @@ Prints as JSON, for each file, who must have caused how many bytes on the device
 and what must have become of those written, {pid: [written, to_device, absorbed, dropped]}.
 """
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -14,6 +15,7 @@ import sys
 
 PAGE = 4096
 KEEP_SIZE, PUNCH_HOLE = 1, 2
+FICLONE = 0x40049409
 SEED = 5
 
 
@@ -37,6 +39,12 @@ def write(path, offset, size, flags=0):
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | flags)
     os.pwrite(descriptor, b"w" * size, offset)
     os.close(descriptor)
+
+
+def shares_blocks(path):
+    """Whether the file system, of which `path` is in the root, lets files share blocks."""
+    with open("/proc/mounts", encoding="utf-8") as mounts:
+        return any(line.split()[1].replace("\\040", " ") == os.path.dirname(path) and line.split()[2] in ("xfs", "btrfs") for line in mounts)
 
 
 def written_once(path):
@@ -81,11 +89,13 @@ def neighbours(path):
 
 def truncated(path):
     """What is cut off before it was written back never reaches the device."""
-    write(path, 0, 32 * PAGE)
+    write(path, 0, 8 * PAGE)
+    sync_by_another(path)
+    write(path, 16 * PAGE, 16 * PAGE)  # not the page of the new end, which xfs of Linux 6.1 writes back when it cuts
     os.truncate(path, 8 * PAGE)
     sync_by_another(path)
     here = os.getpid()
-    return [[here, "write_back", 8 * PAGE]], {here: [32 * PAGE, 8 * PAGE, 0, 24 * PAGE]}
+    return [[here, "write_back", 8 * PAGE]], {here: [24 * PAGE, 8 * PAGE, 0, 16 * PAGE]}
 
 
 def unlinked(path):
@@ -154,18 +164,116 @@ def synchronous(path):
     return [[here, "write_back", 8 * PAGE]], {here: [8 * PAGE, 8 * PAGE, 0, 0]}
 
 
-def copied(path):
-    """copy_file_range through the page cache, sendfile where a file system would share the blocks."""
+def open_copy(path):
+    """A file of 16 pages that are on the disk, and the one that it is to be copied to."""
     source = path + ".source"
     write(source, 0, 16 * PAGE)
     sync_by_another(source)
-    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
-    taken = os.open(source, os.O_RDONLY)
+    return os.open(source, os.O_RDONLY), os.open(path, os.O_CREAT | os.O_RDWR)
+
+
+def copied(path):
+    """sendfile copies through the page cache."""
+    taken, descriptor = open_copy(path)
     moved = 0
     while moved < 16 * PAGE:
         moved += os.sendfile(descriptor, taken, moved, 16 * PAGE - moved)
     os.fsync(descriptor)
     return [[os.getpid(), "write_back", 16 * PAGE]], None
+
+
+def spliced(path):
+    """From file to file through a pipe."""
+    taken, descriptor = open_copy(path)
+    reader, writer = os.pipe()
+    moved = 0
+    while moved < 16 * PAGE:
+        moved += os.splice(reader, descriptor, os.splice(taken, writer, 4 * PAGE))
+    os.fsync(descriptor)
+    return [[os.getpid(), "write_back", 16 * PAGE]], None
+
+
+def copied_in_kernel(path):
+    """copy_file_range: through the page cache, or where the file system can, by sharing the blocks."""
+    taken, descriptor = open_copy(path)
+    moved = 0
+    while moved < 16 * PAGE:
+        moved += os.copy_file_range(taken, descriptor, 16 * PAGE - moved)
+    os.fsync(descriptor)
+    return ([] if shares_blocks(path) else [[os.getpid(), "write_back", 16 * PAGE]]), None
+
+
+def reflinked(path):
+    """Of blocks that two files share only those that are written anew get to the disk again."""
+    taken, descriptor = open_copy(path)
+    if shares_blocks(path):
+        fcntl.ioctl(descriptor, FICLONE, taken)
+    os.pwrite(descriptor, b"r" * 2 * PAGE, PAGE)
+    os.fsync(descriptor)
+    here = os.getpid()
+    return [[here, "write_back", 2 * PAGE]], {here: [2 * PAGE, 2 * PAGE, 0, 0]}
+
+
+def mapped_without_msync(path):
+    """What is stored through a mapping gets to the disk without a call of who stored it."""
+    write(path, 0, 16 * PAGE)
+    sync_by_another(path)
+
+    def store():
+        descriptor = os.open(path, os.O_RDWR)
+        memory = mmap.mmap(descriptor, 16 * PAGE)
+        for page in range(16):
+            memory[page * PAGE] = 1
+        os._exit(0)
+    storer = in_child(store)
+    sync_by_another(path)
+    return [[os.getpid(), "write_back", 16 * PAGE], [storer, "mapped", 16 * PAGE]], None
+
+
+def data_synced(path):
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    for turn in range(3):
+        os.pwrite(descriptor, b"d" * 4 * PAGE, turn * 2 * PAGE)
+        os.fdatasync(descriptor)
+    here = os.getpid()
+    return [[here, "write_back", 12 * PAGE]], {here: [12 * PAGE, 12 * PAGE, 0, 0]}
+
+
+def written_through(path):
+    """O_SYNC, by writes that share pages: each takes its page with it as a whole."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_SYNC)
+    for place in range(8):
+        os.pwrite(descriptor, b"t" * (PAGE // 2), place * PAGE // 2)
+    here = os.getpid()
+    return [[here, "write_back", 4 * PAGE], [here, "rounding", [3 * PAGE, 4 * PAGE]]], {here: [4 * PAGE, 4 * PAGE, 0, 0]}
+
+
+def range_synced(path):
+    """sync_file_range has a part written, another process the rest."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    os.pwrite(descriptor, b"r" * 16 * PAGE, 0)
+    ctypes.CDLL(None).sync_file_range(ctypes.c_int(descriptor), ctypes.c_long(4 * PAGE), ctypes.c_long(4 * PAGE), ctypes.c_uint(7))
+    sync_by_another(path)
+    here = os.getpid()
+    return [[here, "write_back", 16 * PAGE]], {here: [16 * PAGE, 16 * PAGE, 0, 0]}
+
+
+def synced_all(path):
+    """sync(2) of another process: what it sets off the kernel's own threads do."""
+    write(path, 0, 8 * PAGE)
+    in_child(os.sync)
+    here = os.getpid()
+    return [[here, "write_back", 8 * PAGE]], {here: [8 * PAGE, 8 * PAGE, 0, 0]}
+
+
+def allocated(path):
+    """Of space that was reserved only what was written gets to the disk."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+    os.posix_fallocate(descriptor, 0, 16 * PAGE)
+    os.pwrite(descriptor, b"a" * 4 * PAGE, 2 * PAGE)
+    os.fsync(descriptor)
+    here = os.getpid()
+    return [[here, "write_back", 4 * PAGE]], {here: [4 * PAGE, 4 * PAGE, 0, 0]}
 
 
 def forked(path):
@@ -191,7 +299,8 @@ def sparse(path):
 
 SCENARIOS = [written_once, rewritten, appended, neighbours, truncated, unlinked, punched, committed,
              direct_over_dirty, mapped, direct, synchronous, copied, forked,
-             sparse]
+             sparse, spliced, copied_in_kernel, reflinked, mapped_without_msync, data_synced, range_synced, synced_all,
+             allocated, written_through]
 
 if __name__ == "__main__":
     directory = pathlib.Path(sys.argv[1])

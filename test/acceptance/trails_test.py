@@ -25,13 +25,49 @@ class Trails(harness.AcceptanceTest):
         self.device, self.point = self.make_disk(file_system, DISK_BYTES)
         self.name = pathlib.Path(self.device).name
 
-    def record_trails(self, *command):
-        recording = self.record(*command, options=["--layers", "syscall,async,cache,block"])
+    def record_trails(self, *command, layers="syscall,async,cache,block"):
+        recording = self.record(*command, options=["--layers", layers])
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)
+        self.assert_times_add_up(recording)
+        self.assert_steps_add_up(recording)
         verified = harness.run(harness.IOTRAIL, "verify", recording.path)
         self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
         return recording
+
+    def assert_times_add_up(self, recording):
+        """The parts of each operation's time are its duration, of all that the trace has."""
+        (row,) = recording.query(
+            "WITH times AS (SELECT op_id, sum(ns) AS ns FROM op_time GROUP BY op_id), spans AS (SELECT op_id, sum(duration_ns) AS ns FROM events "
+            "WHERE layer IN ('app', 'syscall', 'async') AND duration_ns > 0 AND op_id <> 0 GROUP BY op_id) "
+            "SELECT count(*) AS operations, count(*) FILTER (t.ns = s.ns) AS right FROM spans AS s FULL JOIN times AS t USING (op_id)")
+        self.assertGreater(int(row["operations"]), 0)
+        self.assertEqual(row["right"], row["operations"])
+
+    def assert_steps_add_up(self, recording):
+        """Each operation of a layer is in one row of its steps down from the layer above, and up to it."""
+        counts = {row["layer"]: int(row["n"]) for row in recording.query(
+            "SELECT layer, count(*) AS n FROM events WHERE event = 'block_queue' OR layer IN ('app', 'syscall', 'async', 'vfs') "
+            "AND duration_ns IS NOT NULL GROUP BY layer")}
+        below = recording.query("SELECT below, sum(operations_below) AS n FROM layer_steps GROUP BY below")
+        self.assertTrue(below)
+        for row in below:
+            self.assertEqual(int(row["n"]), counts[row["below"]], row["below"])
+        for row in recording.query("SELECT above, below, sum(operations) AS n FROM layer_steps WHERE operations > 0 GROUP BY ALL"):
+            self.assertEqual(int(row["n"]), counts[row["above"]], row["above"])
+
+    def test_the_time_of_each_call_has_its_parts(self):
+        """With all layers: that the fsyncs waited for the device, that the library and the file system took their part."""
+        self.use("ext4")
+        recording = self.record_trails("python3", CALLS, self.point, layers="app,syscall,async,vfs,cache,fs,block,sched")
+        parts = {row["part"]: int(row["ns"]) for row in recording.query(
+            "SELECT part, total(ns) AS ns FROM op_time JOIN events AS e USING (op_id) WHERE e.layer = 'app' AND e.call = 'fsync' GROUP BY part")}
+        self.assertLessEqual({"library", "device"}, parts.keys())
+        self.assertEqual("wait" in parts, "sched" in recording.layers_recorded())
+        self.assertEqual("file system" in parts, "vfs" in recording.layers_recorded())
+        by_call = {row["part"]: int(row["ns"]) for row in recording.query(
+            "SELECT part, total(ns) AS ns FROM call_times WHERE call = 'fsync' GROUP BY part")}
+        self.assertEqual(by_call, parts)
 
     def causes_of_writes(self, recording):
         """path -> {(pid, cause): bytes}"""
@@ -126,6 +162,28 @@ class Trails(harness.AcceptanceTest):
     def test_asynchronous_writes_on_btrfs(self):
         self.check_scenarios("btrfs", os.environ["IOTRAIL_ASYNC"])
 
+    def check_metadata(self, file_system):
+        """What a file system makes dirty of its own, for a new file in a new directory, is stored by no program."""
+        self.use(file_system)
+        program = ("import os, sys\nos.mkdir(sys.argv[1] + '/new')\n"
+                   "fd = os.open(sys.argv[1] + '/new/file', os.O_CREAT | os.O_WRONLY)\nos.write(fd, b'x')\nos.fsync(fd)\n")
+        recording = self.record_trails("python3", "-c", program, self.point)
+        parts = {row["part"]: int(row["bytes"]) for row in recording.query(
+            "SELECT part, sum(bytes) AS bytes FROM byte_balance WHERE direction = 'write' GROUP BY part")}
+        self.assertEqual(parts["written by calls"], 1)
+        self.assertNotIn("stored through mappings", parts)
+        self.assertEqual(recording.value(
+            "SELECT bytes FROM amplification WHERE direction = 'write' AND layer = 'cache'"), PAGE)
+
+    def test_metadata_of_ext4(self):
+        self.check_metadata("ext4")
+
+    def test_metadata_of_xfs(self):
+        self.check_metadata("xfs")
+
+    def test_metadata_of_btrfs(self):
+        self.check_metadata("btrfs")
+
     def told_writers(self, recording):
         """page -> (pid, confidence) of what carried it last"""
         return {int(row["position"]) // PAGE: (int(row["pid"]), row["confidence"]) for row in recording.query(
@@ -168,13 +226,13 @@ class Trails(harness.AcceptanceTest):
             self.assertLess(int(row["exact"]), int(row["attributed"]))
         verified = harness.run(harness.IOTRAIL, "verify", recording.path)
         self.assertEqual(verified.returncode, 0, verified.stdout)
-        self.assertIn("lost: what those could have changed", " ".join(verified.stdout.split()))
+        self.assertIn("lost: what they could have changed", " ".join(verified.stdout.split()))
         report = " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split())
         self.assertIn("EVENTS LOST", report)
         self.assertIn("not all beyond doubt", report)
 
     def read_ahead(self, recording, name):
-        (row,) = recording.query(f"SELECT asked, ahead, used, unused FROM read_ahead WHERE path = '{self.point / name}'")
+        (row,) = recording.query(f"SELECT asked, ahead, used, unused, late, late_ns FROM read_ahead WHERE path = '{self.point / name}'")
         return {key: int(value) for key, value in row.items()}
 
     def test_reads_and_what_was_read_ahead(self):
@@ -198,12 +256,82 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(ordered["used"], ordered["ahead"], "each byte was read later")
         self.assertEqual(ordered["unused"], 0)
         reads = READ_BYTES // 65536
-        self.assertEqual(self.read_ahead(recording, "scattered"), {"asked": reads * 100, "ahead": 0, "used": 0, "unused": 0})
+        self.assertEqual(self.read_ahead(recording, "scattered"),
+                         {"asked": reads * 100, "ahead": 0, "used": 0, "unused": 0, "late": 0, "late_ns": 0})
+        self.check_late_reads(recording, ordered)
         self.assertEqual(self.balance(recording, "ordered"),
                          {("read", "read by calls"): READ_BYTES, ("read", "found in the cache"): -ordered["used"],
                           ("read", "read ahead"): ordered["used"]})
         self.assertEqual(self.balance(recording, "scattered"),
                          {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})
+
+    def check_reads(self, file_system):
+        """What is in the cache, or in a hole, is not asked of the device; what is touched in a mapping is."""
+        self.use(file_system)
+        for name in ("half", "mapped"):
+            (self.point / name).write_bytes(os.urandom(READ_BYTES))
+        (self.point / "hole").touch()
+        os.truncate(self.point / "hole", READ_BYTES)
+        os.sync()
+        program = ("import mmap, os\n"
+                   "def cold(name):\n"
+                   f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_RDONLY)\n"
+                   "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+                   "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)\n"
+                   "    return fd\n"
+                   "fd = cold('half')\n"
+                   "for size in (65536, 131072, 131072): os.pread(fd, size, 0)\n"
+                   "os.pread(cold('hole'), 65536, 0)\n"
+                   f"with mmap.mmap(cold('mapped'), {READ_BYTES}, prot=mmap.PROT_READ) as memory:\n"
+                   "    memory.madvise(mmap.MADV_RANDOM)\n"
+                   "    for page in range(0, 64, 4): memory[page * 4096]\n")
+        recording = self.record_trails("python3", "-c", program)
+        found = {(pathlib.Path(row["path"]).name, row["cause"]): int(row["bytes"]) for row in recording.query(
+            "SELECT path, cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'read' AND cause <> 'metadata' "
+            f"AND path LIKE '{self.point}/%' GROUP BY ALL")}
+        self.assertEqual(found, {("half", "read"): 131072, ("mapped", "mapped_read"): 16 * PAGE})
+        self.assertEqual(self.balance(recording, "half"),
+                         {("read", "read by calls"): 65536 + 2 * 131072, ("read", "found in the cache"): -65536 - 131072})
+        self.assertEqual(self.balance(recording, "hole"),
+                         {("read", "read by calls"): 65536, ("read", "found in the cache"): -65536})
+
+    def test_reads_on_ext4(self):
+        self.check_reads("ext4")
+
+    def test_reads_on_xfs(self):
+        self.check_reads("xfs")
+
+    def test_reads_on_btrfs(self):
+        self.check_reads("btrfs")
+
+    def check_late_reads(self, recording, told):
+        """Both sides tell the same bytes and times, and no call was late for longer than it took."""
+        (row,) = recording.query(
+            "SELECT coalesce(total(r.bytes), 0) AS late, coalesce(total(r.late_ns), 0) AS late_ns, count(*) FILTER (r.late_ns > e.duration_ns OR r.bytes > e.result "
+            "OR r.by_op = r.op_id) AS wrong FROM late_reads AS r JOIN syscall_read AS e USING (op_id) JOIN file_names AS n ON r.file = n.file "
+            f"WHERE n.path LIKE '{self.point}/%'")
+        self.assertEqual([int(row[key]) for key in ("late", "late_ns", "wrong")], [told["late"], told["late_ns"], 0])
+
+    def test_read_ahead_that_comes_too_late(self):
+        """Who asks for the end of what is just being read ahead has to wait for it."""
+        self.use("ext4")
+        size = 8 * READ_BYTES
+        (self.point / "ordered").write_bytes(os.urandom(size))
+        os.sync()
+        with open(self.folder / "image", "rb") as image:  # so that the disk below has to be asked, which takes its time
+            os.posix_fadvise(image.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        program = ("import os\n"
+                   f"fd = os.open({str(self.point / 'ordered')!r}, os.O_RDONLY)\n"
+                   "os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
+                   f"for at in range(0, {size}, 1 << 20):\n"
+                   "    os.posix_fadvise(fd, at, 1 << 20, os.POSIX_FADV_WILLNEED)\n"
+                   "    os.pread(fd, 4096, at + (1 << 20) - 4096)\n")
+        recording = self.record_trails("python3", "-c", program)
+        told = self.read_ahead(recording, "ordered")
+        self.assertEqual((told["asked"] + told["ahead"], told["used"]), (size, size >> 8))
+        self.assertGreater(told["late"], 0)
+        self.assertGreater(told["late_ns"], 0)
+        self.check_late_reads(recording, told)
 
     def test_who_caused_what_a_request_carried(self):
         self.use("ext4")
@@ -222,7 +350,7 @@ class Trails(harness.AcceptanceTest):
                 self.assertTrue(words and "direct" in words[0] and words[0][-1].endswith("point/direct"), told.stdout)
         missing = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", int(row["request"]) + 1)
         self.assertEqual(missing.returncode, 1)
-        self.assertIn(f"The nearest is {row['request']}, issued at second", missing.stderr)
+        self.assertIn(f"The nearest is {int(row['request']):#x}, issued at second", missing.stderr)
         later = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", row["request"], "--at", "1000s")
         self.assertIn("under way then", later.stderr)
 

@@ -307,7 +307,8 @@ Result<void> TraceBuilder::damage_table(const std::string& table) const {
       last = &block;
   if (!last)
     return fail("no block to damage: " + table);
-  const fs::path path = trace_ / fmt::format("events-{:04}.seg", last->segment);
+  const fs::path path =
+      trace_ / store::segment_name(store::segment_kind(last->segment), last->segment);
   for (const store::BlockInfo& block : (*reader)->blocks())
     if (block.segment == last->segment && block.offset > last->offset)
       end = std::min(end, block.offset);

@@ -4,6 +4,7 @@
 #include "app_recording.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,6 +25,14 @@ const Child kOpens("app_open", [](const std::string& directory) {
   FILE* const stream = fopen(name.c_str(), "a+e");
   const bool ok = file >= 0 && again >= 0 && none == -1 && bad == -1 && errno == EFAULT;
   return ok && fclose(stream) == 0 && close(again) == 0 && close(again) == -1 ? 0 : 1;
+});
+
+const Child kSharedMemory("shm_open", [](const std::string&) {
+  const std::string name = "/iotrail-" + std::to_string(getpid());
+  const int memory = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  const int again = shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+  const bool ok = memory >= 0 && again == -1 && errno == EEXIST && ftruncate(memory, 4096) == 0;
+  return shm_unlink(name.c_str()) == 0 && ok ? 0 : 1;
 });
 
 const Child kWrites("app_write", [](const std::string& directory) {
@@ -103,6 +112,28 @@ TEST(app_open, files_and_failures) {
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[3].result, -EFAULT);
   EXPECT_EQ(all[3].path, 0U);
+}
+
+TEST(app_open, shared_memory_is_a_file) {
+  const auto recording = AppRecording::of_child("shm_open");
+  expect_complete(recording);
+  const auto opens = OF_CALL(recording, app_open, shm_open);
+  ASSERT_EQ(opens.size(), 2U);
+  for (const iot_app_open& event : opens) {
+    recording.expect_header(event.event, event.duration_ns);
+    EXPECT_EQ(event.flags, static_cast<iot_u32>(O_RDWR | O_CREAT | O_EXCL));
+    EXPECT_EQ(event.mode, 0600U);
+    EXPECT_EQ(event.fd, IOT_NO_FD);
+    EXPECT_EQ(event.path, 0U) << "a name of shared memory is no path";
+  }
+  EXPECT_GE(opens[0].result, 3);
+  EXPECT_EQ(opens[1].result, -EEXIST);
+  EXPECT_EQ(opens[1].file, 0U);
+  const auto sized = OF_CALL(recording, app_truncate, ftruncate);
+  ASSERT_EQ(sized.size(), 1U);
+  EXPECT_NE(opens[0].file, 0U);
+  EXPECT_EQ(opens[0].file, sized[0].file);
+  EXPECT_EQ(opens[0].result, sized[0].fd);
 }
 
 TEST(app_close, descriptors_and_streams) {

@@ -20,7 +20,14 @@ constexpr std::uint64_t kUserData = 0xfeedULL << 40U;
 class KernelAsync : public KernelSyscall {
 protected:
   void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::async}, body);
+    recording_ =
+        with_steps_ ? Recording::of(
+                          [](capture::SourceOptions& options, pid_t pid) {
+                            options.filter.tree_root = pid;
+                            options.filter.events = {"async_operation", "async_step"};
+                          },
+                          body)
+                    : Recording::among_others({schema::Layer::syscall, schema::Layer::async}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
@@ -42,9 +49,29 @@ protected:
     EXPECT_EQ(rows.size(), 1U) << number;
     if (rows.size() != 1)
       return {};
-    check_header(rows.front());
+    check_operation(rows.front());
     EXPECT_NE(rows.front().u("ring"), 0U);
     return rows.front();
+  }
+
+  bool with_steps_ = false;
+
+  std::vector<Row> steps(std::uint64_t number) {
+    return recording_.rows("async_step", "user_data", kUserData + number);
+  }
+
+  // The only step of this kind on the operation's way.
+  Row step(std::uint64_t number, std::uint64_t kind) {
+    std::vector<Row> rows = steps(number);
+    std::erase_if(rows, [&](const Row& row) { return row.u("step") != kind; });
+    EXPECT_EQ(rows.size(), 1U) << number << ", " << kind;
+    if (rows.empty())
+      return {};
+    const Row whole = operation(number);
+    EXPECT_EQ(rows[0].u("op_id"), whole.u("op_id"));
+    EXPECT_EQ(rows[0].u("ring"), whole.u("ring"));
+    EXPECT_EQ(rows[0].u("call"), whole.u("call"));
+    return rows[0];
   }
 
   // The call that submitted it.
@@ -290,6 +317,93 @@ TEST_F(KernelAsync, async_overflow_for_each_completion_without_room) {
     EXPECT_EQ(rows[at].s("result"), 0);
     EXPECT_EQ(rows[at].u("user_data"), kUserData + 16 + at) << "after twice the 8 entries";
     EXPECT_EQ(rows[at].u("pid"), first.u("pid"));
+  }
+}
+
+TEST_F(KernelAsync, async_step_of_operations_that_are_linked) {
+  with_steps_ = true;
+  RECORD_RING([&](IoUring& ring) {
+    io_uring_sqe first = entry(IORING_OP_NOP, 1);
+    io_uring_sqe fails = transfer(IORING_OP_READ, 2, 999, nullptr, 8, 0);
+    first.flags = fails.flags = IOSQE_IO_LINK;
+    ring.push(first);
+    ring.push(fails);
+    ring.push(entry(IORING_OP_NOP, 3));
+    return ring.enter(3, 3) == 3 ? 0 : 1;
+  });
+  EXPECT_EQ(operation(3).s("result"), -ECANCELED);
+  const Row second = step(2, IOT_async_step_linked);
+  EXPECT_EQ(second.u("other_op"), operation(1).u("op_id"));
+  EXPECT_EQ(second.u("call"), u(IOT_async_call_IORING_OP_READ));
+  const std::uint64_t before = step(3, IOT_async_step_linked).u("other_op");
+  const bool is_first_of_chain = before == operation(1).u("op_id"); // as Linux 6.1 tells it
+  EXPECT_TRUE(is_first_of_chain || before == operation(2).u("op_id"));
+  EXPECT_EQ(step(3, IOT_async_step_link_failed).u("other_op"), before);
+  EXPECT_EQ(steps(1).size(), 0U);
+}
+
+TEST_F(KernelAsync, async_step_of_an_operation_that_waits_for_its_file) {
+  with_steps_ = true;
+  RECORD_RING([&](IoUring& ring) {
+    char byte = 0;
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    ring.push(transfer(IORING_OP_READ, 1, ends[0], &byte, 1, ~0ULL));
+    if (ring.enter(1, 0) != 1 || ::write(ends[1], "x", 1) != 1)
+      return 1;
+    return ring.enter(0, 1) == 0 && ring.pop()->res == 1 ? 0 : 1;
+  });
+  const Row row = operation(1);
+  const Row polled = step(1, IOT_async_step_polled);
+  const Row ready = step(1, IOT_async_step_ready);
+  EXPECT_EQ(polled.u("other_op"), 0U);
+  EXPECT_GE(polled.u("ts_ns"), row.u("ts_ns"));
+  EXPECT_GE(ready.u("ts_ns"), polled.u("ts_ns"));
+  EXPECT_LE(ready.u("ts_ns"), row.u("ts_ns") + row.u("duration_ns"));
+}
+
+TEST_F(KernelAsync, async_step_of_operations_that_are_deferred_and_handed_over) {
+  with_steps_ = true;
+  RECORD_RING([&](IoUring& ring) {
+    char byte = 0;
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    io_uring_sqe read = transfer(IORING_OP_READ, 1, ends[0], &byte, 1, ~0ULL);
+    io_uring_sqe last = entry(IORING_OP_NOP, 2); // deferred: there is nothing to read yet
+    read.flags = IOSQE_ASYNC;
+    last.flags = IOSQE_IO_DRAIN;
+    ring.push(read);
+    ring.push(last);
+    return ring.enter(2, 0) == 2 && ::write(ends[1], "x", 1) == 1 && ring.enter(0, 2) == 0 ? 0 : 1;
+  });
+  EXPECT_TRUE(std::ranges::any_of(steps(1), [](const Row& of_read) {
+    return of_read.u("step") == IOT_async_step_handed_over;
+  }));
+  EXPECT_GE(step(2, IOT_async_step_deferred).u("ts_ns"), operation(2).u("ts_ns"));
+}
+
+TEST_F(KernelAsync, syscall_uring_enter_tells_what_lies_in_both_queues) {
+  RECORD_RING([&](IoUring& ring) {
+    for (std::uint64_t number = 1; number <= 3; ++number)
+      ring.push(entry(IORING_OP_NOP, number));
+    return ring.enter(2, 2) == 2 && ring.pop() && ring.enter(1, 1) == 1 && ring.pop() &&
+                   ring.pop() && ring.enter(0, 0) == 0 &&
+                   ::syscall(SYS_io_uring_enter, -1, 0, 0, 0, nullptr, 0) == -1 &&
+                   ::close(ring.fd()) == 0
+               ? 0
+               : 1;
+  });
+  std::vector<Row> calls = recording_.rows("syscall_uring_enter");
+  ASSERT_EQ(calls.size(), 4U);
+  EXPECT_EQ(recording_.rows_of_file("syscall_close", "anon_inode:[io_uring]").size(), 1U);
+  std::ranges::sort(calls, {}, [](const Row& row) { return row.u("ts_ns"); });
+  const std::int64_t submissions[] = {1, 0, 0, -1}; // the last call failed
+  const std::int64_t completions[] = {2, 2, 0, -1};
+  for (std::size_t at = 0; at < std::size(submissions); ++at) {
+    EXPECT_EQ(calls[at].s("submissions_left"), submissions[at]) << at;
+    EXPECT_EQ(calls[at].s("completions_ready"), completions[at]) << at;
   }
 }
 

@@ -1,104 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer cache: exactly one known operation on a file of 16 pages in a child, every field of
-// its records.
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <gtest/gtest.h>
-
+// Pages found in the cache, added to it and dirtied: exactly one known operation on a file of 16 pages in a child, every
+// field of the records.
 #include <algorithm>
-#include <filesystem>
-#include <numeric>
 #include <set>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "kernel_recording.hpp"
+#include "kernel_cache_fixture.hpp"
 
 namespace iotrail::live {
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kPages = 16;
-constexpr std::size_t kFileBytes = kPages * kPageBytes;
-
-using Pages = std::vector<std::uint64_t>;
-
-// Each page that the events name, as often as they name it, in order.
-Pages pages_of(const std::vector<Row>& rows) {
-  Pages pages;
-  for (const Row& row : rows)
-    for (std::uint64_t page = 0; page < row.u("pages"); ++page)
-      pages.push_back(row.u("index") + page);
-  std::ranges::sort(pages);
-  return pages;
-}
-
-Pages from_to(std::uint64_t first, std::uint64_t end) {
-  Pages pages(end - first);
-  std::iota(pages.begin(), pages.end(), first);
-  return pages;
-}
-
-class KernelCache : public testing::Test {
-protected:
-  // The file's pages are clean, and in memory.
-  void SetUp() override {
-    std::string pattern = std::filesystem::current_path() / "kernel-cache-XXXXXX";
-    fd_ = ::mkstemp(pattern.data());
-    ASSERT_GE(fd_, 0);
-    file_ = pattern;
-    const std::vector<char> bytes(kFileBytes, 'x');
-    ASSERT_EQ(::write(fd_, bytes.data(), bytes.size()), static_cast<ssize_t>(kFileBytes));
-    ASSERT_EQ(::fsync(fd_), 0);
-    before_ns_ = monotonic_ns();
-  }
-  void TearDown() override {
-    ::close(fd_);
-    std::filesystem::remove(file_);
-  }
-
-  void drop_pages() const { ASSERT_EQ(::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED), 0); }
-
-  void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::cache}, body);
-    if (!recording_.refusal().empty())
-      return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
-  }
-
-  std::vector<Row> rows(const std::string& table) const {
-    return recording_.rows_of_file(table, file_.native());
-  }
-
-  void check_header(const Row& row) const {
-    const auto pid = static_cast<std::uint64_t>(recording_.pid());
-    EXPECT_EQ(row.u("pid"), pid);
-    EXPECT_EQ(row.u("tid"), pid);
-    EXPECT_GT(row.u("ts_ns"), before_ns_);
-    EXPECT_LT(row.u("ts_ns"), monotonic_ns());
-    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
-  }
-
-  // All under the one call of `call_table`, and while it lasted.
-  void expect_under(const std::vector<Row>& inner, const Row& call) const {
-    for (const Row& row : inner) {
-      check_header(row);
-      EXPECT_EQ(row.u("op_id"), call.u("op_id"));
-      EXPECT_GE(row.u("ts_ns"), call.u("ts_ns"));
-      EXPECT_LE(row.u("ts_ns"), call.u("ts_ns") + call.u("duration_ns"));
-    }
-  }
-
-  int fd_ = -1;
-  std::filesystem::path file_;
-  std::uint64_t before_ns_ = 0;
-  Recording recording_;
-  char buffer_[kFileBytes] = {};
-};
 
 TEST_F(KernelCache, cache_hit_for_each_page_of_a_read_from_memory) {
   RECORD_EVENT("cache_hit", [&] {
@@ -148,6 +59,80 @@ TEST_F(KernelCache, cache_hit_and_cache_add_complement_each_other) {
   EXPECT_LT(hits, kPages) << "the first page cannot have been there";
 }
 
+TEST_F(KernelCache, cache_hit_for_what_is_there_of_a_read) {
+  drop_pages();
+  RECORD_EVENT("cache_hit", [&] {
+    if (::posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM) != 0)
+      return 1;
+    for (const off_t page : {3, 4, 9})
+      if (::pread(fd_, buffer_, 1, page * static_cast<off_t>(kPageBytes)) != 1)
+        return 1;
+    return ::pread(fd_, buffer_, kFileBytes, 0) == kFileBytes ? 0 : 1;
+  });
+  const std::vector<Row> calls = rows("syscall_read");
+  ASSERT_EQ(calls.size(), 4U);
+  EXPECT_EQ(pages_of(recording_.rows("cache_hit", "op_id", calls[3].u("op_id"))), (Pages{3, 4, 9}));
+  expect_each_page_once(calls[3], 0, kPages);
+}
+
+// Read-ahead that a hit sets off brings in pages behind it, some of which the same call reads.
+TEST_F(KernelCache, cache_hit_beside_read_ahead) {
+  ASSERT_EQ(::ftruncate(fd_, 512 * kPageBytes), 0);
+  ASSERT_EQ(::fsync(fd_), 0);
+  drop_pages();
+  constexpr std::size_t kStep = 5;
+  std::vector<char> bytes(kStep * kPageBytes);
+  RECORD_EVENT("cache_hit", [&] {
+    for (std::size_t page = 0; page + kStep <= 512; page += kStep)
+      if (::pread(fd_, bytes.data(), bytes.size(), static_cast<off_t>(page * kPageBytes)) !=
+          static_cast<ssize_t>(bytes.size()))
+        return 1;
+    return 0;
+  });
+  const std::vector<Row> calls = rows("syscall_read");
+  ASSERT_EQ(calls.size(), 512 / kStep);
+  for (const Row& call : calls)
+    expect_each_page_once(call, call.u("offset") / kPageBytes,
+                          call.u("offset") / kPageBytes + kStep);
+}
+
+// A copy reads and writes in turn: pages that its writes add are no look-up's. What it copies lies in memory or does not.
+TEST_F(KernelCache, cache_hit_of_a_copy_within_a_file) {
+  constexpr std::size_t kCopied = 64; // more than a pipe holds
+  const std::vector<char> bytes(kCopied * kPageBytes, 'y');
+  for (const bool is_there : {true, false}) {
+    SCOPED_TRACE(is_there);
+    ASSERT_EQ(::ftruncate(fd_, 0), 0);
+    ASSERT_EQ(::pwrite(fd_, bytes.data(), bytes.size(), kCopied * kPageBytes),
+              static_cast<ssize_t>(bytes.size()));
+    ASSERT_EQ(::fsync(fd_), 0);
+    if (!is_there)
+      drop_pages();
+    RECORD_EVENT("cache_hit", [&] {
+      loff_t from = kCopied * kPageBytes;
+      loff_t to = 0;
+      while (to < static_cast<loff_t>(bytes.size()))
+        if (::copy_file_range(fd_, &from, fd_, &to, bytes.size() - static_cast<std::size_t>(to),
+                              0) <= 0)
+          return 1;
+      return 0;
+    });
+    const Pages hits = pages_of(rows("cache_hit"));
+    const std::vector<Row> added = rows("cache_add");
+    if (is_there) {
+      EXPECT_EQ(hits, from_to(kCopied, 2 * kCopied));
+      EXPECT_EQ(pages_of(added), from_to(0, kCopied)) << "by writes";
+    } else {
+      Pages each = hits;
+      std::ranges::copy_if(pages_of(added), std::back_inserter(each),
+                           [](std::uint64_t page) { return page >= kCopied; });
+      std::ranges::sort(each);
+      EXPECT_EQ(each, from_to(kCopied, 2 * kCopied));
+      EXPECT_LT(hits.size(), kCopied);
+    }
+  }
+}
+
 TEST_F(KernelCache, cache_add_for_each_page_read_in) {
   drop_pages();
   RECORD_EVENT("cache_add",
@@ -155,13 +140,6 @@ TEST_F(KernelCache, cache_add_for_each_page_read_in) {
   EXPECT_EQ(pages_of(rows("cache_add")), from_to(0, kPages));
   ASSERT_EQ(rows("syscall_read").size(), 1U);
   expect_under(rows("cache_add"), rows("syscall_read")[0]);
-}
-
-TEST_F(KernelCache, cache_delete_for_each_page_dropped) {
-  RECORD_EVENT("cache_delete", [&] { return ::ftruncate(fd_, 4 * kPageBytes); });
-  EXPECT_EQ(pages_of(rows("cache_delete")), from_to(4, kPages));
-  ASSERT_EQ(rows("syscall_truncate").size(), 1U);
-  expect_under(rows("cache_delete"), rows("syscall_truncate")[0]);
 }
 
 // A folio may be larger than a page: then the second page written may have become dirty with the first.
@@ -189,37 +167,6 @@ TEST_F(KernelCache, cache_dirty_once_until_written_back) {
   const Pages all = pages_of(rows("cache_dirty"));
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end()) << "a page became dirty twice";
   EXPECT_EQ(all.size(), first.size() + third.size());
-}
-
-TEST_F(KernelCache, cache_writeback_that_fsync_waits_for) {
-  RECORD_EVENT("cache_writeback",
-               [&] { return ::pwrite(fd_, "x", 1, 0) == 1 && ::fsync(fd_) == 0 ? 0 : 1; });
-  if (const store::HookReport hook = recording_.hook_of("cache_writeback"); hook.tier == "T")
-    GTEST_SKIP() << hook.hook << " does not see what fsync writes: " << hook.reason;
-  const std::vector<Row> begun = rows("cache_writeback");
-  ASSERT_EQ(begun.size(), 1U);
-  EXPECT_EQ(begun[0].u("sync"), 1U);
-  EXPECT_EQ(begun[0].u("reason"), static_cast<std::uint64_t>(IOT_writeback_reason_call));
-  EXPECT_GT(begun[0].s("pages"), 0);
-  ASSERT_EQ(rows("syscall_sync").size(), 1U);
-  expect_under(begun, rows("syscall_sync")[0]);
-}
-
-TEST_F(KernelCache, cache_writeback_in_the_context_of_others) {
-  RECORD_EVENT("cache_writeback", [&] {
-    if (::pwrite(fd_, "x", 1, 0) != 1)
-      return 1;
-    return ::syncfs(fd_); // done by a thread of the kernel
-  });
-  const std::vector<Row> begun = rows("cache_writeback");
-  ASSERT_FALSE(begun.empty());
-  EXPECT_NE(begun[0].u("pid"), static_cast<std::uint64_t>(recording_.pid()));
-  EXPECT_EQ(begun[0].u("op_id"), 0U);
-  EXPECT_GT(begun[0].s("pages"), 0);
-  EXPECT_GT(begun[0].u("ts_ns"), before_ns_);
-  EXPECT_LE(begun[0].u("sync"), 1U);
-  for (const Row& row : begun)
-    EXPECT_EQ(row.u("reason"), static_cast<std::uint64_t>(IOT_writeback_reason_SYNC));
 }
 
 } // namespace

@@ -21,10 +21,6 @@ namespace {
 
 constexpr int kPatience = 100; // tenths of a second until a disk is there
 
-bool is_emulated() {
-  return std::getenv("IOTRAIL_VM") != nullptr;
-}
-
 void write_to(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text << std::flush;
 }

@@ -14,37 +14,25 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "kernel_recording.hpp"
+#include "kernel_fixture.hpp"
 
 namespace iotrail::live {
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kPages = 64;
-constexpr std::size_t kFileBytes = kPages * kPageBytes;
-
-class KernelFault : public testing::Test {
+class KernelFault : public KernelPagesTest<64> {
 protected:
   // None of the file's pages is in memory.
   void SetUp() override {
-    std::string pattern = std::filesystem::current_path() / "kernel-fault-XXXXXX";
-    fd_ = ::mkstemp(pattern.data());
-    ASSERT_GE(fd_, 0);
-    file_ = pattern;
-    const std::vector<char> bytes(kFileBytes, 'x');
-    ASSERT_EQ(::write(fd_, bytes.data(), bytes.size()), static_cast<ssize_t>(kFileBytes));
-    ASSERT_EQ(::fsync(fd_), 0);
-    ASSERT_EQ(::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED), 0);
+    KernelPagesTest::SetUp();
+    drop_pages();
     memory_ = ::mmap(nullptr, kFileBytes + kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     ASSERT_NE(memory_, MAP_FAILED);
     ASSERT_EQ(::madvise(memory_, kFileBytes, MADV_RANDOM), 0); // no pages but those touched
-    before_ns_ = monotonic_ns();
+    set_begin();
   }
   void TearDown() override {
     ::munmap(memory_, kFileBytes + kPageBytes);
-    ::close(fd_);
-    std::filesystem::remove(file_);
+    KernelPagesTest::TearDown();
   }
 
   char* page(std::size_t number) const { return static_cast<char*>(memory_) + number * kPageBytes; }
@@ -57,8 +45,7 @@ protected:
         {schema::Layer::syscall, schema::Layer::cache, schema::Layer::fault}, body);
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_account();
   }
 
   // Of the file, in order of time; what is tried again counts with its last try.
@@ -68,17 +55,8 @@ protected:
     return rows;
   }
 
-  void check_header(const Row& row) const {
-    const auto pid = static_cast<std::uint64_t>(recording_.pid());
-    EXPECT_EQ(row.u("pid"), pid);
-    EXPECT_EQ(row.u("tid"), pid);
-    EXPECT_GT(row.u("ts_ns"), before_ns_);
-    EXPECT_LT(row.u("ts_ns"), monotonic_ns());
-    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
-  }
-
   void check(const Row& row, std::size_t number, std::size_t byte, iot_u64 access) const {
-    check_header(row);
+    check_event(row);
     EXPECT_NE(row.u("op_id"), 0U);
     EXPECT_GT(row.u("duration_ns"), 0U);
     EXPECT_EQ(row.u("address"), address(number) + byte);
@@ -87,11 +65,7 @@ protected:
     EXPECT_EQ(row.u("is_retried"), 0U);
   }
 
-  int fd_ = -1;
-  std::filesystem::path file_;
   void* memory_ = nullptr;
-  std::uint64_t before_ns_ = 0;
-  Recording recording_;
 };
 
 char touch(const volatile char* where) {
@@ -181,7 +155,7 @@ TEST_F(KernelFault, fault_page_of_each_page_looked_for) {
   rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end()); // a page is looked for again
   ASSERT_EQ(rows.size(), 3U);
   for (const Row& row : rows)
-    check_header(row);
+    check_event(row);
   EXPECT_EQ(rows[0].u("index"), 9U);
   EXPECT_EQ(rows[0].u("address"), address(9) + 100);
   EXPECT_EQ(rows[0].u("access"), static_cast<std::uint64_t>(IOT_fault_access_read));
@@ -191,6 +165,25 @@ TEST_F(KernelFault, fault_page_of_each_page_looked_for) {
   EXPECT_EQ(rows[2].u("index"), 50U);
   EXPECT_EQ(rows[2].u("address"), 0U);
   EXPECT_EQ(rows[2].u("access"), static_cast<std::uint64_t>(IOT_fault_access_unknown));
+}
+
+// Of pages that are in the cache, 16 are put in place at once, aligned to their size in memory.
+TEST_F(KernelFault, fault_around_of_pages_in_the_cache) {
+  constexpr std::uint64_t kAroundBytes = 16 * kPageBytes;
+  std::vector<char> bytes(kFileBytes);
+  ASSERT_EQ(::pread(fd_, bytes.data(), kFileBytes, 0), static_cast<ssize_t>(kFileBytes));
+  RECORD_EVENT("fault_around", [&] {
+    touch(page(9));
+    return 0;
+  });
+  const std::vector<Row> rows = recording_.rows_of_file("fault_around", file_.native());
+  ASSERT_EQ(rows.size(), 1U);
+  check_event(rows[0]);
+  const std::uint64_t first = rows[0].u("index");
+  EXPECT_LE(first, 9U);
+  EXPECT_GT(first + rows[0].u("pages"), 9U);
+  EXPECT_LE(rows[0].u("pages"), kAroundBytes / kPageBytes);
+  EXPECT_TRUE(first == 0 || address(first) % kAroundBytes == 0);
 }
 
 } // namespace

@@ -20,12 +20,12 @@
 namespace iotrail::live {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = 4096;
+constexpr std::uint64_t kFsBlockBytes = 4096;
 
 // 0: done. Creates the file, writes so many blocks, and has them synced in the way given.
 int write_and_sync(const std::string& path, int blocks, int (*sync)(int)) {
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-  const std::string block(kBlockBytes, 'x');
+  const std::string block(kFsBlockBytes, 'x');
   for (int done = 0; done < blocks; ++done)
     if (::write(fd, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
       return 1;
@@ -37,9 +37,10 @@ int write_and_sync(const std::string& path, int blocks, int (*sync)(int)) {
 class KernelFs : public testing::Test {
 protected:
   void SetUp() override {
-    system_.emplace(folder_ / "disk", folder_ / "mounted");
+    system_.emplace(folder_ / "disk", folder_ / "mounted", kind());
     before_ns_ = monotonic_ns();
   }
+  virtual FileSystemKind kind() const { return kJournalledExt4; }
 
   // Besides what is recorded of the layers by default, these events.
   void record(const std::vector<std::string>& added, const std::function<int()>& body) {
@@ -217,6 +218,70 @@ TEST_F(KernelFs, fs_journal_handle_of_each_change) {
   EXPECT_GT(rows[0].u("blocks_dirtied"), 2U); // the directory, its inode, that of its parent
   EXPECT_GE(rows[0].u("blocks_requested"), rows[0].u("blocks_dirtied"));
   EXPECT_EQ(rows[0].u("sync"), 0U);
+}
+
+// The smallest journal that there is, so that changes fill it before the kernel has written them back by itself.
+class KernelFsFull : public KernelFs {
+protected:
+  FileSystemKind kind() const override {
+    return {"ext4",
+            "-q -b 1024 -O ^fast_commit -E lazy_itable_init=0,lazy_journal_init=0 -J size=1"};
+  }
+
+  // 0: done. Directories, since each changes blocks of its own.
+  int fill_journal(const std::string& name) const {
+    constexpr int kDirectories = 1500;
+    const std::string parent = *system_ / name;
+    int failed = ::mkdir(parent.c_str(), 0700);
+    for (int number = 0; number < kDirectories; ++number)
+      failed |= ::mkdir((parent + '/' + std::to_string(number)).c_str(), 0700);
+    return failed != 0 ? 1 : 0;
+  }
+};
+
+TEST_F(KernelFsFull, fs_journal_checkpoint_of_a_journal_without_room) {
+  RECORD_JOURNAL("fs_journal_checkpoint", {"fs_journal_checkpoint", "syscall_mkdir"},
+                 [&] { return fill_journal("mine"); });
+  const std::vector<Row> rows = of_device("fs_journal_checkpoint");
+  ASSERT_FALSE(rows.empty());
+  std::uint64_t written = 0;
+  std::uint64_t transaction = 0;
+  for (const Row& row : rows) {
+    check_header(row);
+    EXPECT_GT(row.u("transaction"), transaction) << "transactions are written home in their order";
+    transaction = row.u("transaction");
+    written += row.u("blocks_written");
+    EXPECT_LE(row.u("commits_awaited"), row.u("blocks_written") + 1);
+  }
+  EXPECT_GT(written, 0U);
+  // The test's own task needed the room, in a call: that waited at least as long.
+  const auto in_call =
+      std::ranges::find_if(rows, [](const Row& row) { return row.u("op_id") != 0; });
+  ASSERT_NE(in_call, rows.end());
+  EXPECT_EQ(in_call->u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+  const auto calls = recording_.rows("syscall_mkdir", "op_id", in_call->u("op_id"));
+  ASSERT_EQ(calls.size(), 1U);
+  EXPECT_TRUE(is_within(*in_call, calls[0]));
+}
+
+TEST_F(KernelFsFull, fs_journal_checkpoint_of_others_where_a_traced_task_changed_something) {
+  Bystander bystander([&] { return fill_journal("theirs"); });
+  RECORD_JOURNAL("fs_journal_checkpoint", {"fs_journal_checkpoint", "syscall_mkdir"}, [&] {
+    return ::mkdir((*system_ / "mine").c_str(), 0700) == 0 && bystander.work() ? 0 : 1;
+  });
+  const std::vector<Row> rows = of_device("fs_journal_checkpoint");
+  ASSERT_FALSE(rows.empty());
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.u("op_id"), 0U);
+    EXPECT_NE(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+  }
+}
+
+TEST_F(KernelFsFull, fs_journal_checkpoint_of_a_file_system_that_no_traced_task_uses_is_left_out) {
+  Bystander bystander([&] { return fill_journal("theirs"); });
+  RECORD_JOURNAL("fs_journal_checkpoint", {"fs_journal_checkpoint"},
+                 [&] { return bystander.work() ? 0 : 1; });
+  EXPECT_TRUE(of_device("fs_journal_checkpoint").empty());
 }
 
 } // namespace

@@ -202,7 +202,7 @@ TEST_P(KernelNet, net_state_of_both_ends) {
   EXPECT_EQ(server.u("bytes_sent"), kAnswerBytes);
   EXPECT_EQ(server.u("bytes_received"), kRequestBytes) << "its peer's end is no byte";
   EXPECT_GT(client.u("rtt_ns"), 0U);
-  EXPECT_LT(client.u("rtt_ns"), 1'000'000'000U);
+  EXPECT_LT(client.u("rtt_ns"), 10'000'000'000U);
   // A busy machine may be so late with an acknowledgement that something is sent again.
   const std::uint64_t connection = client.u("connection");
   const bool was_sent_again = !recording_.rows("net_retransmit", "connection", connection).empty();

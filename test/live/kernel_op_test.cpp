@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 constexpr int kWrites = 20;
-constexpr int kRefused = 77; // the file system takes no direct I/O
+constexpr int kOpRefused = 77; // the file system takes no direct I/O
 constexpr std::uint64_t kUnfinished = static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED});
 
 class KernelOp : public testing::Test {
@@ -54,7 +54,7 @@ protected:
   int write_directly(const std::filesystem::path& path) const {
     const int fd = ::open(path.c_str(), O_WRONLY | O_DIRECT);
     if (fd < 0)
-      return kRefused;
+      return kOpRefused;
     for (int index = 0; index < kWrites; ++index)
       if (::pwrite(fd, buffer_.get(), kBlock, index * 7 % kWrites * off_t{kBlock}) !=
           static_cast<ssize_t>(kBlock))
@@ -95,7 +95,7 @@ protected:
   do {                                                                                             \
     if (!(recording).refusal().empty())                                                            \
       GTEST_SKIP() << (recording).refusal();                                                       \
-    if (WEXITSTATUS((recording).status()) == kRefused)                                             \
+    if (WEXITSTATUS((recording).status()) == kOpRefused)                                           \
       GTEST_SKIP() << "the file system takes no direct I/O";                                       \
     ASSERT_EQ((recording).status(), 0) << "the child failed";                                      \
   } while (false)

@@ -35,7 +35,7 @@ TEST_F(KernelSyscall, syscall_fcntl) {
     return rows.empty() ? Row{} : rows.front();
   };
   const Row lock = of_command(F_SETLK);
-  check_header(lock);
+  check_operation(lock);
   EXPECT_EQ(path_of(lock), file_);
   EXPECT_EQ(lock.u("lock"), static_cast<std::uint64_t>(F_WRLCK + 1));
   EXPECT_EQ(lock.s("offset"), 100);

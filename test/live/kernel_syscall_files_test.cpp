@@ -27,7 +27,7 @@ TEST_F(KernelSyscall, syscall_open) {
   });
   const std::vector<Row> rows = recording_.rows("syscall_open", "call", IOT_syscall_openat);
   ASSERT_EQ(rows.size(), 2U);
-  check_header(rows[0]);
+  check_operation(rows[0]);
   EXPECT_GE(rows[0].s("result"), 0);
   EXPECT_EQ(path_of(rows[0]), made);
   EXPECT_EQ(text_of(rows[0]), made);
@@ -77,7 +77,7 @@ TEST_F(KernelSyscall, syscall_close) {
   const auto of_file = recording_.rows("syscall_close", "fd", opened.u("result"));
   ASSERT_FALSE(of_file.empty());
   const Row& row = of_file.back();
-  check_header(row);
+  check_operation(row);
   EXPECT_EQ(row.s("result"), 0);
   EXPECT_EQ(path_of(row), file_);
   const auto bad = recording_.rows("syscall_close", "fd", 1000);

@@ -173,7 +173,7 @@ TEST_F(KernelSyscall, syscall_readdir) {
   });
   const std::vector<Row> rows = recording_.rows("syscall_readdir", "call", IOT_syscall_getdents64);
   ASSERT_EQ(rows.size(), 2U);
-  check_header(rows[0]);
+  check_operation(rows[0]);
   EXPECT_EQ(path_of(rows[0]), directory_);
   EXPECT_EQ(rows[0].u("bytes_requested"), 4000U);
   EXPECT_GT(rows[0].s("result"), 0);

@@ -54,7 +54,7 @@ TEST_F(KernelSyscall, syscall_socket) {
   });
   const std::vector<Row> rows = recording_.rows("syscall_socket", "call", IOT_syscall_socket);
   ASSERT_EQ(rows.size(), 2U);
-  check_header(rows[0]);
+  check_operation(rows[0]);
   EXPECT_GE(rows[0].s("result"), 0);
   EXPECT_TRUE(path_of(rows[0]).starts_with("socket:["));
   EXPECT_EQ(rows[0].u("family"), static_cast<std::uint64_t>(AF_INET));

@@ -63,7 +63,7 @@ TEST_F(KernelSyscall, syscall_read) {
       return Row{};
     }();
     ASSERT_FALSE(row.numbers.empty());
-    check_header(row);
+    check_operation(row);
     EXPECT_EQ(row.s("offset"), offset);
     EXPECT_EQ(row.u("bytes_requested"), bytes);
     EXPECT_EQ(row.s("result"), result);
@@ -108,7 +108,7 @@ TEST_F(KernelSyscall, syscall_write) {
   const std::vector<Row> rows = recording_.rows("syscall_write", "call", IOT_syscall_write);
   ASSERT_EQ(rows.size(), 3U);
   for (const Row& row : rows) {
-    check_header(row);
+    check_operation(row);
     EXPECT_EQ(path_of(row), file_);
     EXPECT_EQ(row.u("flags"), 0U);
   }
@@ -170,7 +170,7 @@ TEST_F(KernelSyscall, syscall_mmap) {
   });
   const std::vector<Row> rows = recording_.rows("syscall_mmap");
   ASSERT_EQ(rows.size(), 3U);
-  check_header(rows[0]);
+  check_operation(rows[0]);
   EXPECT_EQ(rows[0].u("bytes"), 4096U);
   EXPECT_EQ(rows[0].s("offset"), 4096);
   EXPECT_EQ(rows[0].s("result"), 0);

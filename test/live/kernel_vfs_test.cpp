@@ -15,36 +15,20 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "kernel_recording.hpp"
+#include "kernel_fixture.hpp"
 
 namespace iotrail::live {
 namespace {
 
-constexpr std::size_t kFileBytes = 16384;
 constexpr std::uint64_t kLargeFile = 0100000; // what the kernel adds for 64-bit programs
 
-class KernelVfs : public testing::Test {
+class KernelVfs : public KernelFileTest {
 protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::current_path() / "kernel-vfs-XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-    file_ = directory_ / "file";
-    const int fd = ::open(file_.c_str(), O_CREAT | O_WRONLY, 0600);
-    ASSERT_EQ(::ftruncate(fd, kFileBytes), 0);
-    ::close(fd);
-    before_ns_ = monotonic_ns();
-  }
-  void TearDown() override { std::filesystem::remove_all(directory_); }
-
   void record(const std::function<int()>& body) {
     recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::vfs}, body);
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_child_and_account();
   }
 
   // The only record of the file in `table`, its header checked.
@@ -54,20 +38,9 @@ protected:
     EXPECT_EQ(rows.size(), 1U) << table;
     if (rows.size() != 1)
       return rows.empty() ? Row{} : rows.front();
-    check_header(rows.front());
+    check_operation(rows.front());
     check_file(rows.front(), path);
     return rows.front();
-  }
-
-  void check_header(const Row& row) const {
-    const auto pid = static_cast<std::uint64_t>(recording_.pid());
-    EXPECT_EQ(row.u("pid"), pid);
-    EXPECT_EQ(row.u("tid"), pid);
-    EXPECT_GT(row.u("ts_ns"), before_ns_);
-    EXPECT_LT(row.u("ts_ns") + row.u("duration_ns"), monotonic_ns());
-    EXPECT_GT(row.u("duration_ns"), 0U);
-    EXPECT_NE(row.u("op_id"), 0U);
-    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
   }
 
   void check_file(const Row& row, const std::filesystem::path& path) const {
@@ -98,10 +71,6 @@ protected:
     EXPECT_EQ(row.u("flags") & ~kLargeFile, static_cast<std::uint64_t>(expected.flags));
   }
 
-  std::filesystem::path directory_;
-  std::filesystem::path file_;
-  std::uint64_t before_ns_ = 0;
-  Recording recording_;
   char buffer_[8192] = {};
 };
 

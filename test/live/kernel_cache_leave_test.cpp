@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Pages that leave the page cache: one test a reason, every page and field. What would take memory or pages from others
+// is done in an emulated machine only.
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+
+#include <array>
+#include <fstream>
+
+#include "block_device.hpp"
+#include "kernel_cache_fixture.hpp"
+#include "mounted_file_system.hpp"
+#include "small_group.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::size_t kChunkOfPages = 16 * kCachePageBytes;
+
+bool write_pages(int fd, std::size_t pages) {
+  const std::vector<char> page(kCachePageBytes, 'x');
+  for (std::size_t done = 0; done < pages; ++done)
+    if (::write(fd, page.data(), kCachePageBytes) != static_cast<ssize_t>(kCachePageBytes))
+      return false;
+  return true;
+}
+
+bool read_to_end(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, kChunkOfPages> chunk{};
+  ssize_t bytes = 0;
+  while ((bytes = ::read(file.get(), chunk.data(), chunk.size())) > 0) {
+  }
+  return bytes == 0;
+}
+
+// A file of so many pages, clean and in memory no more.
+bool make_cold_file(const std::string& path, std::size_t pages) {
+  const Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  return write_pages(file.get(), pages) && ::fsync(file.get()) == 0 &&
+         ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) == 0;
+}
+
+class KernelCacheLeave : public KernelCache {
+protected:
+  void expect_reason(const std::vector<Row>& dropped, iot_value reason) const {
+    for (const Row& row : dropped)
+      EXPECT_EQ(row.u("reason"), static_cast<std::uint64_t>(reason));
+  }
+  // Exactly these pages of the test's file, all by the one call that `table` has of it.
+  void expect_dropped(const Pages& pages, iot_value reason, const std::string& table) const {
+    const std::vector<Row> dropped = rows("cache_delete");
+    EXPECT_EQ(pages_of(dropped), pages);
+    expect_reason(dropped, reason);
+    const std::vector<Row> calls = rows(table);
+    ASSERT_EQ(calls.size(), 1U);
+    expect_under(dropped, calls[0]);
+  }
+};
+
+TEST_F(KernelCacheLeave, cache_delete_of_what_a_file_loses) {
+  RECORD_EVENT("cache_delete", [&] { return ::ftruncate(fd_, 4 * kCachePageBytes); });
+  expect_dropped(from_to(4, kPages), IOT_cache_reason_truncated, "syscall_truncate");
+}
+
+TEST_F(KernelCacheLeave, cache_delete_that_a_call_asks_for) {
+  RECORD_EVENT("cache_delete", [&] { return ::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED); });
+  expect_dropped(from_to(0, kPages), IOT_cache_reason_asked, "syscall_advise");
+}
+
+TEST_F(KernelCacheLeave, cache_delete_of_what_direct_io_overwrites) {
+  const Fd direct(::open(file_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
+  if (direct.get() < 0)
+    GTEST_SKIP() << "the file system has no direct I/O";
+  alignas(kCachePageBytes) static char bytes[kFileBytes];
+  RECORD_EVENT("cache_delete",
+               [&] { return ::pwrite(direct.get(), bytes, kFileBytes, 0) == kFileBytes ? 0 : 1; });
+  expect_dropped(from_to(0, kPages), IOT_cache_reason_direct, "syscall_write");
+}
+
+// A file that is deleted while it is open goes with its last descriptor, after the call that closes it.
+TEST_F(KernelCacheLeave, cache_delete_of_what_is_deleted) {
+  const ScratchDirectory scratch;
+  const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
+  if (!mounted.refusal().empty())
+    GTEST_SKIP() << mounted.refusal();
+  const std::string closed = mounted / "closed";
+  const std::string open = mounted / "open";
+  RECORD_EVENT("cache_delete", [&] {
+    for (const std::string& path : {closed, open}) {
+      const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+      if (!write_pages(fd, kPages))
+        return 1;
+      if (path == closed)
+        ::close(fd);
+      if (::unlink(path.c_str()) != 0)
+        return 1;
+      if (path == open)
+        ::close(fd);
+    }
+    return 0;
+  });
+  for (const std::string& path : {closed, open}) {
+    const std::vector<Row> dropped = recording_.rows_of_file("cache_delete", path);
+    EXPECT_EQ(pages_of(dropped), from_to(0, kPages)) << path;
+    expect_reason(dropped, IOT_cache_reason_deleted);
+    for (const Row& row : dropped)
+      check_event(row);
+  }
+}
+
+TEST_F(KernelCacheLeave, cache_delete_of_what_is_unmounted) {
+  const ScratchDirectory scratch;
+  const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
+  if (!mounted.refusal().empty())
+    GTEST_SKIP() << mounted.refusal();
+  const std::string path = mounted / "file";
+  RECORD_EVENT("cache_delete", [&] {
+    const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (!write_pages(fd, kPages))
+      return 1;
+    ::close(fd);
+    return ::umount((scratch / "mounted").c_str());
+  });
+  const std::vector<Row> dropped = recording_.rows_of_file("cache_delete", path);
+  EXPECT_EQ(pages_of(dropped), from_to(0, kPages));
+  expect_reason(dropped, IOT_cache_reason_released);
+}
+
+TEST_F(KernelCacheLeave, cache_delete_of_a_device) {
+  const ScratchDirectory scratch;
+  std::ofstream{scratch / "disk"}.close();
+  std::filesystem::resize_file(scratch / "disk", 1U << 20U);
+  const LoopDevice device(scratch / "disk", 512);
+  if (!device.refusal().empty())
+    GTEST_SKIP() << device.refusal();
+  RECORD_EVENT("cache_delete", [&] {
+    const int fd = ::open(device.path().c_str(), O_RDONLY | O_CLOEXEC);
+    return ::pread(fd, buffer_, kCachePageBytes, 9 * kCachePageBytes) == kCachePageBytes
+               ? ::ioctl(fd, BLKFLSBUF)
+               : 1;
+  });
+  const std::vector<Row> flushes = recording_.rows("syscall_ioctl", "request", BLKFLSBUF);
+  ASSERT_EQ(flushes.size(), 1U);
+  const std::vector<Row> dropped = recording_.rows("cache_delete", "op_id", flushes[0].u("op_id"));
+  EXPECT_TRUE(std::ranges::binary_search(pages_of(dropped), 9U));
+  expect_under(dropped, flushes[0]);
+  expect_reason(dropped, IOT_cache_reason_asked);
+}
+
+TEST_F(KernelCacheLeave, cache_delete_by_drop_caches) {
+  if (!is_emulated())
+    GTEST_SKIP() << "it would take the pages of others, so that it is tried in emulated machines";
+  RECORD_EVENT("cache_delete", [&] { return write_text("/proc/sys/vm/drop_caches", "1") ? 0 : 1; });
+  EXPECT_EQ(pages_of(rows("cache_delete")), from_to(0, kPages));
+  expect_reason(rows("cache_delete"), IOT_cache_reason_asked);
+}
+
+std::uint64_t pages_with(const std::vector<Row>& dropped, iot_value reason) {
+  std::uint64_t pages = 0;
+  for (const Row& row : dropped)
+    if (row.u("reason") == static_cast<std::uint64_t>(reason))
+      pages += row.u("pages");
+  return pages;
+}
+
+constexpr std::size_t kGroupPages = (16U << 20U) / kCachePageBytes;
+constexpr std::size_t kReadPages = 4 * kGroupPages;
+
+// A file four times as large as its reader's memory is read twice: the reader drops its pages to make room, and reads them again.
+class KernelCacheShortOfMemory : public KernelCacheLeave {
+protected:
+  void SetUp() override {
+    KernelCacheLeave::SetUp();
+    if (!group_.refusal().empty())
+      GTEST_SKIP() << group_.refusal();
+    path_ = file_.native() + "-large";
+    ASSERT_TRUE(make_cold_file(path_, kReadPages));
+    record([&] { return group_.enter() && read_to_end(path_) && read_to_end(path_) ? 0 : 1; });
+  }
+  void TearDown() override {
+    KernelCacheLeave::TearDown();
+    std::filesystem::remove(path_);
+  }
+
+  SmallGroup group_{kGroupPages * kCachePageBytes};
+  std::string path_;
+};
+
+TEST_F(KernelCacheShortOfMemory, cache_delete_by_who_needs_memory) {
+  SKIP_UNLESS_SERVED(recording_, "cache_delete");
+  const std::vector<Row> dropped = recording_.rows_of_file("cache_delete", path_);
+  const std::uint64_t reclaimed = pages_with(dropped, IOT_cache_reason_reclaim);
+  const std::uint64_t by_kswapd = pages_with(dropped, IOT_cache_reason_kswapd);
+  EXPECT_GE(reclaimed + by_kswapd, 2 * kReadPages - kGroupPages);
+  EXPECT_GE(reclaimed, kReadPages) << "kswapd has no part in the want of a control group";
+  for (const Row& row : dropped)
+    if (row.u("reason") == IOT_cache_reason_reclaim)
+      check_event(row);
+}
+
+// Each page that was added a second time had been dropped before.
+TEST_F(KernelCacheShortOfMemory, cache_refault_of_each_page_read_again) {
+  SKIP_UNLESS_SERVED(recording_, "cache_refault");
+  const Pages added = pages_of(recording_.rows_of_file("cache_add", path_));
+  Pages again;
+  for (std::size_t at = 1; at < added.size(); ++at)
+    if (added[at] == added[at - 1])
+      again.push_back(added[at]);
+  const std::vector<Row> refaults = recording_.rows_of_file("cache_refault", path_);
+  EXPECT_EQ(pages_of(refaults), again);
+  EXPECT_GE(again.size(), kReadPages - kGroupPages);
+  for (const Row& row : refaults) {
+    check_event(row);
+    EXPECT_NE(row.u("op_id"), 0U);
+    EXPECT_EQ(row.u("working_set"), 0U) << "each page was read once before it was dropped";
+  }
+}
+
+std::uint64_t available_bytes() {
+  std::ifstream lines("/proc/meminfo");
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("MemAvailable:"))
+      return std::strtoull(line.c_str() + std::string_view("MemAvailable:").size(), nullptr, 10)
+             << 10U;
+  return 0;
+}
+
+// All but a little of the machine's memory is in use; then a file is read that does not fit.
+class KernelCacheKswapd : public KernelCacheLeave {
+protected:
+  void SetUp() override {
+    KernelCacheLeave::SetUp();
+    if (!is_emulated())
+      GTEST_SKIP() << "it would take memory from others, so that it is tried in emulated machines";
+    path_ = file_.native() + "-large";
+    ASSERT_TRUE(make_cold_file(path_, kPagesLeft * 2));
+    recording_ = Recording::of(
+        [](capture::SourceOptions& options, pid_t pid) {
+          options.filter.layers = {schema::Layer::cache, schema::Layer::memory};
+          options.filter.events = {"cache_add", "cache_delete", "memory_kswapd"};
+          options.filter.tree_root = pid;
+        },
+        [&] { return read_with_little_memory(path_); });
+    if (recording_.refusal().empty()) {
+      ASSERT_EQ(recording_.status(), 0);
+    }
+  }
+  void TearDown() override {
+    KernelCacheLeave::TearDown();
+    std::filesystem::remove(path_);
+  }
+
+  // kswapd is told of when it goes to sleep: it gets room to.
+  static int read_with_little_memory(const std::string& path) {
+    constexpr useconds_t kRestMicroseconds = 2'000'000;
+    const std::size_t bytes = available_bytes() - kPagesLeft * kCachePageBytes;
+    char* memory = static_cast<char*>(
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    if (memory == MAP_FAILED)
+      return 1;
+    for (std::size_t at = 0; at < bytes; at += kCachePageBytes)
+      memory[at] = 1;
+    if (!read_to_end(path))
+      return 1;
+    ::munmap(memory, bytes);
+    return ::usleep(kRestMicroseconds);
+  }
+
+  static constexpr std::size_t kPagesLeft = (160U << 20U) / kCachePageBytes;
+  std::string path_;
+};
+
+TEST_F(KernelCacheKswapd, cache_delete_by_kswapd) {
+  SKIP_UNLESS_SERVED(recording_, "cache_delete");
+  std::vector<Row> dropped = recording_.rows_of_file("cache_delete", path_);
+  EXPECT_GT(pages_with(dropped, IOT_cache_reason_kswapd), 0U)
+      << pages_with(dropped, IOT_cache_reason_reclaim) << " of " << pages_of(dropped).size();
+  for (const Row& row : dropped) {
+    const bool is_kswapd = row.u("reason") == IOT_cache_reason_kswapd;
+    EXPECT_EQ(is_kswapd, row.u("pid") != static_cast<std::uint64_t>(recording_.pid()));
+    EXPECT_TRUE(is_kswapd || row.u("reason") == IOT_cache_reason_reclaim) << row.u("reason");
+    EXPECT_TRUE(!is_kswapd || row.u("op_id") == 0);
+  }
+}
+
+TEST_F(KernelCacheKswapd, memory_kswapd_frees_what_is_dropped) {
+  SKIP_UNLESS_SERVED(recording_, "memory_kswapd");
+  std::uint64_t freed = 0;
+  for (const Row& row : recording_.rows("memory_kswapd")) {
+    EXPECT_EQ(row.u("op_id"), 0U);
+    EXPECT_NE(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+    EXPECT_EQ(row.u("pid"), row.u("tid"));
+    EXPECT_GT(row.u("duration_ns"), 0U);
+    EXPECT_LE(row.u("pages"), row.u("pages_scanned"));
+    EXPECT_LE(row.u("page_order"), 10U);
+    EXPECT_EQ(row.u("node"), 0U);
+    freed += row.u("pages");
+  }
+  EXPECT_GT(freed, 0U);
+}
+
+} // namespace
+} // namespace iotrail::live

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls that
+// make descriptors of files without a place, watch or close several, move memory, and mount.
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <linux/close_range.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "kernel_syscall_fixture.hpp"
+
+namespace iotrail::live {
+namespace {
+
+TEST_F(KernelSyscall, syscall_pipe) {
+  RECORD([&] {
+    int ends[2];
+    return ::pipe2(ends, O_NONBLOCK) == 0 && ::syscall(SYS_pipe, ends) == 0 &&
+                   ::pipe2(nullptr, 0) == -1
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> rows = recording_.rows("syscall_pipe", "call", IOT_syscall_pipe2);
+  ASSERT_EQ(rows.size(), 2U);
+  const Row& row = rows[0];
+  EXPECT_EQ(row.s("result"), 0);
+  EXPECT_GT(row.s("read_fd"), 2);
+  EXPECT_EQ(row.s("write_fd"), row.s("read_fd") + 1);
+  EXPECT_EQ(row.u("flags"), u(O_NONBLOCK));
+  EXPECT_TRUE(path_of(row).starts_with("pipe:["));
+  EXPECT_EQ(rows[1].s("result"), -EFAULT);
+  EXPECT_EQ(rows[1].s("read_fd"), IOT_NO_FD);
+  EXPECT_EQ(rows[1].u("file"), 0U);
+  EXPECT_EQ(one("syscall_pipe", IOT_syscall_pipe).s("read_fd"), row.s("write_fd") + 1);
+}
+
+TEST_F(KernelSyscall, syscall_close_range) {
+  RECORD([&] {
+    const int fd = ::dup(0);
+    const auto first = static_cast<unsigned>(fd);
+    return ::syscall(SYS_close_range, first, first + 1, CLOSE_RANGE_CLOEXEC) == 0 &&
+                   ::fcntl(fd, F_GETFD) == FD_CLOEXEC
+               ? 0
+               : 1;
+  });
+  const Row row = one("syscall_close_range", IOT_syscall_close_range);
+  EXPECT_EQ(row.u("first"), one("syscall_dup", IOT_syscall_dup).u("result"));
+  EXPECT_EQ(row.u("last"), row.u("first") + 1);
+  EXPECT_EQ(row.u("flags"), u(CLOSE_RANGE_CLOEXEC));
+  EXPECT_EQ(row.s("result"), 0);
+}
+
+TEST_F(KernelSyscall, syscall_descriptor_of_each_kind) {
+  RECORD([&] {
+    return ::syscall(SYS_epoll_create, 1) >= 0 && ::epoll_create1(EPOLL_CLOEXEC) >= 0 &&
+                   ::eventfd(3, EFD_NONBLOCK) >= 0 && ::syscall(SYS_eventfd, 1) >= 0 &&
+                   ::syscall(SYS_inotify_init) >= 0 && ::inotify_init1(IN_NONBLOCK) >= 0 &&
+                   ::memfd_create("scratch", MFD_CLOEXEC) >= 0 &&
+                   ::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK) >= 0 && ::epoll_create1(-1) == -1
+               ? 0
+               : 1;
+  });
+  const auto expect = [&](std::uint32_t call, std::uint64_t flags, std::string_view path) {
+    const Row row = one("syscall_descriptor", call);
+    EXPECT_EQ(row.u("flags"), flags);
+    EXPECT_TRUE(path_of(row).starts_with(path)) << path_of(row);
+    EXPECT_GT(row.s("result"), 2);
+    return row;
+  };
+  EXPECT_EQ(text_of(expect(IOT_syscall_memfd_create, MFD_CLOEXEC, "memfd:scratch"), "name"),
+            "scratch");
+  expect(IOT_syscall_epoll_create, 0, "anon_inode:");
+  expect(IOT_syscall_eventfd2, EFD_NONBLOCK, "anon_inode:");
+  expect(IOT_syscall_eventfd, 0, "anon_inode:");
+  expect(IOT_syscall_inotify_init, 0, "anon_inode:");
+  expect(IOT_syscall_inotify_init1, IN_NONBLOCK, "anon_inode:");
+  EXPECT_EQ(expect(IOT_syscall_timerfd_create, TFD_NONBLOCK, "anon_inode:").u("name"), 0U);
+  const std::vector<Row> epolls =
+      recording_.rows("syscall_descriptor", "call", IOT_syscall_epoll_create1);
+  ASSERT_EQ(epolls.size(), 2U);
+  EXPECT_EQ(epolls[0].u("flags"), u(EPOLL_CLOEXEC));
+  EXPECT_EQ(epolls[1].s("result"), -EINVAL);
+  EXPECT_EQ(epolls[1].u("file"), 0U);
+}
+
+TEST_F(KernelSyscall, syscall_epoll_ctl) {
+  RECORD([&] {
+    const int epoll = ::epoll_create1(0);
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.u64 = 0x123456789abcULL}};
+    return ::epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) == 0 &&
+                   ::epoll_ctl(epoll, EPOLL_CTL_DEL, ends[0], nullptr) == 0 &&
+                   ::epoll_ctl(epoll, EPOLL_CTL_MOD, ends[0], &event) == -1
+               ? 0
+               : 1;
+  });
+  std::vector<Row> rows = recording_.rows("syscall_epoll_ctl");
+  ASSERT_EQ(rows.size(), 3U);
+  std::ranges::sort(rows, {}, [](const Row& row) { return row.u("ts_ns"); });
+  const Row pipe = one("syscall_pipe", IOT_syscall_pipe2);
+  const std::uint64_t operations[] = {EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD};
+  const std::int64_t results[] = {0, 0, -ENOENT};
+  for (std::size_t at = 0; at < rows.size(); ++at) {
+    check_operation(rows[at]);
+    EXPECT_EQ(rows[at].u("operation"), operations[at]);
+    EXPECT_EQ(rows[at].s("result"), results[at]);
+    EXPECT_EQ(rows[at].u("watched"), pipe.u("file"));
+    EXPECT_EQ(rows[at].s("watched_fd"), pipe.s("read_fd"));
+    EXPECT_EQ(rows[at].s("fd"), one("syscall_descriptor", IOT_syscall_epoll_create1).s("result"));
+    EXPECT_NE(rows[at].u("file"), 0U);
+    EXPECT_EQ(rows[at].u("events"), at == 1 ? 0U : std::uint64_t{EPOLLIN | EPOLLET});
+    EXPECT_EQ(rows[at].u("data"), at == 1 ? 0U : 0x123456789abcULL);
+  }
+}
+
+TEST_F(KernelSyscall, syscall_sockopt) {
+  RECORD([&] {
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    int on = 1;
+    int type = 0;
+    socklen_t bytes = sizeof(type);
+    return ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0 &&
+                   ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 &&
+                   ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &on, 1) == -1
+               ? 0
+               : 1;
+  });
+  const Row get = one("syscall_sockopt", IOT_syscall_getsockopt);
+  EXPECT_EQ(get.u("option"), u(IOT_socket_option_SO_TYPE));
+  EXPECT_EQ(get.s("value"), SOCK_STREAM);
+  EXPECT_EQ(get.u("bytes"), sizeof(int));
+  const std::vector<Row> sets = recording_.rows("syscall_sockopt", "call", IOT_syscall_setsockopt);
+  ASSERT_EQ(sets.size(), 2U);
+  EXPECT_EQ(sets[0].u("option"), u(IOT_socket_option_TCP_NODELAY));
+  EXPECT_EQ(sets[0].s("value"), 1);
+  EXPECT_EQ(sets[0].u("bytes"), sizeof(int));
+  EXPECT_EQ(sets[0].s("result"), 0);
+  EXPECT_TRUE(path_of(sets[0]).starts_with("socket:["));
+  EXPECT_EQ(sets[1].s("result"), -EINVAL);
+  EXPECT_EQ(sets[1].s("value"), 0) << "one byte is no number";
+}
+
+TEST_F(KernelSyscall, syscall_mremap) {
+  RECORD([&] {
+    void* memory =
+        ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* longer = ::mremap(memory, 8192, 1 << 20, MREMAP_MAYMOVE);
+    return longer != MAP_FAILED && ::mremap(longer, 4095, ~0UL >> 1, 0) == MAP_FAILED ? 0 : 1;
+  });
+  const std::vector<Row> rows = recording_.rows("syscall_mremap");
+  ASSERT_EQ(rows.size(), 2U);
+  check_operation(rows[0]);
+  EXPECT_NE(rows[0].u("address"), 0U);
+  EXPECT_EQ(rows[0].u("bytes"), 8192U);
+  EXPECT_EQ(rows[0].u("new_bytes"), 1U << 20);
+  EXPECT_EQ(rows[0].u("flags"), u(MREMAP_MAYMOVE));
+  EXPECT_EQ(rows[0].s("result"), 0);
+  EXPECT_EQ(rows[1].u("address"), rows[0].u("new_address"));
+  EXPECT_EQ(rows[1].u("new_address"), 0U);
+  EXPECT_LT(rows[1].s("result"), 0);
+}
+
+TEST_F(KernelSyscall, syscall_mount_in_a_namespace_of_its_own) {
+  const std::string directory = directory_.string();
+  RECORD([&] {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return 77;
+    return ::mount("scratch", directory.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, nullptr) == 0 &&
+                   ::umount2(directory.c_str(), MNT_DETACH) == 0
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> mounts = recording_.rows("syscall_mount", "call", IOT_syscall_mount);
+  ASSERT_EQ(mounts.size(), 2U);
+  EXPECT_EQ(mounts[0].u("flags"), u(MS_REC | MS_PRIVATE));
+  EXPECT_EQ(mounts[0].u("source"), 0U);
+  EXPECT_EQ(mounts[0].u("type"), 0U);
+  EXPECT_EQ(text_of(mounts[1], "source"), "scratch");
+  EXPECT_EQ(text_of(mounts[1], "type"), "tmpfs");
+  EXPECT_EQ(text_of(mounts[1]), directory);
+  EXPECT_EQ(mounts[1].u("flags"), u(MS_NOSUID | MS_NODEV));
+  EXPECT_EQ(mounts[1].u("unmount_flags"), 0U);
+  const Row unmount = one("syscall_mount", IOT_syscall_umount2);
+  EXPECT_EQ(text_of(unmount), directory);
+  EXPECT_EQ(unmount.u("unmount_flags"), u(MNT_DETACH));
+  EXPECT_EQ(unmount.u("flags"), 0U);
+  EXPECT_EQ(unmount.u("source"), 0U);
+}
+
+TEST_F(KernelSyscall, syscall_aio_context) {
+  RECORD([&] {
+    aio_context_t context = 0;
+    iocb none{};
+    io_event event{};
+    return ::syscall(SYS_io_setup, 8, &context) == 0 &&
+                   ::syscall(SYS_io_cancel, context, &none, &event) == -1 &&
+                   ::syscall(SYS_io_destroy, context) == 0 &&
+                   ::syscall(SYS_io_setup, 0, &context) == -1
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> setups =
+      recording_.rows("syscall_aio_context", "call", IOT_syscall_io_setup);
+  ASSERT_EQ(setups.size(), 2U);
+  EXPECT_EQ(setups[0].u("entries"), 8U);
+  EXPECT_NE(setups[0].u("context"), 0U);
+  EXPECT_EQ(setups[1].u("context"), 0U);
+  EXPECT_LT(setups[1].s("result"), 0);
+  const Row cancel = one("syscall_aio_context", IOT_syscall_io_cancel);
+  EXPECT_EQ(cancel.u("context"), setups[0].u("context"));
+  EXPECT_NE(cancel.u("iocb"), 0U);
+  EXPECT_EQ(cancel.s("result"), -EINVAL);
+  const Row destroy = one("syscall_aio_context", IOT_syscall_io_destroy);
+  EXPECT_EQ(destroy.u("context"), setups[0].u("context"));
+  EXPECT_EQ(destroy.s("result"), 0);
+  EXPECT_EQ(destroy.u("entries"), 0U);
+}
+
+TEST_F(KernelSyscall, syscall_copy_from_pipe_to_pipe) {
+  RECORD([&] {
+    int from[2];
+    int to[2];
+    return ::pipe(from) == 0 && ::pipe(to) == 0 && ::write(from[1], "abcde", 5) == 5 &&
+                   ::tee(from[0], to[1], 100, SPLICE_F_NONBLOCK) == 5
+               ? 0
+               : 1;
+  });
+  const Row row = one("syscall_copy", IOT_syscall_tee);
+  EXPECT_EQ(row.u("bytes_requested"), 100U);
+  EXPECT_EQ(row.s("result"), 5);
+  EXPECT_EQ(row.u("flags"), u(SPLICE_F_NONBLOCK));
+  EXPECT_TRUE(path_of(row, "in_file").starts_with("pipe:["));
+  EXPECT_NE(row.u("in_file"), row.u("out_file"));
+  EXPECT_EQ(row.s("out_fd"), row.s("in_fd") + 3);
+}
+
+} // namespace
+} // namespace iotrail::live
