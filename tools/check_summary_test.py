@@ -85,6 +85,21 @@ class CheckSummaryTest(unittest.TestCase):
             self.assertIn(f"FAILED test: {name}\n", text)
         self.assertTrue(text.endswith("\n0 passed, 4 failed, 0 skipped\n"), text)
 
+    def test_a_failed_test_says_why(self):
+        (self.root / "inner.py").write_text(INNER.replace("pass", "self.assertEqual('wanted', 'got')"))
+        printed = "\\n".join(["[ RUN      ] Suite.one", "one.cpp:7: Failure", "Expected 1, got 2",
+                             "[  FAILED  ] Suite.one (1 ms)", "[ RUN      ] Suite.two", "[       OK ] Suite.two (1 ms)"])
+        self.ctest_stage("test", f"""
+            add_test(NAME cases COMMAND sh -c "printf '{printed}'; exit 1")
+            add_test(NAME inner COMMAND python3 ${{CMAKE_SOURCE_DIR}}/inner.py)
+            add_test(NAME bare COMMAND sh -c "echo it ended; exit 3")
+            """.replace("\\n", "\\\\n"))
+        _, text = self.summary("test")
+        self.assertIn("FAILED test: cases\n    one.cpp:7: Failure\n    Expected 1, got 2\n    [  FAILED  ] Suite.one (1 ms)\n"
+                      "FAILED", text)
+        self.assertRegex(text, r"FAILED test: inner\n    FAIL: test_b(.*\n)+    AssertionError: 'wanted' != 'got'\n")
+        self.assertIn("FAILED test: bare\n    it ended\n", text)
+
     def test_the_slowest_ten_tests_are_named(self):
         self.ctest_stage("unit", "".join(f"add_test(NAME quick.{i} COMMAND true)\n" for i in range(10)))
         self.ctest_stage("vm", """

@@ -47,6 +47,14 @@ class LintTest(unittest.TestCase):
         self.write(name, text)
         self.assertEqual(self.lint(), "lint: no violation\n")
 
+    def test_layers_and_classes_by_name_in_sql(self):
+        self.refuses("src/analysis/views/a.sql", "SELECT 1\nWHERE layer = 'block' OR\n  class IN ('read', 'copy')\n",
+                     "src/analysis/views/a.sql:2: a layer by its name", "src/analysis/views/a.sql:3: a class by its name")
+
+    def test_layers_and_classes_by_rows_of_the_schema(self):
+        self.accepts("src/analysis/views/a.sql",
+                     "SELECT 1 WHERE layer = layer_at('devices') AND reads(class) AND r.layer IN ('', b.layer)\n")
+
     def test_long_functions(self):
         self.refuses("src/base/a.cpp", SPDX + body(71), "src/base/a.cpp:2: function of 71 lines")
 
