@@ -237,10 +237,10 @@ void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
                             rows.number(row, "ns")});
 }
 
-// Its bytes on their way to a device after its end.
+// Its bytes that others took to the device, or asked it for.
 constexpr std::string_view kLaterSql = R"(
 WITH wanted AS ({2})
-SELECT w.of_op AS of_op, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
        any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
 FROM all_links AS l
   JOIN wanted AS w ON l.op_id = w.op
@@ -250,19 +250,23 @@ FROM all_links AS l
   LEFT JOIN programs AS p ON l.by_pid = p.program_pid
   LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
 WHERE l.by_op <> l.op_id
-GROUP BY w.of_op, l.cause, l.confidence, l.set_off_by
+GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
 
 void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t first_ns = rows.number(row, "first_ns");
+  const bool is_read = rows.text(row, "direction") == "read";
   const std::string forced = rows.text(row, "forced_by");
   const std::string because = rows.text(row, "because");
+  const std::string by_kernel =
+      is_read ? "by a thread of the kernel, as when a limit of its control group held it back"
+              : "written back by the kernel" + (because.empty() ? "" : ": " + because);
   operation.later.push_back(fmt::format(
-      "{} of it ({}, {}) went to the device {} after its begin, {}",
+      "{} of it ({}, {}) {} the device {} after its begin, {}",
       human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"), rows.text(row, "confidence"),
+      is_read ? "was asked of" : "went to",
       human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
-      forced.empty() ? "written back by the kernel" + (because.empty() ? "" : ": " + because)
-                     : fmt::format("by a {} of {}", forced, process_text(rows, row))));
+      forced.empty() ? by_kernel : fmt::format("by a {} of {}", forced, process_text(rows, row))));
 }
 
 // What is asked of operations, in the order in which it is printed, and where each row goes.

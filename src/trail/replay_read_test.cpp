@@ -102,6 +102,21 @@ TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
             (Lines{"rounding 1:50 exact", "read 1:10 exact", "rounding 1:4036 exact"}));
 }
 
+TEST(replay, a_read_that_was_held_back_is_of_who_reads_the_file_meanwhile) {
+  constexpr std::uint64_t kKernelThread = kTestPid + 1;
+  TestFacts facts;
+  facts.read(10, 1, 0, 4096, 50).read(12, 2, 8192, 4096, 50);
+  facts.bio(20, 8192, 8192, 0, IOT_block_read).bio(30, 40960, 4096, 0, IOT_block_read);
+  facts.bio(90, 0, 4096, 0, IOT_block_read); // nobody reads any more
+  for (Fact& fact : facts.facts)
+    if (fact.kind == FactKind::queued)
+      fact.pid = kKernelThread;
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"outside 0:4096 exact", "read 2:4096 inferred",
+                                 "read_ahead 2:4096 inferred", "read_ahead 2:4096 inferred"}));
+  EXPECT_EQ(std::ranges::count(trails.links, kTestPid, &Link::pid), 3);
+}
+
 TEST(replay, a_write_asks_for_no_bytes_of_the_page_that_it_has_read) {
   TestFacts facts;
   facts.write(10, 1, 4146, 100, 50).bio(20, 4096, 4096, 1, IOT_block_read);

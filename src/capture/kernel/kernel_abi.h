@@ -360,6 +360,7 @@ struct iot_task_number {
 struct iot_functions {
   iot_u64 iomap_dio_bio_end_io;
   iot_u64 blkdev_bio_end_io_async;
+  iot_u64 submit_bio_wait_endio;
   iot_u64 btrfs_simple_end_io;
   iot_u64 btrfs_dio_end_io;
   iot_u64 io_complete_rw;

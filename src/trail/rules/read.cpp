@@ -19,7 +19,25 @@ BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause c
           cause,
           call && call->op_id != bio.op_id ? Confidence::inferred : Confidence::exact,
           call ? call->op_id : bio.op_id,
-          static_cast<std::uint32_t>(bio.pid)};
+          call ? call->pid : static_cast<std::uint32_t>(bio.pid)};
+}
+
+// A limit of a control group holds a bio back until a thread of the kernel queues it. Who reads the file meanwhile waits for it,
+// or had it read ahead: the call that asked for bytes of it, else the last that began.
+const Call* reader_of_held_back(const Replay& replay, const Fact& bio) {
+  const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
+  if (bio.op_id != 0 || replay.is_traced(bio.pid) || file == replay.files.end())
+    return nullptr;
+  const Call* reader = nullptr;
+  for (const std::uint64_t op_id : file->second.calls) {
+    const Call& call = replay.calls.at(op_id);
+    if (call.kind != FactKind::read || !call.has_range())
+      continue;
+    if (call.begin < bio.offset + bio.bytes && bio.offset < call.end)
+      return &call;
+    reader = &call;
+  }
+  return reader;
 }
 
 // Of a bio that no call with a known range had queued. A fault is no operation where a kernel does not let it be hooked.
@@ -53,6 +71,8 @@ void note_late(LateRead& late, std::uint64_t& reached_ns, Link& link, std::uint6
 BioParts charge_read(Replay& replay, const Fact& bio) {
   const std::uint64_t end = bio.offset + bio.bytes;
   const Call* call = replay.call_for(bio, FactKind::read);
+  if (!call)
+    call = reader_of_held_back(replay, bio);
   if (!call || !call->has_range()) {
     BioPart part = part_of(bio, bio.offset, end, cause_without_call(replay, bio));
     if (!call && bio.ts_ns >= replay.losses.calls_ns) // it may have had one

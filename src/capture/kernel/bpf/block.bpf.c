@@ -272,6 +272,7 @@ SEC("?syscall")
 int block_find_functions(void* ctx) {
   FIND(iomap_dio_bio_end_io);
   FIND(blkdev_bio_end_io_async);
+  FIND(submit_bio_wait_endio);
   FIND(btrfs_simple_end_io);
   FIND(btrfs_dio_end_io);
   FIND(io_complete_rw);

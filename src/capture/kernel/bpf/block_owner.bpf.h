@@ -96,17 +96,23 @@ static __noinline iot_u32 disk_of_metadata(iot_u64 vector, iot_u32 device) {
   return number && !(number >> IOT_MINOR_BITS) ? number : device;
 }
 
+/* What a bio of direct I/O completes in the end, by iomap; 0: it is none, or not known. */
+static __always_inline iot_u64 iomap_dio_of(const struct bio* bio) {
+  const iot_u64 end = (iot_u64)bio->bi_end_io;
+  if (!bpf_core_type_exists(struct iomap_dio) || !end)
+    return 0;
+  if (end == iot_functions.iomap_dio_bio_end_io)
+    return iot_number_of(bio->bi_private);
+  return end == iot_functions.btrfs_simple_end_io ? iomap_dio_of_btrfs(iot_number_of(bio)) : 0;
+}
+
 /* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
 static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio) {
   const int cast = iot_config.has_cast;
   const iot_u64 end = (iot_u64)bio->bi_end_io;
   struct kiocb* iocb = 0;
-  iot_u64 of_iomap = 0;
-  if (end && end == iot_functions.iomap_dio_bio_end_io)
-    of_iomap = iot_number_of(bio->bi_private);
-  else if (end && end == iot_functions.btrfs_simple_end_io)
-    of_iomap = iomap_dio_of_btrfs(iot_number_of(bio));
-  if (bpf_core_type_exists(struct iomap_dio) && of_iomap) {
+  const iot_u64 of_iomap = iomap_dio_of(bio);
+  if (of_iomap) {
     const struct iomap_dio* dio = IOT_TYPED(iomap_dio, of_iomap, cast);
     IOT_LOAD(iocb, dio, iocb, cast);
     return iot_number_of(iocb);
@@ -119,6 +125,64 @@ static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio) {
     return iot_number_of(iocb);
   }
   return 0;
+}
+
+/* The first task that waits for a completion; 0: none does. */
+static __always_inline iot_u64 waiter_of_completion(iot_u64 completion) {
+  const iot_u64 list = completion + bpf_core_field_offset(struct completion, wait.task_list);
+  const iot_u64 first = WORD_OF(list_head, list, next);
+  return first && first != list
+             ? WORD_OF(swait_queue, first - bpf_core_field_offset(struct swait_queue, task_list),
+                       task)
+             : 0;
+}
+
+/* Of direct I/O that is not done yet: the task that submitted it; 0: not known. */
+static __always_inline iot_u64 submitter_of_direct_bio(iot_u64 bio, iot_u64 of_iomap) {
+  if (of_iomap)
+    return WORD_OF(iomap_dio, of_iomap, submit.waiter);
+  const iot_u64 end = WORD_OF(bio, bio, bi_end_io);
+  return end && end == iot_functions.submit_bio_wait_endio
+             ? waiter_of_completion(WORD_OF(bio, bio, bi_private))
+             : 0;
+}
+
+/* Fills in the operation of libaio that an iocb is of; 0: it is none that is known. */
+static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot_owner* owner) {
+  const struct iot_async_key key = {.number = WORD_OF(aio_kiocb, iocb, ki_res.obj),
+                                    .scope = process,
+                                    .by = IOT_ASYNC_BY_IOCB};
+  const struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
+  if (!async)
+    return 0;
+  *owner = async->owner;
+  return 1;
+}
+
+/* Fills in the operation that a traced task waits in; 0: it waits in none. */
+static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
+  const struct iot_task* task = iot_slot_of(tid);
+  if (!tid || task->live_tid != tid || !task->owner.op_id)
+    return 0;
+  *owner = task->owner;
+  return 1;
+}
+
+/*
+ * Fills in whose direct I/O is that a thread of the kernel queues: a limit of a control group held it back, or btrfs has its
+ * own threads do it. 0: not known. The task may be gone meanwhile: what its memory says is looked up, not trusted.
+ */
+static __noinline int find_direct_submitter(iot_u64 bio, iot_u64 of_iomap,
+                                            struct iot_owner* owner) {
+  const iot_u64 task = submitter_of_direct_bio(bio, of_iomap);
+  if (!owner || !task)
+    return 0;
+  const iot_u64 iocb = of_iomap ? WORD_OF(iomap_dio, of_iomap, iocb) : 0;
+  const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
+  if (!complete)
+    return find_operation_of((iot_u32)WORD_OF(task_struct, task, pid), owner);
+  return complete == iot_functions.aio_complete_rw &&
+         find_aio_of(iocb, (iot_u32)WORD_OF(task_struct, task, tgid), owner);
 }
 
 static __always_inline iot_u64 inode_of_iocb(iot_u64 number) {
@@ -152,32 +216,38 @@ static __always_inline int is_for_others(int has_pages, const struct iot_async* 
   return async || (!iot_config.sample_of && has_pages && flags & IS_WRITE);
 }
 
-/* Fills whose a bio is that no traced task queues; 0: it is not traced. */
-static __always_inline int find_other_owner(struct iot_bio* entry, iot_u64 inode, int has_pages,
-                                            const struct iot_async* async, iot_u32 flags,
-                                            iot_u64 vector, iot_u32 device) {
-  const int is_left_out = iot_is_left_out();
-  if (is_left_out && !is_for_others(has_pages, async, flags))
-    return 0;
-  charge_running_task(&entry->owner);
-  if (is_left_out && async)
-    entry->owner = async->owner;
-  if (inode)
-    entry->file = iot_file_known(inode);
-  else if (flags & 1U << BIT_OF(__REQ_META) &&
-           find_sync_waiter(disk_of_metadata(vector, device), &entry->owner))
-    return iot_file_of_bio_wanted(0);
-  const int is_wanted =
-      (iot_config.block_all && is_started && !iot_is_muted()) || (is_left_out && async);
-  return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
-}
-
 /* What a bio is of. */
 struct content {
   iot_u64 inode;     /* 0: no file, or not known */
   iot_u32 has_pages; /* of that file, of the page cache */
   iot_u32 is_direct; /* known by its end; other direct I/O is told by the memory that it carries */
 };
+
+/* Fills in the operation that the running task hands a bio on for; 0: none is known. */
+static __always_inline int find_submitter(struct iot_owner* owner, const struct bio* bio,
+                                          const struct iot_async* async) {
+  if (!async)
+    return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio), owner);
+  *owner = async->owner;
+  return 1;
+}
+
+/* Fills whose a bio is that no traced task queues; 0: it is not traced. */
+static __always_inline int find_other_owner(struct iot_bio* entry, const struct content* content,
+                                            const struct bio* bio, const struct iot_async* async,
+                                            iot_u32 flags, iot_u32 device) {
+  if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
+    return 0;
+  charge_running_task(&entry->owner);
+  const int has_submitter = find_submitter(&entry->owner, bio, async);
+  if (content->inode)
+    entry->file = iot_file_known(content->inode);
+  else if (flags & 1U << BIT_OF(__REQ_META) &&
+           find_sync_waiter(disk_of_metadata(iot_number_of(bio->bi_io_vec), device), &entry->owner))
+    return iot_file_of_bio_wanted(0);
+  const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
+  return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
+}
 
 /* Fills whose the bio is, and what it is of; 0: it is not traced. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
@@ -199,8 +269,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file);
   }
-  return find_other_owner(entry, inode, (int)content->has_pages, async, flags,
-                          iot_number_of(bio->bi_io_vec), device);
+  return find_other_owner(entry, content, bio, async, flags, device);
 }
 
 /*

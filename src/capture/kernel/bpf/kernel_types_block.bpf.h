@@ -41,8 +41,24 @@ struct bio {
 struct buffer_head {
   void* b_end_io;
 };
+struct list_head {
+  struct list_head* next;
+};
+struct swait_queue_head {
+  struct list_head task_list;
+};
+struct swait_queue {
+  struct task_struct* task;
+  struct list_head task_list;
+};
+struct completion {
+  struct swait_queue_head wait;
+};
 struct iomap_dio {
   struct kiocb* iocb;
+  struct {
+    struct task_struct* waiter;
+  } submit;
 };
 struct blkdev_dio {
   struct kiocb* iocb;

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Trails of I/O that a control group's limit holds back: a thread of the kernel queues it, and it is still whose it was."""
+import os
+import pathlib
+import sys
+
+import harness
+import trail_causes_test
+
+DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
+FILE_BYTES = 1 << 20
+LIMIT_BYTES = 2 << 20  # a second
+PIECE = 128 << 10
+MOVE = f"""
+import mmap, os, sys
+group, action, path = sys.argv[1:]
+with open(group + '/cgroup.procs', 'w') as members:
+    members.write(str(os.getpid()))
+memory = mmap.mmap(-1, {PIECE})
+memory.write(b'h' * {PIECE})
+fd = os.open(path, os.O_RDWR | (0 if action == 'read_cached' else os.O_DIRECT))
+for at in range(0, {FILE_BYTES}, {PIECE}):
+    (os.pwritev if action == 'write_direct' else os.preadv)(fd, [memory], at)
+"""
+
+
+class HeldBack(harness.AcceptanceTest):
+    record_trails = trail_causes_test.TrailCauses.record_trails
+    links = trail_causes_test.TrailCauses.links
+
+    def use(self, file_system):
+        self.device, self.point = self.make_disk(file_system, DISK_BYTES)
+        self.name = pathlib.Path(self.device).name
+        self.group = self.make_slow_group()
+        (self.point / "file").write_bytes(os.urandom(FILE_BYTES))
+        with open(self.point / "file", "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def make_slow_group(self):
+        """A control group for which the disk is slow."""
+        disk = pathlib.Path("/sys/block", self.name, "dev").read_text().strip()
+        limits = {pathlib.Path("/sys/fs/cgroup"): {"io.max": f"{disk} rbps={LIMIT_BYTES} wbps={LIMIT_BYTES}"},
+                  pathlib.Path("/sys/fs/cgroup/blkio"): {f"blkio.throttle.{way}_bps_device": f"{disk} {LIMIT_BYTES}" for way in ("read", "write")}}
+        for root, settings in limits.items():
+            group = root / f"iotrail-held-back-{os.getpid()}"
+            try:
+                if (root / "cgroup.subtree_control").exists():
+                    (root / "cgroup.subtree_control").write_text("+io")
+                group.mkdir()
+            except OSError:
+                continue
+            self.addCleanup(os.rmdir, group)
+            if all((group / name).exists() for name in settings):
+                for name, value in settings.items():
+                    (group / name).write_text(value)
+                return group
+        return self.skipTest("there is no control group with limits of I/O to be made")
+
+    def assert_was_held_back(self, recording):
+        """Or the test shows nothing: without a limit it takes far less time."""
+        self.assertGreaterEqual(recording.value("SELECT max(ts_ns) - min(ts_ns) FROM links AS l JOIN devices AS d USING (device) "
+                                                f"WHERE d.name = '{self.name}'"), 0.3e9 * FILE_BYTES / LIMIT_BYTES)
+
+    def move(self, action):
+        recording = self.record_trails(sys.executable, "-c", MOVE, self.group, action, self.point / "file", name=action)
+        self.assert_was_held_back(recording)
+        return recording
+
+    def check_direct_calls(self, file_system):
+        self.use(file_system)
+        for way in ("read", "write"):
+            with self.subTest(way=way):
+                recording = self.move(way + "_direct")
+                calls = {row["op_id"] for row in recording.query(
+                    f"SELECT op_id FROM syscall_{way} AS c JOIN file_names AS n USING (file) WHERE n.path = '{self.point / 'file'}'")}
+                self.assertEqual(len(calls), FILE_BYTES // PIECE)
+                found = self.links(recording, "file", way, "l.op_id, l.cause")
+                if way == "write" and {cause for _, cause in found} == {"write_back"}:
+                    continue  # btrfs writes through the cache, for its checksums
+                self.assertEqual(found, {(op, "direct"): (PIECE, PIECE) for op in calls})
+
+    def test_direct_calls_on_ext4(self):
+        self.check_direct_calls("ext4")
+
+    def test_direct_calls_on_xfs(self):
+        self.check_direct_calls("xfs")
+
+    def test_direct_calls_on_btrfs(self):
+        self.check_direct_calls("btrfs")
+
+    def check_asynchronous_reads(self, file_system):
+        """btrfs is left out: it takes the page cache for memory that was never touched, as fio's."""
+        self.use(file_system)
+        for engine in ("libaio", "io_uring"):
+            with self.subTest(engine=engine):
+                recording = self.record_trails(
+                    "sh", "-c", 'echo $$ > "$0/cgroup.procs"; exec "$@"', self.group, "fio", "--name=reads", f"--filename={self.point / 'file'}", "--rw=read",
+                    f"--bs={PIECE}", f"--size={FILE_BYTES}", "--direct=1", "--iodepth=4", f"--ioengine={engine}", name=engine)
+                self.assert_was_held_back(recording)
+                operations = {row["op_id"] for row in recording.query("SELECT a.op_id FROM async_operation AS a JOIN file_names AS n USING (file) "
+                                                                      f"WHERE n.path = '{self.point / 'file'}'")}
+                self.assertEqual(len(operations), FILE_BYTES // PIECE)
+                self.assertEqual(self.links(recording, "file", "read", "l.op_id, l.cause"), {(op, "direct"): (PIECE, PIECE) for op in operations})
+
+    def test_asynchronous_reads_on_ext4(self):
+        self.check_asynchronous_reads("ext4")
+
+    def test_asynchronous_reads_on_xfs(self):
+        self.check_asynchronous_reads("xfs")
+
+    def check_cached_reads(self, file_system):
+        """What is read ahead is of a call that reads meanwhile: more is not known of it."""
+        self.use(file_system)
+        recording = self.move("read_cached")
+        found = self.links(recording, "file", "read")
+        self.assertLessEqual(found.keys(), {"read", "read_ahead"})
+        self.assertEqual(sum(size for size, _ in found.values()), FILE_BYTES)
+        text = harness.run(harness.IOTRAIL, "explain", recording.path, "--slowest", "1").stdout
+        self.assertIn("a limit of its control group held it back", " ".join(text.split()))
+
+    def test_cached_reads_on_ext4(self):
+        self.check_cached_reads("ext4")
+
+    def test_cached_reads_on_xfs(self):
+        self.check_cached_reads("xfs")
+
+    def test_cached_reads_on_btrfs(self):
+        self.check_cached_reads("btrfs")
+
+
+if __name__ == "__main__":
+    harness.main()
