@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
 #include "capture/kernel/libbpf_log.hpp"
@@ -208,6 +209,7 @@ void BpfObject::silence() {
     __atomic_store_n(&task.is_shared, 0U, __ATOMIC_RELAXED);
     __atomic_store_n(&task.live_tid, 0U, __ATOMIC_RELEASE);
   }
+  silenced_ns_ = monotonic_ns();
 }
 
 void BpfObject::let_go(bool slow_ones) {

@@ -44,6 +44,8 @@ public:
   // From its return on nothing new is recorded; what a program was at is awaited with wait_for_programs(). Hooks on functions may stay in place, idle, for about a second: letting
   // each go takes the kernel tens of milliseconds, which another process waits for.
   void detach();
+  // When that was (CLOCK_MONOTONIC); 0: it was not.
+  std::uint64_t silenced_ns() const { return silenced_ns_; }
   // Returns when no program runs any more that ran when it was called: some 10 to 20 ms.
   static void wait_for_programs();
 
@@ -70,6 +72,7 @@ private:
 
   iotrail_bpf* skeleton_ = nullptr;
   std::vector<Attached> attached_;
+  std::uint64_t silenced_ns_ = 0;
   std::uint64_t recursion_misses_ = 0; // of programs whose links are gone
 };
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "iotrail.skel.h"
 #include "schema.hpp"
 
@@ -25,6 +24,11 @@ void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns
 
 iot_event& event_of(RecordSlot& record) {
   return reinterpret_cast<iot_event&>(record);
+}
+
+// A span that began while the recording was being stopped has no length.
+std::uint64_t length_ns(std::uint64_t begin_ns, std::uint64_t end_ns) {
+  return end_ns - std::min(begin_ns, end_ns);
 }
 
 template <class T> void store(RecordSlot& record, std::size_t offset, T value) {
@@ -50,15 +54,15 @@ void set_field(RecordSlot& record, const schema::Field& field, std::uint64_t dur
   }
 }
 
-RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t now_ns) {
+RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t stopped_ns) {
   RecordSlot record{};
   set_header(event_of(record), task.owner, task.entry_ns, event.id);
   for (const schema::Field& field : event.fields)
-    set_field(record, field, now_ns - task.entry_ns, IOT_CALL_NUMBER(task.call));
+    set_field(record, field, length_ns(task.entry_ns, stopped_ns), IOT_CALL_NUMBER(task.call));
   return record;
 }
 
-void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<RecordSlot>& records) {
+void add_calls(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSlot>& records) {
   const iot_config& config = object.skeleton().rodata->iot_config;
   if (config.filter_files || config.filter_devices)
     return;
@@ -67,29 +71,29 @@ void add_calls(BpfObject& object, std::uint64_t now_ns, std::vector<RecordSlot>&
       continue;
     const auto kind = static_cast<std::uint16_t>((task.call & IOT_CALL_KIND_BITS) >> 16U);
     if (const schema::Event* event = schema::find_event(kind); event != nullptr)
-      records.push_back(call_record(task, *event, now_ns));
+      records.push_back(call_record(task, *event, stopped_ns));
   }
 }
 
-RecordSlot wait_record(const iot_task& task, std::uint64_t now_ns) {
+RecordSlot wait_record(const iot_task& task, std::uint64_t stopped_ns) {
   RecordSlot record{};
   auto& wait = reinterpret_cast<iot_sched_wait&>(record);
   set_header(wait.event, task.owner, task.wait_start_ns, IOT_KIND_sched_wait);
-  wait.duration_ns = now_ns - task.wait_start_ns;
+  wait.duration_ns = length_ns(task.wait_start_ns, stopped_ns);
   const std::uint64_t runnable_from_ns =
       task.wait_state == 'R' ? task.wait_start_ns : task.woken_ns;
-  wait.runnable_ns = runnable_from_ns == 0 ? 0 : now_ns - runnable_from_ns;
+  wait.runnable_ns = runnable_from_ns == 0 ? 0 : length_ns(runnable_from_ns, stopped_ns);
   wait.stack = task.wait_stack;
   wait.state = task.wait_state;
   wait.result = IOT_UNFINISHED;
   return record;
 }
 
-RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t now_ns) {
+RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t stopped_ns) {
   RecordSlot record{};
   auto& complete = reinterpret_cast<iot_block_complete&>(record);
   set_header(complete.event, request.first.owner, request.issued_ns, IOT_KIND_block_complete);
-  complete.duration_ns = now_ns - request.issued_ns;
+  complete.duration_ns = length_ns(request.issued_ns, stopped_ns);
   complete.queue_ns = request.issued_ns - request.first.queued_ns;
   complete.request = key;
   complete.sector = request.sector;
@@ -102,11 +106,12 @@ RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t
   return record;
 }
 
-RecordSlot async_record(const iot_async& async, std::uint64_t now_ns) {
+RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns) {
   RecordSlot record{};
   auto& operation = reinterpret_cast<iot_async_operation&>(record);
   set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
-  operation.duration_ns = now_ns - async.start_ns;
+  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) == 0) // else it has ended, perhaps, and nobody is told
+    operation.duration_ns = length_ns(async.start_ns, stopped_ns);
   operation.handed_over_ns = async.handed_over_ns;
   operation.user_data = async.user_data;
   operation.ring = async.ring;
@@ -120,15 +125,15 @@ RecordSlot async_record(const iot_async& async, std::uint64_t now_ns) {
   return record;
 }
 
-RecordSlot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t now_ns) {
+RecordSlot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t stopped_ns) {
   RecordSlot record{};
   auto& unfinished = reinterpret_cast<iot_fs_journal_commit&>(record);
   const iot_owner owner{.op_id = 0, .parent_op = 0, .pid = commit.pid, .tid = tid};
   set_header(unfinished.event, owner, commit.start_ns, IOT_KIND_fs_journal_commit);
   const auto length = [&](iot_u64 begin_ns, iot_u64 end_ns) {
-    return begin_ns == 0 ? 0 : (end_ns == 0 ? now_ns : end_ns) - begin_ns;
+    return begin_ns == 0 ? 0 : length_ns(begin_ns, end_ns == 0 ? stopped_ns : end_ns);
   };
-  unfinished.duration_ns = now_ns - commit.start_ns;
+  unfinished.duration_ns = length_ns(commit.start_ns, stopped_ns);
   unfinished.running_ns = commit.running_ns;
   unfinished.request_delay_ns = commit.request_delay_ns;
   unfinished.handle_wait_ns = commit.handle_wait_ns;
@@ -258,23 +263,23 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   if (!is_anything_open(object))
     return {};
   BpfObject::wait_for_programs();
-  const std::uint64_t now_ns = monotonic_ns();
+  const std::uint64_t stopped_ns = object.silenced_ns();
   std::vector<RecordSlot> records;
-  add_calls(object, now_ns, records);
+  add_calls(object, stopped_ns, records);
   if (is_wanted(object, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)
       if (task.owner.op_id != 0 && task.wait_start_ns != 0)
-        records.push_back(wait_record(task, now_ns));
+        records.push_back(wait_record(task, stopped_ns));
   if (is_wanted(object, IOT_KIND_block_complete))
     for (const auto& [key, request] : open_requests(object))
-      records.push_back(request_record(key, request, now_ns));
+      records.push_back(request_record(key, request, stopped_ns));
   if (is_wanted(object, IOT_KIND_fs_journal_commit))
     for (const auto& [tid, commit] : open_commits(object))
-      records.push_back(commit_record(tid, commit, now_ns));
+      records.push_back(commit_record(tid, commit, stopped_ns));
   if (is_wanted(object, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))
       if (key.by != IOT_ASYNC_BY_USER_DATA)
-        records.push_back(async_record(async, now_ns));
+        records.push_back(async_record(async, stopped_ns));
   for (std::size_t position = 0; position < records.size(); ++position)
     event_of(records[position]).tag = static_cast<iot_u32>(position + 1);
   return records;

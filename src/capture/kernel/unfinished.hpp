@@ -17,7 +17,7 @@ namespace iotrail::capture::kernel {
 std::uint64_t forget_missed_completions(BpfObject& object);
 
 // System calls in progress, with what they wait for, and requests at their devices, as slots of a ring whose first position is 0; `object` has been
-// detached. They last until now. What the kernel tells only at the end is missing: of a call its arguments, of a request
+// detached. They last until no task counted as traced any more: how long the kernel takes to detach is no time of theirs. What the kernel tells only at the end is missing: of a call its arguments, of a request
 // the bytes moved.
 // Which file a call is on is not known here: a recording of files or disks has none of them.
 // Of tasks that share a slot of `task_states` (more than IOT_TASK_SLOTS at once) nothing is known here.
