@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import subprocess
+import sys
 import unittest
 
 import harness
@@ -31,11 +33,11 @@ class Disk(harness.AcceptanceTest):
         words = [int(word) for word in pathlib.Path(f"/sys/block/{self.name}/stat").read_text().split()]
         return {"read": (words[0], words[2] * 512), "write": (words[4], words[6] * 512), "flush": (words[15], 0)}
 
-    def record_counted(self, name, *command):
+    def record_counted(self, name, *command, options=()):
         """The recording, and by direction the requests and bytes that the disk counted meanwhile."""
         harness.run("sync")
         before = self.counters()
-        recording = self.record(*command, options=["--layers", "syscall,async,block"], name=name)
+        recording = self.record(*command, options=["--layers", "syscall,async,block", *options], name=name)
         after = self.counters()
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)
@@ -134,6 +136,88 @@ class Disk(harness.AcceptanceTest):
 
     def test_what_a_fsync_waits_for_on_btrfs(self):
         self.check_syncs("btrfs")
+
+    def check_syncs_of_one_file(self, file_system):
+        """A filter by file keeps what the syncs of that file wait for, and nothing of those of another."""
+        self.use(file_system)
+        for name in ("log", "other"):
+            (self.point / name).touch()
+        program = ("import os, sys\n"
+                   "for path in sys.argv[1:]:\n"
+                   "    fd = os.open(path, os.O_WRONLY)\n"
+                   f"    for _ in range({SYNCS}):\n"
+                   "        os.write(fd, b'x' * 4096)\n"
+                   "        os.fsync(fd)\n")
+        only = ["--file", self.point / "log"]
+        recording, counted = self.record_counted("wanted", "python3", "-c", program, self.point / "log", options=only)
+        self.assertEqual(self.requests(recording, "write")[1], counted["write"][1])
+        self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+        self.assertGreater(counted["flush"][0], 0)
+        recording, _ = self.record_counted("unwanted", "python3", "-c", program, self.point / "other", options=only)
+        self.assertEqual([self.requests(recording, way) for way in ("write", "flush")], [(0, 0), (0, 0)])
+
+    def test_syncs_of_one_file_on_ext4(self):
+        self.check_syncs_of_one_file("ext4")
+
+    def test_syncs_of_one_file_on_xfs(self):
+        self.check_syncs_of_one_file("xfs")
+
+    def test_syncs_of_one_file_on_btrfs(self):
+        self.check_syncs_of_one_file("btrfs")
+
+    def check_other_syncs(self, file_system):
+        """Also without a call that syncs: of files opened with O_DSYNC, of io_uring, of libaio."""
+        self.use(file_system)
+        job = ["fio", "--name=job", "--rw=write", "--bs=4k", f"--size={SYNCS * 4096}", f"--output={self.folder}/fio.txt"]
+        ways = {"dsync": ["psync", "--sync=dsync"], "uring_fsync": ["io_uring", "--fsync=1"], "aio_fsync": ["libaio", "--fsync=1"],
+                "uring_dsync": ["io_uring", "--direct=1", "--sync=dsync"], "aio_dsync": ["libaio", "--direct=1", "--sync=dsync"]}
+        for way, (engine, *options) in ways.items():
+            with self.subTest(way=way):
+                recording, counted = self.record_counted(way, *job, f"--filename={self.point / way}", f"--ioengine={engine}", *options)
+                self.assertEqual(self.requests(recording, "write")[1], counted["write"][1])
+                self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+                self.assertGreaterEqual(counted["flush"][0], SYNCS - 1)
+                charged = "b.op_id IN (SELECT op_id FROM events WHERE event IN ('async_operation', 'syscall_write', 'syscall_sync', 'syscall_aio_submit'))"
+                self.assertEqual(self.requests(recording, "flush", charged), counted["flush"])
+                self.assertEqual(recording.value(
+                    "WITH flushes AS (SELECT op_id, max(least(plus(b.ts_ns, b.duration_ns), plus(a.ts_ns, a.duration_ns)) - b.ts_ns) AS ns "
+                    "  FROM block_complete AS b JOIN async_operation AS a USING (op_id) "
+                    "  WHERE b.bytes = 0 AND b.ts_ns >= a.ts_ns AND b.ts_ns < plus(a.ts_ns, a.duration_ns) GROUP BY op_id) "
+                    "SELECT count(*) FROM flushes AS f JOIN async_phases AS p USING (op_id) WHERE p.device_ns < f.ns"), 0)
+
+    def test_other_syncs_on_ext4(self):
+        self.check_other_syncs("ext4")
+
+    def test_other_syncs_on_xfs(self):
+        self.check_other_syncs("xfs")
+
+    def test_other_syncs_on_btrfs(self):
+        self.check_other_syncs("btrfs")
+
+    def test_a_call_in_progress_at_the_end(self):
+        """It is told with the time until then: no longer than the program, which goes on, sees it take."""
+        self.use("ext4")
+        program = ("import os, signal, sys, time\n"
+                   "fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\n"
+                   "ended, longest_ns = [], 0\n"
+                   "signal.signal(signal.SIGTERM, lambda *_: ended.append(1))\n"
+                   "print('begun', flush=True)\n"
+                   "while not ended:\n"
+                   "    begin_ns = time.monotonic_ns()\n"
+                   "    os.pwrite(fd, b'x' * 4096, 0)\n"
+                   "    os.fsync(fd)\n"
+                   "    longest_ns = max(longest_ns, time.monotonic_ns() - begin_ns)\n"
+                   "print(longest_ns)\n")
+        with subprocess.Popen([sys.executable, "-c", program, self.point / "log"], stdout=subprocess.PIPE, text=True) as writer:
+            self.addCleanup(writer.kill)
+            writer.stdout.readline()
+            path = self.folder / "attached.iotrail"
+            recorded = harness.run(harness.IOTRAIL, "record", "-o", path, "--layers", "syscall,fs,block", "-p", writer.pid, "--time", "500ms")
+            self.assertEqual(recorded.returncode, 0, recorded.stderr)
+            writer.terminate()
+            longest_ns = int(writer.stdout.read())
+        recording = harness.Recording(path, recorded)
+        self.assertLessEqual(recording.value("SELECT max(duration_ns) FROM syscall_sync"), longest_ns)
 
     def test_forced_writes_of_a_raw_device(self):
         """A disk that cannot force data out by itself flushes behind each write, and again for the call's own sake."""

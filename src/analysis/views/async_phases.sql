@@ -3,7 +3,7 @@
 --   submit_ns   until it asked a device, or was given to a worker of the kernel
 --   worker_ns   from then on, until the worker asked a device; to its end where none was asked
 --   queue_ns    at least one of its bios waited for its device, and none was there
---   device_ns   a device worked for it: for its own bios; what a sync of it waits for that others had queued is in other_ns or
+--   device_ns   a device worked for it: for its own bios, and what a journal wrote that it waited for; what a sync of it waits for that others had queued is in other_ns or
 --               worker_ns here, and with the device in explain
 --   untold_ns   from the last device's answer until the program could see the end: of io_uring in its completion queue, of
 --               libaio by asking for it
@@ -15,13 +15,19 @@ WITH
            least(handed_over_ns, duration_ns) AS handed_ns
     FROM async_operation WHERE NOT is_unfinished(result)
   ),
+  work AS (
+    SELECT by_op, ts_ns, issued_ns, completed_ns FROM all_links WHERE completed_ns IS NOT NULL
+    UNION ALL
+    -- A request without bytes, as a flush of the disk's own cache, is in no link.
+    SELECT op_id, ts_ns, ts_ns, plus(ts_ns, duration_ns) FROM block_complete WHERE op_id <> 0 AND bytes = 0
+  ),
   -- Within the operation, and one after the other, whatever a damaged trace says.
   requests AS (
     SELECT l.by_op AS asked_op, o.end_ns AS end_ns, greatest(l.ts_ns, o.ts_ns) AS queued_ns,
            greatest(l.issued_ns, l.ts_ns, o.ts_ns) AS issued_ns,
            greatest(l.completed_ns, l.issued_ns, l.ts_ns, o.ts_ns) AS completed_ns
-    FROM all_links AS l JOIN ended AS o ON l.by_op = o.op_id
-    WHERE l.completed_ns IS NOT NULL AND l.ts_ns < o.end_ns
+    FROM work AS l JOIN ended AS o ON l.by_op = o.op_id
+    WHERE l.ts_ns < o.end_ns
   ),
   asked AS (
     SELECT asked_op, min(queued_ns) AS first_ns, max(least(completed_ns, end_ns)) AS last_ns,

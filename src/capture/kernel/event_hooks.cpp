@@ -114,11 +114,13 @@ void add_memory(std::vector<EventHooks>& rows) {
                   {"memory_kswapd_wake", "memory_kswapd_sleep", "memory_kswapd_shrink"})}));
 }
 
-// Which file systems concern the recording is learnt from the changes and the syncs of traced tasks.
+// Which file systems concern the recording is learnt from the changes and the syncs of traced tasks, and who waits for what a
+// journal's thread writes from the latter.
 void add_journals(std::vector<EventHooks>& rows) {
   const Alternative syncs =
       tracepoint("tp_btf/ext4_sync_file_enter+exit", {"journal_sync_enter", "journal_sync_exit"});
-  rows.push_back(served_by("", Layer::fs, {syncs}));
+  for (const Layer layer : {Layer::fs, Layer::block, Layer::device})
+    rows.push_back(served_by("", layer, {syncs}));
   rows.push_back(served_by("fs_sync", Layer::fs, {syncs}));
   rows.push_back(served_by(
       "fs_journal_commit", Layer::fs,

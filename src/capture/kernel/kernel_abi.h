@@ -314,6 +314,8 @@ struct iot_async {
   iot_s32 fd;
   iot_u32 call;  /* of the value table `async_call` */
   iot_u32 flags; /* IOSQE_* */
+  iot_u32 sync_disk; /* that it waits for; 0: none */
+  iot_u32 reserved;
 };
 
 /* The journal of a file system that traced tasks have to do with. */

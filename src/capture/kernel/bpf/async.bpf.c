@@ -56,6 +56,8 @@ static __always_inline void begin_uring(struct io_kiocb* trusted) {
     if (is_one_of(async.call, OF_ONE_BUFFER))
       async.bytes_requested = BPF_CORE_READ(transfer, len);
   }
+  if (FILTERS_FILES && !(async.flags & IOT_sqe_FIXED_FILE))
+    async.file = iot_file_of_fd(async.fd);
   iot_async_begin(&key, &async);
   if (is_one_of(async.call, MAY_GO_ON))
     await_results(&async);
@@ -183,7 +185,7 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
   emit_async_operation(async, result, bpf_ktime_get_ns());
   if (is_one_of(async->call, MAY_GO_ON))
     bpf_map_delete_elem(&asyncs, &by_data);
-  bpf_map_delete_elem(&asyncs, &by_request);
+  forget_async(&by_request, async);
   return 0;
 }
 

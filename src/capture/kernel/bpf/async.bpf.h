@@ -7,6 +7,7 @@
 #define IOTRAIL_ASYNC_BPF_H
 
 #include "core.bpf.h"
+#include "sync_waiter.bpf.h"
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -33,6 +34,10 @@ struct iot_functions iot_functions;
   (READS_AND_WRITES | CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SENDMSG) | CALL_BIT(RECVMSG) |    \
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
+#define WRITES                                                                                     \
+  (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
+#define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
+#define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
 #define LIBAIO_MOVES_BYTES                                                                         \
   (LIBAIO_BIT(PREAD) | LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PREADV) | LIBAIO_BIT(PWRITEV))
 
@@ -40,10 +45,12 @@ static __always_inline int is_one_of(iot_u32 opcode, iot_u64 calls) {
   return opcode < 64 && calls >> (opcode & 63) & 1;
 }
 
+static __always_inline int is_call_of(iot_u32 call, iot_u64 of_uring, iot_u64 of_libaio) {
+  return call < LIBAIO_CALL ? is_one_of(call, of_uring) : is_one_of(call - LIBAIO_CALL, of_libaio);
+}
+
 static __always_inline iot_u64 bytes_moved(iot_u32 call, iot_s64 result) {
-  const int moves = call < LIBAIO_CALL ? is_one_of(call, MOVES_BYTES)
-                                       : is_one_of(call - LIBAIO_CALL, LIBAIO_MOVES_BYTES);
-  return moves && result > 0 ? (iot_u64)result : 0;
+  return is_call_of(call, MOVES_BYTES, LIBAIO_MOVES_BYTES) && result > 0 ? (iot_u64)result : 0;
 }
 
 /* Its end, or the last that is known of it. */
@@ -57,7 +64,9 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
     iot_lose_span(async->start_ns);
     return;
   }
-  record->duration_ns = now_ns - async->start_ns;
+  /* How long one took whose end the program did not want to be told, nobody knows. */
+  const int is_silent = result == IOT_UNFINISHED && async->flags & IOT_sqe_CQE_SKIP_SUCCESS;
+  record->duration_ns = is_silent ? 0 : now_ns - async->start_ns;
   record->handed_over_ns = async->handed_over_ns;
   record->user_data = async->user_data;
   record->ring = async->ring;
@@ -72,14 +81,38 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
   iot_commit(&place, &async->owner, async->start_ns);
 }
 
+/* An operation that ends when its data is safe waits for its disk. Which file a fixed one is, is not known. */
+static __always_inline void begin_sync_of_async(struct iot_async* async) {
+  if (async->flags & IOT_sqe_FIXED_FILE)
+    return;
+  const int is_sync = is_call_of(async->call, CALL_BIT(FSYNC), LIBAIO_SYNCS);
+  if (!is_sync && !is_call_of(async->call, WRITES, LIBAIO_WRITES))
+    return;
+  const struct file* file = (const struct file*)iot_file_pointer_of_fd(async->fd);
+  if (!file || (!is_sync && !(BPF_CORE_READ(file, f_flags) & IOT_open_O_DSYNC)) ||
+      !iot_file_of_bio_wanted(async->file))
+    return;
+  async->sync_disk = disk_of_file(file);
+  iot_begin_sync(&async->owner, async->sync_disk);
+}
+
+static __always_inline void forget_async(const struct iot_async_key* key,
+                                         const struct iot_async* async) {
+  if (async->sync_disk)
+    iot_end_sync(async->owner.op_id, async->sync_disk);
+  bpf_map_delete_elem(&asyncs, key);
+}
+
 /* Remembers an operation that begins. One that is still known by the same key has ended without a word. */
-static __noinline int iot_async_begin(const struct iot_async_key* key,
-                                      const struct iot_async* async) {
+static __noinline int iot_async_begin(const struct iot_async_key* key, struct iot_async* async) {
   if (!key || !async)
     return 0;
   const struct iot_async* before = bpf_map_lookup_elem(&asyncs, key);
-  if (before)
+  if (before) {
     emit_async_operation(before, IOT_UNFINISHED, bpf_ktime_get_ns());
+    forget_async(key, before);
+  }
+  begin_sync_of_async(async);
   if (!bpf_map_update_elem(&asyncs, key, async, BPF_ANY))
     return 0;
   if (iot_wants(IOT_KIND_async_operation))

@@ -77,7 +77,9 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
 /* Not accepted after all. */
 static long forget_aio(iot_u32 index, struct aio_batch* batch) {
   const struct iot_async_key key = iocb_key(iocb_at(batch, batch->first + index));
-  bpf_map_delete_elem(&asyncs, &key);
+  const struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
+  if (async)
+    forget_async(&key, async);
   return 0;
 }
 
@@ -142,7 +144,7 @@ static long end_aio(iot_u32 index, struct aio_events* events) {
   if (!async)
     return 0;
   emit_async_operation(async, event.result, events->now_ns);
-  bpf_map_delete_elem(&asyncs, &key);
+  forget_async(&key, async);
   return 0;
 }
 

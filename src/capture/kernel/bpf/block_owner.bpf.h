@@ -244,7 +244,7 @@ static __always_inline int find_other_owner(struct iot_bio* entry, const struct 
     entry->file = iot_file_known(content->inode);
   else if (flags & 1U << BIT_OF(__REQ_META) &&
            find_sync_waiter(disk_of_metadata(iot_number_of(bio->bi_io_vec), device), &entry->owner))
-    return iot_file_of_bio_wanted(0);
+    return 1; /* of an operation that is wanted, or it would not be known to wait */
   const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
   return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
 }
@@ -267,7 +267,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
     iot_charge_async(&entry->owner, async);
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
-    return iot_file_of_bio_wanted(entry->file);
+    return iot_file_of_bio_wanted(entry->file) || (!entry->file && task->sync_disk);
   }
   return find_other_owner(entry, content, bio, async, flags, device);
 }

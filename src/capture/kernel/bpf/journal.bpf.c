@@ -5,6 +5,7 @@
  * these say here.
  */
 #include "journal.bpf.h"
+#include "async.bpf.h"
 #include "choice.bpf.h"
 #include "core.bpf.h"
 #include "sync_waiter.bpf.h"
@@ -237,6 +238,9 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
   return datasync ? BPF_CORE_READ(own, i_datasync_tid) : BPF_CORE_READ(own, i_sync_tid);
 }
 
+#define BEGAN_TO_WAIT 2 /* in the detail of its span, beside whether it is for the data alone */
+#define IS_DATASYNC(span) ((iot_u32)(span)->detail & 1)
+
 SEC("?tp_btf/ext4_sync_file_enter")
 int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   struct file* file = IOT_UNTRUSTED(file, trusted);
@@ -250,6 +254,10 @@ int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   span->file = iot_identify(task, file->f_inode, file, 1);
   span->flags = inode->i_sb->s_dev;
   span->detail = datasync != 0;
+  if (!task->sync_disk) { /* no call that syncs: a write to a file opened with O_DSYNC */
+    iot_begin_sync_of_task(task, file, span->file);
+    span->detail |= BEGAN_TO_WAIT;
+  }
   if (iot_file_wanted(span->file))
     find_journal(span->flags);
   span->start_ns = bpf_ktime_get_ns();
@@ -262,10 +270,12 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   if (!task)
     return 0;
   const struct iot_span* span = iot_span_end(task, IOT_KIND_fs_sync, (iot_u64)inode);
+  if (span && span->detail & BEGAN_TO_WAIT)
+    iot_end_sync_of_task(task);
   if (!span || !iot_wants(IOT_KIND_fs_sync) || !iot_file_wanted(span->file))
     return 0;
   const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
-  const iot_u32 transaction = transaction_of(inode, (iot_u32)span->detail);
+  const iot_u32 transaction = transaction_of(inode, IS_DATASYNC(span));
   struct iot_place place;
   struct iot_fs_sync* record = IOT_RESERVE(fs_sync, &place);
   if (!record)
@@ -275,8 +285,10 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   record->file = span->file;
   record->device = span->flags;
   record->transaction = transaction;
-  record->datasync = (iot_u32)span->detail;
-  iot_commit(&place, &task->owner, span->start_ns);
+  record->datasync = IS_DATASYNC(span);
+  struct iot_owner owner = task->owner;
+  iot_charge_async(&owner, iot_async_of(0)); /* a worker of io_uring is in no call */
+  iot_commit(&place, &owner, span->start_ns);
   return 0;
 }
 

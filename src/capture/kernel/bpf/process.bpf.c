@@ -192,9 +192,9 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   /* A call that a signal ends returns before its task does: the kernel skipped the program that would have seen it. */
   if (own->owner.op_id)
     iot_count(IOT_COUNTER_kernel_span_unfinished);
-  iot_forget_ops(own);
   if (own->sync_disk)
-    iot_end_sync(own);
+    iot_end_sync_of_task(own);
+  iot_forget_ops(own);
   const iot_u32 is_last = is_last_of_group(task);
   if (own->owner.tid != own->owner.pid)
     own->is_dead = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls of traced tasks that wait until a file's data is on its disk, by disk. A kernel thread that writes metadata to that
- * disk meanwhile (a journal's commit) does what they wait for: it is charged to one of them.
+ * Traced operations that wait until what was written is on its disk, by disk: system calls, writes to files opened with
+ * O_DSYNC, operations of io_uring and libaio. A kernel thread that writes metadata to that disk meanwhile (a journal's
+ * commit) does what they wait for: it is charged to one of them.
  */
 #ifndef IOTRAIL_SYNC_WAITER_BPF_H
 #define IOTRAIL_SYNC_WAITER_BPF_H
@@ -20,12 +21,13 @@ struct {
   __type(value, struct sync_waiters);
 } sync_waiters SEC(".maps");
 
+#define ANY_DISK (~0U) /* of sync(2): it waits for all */
+
 /*
- * The disk of the file system that a descriptor's file lies in. One that may have several disks (btrfs) names none: its own
- * number stands for them, whose major number no disk has. 0: not known.
+ * The disk of the file system that a file lies in. One that may have several disks (btrfs) names none: its own number
+ * stands for them, whose major number no disk has. 0: not known.
  */
-static __always_inline iot_u32 disk_of_fd(iot_s32 fd) {
-  const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
+static __always_inline iot_u32 disk_of_file(const struct file* file) {
   if (!file)
     return 0;
   const struct gendisk* disk = BPF_CORE_READ(file, f_inode, i_sb, s_bdev, bd_disk);
@@ -33,11 +35,10 @@ static __always_inline iot_u32 disk_of_fd(iot_s32 fd) {
               : BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 }
 
-/* The call in progress begins to wait, unless all places are taken. */
-static __noinline int iot_begin_sync(struct iot_task* task, iot_s32 fd) {
+/* The operation begins to wait, unless all places are taken. */
+static __noinline int iot_begin_sync(const struct iot_owner* owner, iot_u32 disk) {
   static const struct sync_waiters none = {};
-  iot_u32 disk = disk_of_fd(fd);
-  if (!task || !disk)
+  if (!owner || !disk)
     return 0;
   bpf_map_update_elem(&sync_waiters, &disk, &none, BPF_NOEXIST);
   struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
@@ -45,28 +46,23 @@ static __noinline int iot_begin_sync(struct iot_task* task, iot_s32 fd) {
     return 0;
   for (iot_u32 place = 0; place < SYNC_WAITERS; ++place) {
     struct iot_owner* waiter = &waiters->waiter[place];
-    if (__sync_val_compare_and_swap(&waiter->tid, 0, task->owner.tid))
+    if (__sync_val_compare_and_swap(&waiter->tid, 0, owner->tid))
       continue;
-    waiter->pid = task->owner.pid;
-    waiter->parent_op = task->owner.parent_op;
-    iot_store_release(&waiter->op_id, task->owner.op_id);
-    task->sync_disk = disk;
+    waiter->pid = owner->pid;
+    waiter->parent_op = owner->parent_op;
+    iot_store_release(&waiter->op_id, owner->op_id);
     return 0;
   }
   return 0;
 }
 
-static __noinline int iot_end_sync(struct iot_task* task) {
-  if (!task)
-    return 0;
-  iot_u32 disk = task->sync_disk;
-  task->sync_disk = 0;
+static __noinline int iot_end_sync(iot_u64 op_id, iot_u32 disk) {
   struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters)
     return 0;
   for (iot_u32 place = 0; place < SYNC_WAITERS; ++place) {
     struct iot_owner* waiter = &waiters->waiter[place];
-    if (waiter->tid != task->owner.tid)
+    if (waiter->op_id != op_id)
       continue;
     waiter->op_id = 0;
     __sync_lock_test_and_set(&waiter->tid, 0);
@@ -74,12 +70,28 @@ static __noinline int iot_end_sync(struct iot_task* task) {
   return 0;
 }
 
-/* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
-static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
-  if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+/* The operation in progress of a task does, for this file; NULL: for all. What a recording does not want, none of it is wanted of. */
+static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct file* file,
+                                             iot_u32 key) {
+  if (!task || task->sync_disk || !iot_file_of_bio_wanted(key))
     return 0;
+  const iot_u32 disk = file ? disk_of_file(file) : ANY_DISK;
+  task->sync_disk = disk;
+  return iot_begin_sync(&task->owner, disk);
+}
+
+static __noinline int iot_end_sync_of_task(struct iot_task* task) {
+  if (!task)
+    return 0;
+  const iot_u32 disk = task->sync_disk;
+  task->sync_disk = 0;
+  return iot_end_sync(task->owner.op_id, disk);
+}
+
+/* Fills in who waits for the disk; 0: nobody. */
+static __noinline int find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
-  if (!waiters)
+  if (!waiters || !owner)
     return 0;
   for (iot_u32 place = 0; place < SYNC_WAITERS; ++place)
     if (waiters->waiter[place].op_id) {
@@ -87,6 +99,12 @@ static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owne
       return 1;
     }
   return 0;
+}
+
+/* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
+static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
+  return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
+         (find_waiter_of(disk, owner) || find_waiter_of(ANY_DISK, owner));
 }
 
 #endif

@@ -36,6 +36,15 @@ static __always_inline void choose_current(struct task_struct* current) {
     iot_choose(current, own);
 }
 
+/* sync(2) has no descriptor: it is for all files. */
+static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
+  const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
+  if (IOT_CALL_NUMBER(task->call) == IOT_syscall_sync)
+    iot_begin_sync_of_task(task, 0, 0);
+  else if (file)
+    iot_begin_sync_of_task(task, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
+}
+
 /* Calls that take more than begin_call(), of any program and any traced task. */
 static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
@@ -55,7 +64,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
     return 0;
   const iot_s32 fd = fd_of_call(regs, call);
   if (IOT_CALL_CLASS(call) == CLASS(sync))
-    iot_begin_sync(task, fd);
+    begin_sync_call(task, fd);
   else if (IOT_CALL_CLASS(call) == CLASS(close))
     task->entry_file = iot_file_of_fd(fd);
   else
@@ -243,7 +252,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   const iot_u64 call = task->call;
   const iot_s64 result = (iot_s64)ctx[1];
   if (task->sync_disk)
-    iot_end_sync(task);
+    iot_end_sync_of_task(task);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
     iot_aio_submitted(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
