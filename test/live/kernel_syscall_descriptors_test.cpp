@@ -253,5 +253,29 @@ TEST_F(KernelSyscall, syscall_copy_from_pipe_to_pipe) {
   EXPECT_EQ(row.s("out_fd"), row.s("in_fd") + 3);
 }
 
+TEST_F(KernelSyscall, syscall_copy_between_memory_and_a_pipe) {
+  RECORD([&] {
+    int ends[2];
+    char bytes[] = "abcde";
+    iovec parts[] = {{bytes, 2}, {bytes + 2, 3}};
+    return ::pipe(ends) == 0 && ::vmsplice(ends[1], parts, 2, SPLICE_F_NONBLOCK) == 5 &&
+                   ::vmsplice(ends[0], parts, 1, 0) == 2
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> rows = recording_.rows("syscall_copy", "call", IOT_syscall_vmsplice);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].u("bytes_requested"), 5U);
+  EXPECT_EQ(rows[0].s("result"), 5);
+  EXPECT_EQ(rows[0].u("flags"), u(SPLICE_F_NONBLOCK));
+  EXPECT_EQ(rows[0].u("in_file"), 0U);
+  EXPECT_EQ(rows[0].s("in_fd"), IOT_NO_FD);
+  EXPECT_TRUE(path_of(rows[0], "out_file").starts_with("pipe:["));
+  EXPECT_EQ(rows[1].u("bytes_requested"), 2U);
+  EXPECT_EQ(rows[1].s("result"), 2);
+  EXPECT_TRUE(path_of(rows[1], "in_file").starts_with("pipe:["));
+  EXPECT_EQ(rows[1].s("out_fd"), IOT_NO_FD);
+}
+
 } // namespace
 } // namespace iotrail::live

@@ -67,6 +67,27 @@ TEST_F(KernelSyscall, syscall_open_by_openat2_and_creat) {
   EXPECT_EQ(created.u("file"), row.u("file"));
 }
 
+TEST_F(KernelSyscall, syscall_open_by_handle) {
+  union {
+    file_handle handle;
+    char room[sizeof(file_handle) + MAX_HANDLE_SZ];
+  } of{};
+  of.handle.handle_bytes = MAX_HANDLE_SZ;
+  int mount_id = 0;
+  if (::name_to_handle_at(AT_FDCWD, file_.c_str(), &of.handle, &mount_id, 0) != 0)
+    GTEST_SKIP() << "the file system gives no handles";
+  RECORD([&] {
+    const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
+    return ::open_by_handle_at(directory, &of.handle, O_RDONLY) >= 0 ? 0 : 1;
+  });
+  const Row row = one("syscall_open", IOT_syscall_open_by_handle_at);
+  EXPECT_GE(row.s("result"), 0);
+  EXPECT_EQ(path_of(row), file_);
+  EXPECT_EQ(row.u("path"), 0U);
+  EXPECT_GE(row.s("fd"), 0);
+  EXPECT_EQ(row.u("mode"), 0U);
+}
+
 TEST_F(KernelSyscall, syscall_close) {
   RECORD([&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);

@@ -110,7 +110,8 @@ RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns) {
   RecordSlot record{};
   auto& operation = reinterpret_cast<iot_async_operation&>(record);
   set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
-  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) == 0) // else it has ended, perhaps, and nobody is told
+  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) ==
+      0) // else it has ended, perhaps, and nobody is told
     operation.duration_ns = length_ns(async.start_ns, stopped_ns);
   operation.handed_over_ns = async.handed_over_ns;
   operation.user_data = async.user_data;

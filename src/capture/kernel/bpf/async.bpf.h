@@ -34,8 +34,7 @@ struct iot_functions iot_functions;
   (READS_AND_WRITES | CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SENDMSG) | CALL_BIT(RECVMSG) |    \
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
-#define WRITES                                                                                     \
-  (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
+#define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
 #define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
 #define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
 #define LIBAIO_MOVES_BYTES                                                                         \

@@ -149,9 +149,8 @@ static __always_inline iot_u64 submitter_of_direct_bio(iot_u64 bio, iot_u64 of_i
 
 /* Fills in the operation of libaio that an iocb is of; 0: it is none that is known. */
 static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot_owner* owner) {
-  const struct iot_async_key key = {.number = WORD_OF(aio_kiocb, iocb, ki_res.obj),
-                                    .scope = process,
-                                    .by = IOT_ASYNC_BY_IOCB};
+  const struct iot_async_key key = {
+      .number = WORD_OF(aio_kiocb, iocb, ki_res.obj), .scope = process, .by = IOT_ASYNC_BY_IOCB};
   const struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
   if (!async)
     return 0;

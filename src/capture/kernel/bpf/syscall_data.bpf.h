@@ -173,15 +173,53 @@ static __always_inline void emit_sync(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
+/* What a call copies between two files; IOT_NO_FD: memory of the program. */
+struct copied {
+  iot_s32 in_fd;
+  iot_s32 out_fd;
+  iot_u32 flags;
+  iot_u64 bytes;
+};
+
+/* vmsplice(pipe, vector, count, flags): which way hangs on the pipe's end. */
+static __always_inline struct copied vmsplice_of(const struct returned* call) {
+  const iot_s32 fd = (iot_s32)call->arguments[0];
+  const struct file* pipe = (const struct file*)iot_file_pointer_of_fd(fd);
+  const int is_written = pipe && BPF_CORE_READ(pipe, f_flags) & IOT_open_O_WRONLY;
+  const struct copied copied = {
+      .in_fd = is_written ? IOT_NO_FD : fd,
+      .out_fd = is_written ? fd : IOT_NO_FD,
+      .flags = (iot_u32)call->arguments[3],
+      .bytes = iot_vector_bytes(call->arguments[1], (iot_u32)call->arguments[2], call->is_compat)};
+  return copied;
+}
+
 /* sendfile(out, in, offset, count), tee(in, out, count, flags); copy_file_range and splice(in, offset, out, offset, count, flags) */
-static __always_inline void emit_copy(struct returned* call) {
-  const int is_sendfile = call->number == IOT_syscall_sendfile;
+static __always_inline struct copied copied_by(const struct returned* call) {
   const iot_s32 first = (iot_s32)call->arguments[0];
-  const iot_s32 in_fd = is_sendfile ? (iot_s32)call->arguments[1] : first;
-  const int is_tee = call->number == IOT_syscall_tee;
-  const iot_s32 out_fd = is_sendfile ? first
-                         : is_tee    ? (iot_s32)call->arguments[1]
-                                     : (iot_s32)call->arguments[2];
+  const iot_s32 second = (iot_s32)call->arguments[1];
+  struct copied copied = {
+      .in_fd = first, .out_fd = (iot_s32)call->arguments[2], .bytes = call->arguments[4]};
+  if (call->number == IOT_syscall_vmsplice)
+    return vmsplice_of(call);
+  if (call->number == IOT_syscall_sendfile) {
+    copied.in_fd = second;
+    copied.out_fd = first;
+    copied.bytes = call->arguments[3];
+  } else if (call->number == IOT_syscall_tee) {
+    copied.out_fd = second;
+    copied.bytes = call->arguments[2];
+    copied.flags = (iot_u32)call->arguments[3];
+  } else if (call->number == IOT_syscall_splice) {
+    copied.flags = (iot_u32)call->arguments[5];
+  }
+  return copied;
+}
+
+static __always_inline void emit_copy(struct returned* call) {
+  const struct copied copied = copied_by(call);
+  const iot_s32 in_fd = copied.in_fd;
+  const iot_s32 out_fd = copied.out_fd;
   const iot_u32 in_file = iot_file_of_fd(in_fd);
   const iot_u32 out_file = iot_file_of_fd(out_fd);
   const int is_in_wanted = iot_file_wanted(in_file);
@@ -199,18 +237,12 @@ static __always_inline void emit_copy(struct returned* call) {
     iot_lose_span(call->task->entry_ns);
     return;
   }
-  record->bytes_requested = is_sendfile ? call->arguments[3]
-                            : is_tee    ? call->arguments[2]
-                                        : call->arguments[4];
+  record->bytes_requested = copied.bytes;
   record->in_file = in_file;
   record->out_file = out_file;
   record->in_fd = in_fd;
   record->out_fd = out_fd;
-  record->flags = 0;
-  if (is_tee)
-    record->flags = (iot_u32)call->arguments[3];
-  else if (call->number == IOT_syscall_splice)
-    record->flags = (iot_u32)call->arguments[5];
+  record->flags = copied.flags;
   COMMIT_CALL(record, &place, call);
 }
 

@@ -23,6 +23,11 @@ static __always_inline void emit_open(struct returned* call) {
     path = flags;
     flags = mode;
     mode = call->arguments[3];
+  } else if (number == IOT_syscall_open_by_handle_at) {
+    fd = (iot_s32)path;
+    path = 0;
+    flags = mode;
+    mode = 0;
   }
   if (number == IOT_syscall_openat2) {
     iot_u64 how[2] = {};
@@ -33,7 +38,7 @@ static __always_inline void emit_open(struct returned* call) {
   const iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
   if (!iot_file_wanted(file))
     return;
-  const iot_u32 text = iot_text_of_user(path);
+  const iot_u32 text = path ? iot_text_of_user(path) : 0;
   struct iot_place place;
   struct iot_syscall_open* record = IOT_RESERVE_SELDOM(syscall_open, &place);
   if (!record) {
