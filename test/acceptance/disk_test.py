@@ -171,6 +171,8 @@ class Disk(harness.AcceptanceTest):
         job = ["fio", "--name=job", "--rw=write", "--bs=4k", f"--size={SYNCS * 4096}", f"--output={self.folder}/fio.txt"]
         ways = {"dsync": ["psync", "--sync=dsync"], "uring_fsync": ["io_uring", "--fsync=1"], "aio_fsync": ["libaio", "--fsync=1"],
                 "uring_dsync": ["io_uring", "--direct=1", "--sync=dsync"], "aio_dsync": ["libaio", "--direct=1", "--sync=dsync"]}
+        if file_system == "ext4":  # which tells that it syncs, whatever the operation's file is
+            ways["uring_registered"] = ["io_uring", "--fsync=1", "--registerfiles=1"]
         for way, (engine, *options) in ways.items():
             with self.subTest(way=way):
                 recording, counted = self.record_counted(way, *job, f"--filename={self.point / way}", f"--ioengine={engine}", *options)

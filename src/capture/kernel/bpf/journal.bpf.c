@@ -241,6 +241,13 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
 #define BEGAN_TO_WAIT 2 /* in the detail of its span, beside whether it is for the data alone */
 #define IS_DATASYNC(span) ((iot_u32)(span)->detail & 1)
 
+/* A worker of io_uring is in no call. */
+static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
+  struct iot_owner owner = task->owner;
+  iot_charge_async(&owner, iot_async_of(0));
+  return owner;
+}
+
 SEC("?tp_btf/ext4_sync_file_enter")
 int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   struct file* file = IOT_UNTRUSTED(file, trusted);
@@ -255,7 +262,8 @@ int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   span->flags = inode->i_sb->s_dev;
   span->detail = datasync != 0;
   if (!task->sync_disk) { /* no call that syncs: a write to a file opened with O_DSYNC */
-    iot_begin_sync_of_task(task, file, span->file);
+    const struct iot_owner owner = owner_of_sync(task);
+    iot_begin_sync_of_task(task, &owner, file, span->file);
     span->detail |= BEGAN_TO_WAIT;
   }
   if (iot_file_wanted(span->file))
@@ -269,9 +277,10 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   struct iot_task* task = iot_current();
   if (!task)
     return 0;
+  const struct iot_owner owner = owner_of_sync(task);
   const struct iot_span* span = iot_span_end(task, IOT_KIND_fs_sync, (iot_u64)inode);
   if (span && span->detail & BEGAN_TO_WAIT)
-    iot_end_sync_of_task(task);
+    iot_end_sync_of_task(task, owner.op_id);
   if (!span || !iot_wants(IOT_KIND_fs_sync) || !iot_file_wanted(span->file))
     return 0;
   const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
@@ -286,8 +295,6 @@ int BPF_PROG(journal_sync_exit, struct inode* inode, int result) {
   record->device = span->flags;
   record->transaction = transaction;
   record->datasync = IS_DATASYNC(span);
-  struct iot_owner owner = task->owner;
-  iot_charge_async(&owner, iot_async_of(0)); /* a worker of io_uring is in no call */
   iot_commit(&place, &owner, span->start_ns);
   return 0;
 }

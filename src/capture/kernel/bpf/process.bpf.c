@@ -193,7 +193,7 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   if (own->owner.op_id)
     iot_count(IOT_COUNTER_kernel_span_unfinished);
   if (own->sync_disk)
-    iot_end_sync_of_task(own);
+    iot_end_sync_of_task(own, own->owner.op_id);
   iot_forget_ops(own);
   const iot_u32 is_last = is_last_of_group(task);
   if (own->owner.tid != own->owner.pid)

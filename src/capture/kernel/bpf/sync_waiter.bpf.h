@@ -70,22 +70,25 @@ static __noinline int iot_end_sync(iot_u64 op_id, iot_u32 disk) {
   return 0;
 }
 
-/* The operation in progress of a task does, for this file; NULL: for all. What a recording does not want, none of it is wanted of. */
-static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct file* file,
-                                             iot_u32 key) {
+/*
+ * The operation that a task is in does, for this file (NULL: for all files), whose key is given. Of a file that is not
+ * wanted, what it waits for is not either.
+ */
+static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct iot_owner* owner,
+                                             const struct file* file, iot_u32 key) {
   if (!task || task->sync_disk || !iot_file_of_bio_wanted(key))
     return 0;
   const iot_u32 disk = file ? disk_of_file(file) : ANY_DISK;
   task->sync_disk = disk;
-  return iot_begin_sync(&task->owner, disk);
+  return iot_begin_sync(owner, disk);
 }
 
-static __noinline int iot_end_sync_of_task(struct iot_task* task) {
+static __noinline int iot_end_sync_of_task(struct iot_task* task, iot_u64 op_id) {
   if (!task)
     return 0;
   const iot_u32 disk = task->sync_disk;
   task->sync_disk = 0;
-  return iot_end_sync(task->owner.op_id, disk);
+  return iot_end_sync(op_id, disk);
 }
 
 /* Fills in who waits for the disk; 0: nobody. */

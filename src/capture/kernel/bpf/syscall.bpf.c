@@ -40,9 +40,9 @@ static __always_inline void choose_current(struct task_struct* current) {
 static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (IOT_CALL_NUMBER(task->call) == IOT_syscall_sync)
-    iot_begin_sync_of_task(task, 0, 0);
+    iot_begin_sync_of_task(task, &task->owner, 0, 0);
   else if (file)
-    iot_begin_sync_of_task(task, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
+    iot_begin_sync_of_task(task, &task->owner, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
 }
 
 /* Calls that take more than begin_call(), of any program and any traced task. */
@@ -252,7 +252,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   const iot_u64 call = task->call;
   const iot_s64 result = (iot_s64)ctx[1];
   if (task->sync_disk)
-    iot_end_sync_of_task(task);
+    iot_end_sync_of_task(task, task->owner.op_id);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
     iot_aio_submitted(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
