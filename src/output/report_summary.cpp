@@ -99,7 +99,19 @@ std::string events_text(const store::Manifest& manifest) {
                      manifest.gaps() == 0 ? "none lost" : "SOME MAY BE MISSING: see Losses");
 }
 
-std::string tally_text(const store::SourceTally& source) {
+bool is_gap(const SmallResult& totals, std::size_t row) {
+  return totals.text(row, "severity") == schema::severity_name(schema::Severity::gap);
+}
+
+// What is not counted may be more than what is: then none of it is said to be all.
+bool has_gaps(const SmallResult& totals, std::string_view source) {
+  for (std::size_t row = 0; row < totals.size(); ++row)
+    if (is_gap(totals, row) && totals.text(row, "source") == source)
+      return true;
+  return false;
+}
+
+std::string tally_text(const store::SourceTally& source, const SmallResult& totals) {
   const std::string lost = human_count(source.lost);
   const std::string produced = human_count(source.produced);
   const std::string written = human_count(source.written);
@@ -107,25 +119,18 @@ std::string tally_text(const store::SourceTally& source) {
     return fmt::format("{} produced, {} written, {} lost: THESE NUMBERS DO NOT ADD UP", produced,
                        written, lost);
   if (source.lost == 0)
-    return fmt::format("none lost while recording, {} events produced == {} written", produced,
-                       written);
+    return fmt::format("none lost while recording{}, {} events produced == {} written",
+                       has_gaps(totals, source.name) ? ", of those that were counted" : "",
+                       produced, written);
   return fmt::format("{} OF {} EVENTS LOST ({}), {} written", lost, produced,
                      human_share_of(source.lost, source.produced), written);
 }
 
-void print_tallies(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+void print_tallies(const store::Manifest& manifest, const SmallResult& totals, Sink& sink,
+                   std::size_t width) {
   for (const store::SourceTally& source : manifest.sources)
-    print_sentence(sink, fmt::format("{}: {}", printable(source.name), tally_text(source)), width);
-}
-
-void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
-  for (std::size_t row = 0; row < totals.size(); ++row)
-    if (totals.text(row, "severity") == schema::severity_name(schema::Severity::gap))
-      print_sentence(sink,
-                     fmt::format("EVENTS MAY BE MISSING, {} times: {}",
-                                 human_count(totals.number(row, "events")),
-                                 printable(totals.text(row, "doc"))),
-                     width);
+    print_sentence(sink, fmt::format("{}: {}", printable(source.name), tally_text(source, totals)),
+                   width);
 }
 
 std::string counter_text(const SmallResult& totals, std::size_t row) {
@@ -218,11 +223,22 @@ void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t wid
     sink.print("{}\n", line);
 }
 
+void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
+  for (std::size_t row = 0; row < totals.size(); ++row)
+    if (is_gap(totals, row))
+      print_sentence(sink,
+                     fmt::format("EVENTS MAY BE MISSING, {} ({}): {}",
+                                 human_count_of(totals.number(row, "events"), "time"),
+                                 printable(totals.text(row, "counter")),
+                                 printable(totals.text(row, "doc"))),
+                     width);
+}
+
 void print_losses(const store::TraceReader& trace, const SmallResult& totals, Sink& sink,
                   std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   sink.put("\nLosses\n");
-  print_tallies(manifest, sink, width);
+  print_tallies(manifest, totals, sink, width);
   print_gaps(totals, sink, width);
   if (totals.size() == 0)
     return;
