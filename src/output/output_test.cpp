@@ -163,7 +163,8 @@ TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_other
   const auto& not_shown = json["not_shown"];
   ASSERT_FALSE(not_shown.empty());
   EXPECT_TRUE(std::ranges::any_of(not_shown, [](const store::Json& entry) {
-    return entry["section"] == "bytes" && entry["why"].get<std::string>().contains("does not exist");
+    return entry["section"] == "bytes" &&
+           entry["why"].get<std::string>().contains("does not exist");
   })) << not_shown;
 }
 

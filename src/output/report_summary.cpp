@@ -2,6 +2,7 @@
 #include "output/report_summary.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -20,7 +21,8 @@ constexpr std::size_t kFactIndent = 12;
 void print_fact(Sink& sink, std::string_view name, std::string_view value, std::size_t width) {
   if (value.empty())
     return;
-  for (const std::string& line : wrapped(printable(value), width - kFactIndent)) {
+  for (const std::string& line :
+       wrapped(printable(shortened_fact(value, width)), width - kFactIndent)) {
     sink.print("  {:<10}{}\n", name, line);
     name = {};
   }
@@ -165,9 +167,10 @@ std::string machine_text(const store::Manifest& manifest) {
 
 std::string layers_text(const store::Manifest& manifest) {
   const std::vector<std::string> refused = manifest.layers_refused();
-  std::vector<std::string> recorded = manifest.layers;
-  for (const std::string& layer : refused)
-    std::erase(recorded, layer);
+  const std::set<std::string_view> without(refused.begin(), refused.end());
+  std::vector<std::string> recorded;
+  std::ranges::copy_if(manifest.layers, std::back_inserter(recorded),
+                       [&](const std::string& layer) { return !without.contains(layer); });
   std::string text = fmt::format("{}", fmt::join(recorded, ", "));
   if (!refused.empty())
     text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
@@ -219,7 +222,7 @@ void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t wid
   if (text.empty())
     return;
   sink.put('\n');
-  for (const std::string& line : wrapped(printable(text), width))
+  for (const std::string& line : wrapped(printable(shortened_fact(text, width)), width))
     sink.print("{}\n", line);
 }
 
