@@ -152,6 +152,12 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
   return fmt::format("{} to {} s", since_begin("from_ns"), since_begin("to_ns"));
 }
 
+bool names_files(const store::Manifest& manifest) {
+  return std::ranges::any_of(manifest.filters, [](const std::string& words) {
+    return words.starts_with("--file ") || words.starts_with("--dir ");
+  });
+}
+
 } // namespace
 
 std::string machine_text(const store::Manifest& manifest) {
@@ -203,18 +209,30 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 
 std::string refusals_text(const store::Manifest& manifest) {
   const std::vector<std::string> layers = manifest.layers_refused();
-  std::vector<std::string> missing;
-  for (const std::string& layer : layers)
-    missing.push_back("layer " + layer);
+  std::vector<std::string> by_machine;
+  std::vector<std::string> by_choice;
+  std::set<std::string> named;
   for (const store::HookReport& hook : manifest.hooks) {
-    const bool has_layer = std::ranges::any_of(
-        layers, [&](const std::string& layer) { return hook.event.starts_with(layer + "_"); });
-    if (hook.hook.empty() && !has_layer)
-      missing.push_back(hook.event);
+    if (!hook.hook.empty())
+      continue;
+    const auto layer = std::ranges::find_if(
+        layers, [&](const std::string& name) { return hook.event.starts_with(name + "_"); });
+    std::string what = layer == layers.end() ? hook.event : "layer " + *layer;
+    if (named.insert(what).second)
+      (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
   }
-  return missing.empty()
-             ? ""
-             : fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(missing, ", "));
+  if (names_files(manifest) && std::ranges::find(manifest.layers, "block") != manifest.layers.end())
+    by_choice.emplace_back("block I/O for no file (flushes, metadata, a journal)");
+  std::string text;
+  if (!by_machine.empty())
+    text = fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(by_machine, ", "));
+  if (!by_choice.empty())
+    text += fmt::format(
+        "{}left out, since it does not go with what was to be recorded{}: {}",
+        text.empty() ? "" : ". ",
+        manifest.filters.empty() ? "" : fmt::format(" ({})", fmt::join(manifest.filters, " ")),
+        fmt::join(by_choice, ", "));
+  return text;
 }
 
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width) {
