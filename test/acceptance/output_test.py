@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import harness
@@ -60,6 +61,50 @@ class Output(harness.AcceptanceTest):
         self.assertIn("UNREADABLE", shown)
         self.assertIn("this iotrail reads versions up to", " ".join(shown.split()))
         self.assertIn(f"iotrail info {path}", shown)
+
+    def test_calls_that_failed_are_on_the_first_page(self):
+        program = ("import os, resource, sys\n"
+                   "resource.setrlimit(resource.RLIMIT_FSIZE, (40960, 40960))\n"
+                   "file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
+                   "for _ in range(1000):\n"
+                   "    try:\n"
+                   "        os.write(file, bytes(4096))\n"
+                   "    except OSError:\n"
+                   "        pass\n")
+        recording = self.record(sys.executable, "-c", program, self.folder / "limited", name="limited")
+        self.require(recording, "syscall")
+        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        first_page = report[:report.index("How large")]
+        time_spent, files = first_page[first_page.index("Where the time"):].split("Files, by bytes")
+        self.assertRegex(time_spent, "operation .* errors")
+        self.assertRegex(harness.run(harness.IOTRAIL, "report", recording.path, "--by", "operation", "--top", "50").stdout,
+                         r"write +1,\d\d\d .* 990\b")
+        self.assertRegex(files.split("Processes, by")[0], "written.* errors")
+        self.assertRegex(first_page, r"Calls that failed(.*\n)+.* write +EFBIG +990 .*limited")
+
+    def test_what_a_filter_leaves_out_is_not_put_down_to_the_machine(self):
+        target = self.folder / "named"
+        target.write_text("x")
+        recording = self.record("sh", "-c", f"echo y > {target}", options=("--file", target), name="named", expect=None)
+        if recording.process.returncode:
+            self.skipTest("needs the kernel source")
+        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        for shown in (recording.process.stderr, report):
+            words = " ".join(shown.split())
+            left_out = words[words.index("left out, since it does not go with what was to be recorded"):]
+            for what in (f"(--file {target})", "layer app", "layer sched", "block I/O for no file"):
+                self.assertIn(what, left_out)
+            self.assertNotRegex(words, "not recorded: [^;]*layer (app|sched)")
+
+    def test_a_time_limit_is_not_said_to_wait(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "p.iotrail", "-p", sleeper.pid, "--time", "1s")
+        if process.returncode:
+            self.skipTest("needs the kernel source")
+        self.assertIn("1 process goes on", process.stderr)
+        self.assertNotIn("--follow", process.stderr)
 
 
 if __name__ == "__main__":
