@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <thread>
 
 #include "analysis/column_meaning.hpp"
@@ -12,35 +11,13 @@
 #include "analysis/duckdb_library.hpp"
 #include "analysis/functions.hpp"
 #include "analysis/relations.hpp"
+#include "analysis/spill_directory.hpp"
 #include "analysis/trace_table.hpp"
 #include "analysis/trail_tables.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
-
-// Where large queries put what does not fit into memory: nobody else can have made it, or look into it. Without one they
-// fail with a message of the engine.
-class SpillDirectory {
-public:
-  SpillDirectory() {
-    std::error_code ignored;
-    path_ = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr)
-      path_.clear();
-  }
-  SpillDirectory(const SpillDirectory&) = delete;
-  SpillDirectory& operator=(const SpillDirectory&) = delete;
-  ~SpillDirectory() {
-    std::error_code ignored;
-    if (!path_.empty())
-      std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; } // "": there is none
-
-private:
-  std::string path_;
-};
 
 // The file whose macros and settings all others need.
 constexpr std::string_view kEngineFile = "00_duckdb";

@@ -176,7 +176,10 @@ TEST(engine, a_query_is_one_statement_that_reads) {
         "DELETE FROM manifest",
         "PREPARE p AS SELECT 1",
         "CHECKPOINT",
-        "CREATE TABLE t (a INT); PIVOT manifest ON \"key\" USING count(*)"}) {
+        "CREATE TABLE t (a INT); PIVOT manifest ON \"key\" USING count(*)",
+        "CREATE TABLE t (a INT); FROM __pivot_enum_a",
+        "CALL enable_logging(); FROM __pivot_enum_a",
+        "PIVOT (SELECT 1 AS a FROM enable_logging()) ON a USING count(*)"}) {
     const auto engine = open(trace);
     const auto rows = engine->query(sql);
     EXPECT_TRUE(!rows.has_value() && rows.error().message().contains("one statement that reads"))
@@ -189,8 +192,19 @@ TEST(engine, a_query_is_one_statement_that_reads) {
         "FROM generate_series(1, 3)", "FROM unnest([1, 2])", "FROM query('SELECT 1')",
         "SELECT 'ENABLE_LOGGING', '\"Function\": \"CHECKPOINT\"' FROM tables",
         "PIVOT tables ON layer USING sum(row_count)",
+        "PIVOT tables ON layer USING sum(row_count) ;\n",
         "SELECT * FROM (PIVOT tables ON layer IN ('syscall') USING sum(row_count))"})
     EXPECT_TRUE(engine->query(sql).has_value()) << sql;
+}
+
+TEST(engine, a_wrong_name_in_a_pivot_is_named) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = open(trace);
+  for (const char* sql : {"pivot (select nosuch from operations) on nosuch using count(*)",
+                          "PIVOT operations ON nosuch USING count(*)"}) {
+    const std::string message = answer(*engine, sql);
+    EXPECT_TRUE(message.contains("Binder Error") && message.contains("nosuch")) << message;
+  }
 }
 
 TEST(engine, a_query_may_reach_files_where_that_is_asked_for) {

@@ -95,11 +95,15 @@ std::string plain_column(idx_t place, duckdb_type type) {
                          : fmt::format("CAST(#{} AS VARCHAR)", place);
 }
 
-// `sql` again, with the columns of other types than the plain ones as text.
-std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) {
+std::string_view without_end(std::string_view sql) {
   while (!sql.empty() &&
          (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back()))))
     sql.remove_suffix(1);
+  return sql;
+}
+
+// `sql` again, with the columns of other types than the plain ones as text.
+std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) {
   std::string columns;
   for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i) {
     const duckdb_type type = duckdb_prepared_statement_column_type(statement, i);
@@ -108,7 +112,7 @@ std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) 
                            sql_name(name));
     duckdb_free(const_cast<char*>(name)); // the C API hands out ownership behind a const
   }
-  return fmt::format("SELECT {} FROM (\n{}\n)", columns, sql);
+  return fmt::format("SELECT {} FROM (\n{}\n)", columns, without_end(sql));
 }
 
 Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statements statements,
@@ -167,15 +171,22 @@ bool has_command(duckdb_connection connection, const std::string& sql) {
   return found;
 }
 
-// The engine makes two statements of a PIVOT that does not list its values: the first makes a type of them, which the
-// second misses as long as the first has not run. Preparing takes a statement, so these are others than those to be run.
-bool is_pivot(duckdb_connection connection, const std::string& sql) {
-  Extracted extracted;
-  Statement last;
-  return duckdb_extract_statements(connection, sql.c_str(), &extracted.handle) == 2 &&
-         duckdb_prepare_extracted_statement(connection, extracted.handle, 1, &last.handle) !=
-             DuckDBSuccess &&
-         std::string_view(duckdb_prepare_error(last.handle)).contains("__pivot_enum_");
+// The engine makes two statements of a PIVOT that does not list its values: the first makes a type of them for the second.
+// It is known by being one in its text; whoever has a semicolon in a text of such a PIVOT has to list the values.
+bool is_pivot(std::string_view sql, idx_t count) {
+  return count == 2 && !without_end(sql).contains(';');
+}
+
+// Where a query may only read: why it must not even begin.
+Result<void> check_statements(std::string_view sql, idx_t count) {
+  if (count == 1)
+    return {};
+  if (!is_pivot(sql, count))
+    return fail_not_a_query(fmt::format("it has {} statements", count));
+  if (may_have_command(sql)) // the first statement would run it before there is a plan to look at
+    return fail_not_a_query(
+        "a function in it may change the engine; a PIVOT that lists its values (IN) may have it");
+  return {};
 }
 
 // Prepares the last of the statements in `sql`, after running those before it. `types`: of its columns before they were
@@ -189,8 +200,9 @@ Result<void> prepare_last(const Connection& of, const std::string& sql, Statemen
     const char* why = duckdb_extract_statements_error(extracted.handle);
     return query_failed(why ? why : "it is empty");
   }
-  if (of.reads_only && count > 1 && !is_pivot(connection, sql))
-    return fail_not_a_query(fmt::format("it has {} statements", count));
+  if (of.reads_only)
+    if (auto checked = check_statements(sql, count); !checked)
+      return checked;
   for (idx_t i = 0; i + 1 < count; ++i)
     if (auto done = run_to_end(connection, extracted.handle, i); !done)
       return done;

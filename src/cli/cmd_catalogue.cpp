@@ -99,6 +99,20 @@ std::string tags_text(const store::Manifest& manifest) {
   return tags;
 }
 
+// Below the table, which has no room for sentences.
+void print_problem(const store::CatalogueEntry& entry, output::Sink& sink, std::size_t width) {
+  if (entry.problem.empty())
+    return;
+  const std::string text =
+      output::shortened_fact(fmt::format("{}: {}", entry.name, entry.problem), width);
+  std::string_view indent;
+  for (const std::string& line : output::wrapped(output::printable(text), width - 2)) {
+    sink.print("{}{}\n", indent, line);
+    indent = "  ";
+  }
+  sink.print("  iotrail info {} says more\n", output::printable(entry.path.native()));
+}
+
 void print_entries(const std::vector<Listed>& traces, std::size_t width) {
   using output::Align;
   using output::Fit;
@@ -112,16 +126,19 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
                            {"TAGS", Align::left, Fit::end, 3}});
   for (const Listed& listed : traces)
     if (const store::CatalogueEntry& entry = listed.entry; !entry.problem.empty())
-      table.add({entry.name, std::string(listed.state()), "", "", "", "", entry.problem, ""});
+      table.add({entry.name, std::string(listed.state()), "", "", "", "", "", ""});
     else
-      table.add({entry.name, std::string(listed.state()), local_time(entry.manifest),
-                 entry.manifest.is_counted() ? output::human_count(entry.manifest.events()) : "?",
-                 entry.manifest.is_counted() ? output::human_count(entry.manifest.lost()) : "?",
-                 output::human_bytes(entry.events_bytes),
-                 fmt::format("{}", fmt::join(entry.manifest.command, " ")),
-                 tags_text(entry.manifest)});
+      table.add(
+          {entry.name, std::string(listed.state()), local_time(entry.manifest),
+           entry.manifest.is_counted() ? output::human_count(entry.manifest.events()) : "?",
+           entry.manifest.is_counted() ? output::human_count(entry.manifest.lost()) : "?",
+           output::human_bytes(entry.events_bytes),
+           output::shortened_fact(fmt::format("{}", fmt::join(entry.manifest.command, " ")), width),
+           output::shortened_fact(tags_text(entry.manifest), width)});
   output::Sink sink(stdout);
   table.print(sink, "", width);
+  for (const Listed& listed : traces)
+    print_problem(listed.entry, sink, width);
   (void)sink.finish(); // main tells of what standard output does not take
 }
 
@@ -185,7 +202,8 @@ public:
   void fact(std::string_view name, std::string_view value) const {
     if (value.empty())
       return;
-    for (const std::string& line : output::wrapped(output::printable(value), width_ - kIndent)) {
+    for (const std::string& line : output::wrapped(
+             output::printable(output::shortened_fact(value, width_)), width_ - kIndent)) {
       fmt::print("{:<10}{}\n", name, line);
       name = {};
     }
@@ -329,7 +347,8 @@ Action declare_info(CLI::App& app, const Trailing&) {
   auto wide = std::make_shared<bool>(false);
   app.add_option("trace", *name, kTraceHelp)->required();
   app.add_flag("--json", *json, "The whole manifest, as JSON");
-  app.add_flag("--wide", *wide, "All of it, with what served each event, however wide that is");
+  app.add_flag("--wide", *wide,
+               "With what served each event, however wide that is; --json alone cuts nothing off");
   return [name, json, wide] { return info(*name, *json, *wide); };
 }
 

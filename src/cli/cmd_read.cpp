@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -78,12 +79,23 @@ Result<int> script(const std::string& name, const std::vector<std::string>& even
   return 0;
 }
 
-// Never replaces a file. Standard output where `path` is empty: then the pointer is null.
-Result<File> create_output(const std::string& path) {
-  File file(path.empty() ? nullptr : std::fopen(path.c_str(), "wxe"));
-  if (!path.empty() && !file)
+// What `write` makes of the new file `path`, or of standard output where that is empty. Never replaces a file, and leaves none
+// behind that is not whole.
+template <class Write>
+auto write_output(const std::string& path, const Write& write) -> decltype(write(stdout)) {
+  if (path.empty())
+    return write(stdout);
+  const File file(std::fopen(path.c_str(), "wxe"));
+  if (!file)
     return fail_errno(fmt::format("cannot write {}", path));
-  return file;
+  auto written = write(file.get());
+  if (written)
+    return written;
+  if (std::ferror(file.get()) != 0)
+    written.error().what = fmt::format("cannot write {}", path);
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+  return written;
 }
 
 struct QueryRequest {
@@ -142,13 +154,11 @@ Result<int> query(const QueryRequest& request) {
   auto rows = (*engine)->query(request.sql);
   if (!rows)
     return std::unexpected(rows.error());
-  auto file = create_output(request.path);
-  if (!file)
-    return std::unexpected(file.error());
   const output::RowsOptions options{.format = *format,
                                     .trace = request.raw ? nullptr : &(*engine)->trace(),
                                     .width = table_width(request)};
-  auto written = output::write_rows(*rows, options, *file ? file->get() : stdout);
+  const auto written = write_output(
+      request.path, [&](std::FILE* file) { return output::write_rows(*rows, options, file); });
   if (!written)
     return std::unexpected(written.error());
   tell_warnings((*engine)->trace());
@@ -166,12 +176,10 @@ struct ExportTarget {
 
 Result<std::uint64_t> export_to_file(const store::TraceReader& trace, const ExportTarget& target,
                                      const output::ExportOptions& options) {
-  auto opened = create_output(target.path);
-  if (!opened)
-    return std::unexpected(opened.error());
-  std::FILE* file = *opened ? opened->get() : stdout;
-  return target.table.empty() ? output::export_stream(trace, options, file)
-                              : output::export_table(trace, target.table, options, file);
+  return write_output(target.path, [&](std::FILE* file) {
+    return target.table.empty() ? output::export_stream(trace, options, file)
+                                : output::export_table(trace, target.table, options, file);
+  });
 }
 
 Result<int> export_trace(const ExportTarget& target) {

@@ -181,8 +181,9 @@ Action declare_verify(CLI::App& app, const Trailing&) {
   auto trace = std::make_shared<std::string>();
   app.add_option("trace", *trace, kTraceHelp)->required();
   app.footer(
-      "Exit status: 0, everything adds up; 1, something does not, or cannot be checked since "
-      "the recording has no end.");
+      "Exit status: 0, everything adds up, with what was lost and counted; 1, something does not, "
+      "or cannot be checked: the recording has no end or failed, or events may be missing that "
+      "were not counted.");
   return [trace] { return verify(*trace); };
 }
 

@@ -111,11 +111,11 @@ void print_still_running(const store::Manifest& manifest) {
     return;
   const std::size_t shown = std::min(all.size(), kShownRunning);
   say(fmt::format(
-      "iotrail: {} process{} on and {} no more recorded: {}{}; --follow waits",
-      output::human_count(all.size()), all.size() == 1 ? " goes" : "es go",
-      all.size() == 1 ? "is" : "are",
+      "iotrail: {} process{} on and {} no more recorded: {}{}{}", output::human_count(all.size()),
+      all.size() == 1 ? " goes" : "es go", all.size() == 1 ? "is" : "are",
       output::printable(fmt::format("{}", fmt::join(std::span(all).first(shown), ", "))),
-      all.size() > shown ? ", ..." : ""));
+      all.size() > shown ? ", ..." : "",
+      manifest.stop_reason.ends_with("ended") ? "; --follow waits" : "")); // limits end that too
 }
 
 } // namespace

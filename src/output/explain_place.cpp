@@ -141,9 +141,9 @@ Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options
 
 Result<void> write_request(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
   const std::string when =
-      options.at_ns
-          ? fmt::format("u.since_ns <= {0} AND u.since_ns + u.duration_ns >= {0}", *options.at_ns)
-          : "true";
+      options.at_ns ? fmt::format("u.since_ns <= {0} AND plus(u.since_ns, u.duration_ns) >= {0}",
+                                  *options.at_ns)
+                    : "true";
   const std::string sql = fmt::format(fmt::runtime(kRequestSql), kUsesSql, *options.request, when);
   const Section section{.name = "request",
                         .title = "Who caused what it carried",

@@ -140,6 +140,24 @@ Result<File> create_file(const std::filesystem::path& path) {
   return file;
 }
 
+// Unless they are all there, none of them stays.
+class NewFiles {
+public:
+  NewFiles() = default;
+  NewFiles(const NewFiles&) = delete;
+  NewFiles& operator=(const NewFiles&) = delete;
+  ~NewFiles() {
+    std::error_code ignored;
+    for (; !paths_.empty(); paths_.pop_back())
+      std::filesystem::remove(paths_.back(), ignored); // a directory if it is empty
+  }
+  void add(std::filesystem::path path) { paths_.push_back(std::move(path)); }
+  void keep() { paths_.clear(); }
+
+private:
+  std::vector<std::filesystem::path> paths_;
+};
+
 bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   for (const store::BlockInfo& block : trace.blocks())
     if (block.kind == table.kind && block.rows > 0)
@@ -203,21 +221,29 @@ Result<std::uint64_t> export_table(const store::TraceReader& trace, std::string_
 Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const ExportOptions& options,
                                        const std::filesystem::path& directory) {
-  if (::mkdir(directory.c_str(), 0750) != 0 && errno != EEXIST)
+  NewFiles made;
+  if (::mkdir(directory.c_str(), 0750) == 0)
+    made.add(directory);
+  else if (errno != EEXIST)
     return fail_errno("cannot create the directory " + directory.string());
   const TraceDictionaries dictionaries = TraceDictionaries::load(trace);
   std::uint64_t rows = 0;
   for (const store::TableInfo& table : trace.tables()) {
     if (!has_rows(trace, table))
       continue;
-    auto file = create_file(directory / fmt::format("{}.{}", table.name, options.format->name));
+    const auto path = directory / fmt::format("{}.{}", table.name, options.format->name);
+    auto file = create_file(path);
     if (!file)
       return std::unexpected(file.error());
-    const auto written = write_table(trace, table, dictionaries, options, file->get());
-    if (!written)
+    made.add(path);
+    auto written = write_table(trace, table, dictionaries, options, file->get());
+    if (!written) {
+      written.error().what = "cannot write " + path.string();
       return written;
+    }
     rows += *written;
   }
+  made.keep();
   return rows;
 }
 

@@ -118,19 +118,19 @@ TEST(table, width_counts_characters_not_bytes) {
   EXPECT_EQ(padded("Zoë", 5, Align::right), "  Zoë");
 }
 
-std::string report_of(analysis::Engine& engine) {
+std::string report_of(analysis::Engine& engine, const auto& write) {
   char* data = nullptr;
   std::size_t size = 0;
   std::FILE* file = open_memstream(&data, &size);
-  EXPECT_TRUE(write_report(engine, {}, file).has_value());
+  EXPECT_TRUE(write(engine, ReportOptions{}, file).has_value());
   std::fclose(file);
   std::string text(data, size);
   std::free(data);
   return text;
 }
 
-TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_stand) {
-  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
+// What the views on modes of files are made of is not there.
+void spoil_modes(const golden::TestTrace& trace) {
   const auto path = trace.path() / "manifest.json";
   std::ifstream input(path);
   std::string manifest{std::istreambuf_iterator<char>(input), {}};
@@ -138,13 +138,34 @@ TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_sta
   for (auto at = manifest.find(column); at != std::string::npos; at = manifest.find(column))
     manifest.replace(at, column.size(), "\"mode text text\"");
   std::ofstream(path, std::ios::trunc) << store::sealed_text(store::Json::parse(manifest));
+}
+
+TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_stand) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
+  spoil_modes(trace);
   auto engine = analysis::Engine::open(trace.path());
   ASSERT_TRUE(engine.has_value());
-  const std::string text = report_of(**engine);
+  const std::string text = report_of(**engine, write_report);
   EXPECT_TRUE(text.contains("Bytes of files on their way down\n  not shown: ")) << text;
   EXPECT_TRUE(text.contains("syscall  read           1    8 B")) << text;
   EXPECT_TRUE(text.contains("Processes, by bytes at the device, then by bytes in calls\n  pid"))
       << text;
+}
+
+TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_others_stand) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
+  spoil_modes(trace);
+  auto engine = analysis::Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value());
+  const auto json = store::Json::parse(report_of(**engine, write_report_json));
+  EXPECT_TRUE(json["bytes"].is_null());
+  EXPECT_EQ(json["processes"].size(), 1U);
+  const auto& not_shown = json["not_shown"];
+  ASSERT_FALSE(not_shown.empty());
+  EXPECT_TRUE(std::ranges::any_of(not_shown, [](const store::Json& entry) {
+    return entry["section"] == "bytes" &&
+           entry["why"].get<std::string>().contains("does not exist");
+  })) << not_shown;
 }
 
 TEST(outputs, a_full_disk_is_an_error_of_every_output) {

@@ -62,6 +62,19 @@ bool is_shown(const SmallResult& rows, const SectionColumn& column) {
   return false;
 }
 
+// What says nothing is left out before anything else, and what must be seen never.
+int rank_of(const SmallResult& rows, const SectionColumn& column) {
+  constexpr int kFirst = 100;
+  bool is_empty = true;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (column.is_alarm && rows.number(row, column.name) > 0)
+      return 0;
+    const std::string cell = cell_text(rows, row, column);
+    is_empty = is_empty && (cell.empty() || cell == kDash);
+  }
+  return column.rank == 0 || !is_empty ? column.rank : kFirst + column.rank;
+}
+
 // The title that a person knows a column by.
 std::string_view title_of(const Section& section, std::string_view name) {
   for (const SectionColumn& column : section.columns)
@@ -132,7 +145,7 @@ void print_section(const Section& section, const SectionOptions& options, const 
       shown.push_back(&column);
       titles.push_back({std::string(column.title),
                         column.show == Show::text ? Align::left : Align::right, column.fit,
-                        column.rank});
+                        rank_of(rows, column)});
     }
   TextTable table(std::move(titles));
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -42,6 +42,7 @@ struct SectionColumn {
   Fit fit = Fit::whole;
   int rank = 0;                  // as of TextTable::Column
   std::string_view instead = {}; // a text column shown where it is not empty; "": none
+  bool is_alarm = false;         // never left out where any row has more than 0
 };
 
 struct Section {

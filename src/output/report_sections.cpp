@@ -30,7 +30,7 @@ constexpr SectionColumn kTimeColumns[] = {
     {.title = "p50", .name = "p50_ns", .show = Show::duration, .rank = 2},
     {.title = "p99", .name = "p99_ns", .show = Show::duration, .rank = 1},
     {.title = "max", .name = "max_ns", .show = Show::duration},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 3},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 3, .is_alarm = true},
     {.title = "bytes", .name = "bytes", .show = Show::bytes, .rank = 4},
 };
 constexpr std::string_view kTimeSql = R"(
@@ -105,6 +105,11 @@ void note_files(const SmallResult& rows, const store::TraceReader& trace, Sink& 
 void note_processes(const SmallResult& rows, const store::TraceReader& trace, Sink& sink,
                     std::size_t width) {
   note_asynchronous(trace, sink, width);
+  if (rows.size() > 0 && !rows.is_null(0, "device_bytes_read"))
+    print_wrapped(
+        "dev read and dev write are of who queued the I/O: (kernel) and a sync also write "
+        "what others stored; `Who caused what the devices did` is by who caused it",
+        sink, width);
   note_rest(rows, sink, "processes", "process");
 }
 
@@ -121,7 +126,7 @@ constexpr SectionColumn kFileColumns[] = {
     {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
     {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 3},
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_alarm = true},
     {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 4},
     {.title = "cached",
      .name = "cache_bytes_added",
@@ -173,7 +178,7 @@ constexpr SectionColumn kProcessColumns[] = {
     {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 2},
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 4},
     {.title = "threads", .name = "threads", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_alarm = true},
     {.title = "command", .name = "command", .fit = Fit::end, .rank = 3},
 };
 constexpr std::string_view kProcessesSql = R"(
@@ -183,6 +188,31 @@ constexpr std::string_view kProcessesOrder =
     "coalesce(plus(device_bytes_read, device_bytes_written), 0) DESC, plus(bytes_read, "
     "bytes_written) DESC,"
     " total_ns DESC NULLS LAST, pid";
+
+constexpr SectionColumn kFailedColumns[] = {
+    {.title = "layer", .name = "layer", .when = When::changed},
+    {.title = "call", .name = "what"},
+    {.title = "error", .name = "error"},
+    {.title = "calls", .name = "calls", .show = Show::count},
+    {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 2},
+    {.title = "files", .name = "paths", .show = Show::count_or_dash, .rank = 1},
+    {.title = "most of them on", .name = "path", .fit = Fit::middle},
+};
+constexpr std::string_view kFailedSql = R"(
+WITH
+  kinds AS MATERIALIZED (
+    SELECT layer, coalesce(nullif(call, ''), class) AS what, error, total(calls) AS calls, total(total_ns) AS total_ns,
+           count(DISTINCT path) AS paths, first(path ORDER BY calls DESC, path) AS path
+    FROM errors
+    GROUP BY layer, coalesce(nullif(call, ''), class), error
+  ),
+  sums AS (SELECT count(*) AS all_rows FROM kinds)
+SELECT k.*, d.depth AS depth, a.all_rows AS all_rows
+FROM kinds AS k CROSS JOIN sums AS a LEFT JOIN layer_list AS d ON k.layer = d.layer)";
+
+void note_failed(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
+  note_rest(rows, sink, "kinds of failures");
+}
 
 // Classes as wide as a line has room for; `sizes` has finer ones.
 constexpr SectionColumn kSizeColumns[] = {
@@ -220,7 +250,8 @@ constexpr SectionColumn kLayerColumns[] = {
      .name = "errors",
      .show = Show::count_or_dash,
      .when = When::known,
-     .rank = 2},
+     .rank = 2,
+     .is_alarm = true},
     {.title = "unfinished",
      .name = "unfinished",
      .show = Show::count,
@@ -286,6 +317,14 @@ constexpr Section kFirstPage[] = {
      .rows = 3,
      .columns = kProcessColumns,
      .add_notes = note_processes},
+    {.name = "failed_calls",
+     .title = "Calls that failed",
+     .view = "errors",
+     .sql = kFailedSql,
+     .order = "calls DESC, depth NULLS LAST, what, error",
+     .rows = 5,
+     .columns = kFailedColumns,
+     .add_notes = note_failed},
     {.name = "sizes",
      .title = "How large: operations by size",
      .view = "sizes",

@@ -2,6 +2,7 @@
 #include "output/report_summary.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -20,7 +21,8 @@ constexpr std::size_t kFactIndent = 12;
 void print_fact(Sink& sink, std::string_view name, std::string_view value, std::size_t width) {
   if (value.empty())
     return;
-  for (const std::string& line : wrapped(printable(value), width - kFactIndent)) {
+  for (const std::string& line :
+       wrapped(printable(shortened_fact(value, width)), width - kFactIndent)) {
     sink.print("  {:<10}{}\n", name, line);
     name = {};
   }
@@ -99,7 +101,19 @@ std::string events_text(const store::Manifest& manifest) {
                      manifest.gaps() == 0 ? "none lost" : "SOME MAY BE MISSING: see Losses");
 }
 
-std::string tally_text(const store::SourceTally& source) {
+bool is_gap(const SmallResult& totals, std::size_t row) {
+  return totals.text(row, "severity") == schema::severity_name(schema::Severity::gap);
+}
+
+// What is not counted may be more than what is: then none of it is said to be all.
+bool has_gaps(const SmallResult& totals, std::string_view source) {
+  for (std::size_t row = 0; row < totals.size(); ++row)
+    if (is_gap(totals, row) && totals.text(row, "source") == source)
+      return true;
+  return false;
+}
+
+std::string tally_text(const store::SourceTally& source, const SmallResult& totals) {
   const std::string lost = human_count(source.lost);
   const std::string produced = human_count(source.produced);
   const std::string written = human_count(source.written);
@@ -107,25 +121,18 @@ std::string tally_text(const store::SourceTally& source) {
     return fmt::format("{} produced, {} written, {} lost: THESE NUMBERS DO NOT ADD UP", produced,
                        written, lost);
   if (source.lost == 0)
-    return fmt::format("none lost while recording, {} events produced == {} written", produced,
-                       written);
+    return fmt::format("none lost while recording{}, {} events produced == {} written",
+                       has_gaps(totals, source.name) ? ", of those that were counted" : "",
+                       produced, written);
   return fmt::format("{} OF {} EVENTS LOST ({}), {} written", lost, produced,
                      human_share_of(source.lost, source.produced), written);
 }
 
-void print_tallies(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+void print_tallies(const store::Manifest& manifest, const SmallResult& totals, Sink& sink,
+                   std::size_t width) {
   for (const store::SourceTally& source : manifest.sources)
-    print_sentence(sink, fmt::format("{}: {}", printable(source.name), tally_text(source)), width);
-}
-
-void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
-  for (std::size_t row = 0; row < totals.size(); ++row)
-    if (totals.text(row, "severity") == schema::severity_name(schema::Severity::gap))
-      print_sentence(sink,
-                     fmt::format("EVENTS MAY BE MISSING, {} times: {}",
-                                 human_count(totals.number(row, "events")),
-                                 printable(totals.text(row, "doc"))),
-                     width);
+    print_sentence(sink, fmt::format("{}: {}", printable(source.name), tally_text(source, totals)),
+                   width);
 }
 
 std::string counter_text(const SmallResult& totals, std::size_t row) {
@@ -145,6 +152,12 @@ std::string when_lost(const SmallResult& totals, std::size_t row, std::uint64_t 
   return fmt::format("{} to {} s", since_begin("from_ns"), since_begin("to_ns"));
 }
 
+bool names_files(const store::Manifest& manifest) {
+  return std::ranges::any_of(manifest.filters, [](const std::string& words) {
+    return words.starts_with("--file ") || words.starts_with("--dir ");
+  });
+}
+
 } // namespace
 
 std::string machine_text(const store::Manifest& manifest) {
@@ -160,9 +173,10 @@ std::string machine_text(const store::Manifest& manifest) {
 
 std::string layers_text(const store::Manifest& manifest) {
   const std::vector<std::string> refused = manifest.layers_refused();
-  std::vector<std::string> recorded = manifest.layers;
-  for (const std::string& layer : refused)
-    std::erase(recorded, layer);
+  const std::set<std::string_view> without(refused.begin(), refused.end());
+  std::vector<std::string> recorded;
+  std::ranges::copy_if(manifest.layers, std::back_inserter(recorded),
+                       [&](const std::string& layer) { return !without.contains(layer); });
   std::string text = fmt::format("{}", fmt::join(recorded, ", "));
   if (!refused.empty())
     text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
@@ -195,18 +209,30 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 
 std::string refusals_text(const store::Manifest& manifest) {
   const std::vector<std::string> layers = manifest.layers_refused();
-  std::vector<std::string> missing;
-  for (const std::string& layer : layers)
-    missing.push_back("layer " + layer);
+  std::vector<std::string> by_machine;
+  std::vector<std::string> by_choice;
+  std::set<std::string> named;
   for (const store::HookReport& hook : manifest.hooks) {
-    const bool has_layer = std::ranges::any_of(
-        layers, [&](const std::string& layer) { return hook.event.starts_with(layer + "_"); });
-    if (hook.hook.empty() && !has_layer)
-      missing.push_back(hook.event);
+    if (!hook.hook.empty())
+      continue;
+    const auto layer = std::ranges::find_if(
+        layers, [&](const std::string& name) { return hook.event.starts_with(name + "_"); });
+    std::string what = layer == layers.end() ? hook.event : "layer " + *layer;
+    if (named.insert(what).second)
+      (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
   }
-  return missing.empty()
-             ? ""
-             : fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(missing, ", "));
+  if (names_files(manifest) && std::ranges::find(manifest.layers, "block") != manifest.layers.end())
+    by_choice.emplace_back("block I/O for no file (flushes, metadata, a journal)");
+  std::string text;
+  if (!by_machine.empty())
+    text = fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(by_machine, ", "));
+  if (!by_choice.empty())
+    text += fmt::format(
+        "{}left out, since it does not go with what was to be recorded{}: {}",
+        text.empty() ? "" : ". ",
+        manifest.filters.empty() ? "" : fmt::format(" ({})", fmt::join(manifest.filters, " ")),
+        fmt::join(by_choice, ", "));
+  return text;
 }
 
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width) {
@@ -214,15 +240,26 @@ void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t wid
   if (text.empty())
     return;
   sink.put('\n');
-  for (const std::string& line : wrapped(printable(text), width))
+  for (const std::string& line : wrapped(printable(shortened_fact(text, width)), width))
     sink.print("{}\n", line);
+}
+
+void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width) {
+  for (std::size_t row = 0; row < totals.size(); ++row)
+    if (is_gap(totals, row))
+      print_sentence(sink,
+                     fmt::format("EVENTS MAY BE MISSING, {} ({}): {}",
+                                 human_count_of(totals.number(row, "events"), "time"),
+                                 printable(totals.text(row, "counter")),
+                                 printable(totals.text(row, "doc"))),
+                     width);
 }
 
 void print_losses(const store::TraceReader& trace, const SmallResult& totals, Sink& sink,
                   std::size_t width) {
   const store::Manifest& manifest = trace.manifest();
   sink.put("\nLosses\n");
-  print_tallies(manifest, sink, width);
+  print_tallies(manifest, totals, sink, width);
   print_gaps(totals, sink, width);
   if (totals.size() == 0)
     return;

@@ -31,6 +31,9 @@ std::string refusals_text(const store::Manifest& manifest);
 
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width);
 
+// A sentence for each counter of events that may be missing. `totals`: as below.
+void print_gaps(const SmallResult& totals, Sink& sink, std::size_t width);
+
 // Losses one by one, or that there are none. `totals`: SELECT * FROM loss_totals.
 void print_losses(const store::TraceReader& trace, const SmallResult& totals, Sink& sink,
                   std::size_t width);

@@ -176,26 +176,45 @@ Result<void> check(const ReportOptions& options) {
                     "Write for example --by file --sort written.");
 }
 
+// Rows that were written before the others failed stay: the list `not_shown` tells of both.
 Result<void> write_json_rows(analysis::Engine& engine, const Section& section,
                              const SectionOptions& options, Sink& sink) {
-  auto rows = engine.query(section_sql(section, options));
-  if (!rows)
-    return std::unexpected(rows.error());
   sink.put(",\n");
   put_json_text(sink, section.name);
   sink.put(":");
+  auto rows = engine.query(section_sql(section, options));
+  if (!rows) {
+    sink.put("null\n");
+    return std::unexpected(rows.error());
+  }
   JsonOutput output(sink);
   output.begin(rows->columns());
-  for (;;) {
-    const auto more = rows->next();
-    if (!more)
-      return std::unexpected(more.error());
-    if (!*more)
-      break;
+  Result<bool> more = rows->next();
+  for (; more && *more; more = rows->next())
     output.row(rows->row());
-  }
   output.end();
+  if (!more)
+    return std::unexpected(more.error());
   return {};
+}
+
+struct NotShown {
+  std::string_view section;
+  std::string why;
+};
+
+void write_json_not_shown(std::span<const NotShown> sections, Sink& sink) {
+  sink.put(",\n\"not_shown\":[");
+  bool is_first = true;
+  for (const auto& [section, why] : sections) {
+    sink.put(is_first ? "\n{\"section\":" : ",\n{\"section\":");
+    put_json_text(sink, section);
+    sink.put(",\"why\":");
+    put_json_text(sink, why);
+    sink.put('}');
+    is_first = false;
+  }
+  sink.put(is_first ? "]\n" : "\n]\n");
 }
 
 // Last, since damage is known only when everything was read.
@@ -258,9 +277,16 @@ Result<void> write_report_json(analysis::Engine& engine, const ReportOptions& op
   Sink sink(file);
   sink.put("{\"trace\":");
   put_json_text(sink, engine.trace().path().native());
+  std::vector<NotShown> not_shown;
   for (const auto& [section, rows] : parts)
-    if (Result<void> written = write_json_rows(engine, *section, rows, sink); !written)
-      return written;
+    if (Result<void> written = write_json_rows(engine, *section, rows, sink); !written) {
+      if (!options.by.empty()) // nothing else was asked for
+        return written;
+      not_shown.push_back(
+          {section->name, fmt::format("{}: {}", written.error().what, written.error().why)});
+    }
+  if (options.by.empty())
+    write_json_not_shown(not_shown, sink);
   write_json_warnings(engine.trace(), sink);
   sink.put("}\n");
   return sink.finish();

@@ -79,18 +79,30 @@ std::string shortened_end(std::string_view text, std::size_t width) {
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
+  std::size_t used = 0; // of the last line
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const bool fits = display_width(lines.back()) + 1 + display_width(word) <= width;
-    if (!lines.back().empty() && !fits)
+    const std::size_t word_width = display_width(word);
+    if (!lines.back().empty() && used + 1 + word_width > width) {
       lines.emplace_back();
-    if (!lines.back().empty())
+      used = 0;
+    }
+    if (!lines.back().empty()) {
       lines.back() += ' ';
+      ++used;
+    }
     lines.back() += word;
+    used += word_width;
   }
   return lines;
+}
+
+std::string shortened_fact(std::string_view text, std::size_t width) {
+  constexpr std::size_t kMost = 4'000;
+  constexpr std::size_t kMostOfAll = 32'000;
+  return shortened_end(text, width == kAnyWidth ? kMostOfAll : kMost);
 }
 
 } // namespace iotrail::output

@@ -25,6 +25,10 @@ std::string shortened_middle(std::string_view text, std::size_t width);
 // "sqlite3 shop.db ..."
 std::string shortened_end(std::string_view text, std::size_t width);
 
+// A fact of a manifest, which may be of any length: as much of it as somebody reads, and more where `width` is kAnyWidth. JSON
+// has it whole.
+std::string shortened_fact(std::string_view text, std::size_t width);
+
 // Lines of whole words, each at most `width` wide unless one word is longer. At least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 

@@ -127,7 +127,8 @@ WITH
     SELECT coalesce(call, set_off_by) AS what, set_off_by,
            CASE WHEN pid IS NULL THEN NULL ELSE coalesce(nullif(comm, ''), CAST(pid AS VARCHAR)) END AS process,
            total(bytes) AS bytes,
-           CAST(sum(mean_delay_ns * bios) / nullif(sum(CASE WHEN mean_delay_ns IS NULL THEN 0 ELSE bios END), 0) AS BIGINT) AS mean_delay_ns,
+           CAST(least(sum(CAST(mean_delay_ns AS HUGEINT) * bios)
+                      / nullif(sum(CASE WHEN mean_delay_ns IS NULL THEN 0 ELSE bios END), 0), 9.2e18) AS BIGINT) AS mean_delay_ns,
            max(longest_delay_ns) AS longest_delay_ns
     FROM write_backs
     GROUP BY ALL

@@ -10,7 +10,8 @@
 
 namespace iotrail::output {
 
-// False: something does not add up, is damaged, or cannot be checked since the recording has no end. Losses and remainders that are counted do add up.
+// False: something does not add up, is damaged, or cannot be checked: the recording has no end or failed, or events may be
+// missing that nobody counted. Losses and remainders that are counted do add up.
 Result<bool> write_verification(analysis::Engine& engine, std::size_t width, std::FILE* file);
 
 } // namespace iotrail::output

@@ -62,5 +62,23 @@ TEST(text_width, sentences_are_wrapped_between_words) {
   EXPECT_EQ(wrapped("", 6), std::vector<std::string>{""});
 }
 
+TEST(text_width, many_words_take_time_for_each_once) {
+  std::string words;
+  for (int i = 0; i < 2'000'000; ++i)
+    words += "c ";
+  words.pop_back();
+  EXPECT_EQ(wrapped(words, kAnyWidth),
+            std::vector{words}); // of each word with all before it: hours
+  EXPECT_EQ(wrapped("ab c def", 4), (std::vector<std::string>{"ab c", "def"}));
+  EXPECT_EQ(wrapped("abcdef c", 4), (std::vector<std::string>{"abcdef", "c"}));
+}
+
+TEST(text_width, facts_of_any_length_are_cut) {
+  EXPECT_EQ(shortened_fact("host", kPlainWidth), "host");
+  const std::string long_name(3'000'000, 'h');
+  EXPECT_LT(shortened_fact(long_name, kPlainWidth).size(), 5'000U);
+  EXPECT_TRUE(shortened_fact(long_name, kAnyWidth).ends_with("h..."));
+}
+
 } // namespace
 } // namespace iotrail::output

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
+#include <set>
 
 #include "schema.hpp"
 #include "store/manifest_schema.hpp"
@@ -74,19 +75,6 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("ring_memory_bytes", m.ring_memory_bytes);
 }
 
-bool is_refused(const std::string& layer, const std::vector<HookReport>& hooks) {
-  bool is_known = false;
-  for (const HookReport& hook : hooks) {
-    const schema::Event* event = schema::find_event(hook.event);
-    if (!event || schema::layer_name(static_cast<std::uint32_t>(event->layer)) != layer)
-      continue;
-    if (!hook.hook.empty())
-      return false;
-    is_known = true;
-  }
-  return is_known;
-}
-
 bool has_too_many(const Manifest& m) {
   return std::max({m.hooks.size(), m.sources.size(), m.counts.size(), m.counters.size(),
                    m.tags.size()}) > Manifest::kNamesMax;
@@ -95,9 +83,19 @@ bool has_too_many(const Manifest& m) {
 } // namespace
 
 std::vector<std::string> Manifest::layers_refused() const {
+  std::set<std::string_view> served;
+  std::set<std::string_view> known; // layers of any hook
+  for (const HookReport& hook : hooks)
+    if (const schema::Event* event = schema::find_event(hook.event)) {
+      const std::string_view layer = schema::layer_name(static_cast<std::uint32_t>(event->layer));
+      known.insert(layer);
+      if (!hook.hook.empty())
+        served.insert(layer);
+    }
   std::vector<std::string> refused;
-  std::ranges::copy_if(layers, std::back_inserter(refused),
-                       [this](const std::string& layer) { return is_refused(layer, hooks); });
+  std::ranges::copy_if(layers, std::back_inserter(refused), [&](const std::string& layer) {
+    return known.contains(layer) && !served.contains(layer);
+  });
   return refused;
 }
 

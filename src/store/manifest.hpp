@@ -51,6 +51,9 @@ struct HookReport {
   std::string remedy; // what would lift the refusal; may be empty
 };
 
+// The remedy where what was asked for is the reason, and not the machine.
+inline constexpr std::string_view kAskForOther = "record a command, without such a filter";
+
 // The same hooks where their source as a whole could not be used.
 std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& error);
 

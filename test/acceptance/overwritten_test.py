@@ -36,6 +36,9 @@ class Overwritten(harness.AcceptanceTest):
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertIn("SOME MAY BE MISSING", report.stdout)
         self.assertIn(COUNTER, report.stdout)
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 1, verified.stdout)
+        self.assertIn(COUNTER, verified.stdout)
         self.assertEqual(int(recording.value(f"SELECT sum(events) FROM losses WHERE counter = '{COUNTER}'")), count)
 
     def test_what_the_collector_has_seen_before(self):

@@ -209,6 +209,9 @@ class Stat(harness.AcceptanceTest):
         self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         self.assertGreater(manifest["counters"]["store_write_failed"], 0)
         self.assertIn("were lost", process.stderr)
+        verified = harness.run(harness.IOTRAIL, "verify", path)
+        self.assertEqual(verified.returncode, 1, verified.stdout)
+        self.assertIn("the recording failed", verified.stdout)
 
     def test_halted_recorder_loses_nothing(self):
         path, ready = self.folder / "h.iotrail", self.folder / "ready"

@@ -130,6 +130,15 @@ Result<void> run_query(analysis::Engine& engine, std::string sql, std::FILE* fil
   return without_count(output::write_rows(*rows, options, file));
 }
 
+// What is not clean is told by the exit status too.
+Result<void> run_verify(analysis::Engine& engine, std::FILE* file) {
+  const auto is_clean = output::write_verification(engine, output::kPlainWidth, file);
+  if (!is_clean)
+    return std::unexpected(is_clean.error());
+  std::fputs(*is_clean ? "" : "(status 1)\n", file);
+  return {};
+}
+
 // WORD=VALUE ...: by=file sort=written top=3 width=120; the word json.
 Result<void> run_report(analysis::Engine& engine, std::string words, std::FILE* file) {
   output::ReportOptions options;
@@ -220,7 +229,7 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   if (verb == "stat")
     return run_stat(engine, command, file);
   if (verb == "verify")
-    return without_count(output::write_verification(engine, output::kPlainWidth, file));
+    return run_verify(engine, file);
   if (verb == "script")
     return run_script(trace, command, file);
   if (verb == "export-directory")

@@ -116,6 +116,7 @@ private:
   std::map<std::string, File> files_;
   iot_u64 next_inode_ = 100;
   bool is_complete_ = true;
+  bool has_failed_ = false;
   std::vector<std::string> damaged_tables_;
 };
 
@@ -287,6 +288,8 @@ Result<void> TraceBuilder::add(const Statement& statement) {
     return writer_->flush();
   else if (word == "incomplete")
     is_complete_ = false;
+  else if (word == "failed")
+    has_failed_ = true;
   else if (word == "damage")
     damaged_tables_.push_back(statement.get("table"));
   else
@@ -324,7 +327,7 @@ Result<void> TraceBuilder::damage_table(const std::string& table) const {
 
 Result<void> TraceBuilder::finish() {
   if (is_complete_) {
-    manifest_.state = store::State::COMPLETE;
+    manifest_.state = has_failed_ ? store::State::ERROR : store::State::COMPLETE;
     if (auto done = writer_->finish(manifest_); !done)
       return done;
   } else {

@@ -16,6 +16,7 @@
 //   tag name=value
 //   block                              ends the blocks of all tables here
 //   incomplete                         the recorder never ends the trace
+//   failed                             the recorder could not go on, and said so at its end
 //   damage table=syscall_read          a byte of the table's last block is wrong
 #pragma once
 

@@ -119,6 +119,11 @@ CREATE MACRO mean(x) AS CASE WHEN avg(x) >= 9223372036854775807 THEN 92233720368
 CREATE MACRO plus(a, b) AS CASE WHEN CAST(a AS UBIGINT) > CAST(18446744073709551615 AS UBIGINT) - CAST(b AS UBIGINT)
   THEN CAST(18446744073709551615 AS UBIGINT) ELSE CAST(a AS UBIGINT) + CAST(b AS UBIGINT) END;
 
+-- What is left of a number that is not negative when another one is taken from it; 0 where that is larger, as a time of a
+-- damaged trace may be.
+CREATE MACRO minus(a, b) AS CASE WHEN CAST(b AS UBIGINT) <= CAST(a AS UBIGINT) THEN CAST(a AS UBIGINT) - CAST(b AS UBIGINT)
+  WHEN a IS NOT NULL AND b IS NOT NULL THEN CAST(0 AS UBIGINT) END;
+
 -- The bits that are set in both.
 CREATE MACRO bitAnd(a, b) AS a & b;
 

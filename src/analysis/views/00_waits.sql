@@ -16,7 +16,7 @@ WITH
     WHERE string IN (SELECT stack FROM sched_wait)
   )
 SELECT w.op_id AS op_id, w.parent_op AS parent_op, w.pid AS pid, w.tid AS tid, w.ts_ns AS ts_ns, w.duration_ns AS duration_ns,
-       w.duration_ns - least(w.duration_ns, w.runnable_ns) AS blocked_ns, least(w.duration_ns, w.runnable_ns) AS runnable_ns,
+       minus(w.duration_ns, w.runnable_ns) AS blocked_ns, least(w.duration_ns, w.runnable_ns) AS runnable_ns,
        w.state AS state, CASE WHEN w.state = 'running' THEN NULL ELSE coalesce(p.reason, wait_reason('')) END AS reason,
        p.waited_in AS waited_in, p.stack AS stack, w.result AS error
 FROM sched_wait AS w LEFT JOIN places AS p ON w.stack = p.place_string;

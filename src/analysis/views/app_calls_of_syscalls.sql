@@ -69,5 +69,5 @@ WHERE e.layer = layer_at('library') AND e.duration_ns IS NOT NULL;
 --   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU
 CREATE VIEW library_calls AS
 SELECT call, count(*) AS calls, total(duration_ns) AS total_ns, total(syscalls) AS syscalls, total(kernel_ns) AS kernel_ns,
-       total(duration_ns - kernel_ns) AS library_ns
+       total(minus(duration_ns, kernel_ns)) AS library_ns
 FROM library_times GROUP BY call;

@@ -37,14 +37,14 @@ WITH
   ),
   phases AS (
     SELECT o.op_id AS op_id, o.call AS call, o.pid AS pid, o.file AS file, o.duration_ns AS duration_ns, o.handed_ns AS handed_ns,
-           coalesce(a.first_ns - o.ts_ns, CASE WHEN o.handed_ns > 0 THEN o.duration_ns ELSE 0 END) AS before_ns,
+           coalesce(minus(a.first_ns, o.ts_ns), CASE WHEN o.handed_ns > 0 THEN o.duration_ns ELSE 0 END) AS before_ns,
            coalesce(a.device_ns, 0) AS device_ns, coalesce(a.asked_ns, 0) AS asked_ns,
-           coalesce(o.end_ns - a.last_ns, 0) AS untold_ns
+           coalesce(minus(o.end_ns, a.last_ns), 0) AS untold_ns
     FROM ended AS o LEFT JOIN asked AS a ON o.op_id = a.asked_op
   )
 SELECT op_id, call, pid, file, duration_ns,
        CASE WHEN handed_ns > 0 THEN least(handed_ns, before_ns) ELSE before_ns END AS submit_ns,
-       CASE WHEN handed_ns > 0 THEN before_ns - least(handed_ns, before_ns) ELSE 0 END AS worker_ns,
-       asked_ns - device_ns AS queue_ns, device_ns, untold_ns,
-       duration_ns - least(duration_ns, before_ns + asked_ns + untold_ns) AS other_ns
+       CASE WHEN handed_ns > 0 THEN minus(before_ns, handed_ns) ELSE 0 END AS worker_ns,
+       minus(asked_ns, device_ns) AS queue_ns, device_ns, untold_ns,
+       minus(duration_ns, plus(plus(before_ns, asked_ns), untold_ns)) AS other_ns
 FROM phases;

@@ -25,7 +25,7 @@ WITH
            CASE WHEN l.is_remainder = 1 THEN NULL WHEN c.class IS NOT NULL THEN c.class
                 WHEN l.cause IN ('mapped', 'mapped_read') THEN 'fault' ELSE 'other' END AS call,
            sum(l.bytes) AS bytes, sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,
-           max(l.ts_ns - l.stored_ns) AS delay_ns
+           max(minus(l.ts_ns, l.stored_ns)) AS delay_ns
     FROM links AS l
       LEFT JOIN calls AS c ON l.op_id = c.call_op
       LEFT JOIN file_names AS n ON l.file = n.file

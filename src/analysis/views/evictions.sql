@@ -53,7 +53,7 @@ WITH
     SELECT file, total(CASE move WHEN 'evicted' THEN bytes_of_pages(pages) ELSE 0 END) AS evicted_bytes,
            total(CASE WHEN move = 'added' AND last_move = 'evicted' THEN bytes_of_pages(least(pages, last_pages))
                       ELSE 0 END) AS refault_bytes,
-           min(CASE WHEN move = 'added' AND last_move = 'evicted' THEN ts_ns - last_ns END) AS shortest_ns
+           min(CASE WHEN move = 'added' AND last_move = 'evicted' THEN minus(ts_ns, last_ns) END) AS shortest_ns
     FROM steps
     GROUP BY file
   )

@@ -73,7 +73,7 @@ WITH
   commits AS (SELECT op_id, parent_op, ts_ns, plus(ts_ns, duration_ns) AS until_ns FROM fs_journal_commit),
   phases AS (
     SELECT a.op_id AS op_id, h.ts_ns AS begin_ns, plus(h.ts_ns, a.submit_ns) AS submitted_ns,
-           plus(h.ts_ns, a.submit_ns + a.worker_ns) AS worked_ns, h.until_ns - least(a.untold_ns, h.until_ns) AS done_ns, h.until_ns AS until_ns
+           plus(h.ts_ns, plus(a.submit_ns, a.worker_ns)) AS worked_ns, minus(h.until_ns, a.untold_ns) AS done_ns, h.until_ns AS until_ns
     FROM async_phases AS a JOIN heads AS h ON a.op_id = h.op_id
   ),
   pieces AS (
@@ -130,7 +130,7 @@ WITH
     UNION ALL
     SELECT i.app_op AS op_id, c.step AS step, c.reason AS reason, c.ns AS ns FROM inside AS i JOIN calls AS c ON i.syscall_op = c.op_id
     UNION ALL
-    SELECT app_op AS op_id, 13 AS step, NULL AS reason, duration_ns - kernel_ns AS ns
+    SELECT app_op AS op_id, 13 AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
     FROM library_times
     WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
   )

@@ -12,7 +12,7 @@ SELECT l.file AS file, n.path AS path,
        total(CASE l.cause WHEN 'read' THEN l.bytes ELSE 0 END) AS asked,
        total(CASE l.cause WHEN 'read_ahead' THEN l.bytes ELSE 0 END) AS ahead,
        total(l.used_bytes) AS used,
-       total(CASE l.cause WHEN 'read_ahead' THEN l.bytes - least(l.bytes, l.used_bytes) ELSE 0 END) AS unused,
+       total(CASE l.cause WHEN 'read_ahead' THEN minus(l.bytes, l.used_bytes) ELSE 0 END) AS unused,
        total(l.late_bytes) AS late, total(l.late_ns) AS late_ns
 FROM links AS l LEFT JOIN file_names AS n ON l.file = n.file
 WHERE l.cause IN ('read', 'read_ahead') AND l.completed_ns IS NOT NULL
@@ -27,7 +27,7 @@ SELECT op_id, pid, file,
        total(CASE cause WHEN 'read' THEN bytes ELSE 0 END) AS asked,
        total(CASE cause WHEN 'read_ahead' THEN bytes ELSE 0 END) AS ahead,
        total(used_bytes) AS used,
-       total(CASE cause WHEN 'read_ahead' THEN bytes - least(bytes, used_bytes) ELSE 0 END) AS unused,
+       total(CASE cause WHEN 'read_ahead' THEN minus(bytes, used_bytes) ELSE 0 END) AS unused,
        total(late_bytes) AS late, total(late_ns) AS late_ns
 FROM links
 WHERE cause IN ('read', 'read_ahead') AND completed_ns IS NOT NULL AND op_id <> 0

@@ -71,7 +71,7 @@ WITH
   )
 SELECT o.pid AS pid, o.fd AS fd, o.file AS file, o.app_op AS app_op, o.call AS call, o.syscall_op AS syscall_op,
        CAST(least(o.bytes, 9223372036854775807) AS BIGINT) AS bytes,
-       CASE WHEN o.carried_ns >= o.given_ns THEN o.carried_ns - o.given_ns END AS kept_ns,
+       CASE WHEN o.carried_ns >= o.given_ns THEN minus(o.carried_ns, o.given_ns) END AS kept_ns,
        CASE WHEN s.pid IS NOT NULL THEN 'inferred'
             WHEN max(CASE WHEN o.app_op IS NULL OR o.carried_ns < o.given_ns THEN 1 ELSE 0 END)
                    OVER (PARTITION BY o.pid, o.fd, o.since_ns) = 1 THEN 'inferred'

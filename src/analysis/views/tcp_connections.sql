@@ -41,7 +41,7 @@ WITH
   drops AS (SELECT connection, count(*) AS packets FROM net_drop GROUP BY connection)
 SELECT l.connection AS connection, l.since_ns AS since_ns, CASE l.side WHEN 'connect' THEN l.first_pid ELSE l.last_pid END AS pid,
        p.comm AS comm, l.side AS side, own.text AS local, other.text AS peer, l.socket AS socket,
-       l.connect_ns AS connect_ns, CASE WHEN l.closed_ns >= l.since_ns THEN l.closed_ns - l.since_ns END AS life_ns,
+       l.connect_ns AS connect_ns, CASE WHEN l.closed_ns >= l.since_ns THEN minus(l.closed_ns, l.since_ns) END AS life_ns,
        CASE WHEN l.closed_ns IS NULL THEN 'open' WHEN coalesce(r.sent, 0) + coalesce(r.received, 0) = 0
               THEN CASE l.is_established WHEN 1 THEN 'closed' ELSE 'not connected' END
             WHEN l.is_established = 1 THEN 'reset' ELSE 'refused' END AS ending,

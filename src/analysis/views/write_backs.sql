@@ -9,7 +9,7 @@
 CREATE VIEW write_backs AS
 WITH
   flushed AS (
-    SELECT set_off_by, by_op, by_pid, bytes, ts_ns - stored_ns AS delay_ns
+    SELECT set_off_by, by_op, by_pid, bytes, minus(ts_ns, stored_ns) AS delay_ns
     FROM links
     WHERE set_off_by IS NOT NULL
   ),

@@ -35,6 +35,8 @@ constexpr std::string_view kTaskFollowers[] = {"process_task_newtask", "process_
 constexpr std::string_view kCallFollowers[] = {"syscall_sys_enter", "syscall_sys_exit"};
 
 std::string_view remedy_for(std::string_view tier, std::string_view reason) {
+  if (reason.contains(kNotOfFiles))
+    return store::kAskForOther;
   if (reason.find("EPERM") != reason.npos && tier != "T")
     return "this kernel does not let functions be hooked, as under lockdown: boot without "
            "lockdown=integrity";

@@ -39,6 +39,11 @@ bool is_wanted(const Filter& filter, const EventHooks& hooks);
 // Operations of io_uring and libaio are followed where they are recorded, and where block I/O is charged to them.
 bool follows_async(const Filter& filter);
 
+// Why hooks on delays are left out where files or devices are named.
+inline constexpr std::string_view kNotOfFiles =
+    "which file a call is on is often not known yet when it is held up: recordings of files or "
+    "devices leave that out";
+
 // Why programs cannot be used, by name; filled as loading and attaching are tried.
 class Refusals {
 public:

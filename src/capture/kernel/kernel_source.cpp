@@ -125,8 +125,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   if (config.filter_files || config.filter_devices)
     for (const char* program : {"sched_switch", "memory_direct_reclaim_begin", "memory_kswapd_wake",
                                 "memory_balance_dirty", "memory_balance_dirty_limits"})
-      refusals_.add(program, "which file a call is on is often not known yet when it is held up: "
-                             "recordings of files or devices leave that out");
+      refusals_.add(program, std::string(kNotOfFiles));
   auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
   if (!object)
     return std::unexpected(object.error());

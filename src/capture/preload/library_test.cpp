@@ -2,9 +2,12 @@
 //
 // Looks at the built library: it depends on the C library alone and shows the hooks' names and nothing else.
 #include <elf.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -125,6 +128,31 @@ TEST(PreloadLibrary, every_app_event_is_served) {
     });
     EXPECT_EQ(is_served, event.layer == schema::Layer::app) << event.name;
   }
+}
+
+TEST(Library, a_file_that_the_linker_would_refuse_is_not_preloaded) {
+  const auto path = std::filesystem::temp_directory_path() / fmt::format("no-library-{}", getpid());
+  const char* const before = getenv("IOTRAIL_PRELOAD_LIBRARY");
+  const std::string kept = before == nullptr ? "" : before;
+  setenv("IOTRAIL_PRELOAD_LIBRARY", path.c_str(), 1);
+  for (const auto& [content, why] :
+       {std::pair<std::string, const char*>("", "it is empty"),
+        {"#!/bin/sh\n", "no shared library"},
+        {std::string("\x7f"
+                     "ELF\x01",
+                     5) +
+             std::string(11, '\0') + std::string("\x03\0", 2) + std::string(60, '\0'),
+         "another kind of machine"}}) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << content;
+    const auto library = preload_library();
+    ASSERT_FALSE(library.has_value());
+    EXPECT_TRUE(library.error().message().contains(why)) << library.error().message();
+  }
+  std::filesystem::remove(path);
+  if (kept.empty())
+    unsetenv("IOTRAIL_PRELOAD_LIBRARY");
+  else
+    setenv("IOTRAIL_PRELOAD_LIBRARY", kept.c_str(), 1);
 }
 
 } // namespace iotrail::capture::preload

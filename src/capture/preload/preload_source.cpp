@@ -24,15 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char kLibraryName[] = "libiotrail-preload.so";
-
-// From where the program lies: as installed; in the tree of a build: the program itself, its benchmarks, live tests.
-constexpr const char* kLibraryFolders[] = {"",
-                                           "../lib/iotrail",
-                                           "../lib",
-                                           "../capture/preload",
-                                           "../src/capture/preload",
-                                           "../../src/capture/preload"};
 constexpr std::uint64_t kOwnerCheckNs = 10'000'000;
 constexpr std::uint64_t kStuckNs =
     1'000'000'000; // a record that is not finished for so long never will be
@@ -104,11 +95,13 @@ iot_u64 mask_of(const std::vector<std::string>& events) {
 // The library comes into a program as it starts, and knows names of files but not which of them are wanted.
 Result<void> check_filter(const Filter& filter) {
   if (!filter.pids.empty() || !filter.wanted.cgroups.empty() || filter.whole_system)
-    return fail("layer app", "calls are seen only in a command that iotrail starts");
+    return fail("layer app", "calls are seen only in a command that iotrail starts",
+                std::string(store::kAskForOther));
   if (filter.names_things() || filter.chooses_tasks() || filter.excluded.choose_files() ||
       !filter.excluded.devices.empty())
     return fail("layer app",
-                "calls cannot be restricted to files, devices, users, names or a sample");
+                "calls cannot be restricted to files, devices, users, names or a sample",
+                std::string(store::kAskForOther));
   return {};
 }
 
@@ -326,30 +319,6 @@ std::size_t PreloadSource::ring_memory_bytes() const {
 std::string preload_obstacle(const fs::path& program) {
   const Obstacle obstacle = obstacle_of_path(program.c_str());
   return obstacle == Obstacle::none ? std::string() : std::string(obstacle_text(obstacle));
-}
-
-Result<fs::path> preload_library() {
-  std::error_code ignored;
-  std::vector<fs::path> tried;
-  if (const char* const named = getenv("IOTRAIL_PRELOAD_LIBRARY"); named != nullptr)
-    tried.emplace_back(named);
-  const fs::path beside = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const char* const folder : kLibraryFolders)
-    tried.push_back(beside / folder / kLibraryName);
-  for (const fs::path& path : tried) {
-    if (access(path.c_str(), R_OK) != 0)
-      continue;
-    fs::path found = fs::canonical(path, ignored);
-    if (found.string().find_first_of(" :") != std::string::npos)
-      return fail("cannot preload " + found.string(),
-                  "LD_PRELOAD cannot hold a path with a blank or a colon");
-    return found;
-  }
-  std::string places;
-  for (const fs::path& path : tried)
-    places += "\n    " + path.lexically_normal().string();
-  return fail(std::string("cannot find ") + kLibraryName, "not in" + places,
-              "set IOTRAIL_PRELOAD_LIBRARY to its path");
 }
 
 std::unique_ptr<Source> make_preload_source() {

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What verbs that read a trace leave behind, and say, when their output has no room or they are ended."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+
+class Output(harness.AcceptanceTest):
+    def small_disk(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if harness.run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk).returncode:
+            self.skipTest("needs root to mount a tmpfs")
+        self.addCleanup(harness.run, "umount", disk)
+        return disk
+
+    def test_output_that_does_not_fit_is_named_and_not_left_behind(self):
+        path = self.record("ls", "-R", "/usr/include/linux", name="long").path
+        disk = self.small_disk()
+        for words, named in ((("export", path, "--to", "csv", "-o", disk / "all"), f"{disk}/all/"),
+                             (("export", path, "--to", "jsonl", "-o", disk / "one"), f"{disk}/one"),
+                             (("query", path, "FROM range(100000)", "-o", disk / "rows"), f"{disk}/rows")):
+            with self.subTest(words=words[0]):
+                process = harness.run(harness.IOTRAIL, *words)
+                self.assertEqual(process.returncode, 1)
+                self.assertIn(f"cannot write {named}", process.stderr)
+                self.assertIn("ENOSPC", process.stderr)
+                self.assertEqual(list(disk.iterdir()), [])
+
+    def test_query_that_a_signal_ends_leaves_nothing_behind(self):
+        path = self.record("true", name="good").path
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                query = subprocess.Popen([harness.IOTRAIL, "query", path, "SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b"],
+                                         env=dict(os.environ, TMPDIR=str(temporary)), stdout=subprocess.DEVNULL)
+                while not list(temporary.iterdir()):
+                    time.sleep(0.01)
+                time.sleep(0.2)
+                query.send_signal(number)
+                self.assertEqual(query.wait(timeout=30), -number)
+                self.assertEqual(list(temporary.iterdir()), [])
+        reader = subprocess.Popen([harness.IOTRAIL, "query", path, "FROM range(10000000)"], env=dict(os.environ, TMPDIR=str(temporary)),
+                                  stdout=subprocess.PIPE)
+        reader.stdout.close()
+        self.assertEqual(reader.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_list_has_the_whole_reason_why_a_trace_cannot_be_read(self):
+        path = self.record("true", name="good").path
+        manifest = json.loads((path / "manifest.json").read_text())
+        manifest["format_version"] = 99
+        (path / "manifest.json").write_text(json.dumps(manifest))
+        shown = harness.run(harness.IOTRAIL, "list", self.folder).stdout
+        self.assertIn("UNREADABLE", shown)
+        self.assertIn("this iotrail reads versions up to", " ".join(shown.split()))
+        self.assertIn(f"iotrail info {path}", shown)
+
+    def test_calls_that_failed_are_on_the_first_page(self):
+        program = ("import os, resource, sys\n"
+                   "resource.setrlimit(resource.RLIMIT_FSIZE, (40960, 40960))\n"
+                   "file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
+                   "for _ in range(1000):\n"
+                   "    try:\n"
+                   "        os.write(file, bytes(4096))\n"
+                   "    except OSError:\n"
+                   "        pass\n")
+        recording = self.record(sys.executable, "-c", program, self.folder / "limited", name="limited")
+        self.require(recording, "syscall")
+        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        first_page = report[:report.index("How large")]
+        time_spent, files = first_page[first_page.index("Where the time"):].split("Files, by bytes")
+        self.assertRegex(time_spent, "operation .* errors")
+        self.assertRegex(harness.run(harness.IOTRAIL, "report", recording.path, "--by", "operation", "--top", "50").stdout,
+                         r"write +1,\d\d\d .* 990\b")
+        self.assertRegex(files.split("Processes, by")[0], "written.* errors")
+        self.assertRegex(first_page, r"Calls that failed(.*\n)+.* write +EFBIG +990 .*limited")
+
+    def test_what_a_filter_leaves_out_is_not_put_down_to_the_machine(self):
+        target = self.folder / "named"
+        target.write_text("x")
+        recording = self.record("sh", "-c", f"echo y > {target}", options=("--file", target), name="named", expect=None)
+        if recording.process.returncode:
+            self.skipTest("needs the kernel source")
+        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        for shown in (recording.process.stderr, report):
+            words = " ".join(shown.split())
+            left_out = words[words.index("left out, since it does not go with what was to be recorded"):]
+            for what in (f"(--file {target})", "layer app", "layer sched", "block I/O for no file"):
+                self.assertIn(what, left_out)
+            self.assertNotRegex(words, "not recorded: [^;]*layer (app|sched)")
+
+    def test_a_time_limit_is_not_said_to_wait(self):
+        sleeper = subprocess.Popen(["sleep", "60"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "p.iotrail", "-p", sleeper.pid, "--time", "1s")
+        if process.returncode:
+            self.skipTest("needs the kernel source")
+        self.assertIn("1 process goes on", process.stderr)
+        self.assertNotIn("--follow", process.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
