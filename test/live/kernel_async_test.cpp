@@ -249,9 +249,7 @@ TEST_F(KernelAsync, async_operation_whose_end_is_not_told_is_unfinished) {
         return 1;
     return 0;
   });
-  const std::vector<Row> rows = recording_.rows("async_operation", "user_data", kUserData + 1);
-  ASSERT_EQ(rows.size(), 1U);
-  const Row& row = rows[0];
+  const Row row = recording_.rows("async_operation", "user_data", kUserData + 1).at(0);
   EXPECT_EQ(row.s("result"), IOT_UNFINISHED);
   EXPECT_EQ(row.u("duration_ns"), 0U) << "it is not known";
   EXPECT_EQ(row.u("bytes"), 0U);

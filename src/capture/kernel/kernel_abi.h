@@ -312,8 +312,8 @@ struct iot_async {
   iot_u64 linked_to_op; /* the operation that has to end before; 0: none */
   iot_u32 file;
   iot_s32 fd;
-  iot_u32 call;  /* of the value table `async_call` */
-  iot_u32 flags; /* IOSQE_* */
+  iot_u32 call;      /* of the value table `async_call` */
+  iot_u32 flags;     /* IOSQE_* */
   iot_u32 sync_disk; /* that it waits for; 0: none */
   iot_u32 reserved;
 };
