@@ -251,8 +251,7 @@ TEST_F(KernelAsync, async_operation_whose_end_is_not_told_is_unfinished) {
   });
   const Row row = recording_.rows("async_operation", "user_data", kUserData + 1).at(0);
   EXPECT_EQ(row.s("result"), IOT_UNFINISHED);
-  EXPECT_EQ(row.u("duration_ns"), 0U) << "it is not known";
-  EXPECT_EQ(row.u("bytes"), 0U);
+  EXPECT_EQ(std::max(row.u("bytes"), row.u("duration_ns")), 0U) << "not known";
   EXPECT_EQ(row.u("flags"), u(IOT_sqe_CQE_SKIP_SUCCESS));
   for (std::uint64_t number = 2; number < 100; ++number)
     EXPECT_EQ(operation(number).s("result"), 0);
