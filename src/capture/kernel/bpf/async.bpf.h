@@ -80,9 +80,12 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
   iot_commit(&place, &async->owner, async->start_ns);
 }
 
-/* An operation that ends when its data is safe waits for its disk. Which file a fixed one is, is not known. */
+/*
+ * An operation that ends when its data is safe waits for its disk. Of a fixed file it is not known which it is, and of one
+ * that is silent not when it ends.
+ */
 static __always_inline void begin_sync_of_async(struct iot_async* async) {
-  if (async->flags & IOT_sqe_FIXED_FILE)
+  if (async->flags & (IOT_sqe_FIXED_FILE | IOT_sqe_CQE_SKIP_SUCCESS))
     return;
   const int is_sync = is_call_of(async->call, CALL_BIT(FSYNC), LIBAIO_SYNCS);
   if (!is_sync && !is_call_of(async->call, WRITES, LIBAIO_WRITES))
