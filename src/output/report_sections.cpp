@@ -105,7 +105,8 @@ void note_files(const SmallResult& rows, const store::TraceReader& trace, Sink& 
 void note_processes(const SmallResult& rows, const store::TraceReader& trace, Sink& sink,
                     std::size_t width) {
   note_asynchronous(trace, sink, width);
-  if (rows.size() > 0 && !rows.is_null(0, "device_bytes_read"))
+  // Of one alone there is nobody to mix it up with.
+  if (rows.size() > 1 && !rows.is_null(0, "device_bytes_read"))
     print_wrapped(
         "dev read and dev write are of who queued the I/O: (kernel) and a sync also write "
         "what others stored; `Who caused what the devices did` is by who caused it",
@@ -126,7 +127,7 @@ constexpr SectionColumn kFileColumns[] = {
     {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
     {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 3},
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_alarm = true},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
     {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 4},
     {.title = "cached",
      .name = "cache_bytes_added",
@@ -178,7 +179,7 @@ constexpr SectionColumn kProcessColumns[] = {
     {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 2},
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 4},
     {.title = "threads", .name = "threads", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_alarm = true},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
     {.title = "command", .name = "command", .fit = Fit::end, .rank = 3},
 };
 constexpr std::string_view kProcessesSql = R"(
@@ -317,14 +318,6 @@ constexpr Section kFirstPage[] = {
      .rows = 3,
      .columns = kProcessColumns,
      .add_notes = note_processes},
-    {.name = "failed_calls",
-     .title = "Calls that failed",
-     .view = "errors",
-     .sql = kFailedSql,
-     .order = "calls DESC, depth NULLS LAST, what, error",
-     .rows = 5,
-     .columns = kFailedColumns,
-     .add_notes = note_failed},
     {.name = "sizes",
      .title = "How large: operations by size",
      .view = "sizes",
@@ -335,6 +328,14 @@ constexpr Section kFirstPage[] = {
      .rows = 2,
      .columns = kSizeColumns,
      .add_notes = note_sizes},
+    {.name = "failed_calls",
+     .title = "Calls that failed",
+     .view = "errors",
+     .sql = kFailedSql,
+     .order = "calls DESC, depth NULLS LAST, what, error",
+     .rows = 5,
+     .columns = kFailedColumns,
+     .add_notes = note_failed},
 };
 
 constexpr Section kFurtherPages[] = {
