@@ -55,6 +55,16 @@ class Disk(harness.AcceptanceTest):
         issued, back = of("block_issue"), of("block_requeue")
         return issued[0] - back[0], issued[1] - back[1]
 
+    def record_alike(self, name, *command, options=()):
+        """As record_counted(), where the trace has all that the disk wrote. What the file system writes in its own time, every 5 or 30 s,
+        is in no trace, and may fall into one recording, not into each of three."""
+        for attempt in range(3):
+            recording, counted = self.record_counted(f"{name}{attempt}", *command, options=options)
+            found = self.requests(recording, "write")[1], self.requests(recording, "flush")
+            if found == (counted["write"][1], counted["flush"]):
+                return recording, counted
+        return self.fail(f"{name}: the trace has {found} of {counted}")
+
     def check_asynchronous(self, file_system):
         self.use(file_system)
         target = self.point / "data" if self.point else self.device
@@ -149,9 +159,7 @@ class Disk(harness.AcceptanceTest):
                    "        os.write(fd, b'x' * 4096)\n"
                    "        os.fsync(fd)\n")
         only = ["--file", self.point / "log"]
-        recording, counted = self.record_counted("wanted", "python3", "-c", program, self.point / "log", options=only)
-        self.assertEqual(self.requests(recording, "write")[1], counted["write"][1])
-        self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+        _, counted = self.record_alike("wanted", "python3", "-c", program, self.point / "log", options=only)
         self.assertGreater(counted["flush"][0], 0)
         recording, _ = self.record_counted("unwanted", "python3", "-c", program, self.point / "other", options=only)
         self.assertEqual([self.requests(recording, way) for way in ("write", "flush")], [(0, 0), (0, 0)])
@@ -175,9 +183,7 @@ class Disk(harness.AcceptanceTest):
             ways["uring_registered"] = ["io_uring", "--fsync=1", "--registerfiles=1"]
         for way, (engine, *options) in ways.items():
             with self.subTest(way=way):
-                recording, counted = self.record_counted(way, *job, f"--filename={self.point / way}", f"--ioengine={engine}", *options)
-                self.assertEqual(self.requests(recording, "write")[1], counted["write"][1])
-                self.assertEqual(self.requests(recording, "flush"), counted["flush"])
+                recording, counted = self.record_alike(way, *job, f"--filename={self.point / way}", f"--ioengine={engine}", *options)
                 self.assertGreaterEqual(counted["flush"][0], SYNCS - 1)
                 charged = "b.op_id IN (SELECT op_id FROM events WHERE event IN ('async_operation', 'syscall_write', 'syscall_sync', 'syscall_aio_submit'))"
                 self.assertEqual(self.requests(recording, "flush", charged), counted["flush"])
