@@ -222,7 +222,7 @@ std::string refusals_text(const store::Manifest& manifest) {
       (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
   }
   if (names_files(manifest) && std::ranges::find(manifest.layers, "block") != manifest.layers.end())
-    by_choice.emplace_back("block I/O for no file (flushes, metadata, a journal)");
+    by_choice.emplace_back("block I/O for no file that no sync of the files waits for");
   std::string text;
   if (!by_machine.empty())
     text = fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(by_machine, ", "));

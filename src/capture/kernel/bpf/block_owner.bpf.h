@@ -88,7 +88,7 @@ static __noinline iot_u64 iomap_dio_of_btrfs(iot_u64 bio) {
              : 0;
 }
 
-/* As disk_of_fd has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
+/* As disk_of_file has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
 static __noinline iot_u32 disk_of_metadata(iot_u64 vector, iot_u32 device) {
   const iot_u64 inode = vector ? inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
   const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;

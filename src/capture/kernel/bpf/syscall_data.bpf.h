@@ -185,7 +185,8 @@ struct copied {
 static __always_inline struct copied vmsplice_of(const struct returned* call) {
   const iot_s32 fd = (iot_s32)call->arguments[0];
   const struct file* pipe = (const struct file*)iot_file_pointer_of_fd(fd);
-  const int is_written = pipe && BPF_CORE_READ(pipe, f_flags) & IOT_open_O_WRONLY;
+  const int is_written =
+      pipe && BPF_CORE_READ(pipe, f_flags) & (IOT_open_O_WRONLY | IOT_open_O_RDWR);
   const struct copied copied = {
       .in_fd = is_written ? IOT_NO_FD : fd,
       .out_fd = is_written ? fd : IOT_NO_FD,
