@@ -64,14 +64,14 @@ class Output(harness.AcceptanceTest):
 
     def test_calls_that_failed_are_on_the_first_page(self):
         program = ("import os, resource, sys\n"
-                   "resource.setrlimit(resource.RLIMIT_FSIZE, (40960, 40960))\n"
+                   "resource.setrlimit(resource.RLIMIT_FSIZE, (10 << 20, 10 << 20))\n"
                    "file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)\n"
                    "for _ in range(1000):\n"
                    "    try:\n"
-                   "        os.write(file, bytes(4096))\n"
+                   "        os.write(file, bytes(1 << 20))\n"
                    "    except OSError:\n"
                    "        pass\n")
-        recording = self.record(sys.executable, "-c", program, self.folder / "limited", name="limited")
+        recording = self.record(sys.executable, "-c", program, self.folder / "limited", options=("--layers", "syscall"), name="limited")
         self.require(recording, "syscall")
         report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
         first_page = report[:report.index("How large")]  # the failures follow
