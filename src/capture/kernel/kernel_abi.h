@@ -223,10 +223,11 @@ struct iot_task {
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */
   iot_u32 aio_begun;   /* operations of the io_submit in progress that are known */
-  iot_u32 reserved;
-  iot_u32 sync_disk; /* that the call in progress waits for; 0: none */
-  iot_u32 is_dead;   /* the task has ended: another may have the slot */
-  iot_u32 is_muted;  /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT */
+  iot_u32
+      submitted_sync_disk; /* that an operation waits for which the task has submitted; 0: none */
+  iot_u32 sync_disk;       /* that the call in progress waits for; 0: none */
+  iot_u32 is_dead;         /* the task has ended: another may have the slot */
+  iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT */
   iot_u32
       loading_calls; /* that may still be for the preload library; 0: it is there, or not used */
   iot_u64 own_begin; /* calls made from here on */

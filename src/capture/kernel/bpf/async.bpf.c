@@ -58,7 +58,7 @@ static __always_inline void begin_uring(struct io_kiocb* trusted) {
   }
   if (FILTERS_FILES && !(async.flags & IOT_sqe_FIXED_FILE))
     async.file = iot_file_of_fd(async.fd);
-  iot_async_begin(&key, &async);
+  iot_async_begin(&key, &async, task);
   if (is_one_of(async.call, MAY_GO_ON))
     await_results(&async);
 }

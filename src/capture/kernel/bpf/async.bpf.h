@@ -84,7 +84,7 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
  * An operation that ends when its data is safe waits for its disk. Of a fixed file it is not known which it is, and of one
  * that is silent not when it ends.
  */
-static __always_inline void begin_sync_of_async(struct iot_async* async) {
+static __always_inline void begin_sync_of_async(struct iot_async* async, struct iot_task* task) {
   if (async->flags & (IOT_sqe_FIXED_FILE | IOT_sqe_CQE_SKIP_SUCCESS))
     return;
   const int is_sync = is_call_of(async->call, CALL_BIT(FSYNC), LIBAIO_SYNCS);
@@ -95,6 +95,7 @@ static __always_inline void begin_sync_of_async(struct iot_async* async) {
       !iot_file_of_bio_wanted(async->file))
     return;
   async->sync_disk = disk_of_file(file);
+  task->submitted_sync_disk = async->sync_disk;
   iot_begin_sync(&async->owner, async->sync_disk);
 }
 
@@ -105,16 +106,17 @@ static __always_inline void forget_async(const struct iot_async_key* key,
   bpf_map_delete_elem(&asyncs, key);
 }
 
-/* Remembers an operation that begins. One that is still known by the same key has ended without a word. */
-static __noinline int iot_async_begin(const struct iot_async_key* key, struct iot_async* async) {
-  if (!key || !async)
+/* Remembers an operation that the task begins. One that is still known by the same key has ended without a word. */
+static __noinline int iot_async_begin(const struct iot_async_key* key, struct iot_async* async,
+                                      struct iot_task* task) {
+  if (!key || !async || !task)
     return 0;
   const struct iot_async* before = bpf_map_lookup_elem(&asyncs, key);
   if (before) {
     emit_async_operation(before, IOT_UNFINISHED, bpf_ktime_get_ns());
     forget_async(key, before);
   }
-  begin_sync_of_async(async);
+  begin_sync_of_async(async, task);
   if (!bpf_map_update_elem(&asyncs, key, async, BPF_ANY))
     return 0;
   if (iot_wants(IOT_KIND_async_operation))

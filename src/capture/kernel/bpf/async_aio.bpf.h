@@ -69,7 +69,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   };
   async.owner.parent_op = task->owner.op_id;
   async.owner.op_id = iot_new_op(task);
-  iot_async_begin(&key, &async);
+  iot_async_begin(&key, &async, task);
   ++task->aio_begun;
   return 0;
 }

@@ -248,6 +248,15 @@ static __always_inline int find_other_owner(struct iot_bio* entry, const struct 
   return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
 }
 
+/* Fills whose a bio is that a traced task queues; 1: of an operation that waits for its disk, on a file that is wanted. */
+static __always_inline int charge_task(struct iot_owner* owner, const struct iot_task* task,
+                                       const struct iot_async* async, iot_u32 flags) {
+  *owner = task->owner;
+  iot_charge_async(owner, async);
+  return task->sync_disk ||
+         (async ? async->sync_disk != 0 : flags & IS_WRITE && charge_submitted(owner, task));
+}
+
 /* Fills whose the bio is, and what it is of; 0: it is not traced. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
                                       const struct bio* bio, iot_u32 flags, iot_u32 device) {
@@ -262,11 +271,10 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;
   if (task) {
-    entry->owner = task->owner;
-    iot_charge_async(&entry->owner, async);
+    const int is_waited_for = charge_task(&entry->owner, task, async, flags);
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
-    return iot_file_of_bio_wanted(entry->file) || (!entry->file && task->sync_disk);
+    return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);
   }
   return find_other_owner(entry, content, bio, async, flags, device);
 }

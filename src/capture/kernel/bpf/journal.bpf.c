@@ -241,10 +241,13 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
 #define BEGAN_TO_WAIT 2 /* in the detail of its span, beside whether it is for the data alone */
 #define IS_DATASYNC(span) ((iot_u32)(span)->detail & 1)
 
-/* A worker of io_uring is in no call. */
+/* A worker of io_uring is in no call; a call may sync for an operation that it submitted. */
 static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
   struct iot_owner owner = task->owner;
-  iot_charge_async(&owner, iot_async_of(0));
+  const struct iot_async* async = iot_async_of(0);
+  iot_charge_async(&owner, async);
+  if (!async)
+    charge_submitted(&owner, task);
   return owner;
 }
 

@@ -104,6 +104,27 @@ static __noinline int find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
   return 0;
 }
 
+/* The owner becomes the operation that waits for the disk and was submitted by it; 0: there is none. */
+static __noinline int charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
+  const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
+  if (!waiters || !owner)
+    return 0;
+  for (iot_u32 place = 0; place < SYNC_WAITERS; ++place)
+    if (waiters->waiter[place].parent_op == owner->op_id && waiters->waiter[place].op_id) {
+      *owner = waiters->waiter[place];
+      return 1;
+    }
+  return 0;
+}
+
+/*
+ * A call that submits asynchronous operations forces their data out itself where it was written at once, or the device was
+ * done before the call was.
+ */
+static __always_inline int charge_submitted(struct iot_owner* owner, const struct iot_task* task) {
+  return task->submitted_sync_disk && charge_waiter_under(task->submitted_sync_disk, owner);
+}
+
 /* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
 static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
   return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
