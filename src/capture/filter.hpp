@@ -18,14 +18,18 @@ struct Things {
   std::vector<pid_t> threads;
   std::vector<std::string>
       names; // of tasks, as the kernel has them; one that ends in * stands for all that begin so
-  std::vector<uid_t> users;         // real ones, numbered as in the initial namespace
-  std::vector<std::string> cgroups; // paths below /sys/fs/cgroup
-  std::vector<std::string> devices; // block devices, as paths
-  std::vector<std::string> files;   // as paths
-  std::vector<std::string> folders; // with all below them
+  std::vector<uid_t> users;            // real ones, numbered as in the initial namespace
+  std::vector<std::string> cgroups;    // paths below /sys/fs/cgroup
+  std::vector<std::string> containers; // by id or name: containers.hpp
+  std::vector<std::string> devices;    // block devices, as paths
+  std::vector<std::string> mounts;     // file systems, by where they are mounted
+  std::vector<std::string> files;      // as paths
+  std::vector<std::string> folders;    // with all below them
 
   bool choose_tasks() const { return !threads.empty() || !names.empty() || !users.empty(); }
+  bool choose_groups() const { return !cgroups.empty() || !containers.empty(); }
   bool choose_files() const { return !files.empty() || !folders.empty(); }
+  bool choose_devices() const { return !devices.empty() || !mounts.empty(); }
 };
 
 // What an operation must have taken and moved to be recorded.
@@ -56,12 +60,12 @@ struct Filter {
   // Of the tasks that are followed, or of their calls, some are left out.
   bool chooses_tasks() const {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
-           !excluded.cgroups.empty() || !excluded_pids.empty();
+           excluded.choose_groups() || !excluded_pids.empty();
   }
-  bool names_tasks() const { return tree_root != 0 || !pids.empty() || !wanted.cgroups.empty(); }
+  bool names_tasks() const { return tree_root != 0 || !pids.empty() || wanted.choose_groups(); }
   // What is recorded of everyone on the machine where no tasks are named.
   bool names_things() const {
-    return wanted.choose_tasks() || wanted.choose_files() || !wanted.devices.empty();
+    return wanted.choose_tasks() || wanted.choose_files() || wanted.choose_devices();
   }
   bool follows_everyone() const { return whole_system || (names_things() && !names_tasks()); }
 };

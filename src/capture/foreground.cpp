@@ -33,7 +33,7 @@ private:
 };
 
 ProcessWatch::ProcessWatch(const Filter& filter) {
-  if (!filter.wanted.cgroups.empty())
+  if (filter.wanted.choose_groups())
     return;
   for (const pid_t pid : filter.pids) {
     processes_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));

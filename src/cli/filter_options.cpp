@@ -111,6 +111,11 @@ constexpr ListOption kLists[] = {
      "Only tasks of this name (`ps -eo comm`; 15 bytes); NAME* stands for all that begin so; "
      "without a command, -p or --cgroup: everyone's",
      "No tasks of this name, or NAME*"},
+    {"container", &capture::Things::containers,
+     "Record the processes of this container, by its id (12 digits or more, as `docker ps` shows "
+     "it) or, of "
+     "LXC and nspawn, its name",
+     "Not the processes of this container"},
     {"device", &capture::Things::devices,
      "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's",
      "No I/O of this disk nor of files on it"},
@@ -121,6 +126,10 @@ constexpr ListOption kLists[] = {
     {"file", &capture::Things::files,
      "Only I/O of this file, by whatever name; without a command, -p or --cgroup: everyone's",
      "No I/O of this file"},
+    {"mount", &capture::Things::mounts,
+     "Only I/O of the file system that is mounted here, and of its disk; without a command, -p or "
+     "--cgroup: everyone's",
+     "No I/O of the file system that is mounted here"},
 };
 
 template <class Value>
@@ -212,18 +221,19 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
     return checked;
   if (Result<void> added = add_processes_of_threads(filter.wanted.threads, filter); !added)
     return added;
-  const bool names_running = !filter.pids.empty() || !filter.wanted.cgroups.empty();
+  const bool names_running = !filter.pids.empty() || filter.wanted.choose_groups();
   if (has_command && (names_running || filter.whole_system))
-    return fail_usage("a command excludes -p, --tid, --cgroup and --system");
+    return fail_usage("a command excludes -p, --tid, --cgroup, --container and --system");
   if (names_running && filter.whole_system)
-    return fail_usage("--system excludes -p, --tid and --cgroup");
+    return fail_usage("--system excludes -p, --tid, --cgroup and --container");
   if (!has_command && !names_running && !filter.names_things() && !filter.whole_system)
     return fail_usage(
         "nothing to record", "neither a command nor anything that runs was given",
-        fmt::format("Write `iotrail {0} -- COMMAND ARGUMENTS` or `iotrail {0} -p PID`;\n"
-                    "  --cgroup, --comm, --uid, --device, --file, --dir and --system name other "
-                    "things to record.",
-                    verb));
+        fmt::format(
+            "Write `iotrail {0} -- COMMAND ARGUMENTS` or `iotrail {0} -p PID`;\n"
+            "  --cgroup, --container, --comm, --uid, --device, --mount, --file, --dir and --system "
+            "name other things to record.",
+            verb));
   return {};
 }
 

@@ -169,6 +169,22 @@ class Filters(harness.AcceptanceTest):
                 self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
                 shutil.rmtree(recording.path)
 
+    def test_a_container(self):
+        """By its id as `docker ps` shows it; also what it is not to be of."""
+        number = uuid.uuid4().hex * 2
+        container = self.cgroup() / "below" / f"docker-{number}.scope"
+        container.mkdir()
+        self.addCleanup(container.rmdir)
+        self.addCleanup(lambda: (container.parent / "cgroup.procs").write_text(str(self.ours.pid)))
+        (container / "cgroup.procs").write_text(str(self.ours.pid))
+        recording = self.record_while(["--container", number[:12]], self.both_write)
+        self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
+        self.assertEqual(recording.value(f"SELECT count(DISTINCT cgroup) FROM programs WHERE cgroup LIKE '%docker-{number}.scope'"), 1)
+        shutil.rmtree(recording.path)
+        recording = self.record_while(["-p", f"{self.ours.pid},{self.other.pid}", "--exclude-container", number], self.both_write)
+        self.assertEqual(self.written(recording), {"other": self.ALL, "other.child": self.ALL})
+        self.refused(FAILED, "--container", number[:11], says="no control group is named after it")
+
     def test_a_file_whoever_uses_it(self):
         wanted, link = self.folder / "wanted", self.folder / "link"
         wanted.touch()
@@ -217,6 +233,37 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(int(moved), 2 * WRITES * BLOCK_BYTES)
         journal = recording.value("SELECT count(*) FROM block_queue WHERE file = 0")
         self.assertGreater(journal, 0, "the disk's own journal belongs to no file and is recorded too")
+
+    def test_a_file_system_wherever_it_is_mounted(self):
+        device, point = self.make_disk("ext4", 64 << 20)
+        elsewhere, memory = self.folder / "elsewhere", self.folder / "memory"
+        for folder, how in ((elsewhere, ("--bind", point)), (memory, ("-t", "tmpfs", "none"))):
+            folder.mkdir()
+            self.assertEqual(harness.run("mount", *how, folder).returncode, 0)
+            self.addCleanup(harness.run, "umount", folder)
+
+        def work():
+            self.ours.write(elsewhere / "on disk")
+            self.other.write(memory / "in memory")
+            self.both_write()
+        recording = self.record_while(["--mount", point], work)
+        self.assertEqual(self.written(recording), {"on disk": self.ALL, "on disk.child": self.ALL})
+        self.require(recording, "block")
+        number = os.stat(device).st_rdev
+        self.assertEqual(recording.query("SELECT DISTINCT device FROM block_queue"),
+                         [{"device": os.major(number) << 20 | os.minor(number)}])
+        self.assertGreater(recording.value("SELECT count(*) FROM block_queue WHERE file = 0"), 0, "its journal")
+        shutil.rmtree(recording.path)
+        recording = self.record_while(["--mount", memory], work)
+        self.assertEqual(self.written(recording), {"in memory": self.ALL, "in memory.child": self.ALL})
+        self.assertEqual(recording.value("SELECT count(*) FROM block_queue"), 0)
+        shutil.rmtree(recording.path)
+        tasks = ["-p", f"{self.ours.pid},{self.other.pid}"]
+        recording = self.record_while([*tasks, "--exclude-mount", point], work)
+        self.assertNotIn("on disk", self.written(recording))
+        self.assertEqual(self.written(recording)["in memory"], self.ALL)
+        self.assertEqual(recording.value(f"SELECT count(*) FROM block_queue JOIN devices USING (device) WHERE name = '{pathlib.Path(device).name}'"), 0)
+        self.refused(FAILED, "--mount", self.folder, says="nothing is mounted there")
 
     def test_other_files_are_not_named(self):
         wanted = self.folder / "wanted"

@@ -14,7 +14,8 @@
 
 #include "base/fd.hpp"
 #include "base/process.hpp"
-#include "capture/kernel/block_device.hpp"
+#include "capture/containers.hpp"
+#include "capture/kernel/file_filters.hpp"
 #include "capture/kernel/file_system.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/mounts.hpp"
@@ -22,128 +23,6 @@
 
 namespace iotrail::capture::kernel {
 namespace {
-
-template <class Key>
-Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value = IOT_WANTED) {
-  if (bpf_map_update_elem(map, &key, &value, BPF_ANY) == 0)
-    return {};
-  if (errno == E2BIG || errno == ENOSPC) // of hash tables, of tries
-    return fail("filter: " + what, "more is named than a recording can be restricted to",
-                fmt::format("There is room for {} of a kind.", IOT_CHOICE_LIMIT));
-  return fail_errno("filter: " + what);
-}
-
-Result<void> judge_file(int map, const std::string& path, iot_verdict verdict) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("filter: " + path);
-  if (S_ISDIR(status.st_mode))
-    return fail("filter: file " + path, "it is a directory",
-                "--dir stands for the files below one.");
-  const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
-  return put(map, key, path, verdict);
-}
-
-struct JudgedFolder {
-  std::string path; // without links
-  iot_verdict verdict;
-};
-
-Result<void> add_folders(const std::vector<std::string>& paths, iot_verdict verdict,
-                         std::vector<JudgedFolder>& folders) {
-  for (const std::string& path : paths) {
-    std::error_code code;
-    const std::string folder = std::filesystem::canonical(path, code).native();
-    if (code)
-      return fail_errno("filter: directory " + path, code.value());
-    if (!std::filesystem::is_directory(folder, code))
-      return fail("filter: directory " + path, "it is none", "--file stands for a single file.");
-    folders.push_back({folder, verdict});
-  }
-  return {};
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" ||
-         (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
-}
-
-// Of those that a path is below the innermost; nullptr: it is below none.
-const JudgedFolder* folder_above(const std::vector<JudgedFolder>& folders,
-                                 const std::string& path) {
-  const JudgedFolder* innermost = nullptr;
-  for (const JudgedFolder& folder : folders)
-    if (is_below(path, folder.path) &&
-        (innermost == nullptr || folder.path.size() > innermost->path.size()))
-      innermost = &folder;
-  return innermost;
-}
-
-// What is mounted there; no server that is gone is asked. 0: it cannot be told.
-iot_u64 root_inode_of(const Mount& mount) {
-  struct statx status{};
-  const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
-  return ::statx(AT_FDCWD, mount.point.c_str(), flags, STATX_INO, &status) == 0 ? status.stx_ino
-                                                                                : 0;
-}
-
-// The programs climb from a file whose path is not known to the root of its file system only: mounts below a directory are judged as it is.
-Result<void> judge_folders(int map, const Filter& filter) {
-  std::vector<JudgedFolder> folders;
-  if (auto added = add_folders(filter.wanted.folders, IOT_WANTED, folders); !added)
-    return added;
-  if (auto added = add_folders(filter.excluded.folders, IOT_EXCLUDED, folders); !added)
-    return added;
-  if (folders.empty())
-    return {};
-  for (const Mount& mount : read_mounts()) {
-    const JudgedFolder* above = folder_above(folders, mount.point);
-    const iot_u64 inode = above == nullptr ? 0 : root_inode_of(mount);
-    const iot_file_key key{.inode = inode, .device = mount.device, .generation = 0};
-    if (inode != 0)
-      if (auto set = put(map, key, mount.point, above->verdict); !set)
-        return set;
-  }
-  for (const JudgedFolder& folder : folders) {
-    struct stat status{};
-    if (::stat(folder.path.c_str(), &status) != 0)
-      return fail_errno("filter: directory " + folder.path);
-    const iot_file_key key{
-        .inode = status.st_ino, .device = file_system_of(folder.path), .generation = 0};
-    if (auto set = put(map, key, folder.path, folder.verdict); !set)
-      return set;
-  }
-  return {};
-}
-
-// The whole disk that a path stands for; 0: it is no block device.
-iot_u32 disk_of(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
-    return 0;
-  return whole_disk(kernel_device(status.st_rdev));
-}
-
-// Block events by the disk; those of other layers by the file systems that are mounted from it.
-Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdict verdict) {
-  const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("filter: device " + path);
-  const iot_u32 disk = disk_of(path);
-  if (disk == 0)
-    return fail("filter: device " + path, "not a block device",
-                "`lsblk --paths` lists the block devices there are.");
-  // The disk's own numbers: for what is mounted later, or where this process does not see it.
-  std::vector<iot_u32> file_systems = partitions_of(disk);
-  for (const Mount& mount : read_mounts())
-    if (disk_of(mount.source) == disk)
-      file_systems.push_back(mount.device); // a number that is no disk's, as with btrfs
-  for (const iot_u32 device : file_systems)
-    if (auto set = put(object.map_fd("wanted_file_systems"), device, path, verdict); !set)
-      return set;
-  return put(object.map_fd("wanted_devices"), disk, path, verdict);
-}
 
 // Paths are below the version 2 hierarchy, wherever that is mounted.
 Result<void> name_cgroup(int map, iot_u32 index, const std::string& path) {
@@ -162,6 +41,25 @@ Result<void> name_cgroup(int map, iot_u32 index, const std::string& path) {
     refusal = errno;
   }
   return fail_errno("filter: cgroup " + path, refusal, "name a cgroup of the version 2 hierarchy");
+}
+
+Result<void> name_container(int map, iot_u32 index, const std::string& container) {
+  std::vector<std::filesystem::path> groups;
+  for (const Mount& mount : read_mounts())
+    if (mount.type == "cgroup2" && groups.empty())
+      groups = groups_of_container(mount.point, container);
+  if (groups.size() == 1)
+    return name_cgroup(map, index, groups.front());
+  const std::string what = "filter: container " + container;
+  if (groups.empty())
+    return fail(what, "no control group is named after it",
+                "Give the id that `docker ps`, `podman ps` or `crictl ps` shows (12 digits or "
+                "more), or the "
+                "name of an LXC or nspawn container; --cgroup takes any control group.");
+  return fail(what,
+              fmt::format("several control groups are named after it: {}, {}", groups[0].native(),
+                          groups[1].native()),
+              "Give more digits of its id, or name one of them with --cgroup.");
 }
 
 Result<void> adopt(BpfObject& object, PidNumbers& numbers, pid_t pid) {
@@ -207,12 +105,13 @@ Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Things& 
       if (set)
         set = judge(thing);
   };
-  const int inodes = object.map_fd("wanted_files");
   iot_u32 group = 0;
   const int groups = object.map_fd(verdict == IOT_WANTED ? "adopted_cgroups" : "excluded_cgroups");
-  each(things.files, [&](const auto& path) { return judge_file(inodes, path, verdict); });
+  each(things.files, [&](const auto& path) { return judge_file(object, path, verdict); });
   each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
+  each(things.mounts, [&](const auto& path) { return judge_mount(object, path, verdict); });
   each(things.cgroups, [&](const auto& path) { return name_cgroup(groups, group++, path); });
+  each(things.containers, [&](const auto& name) { return name_container(groups, group++, name); });
   each(things.names,
        [&](const auto& name) { return judge_name(object.map_fd("chosen_names"), name, verdict); });
   each(things.users, [&](uid_t user) {
@@ -235,7 +134,8 @@ void fill_choices(iot_config& config, const Filter& filter) {
   config.chosen_by[IOT_BY_USER] = verdicts(!wanted.users.empty(), !excluded.users.empty());
   config.chosen_by[IOT_BY_TASK] = verdicts(!wanted.threads.empty(), !excluded.threads.empty());
   config.chosen_by[IOT_BY_PROCESS] = verdicts(false, !filter.excluded_pids.empty());
-  config.excluded_cgroups = static_cast<iot_u8>(excluded.cgroups.size());
+  config.excluded_cgroups =
+      static_cast<iot_u8>(excluded.cgroups.size() + excluded.containers.size());
 }
 
 } // namespace
@@ -243,16 +143,16 @@ void fill_choices(iot_config& config, const Filter& filter) {
 void fill_filters(iot_config& config, const Filter& filter) {
   config.adopt_all = filter.follows_everyone();
   config.adopt_pids = !filter.pids.empty();
-  config.adopt_cgroups = !filter.wanted.cgroups.empty();
+  config.adopt_cgroups = filter.wanted.choose_groups();
   config.filter_files = filter.wanted.choose_files();
-  config.filter_devices = !filter.wanted.devices.empty();
+  config.filter_devices = filter.wanted.choose_devices();
   config.filter_folders = !filter.wanted.folders.empty() || !filter.excluded.folders.empty();
   config.excludes_files = filter.excluded.choose_files();
-  config.excludes_devices = !filter.excluded.devices.empty();
+  config.excludes_devices = filter.excluded.choose_devices();
   fill_choices(config, filter);
   config.follows_connections = is_any_wanted(filter, schema::Layer::net);
   config.block_all =
-      filter.whole_system || (!filter.wanted.devices.empty() && !filter.names_tasks());
+      filter.whole_system || (filter.wanted.choose_devices() && !filter.names_tasks());
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary() && is_wanted(filter, event))
       config.wanted[static_cast<std::size_t>(event.layer)][event.id & (IOT_KIND_SLOTS - 1)] = 1;
@@ -276,7 +176,7 @@ void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>
 }
 
 Result<void> set_filters(BpfObject& object, PidNumbers& numbers, const Filter& filter) {
-  if (auto set = judge_folders(object.map_fd("wanted_files"), filter); !set)
+  if (auto set = judge_folders(object, filter); !set)
     return set;
   if (auto set = judge_things(object, numbers, filter.wanted, IOT_WANTED); !set)
     return set;

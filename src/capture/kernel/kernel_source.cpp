@@ -234,7 +234,7 @@ void KernelSource::see_all_running() {
     see_running(filter_.tree_root);
   for (pid_t pid : filter_.pids)
     see_running(pid);
-  if (!filter_.follows_everyone() && filter_.wanted.cgroups.empty())
+  if (!filter_.follows_everyone() && !filter_.wanted.choose_groups())
     return;
   for (const RunningProcess& process : running_processes())
     tasks_->see_bystander(static_cast<iot_u32>(process.pid), numbers_->of(process.pid));

@@ -94,11 +94,11 @@ iot_u64 mask_of(const std::vector<std::string>& events) {
 
 // The library comes into a program as it starts, and knows names of files but not which of them are wanted.
 Result<void> check_filter(const Filter& filter) {
-  if (!filter.pids.empty() || !filter.wanted.cgroups.empty() || filter.whole_system)
+  if (!filter.pids.empty() || filter.wanted.choose_groups() || filter.whole_system)
     return fail("layer app", "calls are seen only in a command that iotrail starts",
                 std::string(store::kAskForOther));
   if (filter.names_things() || filter.chooses_tasks() || filter.excluded.choose_files() ||
-      !filter.excluded.devices.empty())
+      filter.excluded.choose_devices())
     return fail("layer app",
                 "calls cannot be restricted to files, devices, users, names or a sample",
                 std::string(store::kAskForOther));
