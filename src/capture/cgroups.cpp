@@ -2,6 +2,8 @@
 #include "capture/cgroups.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +24,12 @@ constexpr std::uint64_t kRootId = 1;
 constexpr int kKernfsHandle = 0xfe; // FILEID_KERNFS of linux/exportfs.h: the handle is the id
 constexpr std::uint64_t kTryEveryNs = 1'000'000'000;
 
+bool is_cgroup(const std::filesystem::path& directory) {
+  struct statfs status{};
+  return ::statfs(directory.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC &&
+         std::filesystem::is_directory(directory);
+}
+
 } // namespace
 
 std::string_view unified_cgroup(std::string_view proc_text) {
@@ -33,6 +41,17 @@ std::string_view unified_cgroup(std::string_view proc_text) {
     proc_text.remove_prefix(std::min(line.size() + 1, proc_text.size()));
   }
   return {};
+}
+
+Result<std::filesystem::path> find_cgroup(const std::string& path) {
+  if (path.starts_with('/') && is_cgroup(path))
+    return path;
+  for (const Mount& mount : read_mounts())
+    if (mount.type == "cgroup2")
+      if (const std::filesystem::path below = mount.point + "/" + path; is_cgroup(below))
+        return below;
+  return fail("control group " + path, "there is no such group of the version 2 hierarchy",
+              "`systemd-cgls` shows them; give the path below /sys/fs/cgroup.");
 }
 
 std::string Cgroups::path_of(std::uint64_t id) {

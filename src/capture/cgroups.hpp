@@ -4,16 +4,21 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/fd.hpp"
+#include "base/result.hpp"
 
 namespace iotrail::capture {
 
 // In what /proc/PID/cgroup says: the path below the root of the hierarchy. Empty: it names none.
 std::string_view unified_cgroup(std::string_view proc_text);
+
+// The directory of a group that is named by its path, whole or below the root of the hierarchy.
+Result<std::filesystem::path> find_cgroup(const std::string& path);
 
 // Paths by the kernel's ids. One thread; memory is bounded.
 class Cgroups {

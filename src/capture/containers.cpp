@@ -2,7 +2,9 @@
 #include "capture/containers.hpp"
 
 #include <algorithm>
-#include <string>
+#include <fmt/format.h>
+
+#include "capture/mounts.hpp"
 
 namespace iotrail::capture {
 namespace {
@@ -63,6 +65,25 @@ std::vector<std::filesystem::path> groups_of_container(const std::filesystem::pa
   }
   std::ranges::sort(groups);
   return groups;
+}
+
+Result<std::filesystem::path> find_container(const std::string& container) {
+  std::vector<std::filesystem::path> groups;
+  for (const Mount& mount : read_mounts())
+    if (mount.type == "cgroup2" && groups.empty())
+      groups = groups_of_container(mount.point, container);
+  if (groups.size() == 1)
+    return groups.front();
+  const std::string what = "container " + container;
+  if (groups.empty())
+    return fail(what, "no control group is named after it",
+                "Give the id that `docker ps`, `podman ps` or `crictl ps` shows (12 digits or "
+                "more), or the "
+                "name of an LXC or nspawn container; --cgroup takes any control group.");
+  return fail(what,
+              fmt::format("several control groups are named after it: {}, {}", groups[0].native(),
+                          groups[1].native()),
+              "Give more digits of its id, or name one of them with --cgroup.");
 }
 
 } // namespace iotrail::capture

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace iotrail::capture {
 
@@ -17,5 +20,8 @@ bool is_group_of_container(std::string_view group, std::string_view container);
 // cannot be read are passed over.
 std::vector<std::filesystem::path> groups_of_container(const std::filesystem::path& hierarchy,
                                                        std::string_view container);
+
+// The directory of the control group of the only container that is called so.
+Result<std::filesystem::path> find_container(const std::string& container);
 
 } // namespace iotrail::capture

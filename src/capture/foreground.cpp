@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/foreground.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -11,45 +12,78 @@
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
+#include "capture/cgroups.hpp"
 #include "capture/command.hpp"
+#include "capture/containers.hpp"
 #include "capture/signals.hpp"
 
 namespace iotrail::capture {
 namespace {
 
 constexpr std::uint64_t kSameSignalNs = 100'000'000;
-constexpr std::uint64_t kProcessCheckNs = 100'000'000;
+constexpr std::uint64_t kTargetCheckNs = 100'000'000;
 constexpr int kRecorderNice = -10; // losing events costs the user more than a little CPU
 
-// The processes named by the filter: a recording of them, and of nothing else, ends when they do.
-class ProcessWatch {
+// The processes and control groups named by the filter: a recording of them, and of nothing else, ends when they do.
+class TargetWatch {
 public:
-  explicit ProcessWatch(const Filter& filter);
-  std::size_t count() const { return processes_.size(); } // 0: the user ends the recording
+  explicit TargetWatch(const Filter& filter);
   bool have_all_ended() const;
+  std::string reason() const; // why the recording ends
 
 private:
+  void watch_process(pid_t pid);
+  void watch_group(const Result<std::filesystem::path>& group);
+
+  bool knows_all_ = true;     // false: of one at least this kernel does not tell the end
   std::vector<Fd> processes_; // no descriptor: it had ended before
+  std::vector<Fd> groups_;
 };
 
-ProcessWatch::ProcessWatch(const Filter& filter) {
-  if (filter.wanted.choose_groups())
-    return;
-  for (const pid_t pid : filter.pids) {
-    processes_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!processes_.back() && errno != ESRCH) { // this kernel cannot tell
-      processes_.clear();
-      return;
-    }
-  }
+TargetWatch::TargetWatch(const Filter& filter) {
+  for (const pid_t pid : filter.pids)
+    watch_process(pid);
+  for (const std::string& path : filter.wanted.cgroups)
+    watch_group(find_cgroup(path));
+  for (const std::string& container : filter.wanted.containers)
+    watch_group(find_container(container));
 }
 
-bool ProcessWatch::have_all_ended() const {
+void TargetWatch::watch_process(pid_t pid) {
+  processes_.emplace_back(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!processes_.back() && errno != ESRCH)
+    knows_all_ = false;
+}
+
+// The group at the root has no such file, and no end.
+void TargetWatch::watch_group(const Result<std::filesystem::path>& group) {
+  groups_.emplace_back(group ? ::open((*group / "cgroup.events").c_str(), O_RDONLY | O_CLOEXEC)
+                             : -1);
+  if (group && !groups_.back() && std::filesystem::exists(*group))
+    knows_all_ = false;
+}
+
+bool TargetWatch::have_all_ended() const {
   const auto has_ended = [](const Fd& process) {
     pollfd poll{.fd = process.get(), .events = POLLIN, .revents = 0};
     return !process || ::poll(&poll, 1, 0) > 0;
   };
-  return !processes_.empty() && std::ranges::all_of(processes_, has_ended);
+  const auto is_removed = [](const Fd& group) {
+    char byte = 0;
+    return !group || (::pread(group.get(), &byte, 1, 0) < 0 && errno == ENODEV);
+  };
+  return knows_all_ && !(processes_.empty() && groups_.empty()) &&
+         std::ranges::all_of(processes_, has_ended) && std::ranges::all_of(groups_, is_removed);
+}
+
+std::string TargetWatch::reason() const {
+  const auto text = [](std::size_t count, const char* one, const char* several) {
+    return std::string(count == 0 ? "" : count == 1 ? one : several);
+  };
+  const std::string processes = text(processes_.size(), "process ended", "processes ended");
+  const std::string groups =
+      text(groups_.size(), "control group removed", "control groups removed");
+  return processes + (processes.empty() || groups.empty() ? "" : ", ") + groups;
 }
 
 class Foreground {
@@ -64,19 +98,19 @@ public:
 private:
   Result<void> suspend_command(RecorderOptions& options);
   bool handle(const SignalQueue::Signal& signal);
-  bool have_processes_ended(std::uint64_t now_ns);
+  bool have_targets_ended(std::uint64_t now_ns);
   bool goes_on();
 
   bool follows() const { return until_ == Until::all_end; }
 
   SignalQueue signals_;
   Until until_;
-  bool have_they_ended_ = false; // the command or the processes named
+  bool have_they_ended_ = false; // the command, or the processes and control groups named
   bool was_last_seen_running_ = true;
   std::optional<Command> command_;
   std::unique_ptr<Recorder> recorder_;
-  std::optional<ProcessWatch> watch_;
-  std::uint64_t next_process_check_ns_ = 0;
+  std::optional<TargetWatch> watch_;
+  std::uint64_t next_target_check_ns_ = 0;
   int stop_signal_ = 0;
   std::uint64_t signalled_ns_ = 0;
   std::string stop_reason_;
@@ -149,12 +183,12 @@ bool Foreground::handle(const SignalQueue::Signal& signal) {
   return true;
 }
 
-bool Foreground::have_processes_ended(std::uint64_t now_ns) {
-  if (now_ns < next_process_check_ns_)
+bool Foreground::have_targets_ended(std::uint64_t now_ns) {
+  if (now_ns < next_target_check_ns_)
     return false;
-  next_process_check_ns_ = now_ns + kProcessCheckNs;
+  next_target_check_ns_ = now_ns + kTargetCheckNs;
   if (!have_they_ended_ && watch_->have_all_ended()) {
-    stop_reason_ = watch_->count() == 1 ? "process ended" : "processes ended";
+    stop_reason_ = watch_->reason();
     have_they_ended_ = true;
   }
   return have_they_ended_ && (!follows() || !goes_on());
@@ -176,7 +210,7 @@ void Foreground::record() {
     const auto signal = signals_.wait(wait_ms(step));
     const std::uint64_t now_ns = monotonic_ns();
     step = recorder_->step(now_ns);
-    if ((signal && !handle(*signal)) || have_processes_ended(now_ns))
+    if ((signal && !handle(*signal)) || have_targets_ended(now_ns))
       return;
   }
 }

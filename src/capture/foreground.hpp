@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A recording that a person or a script waits for: starts the command, drives the recorder until the command or the
-// processes named have ended, a limit is reached or a signal comes.
+// A recording that a person or a script waits for: starts the command, drives the recorder until the command, or the
+// processes and control groups named, have ended, a limit is reached or a signal comes.
 //
 // Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
 // until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
@@ -28,7 +28,7 @@ struct ForegroundEnd {
 using OnBegin =
     std::function<void(const store::Manifest& manifest, const std::vector<Refusal>& refusals)>;
 
-// What a recording waits for: the command or the processes named, or also all that they have started.
+// What a recording waits for: the command, or the processes and control groups named, or also all that they have started.
 enum class Until { they_end, all_end };
 
 // `options.command` is run; where it is empty, the filter names what runs already. Call while the process has one thread

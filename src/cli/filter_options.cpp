@@ -105,7 +105,8 @@ struct ListOption {
 
 constexpr ListOption kLists[] = {
     {"cgroup", &capture::Things::cgroups,
-     "Record the processes of this control group (version 2) and of those below it",
+     "Record the processes of this control group (version 2) and of those below it, until it is "
+     "removed",
      "Not the processes of this control group, nor of those below it"},
     {"comm", &capture::Things::names,
      "Only tasks of this name (`ps -eo comm`; 15 bytes); NAME* stands for all that begin so; "
@@ -114,7 +115,7 @@ constexpr ListOption kLists[] = {
     {"container", &capture::Things::containers,
      "Record the processes of this container, by its id (12 digits or more, as `docker ps` shows "
      "it) or, of "
-     "LXC and nspawn, its name",
+     "LXC and nspawn, its name, until it is removed",
      "Not the processes of this container"},
     {"device", &capture::Things::devices,
      "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's",

@@ -169,6 +169,19 @@ class Filters(harness.AcceptanceTest):
                 self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
                 shutil.rmtree(recording.path)
 
+    def test_a_recording_ends_with_its_control_group(self):
+        """One of the same name that is made later is another one."""
+        group = self.cgroup()
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "--layers", "syscall", "-o", self.folder / "t.iotrail", "--cgroup", group / "below"],
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(self.folder / "t.iotrail")
+        self.assertIsNone(recorder.poll())
+        (group / "below").rmdir()
+        self.assertIn("control group removed", recorder.communicate(timeout=60)[1])
+        self.assertEqual(recorder.returncode, 0)
+        (group / "below").mkdir()  # as remove_cgroup expects
+
     def test_a_container(self):
         """By its id as `docker ps` shows it; also what it is not to be of."""
         number = uuid.uuid4().hex * 2

@@ -8,58 +8,34 @@
 
 #include <bpf/bpf.h>
 
-#include <array>
+#include <filesystem>
 #include <set>
 #include <string>
 
 #include "base/fd.hpp"
 #include "base/process.hpp"
+#include "capture/cgroups.hpp"
 #include "capture/containers.hpp"
 #include "capture/kernel/file_filters.hpp"
 #include "capture/kernel/file_system.hpp"
 #include "capture/kernel/hooks.hpp"
-#include "capture/mounts.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
 namespace {
 
-// Paths are below the version 2 hierarchy, wherever that is mounted.
-Result<void> name_cgroup(int map, iot_u32 index, const std::string& path) {
-  constexpr std::array<const char*, 3> kRoots = {"", "/sys/fs/cgroup/", "/sys/fs/cgroup/unified/"};
+Result<void> name_cgroup(int map, iot_u32 index, const Result<std::filesystem::path>& group) {
+  if (!group)
+    return std::unexpected(group.error());
+  const std::string what = "filter: control group " + group->native();
   if (index >= IOT_CGROUP_LIMIT)
-    return fail("filter: cgroup " + path, "more are named than a recording can be restricted to",
+    return fail(what, "more are named than a recording can be restricted to",
                 fmt::format("There is room for {}.", IOT_CGROUP_LIMIT));
-  int refusal = ENOENT;
-  for (const char* root : kRoots) {
-    const Fd directory(::open((root + path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory)
-      continue;
-    const int fd = directory.get();
-    if (bpf_map_update_elem(map, &index, &fd, BPF_ANY) == 0)
-      return {};
-    refusal = errno;
-  }
-  return fail_errno("filter: cgroup " + path, refusal, "name a cgroup of the version 2 hierarchy");
-}
-
-Result<void> name_container(int map, iot_u32 index, const std::string& container) {
-  std::vector<std::filesystem::path> groups;
-  for (const Mount& mount : read_mounts())
-    if (mount.type == "cgroup2" && groups.empty())
-      groups = groups_of_container(mount.point, container);
-  if (groups.size() == 1)
-    return name_cgroup(map, index, groups.front());
-  const std::string what = "filter: container " + container;
-  if (groups.empty())
-    return fail(what, "no control group is named after it",
-                "Give the id that `docker ps`, `podman ps` or `crictl ps` shows (12 digits or "
-                "more), or the "
-                "name of an LXC or nspawn container; --cgroup takes any control group.");
-  return fail(what,
-              fmt::format("several control groups are named after it: {}, {}", groups[0].native(),
-                          groups[1].native()),
-              "Give more digits of its id, or name one of them with --cgroup.");
+  const Fd directory(::open(group->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int fd = directory.get();
+  if (!directory || bpf_map_update_elem(map, &index, &fd, BPF_ANY) != 0)
+    return fail_errno(what);
+  return {};
 }
 
 Result<void> adopt(BpfObject& object, PidNumbers& numbers, pid_t pid) {
@@ -110,8 +86,10 @@ Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Things& 
   each(things.files, [&](const auto& path) { return judge_file(object, path, verdict); });
   each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
   each(things.mounts, [&](const auto& path) { return judge_mount(object, path, verdict); });
-  each(things.cgroups, [&](const auto& path) { return name_cgroup(groups, group++, path); });
-  each(things.containers, [&](const auto& name) { return name_container(groups, group++, name); });
+  each(things.cgroups,
+       [&](const auto& path) { return name_cgroup(groups, group++, find_cgroup(path)); });
+  each(things.containers,
+       [&](const auto& name) { return name_cgroup(groups, group++, find_container(name)); });
   each(things.names,
        [&](const auto& name) { return judge_name(object.map_fd("chosen_names"), name, verdict); });
   each(things.users, [&](uid_t user) {
