@@ -2,6 +2,7 @@
 #include "capture/containers.hpp"
 
 #include <algorithm>
+
 #include <fmt/format.h>
 
 #include "capture/mounts.hpp"
@@ -78,8 +79,8 @@ Result<std::filesystem::path> find_container(const std::string& container) {
   if (groups.empty())
     return fail(what, "no control group is named after it",
                 "Give the id that `docker ps`, `podman ps` or `crictl ps` shows (12 digits or "
-                "more), or the "
-                "name of an LXC or nspawn container; --cgroup takes any control group.");
+                "more), or the name of an LXC or nspawn container; --cgroup takes any control "
+                "group.");
   return fail(what,
               fmt::format("several control groups are named after it: {}, {}", groups[0].native(),
                           groups[1].native()),

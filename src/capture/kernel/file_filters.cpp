@@ -66,6 +66,12 @@ iot_u32 disk_of(const std::string& path) {
   return whole_disk(kernel_device(status.st_rdev));
 }
 
+bool is_shared(iot_u32 disk, const Mount& mount) {
+  return std::ranges::any_of(read_mounts(), [&](const Mount& other) {
+    return other.device != mount.device && disk_of(other.source) == disk;
+  });
+}
+
 // What is mounted last at a directory hides what was mounted there before.
 Result<Mount> find_mount(const std::string& path) {
   std::error_code code;
@@ -152,10 +158,7 @@ Result<void> judge_mount(BpfObject& object, const std::string& path, iot_verdict
   if (auto set = put(object.map_fd("wanted_file_systems"), mount->device, path, verdict); !set)
     return set;
   const iot_u32 disk = disk_of(mount->source);
-  const bool is_shared = std::ranges::any_of(read_mounts(), [&](const Mount& other) {
-    return other.device != mount->device && disk_of(other.source) == disk;
-  });
-  if (disk == 0 || (verdict == IOT_EXCLUDED && is_shared))
+  if (disk == 0 || (verdict == IOT_EXCLUDED && is_shared(disk, *mount)))
     return {};
   return put(object.map_fd("wanted_devices"), disk, path, verdict);
 }
