@@ -229,6 +229,12 @@ class Filters(harness.AcceptanceTest):
         self.assertIn("calls cannot be restricted", recording.process.stderr)
         self.assertEqual(recording.manifest["still_running"], [], "others are not the command's")
 
+    def assert_is_the_only_disk(self, recording, device):
+        self.require(recording, "block")
+        number = os.stat(device).st_rdev
+        self.assertEqual(recording.query("SELECT DISTINCT device FROM block_queue"),
+                         [{"device": os.major(number) << 20 | os.minor(number)}])
+
     def test_a_disk_and_the_files_on_it(self):
         device, point = self.make_disk("ext4", 64 << 20)
 
@@ -237,10 +243,7 @@ class Filters(harness.AcceptanceTest):
             self.both_write()
         recording = self.record_while(["--device", device], work)
         self.assertEqual(self.written(recording), {"on disk": self.ALL, "on disk.child": self.ALL})
-        self.require(recording, "block")
-        number = os.stat(device).st_rdev
-        self.assertEqual(recording.query("SELECT DISTINCT device FROM block_queue"),
-                         [{"device": os.major(number) << 20 | os.minor(number)}])
+        self.assert_is_the_only_disk(recording, device)
         moved = recording.value("SELECT sum(b.bytes) FROM block_complete b JOIN files f USING (file) "
                                 f"WHERE f.path LIKE '{point}/on disk%'")
         self.assertEqual(int(moved), 2 * WRITES * BLOCK_BYTES)
@@ -261,10 +264,7 @@ class Filters(harness.AcceptanceTest):
             self.both_write()
         recording = self.record_while(["--mount", point], work)
         self.assertEqual(self.written(recording), {"on disk": self.ALL, "on disk.child": self.ALL})
-        self.require(recording, "block")
-        number = os.stat(device).st_rdev
-        self.assertEqual(recording.query("SELECT DISTINCT device FROM block_queue"),
-                         [{"device": os.major(number) << 20 | os.minor(number)}])
+        self.assert_is_the_only_disk(recording, device)
         self.assertGreater(recording.value("SELECT count(*) FROM block_queue WHERE file = 0"), 0, "its journal")
         shutil.rmtree(recording.path)
         recording = self.record_while(["--mount", memory], work)
