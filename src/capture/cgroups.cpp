@@ -48,7 +48,7 @@ Result<std::filesystem::path> find_cgroup(const std::string& path) {
     return path;
   for (const Mount& mount : read_mounts())
     if (mount.type == "cgroup2")
-      if (const std::filesystem::path below = mount.point + "/" + path; is_cgroup(below))
+      if (std::filesystem::path below = mount.point + "/" + path; is_cgroup(below))
         return below;
   return fail("control group " + path, "there is no such group of the version 2 hierarchy",
               "`systemd-cgls` shows them; give the path below /sys/fs/cgroup.");
