@@ -33,6 +33,7 @@ enum class FactKind : std::uint8_t {
   queued,    // a bio
   inserted,  // a request, into a scheduler's queue
   completed, // a request, or a part of it; ts_ns: when it was issued
+  failed,    // a bio that no request carries
 };
 
 struct Fact {
@@ -50,6 +51,7 @@ struct Fact {
   std::uint64_t flags = 0;
   std::uint64_t call = 0;
   std::uint64_t is_contiguous = 1;
+  std::uint64_t above = 0; // of a bio: the mapped disk that hands it on, whose bio is in the trace
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }
   // Of a bio or a request, as schema/values.def numbers them: the lowest bits of its flags.

@@ -74,11 +74,15 @@ const std::vector<Table>& tables() {
         kDevice,
         kSector,
         kFlags,
-        {"is_contiguous", &Fact::is_contiguous}}},
+        {"is_contiguous", &Fact::is_contiguous},
+        {"above", &Fact::above}}},
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,
        FactKind::completed,
        {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}}},
+      {IOT_KIND_block_error,
+       FactKind::failed,
+       {kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}, {"request", &Fact::call}}},
   };
   return kTables;
 }
@@ -181,6 +185,8 @@ bool FactStream::translate() {
   case IOT_KIND_syscall_mmap:
     return fact_.file != 0 && (fact_.call & IOT_prot_PROT_WRITE) != 0 &&
            (fact_.flags & IOT_map_MAP_SHARED) != 0;
+  case IOT_KIND_block_error: // a request tells of its own at its end
+    return fact_.call == 0;
   case IOT_KIND_cache_dirty:
   case IOT_KIND_cache_delete:
     return count_bytes(fact_);

@@ -223,6 +223,8 @@ void Replay::step(const Fact& fact) {
     return insert_request(*this, fact);
   case FactKind::completed:
     return complete_request(*this, fact);
+  case FactKind::failed:
+    return fail_bio(*this, fact);
   }
 }
 

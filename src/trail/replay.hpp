@@ -62,7 +62,7 @@ struct Flush {
   std::uint8_t reason; // as schema/values.def numbers writeback_reason
 };
 
-// What a bio took to a device that hands it on, such as a mapped one: the bio for the device below carries the same.
+// What a bio took to a device that hands it on, or asked of it, such as a mapped one: the bio for the device below has the same.
 struct Carried {
   std::uint64_t op_id;
   std::uint64_t stored_ns;
@@ -83,6 +83,7 @@ struct AheadBio {
 struct CachedFile {
   RangeMap<Dirty> dirty;
   RangeMap<Carried> carried;        // last, to a device that is no disk
+  RangeMap<Carried> asked;          // likewise, of one
   RangeMap<std::size_t> ahead;      // read ahead and not yet asked for: the link
   std::vector<std::uint64_t> calls; // in flight on it through the cache, by op_id
   bool is_mapped = false;           // so that stores that nobody sees may reach it

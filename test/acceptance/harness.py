@@ -129,6 +129,38 @@ class AcceptanceTest(unittest.TestCase):
         self.make_file_system(device, file_system, point)
         return device, point
 
+    def make_bare_disk(self, size_bytes, name="image"):
+        run("modprobe", "loop") if shutil.which("modprobe") else None
+        image = self.folder / name
+        image.touch()
+        os.truncate(image, size_bytes)
+        loop = run("losetup", "--find", "--show", image)
+        if loop.returncode:
+            self.skipTest(f"no loop device: {loop.stderr}")
+        device = loop.stdout.strip()
+        self.addCleanup(run, "losetup", "--detach", device)
+        return device
+
+    def make_mapped_disk(self, *table, modules=(), name="mapped"):
+        """By the device mapper, where there is one; `table`: its rows."""
+        for module in ("dm_mod", *modules):
+            run("modprobe", module) if shutil.which("modprobe") else None
+        self.require_program("dmsetup")
+        name = f"iotrail-{name}-{os.getpid()}"
+        rows = self.folder / name
+        rows.write_text("\n".join(table))
+        made = run("dmsetup", "create", name, "--noudevsync", rows)
+        if made.returncode:
+            self.skipTest(f"there is no such mapped device: {made.stderr}")
+        self.addCleanup(run, "dmsetup", "remove", "--retry", "--noudevsync", name)
+        (disk,) = [disk.name for disk in pathlib.Path("/sys/block").iterdir()
+                   if (disk / "dm/name").exists() and (disk / "dm/name").read_text().strip() == name]
+        return f"/dev/{disk}"
+
+    def make_encrypted_disk(self, disk, size_bytes):
+        return self.make_mapped_disk(f"0 {size_bytes // 512} crypt aes-xts-plain64 {'0f' * 32} 0 {disk} 0",
+                                     modules=("dm_crypt",), name="encrypted")
+
     def make_file_system(self, device, file_system, point):
         """An empty one, mounted at `point`."""
         self.require_program(f"mkfs.{file_system}")

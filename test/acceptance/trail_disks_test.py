@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trails of disks that are made of others, that fail, or that memory is swapped to: what reaches the disk below is known."""
 import collections
+import errno
 import os
 import pathlib
 import shutil
@@ -12,18 +13,47 @@ DISK_BYTES = 600 << 20
 PAGE = 4096
 PAGES = 64
 SECTOR_BYTES = 512
+PIECE = 2056  # sectors; whole pages, and no divisor of anything else
 SHIFT = 2048  # sectors in front of a partition or a mapped disk
+MANY_PAGES = 512  # more than dm-crypt takes at once
 # Through the cache and past it, each on a file of its own; prints the pid.
 WRITES = f"""
 import mmap, os, sys
+size = int(sys.argv[2])
 cached = os.open(sys.argv[1] + '/cached', os.O_CREAT | os.O_WRONLY)
-os.write(cached, b'c' * {PAGES * PAGE})
+os.write(cached, b'c' * size)
 os.fsync(cached)
 direct = os.open(sys.argv[1] + '/direct', os.O_CREAT | os.O_WRONLY | os.O_DIRECT)
-os.write(direct, mmap.mmap(-1, {PAGES * PAGE}))
+os.write(direct, mmap.mmap(-1, size))
 print(os.getpid())
 """
-EXPECTED = {("cached", "write_back"): PAGES * PAGE, ("direct", "direct"): PAGES * PAGE}
+# The same two files.
+READS = f"""
+import mmap, os, sys
+size = int(sys.argv[2])
+cached = os.open(sys.argv[1] + '/cached', os.O_RDONLY)
+while os.read(cached, {8 * PAGE}):
+    pass
+direct = os.open(sys.argv[1] + '/direct', os.O_RDONLY | os.O_DIRECT)
+os.preadv(direct, [mmap.mmap(-1, size)], 0)
+print(os.getpid())
+"""
+# On a file that is there, of which nothing waits to be written.
+FAILS = f"""
+import os, sys
+fd = os.open(sys.argv[1] + '/file', os.O_WRONLY)
+os.pwrite(fd, b'f' * {PAGES * PAGE}, 0)
+try:
+    os.fsync(fd)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+def written(pages):
+    return {("cached", "write_back"): pages * PAGE, ("direct", "direct"): pages * PAGE}
+
+
 SWAP = f"""
 import mmap, time
 PAGEOUT = 21
@@ -51,31 +81,6 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
         return recording
 
-    def make_bare_disk(self, name="image"):
-        harness.run("modprobe", "loop") if shutil.which("modprobe") else None
-        image = self.folder / name
-        image.touch()
-        os.truncate(image, DISK_BYTES)
-        loop = harness.run("losetup", "--find", "--show", image)
-        if loop.returncode:
-            self.skipTest(f"no loop device: {loop.stderr}")
-        device = loop.stdout.strip()
-        self.addCleanup(harness.run, "losetup", "--detach", device)
-        return device
-
-    def make_mapped_disk(self, table):
-        """By the device mapper, where there is one."""
-        harness.run("modprobe", "dm_mod") if shutil.which("modprobe") else None
-        self.require_program("dmsetup")
-        name = f"iotrail-trails-{os.getpid()}"
-        made = harness.run("dmsetup", "create", name, "--noudevsync", "--table", table)
-        if made.returncode:
-            self.skipTest(f"there is no such mapped device: {made.stderr}")
-        self.addCleanup(harness.run, "dmsetup", "remove", "--retry", "--noudevsync", name)
-        (disk,) = [disk.name for disk in pathlib.Path("/sys/block").iterdir()
-                   if (disk / "dm/name").exists() and (disk / "dm/name").read_text().strip() == name]
-        return f"/dev/{disk}"
-
     def mount(self, device):
         point = self.folder / "point"
         self.make_file_system(device, "ext4", point)
@@ -93,29 +98,103 @@ class TrailDisks(harness.AcceptanceTest):
             found[(pathlib.Path(row["path"]).name, row["cause"])] += int(row["bytes"])
         return found
 
-    def record_writes(self, point):
-        return self.record_trails("python3", "-c", WRITES, point)
+    def record_writes(self, point, pages=PAGES):
+        return self.record_trails("python3", "-c", WRITES, point, pages * PAGE)
+
+    def balance(self, recording, direction):
+        """(file's name, part) -> bytes"""
+        return {(pathlib.Path(row["path"]).name, row["part"]): int(row["bytes"]) for row in recording.query(
+            "SELECT path, part, sum(bytes) AS bytes FROM byte_balance JOIN file_names USING (file) "
+            f"WHERE direction = '{direction}' AND parse_filename(path) IN ('cached', 'direct') GROUP BY ALL")}
+
+    def check_writes_below(self, disk, mapped, pages=MANY_PAGES):
+        """What a mapped disk hands on has its causes below, once."""
+        recording = self.record_writes(self.mount(mapped), pages)
+        self.assertEqual(self.causes(recording, disk), written(pages))
+        size = pages * PAGE
+        self.assertEqual(self.balance(recording, "write"),
+                         {(name, part): signed for name in ("cached", "direct") for part, signed in
+                          (("written by calls", size), ("under way", -size), ("handed on", size))})
+        return recording
 
     def test_a_partition(self):
-        disk = self.make_bare_disk()
+        disk = self.make_bare_disk(DISK_BYTES)
         self.require_program("addpart")
         made = harness.run("addpart", disk, 1, SHIFT, DISK_BYTES // SECTOR_BYTES - SHIFT)
         if made.returncode:
             self.skipTest(f"there are no partitions of loop devices: {made.stderr}")
         self.addCleanup(harness.run, "delpart", disk, 1)
-        self.assertEqual(self.causes(self.record_writes(self.mount(f"{disk}p1")), disk), EXPECTED)
+        self.assertEqual(self.causes(self.record_writes(self.mount(f"{disk}p1")), disk), written(PAGES))
 
     def test_a_mapped_disk(self):
-        disk = self.make_bare_disk()
+        disk = self.make_bare_disk(DISK_BYTES)
         size = DISK_BYTES // SECTOR_BYTES - SHIFT
         mapped = self.make_mapped_disk(f"0 {size} linear {disk} {SHIFT}")
-        self.assertEqual(self.causes(self.record_writes(self.mount(mapped)), disk), EXPECTED)
+        self.check_writes_below(disk, mapped)
+
+    def test_an_encrypted_disk(self):
+        disk = self.make_bare_disk(DISK_BYTES)
+        self.check_writes_below(disk, self.make_encrypted_disk(disk, DISK_BYTES))
+
+    def test_an_encrypted_disk_that_lies_in_pieces(self):
+        """The mapped disk below cuts what is encrypted, at places that nobody above knows."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        size = DISK_BYTES // SECTOR_BYTES
+        pieces = [f"{begin} {PIECE} linear {disk} {size - PIECE - begin}" for begin in range(0, size - PIECE, PIECE)]
+        mapped = self.make_mapped_disk(*pieces)
+        self.check_writes_below(disk, self.make_encrypted_disk(mapped, len(pieces) * PIECE * SECTOR_BYTES))
+
+    def test_reads_of_an_encrypted_disk(self):
+        disk = self.make_bare_disk(DISK_BYTES)
+        point = self.mount(self.make_encrypted_disk(disk, DISK_BYTES))
+        size = MANY_PAGES * PAGE
+        harness.run("python3", "-c", WRITES, point, size)
+        harness.run("sync")
+        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+        recording = self.record_trails("python3", "-c", READS, point, size)
+        found = collections.Counter()
+        for row in recording.query(
+                "SELECT parse_filename(n.path) AS name, l.pid, l.cause, l.confidence, sum(l.bytes) AS bytes FROM links AS l "
+                "JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
+                f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'read' AND l.completed_ns IS NOT NULL "
+                "AND name IN ('cached', 'direct') GROUP BY ALL"):
+            self.assertEqual((row["confidence"], row["pid"]), ("exact", int(recording.process.stdout)), row)
+            found[(row["name"], row["cause"])] += int(row["bytes"])
+        self.assertEqual(found.pop(("direct", "direct")), size)
+        self.assertEqual(found.keys(), {("cached", "read"), ("cached", "read_ahead")})
+        self.assertEqual(found.total(), size)
+        balance = self.balance(recording, "read")
+        self.assertEqual(balance[("direct", "handed on")], size, balance)
+        self.assertNotIn(("direct", "found in the cache"), balance)
+        self.assertEqual(sum(bytes for (name, _), bytes in balance.items() if name == "cached"), size, balance)
+
+    def test_writes_that_fail(self):
+        """A mapped disk that fails writes hands nothing on: it is its own bios that have the error."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        size = DISK_BYTES // SECTOR_BYTES
+        mapped = self.make_mapped_disk(f"0 {size} linear {disk} 0")
+        name = (pathlib.Path("/sys/block") / pathlib.Path(mapped).name / "dm/name").read_text().strip()
+        point = self.mount(mapped)
+        (point / "file").write_bytes(b"f" * PAGES * PAGE)
+        harness.run("sync")
+        harness.run("modprobe", "dm_flakey") if shutil.which("modprobe") else None
+        loaded = harness.run("dmsetup", "load", name, "--table", f"0 {size} flakey {disk} 0 0 600 1 error_writes")
+        if loaded.returncode:
+            self.skipTest(f"there is no dm-flakey: {loaded.stderr}")
+        harness.run("dmsetup", "resume", "--noudevsync", name)
+        recording = self.record_trails("python3", "-c", FAILS, point)
+        self.assertEqual(int(recording.process.stdout), errno.EIO)
+        rows = recording.query(
+            "SELECT d.name, l.cause, l.error, s.result, count(l.completed_ns) AS completed, sum(l.bytes) AS bytes "
+            "FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) LEFT JOIN syscall_sync AS s ON l.by_op = s.op_id "
+            "WHERE parse_filename(n.path) = 'file' GROUP BY ALL")
+        self.assertEqual(rows, [{"name": pathlib.Path(mapped).name, "cause": "write_back", "error": -errno.EIO, "result": -errno.EIO,
+                                 "completed": 0, "bytes": PAGES * PAGE}])
 
     def test_a_mirror(self):
-        disks = [self.make_bare_disk("one"), self.make_bare_disk("other")]
+        disks = [self.make_bare_disk(DISK_BYTES, "one"), self.make_bare_disk(DISK_BYTES, "other")]
         size = DISK_BYTES // SECTOR_BYTES
-        harness.run("modprobe", "dm_mirror") if shutil.which("modprobe") else None
-        mapped = self.make_mapped_disk(f"0 {size} mirror core 2 1024 nosync 2 {disks[0]} 0 {disks[1]} 0")
+        mapped = self.make_mapped_disk(f"0 {size} mirror core 2 1024 nosync 2 {disks[0]} 0 {disks[1]} 0", modules=("dm_mirror",))
         recording = self.record_writes(self.mount(mapped))
         for disk in disks:
             with self.subTest(disk=disk):
@@ -124,7 +203,7 @@ class TrailDisks(harness.AcceptanceTest):
 
     def test_a_file_on_a_disk_that_is_a_file(self):
         """The disk above has the program's bytes; the image below is written by a thread of the kernel, which is not the program."""
-        outer = self.make_bare_disk()
+        outer = self.make_bare_disk(DISK_BYTES)
         (self.folder / "outer").mkdir()
         self.make_file_system(outer, "ext4", self.folder / "outer")
         inner_image = self.folder / "outer" / "image"
@@ -133,10 +212,10 @@ class TrailDisks(harness.AcceptanceTest):
         inner = harness.run("losetup", "--find", "--show", inner_image).stdout.strip()
         self.addCleanup(harness.run, "losetup", "--detach", inner)
         recording = self.record_writes(self.mount(inner))
-        self.assertEqual(self.causes(recording, inner), EXPECTED)
+        self.assertEqual(self.causes(recording, inner), written(PAGES))
 
     def test_swapped_memory(self):
-        disk = self.make_bare_disk()
+        disk = self.make_bare_disk(DISK_BYTES)
         self.require_program("mkswap")
         harness.run("mkswap", disk)
         swapped = harness.run("swapon", "-p", 100, disk)

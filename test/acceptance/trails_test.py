@@ -25,6 +25,12 @@ class Trails(harness.AcceptanceTest):
         self.device, self.point = self.make_disk(file_system, DISK_BYTES)
         self.name = pathlib.Path(self.device).name
 
+    def use_encrypted(self, file_system):
+        """The disk below is what is looked at."""
+        self.device = self.make_bare_disk(DISK_BYTES)
+        self.name, self.point = pathlib.Path(self.device).name, self.folder / "mount point"
+        self.make_file_system(self.make_encrypted_disk(self.device, DISK_BYTES), file_system, self.point)
+
     def record_trails(self, *command, layers="syscall,async,cache,block"):
         recording = self.record(*command, options=["--layers", layers])
         self.require(recording, "block")
@@ -116,8 +122,8 @@ class Trails(harness.AcceptanceTest):
                 if found := shares[str(self.point / name)]:
                     print(json.dumps([release, file_system, name, found]), file=table)
 
-    def check_scenarios(self, file_system, *program):
-        self.use(file_system)
+    def check_scenarios(self, file_system, *program, is_encrypted=False):
+        self.use_encrypted(file_system) if is_encrypted else self.use(file_system)
         recording = self.record_trails(*program, self.point)
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
@@ -149,6 +155,12 @@ class Trails(harness.AcceptanceTest):
 
     def test_asynchronous_writes_on_ext4(self):
         self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"])
+
+    def test_writes_on_an_encrypted_disk(self):
+        self.check_scenarios("ext4", "python3", CALLS, is_encrypted=True)
+
+    def test_asynchronous_writes_on_an_encrypted_disk(self):
+        self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"], is_encrypted=True)
 
     def test_writes_on_xfs(self):
         self.check_scenarios("xfs", "python3", CALLS)

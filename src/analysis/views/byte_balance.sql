@@ -22,7 +22,8 @@ INSERT INTO balance_parts VALUES
   ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
   ('read', 1, 'read by calls', NULL, 'of files'),
   ('read', 2, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
-  ('read', 8, 'under way', NULL, 'asked of a device, which did not complete them in the trace');
+  ('read', 8, 'under way', NULL, 'asked of a device, which did not complete them in the trace'),
+  ('read', 9, 'handed on', NULL, 'to disks that are made of others, by those');
 INSERT INTO balance_parts
 SELECT direction, 20 + number, part, cause, meaning
 FROM (SELECT cause, number, meaning,
@@ -72,7 +73,7 @@ WITH
   followed AS (
     SELECT 'write' AS direction, pid, file, written - mapped - outside AS bytes FROM fates
     UNION ALL
-    SELECT direction, pid, file, bytes FROM moved WHERE cause IN ('direct', 'read')
+    SELECT direction, pid, file, bytes FROM moved WHERE cause IN ('direct', 'read') AND is_repeat = 0
   ),
   parts AS (
     SELECT direction, 1 AS step, pid, file, bytes FROM calls

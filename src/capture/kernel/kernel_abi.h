@@ -255,7 +255,7 @@ struct iot_bio {
   struct iot_owner owner;
   iot_u64 queued_ns;
   iot_u32 file;
-  iot_u32 reserved;
+  iot_u32 device;
 };
 
 /* A request in flight. */
@@ -366,6 +366,9 @@ struct iot_functions {
   iot_u64 submit_bio_wait_endio;
   iot_u64 btrfs_simple_end_io;
   iot_u64 btrfs_dio_end_io;
+  iot_u64 bio_chain_endio;
+  iot_u64 clone_endio;
+  iot_u64 crypt_endio;
   iot_u64 io_complete_rw;
   iot_u64 io_complete_rw_iopoll;
   iot_u64 aio_complete_rw;

@@ -26,6 +26,7 @@ Cause cause_of(const Fact& bio, bool is_call) {
 BioParts charge_other(Replay& replay, const Fact& bio) {
   const Call* call = replay.call_of(bio.op_id, bio.file);
   BioPart part{0, bio.bytes, cause_of(bio, call != nullptr)};
+  part.is_repeat = bio.above != 0;
   if (!is_remainder(part.cause)) {
     part.op_id = bio.op_id;
     part.pid = static_cast<std::uint32_t>(bio.pid);

@@ -66,9 +66,7 @@ void note_late(LateRead& late, std::uint64_t& reached_ns, Link& link, std::uint6
   reached_ns = there_ns;
 }
 
-} // namespace
-
-BioParts charge_read(Replay& replay, const Fact& bio) {
+BioParts charge_asked(Replay& replay, const Fact& bio) {
   const std::uint64_t end = bio.offset + bio.bytes;
   const Call* call = replay.call_for(bio, FactKind::read);
   if (!call)
@@ -96,6 +94,22 @@ BioParts charge_read(Replay& replay, const Fact& bio) {
   add(moved_begin, moved_end, Cause::read);
   add(moved_end, asked_end, Cause::rounding);
   add(asked_end, end, Cause::read_ahead);
+  return parts;
+}
+
+} // namespace
+
+BioParts charge_read(Replay& replay, const Fact& bio) {
+  RangeMap<Carried>& asked = replay.files[static_cast<std::uint32_t>(bio.file)].asked;
+  BioParts parts;
+  if (bio.above != 0)
+    parts = parts_from_above(asked, bio);
+  if (parts.empty())
+    parts = charge_asked(replay, bio);
+  for (BioPart& part : parts)
+    part.is_repeat = bio.above != 0;
+  if (!replay.disks.contains(static_cast<std::uint32_t>(bio.device)))
+    remember_for_below(asked, bio, parts);
   return parts;
 }
 

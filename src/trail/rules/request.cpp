@@ -109,4 +109,27 @@ void complete_request(Replay& replay, const Fact& request) {
   note_joined(replay, completed);
 }
 
+// Nothing tells of the others when they end, so that the last one queued for the place is meant. Where a front part of it
+// went on by itself, the place is that of the rest.
+void fail_bio(Replay& replay, const Fact& bio) {
+  const auto queue = replay.queues.find({static_cast<std::uint32_t>(bio.device), bio.operation()});
+  if (queue == replay.queues.end())
+    return;
+  const std::uint64_t begin = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
+  std::size_t last = replay.links.size();
+  queue->second.visit(begin, begin + bio.bytes, [&](const QueuedPart& part) {
+    if (last == replay.links.size() || part.link > last)
+      last = part.link;
+  });
+  if (last == replay.links.size())
+    return;
+  const std::uint64_t queued_ns = replay.links[last].queued_ns;
+  for (std::size_t place = last + 1; place-- > 0;) {
+    Link& link = replay.links[place];
+    if (link.queued_ns != queued_ns || link.device != bio.device)
+      break;
+    link.error = static_cast<std::int32_t>(bio.result);
+  }
+}
+
 } // namespace iotrail::trail

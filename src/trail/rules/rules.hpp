@@ -37,6 +37,11 @@ void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_
 // rules/write_back.cpp: a bio that carries pages of a file to the device.
 BioParts charge_write_back(Replay& replay, const Fact& bio);
 
+// rules/handed_on.cpp: what a bio of a disk that is made of others took of a file's pages, or is to bring, for the bios of
+// the same pages below. None: not known.
+BioParts parts_from_above(const RangeMap<Carried>& carried, const Fact& bio);
+void remember_for_below(RangeMap<Carried>& carried, const Fact& bio, const BioParts& parts);
+
 // rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
 BioParts charge_other(Replay& replay, const Fact& bio);
 
@@ -49,8 +54,10 @@ void remember_read_ahead(Replay& replay, const Link& link, std::size_t place);
 void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to);
 void use_read_ahead(Replay& replay, const Call& call);
 
-// rules/request.cpp: a request that was put into a scheduler's queue; and one, or a part of it, that a device completed.
+// rules/request.cpp: a request that was put into a scheduler's queue; and one, or a part of it, that a device completed;
+// and a bio that failed without one.
 void insert_request(Replay& replay, const Fact& request);
 void complete_request(Replay& replay, const Fact& request);
+void fail_bio(Replay& replay, const Fact& bio);
 
 } // namespace iotrail::trail

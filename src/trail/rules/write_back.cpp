@@ -165,42 +165,6 @@ std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
   return left == 0 ? ranges : std::vector<Range>{whole};
 }
 
-// Each device of a disk that is made of others has a bio for the same pages, of which the first takes what is dirty.
-BioParts parts_from_above(const Replay& replay, const Fact& bio) {
-  const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
-  BioParts parts;
-  if (file == replay.files.end())
-    return parts;
-  std::uint64_t reached = bio.offset;
-  file->second.carried.visit(bio.offset, bio.offset + bio.bytes,
-                             [&](std::uint64_t begin, std::uint64_t end, const Carried& carried) {
-                               if (begin != reached || carried.device == bio.device)
-                                 return;
-                               parts.push_back({.begin = begin - bio.offset,
-                                                .end = end - bio.offset,
-                                                .cause = carried.cause,
-                                                .confidence = carried.confidence,
-                                                .op_id = carried.op_id,
-                                                .pid = carried.pid,
-                                                .stored_ns = carried.stored_ns,
-                                                .offset = begin,
-                                                .is_repeat = true});
-                               reached = end;
-                             });
-  return reached == bio.offset + bio.bytes ? parts : BioParts{};
-}
-
-void remember_for_below(Replay& replay, const Fact& bio, const BioParts& parts) {
-  RangeMap<Carried>& carried = replay.files[static_cast<std::uint32_t>(bio.file)].carried;
-  for (const BioPart& part : parts) {
-    const std::uint64_t end = part.offset + (part.end - part.begin);
-    carried.take(part.offset, end, [](std::uint64_t, std::uint64_t, const Carried&) {});
-    carried.put(part.offset, end,
-                {part.op_id, part.stored_ns, part.pid, static_cast<std::uint32_t>(bio.device),
-                 part.cause, part.confidence});
-  }
-}
-
 BioParts charge_dirty(Replay& replay, const Fact& bio) {
   const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.losses.dirty_ns();
   BioParts parts;
@@ -219,11 +183,12 @@ BioParts charge_dirty(Replay& replay, const Fact& bio) {
 } // namespace
 
 BioParts charge_write_back(Replay& replay, const Fact& bio) {
-  BioParts parts = parts_from_above(replay, bio);
+  RangeMap<Carried>& carried = replay.files[static_cast<std::uint32_t>(bio.file)].carried;
+  BioParts parts = parts_from_above(carried, bio);
   if (parts.empty())
     parts = charge_dirty(replay, bio);
   if (!replay.disks.contains(static_cast<std::uint32_t>(bio.device)))
-    remember_for_below(replay, bio, parts);
+    remember_for_below(carried, bio, parts);
   return parts;
 }
 

@@ -133,30 +133,6 @@ int BPF_PROG(block_rq_merge, struct request* trusted) {
 
 #define SECTOR_SHIFT 9
 
-/* blk_status_t to errno, as the kernel itself does it (blk_errors[]); the numbers up to AGAIN have never moved. */
-static const iot_u8 status_errno[16] = {
-    [1] = 95,  /* NOTSUPP: EOPNOTSUPP */
-    [2] = 110, /* TIMEOUT: ETIMEDOUT */
-    [3] = 28,  /* NOSPC: ENOSPC */
-    [4] = 67,  /* TRANSPORT: ENOLINK */
-    [5] = 121, /* TARGET: EREMOTEIO */
-    [6] = 52,  /* RESV_CONFLICT: EBADE */
-    [7] = 61,  /* MEDIUM: ENODATA */
-    [8] = 84,  /* PROTECTION: EILSEQ */
-    [9] = 12,  /* RESOURCE: ENOMEM */
-    [11] = 78, /* DM_REQUEUE: EREMCHG */
-    [12] = 11, /* AGAIN: EAGAIN */
-    [13] = 16, /* DEV_RESOURCE: EBUSY */
-};
-#define ERROR_IO 5
-
-static __always_inline iot_s32 error_of(iot_u32 status) {
-  if (!status)
-    return 0;
-  const iot_s32 code = status < sizeof(status_errno) ? status_errno[status] : 0;
-  return code ? -code : -ERROR_IO;
-}
-
 static __always_inline void emit_complete(iot_u64 request, const struct iot_request* entry,
                                           iot_u64 sector, iot_u32 status, iot_u32 bytes) {
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -275,6 +251,9 @@ int block_find_functions(void* ctx) {
   FIND(submit_bio_wait_endio);
   FIND(btrfs_simple_end_io);
   FIND(btrfs_dio_end_io);
+  FIND(bio_chain_endio);
+  FIND(clone_endio);
+  FIND(crypt_endio);
   FIND(io_complete_rw);
   FIND(io_complete_rw_iopoll);
   FIND(aio_complete_rw);

@@ -51,10 +51,13 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   DESCRIBE_WISHES(record, trusted);
   record->is_contiguous = 0;
   record->offset = NOT_IN_A_FILE;
-  if (content.has_pages)
+  if (content.has_pages && content.carrier)
+    describe_carried(record, &content, trusted->bi_iter.bi_size);
+  else if (content.has_pages)
     describe_range(record, trusted);
   record->file_bytes = file_bytes;
   record->io_class = io_class;
+  record->above = content.above;
   iot_commit(&place, &entry.owner, entry.queued_ns);
   return 0;
 }
@@ -63,6 +66,9 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
 SEC("?tp_btf/block_split")
 int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+  /* Device mapper says so of a bio whose front part is on its way already: it is the rest that goes on. */
+  if (rest_sector == (iot_u32)trusted->bi_iter.bi_sector)
+    return 0;
   iot_u64 parent = iot_number_of(bio->bi_private);
   const struct iot_bio* inherited = iot_find_bio(parent);
   const iot_u64 key = iot_number_of(bio);
@@ -186,10 +192,33 @@ int BPF_PROG(block_unplug, struct request_queue* trusted, unsigned int requests,
   return 0;
 }
 
+/* Of a bio without a request. One that would have had to wait, and must not, comes again. */
+static __always_inline void emit_failure(struct bio* trusted, iot_u64 key, iot_u32 status) {
+  const struct iot_bio* entry = iot_find_bio(key);
+  if (!entry || status == STATUS_AGAIN)
+    return;
+  const iot_u64 now_ns = bpf_ktime_get_ns();
+  struct iot_place place;
+  struct iot_block_error* record = IOT_RESERVE(block_error, &place);
+  if (!record)
+    return;
+  record->request = 0;
+  record->sector = trusted->bi_iter.bi_sector;
+  record->bytes = trusted->bi_iter.bi_size;
+  record->device = entry->device;
+  record->flags = flags_of(trusted->bi_opf);
+  record->error = error_of(status);
+  record->file = entry->file;
+  iot_commit(&place, &entry->owner, now_ns);
+}
+
 /* Devices without requests (dm, md, loop's upper half) end bios here. */
 SEC("?tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue* queue, struct bio* bio) {
   const iot_u64 key = iot_number_of(bio);
+  const iot_u32 status = bio->bi_status;
+  if (status && iot_wants(IOT_KIND_block_error))
+    emit_failure(bio, key, status);
   iot_take_bio(key);
   forget_flush(key);
   return 0;

@@ -50,6 +50,16 @@ static __always_inline int carries_no_data(iot_u32 flags, iot_u32 bytes) {
   return !bytes || (operation > IOT_block_write && operation != IOT_block_zone_append);
 }
 
+/* The same of a bio that is handed on: its own end and its own memory tell nothing. */
+static __noinline iot_u32 class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u32 flags) {
+  if (is_of_journal(WORD_OF(bio, topmost, bi_end_io), WORD_OF(bio, topmost, bi_private)))
+    return IOT_io_class_journal;
+  if (flags >> BIT_OF(__REQ_META) & 1)
+    return IOT_io_class_metadata;
+  const iot_u64 vector = first_vector_of(carrier);
+  return class_of_memory(vector ? WORD_OF(bio_vec, vector, bv_page) : 0);
+}
+
 static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags,
                                             const struct content* content) {
   if (carries_no_data(flags, bio->bi_iter.bi_size))
@@ -64,6 +74,8 @@ static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags
       return IOT_io_class_metadata;
     return flags >> BIT_OF(__REQ_RAHEAD) & 1 ? IOT_io_class_read_ahead : IOT_io_class_data;
   }
+  if (content->carrier)
+    return class_of_carried(content->topmost, content->carrier, flags);
   if (is_of_journal((iot_u64)bio->bi_end_io, iot_number_of(bio->bi_private)))
     return IOT_io_class_journal;
   if (flags >> BIT_OF(__REQ_META) & 1)

@@ -63,11 +63,23 @@ static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 flags
   return mapping & MAPPING_FLAGS ? 0 : inode_of_mapping(mapping); /* most often a program's own */
 }
 
+/* The vector that a bio begins in; 0: it has none. */
+static __always_inline iot_u64 first_vector_of(iot_u64 bio) {
+  const iot_u64 vectors = WORD_OF(bio, bio, bi_io_vec);
+  const iot_u64 index = WORD_OF(bio, bio, bi_iter.bi_size) >> 32; /* bi_idx is the upper half */
+  return vectors ? vectors + index * bpf_core_type_size(struct bio_vec) : 0;
+}
+
 /* What a bio is of. */
 struct content {
   iot_u64 inode;     /* 0: no file, or not known */
   iot_u32 has_pages; /* of that file, of the page cache */
   iot_u32 is_direct; /* known by its end; other direct I/O is told by the memory that it carries */
+  /* Of a bio that is handed on (block_mapped.bpf.h); 0: of any other. */
+  iot_u64 topmost; /* the bio that it is for in the end */
+  iot_u64 carrier; /* the bio whose vectors have the pages that it carries */
+  iot_u64 skipped; /* bytes of the carrier, before those that it carries */
+  iot_u32 above;   /* the mapped disk; 0: also where the bio there is not known */
 };
 
 #endif

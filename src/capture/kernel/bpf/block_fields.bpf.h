@@ -84,6 +84,31 @@ static __always_inline iot_u32 device_of(const struct gendisk* disk) {
     (record)->write_hint = bpf_core_field_exists((bio)->bi_write_hint) ? (bio)->bi_write_hint : 0; \
   } while (0)
 
+/* blk_status_t to errno, as the kernel itself does it (blk_errors[]); the numbers up to AGAIN have never moved. */
+static const iot_u8 status_errno[16] = {
+    [1] = 95,  /* NOTSUPP: EOPNOTSUPP */
+    [2] = 110, /* TIMEOUT: ETIMEDOUT */
+    [3] = 28,  /* NOSPC: ENOSPC */
+    [4] = 67,  /* TRANSPORT: ENOLINK */
+    [5] = 121, /* TARGET: EREMOTEIO */
+    [6] = 52,  /* RESV_CONFLICT: EBADE */
+    [7] = 61,  /* MEDIUM: ENODATA */
+    [8] = 84,  /* PROTECTION: EILSEQ */
+    [9] = 12,  /* RESOURCE: ENOMEM */
+    [11] = 78, /* DM_REQUEUE: EREMCHG */
+    [12] = 11, /* AGAIN: EAGAIN */
+    [13] = 16, /* DEV_RESOURCE: EBUSY */
+};
+#define ERROR_IO 5
+#define STATUS_AGAIN 12
+
+static __always_inline iot_s32 error_of(iot_u32 status) {
+  if (!status)
+    return 0;
+  const iot_s32 code = status < sizeof(status_errno) ? status_errno[status] : 0;
+  return code ? -code : -ERROR_IO;
+}
+
 /* The kernel's most for a queue, in words of 64 tags. */
 #define TAG_WORD_LIMIT (10240 / 64)
 #define TAG_WORDS_AT_HAND 16 /* those of most queues: a longer loop would take the verifier long */

@@ -11,10 +11,8 @@
 #ifndef IOTRAIL_BLOCK_OWNER_BPF_H
 #define IOTRAIL_BLOCK_OWNER_BPF_H
 
-#include "async.bpf.h"
-#include "block_content.bpf.h"
 #include "block_flush.bpf.h"
-#include "block_known.bpf.h"
+#include "block_mapped.bpf.h"
 #include "choice.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
@@ -194,17 +192,47 @@ static __always_inline int charge_task(struct iot_owner* owner, const struct iot
          (async ? async->sync_disk != 0 : flags & IS_WRITE && charge_submitted(owner, task));
 }
 
+/* Fills in what a bio is of that nobody hands on. Returns the iocb that its end completes; 0: none is known. */
+static __always_inline iot_u64 find_content(struct content* content, const struct bio* bio,
+                                            iot_u32 flags) {
+  const iot_u64 iocb = iocb_of_direct_bio(bio);
+  content->inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, flags);
+  content->has_pages = content->inode && !iocb;
+  content->is_direct = iocb != 0;
+  return iocb;
+}
+
+/*
+ * Fills whose a bio is that is handed on, and what it is of; 0: the one above is not known. Pages that are of another file
+ * than that one are memory that a program maps, on its way to or from its file past the cache.
+ */
+static __noinline int find_mapped(struct iot_bio* entry, struct content* content, iot_u64 bio,
+                                  iot_u32 flags) {
+  if (!entry || !content || !find_content_above(content, bio, flags))
+    return 0;
+  content->above = find_owner_above(entry, bio);
+  if (!content->above)
+    return 0;
+  if (content->has_pages && iot_file_known(content->inode) != entry->file) {
+    content->inode = 0;
+    content->has_pages = 0;
+    content->is_direct = 1;
+  }
+  return 1;
+}
+
 /* Fills whose the bio is, and what it is of; 0: it is not traced. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
                                       const struct bio* bio, iot_u32 flags, iot_u32 device) {
   struct iot_task* task = iot_current();
-  const iot_u64 iocb = iocb_of_direct_bio(bio);
-  const iot_u64 inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, flags);
-  const struct iot_async* async = iot_async_of(iocb);
-  content->inode = inode;
-  content->has_pages = inode && !iocb;
-  content->is_direct = iocb != 0;
   entry->queued_ns = bpf_ktime_get_ns();
+  entry->device = device;
+  if (is_handed_on((iot_u64)bio->bi_end_io) &&
+      find_mapped(entry, content, iot_number_of(bio), flags))
+    return 1;
+  const iot_u64 iocb = content->carrier ? 0 : find_content(content, bio, flags);
+  const iot_u64 inode = content->inode;
+  const struct iot_async* async = iot_async_of(iocb);
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;
   if (task) {

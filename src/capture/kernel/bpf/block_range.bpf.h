@@ -47,4 +47,19 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   record->is_contiguous = last == record->offset + bytes - 1;
 }
 
+/*
+ * The same of a bio that is handed on, whose pages those of its carrier are. That is a clone, of which no more is known to be
+ * one range than what lies in the first vector.
+ */
+static __always_inline void describe_carried(struct iot_block_queue* record,
+                                             const struct content* content, iot_u32 bytes) {
+  const iot_u64 carrier = content->carrier;
+  const iot_u64 vector = first_vector_of(carrier);
+  const iot_u64 lengths = WORD_OF(bio_vec, vector, bv_len);
+  const iot_u64 done = (iot_u32)WORD_OF(bio, carrier, bi_iter.bi_bvec_done);
+  record->offset = position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + done) +
+                   (iot_s64)content->skipped;
+  record->is_contiguous = done + content->skipped + bytes <= (iot_u32)lengths;
+}
+
 #endif

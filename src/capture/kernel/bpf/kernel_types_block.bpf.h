@@ -32,6 +32,7 @@ struct bio {
   u32 bi_opf;
   u16 bi_ioprio;
   enum rw_hint bi_write_hint;
+  u8 bi_status;
   struct bvec_iter bi_iter;
   void* bi_end_io;
   void* bi_private;
@@ -68,6 +69,17 @@ struct btrfs_bio {
   void* end_io;
   void* private;
   struct bio bio;
+};
+/* Of device mapper and dm-crypt: a module's types, which are there when it is */
+struct dm_io {
+  struct bio* orig_bio;
+};
+struct dm_target_io {
+  struct dm_io* io;
+  struct bio clone;
+};
+struct dm_crypt_io {
+  struct bio* base_bio;
 };
 struct request_queue {
   void* queuedata;
