@@ -107,11 +107,23 @@ class TrailDisks(harness.AcceptanceTest):
             "SELECT path, part, sum(bytes) AS bytes FROM byte_balance JOIN file_names USING (file) "
             f"WHERE direction = '{direction}' AND parse_filename(path) IN ('cached', 'direct') GROUP BY ALL")}
 
+    def check_ranges(self, recording, disk, size):
+        """Each byte of what went through the cache reached the disk as the one that it is."""
+        reached = 0
+        for row in recording.query(
+                "SELECT l.position, l.bytes FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
+                f"WHERE d.name = '{pathlib.Path(disk).name}' AND parse_filename(n.path) = 'cached' AND l.direction = 'write' "
+                "AND l.completed_ns IS NOT NULL ORDER BY l.position"):
+            self.assertEqual(int(row["position"]), reached)
+            reached += int(row["bytes"])
+        self.assertEqual(reached, size)
+
     def check_writes_below(self, disk, mapped, pages=MANY_PAGES):
         """What a mapped disk hands on has its causes below, once."""
         recording = self.record_writes(self.mount(mapped), pages)
         self.assertEqual(self.causes(recording, disk), written(pages))
         size = pages * PAGE
+        self.check_ranges(recording, disk, size)
         self.assertEqual(self.balance(recording, "write"),
                          {(name, part): signed for name in ("cached", "direct") for part, signed in
                           (("written by calls", size), ("under way", -size), ("handed on", size))})
@@ -154,12 +166,12 @@ class TrailDisks(harness.AcceptanceTest):
         recording = self.record_trails("python3", "-c", READS, point, size)
         found = collections.Counter()
         for row in recording.query(
-                "SELECT parse_filename(n.path) AS name, l.pid, l.cause, l.confidence, sum(l.bytes) AS bytes FROM links AS l "
+                "SELECT parse_filename(n.path) AS of_file, l.pid, l.cause, l.confidence, sum(l.bytes) AS bytes FROM links AS l "
                 "JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
                 f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'read' AND l.completed_ns IS NOT NULL "
-                "AND name IN ('cached', 'direct') GROUP BY ALL"):
+                "AND of_file IN ('cached', 'direct') GROUP BY ALL"):
             self.assertEqual((row["confidence"], row["pid"]), ("exact", int(recording.process.stdout)), row)
-            found[(row["name"], row["cause"])] += int(row["bytes"])
+            found[(row["of_file"], row["cause"])] += int(row["bytes"])
         self.assertEqual(found.pop(("direct", "direct")), size)
         self.assertEqual(found.keys(), {("cached", "read"), ("cached", "read_ahead")})
         self.assertEqual(found.total(), size)

@@ -283,6 +283,8 @@ TEST_F(KernelBlockDevice, block_remap_by_the_device_mapper) {
   EXPECT_EQ(below[0].u("sector"), kShift + 7 * kBlockSectors);
   EXPECT_EQ(below[0].u("bytes"), 2 * kBlockBytes);
   EXPECT_EQ(below[0].u("op_id"), above[0].u("op_id")) << "both are the call's";
+  EXPECT_EQ(below[0].u("above"), rows[0].u("from_device"));
+  EXPECT_EQ(above[0].u("above"), 0U);
 }
 
 TEST_F(KernelBlockDevice, block_getrq) {

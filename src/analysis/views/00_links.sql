@@ -17,7 +17,7 @@
 --   stored_ns         of bytes written back: when they came into the page cache, at the latest; NULL: others
 --   inserted_ns       when its request was put into a scheduler's queue; NULL: there is none, or it went past that
 --   issued_ns, completed_ns   the request's way; NULL: its completion is not in the trace
---   error             of the request: 0 or a negative errno
+--   error             of the request, or of a bio that a disk made of others failed by itself: 0 or a negative errno
 CREATE VIEW all_links AS
 SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, set_off_by, file, position, used_bytes,
        late_bytes, late_ns, device, device_position, stored_ns, inserted_ns, issued_ns, completed_ns, error
