@@ -158,11 +158,13 @@ class TrailDisks(harness.AcceptanceTest):
 
     def test_reads_of_an_encrypted_disk(self):
         disk = self.make_bare_disk(DISK_BYTES)
-        point = self.mount(self.make_encrypted_disk(disk, DISK_BYTES))
+        mapped = self.make_encrypted_disk(disk, DISK_BYTES)
+        point = self.mount(mapped)
         size = MANY_PAGES * PAGE
         harness.run("python3", "-c", WRITES, point, size)
-        harness.run("sync")
-        pathlib.Path("/proc/sys/vm/drop_caches").write_text("3")
+        # The image stays in the cache: the disk that it lies on is to say nothing while this one does.
+        self.assertEqual(harness.run("umount", point).returncode, 0)
+        self.assertEqual(harness.run("mount", mapped, point).returncode, 0)
         recording = self.record_trails("python3", "-c", READS, point, size)
         found = collections.Counter()
         for row in recording.query(
