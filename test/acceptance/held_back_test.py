@@ -62,6 +62,13 @@ class HeldBack(harness.AcceptanceTest):
         self.assertGreaterEqual(recording.value("SELECT max(ts_ns) - min(ts_ns) FROM links AS l JOIN devices AS d USING (device) "
                                                 f"WHERE d.name = '{self.name}'"), 0.3e9 * FILE_BYTES / LIMIT_BYTES)
 
+    def assert_was_told_so(self, recording, condition):
+        """That is where the time of the operations went, of which no other part has as much."""
+        parts = {row["part"]: int(row["ns"]) for row in recording.query(
+            f"SELECT part, sum(ns) AS ns FROM op_time WHERE op_id IN (SELECT op_id FROM events WHERE {condition}) GROUP BY part")}
+        self.assertGreaterEqual(parts.get("held back", 0), 0.3e9 * FILE_BYTES / LIMIT_BYTES, parts)
+        self.assertEqual(max(parts, key=parts.get), "held back", parts)
+
     def move(self, action):
         return self.record_trails(sys.executable, "-c", MOVE, self.group, action, self.point / "file", name=action)
 
@@ -78,6 +85,7 @@ class HeldBack(harness.AcceptanceTest):
                     continue  # btrfs writes through the cache, for its checksums
                 self.assert_was_held_back(recording)
                 self.assertEqual(found, {(op, "direct"): (PIECE, PIECE) for op in calls})
+                self.assert_was_told_so(recording, f"event = 'syscall_{way}'")
 
     def test_direct_calls_on_ext4(self):
         self.check_direct_calls("ext4")
@@ -103,6 +111,7 @@ class HeldBack(harness.AcceptanceTest):
                                                                       f"WHERE n.path = '{self.point / 'file'}'")}
                 self.assertEqual(len(operations), FILE_BYTES // PIECE)
                 self.assertEqual(self.links(recording, "file", "read", "l.op_id, l.cause"), {(op, "direct"): (PIECE, PIECE) for op in operations})
+                self.assert_was_told_so(recording, "event = 'async_operation'")
 
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
@@ -118,6 +127,7 @@ class HeldBack(harness.AcceptanceTest):
         found = self.links(recording, "file", "read")
         self.assertLessEqual(found.keys(), {"read", "read_ahead"})
         self.assertEqual(sum(size for size, _ in found.values()), FILE_BYTES)
+        self.assert_was_told_so(recording, "event = 'syscall_read'")
         text = harness.run(harness.IOTRAIL, "explain", recording.path, "--slowest", "1").stdout
         self.assertIn("a limit of its control group held it back", " ".join(text.split()))
 

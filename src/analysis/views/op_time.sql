@@ -16,20 +16,21 @@ INSERT INTO time_parts VALUES
   (3, 'plug', 'held back before the scheduler', 'a bio of it was held back to go together with others, or waited for a free request'),
   (4, 'queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
   (5, 'journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
-  (6, 'wait', 'waiting', 'its task did not run'),
-  (7, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
-  (8, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
-  (9, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
-  (10, 'untold', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
-  (11, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
-  (12, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not tell apart'),
-  (13, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
-  (14, 'call', 'its call', 'a call into the C library, of which the trace has no system calls');
+  (6, 'held back', 'held back before the device, as by a limit of its control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
+  (7, 'wait', 'waiting', 'its task did not run'),
+  (8, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
+  (9, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
+  (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
+  (11, 'untold', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
+  (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
+  (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not tell apart'),
+  (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
+  (15, 'call', 'its call', 'a call into the C library, of which the trace has no system calls');
 
 -- Of calls of the layer call_layer and of asynchronous operations, as in op_time; several rows may have one part.
 --   op_id, step, reason, ns   as in op_time
 -- What goes on is a bit each: 1 the operation, 2 its waits are known, 4 device, 8 scheduler, 16 plug, 32 queue, 64 journal,
--- 128 file system, 512 submit, 1024 worker, 2048 untold, 4096 a call into the C library; from 2^16 on what it waits for.
+-- 128 file system, 512 submit, 1024 worker, 2048 untold, 4096 a call into the C library, 8192 held back; from 2^16 on what it waits for.
 CREATE VIEW call_parts AS
 WITH
   known AS (SELECT count(*) > 0 AS has_waits FROM hooks WHERE event = 'sched_wait' AND hook <> ''),
@@ -45,9 +46,18 @@ WITH
              ELSE CASE WHEN has_waits OR op_id IN (SELECT op_id FROM sched_wait) THEN 1 + 2 ELSE 1 END END AS what
     FROM heads CROSS JOIN known
   ),
+  -- Read into the cache by a thread of the kernel, for whom is inferred.
+  held_back_reads AS (SELECT * FROM all_links WHERE by_op = 0 AND op_id <> 0 AND direction = 'read'),
+  held_back AS (
+    SELECT op_id, ts_ns FROM block_queue WHERE by_kernel_thread <> 0
+    UNION ALL
+    SELECT op_id, ts_ns FROM held_back_reads
+  ),
   asked AS (
     SELECT by_op AS op_id, ts_ns, inserted_ns, issued_ns, completed_ns
     FROM all_links WHERE by_op <> 0 AND completed_ns IS NOT NULL
+    UNION ALL
+    SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM held_back_reads WHERE completed_ns IS NOT NULL
     UNION ALL
     -- Who waits for data to reach the device waits for what others write back meanwhile: of the file, or of all.
     SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM sync_writes WHERE by_op <> op_id
@@ -82,6 +92,7 @@ WITH
     UNION ALL SELECT op_id, inserted_ns, issued_ns, 8 FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, inserted_ns, 16 FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, issued_ns, 32 FROM requests WHERE inserted_ns IS NULL
+    UNION ALL SELECT b.op_id, h.ts_ns, b.ts_ns, 8192 FROM held_back AS b JOIN heads AS h ON b.op_id = h.op_id
     UNION ALL SELECT op_id, ts_ns, until_ns, 64 FROM commits
     UNION ALL SELECT parent_op, ts_ns, until_ns, 64 FROM commits
     UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), 128 FROM all_events
@@ -100,24 +111,25 @@ WITH
   ),
   steps AS (
     SELECT op_id, ns, what >> 16 AS waits,
-           CASE WHEN what & 4096 <> 0 THEN 14
-                WHEN what & 2 <> 0 AND what < 65536 THEN CASE WHEN what & 128 <> 0 THEN 7 ELSE 11 END
+           CASE WHEN what & 4096 <> 0 THEN 15
+                WHEN what & 2 <> 0 AND what < 65536 THEN CASE WHEN what & 128 <> 0 THEN 8 ELSE 12 END
                 WHEN what & 4 <> 0 THEN 1
                 WHEN what & 8 <> 0 THEN 2
                 WHEN what & 16 <> 0 THEN 3
                 WHEN what & 32 <> 0 THEN 4
                 WHEN what & 64 <> 0 THEN 5
-                WHEN what >= 65536 THEN 6
-                WHEN what & 128 <> 0 THEN 7
-                WHEN what & 512 <> 0 THEN 8
-                WHEN what & 1024 <> 0 THEN 9
-                WHEN what & 2048 <> 0 THEN 10
-                ELSE 12 END AS step
+                WHEN what & 8192 <> 0 THEN 6
+                WHEN what >= 65536 THEN 7
+                WHEN what & 128 <> 0 THEN 8
+                WHEN what & 512 <> 0 THEN 9
+                WHEN what & 1024 <> 0 THEN 10
+                WHEN what & 2048 <> 0 THEN 11
+                ELSE 13 END AS step
     FROM times
     WHERE what & 1 <> 0
   ),
   -- Of several waits at once, the one with the lowest bit.
-  named AS (SELECT op_id, ns, step, CASE step WHEN 6 THEN waits & ((~waits) + 1) END AS wait FROM steps)
+  named AS (SELECT op_id, ns, step, CASE step WHEN 7 THEN waits & ((~waits) + 1) END AS wait FROM steps)
 SELECT n.op_id AS op_id, n.step AS step, w.reason AS reason, n.ns AS ns
 FROM named AS n LEFT JOIN wait_bits AS w ON n.wait = w.bit >> 16;
 
@@ -130,7 +142,7 @@ WITH
     UNION ALL
     SELECT i.app_op AS op_id, c.step AS step, c.reason AS reason, c.ns AS ns FROM inside AS i JOIN calls AS c ON i.syscall_op = c.op_id
     UNION ALL
-    SELECT app_op AS op_id, 13 AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
+    SELECT app_op AS op_id, 14 AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
     FROM library_times
     WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
   )
@@ -170,11 +182,11 @@ WITH
   parts AS (
     SELECT call, for_others, step, reason, ns, is_inside FROM kernel
     UNION ALL
-    SELECT call, for_others, 13 AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
+    SELECT call, for_others, 14 AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
     FROM spans
     WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
     UNION ALL
-    SELECT call, for_others, 13 AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
+    SELECT call, for_others, 14 AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
   ),
   counts AS (
     SELECT call, for_others, count(*) AS calls

@@ -58,6 +58,7 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   record->file_bytes = file_bytes;
   record->io_class = io_class;
   record->above = content.above;
+  record->by_kernel_thread = content.by_kernel_thread;
   iot_commit(&place, &entry.owner, entry.queued_ns);
   return 0;
 }

@@ -167,13 +167,14 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
 }
 
 /* Fills whose a bio is that no traced task queues; 0: it is not traced. */
-static __always_inline int find_other_owner(struct iot_bio* entry, const struct content* content,
+static __always_inline int find_other_owner(struct iot_bio* entry, struct content* content,
                                             const struct bio* bio, const struct iot_async* async,
                                             iot_u32 flags, iot_u32 device) {
   if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
     return 0;
   charge_running_task(&entry->owner);
   const int has_submitter = find_submitter(&entry->owner, bio, async);
+  content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
   if (content->inode)
     entry->file = iot_file_known(content->inode);
   else if (flags & 1U << BIT_OF(__REQ_META) &&
