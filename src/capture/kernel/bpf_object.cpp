@@ -3,12 +3,14 @@
 
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include <algorithm>
@@ -20,6 +22,7 @@
 #include "capture/kernel/libbpf_log.hpp"
 #include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
+#include "capture/kernel/relocation_types.hpp"
 #include "capture/kernel/sums.hpp"
 #include "iotrail.skel.h"
 
@@ -59,6 +62,27 @@ bool was_one_refused(int error, const std::vector<std::string_view>& programs,
          (error != EPERM || program != programs.front());
 }
 
+// What libbpf fits the programs to the kernel by: of its types, those that they name. False: they cannot be written.
+bool write_relocation_types(const Fd& file, const bpf_object* object, const KernelBtf& kernel) {
+  std::uint32_t size = 0;
+  const void* raw = btf__raw_data(bpf_object__btf(object), &size);
+  const auto programs = BtfData::parse(std::string(static_cast<const char*>(raw), size));
+  IOTRAIL_CHECK(programs);
+  const std::string types = relocation_types(*programs, kernel);
+  return ::write(file.get(), types.data(), types.size()) == std::ssize(types);
+}
+
+// Makes a map of variables that begin as zero. libbpf would hand megabytes of zeroes to the kernel, which has them; it does
+// so all the same where this fails.
+void make_zeroed(bpf_map* variables) {
+  LIBBPF_OPTS(bpf_map_create_opts, options);
+  options.map_flags = bpf_map__map_flags(variables);
+  const Fd map(::bpf_map_create(bpf_map__type(variables), bpf_map__name(variables), sizeof(iot_u32),
+                                bpf_map__value_size(variables), 1, &options));
+  if (map)
+    bpf_map__reuse_fd(variables, map.get());
+}
+
 // With what follows from the kernel and the choice of hooks.
 iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
   configuration.has_cast = kernel_types().has_function(kCastFunction);
@@ -74,14 +98,19 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
   const PopulatedHeap heap(24U << 20U); // the kernel's types, here and twice in libbpf
+  const Fd types(::memfd_create("iotrail_types", MFD_CLOEXEC));
+  const std::string types_path = fmt::format("/proc/self/fd/{}", types.get());
+  LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path.c_str());
   int interruptions = 0;
   for (bool is_first = true;; is_first = false) {
     std::unique_ptr<BpfObject> object(new BpfObject);
-    object->skeleton_ = iotrail_bpf__open();
+    object->skeleton_ = iotrail_bpf__open_opts(&options);
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
     if (is_first) {
-      read_kernel_types(object->skeleton_->obj);
+      const KernelBtf kernel = read_kernel_types(object->skeleton_->obj);
+      if (!write_relocation_types(types, object->skeleton_->obj, kernel))
+        return fail_errno("the kernel source cannot be used: a file in memory");
       refuse_unavailable(object->skeleton_->obj, refusals);
     }
     const std::size_t before = refusals.count();
@@ -128,6 +157,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
 int BpfObject::try_load(const std::vector<std::string_view>& programs,
                         const iot_config& configuration, std::uint32_t cpu_count) {
   skeleton_->rodata->iot_config = configuration;
+  make_zeroed(skeleton_->maps.bss);
   size_maps(programs, configuration, cpu_count);
   for (std::string_view name : programs)
     if (bpf_program* program =

@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The layout of each record as the BPF compiler saw it, compared with the one that the rest of iotrail was built with.
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/owned_btf.hpp"
 #include "capture/kernel/translation.hpp"
 #include "schema.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
-
-struct FreeBtf {
-  void operator()(btf* types) const { btf__free(types); }
-};
 
 class BpfObjectTypes : public testing::Test {
 protected:
@@ -48,7 +43,7 @@ protected:
     return -1;
   }
 
-  std::unique_ptr<btf, FreeBtf> types_;
+  OwnedBtf types_;
 };
 
 TEST_F(BpfObjectTypes, records_are_laid_out_as_in_the_schema) {

@@ -11,13 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "capture/kernel/btf_data.hpp"
+
 namespace iotrail::capture::kernel {
 
 class KernelTypes {
 public:
-  // Reads /sys/kernel/btf, which takes a few milliseconds, and keeps what it says of these functions of the kernel, of the
-  // enumerations of reasons.hpp, and of all tracepoints, those of modules that are loaded too.
-  static KernelTypes read(std::span<const std::string_view> functions);
+  // What is said of these functions of the kernel, of the enumerations of reasons.hpp, and of all tracepoints, those of
+  // modules too.
+  explicit KernelTypes(const KernelBtf& btf, std::span<const std::string_view> functions);
 
   // False: the kernel has no type information, or none that can be read; then nothing is known.
   bool are_known() const { return are_known_; }
@@ -40,8 +42,9 @@ private:
     int parameters = -1;
   };
 
-  bool scan(std::string_view btf, std::span<const std::string_view> functions);
-  void scan_module(std::string_view btf);
+  static Enumerators enumerators_of(const BtfData& btf, std::uint32_t id);
+  void scan(const BtfData& btf, std::span<const std::string_view> functions);
+  void scan_module(const BtfData& btf);
 
   std::map<std::string, Enumerators, std::less<>> enumerations_;
   bool are_known_ = false;

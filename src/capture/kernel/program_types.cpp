@@ -69,13 +69,15 @@ std::string_view function_of(const bpf_program* program) {
 }
 
 // The functions that the kernel is asked for are those that programs name in their sections.
-void read_kernel_types(const bpf_object* object) {
+KernelBtf read_kernel_types(const bpf_object* object) {
   read_libbpf_log();
   std::vector<std::string_view> names = {kCastFunction};
   for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
     if (const std::string_view function = function_of(program); !function.empty())
       names.push_back(function);
-  known_types = KernelTypes::read(names);
+  KernelBtf btf = KernelBtf::read();
+  known_types.emplace(btf, names);
+  return btf;
 }
 
 const KernelTypes& kernel_types() {
@@ -85,7 +87,7 @@ const KernelTypes& kernel_types() {
       iotrail_bpf__destroy(skeleton);
     }
   if (!known_types)
-    known_types.emplace(KernelTypes::read({}));
+    known_types.emplace(KernelBtf::read(), std::span<const std::string_view>());
   return *known_types;
 }
 

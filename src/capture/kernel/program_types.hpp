@@ -20,8 +20,8 @@ constexpr int kInterruptionsMost = 50;
 
 // The functions that programs hook or call, and all tracepoints, as the running kernel has them.
 const KernelTypes& kernel_types();
-// The same anew, for the programs of `object`: modules come and go.
-void read_kernel_types(const bpf_object* object);
+// The same anew, for the programs of `object`: modules come and go. Returns what it was read of.
+KernelBtf read_kernel_types(const bpf_object* object);
 
 // 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
 int refusal_of_function_hooks();

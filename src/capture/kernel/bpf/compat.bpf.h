@@ -33,11 +33,30 @@ extern const volatile struct iot_config iot_config;
  */
 extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
 
+/* Structures, by the number that the kernel's type information has them under: relocation_types.hpp fills that in. */
+enum iot_type_number {
+  IOT_TYPE_NUMBER_address_space = 1,
+  IOT_TYPE_NUMBER_bio,
+  IOT_TYPE_NUMBER_blkdev_dio,
+  IOT_TYPE_NUMBER_file,
+  IOT_TYPE_NUMBER_folio,
+  IOT_TYPE_NUMBER_inode,
+  IOT_TYPE_NUMBER_io_kiocb,
+  IOT_TYPE_NUMBER_iomap_dio,
+  IOT_TYPE_NUMBER_kiocb,
+  IOT_TYPE_NUMBER_request,
+  IOT_TYPE_NUMBER_request_queue,
+  IOT_TYPE_NUMBER_sbitmap_word,
+  IOT_TYPE_NUMBER_task_struct,
+  IOT_TYPE_NUMBER_timespec64,
+};
+
 #define IOT_TYPED(type, pointer, cast)                                                             \
   ({                                                                                               \
     struct type* typed_ = (struct type*)(pointer);                                                 \
     if (cast)                                                                                      \
-      typed_ = bpf_rdonly_cast(typed_, bpf_core_type_id_kernel(struct type));                      \
+      typed_ = bpf_rdonly_cast(typed_,                                                             \
+                               bpf_core_enum_value(enum iot_type_number, IOT_TYPE_NUMBER_##type)); \
     typed_;                                                                                        \
   })
 

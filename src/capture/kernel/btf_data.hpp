@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Type information (BTF) as the kernel tells it of itself and of each of its modules, type by type (linux/btf.h).
+#pragma once
+
+#include <linux/btf.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace iotrail::capture::kernel {
+
+// Does not move while it is the base of another.
+class BtfData {
+public:
+  // Nothing: the file is not there, or not as it should be. `base`: what a module's types and strings go on from; it outlives
+  // what is returned.
+  static std::optional<BtfData> read(const std::filesystem::path& path,
+                                     const BtfData* base = nullptr);
+  static std::optional<BtfData> parse(std::string bytes, const BtfData* base = nullptr);
+
+  // Its own types have the numbers from first_id() until end_id(); those below are the base's. 0 is void.
+  std::uint32_t first_id() const { return first_id_; }
+  std::uint32_t end_id() const { return first_id_ + static_cast<std::uint32_t>(places_.size()); }
+  // Where the type is: here, or in the base.
+  const BtfData& owner_of(std::uint32_t id) const { return id < first_id_ ? *base_ : *this; }
+
+  // Of a number that is none: void.
+  btf_type type(std::uint32_t id) const;
+  // What follows the type: its members, its parameters, as of its kind.
+  template <typename Part> std::vector<Part> parts(std::uint32_t id) const {
+    const std::string_view bytes = extra(id);
+    std::vector<Part> parts(bytes.size() / sizeof(Part));
+    std::memcpy(parts.data(), bytes.data(), parts.size() * sizeof(Part));
+    return parts;
+  }
+  std::string_view extra(std::uint32_t id) const;
+
+  // A string, to its end; empty where the offset is none.
+  std::string_view string(std::uint32_t offset) const;
+  // The same, and what comes behind it.
+  std::string_view strings_from(std::uint32_t offset) const;
+  std::string_view own_strings() const;
+
+private:
+  bool find_places();
+
+  std::string bytes_;
+  btf_header header_{};
+  const BtfData* base_ = nullptr;
+  std::uint32_t first_id_ = 1;
+  std::uint32_t first_offset_ = 0;    // of its own strings
+  std::vector<std::uint32_t> places_; // of its own types, in the section of types
+};
+
+// That of the running kernel, and of the modules that are loaded.
+struct KernelBtf {
+  // Reads /sys/kernel/btf, which takes a few milliseconds.
+  static KernelBtf read();
+
+  std::unique_ptr<BtfData> kernel; // null: the kernel has none, or none that can be read
+  std::vector<BtfData> modules;
+};
+
+inline unsigned kind_of(const btf_type& type) {
+  return BTF_INFO_KIND(type.info);
+}
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace iotrail::capture::kernel {
+
+// Which of a hundred thousand names may be one of a few: told by their first letters, up to four. What comes behind the end
+// of a name (NUL) does not count.
+class FirstLetters {
+public:
+  void add(std::string_view name) { bits_[hash(name)] = true; }
+  bool may_have(std::string_view name) const { return bits_[hash(name)]; }
+
+private:
+  static std::size_t hash(std::string_view name) {
+    std::uint32_t letters = 0;
+    for (std::size_t at = 0; at < std::min(name.size(), sizeof letters) && name[at] != '\0'; ++at)
+      letters = letters << 8U | static_cast<unsigned char>(name[at]);
+    return letters * 2654435761U >> 20U;
+  }
+  std::array<bool, 4096> bits_{};
+};
+
+} // namespace iotrail::capture::kernel
