@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/sql_text.hpp"
+#include "output/explain_choice.hpp"
 #include "output/explain_missing.hpp"
 #include "output/explain_place.hpp"
 #include "output/op_time.hpp"
@@ -20,20 +21,9 @@ namespace iotrail::output {
 
 namespace {
 
-using analysis::sql_literal;
-
 constexpr std::size_t kPartsShown = 12; // of one operation
 constexpr std::size_t kBarWidth = 18;
 constexpr std::size_t kWhatWidth = 22; // what leaves room for the rest of a line
-
-// Operations as programs see them, with whatever tells them to people; one that is asked for by its number may be a call
-// into the C library.
-constexpr std::string_view kHeadsSql = R"(
-SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, coalesce(o.call, o.class) AS what,
-       o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
-       o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns
-FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE o.layer IN (SELECT asked_layer FROM asked_layers{}))";
 
 // A line of an operation: a span, or the requests of one device, direction and cause.
 struct Part {
@@ -325,28 +315,6 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
     print_wrapped(printable(line), sink, width);
 }
 
-// "12.7", "p3.1" or a plain number.
-std::string op_condition(const std::string& op) {
-  return fmt::format("(name = {0} OR CAST(op_id AS VARCHAR) = {0})", sql_literal(op));
-}
-
-// All that may be asked for.
-std::string all_heads_sql(const ExplainOptions& options) {
-  return fmt::format(kHeadsSql, options.op.empty() ? "" : " UNION SELECT layer_at('library')");
-}
-
-std::string heads_sql(const ExplainOptions& options) {
-  const std::string heads = all_heads_sql(options);
-  if (!options.op.empty())
-    return fmt::format("SELECT * FROM ({}) WHERE {}", heads, op_condition(options.op));
-  if (options.at_ns)
-    return fmt::format(
-        "SELECT * FROM ({}) WHERE since_ns <= {} AND plus(since_ns, duration_ns) >= {} "
-        "ORDER BY since_ns LIMIT {}",
-        heads, *options.at_ns, *options.at_ns, options.slowest);
-  return fmt::format("{} ORDER BY duration_ns DESC, ts_ns LIMIT {}", heads, options.slowest);
-}
-
 } // namespace
 
 Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
@@ -378,6 +346,13 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
     sink.put(i == 0 ? "" : "\n");
     print_operation(operations[i], sink, options.width);
   }
+  const auto all = count_chosen(engine, options);
+  if (!all)
+    return std::unexpected(all.error());
+  if (options.at_ns && *all > operations.size())
+    sink.print(
+        "\n{} of {} that were under way then, those that had begun first; --slowest {} shows all\n",
+        operations.size(), human_count(*all), *all);
   return sink.finish();
 }
 
