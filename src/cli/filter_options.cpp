@@ -118,7 +118,8 @@ constexpr ListOption kLists[] = {
      "LXC and nspawn, its name, until it is removed",
      "Not the processes of this container"},
     {"device", &capture::Things::devices,
-     "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's",
+     "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's, "
+     "until it is removed",
      "No I/O of this disk nor of files on it"},
     {"dir", &capture::Things::folders,
      "Only I/O of files that are below this directory when first seen; without a command, -p or "

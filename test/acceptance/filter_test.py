@@ -182,6 +182,21 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recorder.returncode, 0)
         (group / "below").mkdir()  # as remove_cgroup expects
 
+    def test_a_recording_ends_with_its_device(self):
+        """A loop device stays when its file is taken off, and is another disk when it has another."""
+        image = self.folder / "vanishing.img"
+        image.write_bytes(bytes(1 << 20))
+        device = harness.run("losetup", "--find", "--show", image).stdout.strip()
+        detach = lambda: subprocess.run(["losetup", "--detach", device], check=False, stderr=subprocess.DEVNULL)
+        self.addCleanup(detach)
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", self.folder / "t.iotrail", "--device", device], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(self.folder / "t.iotrail")
+        self.assertIsNone(recorder.poll())
+        detach()
+        self.assertIn("device removed", recorder.communicate(timeout=60)[1])
+        self.assertEqual(recorder.returncode, 0)
+
     def test_a_container(self):
         """By its id as `docker ps` shows it; also what it is not to be of."""
         number = uuid.uuid4().hex * 2
