@@ -11,18 +11,18 @@ TOOL = pathlib.Path(__file__).with_name("trail_shares")
 
 
 class TrailShares(unittest.TestCase):
-    def test_a_column_for_each_file_system_and_kernel(self):
+    def test_a_column_for_each_file_system_and_kernel_and_a_row_for_all_that_is_alike(self):
         rows = [["6.1", "ext4", "once", {"exact": 4096}], ["6.1", "xfs", "once", {"exact": 3072, "shared": 1024}],
-                ["6.1", "xfs", "copied", {"inferred": 10}]]
+                ["6.1", "xfs", "copied", {"inferred": 10}], ["6.1", "xfs", "spliced", {"inferred": 7}]]
         with tempfile.NamedTemporaryFile("w", suffix=".shares") as file:
             file.writelines(json.dumps(row) + "\n" for row in rows)
             file.flush()
             table = subprocess.run([sys.executable, TOOL, file.name], capture_output=True, text=True, check=True).stdout
         self.assertEqual(table.splitlines(), [
-            "| scenario | ext4, 6.1 | xfs, 6.1 |",
+            "| scenarios | ext4, 6.1 | xfs, 6.1 |",
             "|---|---|---|",
-            "| once | exact | 75.0 % exact, 25.0 % shared |",
-            "| copied | - | inferred |"])
+            "| copied, spliced | - | inferred |",
+            "| once | exact | 75.0 % exact, 25.0 % shared |"])
 
     def test_no_file_is_told(self):
         told = subprocess.run([sys.executable, TOOL], capture_output=True, text=True, check=False)

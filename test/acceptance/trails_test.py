@@ -128,7 +128,7 @@ class Trails(harness.AcceptanceTest):
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
         truth = json.loads(recording.process.stdout)
-        self.show_shares(recording, file_system, truth)
+        self.show_shares(recording, file_system + (" on dm-crypt" if is_encrypted else ""), truth)
         for name, (causes, fates) in truth.items():
             # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
             if file_system == "btrfs" and (name.startswith("direct") or any(cause == "direct" for _, cause, _ in causes)):
