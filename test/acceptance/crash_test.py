@@ -133,6 +133,10 @@ class Crash(harness.AcceptanceTest):
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         self.assertIn("EVENTS LOST", harness.run(harness.IOTRAIL, "report", path).stdout)
+        # Even what lies in memory only, as the kernel's types for the programs, has no room below some limit.
+        process = harness.run("prlimit", "--fsize=60000", harness.IOTRAIL, "record", "-l", "syscall", "-o", self.folder / "short", "--", "true")
+        self.assertEqual(process.returncode, 1, process.stderr)
+        self.assertIn("ulimit -f", process.stderr)
         # The command's own limit is as it was: it dies of it, as it does without a recorder.
         writer = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('{out}', 'wb').write(bytes(300000))"
         for limit in ([], [harness.IOTRAIL, "record", "-q", "-o", self.folder / "own.iotrail", "--"]):

@@ -62,14 +62,21 @@ bool was_one_refused(int error, const std::vector<std::string_view>& programs,
          (error != EPERM || program != programs.front());
 }
 
-// What libbpf fits the programs to the kernel by: of its types, those that they name. False: they cannot be written.
+// What libbpf fits the programs to the kernel by: of its types, those that they name. False: they cannot be written (errno).
 bool write_relocation_types(const Fd& file, const bpf_object* object, const KernelBtf& kernel) {
   std::uint32_t size = 0;
   const void* raw = btf__raw_data(bpf_object__btf(object), &size);
   const auto programs = BtfData::parse(std::string(static_cast<const char*>(raw), size));
   IOTRAIL_CHECK(programs);
   const std::string types = relocation_types(*programs, kernel);
-  return ::write(file.get(), types.data(), types.size()) == std::ssize(types);
+  std::size_t at = 0;
+  while (at < types.size()) {
+    const ssize_t written = ::write(file.get(), types.data() + at, types.size() - at);
+    if (written < 0)
+      return false;
+    at += static_cast<std::size_t>(written);
+  }
+  return true;
 }
 
 // Makes a map of variables that begin as zero. libbpf would hand megabytes of zeroes to the kernel, which has them; it does
