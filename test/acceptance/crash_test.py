@@ -89,7 +89,7 @@ class Crash(harness.AcceptanceTest):
             self.skipTest("mounting a small file system needs root")
         small = self.folder / "small"
         small.mkdir()
-        mounted = harness.run("mount", "-t", "tmpfs", "-o", "size=256k", "none", small)
+        mounted = harness.run("mount", "-t", "tmpfs", "-o", "size=1m", "none", small)
         if mounted.returncode:
             self.skipTest(f"no tmpfs can be mounted: {mounted.stderr}")
         self.addCleanup(harness.run, "umount", small)

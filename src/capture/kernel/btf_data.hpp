@@ -6,7 +6,6 @@
 #include <linux/btf.h>
 
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -37,7 +36,7 @@ public:
   template <typename Part> std::vector<Part> parts(std::uint32_t id) const {
     const std::string_view bytes = extra(id);
     std::vector<Part> parts(bytes.size() / sizeof(Part));
-    std::memcpy(parts.data(), bytes.data(), parts.size() * sizeof(Part));
+    bytes.copy(reinterpret_cast<char*>(parts.data()), parts.size() * sizeof(Part));
     return parts;
   }
   std::string_view extra(std::uint32_t id) const;
