@@ -79,17 +79,6 @@ bool write_relocation_types(const Fd& file, const bpf_object* object, const Kern
   return true;
 }
 
-// Makes a map of variables that begin as zero. libbpf would hand megabytes of zeroes to the kernel, which has them; it does
-// so all the same where this fails.
-void make_zeroed(bpf_map* variables) {
-  LIBBPF_OPTS(bpf_map_create_opts, options);
-  options.map_flags = bpf_map__map_flags(variables);
-  const Fd map(::bpf_map_create(bpf_map__type(variables), bpf_map__name(variables), sizeof(iot_u32),
-                                bpf_map__value_size(variables), 1, &options));
-  if (map)
-    bpf_map__reuse_fd(variables, map.get());
-}
-
 // With what follows from the kernel and the choice of hooks.
 iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
   configuration.has_cast = kernel_types().has_function(kCastFunction);
@@ -164,7 +153,6 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
 int BpfObject::try_load(const std::vector<std::string_view>& programs,
                         const iot_config& configuration, std::uint32_t cpu_count) {
   skeleton_->rodata->iot_config = configuration;
-  make_zeroed(skeleton_->maps.bss);
   size_maps(programs, configuration, cpu_count);
   for (std::string_view name : programs)
     if (bpf_program* program =
