@@ -112,24 +112,17 @@ class AcceptanceTest(unittest.TestCase):
 
     def make_disk(self, file_system, size_bytes):
         """A disk of the test's own: (device, mount point). None: a disk without a file system."""
-        if os.geteuid() != 0:
-            self.skipTest("needs root for a loop device")
-        for module in filter(None, ("loop", file_system)):
-            run("modprobe", module) if shutil.which("modprobe") else None
-        image, point = self.folder / "image", self.folder / "mount point"
-        image.touch()
-        os.truncate(image, size_bytes)
-        loop = run("losetup", "--find", "--show", image)
-        if loop.returncode:
-            self.skipTest(f"no loop device: {loop.stderr}")
-        device = loop.stdout.strip()
-        self.addCleanup(run, "losetup", "--detach", device)
+        device = self.make_bare_disk(size_bytes)
         if file_system is None:
             return device, None
+        point = self.folder / "mount point"
+        run("modprobe", file_system) if shutil.which("modprobe") else None
         self.make_file_system(device, file_system, point)
         return device, point
 
     def make_bare_disk(self, size_bytes, name="image"):
+        if os.geteuid() != 0:
+            self.skipTest("needs root for a loop device")
         run("modprobe", "loop") if shutil.which("modprobe") else None
         image = self.folder / name
         image.touch()
