@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/fd.hpp"
 
 namespace iotrail::capture::kernel {
