@@ -170,15 +170,15 @@ void add_asyncs(std::vector<EventHooks>& rows) {
   const std::vector<Alternative> operations = {
       {"T",
        "tp_btf/io_uring_submit_req+io_uring_complete, sys_enter+sys_exit",
-       {"async_complete_cqe", "async_submit_req", "async_queue_work"},
+       {"async_complete_cqe", "async_submit_req", "async_req_failed", "async_queue_work"},
        3},
       {"T",
        "tp_btf/io_uring_submit_req+io_uring_complete (old), sys_enter+sys_exit",
-       {"async_complete", "async_submit_req", "async_queue_work"},
+       {"async_complete", "async_submit_req", "async_req_failed", "async_queue_work"},
        7},
       {"T",
        "tp_btf/io_uring_submit_sqe+io_uring_complete (old), sys_enter+sys_exit",
-       {"async_complete", "async_submit_sqe", "async_queue_work"},
+       {"async_complete", "async_submit_sqe", "async_req_failed", "async_queue_work"},
        7}};
   for (const Layer layer : {Layer::async, Layer::cache, Layer::block, Layer::device})
     rows.push_back(served_by("", layer, operations));

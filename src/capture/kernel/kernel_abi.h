@@ -311,12 +311,13 @@ struct iot_async {
   iot_s64 offset;
   iot_u64 bytes_requested;
   iot_u64 linked_to_op; /* the operation that has to end before; 0: none */
+  iot_u64 request;      /* by `user_data`: the kernel's; 0: there is none, or no longer */
   iot_u32 file;
   iot_s32 fd;
   iot_u32 call;      /* of the value table `async_call` */
   iot_u32 flags;     /* IOSQE_* */
   iot_u32 sync_disk; /* that it waits for; 0: none */
-  iot_u32 reserved;
+  iot_u32 sharers;   /* by `user_data`: operations that have the same */
 };
 
 /* The journal of a file system that traced tasks have to do with. */

@@ -6,40 +6,46 @@
 #include "async.bpf.h"
 #include "choice.bpf.h"
 
-#define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the operation goes on */
+#define CQE_MORE (1U << 1)         /* IORING_CQE_F_MORE: the program is told more of it */
+#define CQE_NOTIFICATION (1U << 3) /* IORING_CQE_F_NOTIF: memory sent without a copy is free */
 #define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
 
-#define MAY_GO_ON                                                                                  \
-  (CALL_BIT(POLL_ADD) | CALL_BIT(ACCEPT) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) |                    \
-   CALL_BIT(TIMEOUT) | CALL_BIT(READ_MULTISHOT) | CALL_BIT(RECV_ZC))
-
-static __always_inline struct iot_async_key user_data_key(iot_u64 ring, iot_u64 user_data) {
-  const struct iot_async_key key = {
-      .number = user_data, .scope = (iot_u32)ring, .by = IOT_ASYNC_BY_USER_DATA};
-  return key;
+/* The file that a descriptor names; 0: it needs none, or it is of the ring's table. */
+static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
+  return is_one_of(async->call, ON_FILES) && !(async->flags & IOT_sqe_FIXED_FILE)
+             ? iot_file_of_fd(async->fd)
+             : 0;
 }
 
-/* Results say no more of their operation than its number: of several that have the same, the last one is meant. */
-static __noinline int await_results(struct iot_async* async) {
-  if (!async)
-    return 0;
-  const struct iot_async_key key = user_data_key(async->ring, async->user_data);
-  if (!(async->flags & IOT_sqe_FIXED_FILE))
-    async->file = iot_file_of_fd(async->fd);
-  bpf_map_update_elem(&asyncs, &key, async, BPF_ANY);
-  return 0;
-}
-
-static __always_inline void begin_uring(struct io_kiocb* trusted) {
+/* Who submits what is being submitted; NULL: nobody that is traced. */
+static __always_inline struct iot_task* submitter(void) {
   struct iot_task* task = iot_current();
-  if (!task)
-    task = iot_chosen_poller();
+  return task ? task : iot_chosen_poller();
+}
+
+/* Of `async` is filled in what was asked for. */
+static __always_inline void begin_uring(struct iot_task* task, struct iot_async* async,
+                                        iot_u64 request) {
+  const struct iot_async_key key = {.number = request};
+  async->owner = task->owner;
+  async->owner.parent_op = task->owner.op_id;
+  async->owner.op_id = iot_new_op(task);
+  if (!is_one_of(async->call, ON_FILES))
+    async->fd = IOT_NO_FD;
+  /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
+  if (FILTERS_FILES || may_go_on(async) || async->flags & IOT_sqe_CQE_SKIP_SUCCESS)
+    async->file = file_named_by(async);
+  iot_async_begin(&key, async, task);
+  if (may_go_on(async))
+    await_results(async, request);
+}
+
+static __always_inline void begin_submitted(struct io_kiocb* trusted) {
+  struct iot_task* task = submitter();
   if (!task)
     return;
   struct io_kiocb* request = IOT_UNTRUSTED(io_kiocb, trusted);
-  const struct iot_async_key key = {.number = (iot_u64)request};
   struct iot_async async = {
-      .owner = task->owner,
       .start_ns = bpf_ktime_get_ns(),
       .user_data = request->cqe.user_data,
       .ring = iot_number_of(request->ctx),
@@ -48,31 +54,60 @@ static __always_inline void begin_uring(struct io_kiocb* trusted) {
       .call = request->opcode,
       .flags = (iot_u32)request->flags & SQE_FLAGS,
   };
-  async.owner.parent_op = task->owner.op_id;
-  async.owner.op_id = iot_new_op(task);
   if (is_one_of(async.call, READS_AND_WRITES)) {
-    const struct io_rw* transfer = (const struct io_rw*)key.number;
+    const struct io_rw* transfer = (const struct io_rw*)(iot_u64)request;
     async.offset = BPF_CORE_READ(transfer, kiocb.ki_pos);
     if (is_one_of(async.call, OF_ONE_BUFFER))
       async.bytes_requested = BPF_CORE_READ(transfer, len);
   }
-  if (FILTERS_FILES && !(async.flags & IOT_sqe_FIXED_FILE))
-    async.file = iot_file_of_fd(async.fd);
-  iot_async_begin(&key, &async, task);
-  if (is_one_of(async.call, MAY_GO_ON))
-    await_results(&async);
+  begin_uring(task, &async, (iot_u64)request);
 }
 
 SEC("?tp_btf/io_uring_submit_req")
 int BPF_PROG(async_submit_req, struct io_kiocb* request) {
-  begin_uring(request);
+  begin_submitted(request);
   return 0;
 }
 
 /* Its name before 6.3. */
 SEC("?tp_btf/io_uring_submit_sqe")
 int BPF_PROG(async_submit_sqe, struct io_kiocb* request) {
-  begin_uring(request);
+  begin_submitted(request);
+  return 0;
+}
+
+static __always_inline struct iot_async* async_of_request(iot_u64 request) {
+  const struct iot_async_key key = {.number = request};
+  return bpf_map_lookup_elem(&asyncs, &key);
+}
+
+/*
+ * An entry of the queue that the kernel refuses, for which it completes a request all the same. Where it is linked to others it may have been
+ * submitted before.
+ */
+SEC("?tp_btf/io_uring_req_failed")
+int BPF_PROG(async_req_failed, const struct io_uring_sqe* entry, struct io_kiocb* request) {
+  struct iot_task* task = submitter();
+  if (!task)
+    return 0;
+  const struct iot_async* before = async_of_request((iot_u64)request);
+  struct iot_async async = {
+      .start_ns = bpf_ktime_get_ns(),
+      .user_data = BPF_CORE_READ(entry, user_data),
+      .ring = (iot_u64)BPF_CORE_READ(request, ctx),
+      .offset = IOT_OFFSET_NONE,
+      .fd = BPF_CORE_READ(entry, fd),
+      .call = BPF_CORE_READ(entry, opcode),
+      .flags = BPF_CORE_READ(entry, flags) & SQE_FLAGS,
+  };
+  if (before && before->user_data == async.user_data &&
+      before->owner.parent_op == task->owner.op_id)
+    return 0;
+  if (is_one_of(async.call, READS_AND_WRITES))
+    async.offset = (iot_s64)BPF_CORE_READ(entry, off);
+  if (is_one_of(async.call, OF_ONE_BUFFER))
+    async.bytes_requested = BPF_CORE_READ(entry, len);
+  begin_uring(task, &async, (iot_u64)request);
   return 0;
 }
 
@@ -93,11 +128,6 @@ static __noinline int emit_async_step(const struct iot_async* async, iot_u32 ste
   record->step = step;
   iot_commit(&place, &async->owner, now_ns);
   return 0;
-}
-
-static __always_inline struct iot_async* async_of_request(iot_u64 request) {
-  const struct iot_async_key key = {.number = request};
-  return bpf_map_lookup_elem(&asyncs, &key);
 }
 
 SEC("?tp_btf/io_uring_queue_async_work")
@@ -167,24 +197,35 @@ static __always_inline void emit_async_result(const struct iot_async* async, iot
   iot_commit(&place, &async->owner, now_ns);
 }
 
-/* `request` 0: a result of an operation that goes on, or a message of another ring. */
+/* What the program is told of one that goes on, or goes on to use the program's memory. */
+static __always_inline void emit_more(struct iot_async* async, iot_s32 result, iot_u32 flags) {
+  if (!async->file && async->request)
+    async->file = file_of_request(async->request);
+  emit_async_result(async, flags & CQE_NOTIFICATION ? 0 : result);
+  if (flags & CQE_NOTIFICATION)
+    stop_awaiting(async);
+}
+
+/* `request` 0: a result of an operation that goes on, or a message of another ring. A notification is a request of its own. */
 __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, iot_s32 result,
                              iot_u32 flags) {
   const struct iot_async_key by_data = user_data_key(ring, user_data);
   const struct iot_async_key by_request = {.number = request};
-  struct iot_async* async = bpf_map_lookup_elem(&asyncs, request ? &by_request : &by_data);
+  const int is_known_by_data = !request || flags & CQE_NOTIFICATION;
+  struct iot_async* async = bpf_map_lookup_elem(&asyncs, is_known_by_data ? &by_data : &by_request);
   if (!async)
     return 0;
-  if (!request || flags & CQE_MORE) {
-    emit_async_result(async, result);
+  if (is_known_by_data) {
+    emit_more(async, result, flags);
     return 0;
   }
-  async->file = file_of_request(request);
+  const iot_u32 file = file_of_request(request);
+  async->file = file ? file : file_named_by(async); /* of one that was cancelled before it began */
   if (!async->file && !(async->flags & IOT_sqe_FIXED_FILE))
     async->fd = IOT_NO_FD;
   emit_async_operation(async, result, bpf_ktime_get_ns());
-  if (is_one_of(async->call, MAY_GO_ON))
-    bpf_map_delete_elem(&asyncs, &by_data);
+  if (flags & CQE_MORE)
+    await_results(async, 0);
   forget_async(&by_request, async);
   return 0;
 }

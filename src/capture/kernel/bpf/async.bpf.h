@@ -34,6 +34,19 @@ struct iot_functions iot_functions;
   (READS_AND_WRITES | CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SENDMSG) | CALL_BIT(RECVMSG) |    \
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
+/* With a descriptor. Others may have a file too, which their request tells when they end. */
+#define ON_FILES                                                                                   \
+  (MOVES_BYTES | CALL_BIT(FSYNC) | CALL_BIT(POLL_ADD) | CALL_BIT(SYNC_FILE_RANGE) |                \
+   CALL_BIT(ACCEPT) | CALL_BIT(CONNECT) | CALL_BIT(FALLOCATE) | CALL_BIT(FADVISE) |                \
+   CALL_BIT(SHUTDOWN) | CALL_BIT(FSETXATTR) | CALL_BIT(FGETXATTR) | CALL_BIT(URING_CMD) |          \
+   CALL_BIT(MSG_RING) | CALL_BIT(FIXED_FD_INSTALL) | CALL_BIT(FTRUNCATE) | CALL_BIT(BIND) |        \
+   CALL_BIT(LISTEN) | CALL_BIT(EPOLL_WAIT))
+/* Several results have, if at all, those, and these where they pick their buffers themselves. */
+#define MAY_GO_ON                                                                                  \
+  (CALL_BIT(POLL_ADD) | CALL_BIT(ACCEPT) | CALL_BIT(TIMEOUT) | CALL_BIT(READ_MULTISHOT) |          \
+   CALL_BIT(RECV_ZC))
+#define MAY_GO_ON_WITH_BUFFERS                                                                     \
+  (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) | CALL_BIT(URING_CMD))
 #define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
 #define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
 #define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
@@ -50,6 +63,11 @@ static __always_inline int is_call_of(iot_u32 call, iot_u64 of_uring, iot_u64 of
 
 static __always_inline iot_u64 bytes_moved(iot_u32 call, iot_s64 result) {
   return is_call_of(call, MOVES_BYTES, LIBAIO_MOVES_BYTES) && result > 0 ? (iot_u64)result : 0;
+}
+
+static __always_inline int may_go_on(const struct iot_async* async) {
+  return is_one_of(async->call, MAY_GO_ON) ||
+         (async->flags & IOT_sqe_BUFFER_SELECT && is_one_of(async->call, MAY_GO_ON_WITH_BUFFERS));
 }
 
 /* Its end, or the last that is known of it. */
@@ -99,8 +117,42 @@ static __always_inline void begin_sync_of_async(struct iot_async* async, struct 
   iot_begin_sync(&async->owner, async->sync_disk);
 }
 
+static __always_inline struct iot_async_key user_data_key(iot_u64 ring, iot_u64 user_data) {
+  const struct iot_async_key key = {
+      .number = user_data, .scope = (iot_u32)ring, .by = IOT_ASYNC_BY_USER_DATA};
+  return key;
+}
+
+/* Results say no more of their operation than its number: of several that have the same, the last one is meant. */
+static __noinline int await_results(struct iot_async* async, iot_u64 request) {
+  if (!async)
+    return 0;
+  const struct iot_async_key key = user_data_key(async->ring, async->user_data);
+  const struct iot_async* before = bpf_map_lookup_elem(&asyncs, &key);
+  async->sharers = before ? before->sharers + 1 : 1;
+  async->request = request;
+  bpf_map_update_elem(&asyncs, &key, async, BPF_ANY);
+  return 0;
+}
+
+static __noinline int stop_awaiting(const struct iot_async* async) {
+  if (!async)
+    return 0;
+  const struct iot_async_key key = user_data_key(async->ring, async->user_data);
+  struct iot_async* awaited = bpf_map_lookup_elem(&asyncs, &key);
+  if (!awaited)
+    return 0;
+  if (awaited->sharers <= 1)
+    return (int)bpf_map_delete_elem(&asyncs, &key);
+  --awaited->sharers;
+  awaited->request = 0; /* which of them it was is not known */
+  return 0;
+}
+
 static __always_inline void forget_async(const struct iot_async_key* key,
                                          const struct iot_async* async) {
+  if (may_go_on(async))
+    stop_awaiting(async);
   if (async->sync_disk)
     iot_end_sync(async->owner.op_id, async->sync_disk);
   bpf_map_delete_elem(&asyncs, key);

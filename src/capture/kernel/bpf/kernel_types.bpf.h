@@ -268,6 +268,16 @@ struct io_cqe {
   u64 user_data;
   s32 fd;
 };
+struct io_uring_sqe {
+  u8 opcode;
+  u8 flags;
+  s32 fd;
+  union {
+    u64 off;
+  };
+  u32 len;
+  u64 user_data;
+};
 struct io_uring_cqe {
   u64 user_data;
   s32 res;
