@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Disks that hand their bios on to others below: device mapper, md.
+#include "trail/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "schema.hpp"
+#include "test_facts.hpp"
+
+namespace iotrail::trail {
+namespace {
+
+constexpr std::uint64_t kMapped = 7; // the number of the device above
+
+TEST(replay_mapped, the_disk_below_a_mapped_one_has_what_that_took) {
+  constexpr std::uint64_t kShift = 2048; // sectors
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096).write(12, 2, 4096, 4096);
+  facts.write_back(30, 0, 8192);
+  facts.facts.pop_back(); // a mapped device completes nothing
+  Fact bio = facts.facts.back();
+  facts.facts.back().device = kMapped;
+  facts.write(31, 3, 0, 4096); // dirty again, and not what the disk below is handed
+  bio.sector = kShift;
+  bio.ts_ns = 40;
+  facts.add(bio).complete(41, kShift * kSectorBytes, 8192, 0, IOT_block_write);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+  for (const Link& link : trails.links) {
+    EXPECT_EQ(link.file, kTestFile);
+    EXPECT_EQ(link.is_repeat, link.device != kMapped);
+  }
+  EXPECT_EQ(trails.fates.at(0).to_device, 8192U);
+  EXPECT_EQ(trails.fates.at(0).pending, 4096U);
+}
+
+// A mapped disk, which completes nothing, has the bio; `above` says of the one below where it comes from.
+Trails replay_handed_on(std::uint64_t offset, std::uint64_t flags) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096, 100);
+  if (flags == IOT_block_read)
+    facts.facts.back().kind = FactKind::read;
+  facts.bio(20, offset, 4096, 1, flags);
+  facts.facts.pop_back();
+  facts.facts.back().device = kMapped;
+  facts.bio(30, offset, 4096, 1, flags);
+  facts.facts[facts.facts.size() - 2].above = kMapped;
+  return facts.replay();
+}
+
+TEST(replay_mapped, what_is_handed_on_below_is_told_once) {
+  for (const auto& [offset, flags, cause] :
+       {std::tuple{kNoOffset, std::uint64_t{IOT_block_write}, Cause::direct},
+        std::tuple{std::uint64_t{0}, std::uint64_t{IOT_block_read}, Cause::read}}) {
+    const Trails trails = replay_handed_on(offset, flags);
+    ASSERT_EQ(trails.links.size(), 2U);
+    EXPECT_FALSE(trails.links[0].is_repeat);
+    EXPECT_TRUE(trails.links[1].is_repeat);
+    EXPECT_EQ(trails.links[0].completed_ns, 0U);
+    for (const Link& link : trails.links) {
+      EXPECT_EQ(link.cause, cause);
+      EXPECT_EQ(link.op_id, 1U);
+      EXPECT_EQ(link.confidence, Confidence::exact);
+    }
+  }
+}
+
+TEST(replay_mapped, a_read_that_is_handed_on_late_is_for_whom_the_one_above_was) {
+  TestFacts facts;
+  facts.read(10, 1, 0, 4096, 15); // what it had read ahead reaches the disk below when it is over
+  facts.bio(20, 0, 8192, 1, IOT_block_read);
+  facts.facts.pop_back();
+  facts.facts.back().device = kMapped;
+  facts.bio(30, 0, 8192, 1, IOT_block_read);
+  facts.facts[facts.facts.size() - 2].above = kMapped;
+  EXPECT_EQ(told(facts.replay()), (Lines{"read 1:4096 exact", "read_ahead 1:4096 exact"}));
+}
+
+TEST(replay_mapped, a_bio_that_fails_without_a_request_has_its_error) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192).write(12, 2, 8192, 4096);
+  for (const std::uint64_t ts_ns : {20U, 40U}) { // the first one went well
+    facts.write_back(ts_ns, 0, 12288);
+    facts.facts.pop_back();
+    facts.facts.back().device = kMapped;
+    facts.write(30, 3, 0, 12288);
+  }
+  Fact failed = *std::ranges::find(facts.facts, 40U, &Fact::ts_ns);
+  failed.kind = FactKind::failed;
+  failed.ts_ns = 50;
+  failed.sector += 4096 / kSectorBytes; // the front part went on by itself
+  failed.bytes -= 4096;
+  failed.result = static_cast<std::uint64_t>(-5);
+  const Trails trails = facts.add(failed).replay();
+  ASSERT_GE(trails.links.size(), 3U);
+  for (const Link& link : trails.links) {
+    EXPECT_EQ(link.error, link.queued_ns == 40 ? -5 : 0);
+    EXPECT_EQ(link.completed_ns, 0U);
+  }
+}
+
+TEST(replay_mapped, direct_writes_of_shared_memory_are_known_below_a_mapped_disk) {
+  constexpr std::uint32_t kMemory = 77;
+  TestFacts facts;
+  facts.write(10, 1, 0, 4096, 100);
+  facts.bio(20, kNoOffset, 4096, 1, IOT_block_write); // on the mapped disk, as the kernel knows it
+  facts.facts.pop_back();
+  facts.facts.back().device = kMapped;
+  facts.bio(30, 0, 4096, 1, IOT_block_write); // the one below: pages of the memory
+  facts.facts[facts.facts.size() - 2].file = kMemory;
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
+  EXPECT_EQ(trails.links.back().file, kTestFile);
+  EXPECT_EQ(trails.links.back().offset, kNoOffset);
+}
+
+} // namespace
+} // namespace iotrail::trail
