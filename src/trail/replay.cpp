@@ -15,6 +15,10 @@ bool has_pages(const Fact& bio, std::uint8_t operation) {
   return bio.operation() == operation && bio.file != 0 && bio.offset < kFarthest;
 }
 
+bool is_open(const Fact& call) {
+  return static_cast<std::int64_t>(call.result) == IOT_UNFINISHED;
+}
+
 BioParts charge(Replay& replay, const Fact& bio) {
   if (bio.offset < kFarthest)
     if (BioParts parts = charge_shared_memory(replay, bio); !parts.empty())
@@ -123,14 +127,22 @@ bool Replay::is_traced(std::uint64_t pid) const {
   return traced.empty() || traced.contains(static_cast<std::uint32_t>(pid));
 }
 
+// How much of it was stored when the recording ended is not known, nor, of an operation whose end was not to be told, whether all
+// of it was; of some not even where.
+bool Replay::may_have_stored_more(const Fact& call) const {
+  return call.kind == FactKind::write && is_open(call) && !direct.contains(call.op_id) &&
+         (call.file == 0 || written_back.contains(static_cast<std::uint32_t>(call.file)));
+}
+
 // A range that is not known is empty.
 void Replay::begin_call(const Fact& fact) {
+  if (may_have_stored_more(fact))
+    losses.note(IOT_LAYER_syscall, fact.ts_ns);
   if (fact.op_id == 0 || fact.file == 0)
     return;
-  // How much of it was stored when the recording ended is not known.
-  if (fact.kind == FactKind::write && static_cast<std::int64_t>(fact.result) == IOT_UNFINISHED &&
-      written_back.contains(static_cast<std::uint32_t>(fact.file)))
-    losses.note(IOT_LAYER_syscall, fact.ts_ns);
+  // Of one that is asked to be silent (CQE_SKIP_SUCCESS) the end is not told: what is done for it says so.
+  const bool is_silent = is_open(fact) && fact.duration_ns == 0 &&
+                         (fact.kind == FactKind::write || direct.contains(fact.op_id));
   Call call{fact.kind,
             fact.op_id,
             static_cast<std::uint32_t>(fact.pid),
@@ -139,7 +151,7 @@ void Replay::begin_call(const Fact& fact) {
             0,
             0,
             fact.ts_ns,
-            fact.end_ns()};
+            is_silent ? UINT64_MAX : fact.end_ns()};
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
     call.begin = fact.offset;
     call.end =
@@ -147,7 +159,7 @@ void Replay::begin_call(const Fact& fact) {
     call.moved_end = fact.moved() ? std::min(call.end, fact.offset + fact.moved()) : call.end;
   }
   end_call(fact.op_id);
-  if (!direct.contains(call.op_id))
+  if (!is_silent && !direct.contains(call.op_id))
     files[call.file].calls.push_back(call.op_id);
   ends_.emplace(call.end_ns, call.op_id);
   calls.emplace(call.op_id, std::move(call));

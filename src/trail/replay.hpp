@@ -125,6 +125,8 @@ struct Replay {
   bool is_traced(std::uint64_t pid) const;
 
 private:
+  bool may_have_stored_more(const Fact& call) const;
+
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end

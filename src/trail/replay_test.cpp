@@ -124,6 +124,35 @@ TEST(replay, direct_writes_leave_nothing_dirty) {
   EXPECT_TRUE(trails.fates.empty());
 }
 
+// As an operation of io_uring whose end the program did not want to be told.
+TestFacts& silent_write(TestFacts& facts, std::uint64_t ts_ns, std::uint64_t op) {
+  facts.write(ts_ns, op, 0, 4096, 0);
+  facts.facts.back().result = static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED});
+  return facts;
+}
+
+TEST(replay, a_direct_write_whose_end_is_not_told_leaves_no_doubt) {
+  TestFacts facts;
+  facts.write(1, 1, 8192, 4096);
+  silent_write(facts, 10, 2).bio(20, kNoOffset, 4096, 2, IOT_block_write);
+  facts.write_back(30, 8192, 4096);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
+}
+
+TEST(replay, a_write_whose_end_is_not_told_stores_what_it_makes_dirty) {
+  TestFacts facts;
+  silent_write(facts, 10, 1).dirty(20, 1, 0, 4096).write_back(30, 0, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+}
+
+TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
+  TestFacts facts;
+  facts.write(1, 1, 0, 4096);
+  silent_write(facts, 10, 2).write_back(30, 0, 4096);
+  facts.facts[1].file = 0;
+  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+}
+
 TEST(replay, a_direct_write_over_dirty_pages_has_those_written_back_first) {
   TestFacts facts;
   facts.write(1, 1, 0, 8192).write(10, 2, 0, 4096, 50);

@@ -7,6 +7,7 @@
 #include <linux/aio_abi.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -271,6 +272,111 @@ Truth uring_cancelled(const std::string& path) {
   return written_back(::getpid(), 1);
 }
 
+// The second of a chain fails: the first is done, and none of the rest.
+Truth uring_unlinked(const std::string& path) {
+  IoUring ring(kDepth);
+  if (!ring.is_open())
+    return refused();
+  const int fd = open_file(path, O_DIRECT);
+  ring.push(write_of(fd, 0, IOSQE_IO_LINK));
+  ring.push(write_of(-1, 1, IOSQE_IO_LINK));
+  ring.push(write_of(fd, 2, IOSQE_IO_LINK));
+  ring.push(write_of(fd, 3));
+  require(ring.enter(4, 4) == 4, "io_uring_enter");
+  int cancelled = 0;
+  while (const auto done = ring.pop())
+    cancelled += done->res == -ECANCELED ? 1 : 0;
+  require(cancelled == 2, "a chain that breaks");
+  return direct(1);
+}
+
+// Nobody is told that they end, but of the last of each chain: what they moved is in no event of the calls' layers.
+Truth uring_silent(const std::string& path) {
+  constexpr std::uint32_t kChain = 16;
+  IoUring ring(kDepth);
+  if (!ring.is_open())
+    return refused();
+  const int fd = open_file(path, O_DIRECT);
+  for (std::uint32_t page = 0; page < kPages; ++page) {
+    const bool is_last = (page + 1) % kChain == 0;
+    ring.push(write_of(fd, page, is_last ? 0 : IOSQE_CQE_SKIP_SUCCESS | IOSQE_IO_LINK));
+    if (!is_last)
+      continue;
+    require(ring.enter(kChain, 1) == kChain, "io_uring_enter");
+    reap(ring, 1);
+  }
+  return {direct(kPages).causes, "null"};
+}
+
+// A ring whose completions are polled for (IOPOLL), or wait until the program asks (DEFER_TASKRUN).
+Truth uring_asked(const std::string& path, unsigned flags) {
+  IoUring ring(kDepth, flags);
+  if (!ring.is_open())
+    return refused();
+  const int fd = open_file(path, O_DIRECT);
+  for (std::uint32_t page = 0; page < kDepth; ++page) { // so that nothing has to be waited for
+    require(::pwrite(fd, contents, kPage, page * kPage) == kPage, "pwrite");
+    ring.push(write_of(fd, page));
+  }
+  require(ring.enter(kDepth, 0) == kDepth, "io_uring_enter");
+  for (std::uint32_t reaped = 0; reaped < kDepth;) {
+    const auto done = ring.pop();
+    if (!done)
+      ring.enter(0, 1);
+    else if (done->res == -EOPNOTSUPP)
+      return refused();
+    else
+      require(done->res == kPage && ++reaped != 0, "a write of io_uring");
+  }
+  return direct(2ULL * kDepth);
+}
+
+Truth uring_iopoll(const std::string& path) {
+  return uring_asked(path, IORING_SETUP_IOPOLL);
+}
+
+Truth uring_deferred(const std::string& path) {
+  return uring_asked(path, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
+}
+
+// One operation receives all that comes; each message is written where it came in.
+Truth uring_multishot(const std::string& path) {
+  constexpr std::uint32_t kMessages = 4;
+  constexpr std::uint16_t kGroup = 1;
+  constexpr std::uint32_t kBuffers = kMessages + 1; // it does not run out of them
+  alignas(kPage) static char buffers[kBuffers * kPage];
+  IoUring ring(kDepth);
+  int ends[2];
+  if (!ring.is_open() || ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0)
+    return refused();
+  const int fd = open_file(path, O_DIRECT);
+  io_uring_sqe provide{};
+  provide.opcode = IORING_OP_PROVIDE_BUFFERS;
+  provide.fd = kBuffers;
+  provide.addr = reinterpret_cast<std::uintptr_t>(buffers);
+  provide.len = kPage;
+  provide.buf_group = kGroup;
+  io_uring_sqe receive{};
+  receive.opcode = IORING_OP_RECV;
+  receive.flags = IOSQE_BUFFER_SELECT;
+  receive.fd = ends[0];
+  receive.ioprio = IORING_RECV_MULTISHOT;
+  receive.buf_group = kGroup;
+  require(ring.run(provide) >= 0, "buffers for io_uring");
+  ring.push(receive);
+  require(ring.enter(1, 0) == 1, "io_uring_enter");
+  for (std::uint32_t message = 0; message < kMessages; ++message) {
+    require(::send(ends[1], contents, kPage, 0) == kPage && ring.enter(0, 1) == 0, "a message");
+    const auto told = ring.pop();
+    if (!told || told->res != kPage)
+      return refused();
+    io_uring_sqe write = write_of(fd, message);
+    write.addr = provide.addr + (told->flags >> IORING_CQE_BUFFER_SHIFT) * kPage;
+    require(ring.run(write) == kPage, "a write of io_uring");
+  }
+  return direct(kMessages);
+}
+
 // The thread that submitted is gone when its operations end.
 Truth thread_gone(const std::string& path) {
   const int fd = open_file(path, O_DIRECT);
@@ -339,6 +445,11 @@ constexpr Scenario kScenarios[] = {{"libaio_deep", libaio_deep},
                                    {"uring_linked", uring_linked},
                                    {"uring_fixed", uring_fixed},
                                    {"uring_cancelled", uring_cancelled},
+                                   {"uring_unlinked", uring_unlinked},
+                                   {"uring_silent", uring_silent},
+                                   {"uring_iopoll", uring_iopoll},
+                                   {"uring_deferred", uring_deferred},
+                                   {"uring_multishot", uring_multishot},
                                    {"posix_aio", posix_aio},
                                    {"elsewhere/other_namespace", other_namespace}};
 

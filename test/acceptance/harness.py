@@ -154,6 +154,17 @@ class AcceptanceTest(unittest.TestCase):
         return self.make_mapped_disk(f"0 {size_bytes // 512} crypt aes-xts-plain64 {'0f' * 32} 0 {disk} 0",
                                      modules=("dm_crypt",), name="encrypted")
 
+    def make_polled_disk(self):
+        """One in memory that raises no interrupt for a request that somebody polls for."""
+        device = pathlib.Path("/dev/nullb0")
+        if device.exists() or shutil.which("modprobe") is None:
+            self.skipTest("there is no way to a polled disk")
+        made = run("modprobe", "null_blk", "nr_devices=1", "gb=1", "memory_backed=1", "submit_queues=1", "poll_queues=1")
+        if made.returncode or not device.exists():
+            self.skipTest(f"this machine makes no polled disk: {made.stderr}")
+        self.addCleanup(run, "modprobe", "-r", "null_blk")
+        return device
+
     def make_file_system(self, device, file_system, point):
         """An empty one, mounted at `point`."""
         self.require_program(f"mkfs.{file_system}")

@@ -31,6 +31,11 @@ class Trails(harness.AcceptanceTest):
         self.name, self.point = pathlib.Path(self.device).name, self.folder / "mount point"
         self.make_file_system(self.make_encrypted_disk(self.device, DISK_BYTES), file_system, self.point)
 
+    def use_polled(self, file_system):
+        self.device = self.make_polled_disk()
+        self.name, self.point = self.device.name, self.folder / "mount point"
+        self.make_file_system(self.device, file_system, self.point)
+
     def record_trails(self, *command, layers="syscall,async,cache,block", options=()):
         recording = self.record(*command, options=["--layers", layers, *options])
         self.require(recording, "block")
@@ -122,13 +127,14 @@ class Trails(harness.AcceptanceTest):
                 if found := shares[str(self.point / name)]:
                     print(json.dumps([release, file_system, name, found]), file=table)
 
-    def check_scenarios(self, file_system, *program, is_encrypted=False):
-        self.use_encrypted(file_system) if is_encrypted else self.use(file_system)
+    def check_scenarios(self, file_system, *program, disk=""):
+        """Returns the names of the scenarios that the machine did not refuse."""
+        {"": self.use, "dm-crypt": self.use_encrypted, "null_blk": self.use_polled}[disk](file_system)
         recording = self.record_trails(*program, self.point)
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         found_causes, found_fates = self.causes_of_writes(recording), self.fates_of_writes(recording)
         truth = json.loads(recording.process.stdout)
-        self.show_shares(recording, file_system + (" on dm-crypt" if is_encrypted else ""), truth)
+        self.show_shares(recording, f"{file_system} on {disk}" if disk else file_system, truth)
         for name, (causes, fates) in truth.items():
             # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
             if file_system == "btrfs" and (name.startswith("direct") or any(cause == "direct" for _, cause, _ in causes)):
@@ -149,6 +155,7 @@ class Trails(harness.AcceptanceTest):
         links = [(cause, size) for of_file in found_causes.values() for (_, cause), size in of_file.items()]
         attributed = sum(size for cause, size in links if cause not in REMAINDERS)
         self.assertGreaterEqual(attributed, sum(size for _, size in links) * LEAST_SHARE)
+        return set(truth)
 
     def test_writes_on_ext4(self):
         self.check_scenarios("ext4", "python3", CALLS)
@@ -157,10 +164,13 @@ class Trails(harness.AcceptanceTest):
         self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"])
 
     def test_writes_on_an_encrypted_disk(self):
-        self.check_scenarios("ext4", "python3", CALLS, is_encrypted=True)
+        self.check_scenarios("ext4", "python3", CALLS, disk="dm-crypt")
 
     def test_asynchronous_writes_on_an_encrypted_disk(self):
-        self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"], is_encrypted=True)
+        self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"], disk="dm-crypt")
+
+    def test_asynchronous_writes_on_a_polled_disk(self):
+        self.assertIn("uring_iopoll", self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"], disk="null_blk"))
 
     def test_writes_on_xfs(self):
         self.check_scenarios("xfs", "python3", CALLS)
