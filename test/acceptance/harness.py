@@ -20,6 +20,10 @@ IOTRAIL = os.environ["IOTRAIL"]
 SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 
 
+# What a machine's kernel does not tell can be counted and not prevented: docs/adr/0007.
+UNTOLD = {"kernel_completion_missed", "kernel_wait_end_missed"}
+
+
 def run(*command, **options):
     """The finished process; output as text, never an exception for its status."""
     options.setdefault("timeout", 300)

@@ -230,12 +230,12 @@ struct iot_task {
   iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT */
   iot_u32
       loading_calls; /* that may still be for the preload library; 0: it is there, or not used */
-  iot_u64 own_begin; /* calls made from here on */
-  iot_u64 own_bytes; /* in so many bytes are iotrail's; while it is being loaded, may be */
+  iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
+  iot_u64 own_begin;     /* calls made from here on */
+  iot_u64 own_bytes;     /* in so many bytes are iotrail's; while it is being loaded, may be */
   iot_u64 library_begin; /* where it was mapped; 0: not yet */
   iot_u64 library_bytes;
-  iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
-  iot_u64 woken_ns;      /* from its wait; 0: not yet */
+  iot_u64 woken_ns; /* from the wait in progress; 0: not yet */
   iot_u32 wait_stack;
   iot_u32 wait_state; /* of the value table `task_state` */
   struct iot_moved moved;

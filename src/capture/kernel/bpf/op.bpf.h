@@ -37,10 +37,36 @@ static __always_inline iot_u64 iot_new_op(struct iot_task* task) {
   return op_id;
 }
 
+/* Of a wait that is over. `result` 0: now; IOT_UNFINISHED: some time before. */
+static __noinline int iot_emit_wait(struct iot_task* task, iot_u64 now_ns, iot_s32 result) {
+  const iot_u64 start_ns = task->wait_start_ns;
+  task->wait_start_ns = 0;
+  const iot_u64 woken_ns = task->wait_state == 'R' ? start_ns : task->woken_ns;
+  struct iot_place place;
+  struct iot_sched_wait* record = IOT_RESERVE(sched_wait, &place);
+  if (!record)
+    return 0;
+  record->duration_ns = now_ns - start_ns;
+  record->runnable_ns = woken_ns ? now_ns - woken_ns : 0;
+  record->stack = task->wait_stack;
+  record->state = task->wait_state;
+  record->result = result;
+  iot_commit(&place, &task->owner, start_ns);
+  return 0;
+}
+
+/* The task runs, and nobody told since when: docs/adr/0007. */
+static __noinline int iot_end_missed_wait(struct iot_task* task, iot_u64 now_ns) {
+  iot_count(IOT_COUNTER_kernel_wait_end_missed);
+  return iot_emit_wait(task, now_ns, IOT_UNFINISHED);
+}
+
 /* Spans and operations whose ends the kernel did not tell: it skips programs under recursion. */
 static __noinline int iot_forget_ops(struct iot_task* task) {
   for (iot_u32 depth = 0; depth < IOT_SPAN_DEPTH && depth < task->span_depth; ++depth)
     iot_lose(IOT_COUNTER_kernel_span_lost);
+  if (task->wait_start_ns)
+    iot_end_missed_wait(task, bpf_ktime_get_ns());
   task->span_depth = 0;
   task->op_depth = 0;
   task->owner.op_id = 0;

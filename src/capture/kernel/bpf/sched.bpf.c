@@ -97,6 +97,8 @@ static __always_inline void begin_wait(void* context, struct task_struct* prev, 
   struct iot_task* task = waiting_task(prev);
   if (!task)
     return;
+  if (task->wait_start_ns)
+    iot_end_missed_wait(task, bpf_ktime_get_ns());
   task->wait_state = state_of(preempted, kernel_state);
   task->wait_stack = task->wait_state == 'R' ? 0 : find_place(context);
   task->woken_ns = 0;
@@ -105,22 +107,8 @@ static __always_inline void begin_wait(void* context, struct task_struct* prev, 
 
 static __always_inline void end_wait(struct task_struct* next) {
   struct iot_task* task = waiting_task(next);
-  if (!task || !task->wait_start_ns)
-    return;
-  const iot_u64 start_ns = task->wait_start_ns;
-  task->wait_start_ns = 0;
-  const iot_u64 now_ns = bpf_ktime_get_ns();
-  const iot_u64 woken_ns = task->wait_state == 'R' ? start_ns : task->woken_ns;
-  struct iot_place place;
-  struct iot_sched_wait* record = IOT_RESERVE(sched_wait, &place);
-  if (!record)
-    return;
-  record->duration_ns = now_ns - start_ns;
-  record->runnable_ns = woken_ns ? now_ns - woken_ns : 0;
-  record->stack = task->wait_stack;
-  record->state = task->wait_state;
-  record->result = 0;
-  iot_commit(&place, &task->owner, start_ns);
+  if (task && task->wait_start_ns)
+    iot_emit_wait(task, bpf_ktime_get_ns(), 0);
 }
 
 SEC("?tp_btf/sched_switch")

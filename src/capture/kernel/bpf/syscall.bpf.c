@@ -227,6 +227,8 @@ static __always_inline void check_below(struct iot_task* task, iot_s64 result, i
 }
 
 static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
+  if (task->wait_start_ns)
+    iot_end_missed_wait(task, now_ns);
   check_below(task, result, now_ns);
   iot_op_end(task);
 }
