@@ -5,10 +5,6 @@
 
 namespace iotrail::capture::preload {
 
-#define EXPORTED(type, name, parameters)                                                           \
-  extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
-  extern "C" __attribute__((visibility("default"))) type hook_##name parameters
-
 namespace {
 
 int note_copy(int from, int to) {
@@ -23,31 +19,31 @@ int note_control(int fd, int command, int value) {
 
 } // namespace
 
-EXPORTED(int, dup, (int fd)) {
+EXPORTED_HOOK(int, dup, (int fd)) {
   return note_copy(fd, REAL(dup)(fd));
 }
-EXPORTED(int, dup2, (int from, int to)) {
+EXPORTED_HOOK(int, dup2, (int from, int to)) {
   return note_copy(from, REAL(dup2)(from, to));
 }
-EXPORTED(int, __dup2, (int from, int to)) {
+EXPORTED_HOOK(int, __dup2, (int from, int to)) {
   return note_copy(from, REAL(__dup2)(from, to));
 }
-EXPORTED(int, dup3, (int from, int to, int flags)) {
+EXPORTED_HOOK(int, dup3, (int from, int to, int flags)) {
   return note_copy(from, REAL(dup3)(from, to, flags));
 }
 
-EXPORTED(int, fcntl, (int fd, int command, void* argument)) {
+EXPORTED_HOOK(int, fcntl, (int fd, int command, void* argument)) {
   return note_control(fd, command, REAL(fcntl)(fd, command, argument));
 }
-EXPORTED(int, fcntl64, (int fd, int command, void* argument)) {
+EXPORTED_HOOK(int, fcntl64, (int fd, int command, void* argument)) {
   return note_control(fd, command, REAL(fcntl64)(fd, command, argument));
 }
-EXPORTED(int, __fcntl, (int fd, int command, void* argument)) {
+EXPORTED_HOOK(int, __fcntl, (int fd, int command, void* argument)) {
   return note_control(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
 // Makes descriptors 0 to 2 stand for /dev/null by calls that are not seen.
-EXPORTED(int, daemon, (int keep_directory, int keep_descriptors)) {
+EXPORTED_HOOK(int, daemon, (int keep_directory, int keep_descriptors)) {
   const int result = REAL(daemon)(keep_directory, keep_descriptors);
   if (result == 0 && keep_descriptors == 0)
     forget_files(0, 2);

@@ -119,6 +119,8 @@ iot_u32 tell(int fd, const FileIdentity& identity, iot_u32 mode) {
 // The number of the file that the descriptor stands for; 0: it stands for none, or there is no room to tell.
 iot_u32 describe(int fd) {
   struct stat attributes{};
+  if (g_recording.arena != nullptr && is_confined())
+    __atomic_fetch_add(&g_recording.arena->text_full, 1, __ATOMIC_RELAXED);
   if (g_recording.arena == nullptr || raw_syscall(SYS_fstat, fd, address(&attributes)) != 0)
     return 0;
   const FileIdentity identity = identify(fd, attributes);

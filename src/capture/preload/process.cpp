@@ -13,10 +13,6 @@
 
 namespace iotrail::capture::preload {
 
-#define EXPORTED(type, name, parameters)                                                           \
-  extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
-  extern "C" __attribute__((visibility("default"))) type hook_##name parameters
-
 using Strings = char* const*;
 
 namespace {
@@ -248,16 +244,16 @@ void remember_environment(const char* arena_path) {
     memcpy(g_arena_variable, variable, sizeof(variable));
 }
 
-EXPORTED(int, execve, (const char* path, Strings arguments, Strings environment)) {
+EXPORTED_HOOK(int, execve, (const char* path, Strings arguments, Strings environment)) {
   return execute(path, arguments, environment);
 }
-EXPORTED(int, execv, (const char* path, Strings arguments)) {
+EXPORTED_HOOK(int, execv, (const char* path, Strings arguments)) {
   return execute(path, arguments, environ);
 }
-EXPORTED(int, execvp, (const char* file, Strings arguments)) {
+EXPORTED_HOOK(int, execvp, (const char* file, Strings arguments)) {
   return execute_found(file, arguments, environ);
 }
-EXPORTED(int, execvpe, (const char* file, Strings arguments, Strings environment)) {
+EXPORTED_HOOK(int, execvpe, (const char* file, Strings arguments, Strings environment)) {
   return execute_found(file, arguments, environment);
 }
 
@@ -269,21 +265,21 @@ EXPORTED(int, execvpe, (const char* file, Strings arguments, Strings environment
   for (iot_u64 i = 1; (first) != nullptr && i <= count + 1; ++i)                                   \
   arguments[i] = va_arg(list, char*)
 
-EXPORTED(int, execl, (const char* path, const char* argument, ...)) {
+EXPORTED_HOOK(int, execl, (const char* path, const char* argument, ...)) {
   va_list list;
   va_start(list, argument);
   ARGUMENTS_OF(argument, list);
   va_end(list);
   return execute(path, arguments, environ);
 }
-EXPORTED(int, execlp, (const char* file, const char* argument, ...)) {
+EXPORTED_HOOK(int, execlp, (const char* file, const char* argument, ...)) {
   va_list list;
   va_start(list, argument);
   ARGUMENTS_OF(argument, list);
   va_end(list);
   return execute_found(file, arguments, environ);
 }
-EXPORTED(int, execle, (const char* path, const char* argument, ...)) {
+EXPORTED_HOOK(int, execle, (const char* path, const char* argument, ...)) {
   va_list list;
   va_start(list, argument);
   ARGUMENTS_OF(argument, list);
@@ -312,38 +308,38 @@ struct FileName {
   }
 };
 
-EXPORTED(int, fexecve, (int fd, Strings arguments, Strings environment)) {
+EXPORTED_HOOK(int, fexecve, (int fd, Strings arguments, Strings environment)) {
   return with_environment(FileName(fd, "").text, environment,
                           [&](Strings next) { return REAL(fexecve)(fd, arguments, next); });
 }
-EXPORTED(int, execveat,
-         (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
+EXPORTED_HOOK(int, execveat,
+              (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
   return with_environment(
       path != nullptr ? FileName(dir, path).text : nullptr, environment,
       [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
 }
-EXPORTED(int, posix_spawn,
-         (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
-          const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
+EXPORTED_HOOK(int, posix_spawn,
+              (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
+               const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
   return with_environment(path, environment, [&](Strings next) {
     return REAL(posix_spawn)(pid, path, actions, attributes, arguments, next);
   });
 }
-EXPORTED(int, posix_spawnp,
-         (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
-          const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
+EXPORTED_HOOK(int, posix_spawnp,
+              (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
+               const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
   return with_environment(file, environment, [&](Strings next) {
     return REAL(posix_spawnp)(pid, file, actions, attributes, arguments, next);
   });
 }
 
 // A place is given back at once, so that a parent that is slow to wait for its children does not hold it.
-EXPORTED(void, _exit, (int status)) {
+EXPORTED_HOOK(void, _exit, (int status)) {
   release_place();
   REAL(_exit)(status);
   __builtin_unreachable();
 }
-EXPORTED(void, _Exit, (int status)) {
+EXPORTED_HOOK(void, _Exit, (int status)) {
   release_place();
   REAL(_Exit)(status);
   __builtin_unreachable();

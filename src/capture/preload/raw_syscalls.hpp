@@ -4,18 +4,27 @@
 // Return what the kernel returns: a negative errno on failure.
 #pragma once
 
+#include <errno.h>
 #include <sys/syscall.h>
-
-#if !defined(__x86_64__)
-#include <cerrno>
 #include <unistd.h>
-#endif
+
+#include "abi.h"
 
 namespace iotrail::capture::preload {
+
+// The program has given up system calls (seccomp): one of the library's, which it did not foresee, might kill it. From then on
+// all fail with EPERM.
+inline constinit iot_u32 g_is_confined __attribute__((visibility("hidden"))) = 0;
+
+inline bool is_confined() {
+  return __atomic_load_n(&g_is_confined, __ATOMIC_RELAXED) != 0;
+}
 
 #if defined(__x86_64__)
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {
+  if (__builtin_expect(is_confined(), false))
+    return -EPERM;
   long result = number;
   register long r10 __asm__("r10") = d;
   register long r8 __asm__("r8") = e;
@@ -29,6 +38,8 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
 #else
 inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
                         long f = 0) {
+  if (__builtin_expect(is_confined(), false))
+    return -EPERM;
   const int kept = errno;
   const long value = ::syscall(number, a, b, c, d, e, f);
   const long result = value == -1 ? -errno : value;

@@ -47,4 +47,9 @@ inline void* real_of(HookNumber number) {
   (reinterpret_cast<Function_##name*>(                                                             \
       ::iotrail::capture::preload::real_of(::iotrail::capture::preload::kHook_##name)))
 
+// A hook that is written by hand.
+#define EXPORTED_HOOK(type, name, parameters)                                                      \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
+  extern "C" __attribute__((visibility("default"))) type hook_##name parameters
+
 } // namespace iotrail::capture::preload
