@@ -7,6 +7,7 @@
 #include "store/event_stream.hpp"
 #include "trail/fact_stream.hpp"
 #include "trail/replay.hpp"
+#include "trail/stacked_files.hpp"
 
 namespace iotrail::trail {
 
@@ -61,8 +62,15 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
   replay.direct = find_direct_operations(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
-  while (facts.next())
-    replay.step(facts.fact());
+  Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, "file");
+  with_pages.insert(replay.written_back.begin(), replay.written_back.end());
+  StackedFiles stacked(std::move(with_pages));
+  while (facts.next()) {
+    Fact fact = facts.fact();
+    if (const std::uint32_t above = stacked.translate(fact); above != 0)
+      replay.written_back.insert(above); // bios carry its pages, as those of the file below
+    replay.step(fact);
+  }
   Trails trails = replay.finish();
   if (trace.damage()
           .any()) // is found while it is read, and may have taken away what happened at any time

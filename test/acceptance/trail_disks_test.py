@@ -228,6 +228,28 @@ class TrailDisks(harness.AcceptanceTest):
         recording = self.record_writes(self.mount(inner))
         self.assertEqual(self.causes(recording, inner), written(PAGES))
 
+    def test_a_file_system_on_another(self):
+        """overlayfs keeps data in files below, which no program names: the trails have the file above."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        below = self.mount(disk)
+        layers = {name: below / name for name in ("lowerdir", "upperdir", "workdir")}
+        for folder in layers.values():
+            folder.mkdir()
+        above = self.folder / "above"
+        above.mkdir()
+        mounted = harness.run("mount", "-t", "overlay", "overlay", "-o", ",".join(f"{name}={folder}" for name, folder in layers.items()), above)
+        if mounted.returncode:
+            self.skipTest(f"there is no overlayfs: {mounted.stderr}")
+        self.addCleanup(harness.run, "umount", above)
+        recording = self.record_writes(above)
+        self.assertEqual(self.causes(recording, disk), written(PAGES))
+        self.check_ranges(recording, disk, PAGES * PAGE)
+        self.assertEqual(self.balance(recording, "write"),
+                         {(name, "written by calls"): PAGES * PAGE for name in ("cached", "direct")})
+        (path,) = {row["path"] for row in recording.query(
+            "SELECT path FROM links JOIN file_names USING (file) WHERE cause = 'write_back' AND parse_filename(path) = 'cached'")}
+        self.assertEqual(path, str(above / "cached"))
+
     def test_swapped_memory(self):
         disk = self.make_bare_disk(DISK_BYTES)
         self.require_program("mkswap")

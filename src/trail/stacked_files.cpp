@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trail/stacked_files.hpp"
+
+#include <utility>
+
+#include "abi.h"
+
+namespace iotrail::trail {
+
+namespace {
+
+constexpr std::size_t kWritesKept = 4096; // before those that have ended are forgotten
+
+// Pages of a file became dirty, or a bio takes to the device what the program has in its memory.
+bool stores(const Fact& fact) {
+  return fact.kind == FactKind::dirtied ||
+         (fact.kind == FactKind::queued && fact.operation() == IOT_block_write &&
+          fact.offset == kNoOffset && (fact.flags & IOT_block_hint_meta) == 0);
+}
+
+} // namespace
+
+StackedFiles::StackedFiles(std::unordered_set<std::uint32_t> with_pages)
+    : with_pages_(std::move(with_pages)) {}
+
+void StackedFiles::remember(const Fact& write) {
+  if (write.op_id == 0 || write.file == 0 || write.offset >= kFarthest || write.moved() == 0 ||
+      with_pages_.contains(static_cast<std::uint32_t>(write.file)))
+    return;
+  if (writes_.size() >= kWritesKept)
+    std::erase_if(writes_, [&](const auto& item) { return item.second.end_ns < write.ts_ns; });
+  writes_[write.op_id] = {static_cast<std::uint32_t>(write.file), write.offset,
+                          write.offset + write.moved(), write.end_ns()};
+}
+
+std::uint32_t StackedFiles::find_above(const Fact& stored) {
+  const auto found = stored.op_id != 0 ? writes_.find(stored.op_id) : writes_.end();
+  if (found == writes_.end() || stored.file == 0)
+    return 0;
+  const Write& write = found->second;
+  const bool is_same_place =
+      stored.offset == kNoOffset ||
+      (write.begin < stored.offset + stored.bytes && stored.offset < write.end);
+  return is_same_place && write.file != stored.file ? write.file : 0;
+}
+
+std::uint32_t StackedFiles::translate(Fact& fact) {
+  if (fact.kind == FactKind::write)
+    remember(fact);
+  if (!above_.empty())
+    if (const auto above = above_.find(static_cast<std::uint32_t>(fact.file));
+        above != above_.end()) {
+      fact.file = above->second;
+      return 0;
+    }
+  const std::uint32_t above = stores(fact) ? find_above(fact) : 0;
+  if (above == 0)
+    return 0;
+  above_.emplace(static_cast<std::uint32_t>(fact.file), above);
+  fact.file = above;
+  return above;
+}
+
+} // namespace iotrail::trail
