@@ -231,7 +231,8 @@ void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
 constexpr std::string_view kLaterSql = R"(
 WITH wanted AS ({2})
 SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
-       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid
+       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid,
+       max(l.by_op) AS by_op
 FROM all_links AS l
   JOIN wanted AS w ON l.op_id = w.op
   LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
@@ -243,20 +244,26 @@ WHERE l.by_op <> l.op_id
 GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
 
+std::string who_asked(const SmallResult& rows, std::size_t row, bool is_read) {
+  const std::string call = rows.text(row, "forced_by");
+  if (!call.empty())
+    return fmt::format("by a {} of {}", call, process_text(rows, row));
+  if (rows.number(row, "by_op") != 0)
+    return fmt::format("by a call of {} that was not recorded", process_text(rows, row));
+  const std::string because = rows.text(row, "because");
+  return is_read ? "by a thread of the kernel, as when a limit of its control group held it back"
+                 : "written back by the kernel" + (because.empty() ? "" : ": " + because);
+}
+
 void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t first_ns = rows.number(row, "first_ns");
   const bool is_read = rows.text(row, "direction") == "read";
-  const std::string forced = rows.text(row, "forced_by");
-  const std::string because = rows.text(row, "because");
-  const std::string by_kernel =
-      is_read ? "by a thread of the kernel, as when a limit of its control group held it back"
-              : "written back by the kernel" + (because.empty() ? "" : ": " + because);
-  operation.later.push_back(fmt::format(
-      "{} of it ({}, {}) {} the device {} after its begin, {}",
-      human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"), rows.text(row, "confidence"),
-      is_read ? "was asked of" : "went to",
-      human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
-      forced.empty() ? by_kernel : fmt::format("by a {} of {}", forced, process_text(rows, row))));
+  operation.later.push_back(
+      fmt::format("{} of it ({}, {}) {} the device {} after its begin, {}",
+                  human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"),
+                  rows.text(row, "confidence"), is_read ? "was asked of" : "went to",
+                  human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
+                  who_asked(rows, row, is_read)));
 }
 
 // What is asked of operations, in the order in which it is printed, and where each row goes.

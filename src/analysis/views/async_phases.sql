@@ -18,6 +18,10 @@ WITH
   work AS (
     SELECT by_op, ts_ns, issued_ns, completed_ns FROM all_links WHERE completed_ns IS NOT NULL
     UNION ALL
+    -- Read into the cache for it by the call that submitted it, or by a thread of the kernel.
+    SELECT op_id, ts_ns, issued_ns, completed_ns
+    FROM all_links WHERE by_op <> op_id AND op_id <> 0 AND direction = 'read' AND completed_ns IS NOT NULL
+    UNION ALL
     -- A request without bytes, as a flush of the disk's own cache, is in no link.
     SELECT op_id, ts_ns, ts_ns, plus(ts_ns, duration_ns) FROM block_complete WHERE op_id <> 0 AND bytes = 0
   ),

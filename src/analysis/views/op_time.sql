@@ -57,7 +57,9 @@ WITH
     SELECT by_op AS op_id, ts_ns, inserted_ns, issued_ns, completed_ns
     FROM all_links WHERE by_op <> 0 AND completed_ns IS NOT NULL
     UNION ALL
-    SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM held_back_reads WHERE completed_ns IS NOT NULL
+    -- What was read for it and another asked for: a thread of the kernel, or the call that submitted it.
+    SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns
+    FROM all_links WHERE by_op <> op_id AND op_id <> 0 AND direction = 'read' AND completed_ns IS NOT NULL
     UNION ALL
     -- Who waits for data to reach the device waits for what others write back meanwhile: of the file, or of all.
     SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM sync_writes WHERE by_op <> op_id
