@@ -6,7 +6,7 @@
 --   address           of the other side; NULL: the program did not ask whom it accepted
 --   socket            key of files
 --   sent, received    bytes
---   operations        calls that sent or received
+--   operations        calls that sent or received, sendfile and splice too
 --   total_ns          the time that these calls took
 CREATE VIEW connections AS
 WITH
@@ -24,13 +24,18 @@ WITH
     WHERE (result >= 0 OR errno_name(result) = 'EINPROGRESS') AND socket <> 0
     GROUP BY socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END
   ),
+  calls_on_files AS (
+    SELECT file, CASE WHEN sends(class) THEN coalesce(bytes, 0) ELSE 0 END AS sent,
+           CASE WHEN receives(class) THEN coalesce(bytes, 0) ELSE 0 END AS received, duration_ns
+    FROM events WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class))
+    UNION ALL
+    SELECT out_file, greatest(result, 0), 0, duration_ns FROM syscall_copy
+    UNION ALL
+    SELECT in_file, 0, greatest(result, 0), duration_ns FROM syscall_copy
+  ),
   moved AS (
-    SELECT file, total(CASE WHEN sends(class) THEN coalesce(bytes, 0) ELSE 0 END) AS sent,
-           total(CASE WHEN receives(class) THEN coalesce(bytes, 0) ELSE 0 END) AS received,
-           count(*) AS operations, total(duration_ns) AS total_ns
-    FROM events
-    WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class))
-      AND file IN (SELECT socket FROM connected)
+    SELECT file, total(sent) AS sent, total(received) AS received, count(*) AS operations, total(duration_ns) AS total_ns
+    FROM calls_on_files WHERE file IN (SELECT socket FROM connected)
     GROUP BY file
   )
 SELECT c.since_ns AS since_ns, c.pid AS pid, p.comm AS comm, c.side AS side, s.text AS address, c.socket AS socket,
