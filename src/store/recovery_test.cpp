@@ -238,6 +238,23 @@ TEST(Recovery, a_missing_segment_is_named_and_its_rows_are_counted) {
   EXPECT_EQ(reader->damage().rows_skipped + readable_rows(*reader), 200U);
 }
 
+// A file with the last number there is once took a sentence for each of four billion.
+TEST(Recovery, segments_that_are_missing_are_told_of_once_for_each_gap) {
+  const TemporaryDirectory directory;
+  const auto trace = make_trace(directory, 1);
+  overwrite(trace / "events-4294967295.seg", "");
+  const auto reader = open(trace);
+  ASSERT_EQ(reader->notices().size(), 1U);
+  EXPECT_NE(reader->notices()[0].find("events-0002.seg to events-4294967294.seg are missing"),
+            std::string::npos)
+      << reader->notices()[0];
+  for (int number = 10; number < 100; number += 2)
+    overwrite(trace / fmt::format("events-{:04}.seg", number), "");
+  const auto notices = open(trace)->notices().size();
+  EXPECT_GT(notices, 1U);
+  EXPECT_LT(notices, 20U) << "a sentence more for the gaps that are not named";
+}
+
 TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 20);

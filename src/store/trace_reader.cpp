@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kSparseBytes = 64ULL << 20U;
 constexpr std::uint64_t kSparseRatio = 64;
 constexpr std::uint64_t kAllocationBytes = 512; // as st_blocks counts
+constexpr std::size_t kGapsNamed = 16;          // in the numbers of segments; of more, how many
 
 // How much of a file there is to look at. One that is nearly all hole was never written by a recorder, and takes hours to search
 // for blocks: what lies behind its first hole does not count.
@@ -230,13 +231,23 @@ void TraceReader::Impl::compare_with_manifest(const Extent& seen) {
                                   path.string(), seen.event_rows, manifest.events()));
 }
 
+// A number is anything that a name can say: one sentence for each gap, however many segments it held.
 void TraceReader::Impl::note_missing_segments() {
-  for (std::uint32_t number = 0; const Segment& segment : segments) {
-    for (; number < segment.number; ++number)
-      notices.push_back((path / segment_name(segment_kind(number), number)).string() +
-                        " is missing");
-    ++number;
+  std::uint32_t next = 0;
+  std::size_t gaps = 0;
+  for (const Segment& segment : segments) {
+    if (segment.number > next && ++gaps <= kGapsNamed) {
+      const auto name = [](std::uint32_t n) { return segment_name(segment_kind(n), n); };
+      const std::string first = (path / name(next)).string();
+      const std::uint32_t last = segment.number - 1;
+      notices.push_back(last == next ? first + " is missing"
+                                     : fmt::format("{} to {} are missing", first, name(last)));
+    }
+    next = segment.number + 1;
   }
+  if (gaps > kGapsNamed)
+    notices.push_back(fmt::format("{}: segments are missing in {} more places", path.string(),
+                                  gaps - kGapsNamed));
 }
 
 const Segment* TraceReader::Impl::segment(std::uint32_t number) const {
