@@ -31,7 +31,8 @@ std::string local_time(const store::Manifest& manifest) {
   return text;
 }
 
-// Traces are read wholly up to this size, of larger ones the beginnings of their blocks: a list is not to take minutes.
+// The checksums of traces are compared up to this size, of larger ones those of the beginnings of their blocks: a list is
+// not to take minutes. Nor is it to decode anything: a directory may have traces of anybody.
 constexpr std::uint64_t kReadBytes = 64U << 20U;
 
 struct Listed {
@@ -67,7 +68,7 @@ Listed looked_into(store::CatalogueEntry entry) {
     return listed;
   }
   if (listed.entry.events_bytes <= kReadBytes)
-    (*trace)->read_all();
+    (*trace)->check_all();
   listed.is_damaged = is_damaged(**trace);
   return listed;
 }
@@ -334,8 +335,8 @@ Action declare_list(CLI::App& app, const Trailing&) {
       "Path or name of a trace, `latest`, or the beginning of names and *; or a directory "
       "with traces in it; default: all of the repository");
   app.footer("The repository is $IOTRAIL_REPOSITORY, else $XDG_STATE_HOME/iotrail, else "
-             "~/.local/state/iotrail. Damage is looked for in all of a trace of up to 64 MiB, in "
-             "the outlines of larger ones; `iotrail info TRACE` reads all.");
+             "~/.local/state/iotrail. Damage is looked for by the checksums of a trace of up to "
+             "64 MiB, in the outlines of larger ones; `iotrail info TRACE` reads all.");
   app.add_flag("--json", request->json, "JSON");
   app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
   return [request] { return list(*request); };

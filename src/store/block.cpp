@@ -131,6 +131,10 @@ std::unexpected<Error> not_a_block(const char* why) {
   return fail("block of the trace cannot be decoded", why);
 }
 
+constexpr std::size_t bytes_of_value(bool is_text) {
+  return is_text ? kTextBytesBeside : kNumberBytes;
+}
+
 Result<std::vector<ColumnEntry>> read_directory(const BlockHeader& header, ByteSpan payload) {
   std::vector<ColumnEntry> entries(header.columns);
   std::vector<std::size_t> sizes(header.columns);
@@ -153,6 +157,18 @@ Result<std::vector<ColumnEntry>> read_directory(const BlockHeader& header, ByteS
   if (!in.ok())
     return not_a_block("its directory of columns does not fit its size");
   return entries;
+}
+
+// Before anything is decoded: a few kilobytes may stand for gigabytes. Columns that the block is too old to have take
+// room too.
+bool fits_in_memory(std::size_t rows, std::span<const ColumnEntry> entries,
+                    std::span<const schema::Type> types) {
+  std::size_t bytes = 0;
+  for (const ColumnEntry& entry : entries)
+    bytes += entry.raw_bytes + rows * bytes_of_value(entry.encoding == Encoding::text);
+  for (std::size_t i = entries.size(); i < types.size(); ++i)
+    bytes += rows * bytes_of_value(types[i] == schema::Type::text);
+  return bytes <= kBlockBytesMax;
 }
 
 // Decodes columns of one block, each at most once.
@@ -225,6 +241,8 @@ Result<std::vector<Column>> decode_block(const BlockHeader& header, ByteSpan pay
   auto entries = read_directory(header, payload);
   if (!entries)
     return std::unexpected(entries.error());
+  if (!fits_in_memory(header.rows, *entries, types))
+    return not_a_block("its columns together are larger than the format allows");
   Decoder decoder(header.rows, std::move(*entries));
   std::vector<Column> columns(types.size());
   for (const int position : positions) {

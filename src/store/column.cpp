@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "store/layout.hpp"
+
 namespace iotrail::store {
 namespace {
 
@@ -182,7 +184,10 @@ bool read_texts(ByteSpan bytes, std::size_t rows, std::vector<std::string>& out)
   out.clear();
   out.reserve(std::min(rows, bytes.size()));
   for (std::size_t i = 0; i < rows && in.ok(); ++i) {
-    const ByteSpan text = in.take(in.varint());
+    const std::uint64_t length = in.varint();
+    if (length > kTextBytesMax)
+      return false;
+    const ByteSpan text = in.take(length);
     out.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
   }
   return in.ok();

@@ -12,6 +12,21 @@ namespace iotrail::store {
 namespace {
 
 constexpr std::size_t kPendingTextBytesMax = 1U << 20U;
+
+// Whatever is pending fits into a block that readers take: texts up to the limit and those of one row more, and all rows.
+constexpr bool fits_a_block(const schema::Event& event) {
+  std::size_t bytes = kPendingTextBytesMax;
+  for (const schema::Field& field : event.fields) {
+    const bool is_text = field.type == schema::Type::text;
+    // Beside its value a number takes up to 8 bytes encoded, and a text 3 for its length.
+    bytes += kBlockRowsMax * (is_text ? kTextBytesBeside + 3 : 2 * kNumberBytes + 1);
+    bytes += is_text ? kTextBytesMax : 0;
+  }
+  return bytes <= kBlockBytesMax;
+}
+static_assert(std::ranges::all_of(schema::kEvents, fits_a_block),
+              "readers would refuse its blocks");
+
 constexpr std::size_t kRowBytesExpected = 8; // of a row without its texts,
 constexpr std::size_t kTextPartExpected = 4; // which are paths, and have much in common
 

@@ -26,6 +26,12 @@ inline constexpr std::uint32_t kPayloadBytesMax = 64U << 20U;      // of any blo
 inline constexpr std::uint32_t kColumnBytesMax = 32U << 20U;       // of any column, decompressed
 inline constexpr std::size_t kTextBytesMax = 64U << 10U; // of one text; longer ones are cut
 
+// A block that is read takes what its columns take after decompression, and so much for each of their values. Together
+// that is limited: compressed and constant columns are a thousand times smaller than what they stand for.
+inline constexpr std::size_t kNumberBytes = 8;
+inline constexpr std::size_t kTextBytesBeside = 32; // of a text, beside its own
+inline constexpr std::size_t kBlockBytesMax = 32U << 20U;
+
 enum class SegmentKind : std::uint32_t { events = 1, dictionary = 2 };
 
 struct SegmentHeader {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <numeric>
 
+#include "store/block.hpp"
 #include "store/catalogue.hpp"
 #include "store/test_support.hpp"
 
@@ -101,6 +102,43 @@ TEST(Refusal, a_segment_that_is_nearly_all_hole_is_not_searched) {
   ASSERT_TRUE(reader.has_value());
   EXPECT_EQ((*reader)->blocks().size(), 1U);
   EXPECT_GT((*reader)->damage().bytes_skipped, kHoleBytes - (1U << 20U));
+}
+
+// A block of text columns, each of as many texts as the rows, as a reader that asks for all of it gets it.
+Result<std::vector<Column>> decoded(std::size_t columns, const Texts& texts) {
+  BlockRows rows;
+  rows.columns.assign(columns, texts);
+  BlockEncoder encoder(new_trace_id(), 1);
+  const ByteSpan block = encoder.encode(rows, 0, 0);
+  std::vector<int> all(columns);
+  std::iota(all.begin(), all.end(), 0);
+  return decode_block(ByteReader(block).read<BlockHeader>(), block.subspan(sizeof(BlockHeader)),
+                      all, std::vector(columns, schema::Type::text));
+}
+
+// A few kilobytes of zstd stand for as much as they like: 255 columns within their own limit were 8 GiB.
+TEST(Refusal, a_block_of_columns_that_are_too_large_together) {
+  const Texts texts(250, std::string(kTextBytesMax, 'a')); // 16 MiB less a little
+  EXPECT_TRUE(decoded(2, texts).has_value());
+  const auto three = decoded(3, texts);
+  ASSERT_FALSE(three.has_value());
+  EXPECT_NE(three.error().why.find("together"), std::string::npos);
+  EXPECT_FALSE(decoded(64, Texts(kBlockRowsMax)).has_value()) << "empty texts take room too";
+}
+
+TEST(Refusal, columns_that_a_block_is_too_old_to_have_count_as_well) {
+  BlockEncoder encoder(new_trace_id(), 1);
+  const ByteSpan block = encoder.encode({.columns = {Numbers(kBlockRowsMax)}}, 0, 0);
+  const std::vector<int> last = {255};
+  EXPECT_FALSE(decode_block(ByteReader(block).read<BlockHeader>(),
+                            block.subspan(sizeof(BlockHeader)), last,
+                            std::vector(256, schema::Type::text))
+                   .has_value());
+}
+
+TEST(Refusal, a_text_that_is_longer_than_the_format_allows) {
+  EXPECT_TRUE(decoded(1, {std::string(kTextBytesMax, 'a')}).has_value());
+  EXPECT_FALSE(decoded(1, {std::string(kTextBytesMax + 1, 'a')}).has_value());
 }
 
 TEST(Refusal, two_writers_into_one_trace) {

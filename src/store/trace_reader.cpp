@@ -83,6 +83,11 @@ struct Segment {
   std::string name() const { return segment_name(segment_kind(number), number); }
 };
 
+struct StoredBlock {
+  BlockHeader header;
+  ByteSpan payload;
+};
+
 } // namespace
 
 struct TraceReader::Impl {
@@ -115,6 +120,8 @@ struct TraceReader::Impl {
   void note_missing_segments();
 
   const Segment* segment(std::uint32_t number) const;
+  std::unexpected<Error> bad_block(const BlockInfo& block, std::string_view why);
+  Result<StoredBlock> checked(const BlockInfo& block);
   void count_bad(const BlockInfo& block, std::size_t bytes);
 };
 
@@ -255,6 +262,27 @@ const Segment* TraceReader::Impl::segment(std::uint32_t number) const {
   return found == segments.end() || found->number != number ? nullptr : &*found;
 }
 
+std::unexpected<Error> TraceReader::Impl::bad_block(const BlockInfo& block, std::string_view why) {
+  const ByteSpan bytes = segment(block.segment)->file.bytes();
+  const auto header = ByteReader(bytes.subspan(block.offset)).read<BlockHeader>();
+  count_bad(block, sizeof header + payload_of(bytes, {header, block.offset}).size());
+  const std::string name = segment_name(segment_kind(block.segment), block.segment);
+  return fail(
+      fmt::format("cannot read the block at byte {} of {}", block.offset, (path / name).string()),
+      std::string(why), "the other blocks of the trace can still be read");
+}
+
+Result<StoredBlock> TraceReader::Impl::checked(const BlockInfo& block) {
+  const Segment* segment = this->segment(block.segment);
+  IOTRAIL_CHECK(segment && block.offset + sizeof(BlockHeader) <= segment->file.bytes().size());
+  const ByteSpan bytes = segment->file.bytes();
+  const auto header = ByteReader(bytes.subspan(block.offset)).read<BlockHeader>();
+  const ByteSpan payload = payload_of(bytes, {header, block.offset});
+  if (payload_checksum(payload, seed) != header.payload_checksum)
+    return bad_block(block, "its checksum does not fit: the file is damaged");
+  return StoredBlock{header, payload};
+}
+
 void TraceReader::Impl::count_bad(const BlockInfo& block, std::size_t bytes) {
   const auto place = [](const BlockInfo& b) { return std::pair(b.segment, b.offset); };
   const auto found = std::ranges::lower_bound(blocks, place(block), {}, place);
@@ -320,27 +348,18 @@ const TableInfo* TraceReader::table(std::string_view name) const {
 Result<std::vector<Column>> TraceReader::read(const BlockInfo& block,
                                               std::span<const int> columns) const {
   const TableInfo* table = this->table(block.kind);
-  const Segment* segment = impl_->segment(block.segment);
-  IOTRAIL_CHECK(segment && block.offset + sizeof(BlockHeader) <= segment->file.bytes().size());
-  const std::string where = fmt::format(
-      "cannot read the block at byte {} of {}", block.offset,
-      (impl_->path / segment_name(segment_kind(block.segment), block.segment)).string());
   if (!table)
-    return fail(where, fmt::format("the schema has no kind {:#06x}", block.kind));
-  const auto header = ByteReader(segment->file.bytes().subspan(block.offset)).read<BlockHeader>();
-  const ByteSpan payload = payload_of(segment->file.bytes(), {header, block.offset});
-  const auto bad = [&](std::string_view why) {
-    impl_->count_bad(block, sizeof header + payload.size());
-    return fail(where, std::string(why), "the other blocks of the trace can still be read");
-  };
-  if (payload_checksum(payload, impl_->seed) != header.payload_checksum)
-    return bad("its checksum does not fit: the file is damaged");
+    return fail("cannot read a block of " + impl_->path.string(),
+                fmt::format("the schema has no kind {:#06x}", block.kind));
+  const auto stored = impl_->checked(block);
+  if (!stored)
+    return std::unexpected(stored.error());
   std::vector<schema::Type> types;
   for (const ColumnInfo& column : table->columns)
     types.push_back(column.type);
-  auto decoded = decode_block(header, payload, columns, types);
+  auto decoded = decode_block(stored->header, stored->payload, columns, types);
   if (!decoded)
-    return bad(decoded.error().why);
+    return impl_->bad_block(block, decoded.error().why);
   return decoded;
 }
 
@@ -349,6 +368,11 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block) const {
   std::vector<int> all(table ? table->columns.size() : 0);
   std::iota(all.begin(), all.end(), 0);
   return read(block, all);
+}
+
+void TraceReader::check_all() const {
+  for (const BlockInfo& block : impl_->blocks)
+    (void)impl_->checked(block); // what is damaged is counted
 }
 
 void TraceReader::read_all() const {

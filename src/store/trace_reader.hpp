@@ -63,6 +63,8 @@ public:
 
   // Reads every block, so that damage() tells of all there is. Takes as long as reading the files does.
   void read_all() const;
+  // Compares the checksums of all blocks, so that damage() tells of what decays; decodes none.
+  void check_all() const;
 
   Damage damage() const; // found so far: by open() and by each read()
   // What else the reader had to put up with, in sentences: no manifest, another version's schema.
