@@ -273,7 +273,9 @@ Result<void> Recorder::close_trace(const End& end) {
     manifest_.stop_reason = end.reason;
   manifest_.command_status = end.command_status;
   Result<void> finished = writer_->finish(manifest_);
-  return writer_->failure() == nullptr ? finished : Result<void>{};
+  if (!finished && writer_->failure() == nullptr)
+    return finished;
+  return writer_->check_place();
 }
 
 // All of them, whatever one says; then drains what they hold.

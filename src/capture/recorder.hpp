@@ -89,8 +89,9 @@ public:
   // The manifest as it would be now. All that has come is in the trace when it returns, and can be read. The account adds
   // up where what is recorded rests meanwhile.
   Result<store::Manifest> checkpoint();
-  // An error is one of the sources' or of writing the manifest; the trace is then as without stop(). That events could not
-  // be written is none: the manifest says so, in state ERROR.
+  // An error is one of the sources' or of writing the manifest; the trace is then as without stop(). Or the trace is whole
+  // but somewhere else: its directory was moved. That events could not be written is none: the manifest says so, in state
+  // ERROR.
   Result<void> stop(const End& end);
   // The processes that are recorded and live, "PID NAME"; none where the recording is not of processes.
   std::vector<std::string> still_running() const;

@@ -277,6 +277,22 @@ TEST_F(RecorderTest, a_source_that_does_not_stop_leaves_a_readable_trace_without
   EXPECT_EQ(sum("syscall_write"), 7U);
 }
 
+TEST_F(RecorderTest, a_trace_that_was_moved_is_said_to_be_where_it_is) {
+  for (const bool is_replaced : {false, true}) {
+    const auto recorder = start();
+    const auto moved = folder_ / fmt::format("moved-{}.iotrail", is_replaced);
+    std::filesystem::rename(options_.trace, moved);
+    if (is_replaced)
+      std::filesystem::create_directory(options_.trace);
+    const auto stopped = recorder->stop({.reason = "enough"});
+    ASSERT_FALSE(stopped);
+    const std::string message = stopped.error().message();
+    EXPECT_NE(message.find("moved meanwhile, to " + moved.string()), std::string::npos) << message;
+    EXPECT_EQ(message.find("something else") != std::string::npos, is_replaced) << message;
+    EXPECT_EQ(store::read_manifest(moved)->state, store::State::COMPLETE);
+  }
+}
+
 TEST_F(RecorderTest, destroyed_without_stop_it_leaves_a_readable_trace_without_an_end) {
   *work_ = {.produced = 150, .each_drain = 100};
   auto recorder = start();

@@ -23,6 +23,8 @@ constexpr mode_t kFileMode = 0640;
 constexpr const char* kNextName = "manifest.json.next";
 constexpr off_t kReserveBytes = 128 << 10;
 constexpr std::size_t kFileBytesMax = 16U << 20U;
+constexpr const char* kRemovedMeanwhile =
+    "the trace's directory was removed meanwhile, and all that was in it";
 constexpr const char* kOtherPlaces =
     "choose another place: -o DIRECTORY/NAME, or IOTRAIL_REPOSITORY=DIRECTORY for all traces";
 
@@ -155,8 +157,7 @@ Result<void> replace_manifest(const Fd& directory, std::string_view text,
   {
     const Fd next = open_next(directory);
     if (!next && is_removed(directory))
-      return fail("cannot write " + shown_as.string(),
-                  "the trace's directory was removed meanwhile, and all that was in it");
+      return fail("cannot write " + shown_as.string(), kRemovedMeanwhile);
     if (!next)
       return fail_errno("cannot write " + shown_as.string());
     if (auto written = write_whole(next, text, shown_as.string()); !written)
@@ -170,6 +171,36 @@ Result<void> replace_manifest(const Fd& directory, std::string_view text,
 
 void drop_manifest_reserve(const Fd& directory) {
   unlinkat(directory.get(), kNextName, 0);
+}
+
+namespace {
+
+bool is_named(const struct stat& directory, const std::filesystem::path& name) {
+  struct stat found{};
+  return stat(name.c_str(), &found) == 0 && found.st_dev == directory.st_dev &&
+         found.st_ino == directory.st_ino;
+}
+
+} // namespace
+
+Result<void> check_place(const Fd& directory, const std::filesystem::path& trace) {
+  struct stat held{};
+  if (fstat(directory.get(), &held) != 0 || is_named(held, trace))
+    return {};
+  if (held.st_nlink == 0)
+    return fail("the trace is not in " + trace.string(), kRemovedMeanwhile);
+  std::error_code unknown;
+  const auto now =
+      std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", directory.get()), unknown);
+  const bool is_known = !unknown && is_named(held, now);
+  std::error_code ignored;
+  return fail("the trace is not in " + trace.string(),
+              fmt::format("its directory was moved meanwhile{}{}",
+                          is_known ? ", to " + now.string() : "",
+                          std::filesystem::exists(trace, ignored)
+                              ? "; what has this name now is something else"
+                              : ""),
+              is_known ? "read it with: iotrail report " + now.string() : "");
 }
 
 namespace {

@@ -41,6 +41,10 @@ Result<void> replace_manifest(const Fd& directory, std::string_view text,
                               const std::filesystem::path& shown_as);
 void drop_manifest_reserve(const Fd& directory);
 
+// An error where `trace` is no more the name of the open directory: it was moved or removed, and something else may have
+// taken its place. It says where the trace is now, as far as that is known.
+Result<void> check_place(const Fd& directory, const std::filesystem::path& trace);
+
 // The numbers of the segments, sorted.
 Result<std::vector<std::uint32_t>> list_segments(const Fd& directory,
                                                  const std::filesystem::path& trace);

@@ -324,6 +324,10 @@ bool TraceWriter::has_reached(std::uint64_t bytes) {
   return stats().bytes + bytes / kSizePartLeft >= bytes;
 }
 
+Result<void> TraceWriter::check_place() const {
+  return store::check_place(impl_->directory, impl_->path);
+}
+
 const Error* TraceWriter::failure() const {
   return impl_->blocks->failure();
 }

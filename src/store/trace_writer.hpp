@@ -95,6 +95,9 @@ public:
   // Whether the trace has this size, give or take a small part of it. Rows that wait for their block to be full count with
   // what the blocks before tell; before it is said of them, they are written, so that they tell themselves.
   bool has_reached(std::uint64_t bytes);
+  // After finish(): an error where the trace is no more at path(), which says where it is.
+  Result<void> check_place() const;
+
   const Error* failure() const; // nullptr: none
   const std::filesystem::path& path() const;
 
