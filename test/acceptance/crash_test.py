@@ -143,6 +143,21 @@ class Crash(harness.AcceptanceTest):
             process = harness.run("prlimit", "--fsize=200000", *limit, "sh", "-c", f'{sys.executable} -c "{writer}"; test $? = 153')
             self.assertEqual(process.returncode, 0, process.stderr)
 
+    def test_limit_on_open_files(self):
+        """`ulimit -n`: where it is too low for the kernel's layers, the message says so; the command keeps its own."""
+        if shutil.which("prlimit") is None:
+            self.skipTest("prlimit is not installed")
+        record = [harness.IOTRAIL, "record", "-q", "-l", "syscall,vfs,block", "-o"]
+        for most in (20, 64):
+            process = harness.run("prlimit", f"--nofile={most}:{most}", *record, self.folder / f"{most}", "--", "true")
+            if "not permitted" in process.stderr:
+                self.skipTest("this machine allows no layer of the kernel")
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertIn(f"`ulimit -n` allows {most}", " ".join(process.stderr.split()))
+        # One that may be raised is, of the recorder alone.
+        process = harness.run("prlimit", "--nofile=100:5000", *record, self.folder / "raised", "--", "sh", "-c", "ulimit -n")
+        self.assertEqual((process.returncode, process.stdout), (0, "100\n"), process.stderr)
+
     def test_killed_recorder_leaves_no_memory_behind(self):
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-l", "app", "-o", path, "--", "sleep", "100"],

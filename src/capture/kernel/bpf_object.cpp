@@ -35,6 +35,43 @@ void raise_locked_memory() {
   ::setrlimit(RLIMIT_MEMLOCK, &all);
 }
 
+constexpr std::uint64_t kFilesBeside =
+    64; // open files of the recorder, beside those of the BPF object
+
+std::uint64_t files_allowed() {
+  rlimit files{};
+  return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : RLIM_INFINITY;
+}
+
+// As far as anybody may. The command has been started before, with the limit as it was.
+void raise_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+// Each program, what attaches it, each map.
+std::uint64_t files_needed(const bpf_object* object, std::size_t programs) {
+  std::uint64_t files = kFilesBeside + 2 * programs;
+  for (const bpf_map* map = nullptr; (map = bpf_object__next_map(object, map)) != nullptr;)
+    ++files;
+  return files;
+}
+
+// libbpf takes the refusal of a file for one of what it wanted the file for, and tells of that.
+bool is_short_of_files(int code, std::uint64_t needed) {
+  return code == EMFILE || files_allowed() < needed;
+}
+
+Error too_few_files(std::uint64_t needed) {
+  return {"the kernel source cannot be used",
+          fmt::format("too many open files (EMFILE): `ulimit -n` allows {}, it takes up to {}",
+                      files_allowed(), needed),
+          fmt::format("raise the limit: ulimit -n {}", needed), EMFILE};
+}
+
 // Such a program runs when the recorder asks it to.
 bool hooks_nothing(const bpf_program* program) {
   return section_of(program) == "syscall" || section_of(program).starts_with("iter/");
@@ -93,6 +130,7 @@ Result<std::unique_ptr<BpfObject>>
 BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
+  raise_open_files();
   const PopulatedHeap heap(24U << 20U); // the kernel's types, here and twice in libbpf
   const Fd types(::memfd_create("iotrail_types", MFD_CLOEXEC));
   const std::string types_path = fmt::format("/proc/self/fd/{}", types.get());
@@ -111,15 +149,18 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
     }
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
+    const std::uint64_t needed = files_needed(object->skeleton_->obj, programs.size());
     const int result =
         object->try_load(programs, complete(configuration, filter, refusals), cpu_count);
     if (result == EAGAIN && ++interruptions < kInterruptionsMost)
       continue;
-    if (result == 0)
-      object->try_attach(programs, hooks_left_out, refusals);
-    else if (!was_one_refused(result, programs, refusals))
+    const int attached =
+        result != 0 ? result : object->try_attach(programs, hooks_left_out, refusals);
+    if (attached != 0 && is_short_of_files(attached, needed))
+      return std::unexpected(too_few_files(needed));
+    if (result != 0 && !was_one_refused(result, programs, refusals))
       return std::unexpected(load_error(result));
-    else
+    if (result != 0)
       refusals.add(failed_program(), errno_text(result));
     if (const std::string* why = refusal_to_follow_tasks(refusals))
       return fail("the kernel source cannot follow tasks", *why,
@@ -162,8 +203,9 @@ int BpfObject::try_load(const std::vector<std::string_view>& programs,
   return -iotrail_bpf__load(skeleton_);
 }
 
-void BpfObject::try_attach(const std::vector<std::string_view>& programs,
-                           const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
+// 0, or EMFILE. Another program that cannot be attached is refused.
+int BpfObject::try_attach(const std::vector<std::string_view>& programs,
+                          const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   for (std::string_view name : programs) {
     bpf_program* program =
         bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str());
@@ -175,12 +217,15 @@ void BpfObject::try_attach(const std::vector<std::string_view>& programs,
         hooks_left_out.end())
       continue;
     bpf_link* link = bpf_program__attach(program);
+    if (link == nullptr && errno == EMFILE)
+      return EMFILE;
     if (link == nullptr) {
       refusals.add(std::string(name), errno_text(errno));
       continue;
     }
     attached_.push_back({link, bpf_program__fd(program), !function_of(program).empty()});
   }
+  return 0;
 }
 
 int BpfObject::map_fd(const char* name) const {

@@ -64,8 +64,8 @@ private:
                std::uint32_t cpu_count);
   void size_maps(const std::vector<std::string_view>& programs, const iot_config& configuration,
                  std::uint32_t cpu_count);
-  void try_attach(const std::vector<std::string_view>& programs,
-                  const std::vector<std::string>& hooks_left_out, Refusals& refusals);
+  int try_attach(const std::vector<std::string_view>& programs,
+                 const std::vector<std::string>& hooks_left_out, Refusals& refusals);
   void silence();
   void leave_links_to_child();
   void let_go(bool slow_ones);
