@@ -164,7 +164,7 @@ class Crash(harness.AcceptanceTest):
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         harness.wait_until_running(path)
         places = lambda: [place for folder in ("/dev/shm", tempfile.gettempdir())
-                          for place in pathlib.Path(folder).glob(f"iotrail-preload-{recorder.pid}-*")]
+                          for place in pathlib.Path(folder).glob(f"iotrail-arena-{recorder.pid}-*")]
         self.assertTrue(places())
         sleeper = harness.run("pgrep", "-P", recorder.pid, "-x", "sleep").stdout.split()
         recorder.kill()

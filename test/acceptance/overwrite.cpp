@@ -38,7 +38,7 @@ Memory find_arena() {
     char* end = nullptr;
     const std::uintptr_t from = std::strtoull(line, &end, 16);
     const std::uintptr_t to = std::strtoull(end + 1, &end, 16);
-    if (std::strstr(line, "iotrail-preload-") == nullptr || std::strstr(line, " rw-s ") == nullptr)
+    if (std::strstr(line, "iotrail-arena-") == nullptr || std::strstr(line, " rw-s ") == nullptr)
       continue;
     if (found.begin == nullptr)
       found.begin = reinterpret_cast<unsigned char*>(from);

@@ -52,6 +52,14 @@ class Unseen(harness.AcceptanceTest):
             self.skipTest(f"cannot build with {options}")
         return program
 
+    def test_arena_that_was_removed(self):
+        """As a recorder of another pid namespace once did, or somebody who tidies /dev/shm up."""
+        remove = "for name in /dev/shm/iotrail-arena-$PPID-*; do rm -r $name; done; cat /etc/passwd"
+        recording = self.record("sh", "-c", remove, options=APP)
+        named = recording.manifest["not_followed"]
+        self.assertRegex(named[0], "^all that started later: /dev/shm/iotrail-arena-.* was removed meanwhile")
+        self.assertGreaterEqual(recording.manifest["counters"]["preload_not_followed"], 1)
+
     def test_set_user_id_command(self):
         self.require_root()
         program = self.build("setuid")

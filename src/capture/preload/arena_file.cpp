@@ -2,13 +2,11 @@
 #include "capture/preload/arena_file.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <charconv>
 
 #include "base/bytes.hpp"
 #include "capture/preload/lost_memory.hpp"
@@ -19,7 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = "iotrail-preload-";
+// Not the prefix of versions that locked nothing: neither takes the other's for abandoned ones.
+constexpr std::string_view kPrefix = "iotrail-arena-";
+constexpr int kTriesMost = 16;
 
 fs::path parent_directory() {
   if (access("/dev/shm", W_OK | X_OK) == 0)
@@ -29,31 +29,69 @@ fs::path parent_directory() {
   return ignored ? fs::path("/tmp") : directory;
 }
 
-// Arenas of recorders that were killed together with their guards: their name holds the recorder's pid.
+// A living recorder holds the lock of its arena's directory. The pid in the name tells nothing: it may be of another
+// namespace, or used again.
+enum class DirectoryLock { taken, held, failed };
+DirectoryLock lock(const Fd& directory) {
+  if (directory && flock(directory.get(), LOCK_EX | LOCK_NB) == 0)
+    return DirectoryLock::taken;
+  return directory && errno == EWOULDBLOCK ? DirectoryLock::held : DirectoryLock::failed;
+}
+
+Fd open_directory(const fs::path& path) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Arenas of recorders that were killed together with their guards.
 void remove_abandoned(const fs::path& parent) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(kPrefix))
+    if (!entry.path().filename().native().starts_with(kPrefix))
       continue;
-    pid_t pid = 0;
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), pid);
-    if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH)
+    if (const Fd directory = open_directory(entry.path()); lock(directory) == DirectoryLock::taken)
       fs::remove_all(entry.path(), ignored);
   }
 }
 
+bool is_unlinked(const Fd& file) {
+  struct stat attributes{};
+  return fstat(file.get(), &attributes) == 0 && attributes.st_nlink == 0;
+}
+
+struct ArenaDirectory {
+  fs::path path;
+  Fd lock;
+};
+
+// Between its making and its locking, another recorder may take the directory for an abandoned one: then another is made.
+Result<ArenaDirectory> make_directory(const fs::path& parent) {
+  for (int tries = 0; tries < kTriesMost; ++tries) {
+    std::string path = (parent / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
+    if (mkdtemp(path.data()) == nullptr)
+      return fail_errno("cannot make a directory for the preload arena in " + parent.string());
+    Fd directory = open_directory(path);
+    if (!directory && errno != ENOENT) {
+      const int code = errno;
+      rmdir(path.c_str());
+      return fail_errno("cannot open the directory of the preload arena " + path, code);
+    }
+    // Where the file system has no locks, nobody can take one and remove it either.
+    if (!directory || lock(directory) == DirectoryLock::held || is_unlinked(directory))
+      continue;
+    if (geteuid() == 0 && fchmod(directory.get(), 0711) != 0)
+      return fail_errno("cannot set the mode of " + path);
+    return ArenaDirectory{path, std::move(directory)};
+  }
+  return fail("cannot make a directory for the preload arena in " + parent.string(),
+              "others remove it at once");
+}
+
 // The directory cannot be listed by others, so that the name of the file in it is a secret.
-Result<fs::path> make_path(const fs::path& parent) {
-  std::string directory = (parent / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
-  if (mkdtemp(directory.data()) == nullptr)
-    return fail_errno("cannot make a directory for the preload arena in " + parent.string());
-  if (geteuid() == 0 && chmod(directory.c_str(), 0711) != 0)
-    return fail_errno("cannot set the mode of " + directory);
+Result<fs::path> secret_name(const fs::path& directory) {
   std::uint64_t name[2] = {};
   if (getrandom(name, sizeof(name), 0) != sizeof(name))
     return fail_errno("cannot get random bytes");
-  return fs::path(directory) / fmt::format("{:016x}{:016x}", name[0], name[1]);
+  return directory / fmt::format("{:016x}{:016x}", name[0], name[1]);
 }
 
 Result<Fd> make_file(const fs::path& path, std::size_t bytes, std::size_t control_bytes) {
@@ -77,7 +115,10 @@ Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 even
   const fs::path parent = parent_directory();
   remove_abandoned(parent);
   const std::size_t bytes = arena_bytes(slots);
-  const Result<fs::path> path = make_path(parent);
+  Result<ArenaDirectory> directory = make_directory(parent);
+  if (!directory)
+    return std::unexpected(directory.error());
+  const Result<fs::path> path = secret_name(directory->path);
   if (!path)
     return std::unexpected(path.error());
   ArenaGuard guard(*path);
@@ -93,7 +134,8 @@ Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 even
   }
   madvise(base, bytes, MADV_DONTDUMP);
   survive_loss_of(base, bytes);
-  ArenaFile arena(*path, std::move(guard), std::move(*file), static_cast<std::byte*>(base), slots);
+  ArenaFile arena(*path, std::move(directory->lock), std::move(guard), std::move(*file),
+                  static_cast<std::byte*>(base), slots);
   ArenaHeader& header = arena.header();
   header.version = kArenaVersion;
   header.state = static_cast<iot_u32>(ArenaState::closed);
@@ -111,9 +153,9 @@ Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 even
 }
 
 ArenaFile::ArenaFile(ArenaFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), guard_(std::move(other.guard_)),
-      file_(std::move(other.file_)), base_(std::exchange(other.base_, nullptr)),
-      made_ns_(other.made_ns_), slots_(other.slots_) {}
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)),
+      guard_(std::move(other.guard_)), file_(std::move(other.file_)),
+      base_(std::exchange(other.base_, nullptr)), made_ns_(other.made_ns_), slots_(other.slots_) {}
 
 ArenaFile::~ArenaFile() {
   if (base_ == nullptr)
@@ -150,6 +192,10 @@ bool ArenaFile::is_whole() const {
   struct stat attributes{};
   return !is_arena_lost() && fstat(file_.get(), &attributes) == 0 &&
          attributes.st_size == static_cast<off_t>(arena_bytes(slots_));
+}
+
+bool ArenaFile::is_removed() const {
+  return is_unlinked(file_);
 }
 
 // Not through the memory here, which may be no longer shared.

@@ -2,7 +2,8 @@
 //
 // The arena as the collector has it: a sparse file in memory (/dev/shm, else the directory for temporary files), made
 // here, removed with this object or, by a guard, with the process. Only processes of the same user can open it; of root, every process that is told
-// its name, since a traced command may change its user. Processes that still run keep their mapping of it.
+// its name, since a traced command may change its user. Processes that still run keep their mapping of it. Its directory is
+// locked (flock) for as long as this object lives; one that nobody has locked is removed by the next recorder.
 #pragma once
 
 #include <filesystem>
@@ -37,6 +38,8 @@ public:
 
   // Neither has the file been truncated nor, at any time, its memory been lost.
   bool is_whole() const;
+  // Its name is gone: programs that start from then on do not find it.
+  bool is_removed() const;
   // Tells the programs that have it mapped to leave it alone, and gives the file its size again, without which they are
   // ended by SIGBUS. Best effort.
   void abandon();
@@ -45,12 +48,14 @@ public:
   std::uint64_t made_ns() const { return made_ns_; } // CLOCK_MONOTONIC
 
 private:
-  ArenaFile(std::filesystem::path path, ArenaGuard guard, Fd file, std::byte* base, iot_u32 slots)
-      : path_(std::move(path)), guard_(std::move(guard)), file_(std::move(file)), base_(base),
-        slots_(slots) {}
+  ArenaFile(std::filesystem::path path, Fd lock, ArenaGuard guard, Fd file, std::byte* base,
+            iot_u32 slots)
+      : path_(std::move(path)), lock_(std::move(lock)), guard_(std::move(guard)),
+        file_(std::move(file)), base_(base), slots_(slots) {}
   std::byte* rings(iot_u32 place);
 
   std::filesystem::path path_;
+  Fd lock_; // of its directory
   ArenaGuard guard_;
   Fd file_;
   std::byte* base_;

@@ -51,6 +51,7 @@ private:
   void begin_to_read(store::TraceWriter& writer);
   void follow_new_places();
   std::string arena_variable() const;
+  bool is_out_of_reach() const;
   std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
   void free_places(std::uint64_t now_ns);
   void skip_stuck(std::uint64_t now_ns);
@@ -288,12 +289,23 @@ std::vector<CounterValue> PreloadSource::counters() const {
           {IOT_COUNTER_preload_task_unknown, IOT_LAYER_app, sum(&PlaceReader::unknown)},
           {IOT_COUNTER_preload_overwritten, IOT_LAYER_app, overwritten},
           {IOT_COUNTER_preload_not_followed, IOT_LAYER_app,
-           header.not_followed + tasks_->unseen().count() + (unseen_command_.empty() ? 0 : 1)},
+           std::max<std::uint64_t>(header.not_followed + tasks_->unseen().count() +
+                                       (unseen_command_.empty() ? 0 : 1),
+                                   is_out_of_reach() ? 1 : 0)},
           {IOT_COUNTER_preload_hook_missing, IOT_LAYER_app, missing_hooks()}};
+}
+
+// Programs could not find the recorder from some time on; which they were, nobody may tell.
+bool PreloadSource::is_out_of_reach() const {
+  return arena_ && arena_->is_removed();
 }
 
 std::vector<std::string> PreloadSource::not_followed() const {
   std::vector<std::string> all;
+  if (is_out_of_reach())
+    all.push_back(fmt::format("all that started later: {}, by which programs find the recorder, "
+                              "was removed meanwhile",
+                              arena_->path().native()));
   if (!unseen_command_.empty())
     all.push_back(unseen_command_);
   if (ids_)
