@@ -39,6 +39,7 @@ struct Operation {
   std::string title;
   Span span;
   std::vector<Part> parts;
+  std::uint64_t parts_left_out = 0;
   std::vector<std::string> later; // what became of its bytes after its end
   std::vector<TimeShare> time;
   bool is_library = false; // a call into the C library
@@ -77,14 +78,13 @@ std::string ids_of(const std::vector<Operation>& operations) {
 
 // Whose device I/O an operation's is: its own, and of a call into the C library that of the system calls made in it.
 std::string wanted_sql(const std::string& ids, bool has_library) {
-  std::string own =
-      fmt::format("SELECT unnest([{0}]::UBIGINT[]) AS of_op, unnest([{0}]::UBIGINT[]) AS op", ids);
+  std::string own = fmt::format(
+      "SELECT DISTINCT op AS of_op, op FROM (SELECT unnest([{}]::UBIGINT[]) AS op)", ids);
   if (!has_library)
     return own;
-  return fmt::format(
-      "{} UNION ALL SELECT app_op AS of_op, syscall_op AS op FROM app_calls_of_syscalls "
-      "WHERE place = 'inside' AND app_op IN ({})",
-      own, ids);
+  return fmt::format("{} UNION SELECT app_op AS of_op, syscall_op AS op FROM app_calls_of_syscalls "
+                     "WHERE place = 'inside' AND app_op IN ({})",
+                     own, ids);
 }
 
 // Hands over the rows of each operation, which the query names by `of_op`, as row(operation, rows, number).
@@ -101,14 +101,25 @@ Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
   return {};
 }
 
-// Spans of the layers below, and operations that began in it.
+// Spans of the layers below, and operations that began in it. Of each operation no more than are shown ({3}).
 constexpr std::string_view kSpansSql = R"(
-SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer,
-       coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
-       errno_name(o.error) AS error
-FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
-WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> layer_at('devices') AND o.event <> 'sched_wait'
-ORDER BY o.ts_ns, d.depth)";
+WITH
+  spans AS (
+    SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer,
+           coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
+           errno_name(o.error) AS error, d.depth AS depth
+    FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
+    WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> layer_at('devices') AND o.event <> 'sched_wait'
+  )
+SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns, depth) AS place, count(*) OVER (PARTITION BY of_op) AS parts
+FROM spans
+QUALIFY place <= {3}
+ORDER BY place)";
+
+void count_left_out(Operation& operation, const SmallResult& rows, std::size_t row) {
+  if (rows.number(row, "place") == kPartsShown)
+    operation.parts_left_out += rows.number(row, "parts") - kPartsShown;
+}
 
 void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
@@ -118,19 +129,28 @@ void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   if (part.note.empty() && !rows.is_null(row, "bytes"))
     part.note = human_bytes(rows.number(row, "bytes"));
   operation.parts.push_back(std::move(part));
+  count_left_out(operation, rows, row);
 }
 
-// Of calls into the C library, the system calls made in them.
+// Of calls into the C library, the system calls made in them, likewise. In a trace that was made up, thousands of either
+// may have one number: each pair of numbers counts once.
 constexpr std::string_view kCallsInsideSql = R"(
-SELECT p.app_op AS of_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
-FROM app_calls_of_syscalls AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = layer_at('kernel')
-WHERE p.app_op IN ({0})
-ORDER BY o.ts_ns)";
+WITH
+  pairs AS (SELECT DISTINCT app_op, syscall_op FROM app_calls_of_syscalls WHERE app_op IN ({0})),
+  calls AS (
+    SELECT p.app_op AS of_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
+    FROM pairs AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = layer_at('kernel')
+  )
+SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns) AS place, count(*) OVER (PARTITION BY of_op) AS parts
+FROM calls
+QUALIFY place <= {3}
+ORDER BY place)";
 
 void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
   operation.parts.push_back({"syscall", rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
+  count_left_out(operation, rows, row);
 }
 
 // The call into the C library in which a system call was made: the innermost one.
@@ -163,8 +183,11 @@ WITH
     -- Without bytes, as a flush of the disk's own cache: it is in no link.
     SELECT w.of_op AS of_op, e.class AS direction, '' AS cause, c.device, c.ts_ns AS issued_ns,
            plus(c.ts_ns, c.duration_ns) AS completed_ns, 0 AS bytes
-    FROM block_complete AS c JOIN wanted AS w ON c.op_id = w.op JOIN all_events AS e ON c.op_id = e.op_id AND c.ts_ns = e.ts_ns
-    WHERE c.bytes = 0 AND e.event = 'block_complete'
+    FROM block_complete AS c JOIN wanted AS w ON c.op_id = w.op
+      JOIN (SELECT op_id, ts_ns, any_value(class) AS class FROM all_events
+            WHERE event = 'block_complete' AND op_id IN (SELECT op FROM wanted)
+            GROUP BY op_id, ts_ns) AS e ON c.op_id = e.op_id AND c.ts_ns = e.ts_ns
+    WHERE c.bytes = 0
   )
 SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(d.name), 'device') AS device,
        r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
@@ -315,8 +338,8 @@ void print_operation(const Operation& operation, Sink& sink, std::size_t width) 
                bar(operation.span, part.spans), part.note});
   }
   table.print(sink, "  ", width);
-  if (shown < operation.parts.size())
-    sink.print("  and {} more\n", human_count(operation.parts.size() - shown));
+  if (const auto more = operation.parts.size() - shown + operation.parts_left_out; more > 0)
+    sink.print("  and {} more\n", human_count(more));
   print_wrapped(printable(time_text(operation.time, operation.span)), sink, width);
   for (const std::string& line : operation.later)
     print_wrapped(printable(line), sink, width);
@@ -345,7 +368,8 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
   const std::string wanted = wanted_sql(ids, has_library);
   for (const auto& [sql, add] : kQuestions)
     if (Result<void> added =
-            visit_rows(engine, fmt::format(fmt::runtime(sql), ids, times, wanted), operations, add);
+            visit_rows(engine, fmt::format(fmt::runtime(sql), ids, times, wanted, kPartsShown),
+                       operations, add);
         !added)
       return added;
   print_answer_warnings(engine.trace(), sink, options.width);

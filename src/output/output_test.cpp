@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "analysis/engine.hpp"
+#include "output/explain_text.hpp"
 #include "output/export.hpp"
 #include "output/json.hpp"
 #include "output/printable.hpp"
@@ -166,6 +167,23 @@ TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_other
     return entry["section"] == "bytes" &&
            entry["why"].get<std::string>().contains("does not exist");
   })) << not_shown;
+}
+
+// Of a trace that was made up, 2,000 system calls and library calls of one number each were millions of lines in memory.
+TEST(explain, operations_that_share_a_number_are_not_counted_once_for_each_pair) {
+  std::string events = "app_write ts_ns=1 op_id=101 pid=7 tid=7 duration_ns=1000 call=fwrite\n";
+  for (int i = 0; i < 50; ++i)
+    events += fmt::format("syscall_write ts_ns={} op_id=1 pid=7 tid=7 duration_ns=1 call=write\n",
+                          2 * i + 10);
+  const golden::TestTrace trace(events);
+  auto engine = analysis::Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value());
+  const std::string text =
+      report_of(**engine, [](analysis::Engine& of, const ReportOptions&, std::FILE* file) {
+        return write_explanation(of, {.op = "101"}, file);
+      });
+  EXPECT_TRUE(text.contains("syscall  write")) << text;
+  EXPECT_TRUE(text.contains("and 39 more")) << text; // of 51: the call itself and those in it
 }
 
 TEST(outputs, a_full_disk_is_an_error_of_every_output) {

@@ -83,10 +83,17 @@ WITH
     FROM waited WHERE runnable_ns > 0
   ),
   commits AS (SELECT op_id, parent_op, ts_ns, plus(ts_ns, duration_ns) AS until_ns FROM fs_journal_commit),
+  -- One row a number: in a trace that was made up, thousands of operations may share one.
+  begins AS (
+    SELECT op_id, min(ts_ns) AS ts_ns, max(until_ns) AS until_ns
+    FROM heads
+    WHERE op_id IN (SELECT op_id FROM async_operation UNION ALL SELECT op_id FROM held_back)
+    GROUP BY op_id
+  ),
   phases AS (
     SELECT a.op_id AS op_id, h.ts_ns AS begin_ns, plus(h.ts_ns, a.submit_ns) AS submitted_ns,
            plus(h.ts_ns, plus(a.submit_ns, a.worker_ns)) AS worked_ns, minus(h.until_ns, a.untold_ns) AS done_ns, h.until_ns AS until_ns
-    FROM async_phases AS a JOIN heads AS h ON a.op_id = h.op_id
+    FROM async_phases AS a JOIN begins AS h ON a.op_id = h.op_id
   ),
   pieces AS (
     SELECT op_id, from_ns, until_ns, what FROM own
@@ -94,7 +101,7 @@ WITH
     UNION ALL SELECT op_id, inserted_ns, issued_ns, 8 FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, inserted_ns, 16 FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, issued_ns, 32 FROM requests WHERE inserted_ns IS NULL
-    UNION ALL SELECT b.op_id, h.ts_ns, b.ts_ns, 8192 FROM held_back AS b JOIN heads AS h ON b.op_id = h.op_id
+    UNION ALL SELECT b.op_id, h.ts_ns, b.ts_ns, 8192 FROM held_back AS b JOIN begins AS h ON b.op_id = h.op_id
     UNION ALL SELECT op_id, ts_ns, until_ns, 64 FROM commits
     UNION ALL SELECT parent_op, ts_ns, until_ns, 64 FROM commits
     UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), 128 FROM all_events
