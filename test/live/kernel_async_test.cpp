@@ -109,7 +109,8 @@ TEST_F(KernelAsync, async_operation_has_the_pages_that_a_worker_thread_makes_dir
   std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
   // The page in which the file ended before is dirtied too, where it has been written back meanwhile: the rest of it is zeroed.
   // So are pages of the file system's own, which belong to the disk.
-  std::erase_if(pages, [&](const Row& page) { return page.u("index") == 0 || path_of(page) != file_; });
+  std::erase_if(pages,
+                [&](const Row& page) { return page.u("index") == 0 || path_of(page) != file_; });
   ASSERT_FALSE(pages.empty());
   for (const Row& page : pages) { // once, or again after a write-back that came in between
     EXPECT_EQ(page.u("index"), (1U << 20) / 4096U);
@@ -221,6 +222,30 @@ TEST_F(KernelAsync, async_overflow_for_each_completion_without_room) {
     EXPECT_EQ(rows[at].s("result"), 0);
     EXPECT_EQ(rows[at].u("user_data"), kUserData + 16 + at) << "after twice the 8 entries";
     EXPECT_EQ(rows[at].u("pid"), first.u("pid"));
+  }
+}
+
+TEST_F(KernelAsync, async_operation_that_finds_no_room_ends_all_the_same) {
+  constexpr unsigned kWaitMs = 200;
+  RECORD_RING([&](IoUring& ring) {
+    const int fd = ::open(file_.c_str(), O_RDWR);
+    char bytes[100] = {};
+    for (unsigned number = 0; number < ring.parameters().cq_entries + 3; ++number) {
+      ring.push(transfer(IORING_OP_WRITE, number, fd, bytes, sizeof bytes, number * sizeof bytes));
+      if (ring.enter(1, 0) != 1)
+        return 1;
+    }
+    ::usleep(kWaitMs * 1000);
+    return 0;
+  });
+  ASSERT_EQ(recording_.rows("async_overflow").size(), 3U);
+  for (std::uint64_t number = 16; number < 16 + 3; ++number) {
+    const Row row = operation(number);
+    EXPECT_EQ(row.s("result"), 100);
+    EXPECT_EQ(row.u("bytes"), 100U);
+    EXPECT_EQ(row.s("offset"), static_cast<std::int64_t>(number * 100));
+    EXPECT_EQ(path_of(row), file_);
+    EXPECT_LT(row.u("duration_ns"), kWaitMs * 1000 * 1000);
   }
 }
 

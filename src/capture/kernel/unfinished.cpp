@@ -106,12 +106,12 @@ RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t
   return record;
 }
 
-RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns) {
+RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns, bool are_ends_missed) {
   RecordSlot record{};
   auto& operation = reinterpret_cast<iot_async_operation&>(record);
   set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
-  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) ==
-      0) // else it has ended, perhaps, and nobody is told
+  // Else it has ended, perhaps, and nobody was told.
+  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) == 0 && !are_ends_missed)
     operation.duration_ns = length_ns(async.start_ns, stopped_ns);
   operation.handed_over_ns = async.handed_over_ns;
   operation.user_data = async.user_data;
@@ -277,10 +277,11 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   if (is_wanted(object, IOT_KIND_fs_journal_commit))
     for (const auto& [tid, commit] : open_commits(object))
       records.push_back(commit_record(tid, commit, stopped_ns));
+  const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
   if (is_wanted(object, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))
       if (key.by != IOT_ASYNC_BY_USER_DATA)
-        records.push_back(async_record(async, stopped_ns));
+        records.push_back(async_record(async, stopped_ns, are_ends_missed));
   for (std::size_t position = 0; position < records.size(); ++position)
     event_of(records[position]).tag = static_cast<iot_u32>(position + 1);
   return records;

@@ -6,7 +6,6 @@
 #include "async.bpf.h"
 #include "choice.bpf.h"
 
-#define CQE_MORE (1U << 1)         /* IORING_CQE_F_MORE: the program is told more of it */
 #define CQE_NOTIFICATION (1U << 3) /* IORING_CQE_F_NOTIF: memory sent without a copy is free */
 #define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
 
@@ -241,21 +240,4 @@ SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(async_complete_cqe, void* ring, void* request, struct io_uring_cqe* completion) {
   return iot_uring_end(iot_number_of(ring), (iot_u64)request, BPF_CORE_READ(completion, user_data),
                        BPF_CORE_READ(completion, res), BPF_CORE_READ(completion, flags));
-}
-
-SEC("?tp_btf/io_uring_cqe_overflow")
-int BPF_PROG(async_cqe_overflow, void* ring, unsigned long long user_data, int result) {
-  struct iot_task* task = iot_current();
-  if (!task || !iot_file_wanted(0))
-    return 0;
-  const iot_u64 now_ns = bpf_ktime_get_ns();
-  struct iot_place place;
-  struct iot_async_overflow* record = IOT_RESERVE(async_overflow, &place);
-  if (!record)
-    return 0;
-  record->user_data = user_data;
-  record->ring = (iot_u64)ring;
-  record->result = result;
-  iot_commit(&place, &task->owner, now_ns);
-  return 0;
 }

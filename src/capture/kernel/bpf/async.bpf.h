@@ -18,6 +18,8 @@ struct {
 } asyncs SEC(".maps");
 
 /* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
+extern iot_u32 are_async_ends_missed; /* async_overflow.bpf.c */
+
 struct iot_functions iot_functions;
 
 /* The operations of libaio stand behind io_uring's in the value table, from its first on. */
@@ -48,6 +50,7 @@ struct iot_functions iot_functions;
 #define MAY_GO_ON_WITH_BUFFERS                                                                     \
   (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) | CALL_BIT(URING_CMD))
 #define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
+#define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the program is told more of it */
 #define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
 #define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
 #define LIBAIO_MOVES_BYTES                                                                         \
@@ -81,8 +84,9 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
     iot_lose_span(async->start_ns);
     return;
   }
-  /* How long one took whose end the program did not want to be told, nobody knows. */
-  const int is_silent = result == IOT_UNFINISHED && async->flags & IOT_sqe_CQE_SKIP_SUCCESS;
+  /* How long one took whose end the program did not want to be told, or whose end was missed, nobody knows. */
+  const int is_silent = result == IOT_UNFINISHED &&
+                        (async->flags & IOT_sqe_CQE_SKIP_SUCCESS || are_async_ends_missed);
   record->duration_ns = is_silent ? 0 : now_ns - async->start_ns;
   record->handed_over_ns = async->handed_over_ns;
   record->user_data = async->user_data;

@@ -266,7 +266,9 @@ struct io_worker {
 };
 struct io_cqe {
   u64 user_data;
-  s32 fd;
+  s32 res;
+  s32 fd;    /* at first */
+  u32 flags; /* in its place, when it is done */
 };
 struct io_uring_sqe {
   u8 opcode;
