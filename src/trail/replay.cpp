@@ -102,13 +102,17 @@ Call* Replay::call_for(const Fact& fact, FactKind kind) {
   const auto file = files.find(static_cast<std::uint32_t>(fact.file));
   if (file == files.end())
     return nullptr;
+  Call* of_unknown_place = nullptr;
   for (const std::uint64_t op_id : file->second.calls) {
     Call& call = calls.at(op_id);
-    if (call.kind == kind && call.pid == fact.pid && call.begin < fact.offset + fact.bytes &&
-        fact.offset < call.end)
+    if (call.kind != kind || call.pid != fact.pid)
+      continue;
+    if (!call.is_placed && kind == FactKind::write)
+      of_unknown_place = &call;
+    else if (call.begin < fact.offset + fact.bytes && fact.offset < call.end)
       return &call;
   }
-  return nullptr;
+  return of_unknown_place;
 }
 
 bool Replay::is_truncation(std::uint64_t op_id) const {
@@ -153,6 +157,7 @@ void Replay::begin_call(const Fact& fact) {
             fact.ts_ns,
             is_silent ? UINT64_MAX : fact.end_ns()};
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
+    call.is_placed = true;
     call.begin = fact.offset;
     call.end =
         fact.offset + std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);

@@ -52,6 +52,7 @@ struct Call {
   // it stores afterwards is told, unless somebody else makes the page dirty again.
   RangeMap<bool> cleaned{};
   bool is_contested = false; // a part of a page that it writes was given up in its course
+  bool is_placed = false;    // where it reads or writes is known
 
   bool has_range() const { return begin < end; }
 };
@@ -116,8 +117,8 @@ struct Replay {
 
   // The call in flight under this operation on this file; nullptr: none.
   Call* call_of(std::uint64_t op_id, std::uint64_t file);
-  // The same; else one of the same process through the cache that overlaps the fact's range: what io_uring and libaio do is
-  // done under whatever runs.
+  // The same; else one of the same process through the cache that overlaps the fact's range, or whose range is not known: what
+  // io_uring and libaio do is done under whatever runs.
   Call* call_for(const Fact& fact, FactKind kind);
   // Whether this operation makes a file shorter, or a hole in it, at the moment.
   bool is_truncation(std::uint64_t op_id) const;

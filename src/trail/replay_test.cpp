@@ -107,6 +107,14 @@ TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
 }
 
+TEST(replay, an_asynchronous_append_whose_place_is_not_known_wrote_what_becomes_dirty) {
+  TestFacts facts;
+  facts.write(10, 1, kNoOffset, 4096, 50).dirty(20, 9, 8192, 4096).write_back(100, 8192, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(trails.fates[0].mapped, 0U);
+}
+
 TEST(replay, pages_dirtied_outside_of_calls_were_stored_through_a_mapping) {
   TestFacts facts;
   facts.dirty(10, 0, 4096, 4096).write_back(30, 4096, 4096);

@@ -16,6 +16,7 @@ import sys
 PAGE = 4096
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 FICLONE = 0x40049409
+RWF_APPEND = 0x10
 SEED = 5
 
 
@@ -76,6 +77,19 @@ def appended(path):
     os.fsync(descriptor)
     here = os.getpid()
     return ([[here, "write_back", total], [here, "rounding", -total % PAGE]], {here: [total, total, 0, 0]})
+
+
+def appended_anywhere(path):
+    """Whatever position a write names that appends, it goes to the end."""
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    for _ in range(4):
+        os.pwrite(descriptor, b"a" * 2 * PAGE, 0)
+    plain = os.open(path, os.O_WRONLY)
+    for _ in range(4):
+        os.pwritev(plain, [b"v" * 2 * PAGE], 0, RWF_APPEND)
+    os.fsync(descriptor)
+    here = os.getpid()
+    return [[here, "write_back", 16 * PAGE]], {here: [16 * PAGE, 16 * PAGE, 0, 0]}
 
 
 def neighbours(path):
@@ -297,7 +311,7 @@ def sparse(path):
     return [[here, "write_back", 32 * PAGE]], {here: [32 * PAGE, 32 * PAGE, 0, 0]}
 
 
-SCENARIOS = [written_once, rewritten, appended, neighbours, truncated, unlinked, punched, committed,
+SCENARIOS = [written_once, rewritten, appended, appended_anywhere, neighbours, truncated, unlinked, punched, committed,
              direct_over_dirty, mapped, direct, synchronous, copied, forked,
              sparse, spliced, copied_in_kernel, reflinked, mapped_without_msync, data_synced, range_synced, synced_all,
              allocated, written_through]

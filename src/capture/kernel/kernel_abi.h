@@ -46,8 +46,10 @@
 #define IOT_CALL_PLACED (1ULL << 10)       /* of a plain one: it names a position */
 #define IOT_CALL_COMPAT (1ULL << 11)       /* it came by the 32-bit gate */
 #define IOT_CALL_IS_LOOKED_AT (1ULL << 12) /* what its arguments stand for matters at its entry */
-#define IOT_CALL_KIND_BITS 0xffff0000ULL   /* where the header of a record has its kind */
-#define IOT_CALL_NUMBER_SHIFT 32           /* number in the value table `syscall` */
+#define IOT_CALL_MAY_APPEND                                                                        \
+  (1ULL << 13) /* a write that names a position, which O_APPEND overrules */
+#define IOT_CALL_KIND_BITS 0xffff0000ULL /* where the header of a record has its kind */
+#define IOT_CALL_NUMBER_SHIFT 32         /* number in the value table `syscall` */
 #define IOT_CALL_FD_SHIFT 48    /* index of the argument that is a descriptor, plus 1; 0: none */
 #define IOT_CALL_PATH_SHIFT 52  /* the same of the argument that is a path */
 #define IOT_CALL_BELOW_SHIFT 56 /* low byte of the vfs event that it cannot succeed without */
@@ -239,6 +241,8 @@ struct iot_task {
   iot_u32 wait_stack;
   iot_u32 wait_state; /* of the value table `task_state` */
   struct iot_moved moved;
+  iot_s64
+      append_at; /* of IOT_CALL_MAY_APPEND: how long the file was at entry; IOT_OFFSET_NONE: it does not append */
   iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
   struct iot_cached_fd fds[IOT_TASK_FDS];
   struct iot_cached_file files[IOT_TASK_FILES];

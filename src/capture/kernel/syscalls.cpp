@@ -97,6 +97,11 @@ bool is_looked_at(iot_u16 event, bool is_recorded, const Filter& filter) {
   return event == IOT_KIND_syscall_close && is_recorded;
 }
 
+bool may_append(iot_u16 number) {
+  return number == IOT_syscall_pwrite64 || number == IOT_syscall_pwritev ||
+         number == IOT_syscall_pwritev2;
+}
+
 // What both tables say of a call.
 iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
   const schema::Event* event = schema::find_event(call.event);
@@ -107,6 +112,7 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
          place(call.path_argument) << IOT_CALL_PATH_SHIFT |
          iot_u64{below(call.event, call.number)} << IOT_CALL_BELOW_SHIFT |
          (is_recorded ? IOT_CALL_RECORDED : 0) |
+         (may_append(call.number) ? IOT_CALL_MAY_APPEND : 0) |
          (is_looked_at(call.event, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
 }
 

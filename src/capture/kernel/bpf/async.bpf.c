@@ -39,6 +39,15 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
     await_results(async, request);
 }
 
+static __always_inline void ask_for_transfer(struct iot_async* async, iot_u64 request) {
+  const struct io_rw* transfer = (const struct io_rw*)request;
+  async->offset = BPF_CORE_READ(transfer, kiocb.ki_pos);
+  if (is_one_of(async->call, OF_ONE_BUFFER))
+    async->bytes_requested = BPF_CORE_READ(transfer, len);
+  if (is_one_of(async->call, WRITES))
+    forget_place_of_append(async, BPF_CORE_READ(transfer, flags));
+}
+
 static __always_inline void begin_submitted(struct io_kiocb* trusted) {
   struct iot_task* task = submitter();
   if (!task)
@@ -53,12 +62,8 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
       .call = request->opcode,
       .flags = (iot_u32)request->flags & SQE_FLAGS,
   };
-  if (is_one_of(async.call, READS_AND_WRITES)) {
-    const struct io_rw* transfer = (const struct io_rw*)(iot_u64)request;
-    async.offset = BPF_CORE_READ(transfer, kiocb.ki_pos);
-    if (is_one_of(async.call, OF_ONE_BUFFER))
-      async.bytes_requested = BPF_CORE_READ(transfer, len);
-  }
+  if (is_one_of(async.call, READS_AND_WRITES))
+    ask_for_transfer(&async, (iot_u64)request);
   begin_uring(task, &async, (iot_u64)request);
 }
 
@@ -205,6 +210,26 @@ static __always_inline void emit_more(struct iot_async* async, iot_s32 result, i
     stop_awaiting(async);
 }
 
+#define IOCB_APPEND IOT_rwf_RWF_APPEND /* the kernel's own bit, since 5.9 the same */
+
+/* Where one was done that appends, or goes on where the descriptor is (offset -1), the position tells that it left. */
+static __always_inline void place_when_done(struct iot_async* async, iot_u64 request,
+                                            iot_s64 result) {
+  if (result <= 0 || !is_one_of(async->call, READS_AND_WRITES))
+    return;
+  const struct kiocb* iocb = IOT_TYPED(kiocb, request, iot_config.has_cast); /* io_rw begins so */
+  iot_s64 end = 0;
+  iot_u32 flags = 0;
+  IOT_LOAD(flags, iocb, ki_flags, iot_config.has_cast);
+  if (async->offset != IOT_OFFSET_NONE && !(flags & IOCB_APPEND && is_one_of(async->call, WRITES)))
+    return;
+  IOT_LOAD(end, iocb, ki_pos, iot_config.has_cast);
+  const struct file* file = BPF_CORE_READ((const struct io_kiocb*)request, file);
+  const iot_u32 fd_flags =
+      fd_flags_of(BPF_CORE_READ(file, f_mode), BPF_CORE_READ(file, f_inode, i_mode));
+  async->offset = fd_flags & IOT_FD_ADVANCES && end >= result ? end - result : IOT_OFFSET_NONE;
+}
+
 /* `request` 0: a result of an operation that goes on, or a message of another ring. A notification is a request of its own. */
 __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, iot_s32 result,
                              iot_u32 flags) {
@@ -222,6 +247,7 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
   async->file = file ? file : file_named_by(async); /* of one that was cancelled before it began */
   if (!async->file && !(async->flags & IOT_sqe_FIXED_FILE))
     async->fd = IOT_NO_FD;
+  place_when_done(async, request, result);
   emit_async_operation(async, result, bpf_ktime_get_ns());
   if (flags & CQE_MORE)
     await_results(async, 0);

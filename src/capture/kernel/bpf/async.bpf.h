@@ -6,6 +6,7 @@
 #ifndef IOTRAIL_ASYNC_BPF_H
 #define IOTRAIL_ASYNC_BPF_H
 
+#include "append.bpf.h"
 #include "core.bpf.h"
 #include "sync_waiter.bpf.h"
 
@@ -17,9 +18,9 @@ struct {
   __type(value, struct iot_async);
 } asyncs SEC(".maps");
 
-/* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
 extern iot_u32 are_async_ends_missed; /* async_overflow.bpf.c */
 
+/* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
 struct iot_functions iot_functions;
 
 /* The operations of libaio stand behind io_uring's in the value table, from its first on. */
@@ -49,8 +50,8 @@ struct iot_functions iot_functions;
    CALL_BIT(RECV_ZC))
 #define MAY_GO_ON_WITH_BUFFERS                                                                     \
   (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) | CALL_BIT(URING_CMD))
-#define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
 #define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the program is told more of it */
+#define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
 #define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
 #define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
 #define LIBAIO_MOVES_BYTES                                                                         \
@@ -125,6 +126,15 @@ static __always_inline struct iot_async_key user_data_key(iot_u64 ring, iot_u64 
   const struct iot_async_key key = {
       .number = user_data, .scope = (iot_u32)ring, .by = IOT_ASYNC_BY_USER_DATA};
   return key;
+}
+
+/* Where a write that appends goes is known only when it is done, if then. */
+static __always_inline void forget_place_of_append(struct iot_async* async, iot_u32 rwf_flags) {
+  if (!is_call_of(async->call, WRITES, LIBAIO_WRITES))
+    return;
+  const int is_of_table = (async->flags & IOT_sqe_FIXED_FILE) != 0;
+  if (is_appending(is_of_table ? 0 : file_flags_of_fd(async->fd), rwf_flags))
+    async->offset = IOT_OFFSET_NONE;
 }
 
 /* Results say no more of their operation than its number: of several that have the same, the last one is meant. */

@@ -12,7 +12,8 @@
 /* struct iocb and struct io_event of linux/aio_abi.h. */
 struct program_iocb {
   iot_u64 data;
-  iot_u64 key;
+  iot_u32 key;
+  iot_u32 rwf_flags;
   iot_u16 opcode;
   iot_u16 priority;
   iot_u32 fd;
@@ -67,6 +68,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
       .fd = (iot_s32)iocb.fd,
       .call = LIBAIO_CALL + iocb.opcode,
   };
+  forget_place_of_append(&async, iocb.rwf_flags);
   async.owner.parent_op = task->owner.op_id;
   async.owner.op_id = iot_new_op(task);
   iot_async_begin(&key, &async, task);

@@ -50,6 +50,15 @@ static __always_inline iot_u32 iot_file_known(iot_u64 inode_pointer) {
 #define MODE_REGULAR 0100000
 #define MODE_BLOCK 0060000
 
+/* What of a descriptor's position holds: IOT_FD_*. */
+static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
+  const iot_u32 type = i_mode & MODE_TYPE;
+  if (!(f_mode & FMODE_LSEEK))
+    return 0;
+  return type == MODE_REGULAR || type == MODE_BLOCK ? IOT_FD_HAS_POSITION | IOT_FD_ADVANCES
+                                                    : IOT_FD_HAS_POSITION;
+}
+
 /*
  * Local id of a file, 0 where it is not known. The last few files of a task are remembered under their full key, so
  * that the usual case is three loads and a comparison.

@@ -228,6 +228,7 @@ struct kiocb {
   struct file* ki_filp;
   s64 ki_pos;
   void* ki_complete;
+  int ki_flags;
 };
 struct iov_iter {
   u64 count;
@@ -307,6 +308,7 @@ struct io_ring_ctx {
 struct io_rw {
   struct kiocb kiocb;
   u32 len;
+  u32 flags;
 };
 struct io_event {
   u64 obj;

@@ -7,6 +7,7 @@
  * Every call of schema/syscalls.def begins and ends an operation, also where its event is not wanted. The calls that
  * matter most (IOT_CALL_PLAIN) are recorded by the program itself, the others by a function for each class.
  */
+#include "append.bpf.h"
 #include "async_aio.bpf.h"
 #include "choice.bpf.h"
 #include "net.bpf.h"
@@ -60,6 +61,8 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   if (iot_may_be_own(task, regs) && iot_begin_own(task, regs, call))
     return 0;
   begin_call(task, call);
+  if (call & IOT_CALL_MAY_APPEND)
+    begin_append(task, regs, call);
   if (!(call & IOT_CALL_IS_LOOKED_AT))
     return 0;
   const iot_s32 fd = fd_of_call(regs, call);
@@ -90,6 +93,8 @@ int syscall_sys_enter(unsigned long long* ctx) {
       iot_may_be_own(task, (struct pt_regs*)ctx[0]))
     return begin_any_call(ctx);
   begin_call(task, call);
+  if (call & IOT_CALL_MAY_APPEND)
+    begin_append(task, (struct pt_regs*)ctx[0], call);
   return 0;
 }
 
@@ -311,6 +316,12 @@ static __always_inline int find_plain_target(struct plain_target* target, struct
   return 1;
 }
 
+static __noinline iot_s64 named_place(const struct iot_task* task, const struct pt_regs* regs,
+                                      iot_s64 result) {
+  return task && regs ? place_of_call(task, (iot_s32)regs->di, (iot_s64)regs->r10, result)
+                      : IOT_OFFSET_NONE;
+}
+
 /* The record of a plain call; 0: it takes more. */
 static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs* regs,
                                            iot_s64 result, iot_u64 now_ns) {
@@ -321,6 +332,8 @@ static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs
     return 0;
   if (!iot_file_wanted(target.file))
     return 1;
+  if (call & IOT_CALL_PLACED)
+    target.offset = named_place(task, regs, result);
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_bits(&place, call & IOT_CALL_KIND_BITS);
   if (!record) {
@@ -328,7 +341,7 @@ static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs
     return 1;
   }
   record->duration_ns = now_ns - task->entry_ns;
-  record->offset = call & IOT_CALL_PLACED ? (iot_s64)regs->r10 : target.offset;
+  record->offset = target.offset;
   record->bytes_requested = regs->dx;
   record->result = visible_result(result);
   record->file = target.file;

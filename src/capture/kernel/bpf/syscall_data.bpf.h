@@ -6,6 +6,7 @@
 #ifndef IOTRAIL_SYSCALL_DATA_BPF_H
 #define IOTRAIL_SYSCALL_DATA_BPF_H
 
+#include "append.bpf.h"
 #include "syscall.bpf.h"
 
 struct vector_sum {
@@ -42,14 +43,6 @@ static __always_inline iot_s64 position_before(iot_s64 position, iot_u32 fd_flag
   if (!(fd_flags & IOT_FD_HAS_POSITION))
     return IOT_OFFSET_NONE;
   return fd_flags & IOT_FD_ADVANCES && moved > 0 && position >= moved ? position - moved : position;
-}
-
-static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
-  const iot_u32 type = i_mode & MODE_TYPE;
-  if (!(f_mode & FMODE_LSEEK))
-    return 0;
-  return type == MODE_REGULAR || type == MODE_BLOCK ? IOT_FD_HAS_POSITION | IOT_FD_ADVANCES
-                                                    : IOT_FD_HAS_POSITION;
 }
 
 struct target {
@@ -122,7 +115,8 @@ static __always_inline void emit_transfer(struct returned* call) {
     iot_lose_span(call->task->entry_ns);
     return;
   }
-  record->offset = given != IOT_OFFSET_NONE ? given : target.offset;
+  record->offset =
+      given != IOT_OFFSET_NONE ? place_of_call(call->task, fd, given, call->result) : target.offset;
   record->bytes_requested = bytes;
   record->file = target.file;
   record->fd = fd;
