@@ -111,6 +111,10 @@ std::map<std::uint64_t, FactKind> facts_of_async_calls() {
           facts[value.number] = FactKind::read;
         else if (schema::has_trait(row.name, schema::Trait::writes))
           facts[value.number] = FactKind::write;
+        else if (row.name == "truncate")
+          facts[value.number] = FactKind::truncated;
+        else if (row.name == "fallocate")
+          facts[value.number] = FactKind::punched; // where it names a place
       }
   return facts;
 }
@@ -167,16 +171,21 @@ bool FactStream::translate_truncation() {
   return true;
 }
 
+// Of io_uring and libaio.
+bool FactStream::translate_async() {
+  static const std::map<std::uint64_t, FactKind> kFacts = facts_of_async_calls();
+  const auto found = kFacts.find(fact_.call);
+  if (found == kFacts.end())
+    return false;
+  fact_.kind = found->second;
+  return fact_.kind == FactKind::read || fact_.kind == FactKind::write || fact_.result == 0;
+}
+
 // What its event says; false: nothing of what the engine asks for.
 bool FactStream::translate() {
   switch (events_.table().kind) {
-  case IOT_KIND_async_operation: {
-    static const std::map<std::uint64_t, FactKind> kFacts = facts_of_async_calls();
-    const auto found = kFacts.find(fact_.call);
-    if (found != kFacts.end())
-      fact_.kind = found->second;
-    return found != kFacts.end();
-  }
+  case IOT_KIND_async_operation:
+    return translate_async();
   case IOT_KIND_syscall_open:
     fact_.offset = 0;
     return (fact_.flags & IOT_open_O_TRUNC) != 0 && static_cast<std::int64_t>(fact_.result) >= 0;

@@ -35,6 +35,7 @@ private:
   static store::EventStream::Columns columns_of(const std::vector<Source>& sources);
   bool translate();
   bool translate_truncation();
+  bool translate_async();
 
   std::vector<Source> sources_;
   store::EventStream events_;

@@ -199,9 +199,11 @@ void Replay::end_calls(std::uint64_t until_ns) {
 
 // At its end its pages are gone: a file system may write them back first.
 void Replay::begin_truncation(const Fact& fact) {
-  // Of a path that nobody can follow it may be any file's, and what it leaves of its last page is told by nobody.
+  // Of a path that nobody can follow it may be any file's, and what it leaves of its last page is told by nobody. Older traces do
+  // not say where io_uring cuts.
   const bool are_all_told = has_evictions && fact.offset % kPageBytes == 0;
-  if (fact.file == 0 && !are_all_told)
+  if ((fact.file == 0 && !are_all_told) ||
+      (fact.kind == FactKind::truncated && fact.offset == kNoOffset))
     losses.note(IOT_LAYER_syscall, fact.ts_ns);
   drops_.emplace(fact.end_ns(), fact);
 }

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -194,6 +195,31 @@ Truth uring_inline(const std::string& path) {
 
 Truth uring_worker(const std::string& path) {
   return uring_cached(path, IOSQE_ASYNC);
+}
+
+// A part of the last page is cut off; then it is made dirty again, by nobody's store.
+Truth uring_cut(const std::string& path) {
+  constexpr std::uint8_t kFtruncate = 55; // since Linux 6.9
+  constexpr auto kBtrfs = 0x9123683e;
+  IoUring ring(kDepth);
+  if (!ring.is_open())
+    return refused();
+  const int fd = open_file(path);
+  for (const std::uint32_t page : {0U, 1U})
+    require(ring.run(write_of(fd, page)) == kPage, "a write of io_uring");
+  ::fsync(fd);
+  io_uring_sqe cut{};
+  cut.opcode = kFtruncate;
+  cut.fd = fd;
+  cut.off = kPage + 1000;
+  if (ring.run(cut) != 0)
+    return refused();
+  ::fsync(fd);
+  Truth truth = written_back(::getpid(), 2);
+  if (struct statfs of;
+      ::fstatfs(fd, &of) == 0 && of.f_type != kBtrfs) // which leaves the page alone
+    truth.causes.insert(truth.causes.size() - 1, ", " + cause(::getpid(), "along", kPage));
+  return truth;
 }
 
 Truth uring_polled(const std::string& path) {
@@ -441,6 +467,7 @@ constexpr Scenario kScenarios[] = {{"libaio_deep", libaio_deep},
                                    {"uring_deep", uring_deep},
                                    {"uring_inline", uring_inline},
                                    {"uring_worker", uring_worker},
+                                   {"uring_cut", uring_cut},
                                    {"uring_polled", uring_polled},
                                    {"uring_linked", uring_linked},
                                    {"uring_fixed", uring_fixed},

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where writes go that append, whatever position they name; and what io_uring does where a descriptor is.
+// Where writes go that append, whatever position they name, and what else of io_uring tells its place late.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <linux/falloc.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 
@@ -109,6 +110,26 @@ TEST_F(KernelAppend, a_write_of_libaio_that_appends_is_not_told_where) {
       recording_.rows("async_operation", "call", IOT_async_call_IOCB_CMD_PWRITE);
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].s("offset"), IOT_OFFSET_NONE);
+}
+
+TEST_F(KernelAppend, what_io_uring_cuts_or_punches_has_its_place) {
+  constexpr std::uint8_t kFtruncate = 55; // since Linux 6.9
+  RECORD_RING([&](IoUring& ring) {
+    const int fd = ::open(file_.c_str(), O_RDWR);
+    io_uring_sqe punch = transfer(IORING_OP_FALLOCATE, 1, fd, nullptr,
+                                  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 500);
+    punch.addr = 300; // bytes
+    io_uring_sqe enlarge = transfer(IORING_OP_FALLOCATE, 2, fd, nullptr, 0, 0);
+    enlarge.addr = 20000;
+    ring.run(transfer(kFtruncate, 3, fd, nullptr, 0, 700));
+    return ring.run(punch) == 0 && ring.run(enlarge) == 0 ? 0 : 1;
+  });
+  EXPECT_EQ(operation(1).s("offset"), 500);
+  EXPECT_EQ(operation(1).u("bytes_requested"), 300U);
+  EXPECT_EQ(operation(2).s("offset"), IOT_OFFSET_NONE);
+  if (operation(3).s("result") == 0) {
+    EXPECT_EQ(operation(3).s("offset"), 700);
+  }
 }
 
 } // namespace

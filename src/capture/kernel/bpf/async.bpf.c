@@ -48,6 +48,21 @@ static __always_inline void ask_for_transfer(struct iot_async* async, iot_u64 re
     forget_place_of_append(async, BPF_CORE_READ(transfer, flags));
 }
 
+#define GIVES_UP (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)
+
+/* What makes a file shorter, or a hole in it. */
+static __always_inline void ask_for_change(struct iot_async* async, iot_u64 request) {
+  if (async->call == IOT_async_call_IORING_OP_FTRUNCATE && bpf_core_type_exists(struct io_ftrunc))
+    async->offset = BPF_CORE_READ((const struct io_ftrunc*)request, len);
+  if (async->call != IOT_async_call_IORING_OP_FALLOCATE || !bpf_core_type_exists(struct io_sync))
+    return;
+  const struct io_sync* change = (const struct io_sync*)request;
+  if (!((iot_u32)BPF_CORE_READ(change, mode) & GIVES_UP))
+    return;
+  async->offset = BPF_CORE_READ(change, off);
+  async->bytes_requested = (iot_u64)BPF_CORE_READ(change, len);
+}
+
 static __always_inline void begin_submitted(struct io_kiocb* trusted) {
   struct iot_task* task = submitter();
   if (!task)
@@ -64,6 +79,8 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
   };
   if (is_one_of(async.call, READS_AND_WRITES))
     ask_for_transfer(&async, (iot_u64)request);
+  else
+    ask_for_change(&async, (iot_u64)request);
   begin_uring(task, &async, (iot_u64)request);
 }
 

@@ -310,6 +310,14 @@ struct io_rw {
   u32 len;
   u32 flags;
 };
+struct io_ftrunc { /* since 6.9 */
+  s64 len;
+};
+struct io_sync {
+  s64 len;
+  s64 off;
+  int mode;
+};
 struct io_event {
   u64 obj;
 };
