@@ -35,6 +35,14 @@ struct Dirty {
   bool operator==(const Dirty&) const = default;
 };
 
+// What lay where a write is taken for stored because it queued the bio itself, and the first of the bio's links.
+struct Assumed {
+  Dirty before;
+  std::size_t first_link;
+
+  bool operator==(const Assumed&) const = default;
+};
+
 // A call that reads or writes a known range, from its begin to its end.
 struct Call {
   FactKind kind;
@@ -51,8 +59,10 @@ struct Call {
   // Likewise: pages that became clean in its course, true: since they were given up. What it stored there before is gone, what
   // it stores afterwards is told, unless somebody else makes the page dirty again.
   RangeMap<bool> cleaned{};
-  bool is_contested = false; // a part of a page that it writes was given up in its course
-  bool is_placed = false;    // where it reads or writes is known
+  RangeMap<bool> counted{};    // of these: parts that are counted as written all the same
+  RangeMap<Assumed> assumed{}; // of `stored`: no page has said so
+  bool is_contested = false;   // a part of a page that it writes was given up in its course
+  bool is_placed = false;      // where it reads or writes is known
 
   bool has_range() const { return begin < end; }
 };

@@ -107,6 +107,33 @@ TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
 }
 
+TEST(replay, a_write_that_has_what_lies_there_written_back_first_says_so_by_its_clean_pages) {
+  TestFacts facts; // btrfs
+  facts.has_cache_events = true;
+  facts.write(1, 1, 0, 8192).dirty(1, 1, 0, 8192);
+  facts.write(10, 2, 0, 8192, 50);
+  facts.write_back(30, 0, 8192, 2).dirty(40, 2, 0, 4096).dirty(41, 2, 4096, 4096);
+  facts.write_back(100, 0, 8192);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:8192 exact", "write_back 2:4096 exact",
+                                 "write_back 2:4096 exact"}));
+  EXPECT_EQ(trails.fates[0].written, 2 * 8192U);
+  EXPECT_EQ(trails.fates[0].to_device, 2 * 8192U);
+  EXPECT_EQ(trails.fates[0].absorbed, 0U);
+}
+
+TEST(replay, what_a_call_wrote_is_counted_where_its_bio_may_have_carried_anothers) {
+  TestFacts facts;
+  facts.has_cache_events = true;
+  facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
+  facts.write(10, 2, 0, 4096, 50).write_back(30, 0, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 shared"}));
+  EXPECT_EQ(trails.fates[0].written, 2 * 4096U);
+  EXPECT_EQ(trails.fates[0].to_device, 4096U);
+  EXPECT_EQ(trails.fates[0].absorbed, 4096U);
+}
+
 TEST(replay, an_asynchronous_append_whose_place_is_not_known_wrote_what_becomes_dirty) {
   TestFacts facts;
   facts.write(10, 1, kNoOffset, 4096, 50).dirty(20, 9, 8192, 4096).write_back(100, 8192, 4096);

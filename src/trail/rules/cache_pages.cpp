@@ -70,6 +70,7 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   const std::uint64_t begin = std::clamp(call->begin, fact.offset, dirty_end);
   const std::uint64_t end = std::clamp(call->end, begin, dirty_end);
   if (begin < end) {
+    take_assumption_back(replay, *call, begin);
     store(replay, file, begin, end, dirty);
     call->stored.fill(begin, end, true);
   }
@@ -118,6 +119,13 @@ RangeMap<bool> find_dirty_pages(const Replay& replay, const Call& call, std::uin
   return pages;
 }
 
+void count_gone(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+                std::uint64_t Fate::* where) {
+  Fate& fate = replay.fate(call.pid, call.file);
+  fate.written += end - begin;
+  fate.*where += end - begin;
+}
+
 // Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
 void store_where_dirty_again(Replay& replay, const Call& call, std::uint64_t begin,
                              std::uint64_t end, bool are_given_up) {
@@ -125,12 +133,14 @@ void store_where_dirty_again(Replay& replay, const Call& call, std::uint64_t beg
   dirty_pages.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool) {
     store_untold(replay, call, from, to, Confidence::shared);
   });
-  if (are_given_up)
-    dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
-      Fate& fate = replay.fate(call.pid, call.file);
-      fate.written += to - from;
-      fate.dropped += to - from;
-    });
+  dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
+    if (are_given_up)
+      count_gone(replay, call, from, to, &Fate::dropped);
+    else // of two writes that the bio may have carried, its bytes are those of the other one
+      call.counted.visit_gaps(from, to, [&](std::uint64_t gap_begin, std::uint64_t gap_end) {
+        count_gone(replay, call, gap_begin, gap_end, &Fate::absorbed);
+      });
+  });
 }
 
 void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_t begin,

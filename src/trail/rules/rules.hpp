@@ -34,6 +34,12 @@ void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::ui
 void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
            const Dirty& dirty);
 
+// rules/own_bio.cpp: a write that queued a bio of its range itself has stored its bytes, unless its clean pages say otherwise
+// later: some file systems first have written back what lies there.
+void assume_stored(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
+                   std::uint64_t now_ns);
+void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin);
+
 // rules/write_back.cpp: a bio that carries pages of a file to the device.
 BioParts charge_write_back(Replay& replay, const Fact& bio);
 

@@ -48,12 +48,10 @@ void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range
     if (call.kind == FactKind::read)
       continue;
     const bool is_own = op_id == bio.op_id;
-    const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back,
-                      is_own ? Confidence::exact : Confidence::shared};
+    const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, Confidence::shared};
     for (const Range& part : open_parts(call, range)) {
       if (is_own) {
-        store(replay, call.file, part.begin, part.end, dirty);
-        call.stored.fill(part.begin, part.end, true);
+        assume_stored(replay, call, part.begin, part.end, bio.ts_ns);
         continue;
       }
       std::vector<Range> gaps;
@@ -63,8 +61,7 @@ void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range
       mark_shared(file.dirty, part);
       for (const Range& gap : gaps) {
         store(replay, call.file, gap.begin, gap.end, dirty);
-        if (!replay.has_cache_events)
-          call.stored.fill(gap.begin, gap.end, true);
+        (replay.has_cache_events ? call.counted : call.stored).fill(gap.begin, gap.end, true);
       }
       if (replay.has_cache_events)
         call.cleaned.fill(part.begin, part.end, false);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A write that queues a bio of its own range has most often stored its bytes before, as with O_SYNC. btrfs, however, has what
+// is dirty there written back first. Which of the two it was is told by the pages: those that it then makes dirty were clean.
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include "trail/rules/rules.hpp"
+
+namespace iotrail::trail {
+
+namespace {
+
+constexpr Dirty kNothing{0, 0, 0, Cause::along};
+
+bool is_in(const Link& link, std::uint64_t begin, std::uint64_t end) {
+  return begin <= link.offset && link.offset + link.bytes <= end;
+}
+
+// The bio had what was there before.
+void correct_links(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+                   const Assumed& assumed) {
+  for (std::size_t at = assumed.first_link; at < replay.links.size(); ++at) {
+    Link& link = replay.links[at];
+    if (link.op_id != call.op_id || link.by_op != call.op_id || link.file != call.file ||
+        link.cause != Cause::write_back || link.offset >= end || link.offset + link.bytes <= begin)
+      continue;
+    if (is_in(link, begin, end) && assumed.before.is_data()) {
+      link.op_id = assumed.before.op_id;
+      link.pid = assumed.before.pid;
+      link.stored_ns = assumed.before.stored_ns;
+      link.cause = assumed.before.cause;
+      link.confidence = std::max(link.confidence, assumed.before.confidence);
+    } else {
+      link.confidence = std::max(link.confidence, Confidence::shared);
+    }
+  }
+}
+
+void correct_fates(Replay& replay, const Call& call, std::uint64_t bytes, const Dirty& before) {
+  if (!before.is_data())
+    return;
+  Fate& own = replay.fate(call.pid, call.file);
+  own.written -= bytes;
+  own.to_device -= bytes;
+  Fate& other = replay.fate(before.pid, call.file);
+  other.absorbed -= bytes;
+  other.to_device += bytes;
+}
+
+} // namespace
+
+void assume_stored(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
+                   std::uint64_t now_ns) {
+  if (replay.has_cache_events) {
+    const Assumed none{kNothing, replay.links.size()};
+    replay.files[call.file].dirty.visit(
+        begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
+          call.assumed.put(from, to, {before, replay.links.size()});
+        });
+    call.assumed.fill(begin, end, none);
+  }
+  store(replay, call.file, begin, end,
+        {call.op_id, now_ns, call.pid, Cause::write_back, Confidence::exact});
+  call.stored.fill(begin, end, true);
+}
+
+// A write goes from front to back: what it had not stored at one place of the bio, it had not stored behind it.
+void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin) {
+  std::size_t bio = SIZE_MAX;
+  call.assumed.visit(begin, begin + 1, [&](std::uint64_t, std::uint64_t, const Assumed& assumed) {
+    bio = assumed.first_link;
+  });
+  if (bio == SIZE_MAX)
+    return;
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, Assumed>> wrong;
+  call.assumed.visit(begin, call.end,
+                     [&](std::uint64_t from, std::uint64_t to, const Assumed& assumed) {
+                       if (assumed.first_link == bio)
+                         wrong.emplace_back(from, to, assumed);
+                     });
+  for (const auto& [from, to, assumed] : wrong) {
+    call.assumed.take(from, to, [](std::uint64_t, std::uint64_t, const Assumed&) {});
+    if (!assumed.before
+             .is_data()) // nobody else is known to have written it: it stays told as it is
+      continue;
+    call.stored.take(from, to, [](std::uint64_t, std::uint64_t, bool) {});
+    correct_links(replay, call, from, to, assumed);
+    correct_fates(replay, call, to - from, assumed.before);
+  }
+}
+
+} // namespace iotrail::trail
