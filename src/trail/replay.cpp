@@ -226,7 +226,7 @@ void Replay::step(const Fact& fact) {
   case FactKind::punched:
     return begin_truncation(fact);
   case FactKind::evicted:
-    return drop(fact);
+    return drop(pages_of_node(*this, fact));
   case FactKind::mapped:
     files[static_cast<std::uint32_t>(fact.file)].is_mapped = true;
     return;
@@ -235,9 +235,9 @@ void Replay::step(const Fact& fact) {
                          static_cast<std::uint8_t>(fact.flags)};
     return;
   case FactKind::dirtied:
-    return store_dirty_pages(*this, fact);
+    return store_dirty_pages(*this, pages_of_node(*this, fact));
   case FactKind::queued:
-    return queue_bio(*this, fact);
+    return queue_bio(*this, bio_of_node(*this, fact));
   case FactKind::inserted:
     return insert_request(*this, fact);
   case FactKind::completed:

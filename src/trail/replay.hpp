@@ -109,6 +109,10 @@ struct Replay {
   std::unordered_set<std::uint32_t> disks;  // devices that complete requests: others hand bios on
   std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      disk_caches; // files of the kernel's own that hold the pages of a disk: the disk
+  std::unordered_map<std::uint32_t, std::uint32_t>
+      disk_nodes; // by disk: the file by which programs write to these pages (/dev/sda)
   std::vector<Link> links;
   std::vector<LateRead> late_reads;
   std::vector<AheadBio> ahead_bios; // by ahead_bio of their links

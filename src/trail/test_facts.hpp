@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -23,6 +24,7 @@ struct TestFacts {
   LossTimes losses;
   bool has_cache_events = false;
   bool has_evictions = false;
+  std::unordered_map<std::uint32_t, std::uint32_t> disk_caches;
 
   TestFacts& add(const Fact& fact) {
     facts.push_back(fact);
@@ -102,6 +104,7 @@ struct TestFacts {
     replay.losses = losses;
     replay.has_cache_events = has_cache_events;
     replay.has_evictions = has_evictions;
+    replay.disk_caches = disk_caches;
     for (const Fact& fact : facts) {
       if (fact.kind == FactKind::completed)
         replay.disks.insert(static_cast<std::uint32_t>(fact.device));

@@ -50,6 +50,28 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   return operations;
 }
 
+// The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
+std::unordered_map<std::uint32_t, std::uint32_t> find_disk_caches(const store::TraceReader& trace) {
+  constexpr std::uint64_t kBareBlockDevice = 0060000;
+  std::unordered_map<std::uint32_t, std::uint32_t> caches;
+  const store::TableInfo* table = trace.table(IOT_KIND_files);
+  if (table == nullptr)
+    return caches;
+  std::vector<int> columns;
+  for (const char* name : {"file", "inode", "mode"})
+    columns.push_back(table->column(name));
+  if (std::ranges::min(columns) < 0)
+    return caches;
+  store::EventStream files(trace, {{IOT_KIND_files, columns}});
+  const auto number = [&](std::size_t i) {
+    return files.number(static_cast<std::size_t>(columns[i]));
+  };
+  while (files.next())
+    if (number(2) == kBareBlockDevice)
+      caches[static_cast<std::uint32_t>(number(0))] = static_cast<std::uint32_t>(number(1));
+  return caches;
+}
+
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
@@ -61,6 +83,7 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
   replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
   replay.direct = find_direct_operations(trace);
+  replay.disk_caches = find_disk_caches(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, "file");
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());

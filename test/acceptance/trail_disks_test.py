@@ -138,6 +138,16 @@ class TrailDisks(harness.AcceptanceTest):
         self.addCleanup(harness.run, "delpart", disk, 1)
         self.assertEqual(self.causes(self.record_writes(self.mount(f"{disk}p1")), disk), written(PAGES))
 
+    def test_a_disk_that_is_written_to_itself(self):
+        disk = self.make_bare_disk(DISK_BYTES)
+        program = (f"import os\nfd = os.open('{disk}', os.O_WRONLY)\n"
+                   f"os.pwrite(fd, b'n' * {PAGES * PAGE}, {PAGE})\nos.fsync(fd)\nprint(os.getpid())")
+        recording = self.record_trails("python3", "-c", program)
+        name = pathlib.Path(disk).name
+        self.assertEqual(self.causes(recording, disk), {(name, "write_back"): PAGES * PAGE})
+        (fate,) = recording.query(f"SELECT written, to_device, pending FROM write_fates WHERE path = '{disk}'")
+        self.assertEqual([int(fate[key]) for key in ("written", "to_device", "pending")], [PAGES * PAGE, PAGES * PAGE, 0])
+
     def test_a_mapped_disk(self):
         disk = self.make_bare_disk(DISK_BYTES)
         size = DISK_BYTES // SECTOR_BYTES - SHIFT

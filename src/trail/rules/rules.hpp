@@ -48,6 +48,11 @@ BioParts charge_write_back(Replay& replay, const Fact& bio);
 BioParts parts_from_above(const RangeMap<Carried>& carried, const Fact& bio);
 void remember_for_below(RangeMap<Carried>& carried, const Fact& bio, const BioParts& parts);
 
+// rules/disk_node.cpp: what programs write to a disk itself lies in pages of a file of the kernel's own, and its bios are of
+// none: the same fact, of the node that the program has open. Others come back as they are.
+Fact pages_of_node(Replay& replay, const Fact& pages);
+Fact bio_of_node(const Replay& replay, const Fact& bio);
+
 // rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
 BioParts charge_other(Replay& replay, const Fact& bio);
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Disks that programs write to through their own nodes.
+#include <gtest/gtest.h>
+
+#include "schema.hpp"
+#include "test_facts.hpp"
+
+namespace iotrail::trail {
+namespace {
+
+constexpr std::uint32_t kCache = 9; // the kernel's own file of device 1
+
+struct NodeFacts : TestFacts {
+  NodeFacts() {
+    has_cache_events = true;
+    disk_caches = {{kCache, 1}};
+  }
+  NodeFacts& dirty_cache(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset) {
+    dirty(ts_ns, op, offset, 4096);
+    facts.back().file = kCache;
+    return *this;
+  }
+  // Of no file, for a fsync.
+  NodeFacts& write_disk(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes,
+                        std::uint64_t flags = IOT_block_write) {
+    bio(ts_ns, offset, bytes, 7, flags);
+    for (Fact& fact : facts)
+      if (fact.ts_ns == ts_ns && fact.kind == FactKind::queued) {
+        fact.file = 0;
+        fact.offset = kNoOffset;
+        fact.is_contiguous = 0;
+      }
+    return *this;
+  }
+};
+
+TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
+  NodeFacts facts;
+  facts.write(10, 1, 0, 4096);
+  facts.dirty_cache(10, 1, 0);
+  facts.write(20, 2, 0, 2048); // of a page that is dirty
+  facts.write_disk(30, 0, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), (Lines{"write_back 2:2048 exact", "write_back 1:2048 exact"}));
+  ASSERT_EQ(trails.fates.size(), 1U);
+  EXPECT_EQ(trails.fates[0].file, kTestFile);
+  EXPECT_EQ(trails.fates[0].written, 4096U + 2048U);
+  EXPECT_EQ(trails.fates[0].to_device, 4096U);
+  EXPECT_EQ(trails.fates[0].pending, 0U);
+  EXPECT_EQ(trails.links[0].file, kTestFile);
+}
+
+TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata) {
+  NodeFacts facts;
+  facts.write(10, 1, 0, 4096);
+  facts.dirty_cache(10, 1, 0).dirty_cache(12, 5, 8192);
+  facts.write_disk(30, 8192, 4096).write_disk(40, 0, 4096, IOT_block_write | IOT_block_hint_meta);
+  EXPECT_EQ(told(facts.replay()), (Lines{"metadata 7:4096 inferred", "metadata 7:4096 exact"}));
+}
+
+} // namespace
+} // namespace iotrail::trail
