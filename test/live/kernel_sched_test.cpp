@@ -90,22 +90,22 @@ TEST(KernelSched, sched_wait_for_the_other_end_of_a_pipe) {
 
 // Also where the kernel does not report that the task ran again: docs/adr/0007.
 TEST(KernelSched, sched_wait_of_each_read_that_blocks) {
-  static constexpr std::size_t kReads = 2000;
+  static constexpr std::size_t kBytesSent = 2000;
   RECORD_WAITS([] {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       return 1;
     std::thread writer([&ends] {
-      for (std::size_t byte = 0; byte < kReads; ++byte) {
+      for (std::size_t byte = 0; byte < kBytesSent; ++byte) {
         std::this_thread::sleep_for(milliseconds(1));
         [[maybe_unused]] const auto written = ::write(ends[1], "a", 1);
       }
     });
     std::size_t bytes = 0;
-    for (char byte = 0; bytes < kReads && ::read(ends[0], &byte, 1) == 1;)
+    for (char byte = 0; bytes < kBytesSent && ::read(ends[0], &byte, 1) == 1;)
       ++bytes;
     writer.join();
-    return bytes == kReads ? 0 : 1;
+    return bytes == kBytesSent ? 0 : 1;
   });
   std::map<std::uint64_t, std::vector<Row>> waits;
   std::size_t seen_late = 0;
@@ -123,7 +123,7 @@ TEST(KernelSched, sched_wait_of_each_read_that_blocks) {
     for (const Row& wait : waits[call.u("op_id")])
       expect_within(wait, call);
   }
-  EXPECT_GT(reads, kReads / 4); // on a busy machine bytes come together
+  EXPECT_GT(reads, kBytesSent / 4); // on a busy machine bytes come together
 }
 
 // Two tasks on one CPU: the one that reads is put aside for the one that computes.
