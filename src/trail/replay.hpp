@@ -111,6 +111,7 @@ struct Replay {
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_caches; // files of the kernel's own that hold the pages of a disk: the disk
+  std::unordered_set<std::uint32_t> nodes; // files of block devices that programs open (/dev/sda)
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_nodes; // by disk: the file by which programs write to these pages (/dev/sda)
   std::vector<Link> links;

@@ -25,8 +25,8 @@ constexpr int kMachines = 100;
 constexpr int kMachines = 2000; // seldom cases need many
 #endif
 
-using Writers =
-    std::array<std::uint64_t, kMachineBytes>; // who wrote a byte that is dirty; 0: nobody
+// Who wrote a byte that is dirty; 0: nobody. Small, since each bio keeps them all: operations are few.
+using Writers = std::array<std::uint16_t, kMachineBytes>;
 
 struct CarriedBio {
   std::uint64_t op_id; // of direct I/O and reads
@@ -106,7 +106,7 @@ private:
     later_.emplace(now_ns_ + below(duration_ns), [this, op, begin, end] {
       for (std::uint64_t page = begin / kPageBytes; page * kPageBytes < end; ++page)
         make_dirty(page, op);
-      std::fill(&writers_[begin], writers_.data() + end, op);
+      std::fill(&writers_[begin], writers_.data() + end, static_cast<std::uint16_t>(op));
     });
   }
 
@@ -127,14 +127,14 @@ private:
     make_dirty(page, op);
     for (std::uint64_t place = page * kPageBytes; place < (page + 1) * kPageBytes; ++place)
       if (!mappers_.contains(writers_[place]))
-        writers_[place] = op;
+        writers_[place] = static_cast<std::uint16_t>(op);
   }
 
   void truncate(std::uint64_t end) {
     if (below(3) != 0)
       return;
     facts.add({.kind = FactKind::truncated, .ts_ns = now_ns_, .file = kTestFile, .offset = end});
-    std::fill(&writers_[end], writers_.data() + kMachineBytes, 0);
+    std::fill(&writers_[end], writers_.data() + kMachineBytes, std::uint16_t{0});
     for (std::uint64_t page = page_after(end) / kPageBytes; page < kMachinePages; ++page)
       is_dirty_[page] = false;
   }
@@ -147,7 +147,7 @@ private:
       CarriedBio bio{};
       bio.writers = writers_;
       carry(page, 1, page * kPageBytes, 0, IOT_block_write, bio);
-      std::fill_n(&writers_[page * kPageBytes], kPageBytes, 0);
+      std::fill_n(&writers_[page * kPageBytes], kPageBytes, std::uint16_t{0});
     }
   }
 

@@ -15,6 +15,7 @@ struct NodeFacts : TestFacts {
   NodeFacts() {
     has_cache_events = true;
     disk_caches = {{kCache, 1}};
+    nodes = {kTestFile};
   }
   NodeFacts& dirty_cache(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset) {
     dirty(ts_ns, op, offset, 4096);
@@ -49,6 +50,17 @@ TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
   EXPECT_EQ(trails.fates[0].to_device, 4096U);
   EXPECT_EQ(trails.fates[0].pending, 0U);
   EXPECT_EQ(trails.links[0].file, kTestFile);
+}
+
+// It has them in the pages of its disk, where it has no journal, at a place that the file has too.
+TEST(replay_node, metadata_that_a_write_of_a_file_makes_dirty_is_not_the_files) {
+  NodeFacts facts;
+  facts.nodes.clear();
+  facts.write(10, 1, 0, 8192).dirty(10, 1, 0, 8192);
+  facts.dirty_cache(11, 1, 4096);
+  facts.write_back(30, 0, 8192);
+  facts.write_disk(40, 4096, 4096);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:8192 exact", "metadata 7:4096 inferred"}));
 }
 
 TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata) {

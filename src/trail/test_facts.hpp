@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -25,6 +26,7 @@ struct TestFacts {
   bool has_cache_events = false;
   bool has_evictions = false;
   std::unordered_map<std::uint32_t, std::uint32_t> disk_caches;
+  std::unordered_set<std::uint32_t> nodes;
 
   TestFacts& add(const Fact& fact) {
     facts.push_back(fact);
@@ -105,6 +107,7 @@ struct TestFacts {
     replay.has_cache_events = has_cache_events;
     replay.has_evictions = has_evictions;
     replay.disk_caches = disk_caches;
+    replay.nodes = nodes;
     for (const Fact& fact : facts) {
       if (fact.kind == FactKind::completed)
         replay.disks.insert(static_cast<std::uint32_t>(fact.device));

@@ -50,26 +50,34 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   return operations;
 }
 
+struct BlockDeviceFiles {
+  Keys nodes;                                              // that programs open
+  std::unordered_map<std::uint32_t, std::uint32_t> caches; // the kernel's own: the disk
+};
+
 // The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
-std::unordered_map<std::uint32_t, std::uint32_t> find_disk_caches(const store::TraceReader& trace) {
+BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
   constexpr std::uint64_t kBareBlockDevice = 0060000;
-  std::unordered_map<std::uint32_t, std::uint32_t> caches;
+  constexpr std::uint64_t kType = 0170000;
+  BlockDeviceFiles found;
   const store::TableInfo* table = trace.table(IOT_KIND_files);
   if (table == nullptr)
-    return caches;
+    return found;
   std::vector<int> columns;
   for (const char* name : {"file", "inode", "mode"})
     columns.push_back(table->column(name));
   if (std::ranges::min(columns) < 0)
-    return caches;
+    return found;
   store::EventStream files(trace, {{IOT_KIND_files, columns}});
   const auto number = [&](std::size_t i) {
     return files.number(static_cast<std::size_t>(columns[i]));
   };
   while (files.next())
-    if (number(2) == kBareBlockDevice)
-      caches[static_cast<std::uint32_t>(number(0))] = static_cast<std::uint32_t>(number(1));
-  return caches;
+    if (const auto file = static_cast<std::uint32_t>(number(0)); number(2) == kBareBlockDevice)
+      found.caches[file] = static_cast<std::uint32_t>(number(1));
+    else if ((number(2) & kType) == kBareBlockDevice)
+      found.nodes.insert(file);
+  return found;
 }
 
 } // namespace
@@ -83,11 +91,13 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
   replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
   replay.direct = find_direct_operations(trace);
-  replay.disk_caches = find_disk_caches(trace);
+  BlockDeviceFiles devices = find_block_device_files(trace);
+  replay.disk_caches = std::move(devices.caches);
+  replay.nodes = std::move(devices.nodes);
   replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, "file");
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());
-  StackedFiles stacked(std::move(with_pages));
+  StackedFiles stacked(std::move(with_pages), replay.disk_caches);
   while (facts.next()) {
     Fact fact = facts.fact();
     if (const std::uint32_t above = stacked.translate(fact); above != 0)

@@ -17,7 +17,7 @@ bool wrote(const Replay& replay, const Fact& pages) {
   if (pages.op_id == 0 || found == replay.calls.end())
     return false;
   const Call& call = found->second;
-  return call.kind == FactKind::write && call.file != pages.file &&
+  return call.kind == FactKind::write && replay.nodes.contains(call.file) &&
          call.begin < pages.offset + pages.bytes && pages.offset < call.end;
 }
 
