@@ -203,7 +203,7 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
                                                                 : capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  print_losses(end->manifest, trace);
+  print_losses(end->manifest, temporary ? std::filesystem::path() : trace);
   if (Result<void> printed = print_stat(trace, plan->output); !printed)
     return std::unexpected(printed.error());
   if (!request.output.empty())

@@ -32,9 +32,8 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
     return status;
   }
   const auto chosen = app.get_subcommands();
-  const auto* extras = dynamic_cast<const CLI::ExtrasError*>(&parse);
   const std::string verb = chosen.empty() ? "" : chosen.front()->get_name();
-  if (extras != nullptr && (verb == "record" || verb == "stat")) {
+  if (verb == "record" || verb == "stat") { // `ls -l`: its options are taken for iotrail's
     const std::vector<std::string> words = chosen.front()->remaining();
     if (!words.empty() && !words.front().starts_with('-'))
       return print_error(fail_usage(fmt::format("'{}' is no option of {}", words.front(), verb), {},

@@ -145,11 +145,14 @@ void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals)
 
 void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace) {
   print_still_running(manifest);
+  std::uint64_t all = manifest.lost() + manifest.events() + manifest.left_out();
+  for (const store::SourceTally& source : manifest.sources)
+    all += source.summed_up;
+  const std::string more =
+      trace.empty() ? "" : "; see: iotrail report " + output::printable(trace.native());
   if (const std::uint64_t lost = manifest.lost(); lost != 0)
-    say(fmt::format("iotrail: {} of {} events were lost; see: iotrail report {}",
-                    output::human_count(lost),
-                    output::human_count(lost + manifest.events() + manifest.left_out()),
-                    output::printable(trace.native())));
+    say(fmt::format("iotrail: {} of {} events were lost{}", output::human_count(lost),
+                    output::human_count(all), more));
   for (const auto& [name, value] : manifest.counters)
     if (const schema::Counter* counter = schema::find_counter(name);
         counter != nullptr && counter->severity == schema::Severity::gap)

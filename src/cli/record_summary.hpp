@@ -16,7 +16,7 @@ void warn_of_obstacle(const std::string& command);
 
 // `is_endless`: no command will end the recording.
 void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals);
-// Nothing where there are none.
+// Nothing where there are none. `trace`: where more is said of them; empty: nowhere, it is not kept.
 void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace);
 // What went wrong with data, and what else was counted; nothing where there is none.
 void print_counters(const store::Manifest& manifest);
