@@ -34,6 +34,13 @@
 --   cause, meaning   its name, and in words
 --   is_remainder     1: one that names nobody
 
+-- TABLE waits: those of all_waits that are selected.
+--   columns as in all_waits
+
+-- TABLE wait_reasons: what calls wait for, in words.
+--   reason, meaning   its name, and what it is; cpu, of the time in which a task could have run, is only in sums of waits
+--   is_for_others     1: for other programs or the user, not for I/O
+
 -- TABLE tables: one row for each table of the trace.
 --   name, layer         as in the schema
 --   row_count           rows, as block headers tell: of a damaged trace, more than can be read

@@ -1,4 +1,4 @@
--- When tasks did not run in the course of an operation; waits: those that are selected.
+-- When tasks did not run in the course of an operation.
 --   op_id, parent_op, pid, tid   the operation and the task, as in events
 --   ts_ns, duration_ns   from when it left its CPU until it had one again
 --   blocked_ns    the part in which it could not run

@@ -31,6 +31,8 @@ SELECT s.set_off_by AS set_off_by, s.class AS call, s.by_pid AS pid, p.comm AS c
        s.bios AS bios, s.mean_delay_ns AS mean_delay_ns, s.longest_delay_ns AS longest_delay_ns
 FROM sums AS s LEFT JOIN programs AS p ON s.by_pid = p.program_pid;
 
+-- What sets off the writing back of dirty pages, in words.
+--   set_off_by, meaning   as in write_backs, and what it is
 CREATE TABLE writeback_reasons (set_off_by VARCHAR, meaning VARCHAR);
 INSERT INTO writeback_reasons VALUES
   ('call', 'a call that waits for its data to be on the device, or needs the pages clean'),
