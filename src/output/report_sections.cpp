@@ -67,7 +67,7 @@ std::uint64_t largest_group(const SmallResult& rows) {
 
 void note_cut(const SmallResult& rows, std::string_view by, Sink& sink, std::size_t width) {
   if (const std::string cut = cut_groups(rows); !cut.empty())
-    print_wrapped(fmt::format("{}; all: iotrail report {}--top {}", cut, by, largest_group(rows)),
+    print_wrapped(fmt::format("{}; all: iotrail report TRACE {}--top {}", cut, by, largest_group(rows)),
                   sink, width);
 }
 

@@ -84,11 +84,28 @@ constexpr SectionColumn kFateColumns[] = {
     {.title = "dropped", .name = "dropped", .show = Show::bytes_or_dash},
     {.title = "in the cache", .name = "pending", .show = Show::bytes_or_dash},
     {.title = "process", .name = "process", .rank = 1},
+    {.title = "inodes", .name = "many_inodes", .show = Show::count, .when = When::known, .rank = 2},
     {.title = "file", .name = "path", .fit = Fit::middle},
 };
+// A path that several inodes had one after the other, as of a database's journal, is one row.
 constexpr std::string_view kFatesSql = R"(
-SELECT f.*, CASE WHEN coalesce(p.comm, '') = '' THEN CAST(f.pid AS VARCHAR) ELSE p.comm || '[' || f.pid || ']' END AS process
-FROM write_fates AS f LEFT JOIN programs AS p ON f.pid = p.program_pid)";
+WITH
+  shown AS MATERIALIZED (
+    SELECT pid, path, count(*) AS inodes, total(written) AS written, total(to_device) AS to_device, total(absorbed) AS absorbed,
+           total(dropped) AS dropped, total(pending) AS pending
+    FROM write_fates GROUP BY pid, path
+  ),
+  sums AS (SELECT count(*) AS all_rows, max(inodes) AS most_inodes FROM shown)
+SELECT f.*, CASE WHEN coalesce(p.comm, '') = '' THEN CAST(f.pid AS VARCHAR) ELSE p.comm || '[' || f.pid || ']' END AS process,
+       CASE WHEN a.most_inodes > 1 THEN f.inodes END AS many_inodes, a.all_rows AS all_rows
+FROM shown AS f CROSS JOIN sums AS a LEFT JOIN programs AS p ON f.pid = p.program_pid)";
+
+void note_fates(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
+  if (const std::uint64_t all = rows.number(0, "all_rows"); all > rows.size())
+    print_wrapped(fmt::format("{} of {} rows; all: iotrail query TRACE \"FROM write_fates\"",
+                              human_count(rows.size()), human_count(all)),
+                  sink, width);
+}
 
 constexpr SectionColumn kBalanceColumns[] = {
     {.title = "", .name = "direction", .when = When::changed}, {.title = "", .name = "sign"},
@@ -127,8 +144,9 @@ WITH
     SELECT coalesce(call, set_off_by) AS what, set_off_by,
            CASE WHEN pid IS NULL THEN NULL ELSE coalesce(nullif(comm, ''), CAST(pid AS VARCHAR)) END AS process,
            total(bytes) AS bytes,
-           CAST(least(sum(CAST(mean_delay_ns AS HUGEINT) * bios)
-                      / nullif(sum(CASE WHEN mean_delay_ns IS NULL THEN 0 ELSE bios END), 0), 9.2e18) AS BIGINT) AS mean_delay_ns,
+           CASE WHEN bool_or(mean_delay_ns IS NOT NULL) -- least() passes NULL over
+             THEN CAST(least(sum(CAST(mean_delay_ns AS HUGEINT) * bios)
+                             / nullif(sum(CASE WHEN mean_delay_ns IS NULL THEN 0 ELSE bios END), 0), 9.2e18) AS BIGINT) END AS mean_delay_ns,
            max(longest_delay_ns) AS longest_delay_ns
     FROM write_backs
     GROUP BY ALL
@@ -234,7 +252,8 @@ constexpr Section kVerification[] = {
      .sql = kFatesSql,
      .order = "written DESC, path, process",
      .rows = 10,
-     .columns = kFateColumns},
+     .columns = kFateColumns,
+     .add_notes = note_fates},
 };
 
 } // namespace

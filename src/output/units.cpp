@@ -29,6 +29,18 @@ bool is_tiny(double share) {
   return share > 0 && share < 0.0005;
 }
 
+bool is_nearly_all(double share) {
+  return share < 1 && share >= 0.9995;
+}
+
+// What is not none is not told as 0.0 %, and what is not all not as 100.0 %.
+std::string share_text(double share, std::string_view below, std::string_view above) {
+  if (is_tiny(share))
+    return fmt::format("{} 0.1 %", below);
+  return is_nearly_all(share) ? fmt::format("{} 99.9 %", above)
+                              : fmt::format("{:.1f} %", 100 * share);
+}
+
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 } // namespace
@@ -76,11 +88,11 @@ std::string human_count_of(std::uint64_t count, std::string_view thing) {
 }
 
 std::string human_share(double share) {
-  return is_tiny(share) ? "less than 0.1 %" : fmt::format("{:.1f} %", 100 * share);
+  return share_text(share, "less than", "more than");
 }
 
 std::string short_share(double share) {
-  return is_tiny(share) ? "< 0.1 %" : fmt::format("{:.1f} %", 100 * share);
+  return share_text(share, "<", ">");
 }
 
 std::string human_share_of(std::uint64_t part, std::uint64_t whole) {

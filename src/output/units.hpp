@@ -14,8 +14,8 @@ std::string
 human_duration(std::uint64_t ns); // "800 ns", "12.3 us", "4.56 ms", "1.02 s", "2 min 05 s"
 std::string human_count(std::uint64_t count);                            // "1,234,567"
 std::string human_count_of(std::uint64_t count, std::string_view thing); // "1 row", "1,234 rows"
-std::string human_share(double share); // of 1: "12.3 %", "less than 0.1 %"
-std::string short_share(double share); // the same in a column: "< 0.1 %"
+std::string human_share(double share); // of 1: "12.3 %", "less than 0.1 %", "more than 99.9 %"
+std::string short_share(double share); // the same in a column: "< 0.1 %", "> 99.9 %"
 std::string human_share_of(std::uint64_t part, std::uint64_t whole); // of nothing: as of 1
 
 // "2026-05-01 12:34:56.789012" in the local time zone; ns of CLOCK_REALTIME.

@@ -43,6 +43,9 @@ TEST(units, a_small_share_is_not_none) {
   EXPECT_EQ(human_share(1e-6), "less than 0.1 %");
   EXPECT_EQ(short_share(1e-6), "< 0.1 %");
   EXPECT_EQ(short_share(0), "0.0 %");
+  EXPECT_EQ(human_share(0.99999), "more than 99.9 %");
+  EXPECT_EQ(short_share(0.99999), "> 99.9 %");
+  EXPECT_EQ(human_share(1), "100.0 %");
   EXPECT_EQ(human_share(0.851), "85.1 %");
 }
 
