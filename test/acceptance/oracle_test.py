@@ -52,14 +52,14 @@ class FioOracle(harness.AcceptanceTest):
             moved = bytes_of(event)
             if event == "block_issue":
                 moved -= bytes_of("block_requeue")  # refused by a busy device, so issued once more
-            if event == "block_complete":
-                moved += BLOCK_BYTES * self.completions_missed(recording)
             with self.subTest(event=event):
-                self.assertEqual(moved, size)
+                self.assertLessEqual(moved, size)
+                self.assertGreaterEqual(moved, size - self.bytes_untold(recording, event))
 
-    def completions_missed(self, recording):
-        """Requests of which the kernel reported no completion; each carried one block."""
-        return recording.manifest["counters"].get("kernel_completion_missed", 0)
+    def bytes_untold(self, recording, event):
+        """At most: requests of which the kernel reported no completion carried one block each, or were of something else."""
+        missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
+        return BLOCK_BYTES * missed if event == "block_complete" else 0
 
     def test_psync_direct_random_write(self):
         self.check("randwrite", "psync", direct=True)
