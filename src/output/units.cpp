@@ -24,7 +24,6 @@ std::tm local_time(std::int64_t seconds) {
   return time;
 }
 
-// 0 is said of nothing alone.
 bool is_tiny(double share) {
   return share > 0 && share < 0.0005;
 }

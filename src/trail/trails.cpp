@@ -2,6 +2,7 @@
 #include "trail/trails.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "schema.hpp"
 #include "store/event_stream.hpp"
@@ -15,38 +16,48 @@ namespace {
 
 using Keys = std::unordered_set<std::uint32_t>;
 
-// What is in one column of a table.
+// The rows of a table, of these columns. None where the trace has not all of them.
+class Rows {
+public:
+  Rows(const store::TraceReader& trace, iot_u16 kind, std::initializer_list<const char*> names)
+      : columns_(columns_of(trace, kind, names)),
+        rows_(trace, store::EventStream::Columns{{kind, columns_}}) {}
+
+  bool next() { return !columns_.empty() && rows_.next(); }
+  // `column`: as they were named.
+  std::uint64_t number(std::size_t column) const {
+    return rows_.number(static_cast<std::size_t>(columns_[column]));
+  }
+  std::uint32_t key(std::size_t column) const { return static_cast<std::uint32_t>(number(column)); }
+
+private:
+  static std::vector<int> columns_of(const store::TraceReader& trace, iot_u16 kind,
+                                     std::initializer_list<const char*> names) {
+    std::vector<int> columns;
+    if (const store::TableInfo* table = trace.table(kind))
+      for (const char* name : names)
+        columns.push_back(table->column(name));
+    return columns.empty() || std::ranges::min(columns) < 0 ? std::vector<int>{} : columns;
+  }
+
+  std::vector<int> columns_;
+  store::EventStream rows_;
+};
+
 Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) {
   Keys keys;
-  const store::TableInfo* table = trace.table(kind);
-  const int column = table ? table->column(name) : -1;
-  if (column < 0)
-    return keys;
-  store::EventStream rows(trace, store::EventStream::Columns{{kind, {column}}});
-  while (rows.next())
-    keys.insert(static_cast<std::uint32_t>(rows.number(static_cast<std::size_t>(column))));
+  for (Rows rows(trace, kind, {name}); rows.next();)
+    keys.insert(rows.key(0));
   return keys;
 }
 
 // A bio of a read or write of a file that carries no pages of it. An older trace does not tell of pages.
 std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
   std::unordered_set<std::uint64_t> operations;
-  const store::TableInfo* table = trace.table(IOT_KIND_block_queue);
-  if (table == nullptr)
-    return operations;
-  std::vector<int> columns;
-  for (const char* name : {"op_id", "offset", "file", "flags"})
-    columns.push_back(table->column(name));
-  if (std::ranges::min(columns) < 0)
-    return operations;
-  store::EventStream bios(trace, {{IOT_KIND_block_queue, columns}});
-  const auto number = [&](std::size_t i) {
-    return bios.number(static_cast<std::size_t>(columns[i]));
-  };
-  while (bios.next())
-    if (number(0) != 0 && number(1) == kNoOffset && number(2) != 0 &&
-        (number(3) & IOT_block_hint_meta) == 0)
-      operations.insert(number(0));
+  for (Rows bios(trace, IOT_KIND_block_queue, {"op_id", "offset", "file", "flags"}); bios.next();)
+    if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
+        (bios.number(3) & IOT_block_hint_meta) == 0)
+      operations.insert(bios.number(0));
   return operations;
 }
 
@@ -60,23 +71,11 @@ BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
   constexpr std::uint64_t kBareBlockDevice = 0060000;
   constexpr std::uint64_t kType = 0170000;
   BlockDeviceFiles found;
-  const store::TableInfo* table = trace.table(IOT_KIND_files);
-  if (table == nullptr)
-    return found;
-  std::vector<int> columns;
-  for (const char* name : {"file", "inode", "mode"})
-    columns.push_back(table->column(name));
-  if (std::ranges::min(columns) < 0)
-    return found;
-  store::EventStream files(trace, {{IOT_KIND_files, columns}});
-  const auto number = [&](std::size_t i) {
-    return files.number(static_cast<std::size_t>(columns[i]));
-  };
-  while (files.next())
-    if (const auto file = static_cast<std::uint32_t>(number(0)); number(2) == kBareBlockDevice)
-      found.caches[file] = static_cast<std::uint32_t>(number(1));
-    else if ((number(2) & kType) == kBareBlockDevice)
-      found.nodes.insert(file);
+  for (Rows files(trace, IOT_KIND_files, {"file", "inode", "mode"}); files.next();)
+    if (files.number(2) == kBareBlockDevice)
+      found.caches[files.key(0)] = files.key(1);
+    else if ((files.number(2) & kType) == kBareBlockDevice)
+      found.nodes.insert(files.key(0));
   return found;
 }
 
