@@ -98,6 +98,14 @@ inline io_uring_sqe entry(std::uint8_t opcode, std::uint64_t number, int fd = -1
   return sqe;
 }
 
+// Ends one that goes on, and waits for both ends. The status of a child: 0, or 1 where it cannot be submitted.
+inline int cancel(IoUring& ring, const io_uring_sqe& lasting, std::uint64_t number) {
+  io_uring_sqe cancel = entry(IORING_OP_ASYNC_CANCEL, number);
+  cancel.addr = lasting.user_data;
+  ring.push(cancel);
+  return ring.enter(1, 2) == 1 ? 0 : 1;
+}
+
 inline io_uring_sqe transfer(std::uint8_t opcode, std::uint64_t number, int fd, void* buffer,
                              std::uint32_t bytes, std::uint64_t offset) {
   io_uring_sqe sqe = entry(opcode, number, fd);

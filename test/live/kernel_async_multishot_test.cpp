@@ -46,6 +46,12 @@ protected:
     }
   }
 
+  // A result that moves bytes says how many twice.
+  void expect_bytes_of_each(std::uint64_t number) {
+    for (const Row& row : results(number))
+      EXPECT_EQ(row.s("result"), u(row.s("bytes")));
+  }
+
   char buffers_[4 * kBufferBytes] = {};
 };
 
@@ -117,8 +123,7 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_read_of_a_pipe) {
   EXPECT_EQ(whole.u("call"), u(IOT_async_call_IORING_OP_READ_MULTISHOT));
   EXPECT_TRUE(path_of(whole).starts_with("pipe:"));
   expect_results(whole, 1, {kSizes.begin(), kSizes.end()});
-  for (const Row& row : results(1))
-    EXPECT_EQ(row.s("result"), u(row.s("bytes")));
+  expect_bytes_of_each(1);
 }
 
 TEST_F(KernelAsyncMultishot, async_result_for_each_message_of_a_socket) {
@@ -132,8 +137,7 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_message_of_a_socket) {
   EXPECT_EQ(whole.s("result"), 0);
   EXPECT_NE(whole.u("file"), 0U);
   expect_results(whole, 1, {kSizes.begin(), kSizes.end()});
-  for (const Row& row : results(1))
-    EXPECT_EQ(row.s("result"), u(row.s("bytes")));
+  expect_bytes_of_each(1);
 }
 
 TEST_F(KernelAsyncMultishot, async_result_by_a_registered_file_has_that_file) {
@@ -199,10 +203,7 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_connection) {
       if (!told || told->res < 0 || !(told->flags & IORING_CQE_F_MORE))
         return 1;
     }
-    io_uring_sqe cancel = entry(IORING_OP_ASYNC_CANCEL, 2);
-    cancel.addr = accept.user_data;
-    ring.push(cancel);
-    return ring.enter(1, 2) == 1 ? 0 : 1;
+    return cancel(ring, accept, 2);
   });
   const Row whole = operation(1);
   EXPECT_EQ(whole.s("result"), -ECANCELED);

@@ -180,10 +180,7 @@ TEST_F(KernelAsync, async_result_for_each_result_of_an_operation_that_goes_on) {
       if (!told || !(told->res & POLLIN) || !(told->flags & IORING_CQE_F_MORE))
         return 1;
     }
-    io_uring_sqe cancel = entry(IORING_OP_ASYNC_CANCEL, 2);
-    cancel.addr = poll.user_data;
-    ring.push(cancel);
-    return ring.enter(1, 2) == 1 ? 0 : 1;
+    return cancel(ring, poll, 2);
   });
   const Row whole = operation(1);
   EXPECT_EQ(whole.s("result"), -ECANCELED);
