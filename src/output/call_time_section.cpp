@@ -52,11 +52,13 @@ GROUP BY c.call, c.calls, c.all_ns, a.all_rows)";
 void note_call_times(const SmallResult& rows, const store::TraceReader&, Sink& sink,
                      std::size_t width) {
   const std::uint64_t all = rows.number(0, "all_rows");
-  print_wrapped(fmt::format("{}all parts of a call, which --wide has, are 100 %; each operation's: the view op_time",
-                            all > rows.size() ? fmt::format("{} more calls are not shown; ",
-                                                            human_count(all - rows.size()))
-                                              : ""),
-                sink, width);
+  print_wrapped(
+      fmt::format(
+          "{}all parts of a call, which --wide has, are 100 %; each operation's: the view op_time",
+          all > rows.size()
+              ? fmt::format("{} more calls are not shown; ", human_count(all - rows.size()))
+              : ""),
+      sink, width);
 }
 
 } // namespace

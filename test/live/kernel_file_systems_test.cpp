@@ -50,9 +50,11 @@ struct FileMap {
   }
 };
 
-// 0: done. Before the file is closed: xfs gives back then what it has taken ahead.
+// 0: done. Before the file is closed: xfs gives back then what it has taken ahead. FIEMAP_FLAG_SYNC: btrfs enters the
+// extent of a direct write where it lies only after the write has returned.
 int read_map(int fd, FileMap& map) {
   *map.head() = {};
+  map.head()->fm_flags = FIEMAP_FLAG_SYNC;
   map.head()->fm_length = FIEMAP_MAX_OFFSET;
   map.head()->fm_extent_count = kExtentsMost;
   return ::ioctl(fd, FS_IOC_FIEMAP, &map);
