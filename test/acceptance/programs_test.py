@@ -40,6 +40,17 @@ def tree_digest(folder):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
+# Writes to a file where the time stamp counter must not be read, and where it may be again.
+CLOCKLESS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+assert libc.prctl(26, 2, 0, 0, 0) == 0
+libc.write(fd, b"untimed", 7)
+assert libc.prctl(26, 1, 0, 0, 0) == 0
+libc.write(fd, b"timed", 5)
+"""
+
 # Keeps write and exit_group; `way`: of giving up all others.
 CONFINED = """
 import ctypes, struct, sys
@@ -154,9 +165,25 @@ class Programs(harness.AcceptanceTest):
                 recording = self.record(sys.executable, "-c", CONFINED, way, options=("--layers", "app"), name=way)
                 self.assertEqual(recording.process.stdout, "written")
                 self.assert_adds_up(recording, lost=None)
+                counters = recording.manifest["counters"]
+                if way == "strict":  # it takes the clock too
+                    self.assertEqual(counters["preload_no_clock"], 2)
+                    continue
                 rows = recording.query("SELECT file = 0 AS is_unknown FROM app_write WHERE result = 7 AND fd > 0 ORDER BY ts_ns DESC LIMIT 2")
                 self.assertEqual([row["is_unknown"] for row in rows], [False, True])
-                self.assertGreater(recording.manifest["counters"]["preload_text_full"], 0)
+                self.assertGreater(counters["preload_text_full"], 0)
+
+    def test_programs_that_give_up_the_clock(self):
+        """Reading the time stamp counter would kill them: what cannot be timed is counted."""
+        if platform.machine() != "x86_64":
+            self.skipTest("there is a counter to give up on x86-64 alone")
+        file = self.folder / "file"
+        recording = self.record(sys.executable, "-c", CLOCKLESS, file, options=("--layers", "app"))
+        self.assertEqual(file.read_text(), "untimedtimed")
+        self.assert_adds_up(recording, lost=None)
+        self.assertEqual(recording.manifest["counters"]["preload_no_clock"], 1)
+        rows = recording.query(f"SELECT result FROM app_write JOIN files USING (file) WHERE path = '{file}'")
+        self.assertEqual([row["result"] for row in rows], [5])
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ namespace iotrail::capture::preload {
 
 inline constexpr char kArenaVariable[] = "IOTRAIL_PRELOAD_ARENA"; // path of the arena's file
 inline constexpr iot_u64 kArenaMagic = 0x31616e6572416f69ULL;
-inline constexpr iot_u32 kArenaVersion = 4;
+inline constexpr iot_u32 kArenaVersion = 5;
 inline constexpr iot_u32 kPlaces = 4096;        // threads followed at one time
 inline constexpr iot_u32 kDefaultSlots = 65536; // records of one ring
 inline constexpr iot_u32 kPageBytes = 4096;
@@ -73,7 +73,7 @@ struct TextHeader {
   iot_u32 generation; // file
   iot_u32 mode;       // file; obstacle: which
   iot_u32 unused;
-  iot_u64 inode; // file: inode; process: time of attaching, in ticks
+  iot_u64 inode; // file: inode; process: time of attaching, in ticks, 0: it has no clock
 };
 static_assert(sizeof(TextHeader) == 40);
 inline constexpr iot_u32 kTextCellsMax =
@@ -126,6 +126,7 @@ struct ArenaHeader {
   iot_u32 next_file;
   iot_u32 used_places;  // no place at or above was ever claimed
   iot_u64 no_ring;      // calls lost since no place was free
+  iot_u64 no_clock;     // calls lost since the program may not read the clock
   iot_u64 text_full;    // messages dropped
   iot_u64 not_followed; // programs executed that cannot be preloaded into
 };

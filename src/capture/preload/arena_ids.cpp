@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "capture/tasks.hpp"
 
 namespace iotrail::capture::preload {
@@ -98,7 +99,7 @@ void ArenaIds::add_file(const TextHeader& header, std::string_view path) {
 
 rows::processes ArenaIds::process_of(const TextHeader& header, std::string_view text) const {
   rows::processes row;
-  row.since_ns = clock_.to_ns(header.inode);
+  row.since_ns = header.inode != 0 ? clock_.to_ns(header.inode) : monotonic_ns();
   row.pid = header.number;
   row.parent_pid = header.device;
   row.comm = next_part(text);

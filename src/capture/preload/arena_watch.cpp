@@ -15,11 +15,12 @@ namespace {
 constexpr std::size_t kConstantBytes = offsetof(ArenaHeader, proc_device) + sizeof(iot_u64);
 
 // What programs count in, in the order of the header.
-std::array<iot_u64, 6> counts_of(const ArenaHeader& header) {
+std::array<iot_u64, 7> counts_of(const ArenaHeader& header) {
   // Numbers beyond the limit are given back, by several threads at a time.
   return {header.next_claim,  std::min(header.next_file, kFileLimit),
           header.used_places, header.no_ring,
-          header.text_full,   header.not_followed};
+          header.no_clock,    header.text_full,
+          header.not_followed};
 }
 
 // The counters one by one, since programs write to them meanwhile.
@@ -32,6 +33,7 @@ ArenaHeader copy_of(const ArenaHeader& shared) {
   load(shared.next_file, copy.next_file);
   load(shared.used_places, copy.used_places);
   load(shared.no_ring, copy.no_ring);
+  load(shared.no_clock, copy.no_clock);
   load(shared.text_full, copy.text_full);
   load(shared.not_followed, copy.not_followed);
   return copy;

@@ -10,7 +10,7 @@
 
 namespace iotrail::capture::preload {
 
-constinit Recording g_recording{false, false, false, 0, 0, nullptr};
+constinit Recording g_recording{false, false, false, false, 0, 0, nullptr};
 constinit Attachment g_attachment{};
 
 namespace {
@@ -27,6 +27,12 @@ void turn_off() {
   g_recording.off = true;
   g_recording.quick_mask = 0;
   __atomic_store_n(&g_recording.on, false, __ATOMIC_RELEASE);
+}
+
+void set_untimed(bool is_untimed) {
+  g_recording.is_untimed = is_untimed;
+  const bool is_quick = is_attached() && g_recording.tsc && !is_untimed;
+  g_recording.quick_mask = is_quick ? g_recording.event_mask : 0;
 }
 
 bool is_closed() {
@@ -145,9 +151,8 @@ void attach() {
                                   __ATOMIC_ACQUIRE)) {
     attach_once();
     __atomic_store_n(&g_attached, kDone, __ATOMIC_RELEASE);
+    set_untimed(g_recording.is_untimed);
     __atomic_store_n(&g_recording.on, !g_recording.off, __ATOMIC_RELEASE);
-    if (g_recording.tsc && !g_recording.off)
-      g_recording.quick_mask = g_recording.event_mask;
     return;
   }
   for (int i = 0; i < kAttachYields && expected == kRunning; ++i) {

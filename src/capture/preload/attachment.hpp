@@ -43,6 +43,9 @@ bool is_closed();
 // Nothing is recorded from here on.
 void turn_off();
 
+// Whether the program may read the arena's clock from here on.
+void set_untimed(bool is_untimed);
+
 inline void count(iot_u64& counter) {
   __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
 }

@@ -45,6 +45,11 @@ iot_u64 clock_ticks() {
          static_cast<iot_u64>(clock_offset_ns());
 }
 
+void count_untimed() {
+  if (g_recording.arena != nullptr)
+    count(g_recording.arena->no_clock);
+}
+
 namespace {
 
 iot_u64 pid_namespace() {

@@ -45,6 +45,8 @@ struct Recording {
   bool on;  // attached: the arena and its clock are known
   bool off; // no arena was named, or it was closed; not set before that is known
   bool tsc;
+  bool
+      is_untimed; // the program has given up the clock: reading it might kill it, so its calls are lost
   iot_u64 event_mask; // wanted, by number of the event in its layer
   iot_u64
       quick_mask; // the same, and nothing else needs a look: attached, on, and timed by the counter
@@ -69,7 +71,10 @@ template <iot_u16 kKind> IOTRAIL_HOT bool is_quick() {
   return __builtin_expect((g_recording.quick_mask >> (kKind & 0xffU) & 1U) != 0, true);
 }
 
+// 0: the clock must not be read.
 template <bool kQuick = false> IOTRAIL_HOT iot_u64 ticks() {
+  if (!kQuick && __builtin_expect(g_recording.is_untimed, false))
+    return 0;
 #if defined(__x86_64__)
   if (kQuick || g_recording.tsc)
     return __rdtsc();
@@ -119,6 +124,9 @@ IOTRAIL_HOT Reserved reserve() {
   return reserve_slowly(context);
 }
 
+// A call is lost, since it could not be timed.
+void count_untimed();
+
 template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
   const auto* const event = reinterpret_cast<const unsigned char*>(&e);
   [&]<std::size_t... kField>(std::index_sequence<kField...>) __attribute__((always_inline)) {
@@ -134,6 +142,8 @@ template <iot_u16 kKind, bool kQuick, class Event>
 IOTRAIL_HOT void write_record(iot_u16 call, iot_u64 begin, iot_u64 end, const Event& e) {
   if (!kQuick && (g_recording.event_mask >> (kKind & 0xffU) & 1U) == 0)
     return;
+  if (!kQuick && __builtin_expect(begin == 0 || end == 0, false))
+    return count_untimed();
   const auto [context, position] = reserve();
   if (__builtin_expect(context == nullptr, false))
     return;

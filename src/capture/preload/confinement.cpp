@@ -1,50 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hooks that make no event: they see that a program gives up system calls.
+// Hooks that make no event: they see that a program gives up system calls or the clock.
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
+#include "capture/preload/attachment.hpp"
 #include "capture/preload/calls.hpp"
-#include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
 namespace {
 
-// Of the whole process, though a filter may be one thread's: the threads that it makes have it too. Before the kernel does, so that
+struct GivenUp {
+  bool syscalls = false;
+  bool clock = false;
+};
+
+// The strict mode of seccomp takes the time stamp counter too; a clock that is not the counter may be a system call.
+GivenUp seccomp(bool is_strict) {
+  return {.syscalls = true, .clock = is_strict || !g_recording.tsc};
+}
+
+GivenUp asked_of_prctl(int option, long value) {
+  if (option == PR_SET_SECCOMP)
+    return seccomp(value == SECCOMP_MODE_STRICT);
+  return {.clock = option == PR_SET_TSC && value == PR_TSC_SIGSEGV};
+}
+
+// The C library has no function for seccomp(2).
+GivenUp asked_of_syscall(long number, long operation) {
+  if (number != SYS_seccomp ||
+      (operation != SECCOMP_SET_MODE_STRICT && operation != SECCOMP_SET_MODE_FILTER))
+    return {};
+  return seccomp(operation == SECCOMP_SET_MODE_STRICT);
+}
+
+// Of the whole process, though it may be one thread's: the threads that it makes have it too. Before the kernel does, so that
 // no other thread is killed in between.
 class Confinement {
 public:
-  explicit Confinement(bool is_asked) : is_asked_(is_asked), before_(g_is_confined) {
-    if (is_asked_)
+  explicit Confinement(GivenUp asked)
+      : asked_(asked), confined_before_(g_is_confined), untimed_before_(g_recording.is_untimed) {
+    if (asked_.syscalls)
       __atomic_store_n(&g_is_confined, 1, __ATOMIC_SEQ_CST);
+    if (asked_.clock)
+      set_untimed(true);
   }
   template <class T> T end(T result) {
-    if (is_asked_ && result < 0)
-      __atomic_store_n(&g_is_confined, before_, __ATOMIC_SEQ_CST);
+    if (asked_.syscalls && result < 0)
+      __atomic_store_n(&g_is_confined, confined_before_, __ATOMIC_SEQ_CST);
+    if (asked_.clock && result < 0)
+      set_untimed(untimed_before_);
     return result;
   }
 
 private:
-  bool is_asked_;
-  iot_u32 before_;
+  GivenUp asked_;
+  iot_u32 confined_before_;
+  bool untimed_before_;
 };
-
-bool asks_for_seccomp(long number, long operation) {
-  return number == SYS_seccomp &&
-         (operation == SECCOMP_SET_MODE_STRICT || operation == SECCOMP_SET_MODE_FILTER);
-}
 
 } // namespace
 
 EXPORTED_HOOK(int, prctl, (int option, long a, long b, long c, long d)) {
-  Confinement confinement(option == PR_SET_SECCOMP);
-  return confinement.end(REAL(prctl)(option, a, b, c, d));
+  Confinement confinement(asked_of_prctl(option, a));
+  const int result = confinement.end(REAL(prctl)(option, a, b, c, d));
+  if (option == PR_SET_TSC && a == PR_TSC_ENABLE && result == 0)
+    set_untimed(false);
+  return result;
 }
 
-// The C library has no function for seccomp(2).
 EXPORTED_HOOK(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
-  Confinement confinement(asks_for_seccomp(number, a));
+  Confinement confinement(asked_of_syscall(number, a));
   return confinement.end(REAL(syscall)(number, a, b, c, d, e, f));
 }
 

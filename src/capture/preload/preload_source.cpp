@@ -273,7 +273,8 @@ std::uint64_t PreloadSource::sum(std::uint64_t (PlaceReader::*count)() const) co
 }
 
 std::uint64_t PreloadSource::produced() const {
-  return arena_ ? header_->last().no_ring + sum(&PlaceReader::produced) : 0;
+  return arena_ ? header_->last().no_ring + header_->last().no_clock + sum(&PlaceReader::produced)
+                : 0;
 }
 
 std::vector<CounterValue> PreloadSource::counters() const {
@@ -283,6 +284,7 @@ std::vector<CounterValue> PreloadSource::counters() const {
       (is_arena_bad ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
   return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&PlaceReader::lost)},
           {IOT_COUNTER_preload_no_ring, IOT_LAYER_app, header.no_ring},
+          {IOT_COUNTER_preload_no_clock, IOT_LAYER_app, header.no_clock},
           {IOT_COUNTER_preload_torn, IOT_LAYER_app, sum(&PlaceReader::torn)},
           {IOT_COUNTER_preload_text_full, IOT_LAYER_app,
            std::max<std::uint64_t>(header.text_full, ids_ ? ids_->unresolved() : 0)},
