@@ -153,7 +153,8 @@ Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
   app.add_option("trace", request->trace, kTraceHelp)->required();
   auto* slowest = app.add_option("--slowest", request->slowest,
-                                 "How many operations, the slowest first; 3 unless said otherwise");
+                                 "How many operations, the slowest first; 3 unless said otherwise. "
+                                 "What waits for somebody else comes last");
   auto* op = app.add_option("--op", request->op,
                             "This operation, as `script` and `explain` name it (1.42)");
   auto* at = app.add_option("--at", request->at,

@@ -377,13 +377,13 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
     sink.put(i == 0 ? "" : "\n");
     print_operation(operations[i], sink, options.width);
   }
-  const auto all = count_chosen(engine, options);
-  if (!all)
-    return std::unexpected(all.error());
-  if (options.at_ns && *all > operations.size())
-    sink.print(
-        "\n{} of {} that were under way then, those that had begun first; --slowest {} shows all\n",
-        operations.size(), human_count(*all), *all);
+  const auto left_out = name_left_out(engine, options, *heads);
+  if (!left_out)
+    return std::unexpected(left_out.error());
+  if (!left_out->empty()) {
+    sink.put("\n");
+    print_wrapped(printable(*left_out), sink, options.width);
+  }
   return sink.finish();
 }
 
