@@ -4,13 +4,40 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <regex>
+#include <set>
 
 #include "analysis/test_engine.hpp"
 #include "schema.hpp"
 #include "test_trace.hpp"
+#include "trail/link.hpp"
 
 namespace iotrail::analysis {
 namespace {
+
+using Words = std::vector<std::string>;
+
+Words words_of(const std::string& text, const std::regex& quoted) {
+  Words words;
+  for (std::sregex_iterator at(text.begin(), text.end(), quoted), end; at != end; ++at)
+    words.push_back((*at)[1]);
+  return words;
+}
+
+// What a statement compares the column `cause` with.
+Words causes_named_in(const std::string& sql) {
+  static const std::regex kComparisons(
+      R"(\bcause (?:=|<>|IN|NOT IN) (?:'\w+'|\([^)]*\))|CASE (?:\w\.)?cause [^;]*?END)");
+  static const std::regex kWord(R"('(\w+)')");
+  static const std::regex kWhen(R"(WHEN '(\w+)')");
+  Words causes;
+  for (std::sregex_iterator at(sql.begin(), sql.end(), kComparisons), end; at != end; ++at) {
+    const std::string text = at->str();
+    for (std::string& word : words_of(text, text.starts_with("CASE") ? kWhen : kWord))
+      causes.push_back(std::move(word));
+  }
+  return causes;
+}
 
 TEST(engine, every_table_of_the_schema_can_be_selected_from) {
   const golden::TestTrace trace("");
@@ -71,6 +98,21 @@ TEST(engine, every_view_file_defines_a_view_of_its_name_and_documents_each_colum
     for (const ResultColumn& column : rows->columns())
       EXPECT_TRUE(comment.contains(column.name)) << view.name << '.' << column.name;
   }
+}
+
+// A word that is misspelt would be equal to nothing, and its bytes missing.
+TEST(engine, views_name_only_causes_that_there_are) {
+  std::set<std::string_view> causes;
+  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number)
+    causes.insert(trail::cause_name(static_cast<trail::Cause>(number)));
+  std::set<std::string> named;
+  for (const ViewFile& view : view_files())
+    for (const std::string& cause : causes_named_in(std::string(view.sql))) {
+      EXPECT_TRUE(causes.contains(cause)) << view.name << ": " << cause;
+      named.insert(cause);
+    }
+  for (const char* cause : {"rounding", "direct", "mapped_read", "read_ahead"})
+    EXPECT_TRUE(named.contains(cause)) << cause << " was not found in the views";
 }
 
 TEST(engine, all_rows_of_many_blocks_are_seen_once_by_any_number_of_threads) {
