@@ -9,7 +9,8 @@
 // copies of its own: the library so that its host survives, the collector so that it counts nothing that was not.
 //
 // A place serves one thread at a time. Its positions never restart, so (place, position) names a call for ever.
-// A process maps the rings inaccessible and opens only those it uses, so that they cost nothing, also under mlockall.
+// A process maps the rings of those places that its threads have or had: all would take 20 GB of its address space, of which
+// a limit (`ulimit -v`) may allow it little.
 //
 // Records: the protocol of capture/ring.h. Reserving is a compare-and-exchange with a lock prefix, since signal
 // handlers and children that share memory write to the same ring.
@@ -55,7 +56,8 @@ enum class Obstacle : iot_u32 {
   is_static,
   other_class,      // 32-bit
   other_linker,     // of another C library
-  changes_identity, // set-user-ID, set-group-ID
+  changes_identity, // set-user-ID, set-group-ID, capabilities
+  other_runtime,    // AddressSanitizer's, which does not start behind another library
   unreachable,      // the library or the arena, as after chroot
   other_recording,  // one inside this one has it
 };

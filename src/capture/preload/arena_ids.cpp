@@ -56,8 +56,10 @@ std::string_view obstacle_text(Obstacle obstacle) {
     return "it is a 32-bit program";
   case Obstacle::other_linker:
     return "it is of another C library";
+  case Obstacle::other_runtime:
+    return "it needs AddressSanitizer's runtime, which will be the first library of all";
   case Obstacle::changes_identity:
-    return "it is set-user-ID or set-group-ID";
+    return "it is set-user-ID or set-group-ID, or its file has capabilities";
   case Obstacle::unreachable:
     return "the preload library cannot be reached, as after chroot";
   case Obstacle::other_recording:

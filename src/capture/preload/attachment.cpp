@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "capture/preload/lost_memory.hpp"
+#include "capture/preload/ring_memory.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -29,6 +30,15 @@ void turn_off() {
   __atomic_store_n(&g_recording.on, false, __ATOMIC_RELEASE);
 }
 
+void* map_private(iot_u64 bytes) {
+  const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!is_address(at))
+    return nullptr;
+  raw_syscall(SYS_madvise, at, static_cast<long>(bytes), MADV_WIPEONFORK);
+  return pointer<void>(at);
+}
+
 void set_untimed(bool is_untimed) {
   g_recording.is_untimed = is_untimed;
   const bool is_quick = is_attached() && g_recording.tsc && !is_untimed;
@@ -45,15 +55,6 @@ bool is_attached() {
 }
 
 namespace {
-
-void* map_private(iot_u64 bytes) {
-  const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (!is_address(at))
-    return nullptr;
-  raw_syscall(SYS_madvise, at, static_cast<long>(bytes), MADV_WIPEONFORK);
-  return pointer<void>(at);
-}
 
 bool is_ours(const ArenaHeader& header, iot_u64 file_bytes) {
   return header.magic == kArenaMagic && header.version == kArenaVersion &&
@@ -76,26 +77,19 @@ bool read_header(long file, ArenaHeader* header) {
 void survive_loss_where_allowed(void* arena, iot_u64 bytes) {
   struct sigaction now{};
   if (sigaction(SIGBUS, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-    survive_loss_of(arena, bytes);
+    survive_loss_of(arena, bytes, mapped_rings);
 }
 
-// Address space may be limited: then fewer places than there are.
-unsigned char* map_rings(long file, const ArenaHeader& header) {
-  for (iot_u32 places = header.places; places > 0; places /= 4) {
-    const iot_u64 bytes = header.rings_offset + places * header.ring_stride;
-    const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_NONE,
-                                MAP_SHARED | MAP_NORESERVE, file, 0);
-    if (!is_address(at))
-      continue;
-    raw_syscall(SYS_madvise, at, static_cast<long>(bytes), MADV_DONTDUMP);
-    if (raw_syscall(SYS_mprotect, at, static_cast<long>(header.rings_offset),
-                    PROT_READ | PROT_WRITE) != 0)
-      return nullptr;
-    g_attachment.places_mapped = places;
-    survive_loss_where_allowed(pointer<void>(at), bytes);
-    return pointer<unsigned char>(at);
-  }
-  return nullptr;
+// Without the rings, which would take gigabytes of the host's address space, of which a limit may allow it little.
+unsigned char* map_head(long file, const ArenaHeader& header) {
+  const auto bytes = static_cast<long>(header.rings_offset);
+  const long at =
+      raw_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (!is_address(at))
+    return nullptr;
+  raw_syscall(SYS_madvise, at, bytes, MADV_DONTDUMP);
+  survive_loss_where_allowed(pointer<void>(at), header.rings_offset);
+  return pointer<unsigned char>(at);
 }
 
 bool map_arena(const char* path) {
@@ -106,13 +100,12 @@ bool map_arena(const char* path) {
   ArenaHeader header;
   unsigned char* base = nullptr;
   if (read_header(file, &header))
-    base = map_rings(file, header);
+    base = map_head(file, header);
   raw_syscall(SYS_close, file);
   if (base == nullptr)
     return false;
   g_attachment.owners = reinterpret_cast<iot_u64*>(base + owners_offset());
   g_attachment.places = reinterpret_cast<Place*>(base + places_offset(header.places));
-  g_attachment.rings = base + header.rings_offset;
   g_attachment.made = header;
   g_recording.arena = reinterpret_cast<ArenaHeader*>(base);
   g_recording.event_mask = header.event_mask;

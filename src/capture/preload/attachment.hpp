@@ -22,11 +22,9 @@ struct AttachedProcess { // wiped in a forked child, which may be in other names
 
 struct Attachment {
   ArenaHeader made;  // as it was found; the host may overwrite the one that is shared
-  Context* contexts; // one for each place; wiped in a forked child
+  Context* contexts; // one for each place; wiped in a forked child, which has none of the rings
   iot_u64* owners;
   Place* places;
-  unsigned char* rings;
-  iot_u32 places_mapped;
   pthread_key_t thread_end; // whose destructor gives the place of a thread back
   bool has_thread_end;
   AttachedProcess* process;
@@ -39,6 +37,9 @@ bool is_attached();
 
 // The collector has ended the recording.
 bool is_closed();
+
+// Memory of the kernel's, which is wiped in a forked child. Null: there is none.
+void* map_private(iot_u64 bytes);
 
 // Nothing is recorded from here on.
 void turn_off();

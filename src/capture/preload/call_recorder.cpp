@@ -71,15 +71,9 @@ void fill(Context& context, iot_u32 index, Place& place, unsigned char* rings) {
   context.place = &place;
 }
 
-bool open_rings(Place& place, unsigned char* rings) {
-  return raw_syscall(SYS_mprotect, address(rings), static_cast<long>(g_attachment.made.ring_stride),
-                     PROT_READ | PROT_WRITE) == 0 &&
-         make_first_ready(place, rings);
-}
-
 // A free place; kPlaces: there is none.
 iot_u32 take_place(iot_u64 owner) {
-  for (iot_u32 index = 0; index < g_attachment.places_mapped; ++index) {
+  for (iot_u32 index = 0; index < kPlaces; ++index) {
     iot_u64 expected = 0;
     if (__atomic_load_n(&g_attachment.owners[index], __ATOMIC_RELAXED) == 0 &&
         __atomic_compare_exchange_n(&g_attachment.owners[index], &expected, owner, false,
@@ -135,8 +129,8 @@ Context* take_context() {
   if (index == kPlaces)
     return nullptr;
   Place& place = g_attachment.places[index];
-  unsigned char* const rings = g_attachment.rings + index * g_attachment.made.ring_stride;
-  if (!open_rings(place, rings)) {
+  unsigned char* const rings = map_rings(index);
+  if (rings == nullptr || !make_first_ready(place, rings)) {
     __atomic_store_n(&g_attachment.owners[index], 0, __ATOMIC_RELEASE);
     return nullptr;
   }
@@ -155,7 +149,7 @@ Context* take_context() {
 iot_s32 process_id() {
   if (g_attachment.process == nullptr)
     return 0;
-  if (g_attachment.process->pid == 0)
+  if (g_attachment.process->pid == 0 && !is_confined())
     g_attachment.process->pid = static_cast<iot_s32>(raw_syscall(SYS_getpid));
   return g_attachment.process->pid;
 }

@@ -4,6 +4,8 @@
 #include <linux/close_range.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -11,6 +13,7 @@ namespace iotrail::capture::preload {
 namespace {
 
 constexpr int kVectorMost = 1024; // the kernel accepts no more (IOV_MAX)
+constexpr int kCopiedAtOnce = 32;
 
 // As ftello() would tell it, but with a system call of the library's own: one that the program did not ask for must not
 // look like the program's. A stream without a descriptor, as of fmemopen(), makes none.
@@ -62,17 +65,22 @@ iot_s64 count_moved(const Target& target, FILE* stream, int value) {
 }
 
 iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result) {
-  iovec copy[kVectorMost];
   if (count <= 0 || count > kVectorMost)
     return 0;
-  if (result < 0) {
-    if (!copy_safely(copy, parts, static_cast<iot_u64>(count) * sizeof(iovec)))
-      return 0;
-    parts = copy;
-  }
   iot_u64 bytes = 0;
-  for (int i = 0; i < count; ++i)
-    bytes += parts[i].iov_len;
+  if (result >= 0) {
+    for (int i = 0; i < count; ++i)
+      bytes += parts[i].iov_len;
+    return bytes;
+  }
+  iovec copy[kCopiedAtOnce]; // few: the stack may be small
+  for (int from = 0; from < count; from += kCopiedAtOnce) {
+    const int copied = std::min(kCopiedAtOnce, count - from);
+    if (!copy_safely(copy, parts + from, static_cast<iot_u64>(copied) * sizeof(iovec)))
+      return 0;
+    for (int i = 0; i < copied; ++i)
+      bytes += copy[i].iov_len;
+  }
   return bytes;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hooks that make no event: they see that a program gives up system calls or the clock.
+// Hooks that make no event: they see that a program gives up system calls or the clock, and what it does to descriptors past
+// the C library.
+#include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
@@ -28,19 +30,22 @@ GivenUp asked_of_prctl(int option, long value) {
 }
 
 // The C library has no function for seccomp(2).
-GivenUp asked_of_syscall(long number, long operation) {
-  if (number != SYS_seccomp ||
-      (operation != SECCOMP_SET_MODE_STRICT && operation != SECCOMP_SET_MODE_FILTER))
+GivenUp asked_of_syscall(long number, long a, long b) {
+  if (number == SYS_prctl)
+    return asked_of_prctl(static_cast<int>(a), b);
+  if (number != SYS_seccomp || (a != SECCOMP_SET_MODE_STRICT && a != SECCOMP_SET_MODE_FILTER))
     return {};
-  return seccomp(operation == SECCOMP_SET_MODE_STRICT);
+  return seccomp(a == SECCOMP_SET_MODE_STRICT);
 }
 
-// Of the whole process, though it may be one thread's: the threads that it makes have it too. Before the kernel does, so that
-// no other thread is killed in between.
+// Of the whole process, though it may be one thread's: the threads that it makes have it too, and when the last of them
+// has the clock again (PR_TSC_ENABLE) nobody knows. Before the kernel does, so that no other thread is killed in between.
+// Not of a vfork child, whose memory is its parent's.
 class Confinement {
 public:
   explicit Confinement(GivenUp asked)
-      : asked_(asked), confined_before_(g_is_confined), untimed_before_(g_recording.is_untimed) {
+      : asked_(is_vfork_child() ? GivenUp{} : asked), confined_before_(g_is_confined),
+        untimed_before_(g_recording.is_untimed) {
     if (asked_.syscalls)
       __atomic_store_n(&g_is_confined, 1, __ATOMIC_SEQ_CST);
     if (asked_.clock)
@@ -60,19 +65,29 @@ private:
   bool untimed_before_;
 };
 
+// Descriptors that stand for another file now, or for none.
+void forget_changed(long number, long a, long b, long c) {
+  if (number == SYS_close)
+    set_file(static_cast<int>(a), 0);
+  else if (number == SYS_dup2 || number == SYS_dup3)
+    set_file(static_cast<int>(b), 0);
+  else if (number == SYS_close_range && (c & CLOSE_RANGE_CLOEXEC) == 0)
+    forget_files(static_cast<iot_u32>(a), static_cast<iot_u32>(b));
+}
+
 } // namespace
 
 EXPORTED_HOOK(int, prctl, (int option, long a, long b, long c, long d)) {
   Confinement confinement(asked_of_prctl(option, a));
-  const int result = confinement.end(REAL(prctl)(option, a, b, c, d));
-  if (option == PR_SET_TSC && a == PR_TSC_ENABLE && result == 0)
-    set_untimed(false);
-  return result;
+  return confinement.end(REAL(prctl)(option, a, b, c, d));
 }
 
 EXPORTED_HOOK(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
-  Confinement confinement(asked_of_syscall(number, a));
-  return confinement.end(REAL(syscall)(number, a, b, c, d, e, f));
+  Confinement confinement(asked_of_syscall(number, a, b));
+  const long result = confinement.end(REAL(syscall)(number, a, b, c, d, e, f));
+  if (result >= 0)
+    forget_changed(number, a, b, c);
+  return result;
 }
 
 } // namespace iotrail::capture::preload

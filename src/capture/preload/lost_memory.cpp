@@ -12,20 +12,35 @@ namespace {
 
 constinit iot_u64 g_begin = 0;
 constinit iot_u64 g_bytes = 0; // 0: no arena
+constinit MappedPart g_part = nullptr;
 constinit bool g_is_lost = false;
 constinit struct sigaction g_before{};
 
+// Calls visit(begin, bytes) for all that is mapped of the arena, as long as that returns false.
+template <class Visit> bool any_of_arena(Visit visit) {
+  if (g_bytes != 0 && visit(g_begin, g_bytes))
+    return true;
+  for (iot_u32 place = 0; g_part != nullptr && place < kPlaces; ++place) {
+    iot_u64 bytes = 0;
+    if (const void* const part = g_part(place, &bytes); part != nullptr)
+      if (visit(reinterpret_cast<iot_u64>(part), bytes))
+        return true;
+  }
+  return false;
+}
+
 bool is_in_arena(const siginfo_t& cause) {
   const auto at = reinterpret_cast<iot_u64>(cause.si_addr);
-  return cause.si_code > 0 &&
-         at - g_begin < g_bytes; // si_code: the kernel's, not somebody's kill()
+  return cause.si_code > 0 && // the kernel's, not somebody's kill()
+         any_of_arena([&](iot_u64 begin, iot_u64 bytes) { return at - begin < bytes; });
 }
 
 bool take_its_place() {
-  const long at = raw_syscall(SYS_mmap, static_cast<long>(g_begin), static_cast<long>(g_bytes),
-                              PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  return is_address(at);
+  return !any_of_arena([](iot_u64 begin, iot_u64 bytes) {
+    return !is_address(raw_syscall(SYS_mmap, static_cast<long>(begin), static_cast<long>(bytes),
+                                   PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  });
 }
 
 // The instruction that was answered is tried again on return: with memory there now, or with the action of before.
@@ -47,7 +62,8 @@ bool is_handled() {
 
 } // namespace
 
-void survive_loss_of(void* arena, iot_u64 bytes) {
+void survive_loss_of(void* arena, iot_u64 bytes, MappedPart part) {
+  g_part = part;
   g_begin = reinterpret_cast<iot_u64>(arena);
   g_bytes = bytes;
   g_is_lost = false;

@@ -9,9 +9,13 @@
 
 namespace iotrail::capture::preload {
 
+// Where the rings of a place are mapped, and how many bytes; null: they are not. Called in a signal handler.
+using MappedPart = unsigned char* (*)(iot_u32 place, iot_u64* bytes);
+
 // From now on, until forget_arena(). One arena in a process: a later one takes the place of the first. What SIGBUS did
 // before, it does as ever for all other addresses; once that has happened, it does so for these too.
-void survive_loss_of(void* arena, iot_u64 bytes);
+// `part`: of the arena what is mapped elsewhere.
+void survive_loss_of(void* arena, iot_u64 bytes, MappedPart part = nullptr);
 void forget_arena(const void* arena);
 
 // The memory there is no longer shared with anybody.

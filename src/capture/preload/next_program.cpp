@@ -53,7 +53,7 @@ void tell_of_obstacle(const char* name, Obstacle obstacle) {
   __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::obstacle);
-  header.number = static_cast<iot_u32>(raw_syscall(SYS_getpid));
+  header.number = static_cast<iot_u32>(process_id());
   header.mode = static_cast<iot_u32>(obstacle);
   const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
   send_text(header, &part, 1);

@@ -9,12 +9,6 @@ namespace iotrail::capture::preload {
 // is searched for in PATH. Scripts are followed to their interpreter; what is not known is no obstacle.
 Obstacle obstacle_of(const char* name);
 
-// The dynamic linker would complain on the program's stderr, or the program not even start, if it were told of the library.
-constexpr bool is_harmful(Obstacle obstacle) {
-  return obstacle == Obstacle::unreachable || obstacle == Obstacle::other_class ||
-         obstacle == Obstacle::other_linker;
-}
-
 // Counts the program and tells the collector its name.
 void tell_of_obstacle(const char* name, Obstacle obstacle);
 

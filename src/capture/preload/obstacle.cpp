@@ -15,6 +15,8 @@ namespace {
 constexpr iot_u32 kHeadBytes = 1024; // holds the program headers of what linkers make
 constexpr int kInterpretersMost = 4; // as the kernel: scripts of scripts
 constexpr char kLinkerName[] = "/ld-linux";
+constexpr char kSanitizer[] = "libasan.so"; // of GCC; clang's is part of the program
+constexpr iot_u32 kNeededMost = 64;         // entries of the dynamic section that are looked at
 
 struct Head {
   unsigned char bytes[kHeadBytes + 1]; // a zero behind what was read
@@ -51,6 +53,66 @@ bool is_elf(const Head& head) {
          memcmp(head.bytes, ELFMAG, SELFMAG) == 0;
 }
 
+struct Program {
+  long file;
+  const Head& head;
+  Elf64_Ehdr elf{};
+
+  bool segment(iot_u32 number, Elf64_Phdr* to) const {
+    const iot_u64 at = elf.e_phoff + static_cast<iot_u64>(number) * elf.e_phentsize;
+    if (number >= elf.e_phnum || at > kHeadBytes ||
+        at + sizeof(*to) > static_cast<iot_u64>(head.size))
+      return false;
+    memcpy(to, head.bytes + at, sizeof(*to));
+    return true;
+  }
+  bool read(iot_u64 offset, void* to, iot_u64 bytes) const {
+    return raw_syscall(SYS_pread64, file, address(to), static_cast<long>(bytes),
+                       static_cast<long>(offset)) == static_cast<long>(bytes);
+  }
+  // Where in the file that lies which the loaded program has at an address; 0: nowhere.
+  iot_u64 offset_of(iot_u64 at) const {
+    Elf64_Phdr load;
+    for (iot_u32 i = 0; segment(i, &load); ++i)
+      if (load.p_type == PT_LOAD && at - load.p_vaddr < load.p_filesz)
+        return load.p_offset + (at - load.p_vaddr);
+    return 0;
+  }
+};
+
+// The runtime is one of the libraries that the program names.
+bool names_sanitizer(const Program& program, const Elf64_Phdr& dynamic) {
+  Elf64_Dyn entries[kNeededMost] = {};
+  const iot_u64 bytes = dynamic.p_filesz < sizeof(entries) ? dynamic.p_filesz : sizeof(entries);
+  if (!program.read(dynamic.p_offset, entries, bytes))
+    return false;
+  iot_u64 names = 0;
+  for (const Elf64_Dyn& entry : entries)
+    if (entry.d_tag == DT_STRTAB)
+      names = program.offset_of(entry.d_un.d_ptr);
+  for (const Elf64_Dyn& entry : entries) {
+    char name[sizeof(kSanitizer) - 1];
+    if (entry.d_tag == DT_NEEDED && names != 0 &&
+        program.read(names + entry.d_un.d_val, name, sizeof(name)) &&
+        memcmp(name, kSanitizer, sizeof(name)) == 0)
+      return true;
+  }
+  return false;
+}
+
+bool needs_sanitizer(const char* path, const Head& head) {
+  Program program{raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC), head};
+  if (program.file < 0)
+    return false;
+  memcpy(&program.elf, head.bytes, sizeof(program.elf));
+  bool is_needed = false;
+  Elf64_Phdr dynamic;
+  for (iot_u32 i = 0; program.segment(i, &dynamic); ++i)
+    is_needed |= dynamic.p_type == PT_DYNAMIC && names_sanitizer(program, dynamic);
+  raw_syscall(SYS_close, program.file);
+  return is_needed;
+}
+
 // A linker of another C library would not find what the library needs.
 Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
   if (segment.p_offset >= static_cast<iot_u64>(head.size))
@@ -78,6 +140,12 @@ Obstacle obstacle_of_elf(const Head& head) {
   return Obstacle::is_static;
 }
 
+// Root's programs gain nothing by them.
+bool has_capabilities(const char* path) {
+  return raw_syscall(SYS_geteuid) != 0 &&
+         raw_syscall(SYS_getxattr, address(path), address("security.capability"), 0, 0) > 0;
+}
+
 bool changes_identity(const struct stat& attributes) {
   const bool user = (attributes.st_mode & S_ISUID) != 0 &&
                     attributes.st_uid != static_cast<uid_t>(raw_syscall(SYS_geteuid));
@@ -101,7 +169,11 @@ Obstacle obstacle_of_path(const char* path) {
     }
     if (!is_elf(head))
       return Obstacle::none;
-    return changes_identity(head.attributes) ? Obstacle::changes_identity : obstacle_of_elf(head);
+    if (changes_identity(head.attributes) || has_capabilities(path))
+      return Obstacle::changes_identity;
+    const Obstacle obstacle = obstacle_of_elf(head);
+    return obstacle == Obstacle::none && needs_sanitizer(path, head) ? Obstacle::other_runtime
+                                                                     : obstacle;
   }
   return Obstacle::none;
 }

@@ -11,4 +11,10 @@ namespace iotrail::capture::preload {
 // By the program's file; scripts are followed to their interpreter. What cannot be read is no obstacle.
 Obstacle obstacle_of_path(const char* path);
 
+// The dynamic linker would complain on the program's stderr, or the program not even start, if it were told of the library.
+constexpr bool is_harmful(Obstacle obstacle) {
+  return obstacle == Obstacle::unreachable || obstacle == Obstacle::other_class ||
+         obstacle == Obstacle::other_linker || obstacle == Obstacle::other_runtime;
+}
+
 } // namespace iotrail::capture::preload

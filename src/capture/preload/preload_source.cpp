@@ -62,8 +62,9 @@ private:
   Tasks own_tasks_; // where none are given
   Tasks* tasks_ = &own_tasks_;
   fs::path library_;
-  iot_u32 command_pid_ = 0;    // as this process sees it
-  std::string unseen_command_; // "PID PROGRAM: why"; empty: it can be followed
+  iot_u32 command_pid_ = 0;            // as this process sees it
+  bool is_harmful_to_command_ = false; // the library, if it were told of it
+  std::string unseen_command_;         // "PID PROGRAM: why"; empty: it can be followed
   std::optional<ArenaFile> arena_;
   std::optional<ArenaWatch> header_; // of the arena
   std::optional<TickClock> clock_;
@@ -114,6 +115,7 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   if (!library)
     return std::unexpected(library.error());
   library_ = *library;
+  is_harmful_to_command_ = is_harmful(obstacle_of_path(options.program.c_str()));
   if (const std::string why = preload_obstacle(options.program); !why.empty())
     unseen_command_ =
         fmt::format("{} {}: {}", options.filter.tree_root, options.program.native(), why);
@@ -137,6 +139,8 @@ std::string PreloadSource::arena_variable() const {
 }
 
 std::vector<std::string> PreloadSource::child_environment() const {
+  if (is_harmful_to_command_)
+    return {};
   std::string preload = "LD_PRELOAD=" + library_.string();
   if (const char* const present = getenv("LD_PRELOAD"); present != nullptr && *present != 0)
     preload += std::string(":") + present;

@@ -9,6 +9,7 @@
 
 #include "capture/preload/calls.hpp"
 #include "capture/preload/next_program.hpp"
+#include "capture/preload/obstacle.hpp"
 #include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -19,7 +20,8 @@ namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
 constexpr iot_u64 kVariableBytes = kPathBytes + 64;
-constexpr iot_u64 kStackBytes = 64U << 10U; // more than that is taken from the kernel
+constexpr iot_u64 kStackBytes =
+    8U << 10U; // more than that is taken from the kernel: a stack may be small
 
 char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: nothing is to be told
 char g_library[kPathBytes];
@@ -167,6 +169,8 @@ Obstacle find_obstacle(const char* program, Strings environment) {
     return Obstacle::none;
   if (is_of_other_recording(environment))
     return Obstacle::other_recording;
+  if (is_confined()) // nothing can be looked at, and most filters let the next program have the library
+    return Obstacle::none;
   if (!can_open(g_library, O_RDONLY) || (!is_off() && !can_open(own_arena(), O_RDWR)))
     return Obstacle::unreachable;
   return obstacle_of(program);

@@ -56,6 +56,35 @@ bool make_records_ready(unsigned char* ring, iot_u32* ready, iot_u32 more) {
 
 } // namespace
 
+unsigned char* mapped_rings(iot_u32 place, iot_u64* bytes) {
+  *bytes = g_attachment.made.ring_stride;
+  return g_attachment.contexts == nullptr
+             ? nullptr
+             : reinterpret_cast<unsigned char*>(g_attachment.contexts[place].slots);
+}
+
+// By name the arena may be out of reach by now, as after chroot, and a descriptor of it would be seen, and closed, by the
+// host. So its pages are mapped from where the host has some of them already.
+unsigned char* map_rings(iot_u32 place) {
+  const ArenaHeader& arena = g_attachment.made;
+  iot_u64 bytes = 0;
+  if (unsigned char* const rings = mapped_rings(place, &bytes); rings != nullptr)
+    return rings;
+  const auto size = static_cast<long>(bytes);
+  const long at = raw_syscall(SYS_mremap, address(g_recording.arena), 0, size, MREMAP_MAYMOVE);
+  if (!is_address(at))
+    return nullptr;
+  const iot_u64 first_page = (arena.rings_offset + place * arena.ring_stride) / kPageBytes;
+  if (raw_syscall(SYS_remap_file_pages, at, size, 0, static_cast<long>(first_page), MAP_NONBLOCK) !=
+      0) {
+    raw_syscall(SYS_munmap, at, size);
+    return nullptr;
+  }
+  raw_syscall(SYS_madvise, at, size, MADV_DONTDUMP);
+  raw_syscall(SYS_madvise, at, size, MADV_DONTFORK); // a child has places of its own
+  return pointer<unsigned char>(at);
+}
+
 bool make_first_ready(Place& place, unsigned char* rings) {
   const ArenaHeader& arena = g_attachment.made;
   if (place.ready_slots == 0 && !make_records_ready(rings, &place.ready_slots, kFirstReady))

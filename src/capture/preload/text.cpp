@@ -51,13 +51,15 @@ bool reserve_cells(Context& context, iot_u32 cells, iot_u64* position) {
   return true;
 }
 
-// The kernel has read the whole path before it failed so.
+// The kernel has read the whole path before it failed so. A filter for system calls (seccomp), which reads nothing, may give
+// any error; most give EPERM.
 bool is_proven_readable(iot_s64 result) {
+  if (result < 0 && is_confined())
+    return false;
   switch (result) {
   case -ENOENT:
   case -EEXIST:
   case -EACCES:
-  case -EPERM:
   case -ENOTDIR:
   case -EISDIR:
   case -ENOTEMPTY:
@@ -148,16 +150,30 @@ iot_u32 text_of(const char* path, iot_s64 result) {
   return size != 0 ? send_path(copy, size) : 0;
 }
 
-void send_process() {
-  char comm[32];
+namespace {
+
+// Not on the stack: the first call of a process may be made on one of a few KiB, as of a signal handler.
+struct ProcessText {
   char exe[kPathBytes];
   char command[kCommandBytes];
+};
+
+} // namespace
+
+void send_process() {
+  auto* const text = static_cast<ProcessText*>(map_private(sizeof(ProcessText)));
+  if (text == nullptr) {
+    drop();
+    return;
+  }
+  char comm[32];
   iot_u32 comm_size = read_file("/proc/self/comm", comm, sizeof(comm));
   if (comm_size != 0 && comm[comm_size - 1] == '\n')
     --comm_size;
-  const long exe_size =
-      raw_syscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"), address(exe), sizeof(exe));
-  const iot_u32 command_size = read_file("/proc/self/cmdline", command, sizeof(command));
+  const long exe_size = raw_syscall(SYS_readlinkat, AT_FDCWD, address("/proc/self/exe"),
+                                    address(text->exe), sizeof(text->exe));
+  const iot_u32 command_size =
+      read_file("/proc/self/cmdline", text->command, sizeof(text->command));
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::process);
   header.number = static_cast<iot_u32>(process_id());
@@ -165,10 +181,11 @@ void send_process() {
   header.inode = ticks();
   const Bytes parts[] = {{comm, comm_size},
                          {"", 1},
-                         {exe, exe_size > 0 ? static_cast<iot_u32>(exe_size) : 0},
+                         {text->exe, exe_size > 0 ? static_cast<iot_u32>(exe_size) : 0},
                          {"", 1},
-                         {command, command_size}};
+                         {text->command, command_size}};
   send_text(header, parts, 5);
+  raw_syscall(SYS_munmap, address(text), sizeof(ProcessText));
 }
 
 } // namespace iotrail::capture::preload
