@@ -34,6 +34,18 @@ TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
     EXPECT_EQ(link.used_bytes, link.bytes);
 }
 
+TEST(replay, what_is_read_for_a_fault_that_is_an_operation_is_no_call_s) {
+  TestFacts facts;
+  facts.read(10, 1, 0, 4096, 50);
+  facts.bio(20, 0, 4096, 1, IOT_block_read);
+  facts.bio(30, 8192, 4096, 7, IOT_block_read | IOT_block_hint_fault); // within the call
+  const Trails trails = facts.replay();
+  ASSERT_EQ(trails.links.size(), 2U);
+  EXPECT_EQ(trails.links[0].cause, Cause::read);
+  EXPECT_EQ(trails.links[1].cause, Cause::mapped_read);
+  EXPECT_EQ(trails.links[1].op_id, 7U);
+}
+
 TEST(replay, a_read_ahead_is_late_for_who_began_before_it_was_there) {
   TestFacts facts;
   facts.read(10, 1, 0, 100, 30);

@@ -44,6 +44,8 @@ const Call* reader_of_held_back(const Replay& replay, const Fact& bio) {
 Cause cause_without_call(const Replay& replay, const Fact& bio) {
   if (bio.op_id == 0)
     return replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
+  if (bio.flags & IOT_block_hint_fault)
+    return Cause::mapped_read;
   if (replay.is_truncation(bio.op_id)) // the page that it cuts
     return Cause::rounding;
   const auto call = replay.calls.find(bio.op_id);

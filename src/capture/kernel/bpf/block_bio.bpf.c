@@ -47,6 +47,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   if (!record)
     return 0;
   DESCRIBE_BIO(record, trusted, key, device);
+  if (content.is_of_fault)
+    record->flags |= IOT_block_hint_fault;
   record->file = entry.file;
   DESCRIBE_WISHES(record, trusted);
   record->is_contiguous = 0;

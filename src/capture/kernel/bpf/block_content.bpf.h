@@ -76,6 +76,7 @@ struct content {
   iot_u32 has_pages; /* of that file, of the page cache */
   iot_u32 is_direct; /* known by its end; other direct I/O is told by the memory that it carries */
   iot_u32 by_kernel_thread; /* queued by one for an operation that a task began */
+  iot_u32 is_of_fault;      /* the operation is a fault on a file that is mapped */
   /* Of a bio that is handed on (block_mapped.bpf.h); 0: of any other. */
   iot_u64 topmost; /* the bio that it is for in the end */
   iot_u64 carrier; /* the bio whose vectors have the pages that it carries */

@@ -237,6 +237,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;
   if (task) {
+    content->is_of_fault = task->op_depth && !async;
     const int is_waited_for = charge_task(&entry->owner, task, async, flags);
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
