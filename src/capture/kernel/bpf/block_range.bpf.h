@@ -22,14 +22,11 @@ static __noinline iot_s64 position_in_file(iot_u64 page, iot_u64 offset) {
   return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
 }
 
-static __always_inline iot_u64 vector_of_bio(const struct bio* bio, iot_u32 index) {
-  return iot_number_of(bio->bi_io_vec) + index * bpf_core_type_size(struct bio_vec);
-}
-
-/* Of a bio that carries pages of a file. */
-static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio) {
+/* Of a bio that carries pages of a file, by `vectors`, its own. */
+static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio,
+                                           iot_u64 vectors) {
   const iot_u32 bytes = bio->bi_iter.bi_size;
-  const iot_u64 first = vector_of_bio(bio, bio->bi_iter.bi_idx);
+  const iot_u64 first = vectors + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
   const iot_u64 page = WORD_OF(bio_vec, first, bv_page);
   iot_u64 lengths = WORD_OF(bio_vec, first, bv_len); /* bv_offset is the upper half */
   const iot_u64 begin = (lengths >> 32) + bio->bi_iter.bi_bvec_done;
@@ -39,7 +36,7 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   if (bytes <= in_first) {
     last = position_in_file(page, begin + bytes - 1);
   } else if (bio->bi_vcnt) { /* a clone does not tell */
-    const iot_u64 vector = vector_of_bio(bio, bio->bi_vcnt - 1);
+    const iot_u64 vector = vectors + (bio->bi_vcnt - 1) * bpf_core_type_size(struct bio_vec);
     lengths = WORD_OF(bio_vec, vector, bv_len);
     last =
         position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + (iot_u32)lengths - 1);

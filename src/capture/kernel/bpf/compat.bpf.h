@@ -47,6 +47,7 @@ enum iot_type_number {
   IOT_TYPE_NUMBER_request,
   IOT_TYPE_NUMBER_request_queue,
   IOT_TYPE_NUMBER_sbitmap_word,
+  IOT_TYPE_NUMBER_sk_buff,
   IOT_TYPE_NUMBER_task_struct,
   IOT_TYPE_NUMBER_timespec64,
 };
@@ -64,7 +65,8 @@ enum iot_type_number {
  * An argument of a tp_btf or fentry program, whose loads are cheap either way. Since 6.3 the verifier looks through all
  * of the kernel's types for each pointer loaded through a trusted pointer, which makes loading slow: for what pointers
  * it holds, such an argument is forgotten to be trusted. Numbers are better loaded through the argument as it came: one
- * instruction each, where a load that may fail takes eight.
+ * instruction each, where a load that may fail takes eight. Of a type of a module, which no cast can name, pointers are read by
+ * BPF_CORE_READ: such tracepoints are rare ones.
  */
 #define IOT_UNTRUSTED(type, pointer) IOT_TYPED(type, pointer, iot_config.has_cast)
 
