@@ -30,8 +30,11 @@ extern const volatile struct iot_config iot_config;
  *
  *   struct file *file = IOT_TYPED(file, number, cast);
  *   IOT_LOAD(inode, file, f_inode, cast);          inode = file->f_inode
+ *
+ * Declared as a function of the kernel it would have libbpf read all of the kernel's types for its number, which takes
+ * 15 ms: the loader, which knows it, puts it in (program_loader.hpp).
  */
-extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
+static void* (*const bpf_rdonly_cast)(const void* object, iot_u32 btf_id) = (void*)IOT_CAST_CALL;
 
 /* Structures, by the number that the kernel's type information has them under: relocation_types.hpp fills that in. */
 enum iot_type_number {
