@@ -118,6 +118,15 @@ bool write_relocation_types(const Fd& file, const bpf_object* object, const Kern
   return true;
 }
 
+// A new map of variables is all zero, which is how these begin: libbpf would copy megabytes of zeroes into it. False: there is none (errno).
+bool make_zero_variables(bpf_map* variables) {
+  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(variables));
+  const Fd map(::bpf_map_create(bpf_map__type(variables), "iotrail_.bss",
+                                bpf_map__key_size(variables), bpf_map__value_size(variables),
+                                bpf_map__max_entries(variables), &options));
+  return map && bpf_map__reuse_fd(variables, map.get()) == 0;
+}
+
 // With what follows from the kernel and the choice of hooks.
 iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
   configuration.has_cast = kernel_types().has_function(kCastFunction);
@@ -133,7 +142,7 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
   raise_open_files();
-  const PopulatedHeap heap(12U << 20U); // the kernel's types
+  const PopulatedHeap heap(10U << 20U); // the kernel's types
   ProgramLoader::register_sections();
   const Fd types(::memfd_create("iotrail_types", MFD_CLOEXEC));
   const std::string types_path = fmt::format("/proc/self/fd/{}", types.get());
@@ -209,6 +218,8 @@ int BpfObject::try_load(const std::vector<std::string_view>& programs,
     if (bpf_program* program =
             bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str()))
       bpf_program__set_autoload(program, true);
+  if (!make_zero_variables(skeleton_->maps.bss))
+    return errno;
   return ProgramLoader().load(skeleton_, refused);
 }
 
