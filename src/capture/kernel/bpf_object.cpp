@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
-#include "capture/kernel/libbpf_log.hpp"
+#include "capture/kernel/program_loader.hpp"
 #include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
 #include "capture/kernel/relocation_types.hpp"
@@ -91,12 +91,14 @@ Error load_error(int code) {
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }
 
-// A program was refused only if libbpf names it; with no privilege every one would be.
-bool was_one_refused(int error, const std::vector<std::string_view>& programs,
-                     const Refusals& refusals) {
-  const std::string& program = failed_program();
-  return error != EAGAIN && !program.empty() && refusals.reason(program) == nullptr &&
-         (error != EPERM || program != programs.front());
+// What says nothing about the programs that were refused: 0, or an errno. With no privilege every one would be refused.
+int failure_of_all(const std::vector<RefusedProgram>& refused,
+                   const std::vector<std::string_view>& programs) {
+  for (const RefusedProgram& program : refused)
+    if (program.code == EMFILE || program.code == EAGAIN ||
+        (program.code == EPERM && program.name == programs.front()))
+      return program.code;
+  return 0;
 }
 
 // What libbpf fits the programs to the kernel by: of its types, those that they name. False: they cannot be written (errno).
@@ -116,6 +118,15 @@ bool write_relocation_types(const Fd& file, const bpf_object* object, const Kern
   return true;
 }
 
+// A new map of variables is all zero, which is how these begin: libbpf would copy megabytes of zeroes into it. False: there is none (errno).
+bool make_zero_variables(bpf_map* variables) {
+  LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(variables));
+  const Fd map(::bpf_map_create(bpf_map__type(variables), "iotrail_.bss",
+                                bpf_map__key_size(variables), bpf_map__value_size(variables),
+                                bpf_map__max_entries(variables), &options));
+  return map && bpf_map__reuse_fd(variables, map.get()) == 0;
+}
+
 // With what follows from the kernel and the choice of hooks.
 iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
   configuration.has_cast = kernel_types().has_function(kCastFunction);
@@ -131,7 +142,8 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
                 const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
   raise_locked_memory();
   raise_open_files();
-  const PopulatedHeap heap(24U << 20U); // the kernel's types, here and twice in libbpf
+  const PopulatedHeap heap(10U << 20U); // the kernel's types
+  ProgramLoader::register_sections();
   const Fd types(::memfd_create("iotrail_types", MFD_CLOEXEC));
   const std::string types_path = fmt::format("/proc/self/fd/{}", types.get());
   LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path.c_str());
@@ -143,6 +155,8 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
       return std::unexpected(load_error(errno));
     if (is_first) {
       const KernelBtf kernel = read_kernel_types(object->skeleton_->obj);
+      if (!kernel_types().are_known())
+        return std::unexpected(load_error(ENOENT));
       if (!write_relocation_types(types, object->skeleton_->obj, kernel))
         return fail_errno("the kernel source cannot be used: a file in memory");
       refuse_unavailable(object->skeleton_->obj, refusals);
@@ -150,18 +164,22 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);
     const std::uint64_t needed = files_needed(object->skeleton_->obj, programs.size());
-    const int result =
-        object->try_load(programs, complete(configuration, filter, refusals), cpu_count);
+    std::vector<RefusedProgram> refused;
+    int result =
+        object->try_load(programs, complete(configuration, filter, refusals), cpu_count, refused);
+    if (result == 0)
+      result = failure_of_all(refused, programs);
     if (result == EAGAIN && ++interruptions < kInterruptionsMost)
       continue;
-    const int attached =
-        result != 0 ? result : object->try_attach(programs, hooks_left_out, refusals);
+    for (const RefusedProgram& program : refused)
+      refusals.add(std::string(program.name), errno_text(program.code));
+    const int attached = result != 0 || !refused.empty()
+                             ? result
+                             : object->try_attach(programs, hooks_left_out, refusals);
     if (attached != 0 && is_short_of_files(attached, needed))
       return std::unexpected(too_few_files(needed));
-    if (result != 0 && !was_one_refused(result, programs, refusals))
-      return std::unexpected(load_error(result));
     if (result != 0)
-      refusals.add(failed_program(), errno_text(result));
+      return std::unexpected(load_error(result));
     if (const std::string* why = refusal_to_follow_tasks(refusals))
       return fail("the kernel source cannot follow tasks", *why,
                   "IOTRAIL_BPF_LOG=1 shows the kernel's reasons");
@@ -190,17 +208,19 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
     bpf_map__set_autocreate(map, has_block);
 }
 
-// 0, or an errno. EAGAIN: a signal broke the kernel's check of a program off, which says nothing about the program.
+// 0, or an errno: then no program is loaded. EAGAIN: a signal broke the kernel off.
 int BpfObject::try_load(const std::vector<std::string_view>& programs,
-                        const iot_config& configuration, std::uint32_t cpu_count) {
+                        const iot_config& configuration, std::uint32_t cpu_count,
+                        std::vector<RefusedProgram>& refused) {
   skeleton_->rodata->iot_config = configuration;
   size_maps(programs, configuration, cpu_count);
   for (std::string_view name : programs)
     if (bpf_program* program =
             bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str()))
       bpf_program__set_autoload(program, true);
-  forget_failed_program();
-  return -iotrail_bpf__load(skeleton_);
+  if (!make_zero_variables(skeleton_->maps.bss))
+    return errno;
+  return ProgramLoader().load(skeleton_, refused);
 }
 
 // 0, or EMFILE. Another program that cannot be attached is refused.

@@ -12,6 +12,7 @@
 #include "base/result.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/program_loader.hpp"
 
 struct iotrail_bpf;
 struct bpf_link;
@@ -61,7 +62,7 @@ private:
 
   BpfObject() = default;
   int try_load(const std::vector<std::string_view>& programs, const iot_config& configuration,
-               std::uint32_t cpu_count);
+               std::uint32_t cpu_count, std::vector<RefusedProgram>& refused);
   void size_maps(const std::vector<std::string_view>& programs, const iot_config& configuration,
                  std::uint32_t cpu_count);
   int try_attach(const std::vector<std::string_view>& programs,

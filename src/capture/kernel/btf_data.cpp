@@ -164,7 +164,7 @@ KernelBtf KernelBtf::read() {
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
     if (entry.path().filename() != kKernel)
       if (auto module = BtfData::read(entry.path(), btf.kernel.get()))
-        btf.modules.push_back(std::move(*module));
+        btf.modules.push_back({entry.path().filename(), std::move(*module)});
   return btf;
 }
 

@@ -63,8 +63,13 @@ struct KernelBtf {
   // Reads /sys/kernel/btf, which takes a few milliseconds.
   static KernelBtf read();
 
+  struct Module {
+    std::string name;
+    BtfData types;
+  };
+
   std::unique_ptr<BtfData> kernel; // null: the kernel has none, or none that can be read
-  std::vector<BtfData> modules;
+  std::vector<Module> modules;
 };
 
 inline unsigned kind_of(const btf_type& type) {

@@ -34,7 +34,8 @@
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
 #define IOT_REASON_LIMIT 256            /* numbers of a kind of reasons; a power of two */
-#define IOT_LOADING_CALLS 256 /* calls of a new program that may be the linker's for the library */
+#define IOT_CAST_CALL 0x10ca57 /* a helper that there is not: the loader makes it bpf_rdonly_cast */
+#define IOT_LOADING_CALLS 256  /* calls of a new program that may be the linker's for the library */
 
 /*
  * A system call as the programs look it up by its native number; 0: not tracked. Every call of schema/syscalls.def is

@@ -10,7 +10,6 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr std::string_view kTracepointPrefix = "btf_trace_";
-constexpr int kUnknownParameters = -1;
 
 bool has_name_to_read(unsigned kind) {
   return kind == BTF_KIND_FUNC || kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_ENUM;
@@ -43,22 +42,28 @@ void KernelTypes::scan(const BtfData& btf, std::span<const std::string_view> fun
     const std::string_view name = btf.string(type.name_off);
     // Of a pointer to a function; its first parameter is the tracepoint's own.
     if (kind == BTF_KIND_TYPEDEF && name.starts_with(kTracepointPrefix))
-      tracepoints_[std::string(name.substr(kTracepointPrefix.size()))] =
-          parameters_of(btf.type(type.type).type) - 1;
+      tracepoints_.try_emplace(
+          std::string(name.substr(kTracepointPrefix.size())),
+          Tracepoint{.hooked = {.id = id, .module = ""},
+                     .parameters = parameters_of(btf.type(type.type).type) - 1});
     if (kind == BTF_KIND_ENUM && std::ranges::find(kReasonTypes, name) != kReasonTypes.end())
       enumerations_[std::string(name)] = enumerators_of(btf, id);
     if (kind == BTF_KIND_FUNC && std::ranges::find(functions, name) != functions.end())
-      functions_[std::string(name)] = {.id = id, .parameters = parameters_of(type.type)};
+      functions_.try_emplace(std::string(name),
+                             Function{.id = id, .parameters = parameters_of(type.type)});
   }
 }
 
-// A module's types go on where the kernel's end, and so do its strings: its tracepoints are named nowhere else.
-void KernelTypes::scan_module(const BtfData& btf) {
-  for (std::string_view rest = btf.own_strings(); !rest.empty();) {
-    const std::string_view name = rest.substr(0, rest.find('\0'));
-    if (name.starts_with(kTracepointPrefix))
-      tracepoints_.emplace(name.substr(kTracepointPrefix.size()), kUnknownParameters);
-    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+void KernelTypes::scan_module(const KernelBtf::Module& module) {
+  const BtfData& btf = module.types;
+  for (std::uint32_t id = btf.first_id(); id < btf.end_id(); ++id) {
+    const btf_type type = btf.type(id);
+    if (kind_of(type) != BTF_KIND_TYPEDEF)
+      continue;
+    if (const std::string_view name = btf.string(type.name_off);
+        name.starts_with(kTracepointPrefix))
+      tracepoints_.try_emplace(std::string(name.substr(kTracepointPrefix.size())),
+                               Tracepoint{.hooked = {.id = id, .module = module.name}});
   }
 }
 
@@ -67,7 +72,7 @@ KernelTypes::KernelTypes(const KernelBtf& btf, std::span<const std::string_view>
     return;
   are_known_ = true;
   scan(*btf.kernel, functions);
-  for (const BtfData& module : btf.modules)
+  for (const KernelBtf::Module& module : btf.modules)
     scan_module(module);
 }
 
@@ -83,7 +88,12 @@ bool KernelTypes::has_tracepoint(std::string_view name) const {
 
 int KernelTypes::tracepoint_parameters(std::string_view name) const {
   const auto found = tracepoints_.find(name);
-  return found == tracepoints_.end() ? -1 : found->second;
+  return found == tracepoints_.end() ? -1 : found->second.parameters;
+}
+
+HookedType KernelTypes::hooked_tracepoint(std::string_view name) const {
+  const auto found = tracepoints_.find(name);
+  return found == tracepoints_.end() ? HookedType{} : found->second.hooked;
 }
 
 std::uint32_t KernelTypes::function_id(std::string_view name) const {

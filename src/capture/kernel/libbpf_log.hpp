@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What libbpf says while it loads: it returns only a number for a whole object, and names the program that failed in its log.
+// What libbpf and the kernel say while programs are loaded: shown to who asks for it by IOTRAIL_BPF_LOG.
 #pragma once
 
-#include <string>
+#include <string_view>
 
 namespace iotrail::capture::kernel {
 
 // From here on libbpf's words are kept from the terminal, unless IOTRAIL_BPF_LOG is set.
 void read_libbpf_log();
 
-// The one named last; empty: none since forget_failed_program().
-const std::string& failed_program();
-void forget_failed_program();
+bool shows_libbpf_log();
+// Where libbpf's words go: to the terminal, or nowhere.
+void show_in_log(std::string_view text);
 
 } // namespace iotrail::capture::kernel

@@ -6,7 +6,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <list>
 #include <optional>
+#include <string>
 
 #include "base/fd.hpp"
 #include "capture/kernel/kernel_abi.h"
@@ -17,6 +19,9 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr std::string_view kTracepointSection = "tp_btf/";
+constexpr std::string_view kListSection = "iter/";
+constexpr std::string_view kListPrefix =
+    "bpf_iter_"; // of the kernel's functions that it knows lists by
 
 std::optional<KernelTypes> known_types;
 
@@ -25,6 +30,14 @@ std::string_view tracepoint_of(const bpf_program* program) {
   const std::string_view section = section_of(program);
   return section.starts_with(kTracepointSection) ? section.substr(kTracepointSection.size())
                                                  : std::string_view();
+}
+
+// "bpf_iter_task" of "iter/task"; empty: the program lists nothing.
+std::string list_function_of(const bpf_program* program) {
+  const std::string_view section = section_of(program);
+  return section.starts_with(kListSection)
+             ? fmt::format("{}{}", kListPrefix, section.substr(kListSection.size()))
+             : "";
 }
 
 bool is_kprobe(const bpf_program* program) {
@@ -72,9 +85,13 @@ std::string_view function_of(const bpf_program* program) {
 KernelBtf read_kernel_types(const bpf_object* object) {
   read_libbpf_log();
   std::vector<std::string_view> names = {kCastFunction};
-  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
+  std::list<std::string> lists;
+  for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));) {
     if (const std::string_view function = function_of(program); !function.empty())
       names.push_back(function);
+    if (section_of(program).starts_with(kListSection))
+      names.push_back(lists.emplace_back(list_function_of(program)));
+  }
   KernelBtf btf = KernelBtf::read();
   known_types.emplace(btf, names);
   return btf;
@@ -102,11 +119,19 @@ int refusal_of_function_hooks() {
   options.expected_attach_type = BPF_TRACE_FENTRY;
   options.attach_btf_id = function;
   for (int tries = 0;; ++tries) {
-    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", "Dual BSD/GPL", program,
-                                    std::size(program), &options));
+    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", kProgramLicense,
+                                    program, std::size(program), &options));
     if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
       return loaded ? 0 : errno;
   }
+}
+
+HookedType hooked_type(const bpf_program* program) {
+  if (const std::string_view point = tracepoint_of(program); !point.empty())
+    return kernel_types().hooked_tracepoint(point);
+  const std::string list = list_function_of(program);
+  return {.id = kernel_types().function_id(list.empty() ? function_of(program) : list),
+          .module = ""};
 }
 
 void refuse_unavailable(const bpf_object* object, Refusals& refusals) {

@@ -15,6 +15,9 @@ namespace iotrail::capture::kernel {
 
 constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
 
+// Which functions of the kernel's a program may call depends on it.
+inline constexpr const char* kProgramLicense = "Dual BSD/GPL";
+
 // A load that a signal breaks off is begun anew, so many times.
 constexpr int kInterruptionsMost = 50;
 
@@ -29,6 +32,9 @@ int refusal_of_function_hooks();
 std::string_view section_of(const bpf_program* program); // "fentry/vfs_read"
 // "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.
 std::string_view function_of(const bpf_program* program);
+
+// What the kernel knows the function or the tracepoint by that a program hooks, or the objects that it lists.
+HookedType hooked_type(const bpf_program* program);
 
 // Those of `object` that cannot be loaded, as far as that is known.
 void refuse_unavailable(const bpf_object* object, Refusals& refusals);

@@ -213,8 +213,8 @@ std::string relocation_types(const BtfData& programs, const KernelBtf& kernel) {
     take_from(*kernel.kernel, names);
   std::set<std::string_view> missing;
   std::ranges::set_difference(names, found_names, std::inserter(missing, missing.end()));
-  for (const BtfData& module : kernel.modules)
-    take_from(module, missing);
+  for (const KernelBtf::Module& module : kernel.modules)
+    take_from(module.types, missing);
   collection.add_enumeration(kTypeNumbers, type_numbers(programs, structures));
   return collection.bytes();
 }

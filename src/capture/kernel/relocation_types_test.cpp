@@ -148,7 +148,7 @@ TEST(RelocationTypesOfModules, are_taken_where_the_kernel_has_none_of_the_name) 
   btf__add_struct(programs.get(), "nowhere", 0);
 
   KernelBtf all = kernel_of(kernel.get());
-  all.modules.push_back(data_of(module.get(), all.kernel.get()));
+  all.modules.push_back({"a_module", data_of(module.get(), all.kernel.get())});
   const OwnedBtf found = parse(relocation_types(data_of(programs.get()), all));
   ASSERT_EQ(libbpf_get_error(found.get()), 0);
   const btf_type* outer = type_at(found, find(found, "outer", BTF_KIND_STRUCT));

@@ -143,8 +143,8 @@ int BPF_PROG(allocate_ext4_block, struct inode* inode, u32 flags, struct ext4_ma
 static __always_inline int take_xfs(const struct xfs_alloc_arg* args) {
   if (!args || !(args->datatype & XFS_ALLOC_USERDATA) || args->agbno == NULLAGBLOCK)
     return 0;
-  return take_place((iot_u64)args->agno << (args->mp->m_sb.sb_agblklog & 63) | args->agbno,
-                    args->len);
+  const iot_u32 group_bits = BPF_CORE_READ(args, mp, m_sb.sb_agblklog) & 63;
+  return take_place((iot_u64)args->agno << group_bits | args->agbno, args->len);
 }
 
 SEC("?tp_btf/xfs_alloc_vextent_finish")
@@ -182,9 +182,9 @@ static __always_inline struct xfs_extent extent_at(const struct xfs_iext_cursor*
     iot_u64 lo;
     iot_u64 hi;
   } packed = {};
-  bpf_probe_read_kernel(
-      &packed, sizeof(packed),
-      (const void*)(iot_number_of(cursor->leaf) + (iot_u64)(iot_u32)cursor->pos * sizeof(packed)));
+  bpf_probe_read_kernel(&packed, sizeof(packed),
+                        (const void*)((iot_u64)BPF_CORE_READ(cursor, leaf) +
+                                      (iot_u64)(iot_u32)cursor->pos * sizeof(packed)));
   return (struct xfs_extent){.offset = packed.lo & ((1ULL << 54) - 1),
                              .first = packed.lo >> 54 | packed.hi >> 22 << 10,
                              .count = packed.hi & ((1ULL << 21) - 1),
@@ -200,10 +200,10 @@ static __always_inline int end_xfs(const struct xfs_inode* inode,
   const iot_u64 before = place->first - extent.first;
   if (before + place->count > extent.count || before > extent.count)
     return 0; /* another part of the same change */
-  const struct xfs_mount* mount = inode->i_mount;
-  const iot_u32 group_bits = mount->m_sb.sb_agblklog & 63;
-  const iot_u32 shift = mount->m_sb.sb_blocklog & 63;
-  const iot_u64 block = (place->first >> group_bits) * mount->m_sb.sb_agblocks +
+  const struct xfs_mount* mount = BPF_CORE_READ(inode, i_mount);
+  const iot_u32 group_bits = BPF_CORE_READ(mount, m_sb.sb_agblklog) & 63;
+  const iot_u32 shift = BPF_CORE_READ(mount, m_sb.sb_blocklog) & 63;
+  const iot_u64 block = (place->first >> group_bits) * BPF_CORE_READ(mount, m_sb.sb_agblocks) +
                         (place->first & ((1ULL << group_bits) - 1));
   struct allocation allocation = {.offset = (extent.offset + before) << shift,
                                   .bytes = place->count << shift,

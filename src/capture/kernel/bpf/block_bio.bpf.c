@@ -56,7 +56,7 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   if (content.has_pages && content.carrier)
     describe_carried(record, &content, trusted->bi_iter.bi_size);
   else if (content.has_pages)
-    describe_range(record, trusted);
+    describe_range(record, trusted, iot_number_of(bio->bi_io_vec));
   record->file_bytes = file_bytes;
   record->io_class = io_class;
   record->above = content.above;

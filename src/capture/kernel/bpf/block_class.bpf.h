@@ -12,7 +12,7 @@
 #define SIZE_UNKNOWN (-1)
 
 /* A journal's blocks are written by buffer heads, whose own end says so; xfs writes its log by bios of its own. */
-static __noinline int is_of_journal(iot_u64 end, iot_u64 private) {
+__noinline int iot_is_of_journal(iot_u64 end, iot_u64 private) {
   if (!end)
     return 0;
   if (end == iot_functions.xlog_bio_end_io)
@@ -25,7 +25,7 @@ static __noinline int is_of_journal(iot_u64 end, iot_u64 private) {
 }
 
 /* Of a page that is of no file. What is swapped in is no program's yet. */
-static __noinline iot_u32 class_of_memory(iot_u64 page) {
+__noinline iot_u32 iot_class_of_memory(iot_u64 page) {
   if (!page)
     return IOT_io_class_other;
   const iot_u64 compound_head = WORD_OF(page, page, compound_head);
@@ -51,13 +51,13 @@ static __always_inline int carries_no_data(iot_u32 flags, iot_u32 bytes) {
 }
 
 /* The same of a bio that is handed on: its own end and its own memory tell nothing. */
-static __noinline iot_u32 class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u32 flags) {
-  if (is_of_journal(WORD_OF(bio, topmost, bi_end_io), WORD_OF(bio, topmost, bi_private)))
+__noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u32 flags) {
+  if (iot_is_of_journal(WORD_OF(bio, topmost, bi_end_io), WORD_OF(bio, topmost, bi_private)))
     return IOT_io_class_journal;
   if (flags >> BIT_OF(__REQ_META) & 1)
     return IOT_io_class_metadata;
   const iot_u64 vector = first_vector_of(carrier);
-  return class_of_memory(vector ? WORD_OF(bio_vec, vector, bv_page) : 0);
+  return iot_class_of_memory(vector ? WORD_OF(bio_vec, vector, bv_page) : 0);
 }
 
 static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags,
@@ -75,17 +75,17 @@ static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags
     return flags >> BIT_OF(__REQ_RAHEAD) & 1 ? IOT_io_class_read_ahead : IOT_io_class_data;
   }
   if (content->carrier)
-    return class_of_carried(content->topmost, content->carrier, flags);
-  if (is_of_journal((iot_u64)bio->bi_end_io, iot_number_of(bio->bi_private)))
+    return iot_class_of_carried(content->topmost, content->carrier, flags);
+  if (iot_is_of_journal(iot_number_of((const void*)bio->bi_end_io), iot_number_of(bio->bi_private)))
     return IOT_io_class_journal;
   if (flags >> BIT_OF(__REQ_META) & 1)
     return IOT_io_class_metadata;
   if (!bio->bi_io_vec)
     return IOT_io_class_other;
-  return class_of_memory(WORD_OF(bio_vec,
-                                 iot_number_of(bio->bi_io_vec) +
-                                     bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
-                                 bv_page));
+  return iot_class_of_memory(WORD_OF(bio_vec,
+                                     iot_number_of(bio->bi_io_vec) +
+                                         bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
+                                     bv_page));
 }
 
 /* A block device's own inode has none. */

@@ -31,7 +31,7 @@ static __always_inline iot_u64 magic_of_host(iot_u64 host) {
  * The file that a page's mapping is of; 0: none, a block device, or a file in memory: a page of that is on its way to a
  * disk as memory that a program shares, for direct I/O of another file, or to be swapped.
  */
-static __noinline iot_u64 inode_of_mapping(iot_u64 mapping) {
+__noinline iot_u64 iot_inode_of_mapping(iot_u64 mapping) {
   const iot_u64 host = host_of_mapping(mapping);
   if (!host)
     return 0;
@@ -39,9 +39,9 @@ static __noinline iot_u64 inode_of_mapping(iot_u64 mapping) {
   return magic == BDEVFS_MAGIC || magic == TMPFS_MAGIC ? 0 : host;
 }
 
-static __noinline iot_u64 inode_of_page(iot_u64 page) {
+__noinline iot_u64 iot_inode_of_page(iot_u64 page) {
   const iot_u64 head = WORD_OF(page, page, compound_head);
-  return inode_of_mapping(
+  return iot_inode_of_mapping(
       WORD_OF(page, head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page, mapping));
 }
 
@@ -52,15 +52,16 @@ static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 flags
   if (!bio->bi_io_vec)
     return 0;
   if (bio->bi_iter.bi_idx) /* the rest of a bio whose front part is on its way */
-    return inode_of_page(WORD_OF(bio_vec,
-                                 iot_number_of(bio->bi_io_vec) +
-                                     bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
-                                 bv_page));
+    return iot_inode_of_page(WORD_OF(bio_vec,
+                                     iot_number_of(bio->bi_io_vec) +
+                                         bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
+                                     bv_page));
   const struct page* page = bio->bi_io_vec->bv_page;
   if (iot_number_of((const void*)page->compound_head) & COMPOUND_TAIL)
-    return inode_of_page(iot_number_of(page));
+    return iot_inode_of_page(iot_number_of(page));
   const iot_u64 mapping = iot_number_of(page->mapping);
-  return mapping & MAPPING_FLAGS ? 0 : inode_of_mapping(mapping); /* most often a program's own */
+  return mapping & MAPPING_FLAGS ? 0
+                                 : iot_inode_of_mapping(mapping); /* most often a program's own */
 }
 
 /* The vector that a bio begins in; 0: it has none. */

@@ -39,7 +39,7 @@ static __always_inline iot_u64 original_of_clone(iot_u64 clone) {
 }
 
 /* The bio of the mapped disk that one is handed on for; 0: not known. */
-static __noinline iot_u64 bio_above(iot_u64 bio) {
+__noinline iot_u64 iot_bio_above(iot_u64 bio) {
   iot_u64 end = WORD_OF(bio, bio, bi_end_io);
   iot_u64 clone = bio;
   if (end && end == iot_functions.crypt_endio) {
@@ -51,7 +51,7 @@ static __noinline iot_u64 bio_above(iot_u64 bio) {
 
 /* Fills in whose a bio is that is handed on: as the one above. Returns the mapped disk; 0: that bio is not known. */
 static __always_inline iot_u32 find_owner_above(struct iot_bio* entry, iot_u64 bio) {
-  const iot_u64 above = bio_above(bio);
+  const iot_u64 above = iot_bio_above(bio);
   const struct iot_bio* known = above ? iot_find_bio(above) : 0;
   if (!known)
     return 0;
@@ -76,7 +76,7 @@ static long add_vector(iot_u32 index, struct vector_walk* walk) {
 }
 
 /* How far behind the begin of its vectors a bio begins, in bytes. */
-static __noinline iot_u64 place_in_vectors(iot_u64 bio) {
+__noinline iot_u64 iot_place_in_vectors(iot_u64 bio) {
   struct vector_walk walk = {
       .at = WORD_OF(bio, bio, bi_io_vec),
       .bytes = (iot_u32)WORD_OF(bio, bio, bi_iter.bi_bvec_done),
@@ -104,7 +104,7 @@ static __always_inline void ascend_over_crypt(struct ascent* ascent) {
     ascent->at = 0;
     return;
   }
-  ascent->skipped += place_in_vectors(ascent->carrier);
+  ascent->skipped += iot_place_in_vectors(ascent->carrier);
   ascent->carrier = clone;
 }
 
@@ -124,7 +124,7 @@ static long ascend(iot_u32 index, struct ascent* ascent) {
 }
 
 /* Fills in what a bio is of that is handed on. */
-static __noinline int find_content_above(struct content* content, iot_u64 bio, iot_u32 flags) {
+__noinline int iot_find_content_above(struct content* content, iot_u64 bio, iot_u32 flags) {
   struct ascent ascent = {.at = bio, .carrier = bio};
   if (!content)
     return 0;
@@ -136,7 +136,7 @@ static __noinline int find_content_above(struct content* content, iot_u64 bio, i
   content->skipped = ascent.skipped;
   const iot_u64 vector = first_vector_of(ascent.carrier);
   if (vector && !(flags & 1U << BIT_OF(__REQ_META)))
-    content->inode = inode_of_page(WORD_OF(bio_vec, vector, bv_page));
+    content->inode = iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page));
   content->has_pages = content->inode != 0;
   return 1;
 }

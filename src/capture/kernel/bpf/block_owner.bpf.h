@@ -19,7 +19,7 @@
 #include "syscall.bpf.h"
 
 /* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
-static __noinline iot_u64 iomap_dio_of_btrfs(iot_u64 bio) {
+__noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
   if (!bpf_core_field_exists(struct btrfs_bio, end_io) || !iot_functions.btrfs_dio_end_io)
     return 0;
   iot_u64 own = bio - bpf_core_field_offset(struct btrfs_bio, bio);
@@ -31,8 +31,8 @@ static __noinline iot_u64 iomap_dio_of_btrfs(iot_u64 bio) {
 }
 
 /* As disk_of_file has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
-static __noinline iot_u32 disk_of_metadata(iot_u64 vector, iot_u32 device) {
-  const iot_u64 inode = vector ? inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
+__noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
+  const iot_u64 inode = vector ? iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
   const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;
   const iot_u32 number = super_block ? (iot_u32)WORD_OF(super_block, super_block, s_dev) : 0;
   return number && !(number >> IOT_MINOR_BITS) ? number : device;
@@ -45,7 +45,7 @@ static __always_inline iot_u64 iomap_dio_of(const struct bio* bio) {
     return 0;
   if (end == iot_functions.iomap_dio_bio_end_io)
     return iot_number_of(bio->bi_private);
-  return end == iot_functions.btrfs_simple_end_io ? iomap_dio_of_btrfs(iot_number_of(bio)) : 0;
+  return end == iot_functions.btrfs_simple_end_io ? iot_iomap_dio_of_btrfs(iot_number_of(bio)) : 0;
 }
 
 /* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
@@ -178,7 +178,8 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
   if (content->inode)
     entry->file = iot_file_known(content->inode);
   else if (flags & 1U << BIT_OF(__REQ_META) &&
-           find_sync_waiter(disk_of_metadata(iot_number_of(bio->bi_io_vec), device), &entry->owner))
+           find_sync_waiter(iot_disk_of_metadata(iot_number_of(bio->bi_io_vec), device),
+                            &entry->owner))
     return 1; /* of an operation that is wanted, or it would not be known to wait */
   const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
   return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
@@ -207,9 +208,9 @@ static __always_inline iot_u64 find_content(struct content* content, const struc
  * Fills whose a bio is that is handed on, and what it is of; 0: the one above is not known. Pages that are of another file
  * than that one are memory that a program maps, on its way to or from its file past the cache.
  */
-static __noinline int find_mapped(struct iot_bio* entry, struct content* content, iot_u64 bio,
-                                  iot_u32 flags) {
-  if (!entry || !content || !find_content_above(content, bio, flags))
+__noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, iot_u64 bio,
+                               iot_u32 flags) {
+  if (!entry || !content || !iot_find_content_above(content, bio, flags))
     return 0;
   content->above = find_owner_above(entry, bio);
   if (!content->above)
@@ -229,7 +230,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   entry->queued_ns = bpf_ktime_get_ns();
   entry->device = device;
   if (is_handed_on((iot_u64)bio->bi_end_io) &&
-      find_mapped(entry, content, iot_number_of(bio), flags))
+      iot_find_mapped(entry, content, iot_number_of(bio), flags))
     return 1;
   const iot_u64 iocb = content->carrier ? 0 : find_content(content, bio, flags);
   const iot_u64 inode = content->inode;

@@ -13,7 +13,7 @@
 #define NOT_IN_A_FILE (-1)
 
 /* Of a byte `offset` behind the begin of a page; memory behind the page is that of the pages that follow it. */
-static __noinline iot_s64 position_in_file(iot_u64 page, iot_u64 offset) {
+__noinline iot_s64 iot_position_in_file(iot_u64 page, iot_u64 offset) {
   const iot_u64 own = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
   const iot_u64 compound_head = WORD_OF(page, own, compound_head);
   const iot_u64 head = compound_head & COMPOUND_TAIL ? compound_head - COMPOUND_TAIL : own;
@@ -22,27 +22,24 @@ static __noinline iot_s64 position_in_file(iot_u64 page, iot_u64 offset) {
   return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
 }
 
-static __always_inline iot_u64 vector_of_bio(const struct bio* bio, iot_u32 index) {
-  return iot_number_of(bio->bi_io_vec) + index * bpf_core_type_size(struct bio_vec);
-}
-
-/* Of a bio that carries pages of a file. */
-static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio) {
+/* Of a bio that carries pages of a file, by `vectors`, its own. */
+static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio,
+                                           iot_u64 vectors) {
   const iot_u32 bytes = bio->bi_iter.bi_size;
-  const iot_u64 first = vector_of_bio(bio, bio->bi_iter.bi_idx);
+  const iot_u64 first = vectors + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
   const iot_u64 page = WORD_OF(bio_vec, first, bv_page);
   iot_u64 lengths = WORD_OF(bio_vec, first, bv_len); /* bv_offset is the upper half */
   const iot_u64 begin = (lengths >> 32) + bio->bi_iter.bi_bvec_done;
   const iot_u32 in_first = (iot_u32)lengths - bio->bi_iter.bi_bvec_done;
-  record->offset = position_in_file(page, begin);
+  record->offset = iot_position_in_file(page, begin);
   iot_s64 last = NOT_IN_A_FILE;
   if (bytes <= in_first) {
-    last = position_in_file(page, begin + bytes - 1);
+    last = iot_position_in_file(page, begin + bytes - 1);
   } else if (bio->bi_vcnt) { /* a clone does not tell */
-    const iot_u64 vector = vector_of_bio(bio, bio->bi_vcnt - 1);
+    const iot_u64 vector = vectors + (bio->bi_vcnt - 1) * bpf_core_type_size(struct bio_vec);
     lengths = WORD_OF(bio_vec, vector, bv_len);
-    last =
-        position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + (iot_u32)lengths - 1);
+    last = iot_position_in_file(WORD_OF(bio_vec, vector, bv_page),
+                                (lengths >> 32) + (iot_u32)lengths - 1);
   }
   record->is_contiguous = last == record->offset + bytes - 1;
 }
@@ -57,7 +54,7 @@ static __always_inline void describe_carried(struct iot_block_queue* record,
   const iot_u64 vector = first_vector_of(carrier);
   const iot_u64 lengths = WORD_OF(bio_vec, vector, bv_len);
   const iot_u64 done = (iot_u32)WORD_OF(bio, carrier, bi_iter.bi_bvec_done);
-  record->offset = position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + done) +
+  record->offset = iot_position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + done) +
                    (iot_s64)content->skipped;
   record->is_contiguous = done + content->skipped + bytes <= (iot_u32)lengths;
 }

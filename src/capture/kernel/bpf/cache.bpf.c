@@ -96,29 +96,36 @@ static __always_inline void note_added(void* context, struct iot_task* task,
   const iot_u64 begin = folio->index;
   const iot_u64 end = begin + iot_folio_pages(folio, 1);
   struct iot_added* added = &task->added;
-  struct iot_added_run* place = 0;
+  iot_u64 place = IOT_ADDED_RUNS; /* none */
+  iot_u64 before = IOT_ADDED_RUNS;
 #pragma unroll
-  for (int i = 0; i < IOT_ADDED_RUNS; ++i) {
+  for (int i = IOT_ADDED_RUNS - 1; i >= 0; --i) { /* the first one goes before */
     struct iot_added_run* run = &added->runs[i];
     if (is_free(run, task))
-      place = run;
-    else if (is_run_of(run, task, cache) && run->end == begin &&
-             (is_reading(task) || !is_writing(mapping->host))) {
-      run->end = end;
-      return;
-    }
+      place = i;
+    else if (is_run_of(run, task, cache) && run->end == begin)
+      before = i;
   }
-  if (!is_reading(task) && (is_writing(mapping->host) || !is_below_lookup(context)))
+  /* From here on the verifier does not know which: it need not follow each way through the loop by itself. */
+  place = iot_unknown(place);
+  before = iot_unknown(before);
+  const int is_known = before < IOT_ADDED_RUNS;
+  if (!is_reading(task) && (is_writing(mapping->host) || (!is_known && !is_below_lookup(context))))
     return;
+  if (is_known) {
+    added->runs[before & (IOT_ADDED_RUNS - 1)].end = end;
+    return;
+  }
   added->are_any = 1;
-  if (!place) {
+  if (place >= IOT_ADDED_RUNS) {
     added->is_short = 1;
     return;
   }
-  place->op_id = task->owner.op_id;
-  place->begin = begin;
-  place->end = end;
-  place->mapping = cache;
+  struct iot_added_run* run = &added->runs[place & (IOT_ADDED_RUNS - 1)];
+  run->op_id = task->owner.op_id;
+  run->begin = begin;
+  run->end = end;
+  run->mapping = cache;
 }
 
 SEC("?tp_btf/mm_filemap_add_to_page_cache")

@@ -30,8 +30,11 @@ extern const volatile struct iot_config iot_config;
  *
  *   struct file *file = IOT_TYPED(file, number, cast);
  *   IOT_LOAD(inode, file, f_inode, cast);          inode = file->f_inode
+ *
+ * Declared as a function of the kernel it would have libbpf read all of the kernel's types for its number, which takes
+ * 15 ms: the loader, which knows it, puts it in (program_loader.hpp).
  */
-extern void* bpf_rdonly_cast(const void* object, iot_u32 btf_id) __ksym __weak;
+static void* (*const bpf_rdonly_cast)(const void* object, iot_u32 btf_id) = (void*)IOT_CAST_CALL;
 
 /* Structures, by the number that the kernel's type information has them under: relocation_types.hpp fills that in. */
 enum iot_type_number {
@@ -47,6 +50,7 @@ enum iot_type_number {
   IOT_TYPE_NUMBER_request,
   IOT_TYPE_NUMBER_request_queue,
   IOT_TYPE_NUMBER_sbitmap_word,
+  IOT_TYPE_NUMBER_sk_buff,
   IOT_TYPE_NUMBER_task_struct,
   IOT_TYPE_NUMBER_timespec64,
 };
@@ -64,7 +68,8 @@ enum iot_type_number {
  * An argument of a tp_btf or fentry program, whose loads are cheap either way. Since 6.3 the verifier looks through all
  * of the kernel's types for each pointer loaded through a trusted pointer, which makes loading slow: for what pointers
  * it holds, such an argument is forgotten to be trusted. Numbers are better loaded through the argument as it came: one
- * instruction each, where a load that may fail takes eight.
+ * instruction each, where a load that may fail takes eight. Of a type of a module, which no cast can name, pointers are read by
+ * BPF_CORE_READ: such tracepoints are rare ones.
  */
 #define IOT_UNTRUSTED(type, pointer) IOT_TYPED(type, pointer, iot_config.has_cast)
 
@@ -77,13 +82,21 @@ enum iot_type_number {
   } while (0)
 
 /*
- * An address as a number also to the verifier, which lets nothing be computed of what it knows to be a pointer. What an
- * atomic operation leaves in memory is a number to it: three instructions, where a helper that copies takes 80.
+ * The same number, of which the verifier does not know what it is: what comes behind need not be checked for each value that
+ * it may have had on the way there. What an atomic operation leaves in memory is a number to it like any other.
+ */
+static __always_inline iot_u64 iot_unknown(iot_u64 known) {
+  iot_u64 number = 0;
+  __atomic_exchange_n(&number, known, __ATOMIC_RELAXED);
+  return *(volatile iot_u64*)&number;
+}
+
+/*
+ * An address as a number also to the verifier, which lets nothing be computed of what it knows to be a pointer. Three instructions, where a
+ * helper that copies takes 80.
  */
 static __always_inline iot_u64 iot_number_of(const void* pointer) {
-  iot_u64 number = 0;
-  __atomic_exchange_n(&number, (iot_u64)pointer, __ATOMIC_RELAXED);
-  return *(volatile iot_u64*)&number;
+  return iot_unknown((iot_u64)pointer);
 }
 
 /* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */

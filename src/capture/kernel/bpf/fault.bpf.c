@@ -159,11 +159,15 @@ int BPF_PROG(fault_user, iot_u64 address, struct pt_regs* regs, iot_u64 code) {
 
 /* A touch is of a fault outside any call: what the kernel touches in one comes without. */
 SEC("?tp_btf/mm_filemap_fault")
-int BPF_PROG(fault_page, struct address_space* mapping, iot_u64 index) {
+int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
+  struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted);
   struct iot_task* task = iot_current();
-  if (!task || iot_is_own_page(task, mapping->host))
+  if (!task)
     return 0;
-  const iot_u32 file = iot_file_of_inode(task, mapping->host, 0);
+  const struct inode* inode = mapping->host;
+  if (iot_is_own_page(task, inode))
+    return 0;
+  const iot_u32 file = iot_file_of_inode(task, inode, 0);
   if (!iot_file_wanted(file))
     return 0;
   struct touch now = {};
@@ -184,11 +188,15 @@ int BPF_PROG(fault_page, struct address_space* mapping, iot_u64 index) {
 }
 
 SEC("?tp_btf/mm_filemap_map_pages")
-int BPF_PROG(fault_around, struct address_space* mapping, iot_u64 first, iot_u64 last) {
+int BPF_PROG(fault_around, struct address_space* trusted, iot_u64 first, iot_u64 last) {
+  struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted);
   struct iot_task* task = iot_current();
-  if (!task || iot_is_own_page(task, mapping->host))
+  if (!task)
     return 0;
-  const iot_u32 file = iot_file_of_inode(task, mapping->host, 0);
+  const struct inode* inode = mapping->host;
+  if (iot_is_own_page(task, inode))
+    return 0;
+  const iot_u32 file = iot_file_of_inode(task, inode, 0);
   if (!iot_file_wanted(file))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();

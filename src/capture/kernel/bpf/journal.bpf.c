@@ -41,13 +41,14 @@ SEC("?tp_btf/jbd2_start_commit")
 int BPF_PROG(journal_start_commit, struct journal_s* journal, struct transaction_s* transaction) {
   if (!journal || !transaction) /* never, but verifiers think so of a module's tracepoints */
     return 0;
-  const struct block_device* holder = journal->j_fs_dev;
+  const struct block_device* holder = BPF_CORE_READ(journal, j_fs_dev);
+  const struct gendisk* disk = BPF_CORE_READ(holder, bd_disk);
   struct iot_commit commit = {};
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
-  commit.disk = IOT_DEVICE(holder->bd_disk->major, holder->bd_disk->first_minor);
+  commit.disk = IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
   if (is_stopped || !iot_device_wanted(commit.disk))
     return 0;
-  commit.device = holder->bd_dev;
+  commit.device = BPF_CORE_READ(holder, bd_dev);
   commit.transaction = transaction->t_tid;
   commit.pid = (iot_u32)(bpf_get_current_pid_tgid() >> 32);
   commit.is_of_all = iot_config.block_all && is_started && !iot_config.filter_files;
@@ -312,7 +313,7 @@ int BPF_PROG(journal_xfs_log_force, const struct xfs_mount* mount, iot_u64 seque
   struct iot_owner owner = {};
   if (!mount)
     return 0;
-  const iot_u32 device = mount->m_super->s_dev;
+  const iot_u32 device = BPF_CORE_READ(mount, m_super, s_dev);
   if (!find_asker(&owner, device, 0))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -333,7 +334,7 @@ int BPF_PROG(journal_btrfs_commit, const struct btrfs_fs_info* system) {
   struct iot_owner owner = {};
   if (!system)
     return 0;
-  iot_u32 device = system->sb->s_dev;
+  iot_u32 device = BPF_CORE_READ(system, sb, s_dev);
   if (!find_asker(&owner, device, bpf_map_lookup_elem(&journals, &device) != 0))
     return 0;
   const iot_u64 transaction = system->last_trans_committed;

@@ -29,11 +29,11 @@ int BPF_PROG(journal_checkpoint, struct journal_s* journal) {
   struct journal_checkpoint begun = {};
   if (!journal)
     return 0;
-  const struct transaction_s* oldest = journal->j_checkpoint_transactions;
-  iot_u32 device = journal->j_fs_dev->bd_dev;
+  const struct transaction_s* oldest = BPF_CORE_READ(journal, j_checkpoint_transactions);
+  iot_u32 device = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
   if (!oldest || !find_waiter_for_room(&begun.owner, device))
     return 0;
-  begun.transaction = oldest->t_tid;
+  begun.transaction = BPF_CORE_READ(oldest, t_tid);
   begun.start_ns = bpf_ktime_get_ns();
   if (bpf_map_update_elem(&checkpoints, &device, &begun, BPF_ANY))
     iot_lose(IOT_COUNTER_kernel_journal_untracked);

@@ -382,7 +382,7 @@ static __noinline int emit_drop(iot_u64 socket, iot_u32 is_received, iot_u32 byt
 
 /* Passed for any packet of the machine, so what is not ours leaves first thing. */
 static __always_inline int drop_of(iot_u64 receiver, const struct sk_buff* skb, iot_u32 reason) {
-  const iot_u64 sender = iot_number_of(skb->sk);
+  const iot_u64 sender = iot_number_of(IOT_UNTRUSTED(sk_buff, skb)->sk);
   const iot_u64 socket = receiver ? receiver : sender;
   if (!socket || !iot_find_connection(socket))
     return 0;

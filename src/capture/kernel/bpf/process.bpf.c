@@ -144,9 +144,10 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     iot_choose(task, own);
   iot_expect_library(own);
   const iot_u64 now_ns = bpf_ktime_get_ns();
-  const iot_u32 exe_file = iot_file_of(own, binary->file);
+  const struct file* file = BPF_CORE_READ(binary, file);
+  const iot_u32 exe_file = iot_file_of(own, file);
   if (exe_file & IOT_FILE_UNWANTED) {
-    const struct iot_file_sight program = {.file = (iot_u64)binary->file};
+    const struct iot_file_sight program = {.file = (iot_u64)file};
     iot_file_tell(&program, 1);
   }
   send_exec(own, task, exe_file, now_ns);

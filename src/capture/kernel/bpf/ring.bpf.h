@@ -143,9 +143,25 @@ static __always_inline void* iot_reserve(struct iot_place* place, iot_u32 kind) 
   return iot_reserve_bits(place, (iot_u64)kind << 16);
 }
 
+/* The last word of the header of the record that a place is taken for; 0: there is none. Checked once: numbers only. */
+__noinline iot_u64 iot_take_place(iot_u32 kind) {
+  struct iot_place place;
+  return iot_reserve(&place, kind) ? place.last_word : 0;
+}
+
 /* The same, called and not inlined: for what happens seldom and in many programs, whose loading takes long. */
 static __noinline void* iot_reserve_seldom(struct iot_place* place, iot_u32 kind) {
-  return iot_reserve(place, kind);
+  const iot_u64 word = iot_take_place(kind);
+  if (!word)
+    return 0;
+  const iot_u32 cpu = (iot_u32)word & (IOT_CPU_LIMIT - 1);
+  const iot_u32 number = (iot_u32)(word >> 32);
+  const iot_u32 count = iot_config.slots_per_cpu;
+  const iot_u32 index =
+      iot_config.sums ? cpu * IOT_SUM_PLACES + number : cpu * count + ((number - 1) & (count - 1));
+  place->last_word = word;
+  place->event = bpf_map_lookup_elem(&slots, &index);
+  return place->event;
 }
 
 /* struct iot_<name>*, or NULL. Every record fits a slot: asserted here. */

@@ -92,7 +92,7 @@ static __noinline int iot_end_sync_of_task(struct iot_task* task, iot_u64 op_id)
 }
 
 /* Fills in who waits for the disk; 0: nobody. */
-static __noinline int find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
+__noinline int iot_find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters || !owner)
     return 0;
@@ -105,7 +105,7 @@ static __noinline int find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
 }
 
 /* The owner becomes the operation that waits for the disk and was submitted by it; 0: there is none. */
-static __noinline int charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
+__noinline int iot_charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters || !owner)
     return 0;
@@ -122,13 +122,13 @@ static __noinline int charge_waiter_under(iot_u32 disk, struct iot_owner* owner)
  * done before the call was.
  */
 static __always_inline int charge_submitted(struct iot_owner* owner, const struct iot_task* task) {
-  return task->submitted_sync_disk && charge_waiter_under(task->submitted_sync_disk, owner);
+  return task->submitted_sync_disk && iot_charge_waiter_under(task->submitted_sync_disk, owner);
 }
 
 /* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
 static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
   return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
-         (find_waiter_of(disk, owner) || find_waiter_of(ANY_DISK, owner));
+         (iot_find_waiter_of(disk, owner) || iot_find_waiter_of(ANY_DISK, owner));
 }
 
 #endif

@@ -98,13 +98,15 @@ int syscall_sys_enter(unsigned long long* ctx) {
   return 0;
 }
 
-/* One function for all classes: what the kernel does to load a program grows with its length squared. */
-static __noinline int describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
+/*
+ * One function for all classes: what the kernel does to load a program grows with its length squared. Global, as the classes
+ * are, so that it is checked once; a pointer that it stored would be a number to those who call it.
+ */
+__noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
   struct task_struct* current = bpf_get_current_task_btf();
-  struct iot_task* task = iot_busy(current);
-  if (!task)
+  const struct iot_task* task = iot_busy(current);
+  if (!call || !task)
     return 0;
-  call->task = task;
   call->is_compat = (task->call & IOT_CALL_COMPAT) != 0;
   call->duration_ns = now_ns - task->entry_ns;
   call->result = visible_result(call->is_compat ? (iot_s32)result : result);
@@ -117,7 +119,9 @@ static __noinline int describe_return(struct returned* call, iot_s64 result, iot
 #define EMITTER(class)                                                                             \
   __noinline int iot_emit_##class(iot_s64 result, iot_u64 now_ns) {                                \
     struct returned call = {};                                                                     \
-    if (describe_return(&call, result, now_ns))                                                    \
+    const int is_described = iot_describe_return(&call, result, now_ns);                           \
+    call.task = iot_busy(bpf_get_current_task_btf());                                              \
+    if (is_described && call.task)                                                                 \
       emit_##class(&call);                                                                         \
     return 0;                                                                                      \
   }
@@ -359,17 +363,15 @@ int syscall_sys_exit(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_slot_of(tid);
-  if (task->live_tid != tid)
-    return task->is_shared || task->live_tid == (tid | IOT_MUTED)
-               ? end_any_call(ctx, bpf_ktime_get_ns())
-               : 0;
-  if (!task->owner.op_id)
+  const int is_found = task->live_tid == tid;
+  if (is_found ? !task->owner.op_id : !task->is_shared && task->live_tid != (tid | IOT_MUTED))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_s64 result = (iot_s64)ctx[1];
-  if ((task->call & IS_PLAIN) != IS_PLAIN ||
-      !emit_plain_call(task, (struct pt_regs*)ctx[0], result, now_ns))
-    return end_any_call(ctx, now_ns);
-  end_call(task, result, now_ns);
-  return 0;
+  if (is_found && (task->call & IS_PLAIN) == IS_PLAIN &&
+      emit_plain_call(task, (struct pt_regs*)ctx[0], result, now_ns)) {
+    end_call(task, result, now_ns);
+    return 0;
+  }
+  return end_any_call(ctx, now_ns); /* in one place: the verifier checks it for each */
 }

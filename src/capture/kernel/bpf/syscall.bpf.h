@@ -81,14 +81,19 @@ struct object {
   iot_u32 path;
 };
 
+/* A filter of files leaves out calls that only name a path. Global: checked once. */
+__noinline iot_u32 iot_text_of_object(iot_u64 path) {
+  return iot_file_wanted(0) ? iot_text_of_user(path) : 0;
+}
+
 static __always_inline struct object object_of(const struct returned* call) {
   const iot_u32 fd_place = IOT_CALL_FD(call->task->call);
   const iot_u32 path_place = IOT_CALL_PATH(call->task->call);
   struct object object = {.fd = path_place ? AT_FDCWD : IOT_NO_FD};
   if (fd_place)
     object.fd = (iot_s32)call->arguments[(fd_place - 1) & 7];
-  if (path_place) /* a filter of files leaves out calls that only name a path */
-    object.path = iot_file_wanted(0) ? iot_text_of_user(call->arguments[(path_place - 1) & 7]) : 0;
+  if (path_place)
+    object.path = iot_text_of_object(call->arguments[(path_place - 1) & 7]);
   else if (fd_place)
     object.file = iot_file_of_fd(object.fd);
   return object;

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/program_job.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <string>
+
+#include "base/result.hpp"
+#include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/libbpf_log.hpp"
+#include "capture/kernel/module_types.hpp"
+#include "capture/kernel/program_types.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+std::vector<std::byte> copy_of(const void* records, std::uint32_t count, std::uint32_t size) {
+  const auto* bytes = static_cast<const std::byte*>(records);
+  return {bytes, bytes + std::size_t{count} * size};
+}
+
+} // namespace
+
+void call_cast(std::vector<bpf_insn>& instructions, std::uint32_t function) {
+  if (function == 0)
+    return;
+  for (bpf_insn& instruction : instructions)
+    if (instruction.code == (BPF_JMP | BPF_CALL) && instruction.src_reg == 0 &&
+        instruction.imm == IOT_CAST_CALL) {
+      instruction.src_reg = BPF_PSEUDO_KFUNC_CALL;
+      instruction.imm = static_cast<std::int32_t>(function);
+    }
+}
+
+ProgramJob::ProgramJob(bpf_program* program, const ProgramSection& section,
+                       const bpf_prog_load_opts& options)
+    : program_(program), section_(section), options_(options) {
+  const bpf_insn* begin = bpf_program__insns(program);
+  instructions_.assign(begin, begin + bpf_program__insn_cnt(program));
+  call_cast(instructions_, kernel_types().function_id(kCastFunction));
+  function_info_ = copy_of(options.func_info, options.func_info_cnt, options.func_info_rec_size);
+  options_.func_info = function_info_.data();
+  if (shows_libbpf_log()) { // only there lines of the source are shown
+    line_info_ = copy_of(options.line_info, options.line_info_cnt, options.line_info_rec_size);
+    options_.line_info = line_info_.data();
+  } else {
+    options_.line_info = nullptr;
+    options_.line_info_cnt = options_.line_info_rec_size = 0;
+  }
+  options_.expected_attach_type = section_.attach_type;
+  options_.prog_flags |= section_.flags;
+  options_.attempts = kInterruptionsMost;
+}
+
+bool ProgramJob::find_type(ModuleTypes& modules) {
+  if (section_.type != BPF_PROG_TYPE_TRACING)
+    return true;
+  const HookedType hooked = hooked_type(program_);
+  const int module = hooked.module.empty() ? 0 : modules.descriptor_of(hooked.module);
+  options_.attach_btf_id = hooked.id;
+  options_.attach_btf_obj_fd = static_cast<std::uint32_t>(module);
+  if (hooked.id == 0)
+    code_ = ENOENT;
+  else if (module < 0)
+    code_ = -module;
+  return code_ == 0;
+}
+
+int ProgramJob::load_into_kernel(const bpf_prog_load_opts& options) const {
+  return ::bpf_prog_load(section_.type, bpf_program__name(program_), kProgramLicense,
+                         instructions_.data(), instructions_.size(), &options);
+}
+
+void ProgramJob::load() {
+  loaded_ = Fd(load_into_kernel(options_));
+  code_ = loaded_ ? 0 : errno;
+  if (!loaded_ && shows_libbpf_log())
+    show_reasons();
+}
+
+// The kernel tells them at a second try.
+void ProgramJob::show_reasons() const {
+  constexpr std::size_t kLogBytes = 16U << 20U;
+  std::string log(kLogBytes, '\0');
+  bpf_prog_load_opts options = options_;
+  options.log_buf = log.data();
+  options.log_size = static_cast<std::uint32_t>(log.size());
+  options.log_level = 1;
+  const Fd loaded(load_into_kernel(options));
+  show_in_log(fmt::format("prog '{}': {}\n-- BEGIN PROG LOAD LOG --\n{}-- END PROG LOAD LOG --\n",
+                          bpf_program__name(program_), errno_text(code_), log.c_str()));
+}
+
+void ProgramJob::hand_over() {
+  if (loaded_ && ::dup3(loaded_.get(), bpf_program__fd(program_), O_CLOEXEC) < 0)
+    code_ = errno;
+  loaded_.reset();
+}
+
+} // namespace iotrail::capture::kernel
