@@ -89,13 +89,12 @@ static __always_inline iot_u32 at_most(iot_u64 count, iot_u32 most) {
   return count < most ? (iot_u32)count : most;
 }
 
-/* io_submit(context, count, list) as it begins. */
-__noinline int iot_aio_submit(iot_u32 unused) {
+/* io_submit(context, count, list) as it begins; it has begun when they have been looked at. */
+__noinline int iot_aio_submit(iot_u32 is_compat) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  const iot_u32 is_compat = (task->call & IOT_CALL_COMPAT) != 0;
   struct aio_batch batch = {.context = argument_of(regs, 0, is_compat),
                             .list = argument_of(regs, 2, is_compat),
                             .is_compat = is_compat};
@@ -103,6 +102,7 @@ __noinline int iot_aio_submit(iot_u32 unused) {
   task->aio_begun = 0;
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
+  task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }
 

@@ -46,6 +46,9 @@ static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
     iot_begin_sync_of_task(task, &task->owner, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
 }
 
+/* Whether a call hands in operations of libaio, and as which programs have them. */
+enum { NO_AIO, NATIVE_AIO, COMPAT_AIO };
+
 /* Calls that take more than begin_call(), of any program and any traced task. */
 static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
@@ -71,8 +74,16 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   else if (IOT_CALL_CLASS(call) == CLASS(close))
     task->entry_file = iot_file_of_fd(fd);
   else
-    iot_aio_submit(0);
+    return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
   task->entry_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+/* Operations are looked at from here, not from within begin_any_call(): Linux 6.1 has no room for one frame more. */
+static __always_inline int begin_seldom_call(unsigned long long* ctx) {
+  const int aio = begin_any_call(ctx);
+  if (aio != NO_AIO)
+    iot_aio_submit(aio == COMPAT_AIO);
   return 0;
 }
 
@@ -82,16 +93,16 @@ int syscall_sys_enter(unsigned long long* ctx) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_slot_of(tid);
   if (task->live_tid != tid)
-    return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_any_call(ctx) : 0;
+    return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_seldom_call(ctx) : 0;
   const iot_u64 number = ctx[1];
   if (number >= IOT_SYSCALL_LIMIT || IOT_IS_COMPAT(current))
-    return begin_any_call(ctx);
+    return begin_seldom_call(ctx);
   const iot_u64 call = iot_config.calls[number];
   if (!call)
     return 0;
   if (call & IOT_CALL_IS_LOOKED_AT || iot_config.chooses_tasks ||
       iot_may_be_own(task, (struct pt_regs*)ctx[0]))
-    return begin_any_call(ctx);
+    return begin_seldom_call(ctx);
   begin_call(task, call);
   if (call & IOT_CALL_MAY_APPEND)
     begin_append(task, (struct pt_regs*)ctx[0], call);
