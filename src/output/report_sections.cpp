@@ -286,7 +286,7 @@ FROM slowest AS s
   CROSS JOIN (SELECT CAST(value AS UBIGINT) AS begin_ns FROM manifest WHERE "key" = 'begin_ns') AS start
   LEFT JOIN layer_list AS d ON s.layer = d.layer)";
 
-constexpr Section kOwnFirstPage[] = {
+constexpr Section kFirstPage[] = {
     {.name = "time",
      .title = "Where the time went",
      .view = "time_spent",
@@ -366,20 +366,15 @@ constexpr std::pair<std::string_view, std::string_view> kSubjects[] = {
 } // namespace
 
 std::span<const Section> first_page() {
-  static const std::vector<Section> kPage = [] {
-    std::vector<Section> page(std::begin(kOwnFirstPage), std::end(kOwnFirstPage));
-    // Why it took so long comes right after how long.
-    const auto time = std::ranges::find(page, "time", &Section::name);
-    page.insert(time + 1, {call_time_section(), waits_section()});
-    return page;
-  }();
-  return kPage;
+  return kFirstPage;
 }
 
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
-    std::vector<Section> pages = {causes_section(), write_backs_section(), read_ahead_section(),
-                                  async_section(),  cgroup_section(),      tcp_section()};
+    // Why calls took so long comes first.
+    std::vector<Section> pages = {call_time_section(),   waits_section(),      causes_section(),
+                                  write_backs_section(), read_ahead_section(), async_section(),
+                                  cgroup_section(),      tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto slowest = std::ranges::find(pages, "slowest", &Section::name);
     pages.insert(slowest, {bytes_section(), balance_section()});
@@ -391,7 +386,7 @@ std::span<const Section> further_pages() {
 const Section* section_by(std::string_view subject) {
   for (const auto& [name, section] : kSubjects)
     if (name == subject)
-      return std::ranges::find(kOwnFirstPage, section, &Section::name);
+      return std::ranges::find(kFirstPage, section, &Section::name);
   return nullptr;
 }
 
