@@ -115,6 +115,10 @@ Call* Replay::call_for(const Fact& fact, FactKind kind) {
   return of_unknown_place;
 }
 
+bool Replay::is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const {
+  return ts_ns < std::min(file.doubtful_ns, losses.dirty_ns());
+}
+
 bool Replay::is_truncation(std::uint64_t op_id) const {
   return op_id != 0 &&
          std::ranges::any_of(drops_, [&](const auto& drop) { return drop.second.op_id == op_id; });
@@ -138,10 +142,18 @@ bool Replay::may_have_stored_more(const Fact& call) const {
          (call.file == 0 || written_back.contains(static_cast<std::uint32_t>(call.file)));
 }
 
+// Of what a call did to its file not all is known; of one whose file is not known, to any.
+void Replay::note_doubt(const Fact& call) {
+  if (call.file == 0)
+    return losses.note(IOT_LAYER_syscall, call.ts_ns);
+  std::uint64_t& doubtful_ns = files[static_cast<std::uint32_t>(call.file)].doubtful_ns;
+  doubtful_ns = std::min(doubtful_ns, call.ts_ns);
+}
+
 // A range that is not known is empty.
 void Replay::begin_call(const Fact& fact) {
   if (may_have_stored_more(fact))
-    losses.note(IOT_LAYER_syscall, fact.ts_ns);
+    note_doubt(fact);
   if (fact.op_id == 0 || fact.file == 0)
     return;
   // Of one that is asked to be silent (CQE_SKIP_SUCCESS) the end is not told: what is done for it says so.
@@ -204,7 +216,7 @@ void Replay::begin_truncation(const Fact& fact) {
   const bool are_all_told = has_evictions && fact.offset % kPageBytes == 0;
   if ((fact.file == 0 && !are_all_told) ||
       (fact.kind == FactKind::truncated && fact.offset == kNoOffset))
-    losses.note(IOT_LAYER_syscall, fact.ts_ns);
+    note_doubt(fact);
   drops_.emplace(fact.end_ns(), fact);
 }
 

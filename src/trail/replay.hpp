@@ -98,6 +98,8 @@ struct CachedFile {
   RangeMap<std::size_t> ahead;      // read ahead and not yet asked for: the link
   std::vector<std::uint64_t> calls; // in flight on it through the cache, by op_id
   bool is_mapped = false;           // so that stores that nobody sees may reach it
+  std::uint64_t doubtful_ns =
+      UINT64_MAX; // from then on it is not sure what of it is dirty, and whose it is
 };
 
 struct Replay {
@@ -135,6 +137,8 @@ struct Replay {
   // The same; else one of the same process through the cache that overlaps the fact's range, or whose range is not known: what
   // io_uring and libaio do is done under whatever runs.
   Call* call_for(const Fact& fact, FactKind kind);
+  // Whether nothing can have changed what is dirty of a file that is not in the trace.
+  bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;
   // Whether this operation makes a file shorter, or a hole in it, at the moment.
   bool is_truncation(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
@@ -142,6 +146,7 @@ struct Replay {
 
 private:
   bool may_have_stored_more(const Fact& call) const;
+  void note_doubt(const Fact& call);
 
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;

@@ -180,6 +180,18 @@ TEST(replay, a_write_whose_end_is_not_told_stores_what_it_makes_dirty) {
   EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
+TEST(replay, a_write_whose_end_is_not_told_leaves_other_files_alone) {
+  constexpr std::uint64_t kOther = kTestFile + 1;
+  TestFacts facts;
+  facts.write(1, 1, 0, 4096);
+  silent_write(facts, 10, 2).facts.back().file = kOther;
+  facts.write_back(30, 0, 4096).write_back(40, 0, 4096);
+  for (Fact& fact : facts.facts)
+    if (fact.ts_ns >= 40)
+      fact.file = kOther;
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "dirty_before 0:4096 inferred"}));
+}
+
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
   TestFacts facts;
   facts.write(1, 1, 0, 4096);

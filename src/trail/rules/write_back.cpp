@@ -163,7 +163,8 @@ std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
 }
 
 BioParts charge_dirty(Replay& replay, const Fact& bio) {
-  const bool is_sure = bio.is_contiguous != 0 && bio.ts_ns < replay.losses.dirty_ns();
+  const CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
+  const bool is_sure = bio.is_contiguous != 0 && replay.is_sure_of(file, bio.ts_ns);
   BioParts parts;
   std::uint64_t place = 0; // in the bio
   for (const Range& range : ranges_of(replay, bio)) {
