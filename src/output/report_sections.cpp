@@ -65,26 +65,28 @@ std::uint64_t largest_group(const SmallResult& rows) {
   return most;
 }
 
-void note_cut(const SmallResult& rows, std::string_view by, Sink& sink, std::size_t width) {
-  if (const std::string cut = cut_groups(rows); !cut.empty())
-    print_wrapped(
-        fmt::format("{}; all: iotrail report TRACE {}--top {}", cut, by, largest_group(rows)), sink,
-        width);
+// "5 of 20 operations of syscall; all: iotrail report TRACE --top 20"; empty: nothing was cut off.
+std::string tell_cut(const SmallResult& rows, std::string_view by) {
+  const std::string cut = cut_groups(rows);
+  return cut.empty() ? cut
+                     : fmt::format("{}; all: iotrail report TRACE {}--top {}", cut, by,
+                                   largest_group(rows));
 }
 
 void note_sizes(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
-  note_cut(rows, "", sink, width);
+  if (const std::string cut = tell_cut(rows, ""); !cut.empty())
+    print_wrapped(cut, sink, width);
 }
 
 // The rest of the run went into computing, or into waits that are no I/O.
 void note_time(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
-  std::string text = fmt::format("of run: share of its {} in which at least one was going on;",
-                                 human_duration(rows.number(0, "run_ns")));
+  std::string text = tell_cut(rows, "--by operation ");
+  text += fmt::format("{}of run: share of its {} in which at least one was going on;",
+                      text.empty() ? "" : "; ", human_duration(rows.number(0, "run_ns")));
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (row == 0 || rows.text(row, "layer") != rows.text(row - 1, "layer"))
       text += fmt::format("{} {} {}: {}", row == 0 ? "" : ",", row == 0 ? "any of" : "of",
                           rows.text(row, "layer"), human_share(rows.real(row, "layer_share")));
-  note_cut(rows, "--by operation ", sink, width);
   print_wrapped(text, sink, width);
 }
 
@@ -109,8 +111,8 @@ void note_processes(const SmallResult& rows, const store::TraceReader& trace, Si
   // Of one alone there is nobody to mix it up with.
   if (rows.size() > 1 && !rows.is_null(0, "device_bytes_read"))
     print_wrapped(
-        "dev read and dev write are of who queued the I/O: (kernel) and a sync also write "
-        "what others stored; `Who caused what the devices did` is by who caused it",
+        "dev read, dev write: of who queued it, (kernel) and a sync also what others stored; by "
+        "who caused it: `Who caused what the devices did`",
         sink, width);
   note_rest(rows, sink, "processes", "process");
 }
