@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,6 +15,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capture/preload/arena.hpp"
 
@@ -24,28 +26,38 @@ namespace {
 constexpr int kStatus = 9;
 constexpr int kRounds = 200;
 
-struct Memory {
-  unsigned char* begin = nullptr;
-  std::size_t bytes = 0; // that may be written to
+// A part of the arena's file that this program may write to.
+struct Piece {
+  unsigned char* begin;
+  std::size_t bytes;
+  std::size_t offset; // in the file
 };
 
-// The arena begins with what every thread may write; the rings of this thread follow it.
-Memory find_arena() {
-  Memory found;
+// The file begins with what every thread may write; the rings of this thread follow it.
+std::vector<Piece> find_arena() {
+  std::vector<Piece> found;
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
   char line[512];
   while (std::fgets(line, sizeof(line), maps) != nullptr) {
     char* end = nullptr;
     const std::uintptr_t from = std::strtoull(line, &end, 16);
     const std::uintptr_t to = std::strtoull(end + 1, &end, 16);
-    if (std::strstr(line, "iotrail-arena-") == nullptr || std::strstr(line, " rw-s ") == nullptr)
+    constexpr std::string_view kRights = " rw-s ";
+    if (std::strstr(line, "iotrail-arena-") == nullptr ||
+        !std::string_view(end).starts_with(kRights))
       continue;
-    if (found.begin == nullptr)
-      found.begin = reinterpret_cast<unsigned char*>(from);
-    found.bytes = to - reinterpret_cast<std::uintptr_t>(found.begin);
+    const std::size_t offset = std::strtoull(end + kRights.size(), nullptr, 16);
+    found.push_back({reinterpret_cast<unsigned char*>(from), to - from, offset});
   }
   std::fclose(maps);
   return found;
+}
+
+const Piece* find_piece(const std::vector<Piece>& arena, std::size_t offset) {
+  const auto piece = std::ranges::find_if(arena, [&](const Piece& candidate) {
+    return candidate.offset <= offset && offset < candidate.offset + candidate.bytes;
+  });
+  return piece == arena.end() ? nullptr : &*piece;
 }
 
 void fill(unsigned char* at, std::size_t bytes, std::string_view pattern) {
@@ -58,27 +70,40 @@ void fill(unsigned char* at, std::size_t bytes, std::string_view pattern) {
   }
 }
 
+void fill_all(const std::vector<Piece>& arena, std::string_view pattern) {
+  for (const Piece& piece : arena)
+    fill(piece.begin, piece.bytes, pattern);
+}
+
 // False: there is no such part.
-bool overwrite(const Memory& arena, std::string_view part, std::string_view pattern) {
+bool overwrite(const std::vector<Piece>& arena, std::string_view part, std::string_view pattern) {
+  const Piece* header = find_piece(arena, 0);
+  if (header == nullptr)
+    return false;
   std::size_t slots = 0;
-  std::memcpy(&slots, arena.begin + offsetof(ArenaHeader, slots), sizeof(iot_u32));
+  std::memcpy(&slots, header->begin + offsetof(ArenaHeader, slots), sizeof(iot_u32));
   const std::size_t rings = rings_offset(kPlaces);
   const struct {
     std::string_view name;
     std::size_t from;
     std::size_t bytes;
-  } parts[] = {{"whole", 0, arena.bytes},
-               {"header", 0, sizeof(ArenaHeader)},
+  } parts[] = {{"header", 0, sizeof(ArenaHeader)},
                {"owners", owners_offset(), kPlaces * sizeof(iot_u64)},
                {"place", places_offset(kPlaces), sizeof(Place)},
                {"places", places_offset(kPlaces), kPlaces * sizeof(Place)},
                {"records", rings, slots / 64 * sizeof(RawRecord)},
                {"text", rings + text_offset(static_cast<iot_u32>(slots)), kPageBytes}};
+  if (part == "whole") {
+    fill_all(arena, pattern);
+    return true;
+  }
   for (const auto& known : parts)
-    if (known.name == part && known.from + known.bytes <= arena.bytes) {
-      fill(arena.begin + known.from, known.bytes, pattern);
-      return true;
-    }
+    if (known.name == part)
+      if (const Piece* piece = find_piece(arena, known.from);
+          piece != nullptr && known.from + known.bytes <= piece->offset + piece->bytes) {
+        fill(piece->begin + (known.from - piece->offset), known.bytes, pattern);
+        return true;
+      }
   return false;
 }
 
@@ -93,12 +118,12 @@ bool harm_file(std::string_view how) {
   return truncate(path, how == "half" ? attributes.st_size / 2 : 0) == 0;
 }
 
-bool harm(const Memory& arena, std::string_view part, std::string_view how) {
+bool harm(const std::vector<Piece>& arena, std::string_view part, std::string_view how) {
   if (part == "none")
     return true;
   if (part == "file")
     return harm_file(how);
-  return arena.begin != nullptr && overwrite(arena, part, how);
+  return overwrite(arena, part, how);
 }
 
 } // namespace
@@ -106,7 +131,7 @@ bool harm(const Memory& arena, std::string_view part, std::string_view how) {
 int main(int argc, char** argv) {
   if (argc != 5)
     return 2;
-  const Memory arena = find_arena();
+  const std::vector<Piece> arena = find_arena();
   for (int i = 0; i < 10; ++i)
     close(open("/dev/null", O_RDONLY));
   usleep(static_cast<useconds_t>(std::atoi(argv[4])));
