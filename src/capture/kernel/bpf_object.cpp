@@ -118,9 +118,17 @@ bool write_relocation_types(const Fd& file, const bpf_object* object, const Kern
   return true;
 }
 
-// A new map of variables is all zero, which is how these begin: libbpf would copy megabytes of zeroes into it. False: there is none (errno).
-bool make_zero_variables(bpf_map* variables) {
+// A new map of variables is all zero, which is how these begin: libbpf would copy megabytes of zeroes into it. With its types, so
+// that others (bpftool) can read it. False: there is none (errno).
+bool make_zero_variables(const bpf_object* object, bpf_map* variables) {
+  std::uint32_t size = 0;
+  const void* raw = btf__raw_data(bpf_object__btf(object), &size);
+  const Fd types(::bpf_btf_load(raw, size, nullptr));
+  if (!types)
+    return false;
   LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = bpf_map__map_flags(variables));
+  options.btf_fd = static_cast<std::uint32_t>(types.get());
+  options.btf_value_type_id = bpf_map__btf_value_type_id(variables);
   const Fd map(::bpf_map_create(bpf_map__type(variables), "iotrail_.bss",
                                 bpf_map__key_size(variables), bpf_map__value_size(variables),
                                 bpf_map__max_entries(variables), &options));
@@ -218,7 +226,7 @@ int BpfObject::try_load(const std::vector<std::string_view>& programs,
     if (bpf_program* program =
             bpf_object__find_program_by_name(skeleton_->obj, std::string(name).c_str()))
       bpf_program__set_autoload(program, true);
-  if (!make_zero_variables(skeleton_->maps.bss))
+  if (!make_zero_variables(skeleton_->obj, skeleton_->maps.bss))
     return errno;
   return ProgramLoader().load(skeleton_, refused);
 }
