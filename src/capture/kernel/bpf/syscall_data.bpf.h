@@ -124,6 +124,23 @@ static __always_inline void emit_transfer(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
+/* _llseek(fd, high half of the offset, low half, where the kernel puts the position, whence) of i386. */
+#define I386_LLSEEK 140
+
+static __always_inline int is_llseek(const struct returned* call) {
+  const struct pt_regs* regs = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  return call->is_compat && (iot_u32)regs->orig_ax == I386_LLSEEK;
+}
+
+static __always_inline void read_llseek(struct iot_syscall_seek* record, struct returned* call) {
+  iot_s64 position = 0;
+  record->offset = WIDE(call->arguments[2], call->arguments[1], 1);
+  record->whence = (iot_u32)call->arguments[4];
+  if (call->result == 0 &&
+      bpf_probe_read_user(&position, sizeof(position), (const void*)call->arguments[3]) == 0)
+    call->result = position;
+}
+
 static __always_inline void emit_seek(struct returned* call) {
   const iot_s32 fd = (iot_s32)call->arguments[0];
   const iot_u32 file = iot_file_of_fd(fd);
@@ -138,6 +155,8 @@ static __always_inline void emit_seek(struct returned* call) {
   record->file = file;
   record->fd = fd;
   record->whence = (iot_u32)call->arguments[2];
+  if (is_llseek(call))
+    read_llseek(record, call);
   COMMIT_CALL(record, &place, call);
 }
 

@@ -11,6 +11,13 @@ static __always_inline int is_error(iot_s64 result) {
   return (iot_u64)result >= (iot_u64)-4095LL;
 }
 
+/* The result of a call that maps; 0: it failed. */
+static __always_inline iot_u64 mapped_at(const struct returned* call) {
+  if (is_error(call->result))
+    return 0;
+  return call->is_compat ? (iot_u32)call->result : (iot_u64)call->result;
+}
+
 static __always_inline void emit_mmap(struct returned* call) {
   const iot_u32 flags = (iot_u32)call->arguments[3];
   const int has_file = !(flags & IOT_map_MAP_ANONYMOUS);
@@ -25,12 +32,11 @@ static __always_inline void emit_mmap(struct returned* call) {
     iot_lose_span(call->task->entry_ns);
     return;
   }
-  const int has_failed = is_error(call->result);
-  record->address = has_failed ? 0 : (iot_u64)call->result;
+  record->address = mapped_at(call);
   record->offset = !has_file ? IOT_OFFSET_NONE
                              : (iot_s64)(call->is_compat ? (iot_u64)(iot_u32)offset << 12 : offset);
   record->bytes = call->arguments[1];
-  call->result = has_failed ? call->result : 0;
+  call->result = is_error(call->result) ? call->result : 0;
   record->file = file;
   record->fd = fd;
   record->prot = (iot_u32)call->arguments[2];
@@ -58,13 +64,12 @@ static __always_inline void emit_mremap(struct returned* call) {
   struct iot_syscall_mremap* record = IOT_RESERVE_SELDOM(syscall_mremap, &place);
   if (!record)
     return;
-  const int has_failed = is_error(call->result);
   record->address = call->arguments[0];
-  record->new_address = has_failed ? 0 : (iot_u64)call->result;
+  record->new_address = mapped_at(call);
   record->bytes = call->arguments[1];
   record->new_bytes = call->arguments[2];
   record->flags = (iot_u32)call->arguments[3];
-  call->result = has_failed ? call->result : 0;
+  call->result = is_error(call->result) ? call->result : 0;
   COMMIT_CALL(record, &place, call);
 }
 
