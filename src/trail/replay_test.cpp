@@ -189,7 +189,8 @@ TEST(replay, a_write_whose_end_is_not_told_leaves_other_files_alone) {
   for (Fact& fact : facts.facts)
     if (fact.ts_ns >= 40)
       fact.file = kOther;
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "dirty_before 0:4096 inferred"}));
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"write_back 1:4096 exact", "dirty_before 0:4096 inferred"}));
 }
 
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
