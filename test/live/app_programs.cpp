@@ -137,6 +137,7 @@ TEST(preload_program, little_address_space) {
 TEST(preload_obstacle, is_told) {
   const ScratchDirectory directory;
   EXPECT_EQ(capture::preload_obstacle("/bin/bash"), "");
+  EXPECT_EQ(capture::preload_obstacle("/lib64/ld-linux-x86-64.so.2"), "");
   EXPECT_EQ(capture::preload_obstacle(directory / "absent"), "");
   const std::string script = directory / "script";
   std::ofstream(script) << "#! /bin/sh -e\necho\n";

@@ -140,6 +140,12 @@ Obstacle obstacle_of_elf(const Head& head) {
   return Obstacle::is_static;
 }
 
+// A linker that is executed by its own name loads the library as it loads the program.
+bool is_linker(const char* path) {
+  const char* const name = strrchr(path, '/');
+  return name != nullptr && strncmp(name, kLinkerName, sizeof(kLinkerName) - 1) == 0;
+}
+
 // Root's programs gain nothing by them.
 bool has_capabilities(const char* path) {
   return raw_syscall(SYS_geteuid) != 0 &&
@@ -172,6 +178,8 @@ Obstacle obstacle_of_path(const char* path) {
     if (changes_identity(head.attributes) || has_capabilities(path))
       return Obstacle::changes_identity;
     const Obstacle obstacle = obstacle_of_elf(head);
+    if (obstacle == Obstacle::is_static && is_linker(path))
+      return Obstacle::none;
     return obstacle == Obstacle::none && needs_sanitizer(path, head) ? Obstacle::other_runtime
                                                                      : obstacle;
   }
