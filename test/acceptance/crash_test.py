@@ -32,6 +32,25 @@ for number in range(int(sys.argv[2])):
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
+# Threads that read at once; says how many pieces of memory the program has, and how many reads it made.
+MANY_READERS = """
+import os, threading
+THREADS, READS = 30, 3000
+together = threading.Barrier(THREADS)
+def read():
+    fd = os.open("/dev/zero", os.O_RDONLY)
+    together.wait()
+    for _ in range(READS):
+        os.read(fd, 1)
+    together.wait()
+threads = [threading.Thread(target=read) for _ in range(THREADS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(open("/proc/self/maps").readlines()), THREADS * READS)
+"""
+
 
 class Crash(harness.AcceptanceTest):
     def test_killed_recorder_leaves_a_readable_trace(self):
@@ -42,6 +61,23 @@ class Crash(harness.AcceptanceTest):
         for kill, milliseconds in zip(kills, moments):
             with self.subTest(milliseconds=milliseconds):
                 kill.result()
+
+    def test_no_memory_for_rings_costs_the_program_none(self):
+        """Each thread without a ring asks for one again at each of its calls."""
+        self.require_program("unshare")
+        little = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=2m none /dev/shm && exec "$@"', "sh"]
+        if harness.run(*little, "true").returncode:
+            self.skipTest("no tmpfs can be mounted")
+        path = self.folder / "t.iotrail"
+        process = harness.run(*little, harness.IOTRAIL, "record", "-q", "-o", path, "--layers", "app", "--", sys.executable, "-c", MANY_READERS)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        pieces, reads = map(int, process.stdout.split())
+        self.assertLess(pieces, 1000)
+        recording = harness.Recording(path, process)
+        (source,) = recording.manifest["sources"]
+        self.assertGreaterEqual(source["produced"], reads)
+        self.assertGreater(recording.manifest["counters"]["preload_no_ring"], 0)
+        self.assert_adds_up(recording, lost=None)
 
     def test_removed_trace_is_said(self):
         recording = self.record("rm", "-rf", self.folder / "t.iotrail", options=("--layers", "app"), expect=1)

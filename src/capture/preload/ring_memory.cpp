@@ -82,6 +82,8 @@ unsigned char* map_rings(iot_u32 place) {
   }
   raw_syscall(SYS_madvise, at, size, MADV_DONTDUMP);
   raw_syscall(SYS_madvise, at, size, MADV_DONTFORK); // a child has places of its own
+  g_attachment.contexts[place].slots =
+      pointer<RawRecord>(at); // also if there is no memory for them: who asks again finds them
   return pointer<unsigned char>(at);
 }
 
