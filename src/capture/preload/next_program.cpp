@@ -53,7 +53,8 @@ void tell_of_obstacle(const char* name, Obstacle obstacle) {
   __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::obstacle);
-  header.number = static_cast<iot_u32>(process_id());
+  // A vfork child has its parent's memory, and with it what is known there of the process.
+  header.number = static_cast<iot_u32>(is_confined() ? process_id() : raw_syscall(SYS_getpid));
   header.mode = static_cast<iot_u32>(obstacle);
   const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
   send_text(header, &part, 1);
