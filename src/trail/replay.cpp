@@ -139,15 +139,25 @@ bool Replay::is_traced(std::uint64_t pid) const {
 // of it was; of some not even where.
 bool Replay::may_have_stored_more(const Fact& call) const {
   return call.kind == FactKind::write && is_open(call) && !direct.contains(call.op_id) &&
-         (call.file == 0 || written_back.contains(static_cast<std::uint32_t>(call.file)));
+         (call.file == 0 || nodes.contains(static_cast<std::uint32_t>(call.file)) ||
+          written_back.contains(static_cast<std::uint32_t>(call.file)));
 }
 
-// Of what a call did to its file not all is known; of one whose file is not known, to any.
+// Of what a call did to its file not all is known; of one whose file is not known, to any. The pages of a disk are those of all
+// of its nodes.
 void Replay::note_doubt(const Fact& call) {
-  if (call.file == 0)
+  const auto file = static_cast<std::uint32_t>(call.file);
+  if (file == 0 || nodes.contains(file))
     return losses.note(IOT_LAYER_syscall, call.ts_ns);
-  std::uint64_t& doubtful_ns = files[static_cast<std::uint32_t>(call.file)].doubtful_ns;
+  std::uint64_t& doubtful_ns = files[file].doubtful_ns;
   doubtful_ns = std::min(doubtful_ns, call.ts_ns);
+}
+
+void Replay::take_over_doubt(std::uint32_t below, std::uint32_t above) {
+  if (const auto lower = files.find(below); lower != files.end()) {
+    const std::uint64_t doubtful_ns = lower->second.doubtful_ns;
+    files[above].doubtful_ns = std::min(files[above].doubtful_ns, doubtful_ns);
+  }
 }
 
 // A range that is not known is empty.

@@ -137,7 +137,9 @@ struct Replay {
   // The same; else one of the same process through the cache that overlaps the fact's range, or whose range is not known: what
   // io_uring and libaio do is done under whatever runs.
   Call* call_for(const Fact& fact, FactKind kind);
-  // Whether nothing can have changed what is dirty of a file that is not in the trace.
+  // A file is found to lie below another, as which it is known from now on.
+  void take_over_doubt(std::uint32_t below, std::uint32_t above);
+  // Whether all is in the trace that can have changed what is dirty of a file.
   bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;
   // Whether this operation makes a file shorter, or a hole in it, at the moment.
   bool is_truncation(std::uint64_t op_id) const;

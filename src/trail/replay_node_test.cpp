@@ -63,6 +63,18 @@ TEST(replay_node, metadata_that_a_write_of_a_file_makes_dirty_is_not_the_files) 
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:8192 exact", "metadata 7:4096 inferred"}));
 }
 
+TEST(replay_node, a_write_through_another_node_whose_end_is_not_told_leaves_a_doubt) {
+  NodeFacts facts;
+  facts.nodes.insert(kTestFile + 1);
+  facts.write(5, 2, 0, 4096);
+  facts.facts.back().file = kTestFile + 1;
+  facts.facts.back().result = static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED});
+  facts.write(10, 1, 0, 4096);
+  facts.dirty_cache(10, 1, 0);
+  facts.write_disk(30, 0, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+}
+
 TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata) {
   NodeFacts facts;
   facts.write(10, 1, 0, 4096);

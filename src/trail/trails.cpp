@@ -99,8 +99,11 @@ Trails find_trails(const store::TraceReader& trace) {
   StackedFiles stacked(std::move(with_pages), replay.disk_caches);
   while (facts.next()) {
     Fact fact = facts.fact();
-    if (const std::uint32_t above = stacked.translate(fact); above != 0)
+    const auto file = static_cast<std::uint32_t>(fact.file);
+    if (const std::uint32_t above = stacked.translate(fact); above != 0) {
       replay.written_back.insert(above); // bios carry its pages, as those of the file below
+      replay.take_over_doubt(file, above);
+    }
     replay.step(fact);
   }
   Trails trails = replay.finish();
