@@ -16,7 +16,7 @@ int show(libbpf_print_level, const char* format, va_list arguments) {
 
 } // namespace
 
-void read_libbpf_log() {
+void hush_libbpf() {
   libbpf_set_print(show);
 }
 

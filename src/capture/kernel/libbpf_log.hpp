@@ -8,7 +8,7 @@
 namespace iotrail::capture::kernel {
 
 // From here on libbpf's words are kept from the terminal, unless IOTRAIL_BPF_LOG is set.
-void read_libbpf_log();
+void hush_libbpf();
 
 bool shows_libbpf_log();
 // Where libbpf's words go: to the terminal, or nowhere.

@@ -47,7 +47,7 @@ public:
   std::size_t length() const { return instructions_.size(); } // in instructions
   int code() const { return code_; } // 0, or the errno with which it was refused
 
-  // What the kernel knows by which number that the program hooks. False: it is refused, since there is no such thing.
+  // Finds the number by which the kernel knows what the program hooks. False: it is refused, since there is no such thing.
   bool find_type(ModuleTypes& modules);
   // In any thread. A load that a signal breaks off is begun anew.
   void load();

@@ -31,7 +31,7 @@ constexpr bpf_prog_type kIdleType = BPF_PROG_TYPE_SOCKET_FILTER;
 
 constexpr unsigned kThreadsMost = 8; // more would wait for the longest program
 
-// On which this thread may run: no thread is of use that has none for itself.
+// On which this thread may run: threads beyond their number would only take turns.
 unsigned processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);

@@ -83,7 +83,7 @@ std::string_view function_of(const bpf_program* program) {
 
 // The functions that the kernel is asked for are those that programs name in their sections.
 KernelBtf read_kernel_types(const bpf_object* object) {
-  read_libbpf_log();
+  hush_libbpf();
   std::vector<std::string_view> names = {kCastFunction};
   std::list<std::string> lists;
   for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));) {

@@ -33,7 +33,7 @@ std::string_view section_of(const bpf_program* program); // "fentry/vfs_read"
 // "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.
 std::string_view function_of(const bpf_program* program);
 
-// What the kernel knows the function or the tracepoint by that a program hooks, or the objects that it lists.
+// The type by which the kernel knows the function or the tracepoint that a program hooks, or the objects that it lists.
 HookedType hooked_type(const bpf_program* program);
 
 // Those of `object` that cannot be loaded, as far as that is known.
