@@ -193,6 +193,15 @@ TEST(replay, a_write_whose_end_is_not_told_leaves_other_files_alone) {
             (Lines{"write_back 1:4096 exact", "dirty_before 0:4096 inferred"}));
 }
 
+TEST(replay, a_doubt_goes_with_a_file_that_turns_out_to_lie_below_another) {
+  constexpr std::uint32_t kBelow = kTestFile + 1;
+  Replay replay;
+  replay.files[kBelow].doubtful_ns = 20;
+  replay.take_over_doubt(kBelow, kTestFile);
+  EXPECT_TRUE(replay.is_sure_of(replay.files[kTestFile], 19));
+  EXPECT_FALSE(replay.is_sure_of(replay.files[kTestFile], 20));
+}
+
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
   TestFacts facts;
   facts.write(1, 1, 0, 4096);
