@@ -45,10 +45,10 @@ public:
   std::string_view string(std::uint32_t offset) const;
   // The same, and what comes behind it.
   std::string_view strings_from(std::uint32_t offset) const;
-  std::string_view own_strings() const;
 
 private:
   bool find_places();
+  std::string_view own_strings() const;
 
   std::string bytes_;
   btf_header header_{};
