@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/result.hpp"
+#include "capture/kernel/kernel_abi.h"
 #include "capture/kernel/libbpf_log.hpp"
 #include "capture/kernel/module_types.hpp"
 #include "capture/kernel/program_job.hpp"
