@@ -58,6 +58,7 @@ Result<void> Foreground::suspend_command(RecorderOptions& options) {
     return std::unexpected(command.error());
   command_.emplace(std::move(*command));
   options.source.program = *file;
+  options.source.arguments = options.command;
   options.source.filter.tree_root = command_->pid();
   options.source.filter.tree_from_exec = true; // what the child does before is the recorder's own
   return {};

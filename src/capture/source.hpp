@@ -52,6 +52,7 @@ struct SourceOptions {
   // iotrail's sake is not the programs' I/O.
   std::vector<std::filesystem::path> own_files;
   std::filesystem::path program; // that `filter.tree_root` is about to execute; empty: not known
+  std::vector<std::string> arguments; // of it, its name first
   Tasks* tasks = nullptr; // shared by all sources of a recording; nullptr: the source has its own
   SumOptions sums;        // of the kernel source
 };

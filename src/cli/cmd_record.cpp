@@ -127,7 +127,7 @@ Result<int> record(const RecordOptions& options, const Trailing& command) {
     return std::unexpected(snapshots.error());
   const capture::Filter& filter = recorder->source.filter;
   if (!command.empty() && need_source(filter.layers, IOT_source_preload))
-    warn_of_obstacle(command.front());
+    warn_of_obstacle(command);
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
     print_begin(command.empty(), refusals);
   };

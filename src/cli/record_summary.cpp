@@ -120,13 +120,13 @@ void print_still_running(const store::Manifest& manifest) {
 
 } // namespace
 
-void warn_of_obstacle(const std::string& command) {
-  const auto file = capture::find_command(command);
+void warn_of_obstacle(const std::vector<std::string>& command) {
+  const auto file = capture::find_command(command.front());
   if (!file)
     return;
-  if (const std::string why = capture::preload_obstacle(*file); !why.empty())
+  if (const std::string why = capture::preload_obstacle(*file, command); !why.empty())
     tell(fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
-                     output::printable(command), why));
+                     output::printable(command.front()), why));
 }
 
 void print_counters(const store::Manifest& manifest) {

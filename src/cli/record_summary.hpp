@@ -12,7 +12,7 @@
 namespace iotrail::cli {
 
 // Says why the preload library cannot see into a static, setuid or 32-bit program, if it is one.
-void warn_of_obstacle(const std::string& command);
+void warn_of_obstacle(const std::vector<std::string>& command);
 
 // `is_endless`: no command will end the recording.
 void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals);

@@ -82,6 +82,25 @@ class Unseen(harness.AcceptanceTest):
         script.chmod(0o755)
         self.assert_unseen(self.record("nice", script, options=APP), "script", "statically linked")
 
+    def test_program_started_by_its_linker(self):
+        """The library is in what the linker's arguments name, where nothing stands in the way of that."""
+        linker = "/lib64/ld-linux-x86-64.so.2"
+        for command in ((), ("nice",), ("nice", "env", "-i")):
+            for options in ((), ("--inhibit-cache", "--library-path", "/lib/x86_64-linux-gnu")):
+                with self.subTest(command=command, options=options):
+                    recording = self.record(*command, linker, *options, "/bin/cat", "/etc/passwd", options=("--strict", *APP),
+                                            name=f"t{len(command)}{len(options)}")
+                    self.assertEqual(recording.manifest["not_followed"], [])
+                    self.assertNotIn("will not see", recording.process.stderr)
+                    self.assertGreater(int(recording.value(READS_OF_CAT)), 0)
+
+    def test_linker_of_a_program_that_cannot_have_the_library(self):
+        program = self.build("asan", "-fsanitize=address")
+        for command in ((), ("nice",)):
+            with self.subTest(command=command):
+                recording = self.record(*command, "/lib64/ld-linux-x86-64.so.2", program, options=APP, name=f"t{len(command)}")
+                self.assert_unseen(recording, "ld-linux-x86-64.so.2", "AddressSanitizer")
+
     def test_chroot(self):
         self.require_root()
         root = self.folder / "root"

@@ -137,16 +137,20 @@ TEST(preload_program, little_address_space) {
 TEST(preload_obstacle, is_told) {
   const ScratchDirectory directory;
   EXPECT_EQ(capture::preload_obstacle("/bin/bash"), "");
-  EXPECT_EQ(capture::preload_obstacle("/lib64/ld-linux-x86-64.so.2"), "");
   EXPECT_EQ(capture::preload_obstacle(directory / "absent"), "");
   const std::string script = directory / "script";
   std::ofstream(script) << "#! /bin/sh -e\necho\n";
   EXPECT_EQ(capture::preload_obstacle(script), "");
+  const std::string linker = "/lib64/ld-linux-x86-64.so.2";
+  EXPECT_EQ(capture::preload_obstacle(linker), "");
+  EXPECT_EQ(capture::preload_obstacle(linker, {linker, "/bin/bash"}), "");
   const std::string source = directory / "s.c";
   const std::string program = directory / "s";
   std::ofstream(source) << "int main(void) { return 0; }\n";
   ASSERT_EQ(std::system(("gcc -static -o " + program + " " + source).c_str()), 0);
   EXPECT_EQ(capture::preload_obstacle(program), "it is statically linked");
+  EXPECT_EQ(capture::preload_obstacle(linker, {linker, "--argv0", "x", program}),
+            "it is statically linked");
   std::ofstream(script) << "#!" << program << "\n";
   EXPECT_EQ(capture::preload_obstacle(script), "it is statically linked");
   if (geteuid() == 0) {

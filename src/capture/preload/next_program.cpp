@@ -38,13 +38,14 @@ bool find_in_path(const char* name, char* found, iot_u64 room) {
 
 } // namespace
 
-Obstacle obstacle_of(const char* name) {
+Obstacle obstacle_of(const char* name, const char* const* arguments) {
   if (name == nullptr)
     return Obstacle::none;
   if (strchr(name, '/') != nullptr)
-    return obstacle_of_path(name);
+    return obstacle_of_path(name, arguments);
   char path[kPathBytes];
-  return find_in_path(name, path, sizeof(path)) ? obstacle_of_path(path) : Obstacle::none;
+  return find_in_path(name, path, sizeof(path)) ? obstacle_of_path(path, arguments)
+                                                : Obstacle::none;
 }
 
 void tell_of_obstacle(const char* name, Obstacle obstacle) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr iot_u32 kHeadBytes = 1024; // holds the program headers of what linkers make
 constexpr int kInterpretersMost = 4; // as the kernel: scripts of scripts
-constexpr char kLinkerName[] = "/ld-linux";
+constexpr char kLinker[] = "ld-linux";
 constexpr char kSanitizer[] = "libasan.so"; // of GCC; clang's is part of the program
 constexpr iot_u32 kNeededMost = 64;         // entries of the dynamic section that are looked at
 
@@ -80,8 +80,10 @@ struct Program {
   }
 };
 
-// The runtime is one of the libraries that the program names.
-bool names_sanitizer(const Program& program, const Elf64_Phdr& dynamic) {
+// One of the program's names of that kind (DT_NEEDED, DT_SONAME) begins so.
+template <iot_u64 kSize>
+bool has_name(const Program& program, const Elf64_Phdr& dynamic, Elf64_Sxword kind,
+              const char (&begin)[kSize]) {
   Elf64_Dyn entries[kNeededMost] = {};
   const iot_u64 bytes = dynamic.p_filesz < sizeof(entries) ? dynamic.p_filesz : sizeof(entries);
   if (!program.read(dynamic.p_offset, entries, bytes))
@@ -91,33 +93,34 @@ bool names_sanitizer(const Program& program, const Elf64_Phdr& dynamic) {
     if (entry.d_tag == DT_STRTAB)
       names = program.offset_of(entry.d_un.d_ptr);
   for (const Elf64_Dyn& entry : entries) {
-    char name[sizeof(kSanitizer) - 1];
-    if (entry.d_tag == DT_NEEDED && names != 0 &&
+    char name[kSize - 1];
+    if (entry.d_tag == kind && names != 0 &&
         program.read(names + entry.d_un.d_val, name, sizeof(name)) &&
-        memcmp(name, kSanitizer, sizeof(name)) == 0)
+        memcmp(name, begin, sizeof(name)) == 0)
       return true;
   }
   return false;
 }
 
-bool needs_sanitizer(const char* path, const Head& head) {
+template <iot_u64 kSize>
+bool has_name(const char* path, const Head& head, Elf64_Sxword kind, const char (&begin)[kSize]) {
   Program program{raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC), head};
   if (program.file < 0)
     return false;
   memcpy(&program.elf, head.bytes, sizeof(program.elf));
-  bool is_needed = false;
+  bool is_there = false;
   Elf64_Phdr dynamic;
   for (iot_u32 i = 0; program.segment(i, &dynamic); ++i)
-    is_needed |= dynamic.p_type == PT_DYNAMIC && names_sanitizer(program, dynamic);
+    is_there |= dynamic.p_type == PT_DYNAMIC && has_name(program, dynamic, kind, begin);
   raw_syscall(SYS_close, program.file);
-  return is_needed;
+  return is_there;
 }
 
 // A linker of another C library would not find what the library needs.
 Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
   if (segment.p_offset >= static_cast<iot_u64>(head.size))
     return Obstacle::none;
-  return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinkerName) !=
+  return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinker) !=
                  nullptr
              ? Obstacle::none
              : Obstacle::other_linker;
@@ -140,16 +143,49 @@ Obstacle obstacle_of_elf(const Head& head) {
   return Obstacle::is_static;
 }
 
-// A linker that is executed by its own name loads the library as it loads the program.
-bool is_linker(const char* path) {
-  const char* const name = strrchr(path, '/');
-  return name != nullptr && strncmp(name, kLinkerName, sizeof(kLinkerName) - 1) == 0;
-}
-
 // Root's programs gain nothing by them.
 bool has_capabilities(const char* path) {
   return raw_syscall(SYS_geteuid) != 0 &&
          raw_syscall(SYS_getxattr, address(path), address("security.capability"), 0, 0) > 0;
+}
+
+Obstacle obstacle_of_program(const char* path, const Head& head) {
+  const Obstacle obstacle = obstacle_of_elf(head);
+  return obstacle == Obstacle::none && has_name(path, head, DT_NEEDED, kSanitizer)
+             ? Obstacle::other_runtime
+             : obstacle;
+}
+
+// What the dynamic linker of the C library, executed by hand, is to start; null: nothing.
+const char* program_of_linker(const char* const* arguments) {
+  constexpr const char* kWithValue[] = {
+      "--library-path",      "--inhibit-rpath",       "--audit", "--preload", "--argv0",
+      "--glibc-hwcaps-mask", "--glibc-hwcaps-prepend"};
+  constexpr const char* kAlone[] = {"--inhibit-cache"};
+  const auto is_one_of = [](const char* argument, const auto& options) {
+    for (const char* const option : options)
+      if (strcmp(argument, option) == 0)
+        return true;
+    return false;
+  };
+  if (arguments == nullptr || arguments[0] == nullptr)
+    return nullptr;
+  for (++arguments; *arguments != nullptr && strncmp(*arguments, "--", 2) == 0; ++arguments) {
+    if (strcmp(*arguments, "--") == 0)
+      return arguments[1];
+    if (is_one_of(*arguments, kWithValue) && arguments[1] != nullptr)
+      ++arguments;
+    else if (!is_one_of(*arguments, kAlone)) // --list, --verify, --help
+      return nullptr;
+  }
+  return *arguments;
+}
+
+// A program that the linker loads keeps the identity that there is.
+Obstacle obstacle_of_loaded(const char* path, Head* head) {
+  if (path == nullptr || strchr(path, '/') == nullptr || !read_head(path, head) || !is_elf(*head))
+    return Obstacle::none;
+  return obstacle_of_program(path, *head);
 }
 
 bool changes_identity(const struct stat& attributes) {
@@ -162,13 +198,14 @@ bool changes_identity(const struct stat& attributes) {
 
 } // namespace
 
-Obstacle obstacle_of_path(const char* path) {
+Obstacle obstacle_of_path(const char* path, const char* const* arguments) {
   Head head;
   char interpreter[kHeadBytes + 1];
   for (int depth = 0; depth <= kInterpretersMost; ++depth) {
     if (!read_head(path, &head))
       return Obstacle::none;
     if (const char* const next = interpreter_of(&head); next != nullptr) {
+      arguments = nullptr; // are the script's
       memcpy(interpreter, next, strlen(next) + 1);
       path = interpreter;
       continue;
@@ -177,11 +214,10 @@ Obstacle obstacle_of_path(const char* path) {
       return Obstacle::none;
     if (changes_identity(head.attributes) || has_capabilities(path))
       return Obstacle::changes_identity;
-    const Obstacle obstacle = obstacle_of_elf(head);
-    if (obstacle == Obstacle::is_static && is_linker(path))
-      return Obstacle::none;
-    return obstacle == Obstacle::none && needs_sanitizer(path, head) ? Obstacle::other_runtime
-                                                                     : obstacle;
+    const Obstacle obstacle = obstacle_of_program(path, head);
+    return obstacle == Obstacle::is_static && has_name(path, head, DT_SONAME, kLinker)
+               ? obstacle_of_loaded(program_of_linker(arguments), &head)
+               : obstacle;
   }
   return Obstacle::none;
 }

@@ -8,8 +8,9 @@
 
 namespace iotrail::capture::preload {
 
-// By the program's file; scripts are followed to their interpreter. What cannot be read is no obstacle.
-Obstacle obstacle_of_path(const char* path);
+// By the program's file; scripts are followed to their interpreter, and the dynamic linker, which a program may be started
+// by, to what its arguments name (ended by a null; null: not known). What cannot be read is no obstacle.
+Obstacle obstacle_of_path(const char* path, const char* const* arguments);
 
 // The dynamic linker would complain on the program's stderr, or the program not even start, if it were told of the library.
 constexpr bool is_harmful(Obstacle obstacle) {

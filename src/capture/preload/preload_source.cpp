@@ -107,6 +107,14 @@ Result<void> check_filter(const Filter& filter) {
   return {};
 }
 
+Obstacle find_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
+  std::vector<const char*> all;
+  for (const std::string& argument : arguments)
+    all.push_back(argument.c_str());
+  all.push_back(nullptr);
+  return obstacle_of_path(program.c_str(), all.data());
+}
+
 Result<void> PreloadSource::open(const SourceOptions& options) {
   if (Result<void> fits = check_filter(options.filter); !fits)
     return fits;
@@ -115,8 +123,8 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   if (!library)
     return std::unexpected(library.error());
   library_ = *library;
-  is_harmful_to_command_ = is_harmful(obstacle_of_path(options.program.c_str()));
-  if (const std::string why = preload_obstacle(options.program); !why.empty())
+  is_harmful_to_command_ = is_harmful(find_obstacle(options.program, options.arguments));
+  if (const std::string why = preload_obstacle(options.program, options.arguments); !why.empty())
     unseen_command_ =
         fmt::format("{} {}: {}", options.filter.tree_root, options.program.native(), why);
   if (options.tasks != nullptr)
@@ -334,8 +342,8 @@ std::size_t PreloadSource::ring_memory_bytes() const {
 
 } // namespace
 
-std::string preload_obstacle(const fs::path& program) {
-  const Obstacle obstacle = obstacle_of_path(program.c_str());
+std::string preload_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
+  const Obstacle obstacle = find_obstacle(program, arguments);
   return obstacle == Obstacle::none ? std::string() : std::string(obstacle_text(obstacle));
 }
 

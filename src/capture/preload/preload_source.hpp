@@ -16,8 +16,10 @@ namespace iotrail::capture {
 std::unique_ptr<Source> make_preload_source();
 
 // Why the app layer will see nothing of this program (a path): statically linked, set-user-ID, 32-bit; a script is
-// judged by its interpreter. Empty: nothing stands in the way, or the file cannot be read.
-std::string preload_obstacle(const std::filesystem::path& program);
+// judged by its interpreter, the dynamic linker by the program that its arguments name. Empty: nothing stands in the way, or
+// the file cannot be read.
+std::string preload_obstacle(const std::filesystem::path& program,
+                             const std::vector<std::string>& arguments = {});
 
 // Where the library is: IOTRAIL_PRELOAD_LIBRARY, or relative to the running program, as installed or as built.
 Result<std::filesystem::path> preload_library();

@@ -164,7 +164,7 @@ bool is_of_other_recording(Strings environment) {
 }
 
 // `program` null: not known by a name.
-Obstacle find_obstacle(const char* program, Strings environment) {
+Obstacle find_obstacle(const char* program, Strings arguments, Strings environment) {
   if (g_arena_variable[0] == 0)
     return Obstacle::none;
   if (is_of_other_recording(environment))
@@ -173,7 +173,7 @@ Obstacle find_obstacle(const char* program, Strings environment) {
     return Obstacle::none;
   if (!can_open(g_library, O_RDONLY) || (!is_off() && !can_open(own_arena(), O_RDWR)))
     return Obstacle::unreachable;
-  return obstacle_of(program);
+  return obstacle_of(program, arguments);
 }
 
 void* kernel_memory(iot_u64 bytes) {
@@ -184,8 +184,9 @@ void* kernel_memory(iot_u64 bytes) {
 
 // Calls run(environment) with what the next program must know, or must not; on the stack where it fits, since a vfork
 // child that takes memory takes it from its parent for ever.
-template <class Run> int with_environment(const char* program, Strings environment, Run run) {
-  const Obstacle obstacle = find_obstacle(program, environment);
+template <class Run>
+int with_environment(const char* program, Strings arguments, Strings environment, Run run) {
+  const Obstacle obstacle = find_obstacle(program, arguments, environment);
   if (obstacle != Obstacle::none)
     tell_of_obstacle(program, obstacle);
   const Survey survey(environment);
@@ -206,12 +207,12 @@ template <class Run> int with_environment(const char* program, Strings environme
 }
 
 int execute(const char* path, Strings arguments, Strings environment) {
-  return with_environment(path, environment,
+  return with_environment(path, arguments, environment,
                           [&](Strings next) { return REAL(execve)(path, arguments, next); });
 }
 
 int execute_found(const char* file, Strings arguments, Strings environment) {
-  return with_environment(file, environment,
+  return with_environment(file, arguments, environment,
                           [&](Strings next) { return REAL(execvpe)(file, arguments, next); });
 }
 
@@ -313,26 +314,26 @@ struct FileName {
 };
 
 EXPORTED_HOOK(int, fexecve, (int fd, Strings arguments, Strings environment)) {
-  return with_environment(FileName(fd, "").text, environment,
+  return with_environment(FileName(fd, "").text, arguments, environment,
                           [&](Strings next) { return REAL(fexecve)(fd, arguments, next); });
 }
 EXPORTED_HOOK(int, execveat,
               (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
   return with_environment(
-      path != nullptr ? FileName(dir, path).text : nullptr, environment,
+      path != nullptr ? FileName(dir, path).text : nullptr, arguments, environment,
       [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
 }
 EXPORTED_HOOK(int, posix_spawn,
               (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
                const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
-  return with_environment(path, environment, [&](Strings next) {
+  return with_environment(path, arguments, environment, [&](Strings next) {
     return REAL(posix_spawn)(pid, path, actions, attributes, arguments, next);
   });
 }
 EXPORTED_HOOK(int, posix_spawnp,
               (pid_t * pid, const char* file, const posix_spawn_file_actions_t* actions,
                const posix_spawnattr_t* attributes, Strings arguments, Strings environment)) {
-  return with_environment(file, environment, [&](Strings next) {
+  return with_environment(file, arguments, environment, [&](Strings next) {
     return REAL(posix_spawnp)(pid, file, actions, attributes, arguments, next);
   });
 }
