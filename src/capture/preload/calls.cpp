@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/preload/calls.hpp"
 
+#include <langinfo.h>
 #include <linux/close_range.h>
 #include <unistd.h>
 
@@ -62,6 +63,69 @@ iot_s64 count_moved(const Target& target, FILE* stream, int value) {
     return stream_failure(stream);
   const iot_s64 position = position_of(stream);
   return target.position >= 0 && position >= target.position ? position - target.position : 0;
+}
+
+namespace {
+
+// In what ways this process's streams may turn wide characters into bytes.
+enum Encodings : iot_u32 { kUtf8 = 1, kOfLocale = 2, kOfStream = 4 };
+iot_u32 g_encodings = 0;
+
+iot_u32 add_encoding(iot_u32 encoding) {
+  const iot_u32 known = __atomic_load_n(&g_encodings, __ATOMIC_RELAXED);
+  return (known & encoding) != 0 ? known
+                                 : __atomic_or_fetch(&g_encodings, encoding, __ATOMIC_RELAXED);
+}
+
+// That of the locale; the others are those of calls before, whose streams are there still.
+iot_u32 encodings() {
+  return add_encoding(strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? kUtf8 : kOfLocale);
+}
+
+// 0: not known.
+iot_u32 bytes_of(iot_u32 code, iot_u32 encodings) {
+  constexpr iot_u32 kSurrogates = 0xd800;
+  constexpr iot_u32 kAfterSurrogates = 0xe000;
+  constexpr iot_u32 kCodes = 0x110000;
+  if ((encodings & kOfStream) != 0)
+    return 0;
+  if (code < 0x80)
+    return 1;
+  if (encodings != kUtf8 || code >= kCodes || (code >= kSurrogates && code < kAfterSurrogates))
+    return 0;
+  return code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+// ",ccs=UTF-16" in the mode of fopen().
+void note_encoding(const char* mode) {
+  if (mode != nullptr && strstr(mode, ",ccs=") != nullptr)
+    add_encoding(kOfStream);
+}
+
+} // namespace
+
+iot_s64 count_wide_character(wint_t value, const FILE* stream) {
+  const iot_u32 known = encodings();
+  return value == WEOF ? stream_failure(stream) : bytes_of(value, known);
+}
+
+iot_s64 count_wide_text(bool is_moved, const wchar_t* text, const FILE* stream) {
+  const iot_u32 known = encodings();
+  if (!is_moved)
+    return stream_failure(stream);
+  iot_s64 sum = 0;
+  for (; *text != 0; ++text) {
+    const iot_u32 bytes = bytes_of(__builtin_bit_cast(iot_u32, *text), known);
+    if (bytes == 0)
+      return 0;
+    sum += bytes;
+  }
+  return sum;
+}
+
+iot_s64 wide_form(bool is_moved, const FILE* stream) {
+  encodings();
+  return is_moved ? 0 : stream_failure(stream);
 }
 
 iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result) {
@@ -130,6 +194,7 @@ void fill_open(iot_app_open& e, int fd, int dir, const char* path, int flags, mo
 
 void fill_stream_open(iot_app_open& e, FILE* stream, const char* path, const char* mode) {
   const int fd = descriptor_of(stream);
+  note_encoding(mode);
   e.flags = flags_of_mode(mode);
   e.mode = (e.flags & O_CREAT) != 0 ? 0666 : 0;
   e.fd = path != nullptr ? AT_FDCWD : IOT_NO_FD;

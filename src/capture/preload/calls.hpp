@@ -81,6 +81,15 @@ IOTRAIL_HOT iot_s64 count_items(size_t value, size_t size, size_t count, const F
                                          : static_cast<iot_s64>(value * size);
 }
 
+// Of wide characters, the bytes that they are in their stream, once the call has moved them. 0: that is not known, as of the
+// C library's conversions nothing is told. A stream converts as the locale was when it was first used, or as its mode said
+// (",ccs="): known are what every locale has as one byte (ASCII), and all of UTF-8 while no wide call was made in another
+// locale; nothing once a stream was opened with an encoding of its own.
+iot_s64 count_wide_character(wint_t value, const FILE* stream);
+iot_s64 count_wide_text(bool is_moved, const wchar_t* text, const FILE* stream);
+// What formatted calls move is not known: they return a number of characters, or of fields.
+iot_s64 wide_form(bool is_moved, const FILE* stream);
+
 // Sum of the lengths of a vector that the kernel may have refused.
 iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result);
 // The position before a call that moved it by `result`; IOT_OFFSET_NONE: the call named none.
