@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -45,6 +46,23 @@ const Child kStreams("app_read_stream", [](const std::string& directory) {
   ok &= fread(bytes, 4, 10, stream) == 0 && feof(stream) != 0;
   std::free(line);
   return ok && fclose(stream) == 0 ? 0 : 1;
+});
+
+int scan_input(const char* format, ...) {
+  va_list list;
+  va_start(list, format);
+  const int value = vscanf(format, list);
+  va_end(list);
+  return value;
+}
+
+const Child kInput("app_read_input", [](const std::string& directory) {
+  const std::string name = directory + "/data";
+  std::ofstream(name) << "12 13 x\n";
+  int number = 0;
+  const bool ok = freopen(name.c_str(), "r", stdin) == stdin && scanf("%d", &number) == 1 &&
+                  scan_input("%d", &number) == 1 && scan_input("%d", &number) == 0;
+  return ok && number == 13 ? 0 : 1;
 });
 
 // A file is at the descriptor that a stream in memory might be taken for.
@@ -117,6 +135,21 @@ TEST(app_read, streams_stand_alone) {
     EXPECT_EQ(reads[i].bytes_requested, asked[i]);
     EXPECT_EQ(reads[i].result, results[i]);
     EXPECT_EQ(reads[i].offset, IOT_OFFSET_NONE);
+  }
+}
+
+TEST(app_read, formatted_from_standard_input) {
+  const auto recording = AppRecording::of_child("app_read_input");
+  expect_complete(recording);
+  const auto reads = OF_FILE(recording, app_read, recording.in_directory("data"));
+  ASSERT_EQ(reads.size(), 3U);
+  const iot_u32 calls[] = {IOT_app_call___isoc99_scanf, IOT_app_call___isoc99_vscanf,
+                           IOT_app_call___isoc99_vscanf};
+  const iot_s64 results[] = {2, 3, 1}; // the last one has read the space before what is no number
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(reads[i].call, calls[i]);
+    EXPECT_EQ(reads[i].result, results[i]);
+    EXPECT_EQ(reads[i].fd, 0);
   }
 }
 
