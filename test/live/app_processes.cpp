@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -182,6 +183,83 @@ const Child kVforker("vforker", [](const std::string& directory) {
   return write(file, "parents", 7) == 7 ? 0 : 1;
 });
 
+constexpr int kWritesOfGuest = 2000;
+constexpr std::size_t kStackBytes = 256U << 10U;
+
+struct Guest {
+  int file;
+  int other;
+  int flags;
+};
+
+// Of a process in its parent's memory, thread-local storage and all; with CLONE_FILES the descriptors are the parent's too.
+int run_guest(void* work) {
+  const auto& guest = *static_cast<const Guest*>(work);
+  for (int i = 0; i < kWritesOfGuest; ++i)
+    (void)!pwrite(guest.other, "guest", 5, 0);
+  dup2(guest.other, guest.file);
+  return write(guest.file, "done", 4) == 4 ? 0 : 1;
+}
+
+pid_t make_guest(Guest& guest, char* stack) {
+  return clone(run_guest, stack + kStackBytes, guest.flags | CLONE_VM | SIGCHLD, &guest);
+}
+
+bool is_good(pid_t pid) {
+  int status = 1;
+  return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+const Child kHost("host", [](const std::string& directory) {
+  const auto open_file = [&](const char* name) {
+    return open((directory + name).c_str(), O_CREAT | O_RDWR, 0600);
+  };
+  const int file = open_file("/data");
+  const int shared = open_file("/shared");
+  const int other = open_file("/other");
+  static char stacks[2][kStackBytes];
+  Guest suspending{file, other, CLONE_VFORK};
+  Guest sharing{shared, other, CLONE_FILES};
+  Guest beside{file, other, 0};
+  bool ok = is_good(make_guest(suspending, stacks[0])) && write(shared, "host", 4) == 4;
+  ok &= is_good(make_guest(sharing, stacks[0])) && write(shared, "into other", 10) == 10;
+  const pid_t pids[] = {make_guest(beside, stacks[0]), make_guest(beside, stacks[1])};
+  for (int i = 0; i < kWritesOfGuest; ++i)
+    ok &= pwrite(file, "host", 4, 0) == 4;
+  ok &= is_good(pids[0]) && is_good(pids[1]) && write(file, "host", 4) == 4;
+  const pid_t forked = fork();
+  if (forked == 0)
+    _exit(write(file, "forked", 6) == 6 ? 0 : 1);
+  return ok && is_good(forked) && write(file, "host", 4) == 4 ? 0 : 1;
+});
+
+[[gnu::noinline]] pid_t vfork_open_and_execute(const char* name, char* const* arguments) {
+  const pid_t pid = vfork();
+  if (pid == 0) {
+    close(open(name, O_RDONLY));
+    execv(arguments[0], arguments);
+    _exit(126);
+  }
+  return pid;
+}
+
+// A process in its parent's memory that executes a program.
+const Child kSpawner("spawner", [](const std::string& directory) {
+  char self[4096] = {};
+  if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+    return 1;
+  const std::string name = directory + "/data";
+  close(open(name.c_str(), O_CREAT | O_RDWR, 0600));
+  char child[] = "--child";
+  char reader[] = "read_some";
+  char* arguments[] = {self, child, reader, const_cast<char*>(directory.c_str()), nullptr};
+  for (int i = 0; i < 100; ++i) {
+    if (!is_good(vfork_open_and_execute(name.c_str(), arguments)))
+      return 1;
+  }
+  return 0;
+});
+
 } // namespace
 
 TEST(preload_processes, thousand_children_of_all_kinds) {
@@ -298,8 +376,47 @@ TEST(preload_processes, vfork_child_leaves_the_descriptors_of_its_parent) {
   const auto of_parent = OF_FILE(recording, app_write, recording.in_directory("data"));
   ASSERT_EQ(of_child.size(), 1U);
   EXPECT_EQ(of_child[0].result, 5);
+  EXPECT_NE(of_child[0].event.pid, of_parent.at(0).event.pid);
+  EXPECT_EQ(of_child[0].event.tid, of_child[0].event.pid);
   ASSERT_EQ(of_parent.size(), 1U);
   EXPECT_EQ(of_parent[0].result, 7);
+}
+
+TEST(preload_processes, processes_in_the_memory_of_another_are_told_apart) {
+  const auto recording = AppRecording::of_child("host");
+  expect_complete(recording);
+  const auto host = static_cast<iot_u32>(recording.pid());
+  const auto count = [&](const char* file, bool is_of_host, iot_s64 bytes) {
+    return std::ranges::count_if(OF_FILE(recording, app_write, recording.in_directory(file)),
+                                 [&](const iot_app_write& e) {
+                                   return (e.event.pid == host) == is_of_host &&
+                                          e.result == bytes && e.event.tid == e.event.pid;
+                                 });
+  };
+  EXPECT_EQ(count("other", false, 5), 4 * kWritesOfGuest);
+  EXPECT_EQ(count("other", false, 4), 4);
+  EXPECT_EQ(count("data", true, 4), kWritesOfGuest + 2);
+  EXPECT_EQ(count("data", false, 6), 1) << "of a child made by fork";
+  EXPECT_EQ(count("shared", true, 4), 1);
+  EXPECT_EQ(count("other", true, 10), 1) << "of a descriptor that a guest changed for its host";
+  std::set<iot_u32> known;
+  for (const rows::processes& process : recording.processes())
+    known.insert(process.pid);
+  EXPECT_EQ(known.size(), 6U);
+  for (const iot_app_write& event : ALL(recording, app_write))
+    EXPECT_TRUE(known.contains(event.event.pid));
+}
+
+TEST(preload_processes, vfork_child_and_its_program_are_one_process) {
+  const auto recording = AppRecording::of_child("spawner");
+  expect_complete(recording);
+  std::map<iot_u32, int> opens;
+  for (const iot_app_open& event : OF_PATH(recording, app_open, recording.in_directory("data")))
+    ++opens[event.event.pid];
+  EXPECT_EQ(opens[static_cast<iot_u32>(recording.pid())], 1);
+  EXPECT_EQ(opens.size(), 101U);
+  for (const auto& [pid, times] : opens)
+    EXPECT_EQ(times, pid == static_cast<iot_u32>(recording.pid()) ? 1 : 2);
 }
 
 } // namespace iotrail::live

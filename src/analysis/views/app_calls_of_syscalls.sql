@@ -6,8 +6,7 @@
 --   app_event, app_call   that call's event and function; NULL: none
 --   place           'inside': it also ended within that call; 'cut': it did not, so one of the two has no true end;
 --                   'outside': no call was in progress that was recorded. Then it was made by the dynamic linker, by the
---                   program itself past the C library, by a function that is not hooked, by a child of vfork, or in a
---                   call that was lost.
+--                   program itself past the C library, by a function that is not hooked, or in a call that was lost.
 CREATE VIEW app_calls_of_syscalls AS
 WITH
   app AS (

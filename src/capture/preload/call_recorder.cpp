@@ -10,17 +10,13 @@
 #include "base/clock_offset.hpp"
 #include "capture/preload/attachment.hpp"
 #include "capture/preload/descriptors.hpp"
+#include "capture/preload/guests.hpp"
 #include "capture/preload/raw_syscalls.hpp"
 #include "capture/preload/ring_memory.hpp"
 
 namespace iotrail::capture::preload {
 
-namespace {
-
 constinit Context g_no_context{};
-
-} // namespace
-
 constinit __thread Context* t_context __attribute__((tls_model("initial-exec"))) = &g_no_context;
 
 namespace {
@@ -120,11 +116,7 @@ iot_u64 outer_owner(iot_u64 own_namespace, iot_u64 owner) {
   return owner_in_proc();
 }
 
-Context* take_context() {
-  if (is_confined()) // it could not say whose it is
-    return nullptr;
-  const auto tid = static_cast<iot_s32>(raw_syscall(SYS_gettid));
-  const iot_u64 owner = owner_of(process_id(), tid);
+Context* take_context(iot_u64 owner, iot_u64 own_namespace) {
   const iot_u32 index = take_place(owner);
   if (index == kPlaces)
     return nullptr;
@@ -134,14 +126,35 @@ Context* take_context() {
     __atomic_store_n(&g_attachment.owners[index], 0, __ATOMIC_RELEASE);
     return nullptr;
   }
-  place.pid_namespace = process_namespace();
+  place.pid_namespace = own_namespace;
   place.outer_owner = outer_owner(place.pid_namespace, owner);
   __atomic_store_n(&place.claim,
                    __atomic_fetch_add(&g_recording.arena->next_claim, 1, __ATOMIC_RELAXED) + 1,
                    __ATOMIC_RELEASE);
   fill(g_attachment.contexts[index], index, place, rings);
-  t_context = &g_attachment.contexts[index];
   return &g_attachment.contexts[index];
+}
+
+// Its process is told where it is not its host's.
+Context* claim_for_guest() {
+  Context* const context = take_context(owner_that_runs(), pid_namespace());
+  if (context != nullptr && is_guest_process())
+    send_process();
+  return context;
+}
+
+// A thread with storage of its own.
+Context* claim_for_thread() {
+  const auto tid = static_cast<iot_s32>(raw_syscall(SYS_gettid));
+  Context* const context = take_context(owner_of(process_id(), tid), process_namespace());
+  if (context == nullptr)
+    return nullptr;
+  t_context = context;
+  if (g_attachment.has_thread_end)
+    pthread_setspecific(g_attachment.thread_end, context);
+  if (__atomic_exchange_n(&g_attachment.process->announced, 1, __ATOMIC_RELAXED) == 0)
+    send_process();
+  return context;
 }
 
 } // namespace
@@ -154,9 +167,20 @@ iot_s32 process_id() {
   return g_attachment.process->pid;
 }
 
+namespace {
+
+// Null: none is.
+Context* claimed() {
+  if (Context* const context = t_context; context->place != nullptr)
+    return context;
+  return t_guests.host != nullptr ? find_context() : nullptr;
+}
+
+} // namespace
+
 void release_place() {
-  Context* const context = t_context;
-  if (context->place == nullptr || is_vfork_child())
+  Context* const context = claimed();
+  if (context == nullptr || (t_guests.host != nullptr && is_confined()))
     return;
   iot_u64* const owner = &g_attachment.owners[context->index];
   t_context = &g_no_context;
@@ -165,7 +189,7 @@ void release_place() {
 }
 
 Context* claim() {
-  if (Context* const context = t_context; context->place != nullptr)
+  if (Context* const context = claimed(); context != nullptr)
     return context;
   if (!is_attached())
     attach();
@@ -176,16 +200,11 @@ Context* claim() {
     return nullptr;
   }
   const SignalsBlocked blocked;
-  if (Context* const context = t_context; context->place != nullptr)
-    return context; // a handler was faster
-  Context* const context = take_context();
-  if (context == nullptr)
+  if (Context* const context = claimed(); context != nullptr)
+    return context;  // a handler was faster
+  if (is_confined()) // it could not say whose it is
     return nullptr;
-  if (g_attachment.has_thread_end)
-    pthread_setspecific(g_attachment.thread_end, context);
-  if (__atomic_exchange_n(&g_attachment.process->announced, 1, __ATOMIC_RELAXED) == 0)
-    send_process();
-  return context;
+  return t_guests.host != nullptr ? claim_for_guest() : claim_for_thread();
 }
 
 namespace {

@@ -29,8 +29,7 @@ struct Context {
   iot_u64 limit;        // positions from here on need a look at the collector's progress
   iot_u64 mask;         // slots - 1
   const iot_u32* files; // by descriptor, as in descriptors.hpp,
-  iot_u32 file_limit;   // of descriptors below this; 0 while a vfork child may be the one who runs
-  iot_u32 after_vfork;  // that is so, in its parent's memory
+  iot_u32 file_limit;   // of descriptors below this
   unsigned char* text;
   iot_u32 index;     // of the place
   iot_u32 no_memory; // calls to let go by before memory is asked for again; 0: there was some
@@ -39,6 +38,8 @@ static_assert(sizeof(Context) <= IOT_CACHE_LINE);
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit __thread Context* t_context IOTRAIL_HIDDEN; // never null
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit Context g_no_context IOTRAIL_HIDDEN; // without a place
 
 // What the whole process shares; set by attaching, inherited by forked children.
 struct Recording {

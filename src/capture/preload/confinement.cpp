@@ -8,6 +8,7 @@
 
 #include "capture/preload/attachment.hpp"
 #include "capture/preload/calls.hpp"
+#include "capture/preload/guests.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -40,11 +41,11 @@ GivenUp asked_of_syscall(long number, long a, long b) {
 
 // Of the whole process, though it may be one thread's: the threads that it makes have it too, and when the last of them
 // has the clock again (PR_TSC_ENABLE) nobody knows. Before the kernel does, so that no other thread is killed in between.
-// Not of a vfork child, whose memory is its parent's.
+// Not of a guest's, whose memory is its host's.
 class Confinement {
 public:
   explicit Confinement(GivenUp asked)
-      : asked_(is_vfork_child() ? GivenUp{} : asked), confined_before_(g_is_confined),
+      : asked_(is_guest_process() ? GivenUp{} : asked), confined_before_(g_is_confined),
         untimed_before_(g_recording.is_untimed) {
     if (asked_.syscalls)
       __atomic_store_n(&g_is_confined, 1, __ATOMIC_SEQ_CST);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "capture/preload/guests.hpp"
 #include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -146,26 +147,16 @@ bool make_table() {
 
 } // namespace
 
-bool is_vfork_child() {
-  Context* const context = t_context;
-  if (__builtin_expect(context->after_vfork == 0, true))
-    return false;
-  if (raw_syscall(SYS_getpid) != process_id())
-    return true;
-  use_descriptors(*context); // the parent runs again
-  return false;
-}
-
 iot_u32 known_file(int fd) {
   const auto index = static_cast<iot_u32>(fd);
-  if (g_descriptors == nullptr || index >= kDescriptors || is_vfork_child())
+  if (g_descriptors == nullptr || index >= kDescriptors || has_other_descriptors())
     return 0;
   return __atomic_load_n(&g_descriptors[index], __ATOMIC_RELAXED);
 }
 
 void set_file(int fd, iot_u32 file) {
   const auto index = static_cast<iot_u32>(fd);
-  if (g_descriptors == nullptr || index >= kDescriptors || is_vfork_child())
+  if (g_descriptors == nullptr || index >= kDescriptors || has_other_descriptors())
     return;
   __atomic_store_n(&g_descriptors[index], file, __ATOMIC_RELAXED);
   iot_u32 highest = __atomic_load_n(&g_highest, __ATOMIC_RELAXED);
@@ -176,7 +167,7 @@ void set_file(int fd, iot_u32 file) {
 }
 
 void forget_files(iot_u32 first, iot_u32 last) {
-  if (g_descriptors == nullptr || is_vfork_child())
+  if (g_descriptors == nullptr || has_other_descriptors())
     return;
   const iot_u32 highest = __atomic_load_n(&g_highest, __ATOMIC_RELAXED);
   for (iot_u32 index = first; index <= last && index <= highest; ++index)
@@ -187,8 +178,7 @@ iot_u32 file_of_slowly(int fd) {
   Context* const context = fd >= 0 ? claim() : nullptr;
   if (context == nullptr || (g_descriptors == nullptr && !make_table()))
     return 0;
-  if (context->after_vfork == 0)
-    use_descriptors(*context);
+  use_descriptors(*context);
   if (const iot_u32 file = known_file(fd); file != 0)
     return file;
   return file_of_new(fd);

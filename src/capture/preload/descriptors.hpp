@@ -15,15 +15,10 @@ inline constexpr iot_u32 kDescriptors =
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit iot_u32* g_descriptors IOTRAIL_HIDDEN; // null: not made yet
 
-// Lets the thread look into the table directly, or not while a child made by vfork may run in its place.
+// Lets the thread look into the table directly.
 inline void use_descriptors(Context& context) {
   context.files = g_descriptors;
   context.file_limit = g_descriptors != nullptr ? kDescriptors : 0;
-  context.after_vfork = 0;
-}
-inline void avoid_descriptors(Context& context) {
-  context.after_vfork = 1;
-  context.file_limit = 0;
 }
 
 iot_u32 file_of_slowly(int fd);
@@ -46,8 +41,5 @@ iot_u32 file_of_new(int fd);
 iot_u32 known_file(int fd);
 void set_file(int fd, iot_u32 file);
 void forget_files(iot_u32 first, iot_u32 last);
-
-// A child made by vfork runs in its parent's memory with descriptors of its own: it must not write to the table.
-bool is_vfork_child();
 
 } // namespace iotrail::capture::preload

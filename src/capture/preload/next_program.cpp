@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "capture/preload/call_recorder.hpp"
+#include "capture/preload/guests.hpp"
 #include "capture/preload/obstacle.hpp"
 #include "capture/preload/raw_syscalls.hpp"
 
@@ -54,8 +55,7 @@ void tell_of_obstacle(const char* name, Obstacle obstacle) {
   __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::obstacle);
-  // A vfork child has its parent's memory, and with it what is known there of the process.
-  header.number = static_cast<iot_u32>(is_confined() ? process_id() : raw_syscall(SYS_getpid));
+  header.number = static_cast<iot_u32>(running_process_id());
   header.mode = static_cast<iot_u32>(obstacle);
   const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
   send_text(header, &part, 1);

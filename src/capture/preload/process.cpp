@@ -338,48 +338,4 @@ EXPORTED_HOOK(int, posix_spawnp,
   });
 }
 
-// A place is given back at once, so that a parent that is slow to wait for its children does not hold it.
-EXPORTED_HOOK(void, _exit, (int status)) {
-  release_place();
-  REAL(_exit)(status);
-  __builtin_unreachable();
-}
-EXPORTED_HOOK(void, _Exit, (int status)) {
-  release_place();
-  REAL(_Exit)(status);
-  __builtin_unreachable();
-}
-
-// vfork returns twice, so its hook may not have a frame of its own: it prepares and jumps on. The child runs in this
-// thread's memory and writes to its ring; a ring claimed by the child would be taken from the parent when it dies.
-extern "C" __attribute__((used, visibility("hidden"))) void* iotrail_before_vfork(bool alias) {
-  if (!is_off())
-    if (Context* const context = claim(); context != nullptr)
-      avoid_descriptors(*context);
-  return alias ? reinterpret_cast<void*>(REAL(__vfork)) : reinterpret_cast<void*>(REAL(vfork));
-}
-
-#if defined(__x86_64__)
-#define VFORK_HOOK(name, alias)                                                                    \
-  __asm__(".pushsection .text\n"                                                                   \
-          ".globl " name "\n"                                                                      \
-          ".type " name ", @function\n" name ":\n"                                                 \
-          ".cfi_startproc\n"                                                                       \
-          "endbr64\n"                                                                              \
-          "sub $8, %rsp\n"                                                                         \
-          ".cfi_adjust_cfa_offset 8\n"                                                             \
-          "mov $" alias ", %edi\n"                                                                 \
-          "call iotrail_before_vfork\n"                                                            \
-          "add $8, %rsp\n"                                                                         \
-          ".cfi_adjust_cfa_offset -8\n"                                                            \
-          "jmp *%rax\n"                                                                            \
-          ".cfi_endproc\n"                                                                         \
-          ".size " name ", . - " name "\n"                                                         \
-          ".popsection\n")
-VFORK_HOOK("vfork", "0");
-VFORK_HOOK("__vfork", "1");
-#else
-#error "vfork needs a few lines of assembly for this machine"
-#endif
-
 } // namespace iotrail::capture::preload

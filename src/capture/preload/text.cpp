@@ -8,6 +8,7 @@
 
 #include "capture/preload/attachment.hpp"
 #include "capture/preload/call_recorder.hpp"
+#include "capture/preload/guests.hpp"
 #include "capture/preload/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -176,7 +177,7 @@ void send_process() {
       read_file("/proc/self/cmdline", text->command, sizeof(text->command));
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::process);
-  header.number = static_cast<iot_u32>(process_id());
+  header.number = static_cast<iot_u32>(running_process_id());
   header.device = static_cast<iot_u32>(raw_syscall(SYS_getppid));
   header.inode = ticks();
   const Bytes parts[] = {{comm, comm_size},
