@@ -96,6 +96,7 @@ TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
   const std::vector<Row> calls = recording.rows("syscall_read");
   std::uint64_t pages = 0;
   for (const Row& row : recording.rows("memory_reclaim")) {
+    EXPECT_EQ(row.s("result"), 0);
     pages += row.u("pages");
     EXPECT_EQ(row.u("scope"), static_cast<std::uint64_t>(IOT_memory_scope_cgroup));
     EXPECT_LE(row.u("page_order"), 10U);

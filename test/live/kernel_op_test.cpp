@@ -137,29 +137,50 @@ TEST_F(KernelOp, a_request_is_charged_to_the_call_that_asked_for_it) {
   }
 }
 
+// Leaves a child that waits for a pipe when the recording stops.
+int leave_a_reader_that_waits() {
+  int ends[2];
+  if (::pipe(ends) != 0)
+    return 1;
+  if (::fork() == 0) {
+    ::alarm(20); // it lives as long as somebody may look
+    char byte = 0;
+    ::_exit(static_cast<int>(::read(ends[0], &byte, 1)));
+  }
+  ::usleep(200'000);
+  return 0;
+}
+
+// The only event in `table` that did not end.
+Row unfinished_one(const Recording& recording, const std::string& table) {
+  EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
+  const std::vector<Row> rows = recording.rows(table, "result", kUnfinished);
+  EXPECT_EQ(rows.size(), 1U) << table;
+  if (rows.size() != 1)
+    return {};
+  EXPECT_NE(rows.front().u("pid"), static_cast<std::uint64_t>(recording.pid()));
+  EXPECT_NE(rows.front().u("op_id"), 0U);
+  EXPECT_GT(rows.front().u("duration_ns"), 100'000'000U);
+  return rows.front();
+}
+
 TEST_F(KernelOp, a_call_that_hangs_is_recorded_when_the_recording_stops) {
   const Recording recording = record(
       [](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::syscall}; },
-      [] {
-        int ends[2];
-        if (::pipe(ends) != 0)
-          return 1;
-        if (::fork() == 0) {
-          ::alarm(20); // it lives as long as somebody may look
-          char byte = 0;
-          ::_exit(static_cast<int>(::read(ends[0], &byte, 1)));
-        }
-        ::usleep(200'000);
-        return 0;
-      });
+      leave_a_reader_that_waits);
   SKIP_REFUSED(recording);
-  EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
-  const std::vector<Row> rows = recording.rows("syscall_read", "result", kUnfinished);
-  ASSERT_EQ(rows.size(), 1U);
-  EXPECT_NE(rows.front().u("pid"), static_cast<std::uint64_t>(recording.pid()));
-  EXPECT_NE(rows.front().u("op_id"), 0U);
-  EXPECT_EQ(rows.front().u("call"), std::uint64_t{IOT_syscall_read});
-  EXPECT_GT(rows.front().u("duration_ns"), 100'000'000U);
+  EXPECT_EQ(unfinished_one(recording, "syscall_read").u("call"), std::uint64_t{IOT_syscall_read});
+}
+
+TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops) {
+  const Recording recording =
+      record([](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::vfs}; },
+             leave_a_reader_that_waits);
+  SKIP_REFUSED(recording);
+  const Row read = unfinished_one(recording, "vfs_read");
+  EXPECT_EQ(read.u("bytes_requested"), 1U);
+  EXPECT_EQ(read.s("offset"), IOT_OFFSET_NONE);
+  EXPECT_NE(read.u("file"), 0U);
 }
 
 // Calls that the layer vfs must have seen, each once, and how often data was asked to reach the device.

@@ -6,34 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/kernel/unfinished_spans.hpp"
 #include "iotrail.skel.h"
 #include "schema.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
-
-void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns, iot_u16 kind) {
-  event.ts_ns = start_ns;
-  event.op_id = owner.op_id;
-  event.parent_op = owner.parent_op;
-  event.pid = owner.pid;
-  event.tid = owner.tid;
-  event.cpu = IOT_CPU_UNKNOWN;
-  event.kind = kind;
-}
-
-iot_event& event_of(RecordSlot& record) {
-  return reinterpret_cast<iot_event&>(record);
-}
-
-// A span that began while the recording was being stopped has no length.
-std::uint64_t length_ns(std::uint64_t begin_ns, std::uint64_t end_ns) {
-  return end_ns - std::min(begin_ns, end_ns);
-}
-
-template <class T> void store(RecordSlot& record, std::size_t offset, T value) {
-  std::memcpy(record.bytes + offset, &value, sizeof value);
-}
 
 // What each field of a call says whose end is not known.
 void set_field(RecordSlot& record, const schema::Field& field, std::uint64_t duration_ns,
@@ -73,6 +51,11 @@ void add_calls(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSl
     if (const schema::Event* event = schema::find_event(kind); event != nullptr)
       records.push_back(call_record(task, *event, stopped_ns));
   }
+}
+
+void add_spans(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSlot>& records) {
+  for (const iot_task& task : object.skeleton().bss->task_states)
+    add_unfinished_spans(task, object.skeleton().rodata->iot_config, stopped_ns, records);
 }
 
 RecordSlot wait_record(const iot_task& task, std::uint64_t stopped_ns) {
@@ -267,6 +250,7 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   const std::uint64_t stopped_ns = object.silenced_ns();
   std::vector<RecordSlot> records;
   add_calls(object, stopped_ns, records);
+  add_spans(object, stopped_ns, records);
   if (is_wanted(object, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)
       if (task.owner.op_id != 0 && task.wait_start_ns != 0)

@@ -16,7 +16,7 @@ namespace iotrail::capture::kernel {
 // were: each is an event that is missing.
 std::uint64_t forget_missed_completions(BpfObject& object);
 
-// System calls in progress, with what they wait for, and requests at their devices, as slots of a ring whose first position is 0; `object` has been
+// System calls in progress, spans below them, what they wait for, and requests at their devices, as slots of a ring whose first position is 0; `object` has been
 // detached. They last until no task counted as traced any more: how long the kernel takes to detach is no time of theirs. What the kernel tells only at the end is missing: of a call its arguments, of a request
 // the bytes moved.
 // Which file a call is on is not known here: a recording of files or disks has none of them.

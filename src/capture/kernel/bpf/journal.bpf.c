@@ -239,8 +239,8 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
   return datasync ? BPF_CORE_READ(own, i_datasync_tid) : BPF_CORE_READ(own, i_sync_tid);
 }
 
-#define BEGAN_TO_WAIT 2 /* in the detail of its span, beside whether it is for the data alone */
-#define IS_DATASYNC(span) ((iot_u32)(span)->detail & 1)
+#define BEGAN_TO_WAIT 2 /* in the detail of its span, beside IOT_SPAN_DATASYNC */
+#define IS_DATASYNC(span) ((iot_u32)(span)->detail & IOT_SPAN_DATASYNC)
 
 /* A worker of io_uring is in no call; a call may sync for an operation that it submitted. */
 static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
@@ -264,7 +264,7 @@ int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
     return 0;
   span->file = iot_identify(task, file->f_inode, file, 1);
   span->flags = inode->i_sb->s_dev;
-  span->detail = datasync != 0;
+  span->detail = datasync ? IOT_SPAN_DATASYNC : 0;
   if (!task->sync_disk) { /* no call that syncs: a write to a file opened with O_DSYNC */
     const struct iot_owner owner = owner_of_sync(task);
     iot_begin_sync_of_task(task, &owner, file, span->file);

@@ -30,6 +30,7 @@ static __always_inline int end_reclaim(iot_u64 pages, iot_u32 scope) {
   record->pages = pages;
   record->page_order = (iot_u32)span->detail;
   record->scope = scope;
+  record->result = 0;
   iot_commit(&place, &task->owner, start_ns);
   return 0;
 }

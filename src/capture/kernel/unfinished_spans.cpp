@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/unfinished_spans.hpp"
+
+#include <span>
+
+namespace iotrail::capture::kernel {
+namespace {
+
+bool is_file_wanted(const iot_config& config, iot_u32 file) {
+  const bool are_named = config.filter_files != 0 || config.filter_devices != 0;
+  return (file != 0 || !are_named) && (file & IOT_FILE_UNWANTED) == 0;
+}
+
+// A copy is wanted for either of its files, of which the other is where it has room.
+bool is_wanted(const iot_config& config, const iot_span& span) {
+  return config.wanted[IOT_LAYER_OF(span.kind)][span.kind % IOT_KIND_SLOTS] != 0 &&
+         (is_file_wanted(config, span.file) ||
+          (span.kind == IOT_KIND_vfs_copy && is_file_wanted(config, span.reserved)));
+}
+
+// Operations of a task from the innermost to the outermost: each is inside the next.
+iot_u64 parent_of(const iot_task& task, iot_u64 op_id) {
+  iot_u64 inner = task.owner.op_id;
+  iot_u64 outer = task.owner.parent_op;
+  for (auto depth = std::min<iot_u32>(task.op_depth, IOT_OP_DEPTH); inner != op_id && depth > 0;) {
+    inner = outer;
+    outer = task.outer_ops[--depth];
+  }
+  return inner == op_id ? outer : 0;
+}
+
+template <class Record> Record& as(RecordSlot& record) {
+  return reinterpret_cast<Record&>(record);
+}
+
+void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
+  switch (span.kind) {
+  case IOT_KIND_vfs_read:
+  case IOT_KIND_vfs_write: { // of one shape
+    auto& transfer = as<iot_vfs_read>(record);
+    transfer.offset = span.offset;
+    transfer.bytes_requested = span.bytes;
+    transfer.flags = span.flags;
+    return;
+  }
+  case IOT_KIND_vfs_open:
+    as<iot_vfs_open>(record).flags = span.flags;
+    return;
+  case IOT_KIND_vfs_fsync: {
+    auto& sync = as<iot_vfs_fsync>(record);
+    sync.offset = span.offset;
+    sync.end = static_cast<iot_s64>(span.bytes);
+    sync.datasync = static_cast<iot_u32>(span.detail);
+    return;
+  }
+  case IOT_KIND_fault_file: {
+    auto& fault = as<iot_fault_file>(record);
+    fault.address = span.detail;
+    fault.offset = span.offset;
+    fault.access = span.flags;
+    return;
+  }
+  case IOT_KIND_fs_sync:
+    as<iot_fs_sync>(record).device = span.flags;
+    as<iot_fs_sync>(record).datasync = static_cast<iot_u32>(span.detail & IOT_SPAN_DATASYNC);
+    return;
+  case IOT_KIND_memory_reclaim:
+    as<iot_memory_reclaim>(record).page_order = static_cast<iot_u32>(span.detail);
+    return;
+  default:
+    return;
+  }
+}
+
+void set_field(RecordSlot& record, const schema::Field& field, const iot_span& span,
+               std::uint64_t stopped_ns) {
+  if (field.role == schema::Role::duration)
+    store(record, field.offset, length_ns(span.start_ns, stopped_ns));
+  else if (field.role == schema::Role::file)
+    store(record, field.offset, span.file & ~IOT_FILE_UNWANTED);
+  else if (schema::is_result(field.meaning))
+    store(record, field.offset, iot_s64{IOT_UNFINISHED});
+  else if (field.meaning == schema::Meaning::offset)
+    store(record, field.offset, iot_s64{IOT_OFFSET_NONE});
+}
+
+} // namespace
+
+void add_unfinished_spans(const iot_task& task, const iot_config& config, std::uint64_t stopped_ns,
+                          std::vector<RecordSlot>& records) {
+  const auto depth = std::min<std::size_t>(task.span_depth, IOT_SPAN_DEPTH);
+  for (const iot_span& span : std::span(task.spans).first(depth)) {
+    const schema::Event* const event = schema::find_event(static_cast<std::uint16_t>(span.kind));
+    if (event == nullptr || !is_wanted(config, span))
+      continue;
+    RecordSlot& record = records.emplace_back();
+    iot_owner owner = task.owner;
+    owner.parent_op = parent_of(task, span.op_id);
+    owner.op_id = span.op_id;
+    set_header(event_of(record), owner, span.start_ns, event->id);
+    for (const schema::Field& field : event->fields)
+      set_field(record, field, span, stopped_ns);
+    set_what_the_begin_told(record, span);
+  }
+}
+
+} // namespace iotrail::capture::kernel
