@@ -23,7 +23,13 @@ struct {
 
 iot_s64 taken_count; /* of them: most often there are none, and the tracepoints are busy ones */
 
+/*
+ * Any task of the machine takes places. What is taken while programs are being attached or detached is nobody's that is
+ * traced, and the program that is told what it is for may be missing: it would stay here, and be counted with the next.
+ */
 static __noinline int take_place(iot_u64 first, iot_u64 count) {
+  if (!is_started)
+    return 0;
   const struct taken_place place = {.first = first, .count = count};
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
   if (bpf_map_update_elem(&taken_places, &tid, &place, BPF_NOEXIST) == 0) {
