@@ -120,8 +120,7 @@ bool has_name(const char* path, const Head& head, Elf64_Sxword kind, const char 
 Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
   if (segment.p_offset >= static_cast<iot_u64>(head.size))
     return Obstacle::none;
-  return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinker) !=
-                 nullptr
+  return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinker) != nullptr
              ? Obstacle::none
              : Obstacle::other_linker;
 }
