@@ -20,13 +20,16 @@ bool is_wanted(const iot_config& config, const iot_span& span) {
 
 // Operations of a task from the innermost to the outermost: each is inside the next.
 iot_u64 parent_of(const iot_task& task, iot_u64 op_id) {
-  iot_u64 inner = task.owner.op_id;
-  iot_u64 outer = task.owner.parent_op;
-  for (auto depth = std::min<iot_u32>(task.op_depth, IOT_OP_DEPTH); inner != op_id && depth > 0;) {
+  if (op_id == task.owner.op_id)
+    return task.owner.parent_op;
+  iot_u64 inner = task.owner.parent_op;
+  for (auto depth = std::min<iot_u32>(task.op_depth, IOT_OP_DEPTH); depth > 0; --depth) {
+    const iot_u64 outer = task.outer_ops[depth - 1];
+    if (inner == op_id)
+      return outer;
     inner = outer;
-    outer = task.outer_ops[--depth];
   }
-  return inner == op_id ? outer : 0;
+  return 0;
 }
 
 template <class Record> Record& as(RecordSlot& record) {
