@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture/kernel/unfinished_record.hpp"
 #include "capture/kernel/unfinished_spans.hpp"
 #include "iotrail.skel.h"
 #include "schema.hpp"
@@ -13,30 +14,13 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-// What each field of a call says whose end is not known.
-void set_field(RecordSlot& record, const schema::Field& field, std::uint64_t duration_ns,
-               iot_u32 number) {
-  if (field.role == schema::Role::duration)
-    return store(record, field.offset, duration_ns);
-  if (schema::is_result(field.meaning))
-    return store(record, field.offset, iot_s64{IOT_UNFINISHED});
-  switch (field.meaning) {
-  case schema::Meaning::value_syscall:
-    return store(record, field.offset, number);
-  case schema::Meaning::offset:
-    return store(record, field.offset, iot_s64{IOT_OFFSET_NONE});
-  case schema::Meaning::fd:
-    return store(record, field.offset, iot_s32{IOT_NO_FD});
-  default:
-    return;
-  }
-}
-
 RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t stopped_ns) {
   RecordSlot record{};
   set_header(event_of(record), task.owner, task.entry_ns, event.id);
+  set_unended(record, event, length_ns(task.entry_ns, stopped_ns));
   for (const schema::Field& field : event.fields)
-    set_field(record, field, length_ns(task.entry_ns, stopped_ns), IOT_CALL_NUMBER(task.call));
+    if (field.meaning == schema::Meaning::value_syscall)
+      store(record, field.offset, IOT_CALL_NUMBER(task.call));
   return record;
 }
 
@@ -211,11 +195,6 @@ auto open_commits(const BpfObject& object) {
   return commits;
 }
 
-bool is_wanted(BpfObject& object, iot_kind kind) {
-  return object.skeleton().rodata->iot_config.wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_SLOTS] !=
-         0;
-}
-
 bool is_over(const BpfObject& object, const OpenRequest& request) {
   iot_request_question question{
       .request = request.key, .issued_ns = request.value.issued_ns, .is_over = 0};
@@ -247,22 +226,23 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   if (!is_anything_open(object))
     return {};
   BpfObject::wait_for_programs();
+  const iot_config& config = object.skeleton().rodata->iot_config;
   const std::uint64_t stopped_ns = object.silenced_ns();
   std::vector<RecordSlot> records;
   add_calls(object, stopped_ns, records);
   add_spans(object, stopped_ns, records);
-  if (is_wanted(object, IOT_KIND_sched_wait))
+  if (is_wanted(config, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)
       if (task.owner.op_id != 0 && task.wait_start_ns != 0)
         records.push_back(wait_record(task, stopped_ns));
-  if (is_wanted(object, IOT_KIND_block_complete))
+  if (is_wanted(config, IOT_KIND_block_complete))
     for (const auto& [key, request] : open_requests(object))
       records.push_back(request_record(key, request, stopped_ns));
-  if (is_wanted(object, IOT_KIND_fs_journal_commit))
+  if (is_wanted(config, IOT_KIND_fs_journal_commit))
     for (const auto& [tid, commit] : open_commits(object))
       records.push_back(commit_record(tid, commit, stopped_ns));
   const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
-  if (is_wanted(object, IOT_KIND_async_operation))
+  if (is_wanted(config, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))
       if (key.by != IOT_ASYNC_BY_USER_DATA)
         records.push_back(async_record(async, stopped_ns, are_ends_missed));

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/kernel/unfinished_spans.hpp"
 
+#include <algorithm>
 #include <span>
+
+#include "capture/kernel/unfinished_record.hpp"
+#include "schema.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -12,8 +16,8 @@ bool is_file_wanted(const iot_config& config, iot_u32 file) {
 }
 
 // A copy is wanted for either of its files, of which the other is where it has room.
-bool is_wanted(const iot_config& config, const iot_span& span) {
-  return config.wanted[IOT_LAYER_OF(span.kind)][span.kind % IOT_KIND_SLOTS] != 0 &&
+bool is_span_wanted(const iot_config& config, const iot_span& span) {
+  return is_wanted(config, span.kind) &&
          (is_file_wanted(config, span.file) ||
           (span.kind == IOT_KIND_vfs_copy && is_file_wanted(config, span.reserved)));
 }
@@ -75,16 +79,19 @@ void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
   }
 }
 
-void set_field(RecordSlot& record, const schema::Field& field, const iot_span& span,
-               std::uint64_t stopped_ns) {
-  if (field.role == schema::Role::duration)
-    store(record, field.offset, length_ns(span.start_ns, stopped_ns));
-  else if (field.role == schema::Role::file)
-    store(record, field.offset, span.file & ~IOT_FILE_UNWANTED);
-  else if (schema::is_result(field.meaning))
-    store(record, field.offset, iot_s64{IOT_UNFINISHED});
-  else if (field.meaning == schema::Meaning::offset)
-    store(record, field.offset, iot_s64{IOT_OFFSET_NONE});
+RecordSlot span_record(const iot_task& task, const iot_span& span, const schema::Event& event,
+                       std::uint64_t stopped_ns) {
+  RecordSlot record{};
+  iot_owner owner = task.owner;
+  owner.parent_op = parent_of(task, span.op_id);
+  owner.op_id = span.op_id;
+  set_header(event_of(record), owner, span.start_ns, event.id);
+  set_unended(record, event, length_ns(span.start_ns, stopped_ns));
+  for (const schema::Field& field : event.fields)
+    if (field.role == schema::Role::file)
+      store(record, field.offset, span.file & ~IOT_FILE_UNWANTED);
+  set_what_the_begin_told(record, span);
+  return record;
 }
 
 } // namespace
@@ -94,16 +101,8 @@ void add_unfinished_spans(const iot_task& task, const iot_config& config, std::u
   const auto depth = std::min<std::size_t>(task.span_depth, IOT_SPAN_DEPTH);
   for (const iot_span& span : std::span(task.spans).first(depth)) {
     const schema::Event* const event = schema::find_event(static_cast<std::uint16_t>(span.kind));
-    if (event == nullptr || !is_wanted(config, span))
-      continue;
-    RecordSlot& record = records.emplace_back();
-    iot_owner owner = task.owner;
-    owner.parent_op = parent_of(task, span.op_id);
-    owner.op_id = span.op_id;
-    set_header(event_of(record), owner, span.start_ns, event->id);
-    for (const schema::Field& field : event->fields)
-      set_field(record, field, span, stopped_ns);
-    set_what_the_begin_told(record, span);
+    if (event != nullptr && is_span_wanted(config, span))
+      records.push_back(span_record(task, span, *event, stopped_ns));
   }
 }
 
