@@ -204,7 +204,9 @@ bool is_over(const BpfObject& object, const OpenRequest& request) {
 
 bool is_anything_open(BpfObject& object) {
   const auto& tasks = object.skeleton().bss->task_states;
-  if (std::ranges::any_of(tasks, [](const iot_task& task) { return task.owner.op_id != 0; }))
+  if (std::ranges::any_of(tasks, [](const iot_task& task) {
+        return task.owner.op_id != 0 || task.span_depth != 0;
+      }))
     return true;
   return !open_commits(object).empty() || !open_requests(object).empty() ||
          !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();

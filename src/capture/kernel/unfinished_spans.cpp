@@ -2,6 +2,7 @@
 #include "capture/kernel/unfinished_spans.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include "capture/kernel/unfinished_record.hpp"
@@ -22,8 +23,10 @@ bool is_span_wanted(const iot_config& config, const iot_span& span) {
           (span.kind == IOT_KIND_vfs_copy && is_file_wanted(config, span.reserved)));
 }
 
-// Operations of a task from the innermost to the outermost: each is inside the next.
-iot_u64 parent_of(const iot_task& task, iot_u64 op_id) {
+// The operation around `op_id`, 0: none; each operation of a task is inside the next. Nothing: it is over.
+std::optional<iot_u64> parent_of(const iot_task& task, iot_u64 op_id) {
+  if (task.owner.op_id == 0)
+    return std::nullopt;
   if (op_id == task.owner.op_id)
     return task.owner.parent_op;
   iot_u64 inner = task.owner.parent_op;
@@ -33,7 +36,7 @@ iot_u64 parent_of(const iot_task& task, iot_u64 op_id) {
       return outer;
     inner = outer;
   }
-  return 0;
+  return std::nullopt;
 }
 
 template <class Record> Record& as(RecordSlot& record) {
@@ -82,11 +85,12 @@ void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
 RecordSlot span_record(const iot_task& task, const iot_span& span, const schema::Event& event,
                        std::uint64_t stopped_ns) {
   RecordSlot record{};
+  const std::optional<iot_u64> parent = parent_of(task, span.op_id);
   iot_owner owner = task.owner;
-  owner.parent_op = parent_of(task, span.op_id);
+  owner.parent_op = parent.value_or(0);
   owner.op_id = span.op_id;
   set_header(event_of(record), owner, span.start_ns, event.id);
-  set_unended(record, event, length_ns(span.start_ns, stopped_ns));
+  set_unended(record, event, parent ? length_ns(span.start_ns, stopped_ns) : 0);
   for (const schema::Field& field : event.fields)
     if (field.role == schema::Role::file)
       store(record, field.offset, span.file & ~IOT_FILE_UNWANTED);

@@ -12,7 +12,8 @@
 
 namespace iotrail::capture::kernel {
 
-// Appends a record of each open span of `task` that the recording is to have. They last until `stopped_ns`. Duration, file and
+// Appends a record of each open span of `task` that the recording is to have. They last until `stopped_ns`; one whose
+// operation is over has ended, and nobody was told (docs/adr/0007): its duration is 0. Duration, file and
 // result (IOT_UNFINISHED) are in all; of reads, writes, opens, syncs, faults and reclaims also what their begins told.
 void add_unfinished_spans(const iot_task& task, const iot_config& config, std::uint64_t stopped_ns,
                           std::vector<RecordSlot>& records);

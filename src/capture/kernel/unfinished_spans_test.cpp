@@ -88,6 +88,16 @@ TEST_F(UnfinishedSpans, a_copy_is_of_two_files) {
   EXPECT_EQ(records().size(), 1U);
 }
 
+TEST_F(UnfinishedSpans, of_operations_that_are_over_have_no_length) {
+  open(IOT_KIND_vfs_write, kCall - 1, 4).start_ns = 1000;
+  open(IOT_KIND_vfs_write, kCall, 4).start_ns = 1000;
+  const std::vector<RecordSlot> found = records();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(reinterpret_cast<const iot_vfs_write&>(found[0]).duration_ns, 0U);
+  EXPECT_EQ(reinterpret_cast<const iot_vfs_write&>(found[0]).event.op_id, kCall - 1);
+  EXPECT_EQ(reinterpret_cast<const iot_vfs_write&>(found[1]).duration_ns, 4000U);
+}
+
 TEST_F(UnfinishedSpans, beyond_the_room_are_not_known) {
   for (int times = 0; times < IOT_SPAN_DEPTH; ++times)
     open(IOT_KIND_vfs_write, kCall, 4);
