@@ -55,6 +55,12 @@ class LintTest(unittest.TestCase):
         self.accepts("src/analysis/views/a.sql",
                      "SELECT 1 WHERE layer = layer_at('devices') AND reads(class) AND r.layer IN ('', b.layer)\n")
 
+    def test_layers_by_name_in_rows_of_sql(self):
+        self.write("schema/layers.def", 'LAYER(6, block, kernel, devices, 0, "Bios.")\n')
+        self.refuses("src/analysis/views/a.sql", "INSERT INTO rules VALUES\n  (1, 'the block; another'),\n  (2, 'block');\n",
+                     "src/analysis/views/a.sql:3: layer block by its name")
+        self.accepts("src/analysis/views/a.sql", "INSERT INTO rules VALUES (2, 'devices');\nSELECT 'block';\n")
+
     def test_long_functions(self):
         self.refuses("src/base/a.cpp", SPDX + body(71), "src/base/a.cpp:2: function of 71 lines")
 

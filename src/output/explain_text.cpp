@@ -138,7 +138,7 @@ constexpr std::string_view kCallsInsideSql = R"(
 WITH
   pairs AS (SELECT DISTINCT app_op, syscall_op FROM app_calls_of_syscalls WHERE app_op IN ({0})),
   calls AS (
-    SELECT p.app_op AS of_op, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
+    SELECT p.app_op AS of_op, o.layer AS layer, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
     FROM pairs AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = layer_at('kernel')
   )
 SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns) AS place, count(*) OVER (PARTITION BY of_op) AS parts
@@ -149,7 +149,8 @@ ORDER BY place)";
 void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
-  operation.parts.push_back({"syscall", rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
+  operation.parts.push_back(
+      {rows.text(row, "layer"), rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
   count_left_out(operation, rows, row);
 }
 

@@ -215,13 +215,17 @@ std::string refusals_text(const store::Manifest& manifest) {
   for (const store::HookReport& hook : manifest.hooks) {
     if (!hook.hook.empty())
       continue;
-    const auto layer = std::ranges::find_if(
-        layers, [&](const std::string& name) { return hook.event.starts_with(name + "_"); });
-    std::string what = layer == layers.end() ? hook.event : "layer " + *layer;
+    const schema::Event* event = schema::find_event(hook.event);
+    const std::string_view layer =
+        event ? schema::layer_name(static_cast<std::uint32_t>(event->layer)) : "";
+    const bool is_whole_layer = std::ranges::find(layers, layer) != layers.end();
+    std::string what = is_whole_layer ? fmt::format("layer {}", layer) : hook.event;
     if (named.insert(what).second)
       (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
   }
-  if (names_files(manifest) && std::ranges::find(manifest.layers, "block") != manifest.layers.end())
+  if (names_files(manifest) &&
+      std::ranges::find(manifest.layers, schema::layer_name(IOT_LAYER_block)) !=
+          manifest.layers.end())
     by_choice.emplace_back("block I/O for no file that no sync of the files waits for");
   std::string text;
   if (!by_machine.empty())

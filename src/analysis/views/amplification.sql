@@ -141,38 +141,39 @@ SELECT direction, step, layer, operations, bytes, other_bytes, above, above_oper
 FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped;
 
 -- Why a layer moved other bytes than the one above: of the rules that fit, the one with the smallest number.
---   layer, direction, bytes_are, calls_are   of layer_bytes; '': any
---   above       the layer above; 'calls': any but the cache; '': any
+--   place       of the layer, as in layer_list; '': any
+--   direction, bytes_are, calls_are   of layer_bytes; '': any
+--   above       place of the layer above; 'calls': any but 'pages'; '': any
 --   names_ways  say first which ways past the calls were used
 --   words       {above} and {here} stand for the numbers of operations
-CREATE TABLE byte_rules (number INTEGER, layer VARCHAR, direction VARCHAR, above VARCHAR, bytes_are VARCHAR,
+CREATE TABLE byte_rules (number INTEGER, place VARCHAR, direction VARCHAR, above VARCHAR, bytes_are VARCHAR,
                          calls_are VARCHAR, names_ways BOOLEAN, words VARCHAR);
 INSERT INTO byte_rules VALUES
   (1, '', '', '', 'first', '', false, 'the first layer recorded'),
-  (10, 'syscall', '', '', 'same', 'fewer', false, 'stdio buffering: {above} calls became {here}'),
-  (11, 'syscall', 'read', '', 'more', 'fewer', false, 'stdio buffering: {above} calls became {here}, of whole buffers'),
-  (12, 'syscall', 'read', '', 'more', '', false, 'stdio reads whole buffers; the loader, and other calls that the app layer does not see'),
-  (13, 'syscall', 'write', '', 'more', '', false,
+  (10, 'kernel', '', '', 'same', 'fewer', false, 'stdio buffering: {above} calls became {here}'),
+  (11, 'kernel', 'read', '', 'more', 'fewer', false, 'stdio buffering: {above} calls became {here}, of whole buffers'),
+  (12, 'kernel', 'read', '', 'more', '', false, 'stdio reads whole buffers; the loader, and other calls that the app layer does not see'),
+  (13, 'kernel', 'write', '', 'more', '', false,
    'calls that the app layer does not see (README, Limits), as of programs that were not preloaded'),
-  (14, 'syscall', 'read', '', 'less', '', false, 'served from stdio buffers'),
-  (15, 'syscall', 'write', '', 'less', '', false, 'still in stdio buffers, or to streams that were never flushed'),
-  (20, 'vfs', '', '', 'more', '', false, 'stacked file systems pass calls on to another file'),
-  (21, 'vfs', '', '', 'less', '', false, 'copies and asynchronous calls enter the file system elsewhere'),
-  (30, 'cache', 'write', '', 'more', '', true, 'pages become dirty whole, in folios of up to many pages'),
-  (31, 'cache', 'write', '', 'less', '', false,
+  (14, 'kernel', 'read', '', 'less', '', false, 'served from stdio buffers'),
+  (15, 'kernel', 'write', '', 'less', '', false, 'still in stdio buffers, or to streams that were never flushed'),
+  (20, 'files', '', '', 'more', '', false, 'stacked file systems pass calls on to another file'),
+  (21, 'files', '', '', 'less', '', false, 'copies and asynchronous calls enter the file system elsewhere'),
+  (30, 'pages', 'write', '', 'more', '', true, 'pages become dirty whole, in folios of up to many pages'),
+  (31, 'pages', 'write', '', 'less', '', false,
    'pages that were dirty already took further writes, or direct I/O passed by'),
-  (32, 'cache', 'read', '', 'more', '', true, 'read-ahead, whole pages'),
-  (33, 'cache', 'read', '', 'less', '', false, 'found in the page cache, or direct I/O passed by'),
-  (40, 'block', 'write', 'calls', 'same', '', false, 'the same bytes: direct I/O, or each write went through'),
-  (41, 'block', 'read', 'calls', 'same', '', false, 'the same bytes: direct I/O, or nothing was cached'),
-  (42, 'block', 'write', '', 'more', '', true,
+  (32, 'pages', 'read', '', 'more', '', true, 'read-ahead, whole pages'),
+  (33, 'pages', 'read', '', 'less', '', false, 'found in the page cache, or direct I/O passed by'),
+  (40, 'devices', 'write', 'calls', 'same', '', false, 'the same bytes: direct I/O, or each write went through'),
+  (41, 'devices', 'read', 'calls', 'same', '', false, 'the same bytes: direct I/O, or nothing was cached'),
+  (42, 'devices', 'write', '', 'more', '', true,
    'journal and metadata, pages dirty before the recording or written more than once, direct I/O'),
-  (43, 'block', 'write', 'cache', 'less', '', false,
+  (43, 'devices', 'write', 'pages', 'less', '', false,
    'only the changed blocks of dirty folios are written, some after the recording ended, some never: deleted before, or in memory file systems'),
-  (44, 'block', 'write', '', 'less', '', false,
+  (44, 'devices', 'write', '', 'less', '', false,
    'not yet written when the recording ended, or deleted before; memory file systems'),
-  (45, 'block', 'read', '', 'more', '', true, 'read-ahead, metadata, and direct I/O past the cache'),
-  (46, 'block', 'read', '', 'less', '', false,
+  (45, 'devices', 'read', '', 'more', '', true, 'read-ahead, metadata, and direct I/O past the cache'),
+  (46, 'devices', 'read', '', 'less', '', false,
    'found in the page cache, or filled without the device: holes, memory file systems'),
   (90, '', '', '', 'same', '', false, 'the same bytes'),
   (99, '', '', '', '', '', false, '');
@@ -182,9 +183,10 @@ WITH
   fitting AS (
     SELECT b.direction AS fit_direction, b.step AS fit_step, min(r.number) AS rule
     FROM layer_bytes AS b
-      JOIN byte_rules AS r ON r.layer IN ('', b.layer) AND r.direction IN ('', b.direction)
+      JOIN layer_list AS l ON b.layer = l.layer
+      JOIN byte_rules AS r ON r.place IN ('', l.place) AND r.direction IN ('', b.direction)
         AND r.bytes_are IN ('', b.bytes_are) AND r.calls_are IN ('', b.calls_are)
-        AND r.above IN ('', CASE b.above WHEN layer_at('pages') THEN b.above ELSE 'calls' END)
+        AND r.above IN ('', CASE b.above WHEN layer_at('pages') THEN 'pages' ELSE 'calls' END)
     GROUP BY b.direction, b.step
   )
 SELECT b.direction AS direction, b.step AS step, b.layer AS layer, b.operations AS operations, b.bytes AS bytes,
