@@ -77,6 +77,9 @@ enum iot_counter {
 #define IOT_CPU_UNKNOWN 65535
 #define IOT_OFFSET_NONE (-1LL)
 #define IOT_NO_FD (-1)
+#define IOT_AT_FDCWD (-100) /* stands for a descriptor of the current directory */
+/* Pages are counted in units of 4096 bytes, the page size of every machine that is supported. */
+#define IOT_PAGE_SHIFT 12
 
 /* Result of a span whose task died inside it, or that was open when the recording stopped: not an error. */
 #define IOT_UNFINISHED (-4095)

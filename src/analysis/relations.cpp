@@ -214,10 +214,11 @@ std::string source_rows_sql(const store::Manifest& manifest) {
 std::string macros_sql() {
   return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
                      "UBIGINT) * {};\n"
+                     "CREATE MACRO at_fdcwd() AS {};\n"
                      "CREATE MACRO is_unfinished(error) AS error = {};\n"
                      "CREATE MACRO is_error(error) AS error < 0 AND error <> {};\n",
-                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes, IOT_UNFINISHED,
-                     IOT_UNFINISHED);
+                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes, IOT_AT_FDCWD,
+                     IOT_UNFINISHED, IOT_UNFINISHED);
 }
 
 std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {

@@ -18,8 +18,6 @@ using schema::Meaning;
 using schema::Role;
 using store::EventStream;
 
-constexpr std::int32_t kAtFdcwd = -100;
-
 // Shown in their own place in the line, not among the arguments.
 constexpr Role kPlaced[] = {Role::time, Role::op,   Role::parent_op, Role::pid,     Role::tid,
                             Role::cpu,  Role::call, Role::result,    Role::duration};
@@ -161,7 +159,7 @@ std::string Line::file_text(std::size_t column) const {
 std::string Line::descriptor_text(std::size_t column) const {
   const std::int64_t fd = signed_value(column);
   const std::string& name = info(column).name;
-  if (fd == kAtFdcwd)
+  if (fd == IOT_AT_FDCWD)
     return fmt::format("{}=AT_FDCWD", name);
   return fd < 0 ? std::string() : fmt::format("{}={}", name, fd);
 }

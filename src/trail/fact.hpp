@@ -5,12 +5,14 @@
 
 #include <cstdint>
 
+#include "abi.h"
+
 namespace iotrail::trail {
 
 inline constexpr std::uint64_t kNoOffset = UINT64_MAX;
 // Beyond any file and device: no place in a Fact is farther, and no length longer, so that sums do not wrap.
 inline constexpr std::uint64_t kFarthest = 1ULL << 62U;
-inline constexpr std::uint64_t kPageBytes = 4096; // cache.def counts in these
+inline constexpr std::uint64_t kPageBytes = 1ULL << IOT_PAGE_SHIFT; // cache.def counts in these
 
 // The begin of the page that a place lies in, and the first begin of a page that is not before it.
 constexpr std::uint64_t page_begin(std::uint64_t place) {
@@ -55,7 +57,7 @@ struct Fact {
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }
   // Of a bio or a request, as schema/values.def numbers them: the lowest bits of its flags.
-  std::uint8_t operation() const { return static_cast<std::uint8_t>(flags & 0xff); }
+  std::uint8_t operation() const { return static_cast<std::uint8_t>(flags & IOT_CHOICE_block); }
   // Bytes that a call moved.
   std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }
 };

@@ -68,13 +68,11 @@ struct BlockDeviceFiles {
 
 // The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
 BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
-  constexpr std::uint64_t kBareBlockDevice = 0060000;
-  constexpr std::uint64_t kType = 0170000;
   BlockDeviceFiles found;
   for (Rows files(trace, IOT_KIND_files, {"file", "inode", "mode"}); files.next();)
-    if (files.number(2) == kBareBlockDevice)
+    if (files.number(2) == IOT_file_type_block_device)
       found.caches[files.key(0)] = files.key(1);
-    else if ((files.number(2) & kType) == kBareBlockDevice)
+    else if ((files.number(2) & IOT_CHOICE_file_type) == IOT_file_type_block_device)
       found.nodes.insert(files.key(0));
   return found;
 }

@@ -93,6 +93,8 @@
 
 -- FUNCTION bytes_of_pages(pages): what pages of the page cache hold.
 
+-- FUNCTION at_fdcwd(): the number that stands for the current directory where descriptors stand.
+
 -- FUNCTION union_length(from_ns, until_ns): an aggregate: the time in which at least one of the spans was going on.
 
 -- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}, for how long exactly those things went

@@ -1,5 +1,5 @@
 -- Directories that relative paths begin at, as far as opens tell: a descriptor that an open returned, and the current
--- directory (-100) of a process that opened a relative path whose file is known.
+-- directory of a process that opened a relative path whose file is known.
 -- A process that opened none is where its parent was when it began.
 --   pid, fd     whose, and which
 --   since_ns    from when on
@@ -25,18 +25,18 @@ WITH
     SELECT pid, ts_ns, left(path, length(path) - length(given) - 1) AS directory,
            lag(left(path, length(path) - length(given) - 1)) OVER (PARTITION BY pid ORDER BY ts_ns) AS before
     FROM opens
-    WHERE fd = -100 AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
+    WHERE fd = at_fdcwd() AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
   )
 SELECT pid, CAST(result AS INTEGER) AS fd, ts_ns AS since_ns, path AS directory
 FROM opens CROSS JOIN directory_bits
 WHERE bitAnd(mode, type_mask) = type_number
 UNION ALL
-SELECT pid, -100 AS fd, CASE WHEN before IS NULL THEN 0 ELSE ts_ns END AS since_ns, directory
+SELECT pid, at_fdcwd() AS fd, CASE WHEN before IS NULL THEN 0 ELSE ts_ns END AS since_ns, directory
 FROM working
 WHERE before IS NULL OR before <> directory
 UNION ALL
 -- A process that opened nothing so began where its parent was.
-SELECT p.pid AS pid, -100 AS fd, p.since_ns AS since_ns, w.directory AS directory
+SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory
 FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
@@ -48,8 +48,8 @@ CREATE VIEW all_path_calls AS
 WITH
   calls AS (
     SELECT ts_ns, pid, class, error, duration_ns, bytes, file, path AS string, to_path AS to_string,
-           CASE at_fd WHEN -1 THEN -100 ELSE at_fd END AS at_fd,
-           CASE to_at_fd WHEN -1 THEN -100 ELSE to_at_fd END AS to_at_fd
+           CASE at_fd WHEN -1 THEN at_fdcwd() ELSE at_fd END AS at_fd,
+           CASE to_at_fd WHEN -1 THEN at_fdcwd() ELSE to_at_fd END AS to_at_fd
     FROM all_events
     WHERE path <> 0 AND file = 0 AND layer IN (SELECT seen_layer FROM call_layer)
       AND duration_ns IS NOT NULL

@@ -22,7 +22,6 @@ constexpr std::size_t kDefaultRows = 1U << 17U; // 8 MiB, twice
 constexpr std::size_t kMostRows = 1U << 22U;
 // Of the rows, when they are taken: the fuller the table, the more find no place.
 constexpr std::uint32_t kPartFilled = 4;
-constexpr iot_u8 kPageShift = 12;
 constexpr unsigned kBucketsPerOctave = 4;
 
 iot_u8 place_of(const schema::Field* field) {
@@ -161,7 +160,7 @@ iot_sum_fields sum_fields_of(const schema::Event& event) {
   fields.duration = place_of(field_with(event, schema::Role::duration));
   fields.bytes = place_of(bytes);
   if (bytes != nullptr && bytes->meaning == schema::Meaning::pages)
-    fields.bytes_shift = kPageShift;
+    fields.bytes_shift = IOT_PAGE_SHIFT;
   fields.result = place_of(result == nullptr ? bytes : result);
   if (result == nullptr && bytes != nullptr && bytes->meaning != schema::Meaning::result)
     fields.result = 0; // bytes that are no result are never an error

@@ -109,7 +109,7 @@ static __always_inline int end_ext4(const struct inode* inode, const struct ext4
   if (!inode || !map || !find_taken_place())
     return 0;
   forget_place();
-  if (result <= 0 || (inode->i_mode & MODE_TYPE) != MODE_REGULAR)
+  if (result <= 0 || (inode->i_mode & IOT_CHOICE_file_type) != IOT_file_type_regular)
     return 0; /* what was taken has been given back */
   const iot_u32 shift = inode->i_blkbits & 63;
   const iot_u32 unwritten = 1U << bpf_core_enum_value(enum bh_state_bits, BH_Unwritten);

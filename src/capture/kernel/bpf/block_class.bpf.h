@@ -8,7 +8,6 @@
 
 #include "block_owner.bpf.h"
 
-#define MODE_DIRECTORY 0040000
 #define SIZE_UNKNOWN (-1)
 
 /* A journal's blocks are written by buffer heads, whose own end says so; xfs writes its log by bios of its own. */
@@ -70,7 +69,7 @@ static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags
     return IOT_io_class_direct;
   if (content->has_pages) {
     const struct inode* inode = (const struct inode*)content->inode;
-    if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) == MODE_DIRECTORY)
+    if ((BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) == IOT_file_type_directory)
       return IOT_io_class_metadata;
     return flags >> BIT_OF(__REQ_RAHEAD) & 1 ? IOT_io_class_read_ahead : IOT_io_class_data;
   }
@@ -91,7 +90,7 @@ static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags
 /* A block device's own inode has none. */
 static __always_inline iot_s64 size_of_file(iot_u64 inode_address) {
   const struct inode* inode = (const struct inode*)inode_address;
-  if (!inode || (BPF_CORE_READ(inode, i_mode) & MODE_TYPE) == MODE_BLOCK)
+  if (!inode || (BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) == IOT_file_type_block_device)
     return SIZE_UNKNOWN;
   return BPF_CORE_READ(inode, i_size);
 }

@@ -39,9 +39,11 @@ static __always_inline iot_u32 operation_of(iot_u32 flags) {
 #define NEWER_HINT(flags, bit, name) (HAS_BIT(bit) ? HINT(flags, bit, name) : 0)
 
 /* Where these are numbered as in values.def, which the verifier knows, they are one mask. */
+#define IS_COMMON(bit, name) (BIT_OF(bit) == __builtin_ctz(IOT_block_hint_##name))
 #define HINTS_ARE_COMMON                                                                           \
-  (BIT_OF(__REQ_FAILFAST_DEV) == 8 && BIT_OF(__REQ_SYNC) == 11 && BIT_OF(__REQ_RAHEAD) == 19 &&    \
-   BIT_OF(__REQ_BACKGROUND) == 20 && BIT_OF(__REQ_NOWAIT) == 21)
+  (IS_COMMON(__REQ_FAILFAST_DEV, failfast_device) && IS_COMMON(__REQ_SYNC, sync) &&                \
+   IS_COMMON(__REQ_RAHEAD, readahead) && IS_COMMON(__REQ_BACKGROUND, background) &&                \
+   IS_COMMON(__REQ_NOWAIT, nowait))
 
 static __always_inline iot_u32 common_hints(iot_u32 flags) {
   if (HINTS_ARE_COMMON)

@@ -9,7 +9,6 @@
 #include "syscall.bpf.h"
 
 #define PROC_SUPER_MAGIC 0x9fa0
-#define BLKFLSBUF 0x1261
 
 /* A write past the cache drops what it overwrites; one to a setting, such as drop_caches, has the kernel drop pages of others. */
 static __noinline iot_u32 reason_of_write(iot_s32 fd, iot_u64 mapping) {
@@ -43,8 +42,9 @@ static __noinline iot_u32 reason_of_call(iot_u64 mapping, iot_u32 mode) {
   struct task_struct* current = bpf_get_current_task_btf();
   if (current->flags & PF_IO_WORKER)
     return reason_of_worker();
-  const iot_u32 unknown =
-      (mode & MODE_TYPE) == MODE_BLOCK ? IOT_cache_reason_released : IOT_cache_reason_other;
+  const iot_u32 unknown = (mode & IOT_CHOICE_file_type) == IOT_file_type_block_device
+                              ? IOT_cache_reason_released
+                              : IOT_cache_reason_other;
   if (current->flags & PF_KTHREAD)
     return unknown;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(current);
@@ -66,7 +66,8 @@ static __noinline iot_u32 reason_of_call(iot_u64 mapping, iot_u32 mode) {
   case CLASS(uring_enter):
     return IOT_cache_reason_direct;
   case CLASS(ioctl):
-    return (call & IOT_CALL_COMPAT ? argument_of(regs, 1, 1) : argument_of(regs, 1, 0)) == BLKFLSBUF
+    return (call & IOT_CALL_COMPAT ? argument_of(regs, 1, 1) : argument_of(regs, 1, 0)) ==
+                   IOT_ioctl_BLKFLSBUF
                ? IOT_cache_reason_asked
                : unknown;
   }

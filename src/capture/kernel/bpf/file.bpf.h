@@ -46,17 +46,15 @@ static __always_inline iot_u32 iot_file_known(iot_u64 inode_pointer) {
 }
 
 #define FMODE_LSEEK 4 /* the kernel's mark of a file that has a position */
-#define MODE_TYPE 0170000
-#define MODE_REGULAR 0100000
-#define MODE_BLOCK 0060000
 
 /* What of a descriptor's position holds: IOT_FD_*. */
 static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
-  const iot_u32 type = i_mode & MODE_TYPE;
+  const iot_u32 type = i_mode & IOT_CHOICE_file_type;
   if (!(f_mode & FMODE_LSEEK))
     return 0;
-  return type == MODE_REGULAR || type == MODE_BLOCK ? IOT_FD_HAS_POSITION | IOT_FD_ADVANCES
-                                                    : IOT_FD_HAS_POSITION;
+  return type == IOT_file_type_regular || type == IOT_file_type_block_device
+             ? IOT_FD_HAS_POSITION | IOT_FD_ADVANCES
+             : IOT_FD_HAS_POSITION;
 }
 
 /*

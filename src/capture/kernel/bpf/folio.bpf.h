@@ -8,9 +8,6 @@
 
 #include "compat.bpf.h"
 
-/* Pages are counted in units of 4096 bytes, the page size of every machine that is supported. */
-#define IOT_PAGE_SHIFT 12
-
 /* Low bits of page->mapping: not a file's page, but memory of programs. */
 #define MAPPING_FLAGS 3
 

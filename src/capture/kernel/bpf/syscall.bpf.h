@@ -8,7 +8,6 @@
 
 #include "core.bpf.h"
 
-#define AT_FDCWD (-100)
 #define EINTR 4
 #define E2BIG 7
 #define EBADF 9
@@ -89,7 +88,7 @@ __noinline iot_u32 iot_text_of_object(iot_u64 path) {
 static __always_inline struct object object_of(const struct returned* call) {
   const iot_u32 fd_place = IOT_CALL_FD(call->task->call);
   const iot_u32 path_place = IOT_CALL_PATH(call->task->call);
-  struct object object = {.fd = path_place ? AT_FDCWD : IOT_NO_FD};
+  struct object object = {.fd = path_place ? IOT_AT_FDCWD : IOT_NO_FD};
   if (fd_place)
     object.fd = (iot_s32)call->arguments[(fd_place - 1) & 7];
   if (path_place)

@@ -11,7 +11,7 @@
 
 static __always_inline void emit_open(struct returned* call) {
   const iot_u32 number = call->number;
-  iot_s32 fd = AT_FDCWD;
+  iot_s32 fd = IOT_AT_FDCWD;
   iot_u64 path = call->arguments[0];
   iot_u64 flags = call->arguments[1];
   iot_u64 mode = call->arguments[2];
@@ -107,7 +107,7 @@ static __always_inline void emit_unlink(struct returned* call) {
   if (!record)
     return;
   record->path = text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : AT_FDCWD;
+  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
   record->flags = is_at ? (iot_u32)call->arguments[2] : 0;
   COMMIT_CALL(record, &place, call);
 }
@@ -126,8 +126,8 @@ static __always_inline void emit_rename(struct returned* call) {
     return;
   record->path = old_text;
   record->new_path = new_text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : AT_FDCWD;
-  record->new_fd = is_at ? (iot_s32)call->arguments[2] : AT_FDCWD;
+  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  record->new_fd = is_at ? (iot_s32)call->arguments[2] : IOT_AT_FDCWD;
   record->flags = call->number == IOT_syscall_renameat2 ? (iot_u32)call->arguments[4] : 0;
   COMMIT_CALL(record, &place, call);
 }
@@ -143,7 +143,7 @@ static __always_inline void emit_mkdir(struct returned* call) {
   if (!record)
     return;
   record->path = text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : AT_FDCWD;
+  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
   record->mode = (iot_u32)(is_at ? call->arguments[2] : call->arguments[1]);
   COMMIT_CALL(record, &place, call);
 }
@@ -151,7 +151,7 @@ static __always_inline void emit_mkdir(struct returned* call) {
 static __always_inline void emit_stat(struct returned* call) {
   const iot_u32 number = call->number;
   const int is_at = number == IOT_syscall_newfstatat || number == IOT_syscall_statx;
-  iot_s32 fd = is_at || number == IOT_syscall_fstat ? (iot_s32)call->arguments[0] : AT_FDCWD;
+  iot_s32 fd = is_at || number == IOT_syscall_fstat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
   iot_u64 path = is_at ? call->arguments[1] : call->arguments[0];
   iot_u32 flags = 0;
   if (number == IOT_syscall_newfstatat)

@@ -21,7 +21,7 @@ static __always_inline void emit_link(struct returned* call) {
     return;
   record->target = text;
   record->path = object.path;
-  record->target_fd = is_linkat ? (iot_s32)call->arguments[0] : AT_FDCWD;
+  record->target_fd = is_linkat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
   record->fd = object.fd;
   record->flags = is_linkat ? (iot_u32)call->arguments[4] : 0;
   COMMIT_CALL(record, &place, call);
