@@ -27,14 +27,26 @@ INSERT INTO time_parts VALUES
   (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
   (15, 'call', 'its call', 'a call into the C library, of which the trace has no system calls');
 
+-- The step of a part of time_parts.
+CREATE MACRO step_of(name) AS (SELECT step FROM time_parts WHERE part = name);
+
+-- The bit that stands for a part where several things go on at once: the smaller its step, the lower.
+CREATE MACRO bit_of(name) AS CAST(1 << step_of(name) AS UBIGINT);
+
+-- The lowest bit that is set in a number other than 0.
+CREATE MACRO lowest_bit(bits) AS bits & ((~bits) + 1);
+
 -- Of calls of the layer call_layer and of asynchronous operations, as in op_time; several rows may have one part.
 --   op_id, step, reason, ns   as in op_time
--- What goes on is a bit each: 1 the operation, 2 its waits are known, 4 device, 8 scheduler, 16 plug, 32 queue, 64 journal,
--- 128 file system, 512 submit, 1024 worker, 2048 untold, 4096 a call into the C library, 8192 held back; from 2^16 on what it waits for.
+-- What goes on is a bit each. An operation itself is one of the last parts, which are what it does when nothing else goes on;
+-- above the bits of all parts are those of what it waits for.
 CREATE VIEW call_parts AS
 WITH
   known AS (SELECT count(*) > 0 AS has_waits FROM hooks WHERE event = 'sched_wait' AND hook <> ''),
-  wait_bits AS (SELECT reason, CAST(1 << (15 + row_number() OVER (ORDER BY reason)) AS UBIGINT) AS bit FROM wait_reasons),
+  wait_bits AS (
+    SELECT reason, CAST(1 << (last_step + row_number() OVER (ORDER BY reason)) AS UBIGINT) AS bit
+    FROM wait_reasons CROSS JOIN (SELECT max(step) AS last_step FROM time_parts) AS s
+  ),
   heads AS (
     SELECT op_id, ts_ns, plus(ts_ns, duration_ns) AS until_ns, layer, class, file
     FROM events
@@ -42,8 +54,9 @@ WITH
   ),
   own AS (
     SELECT op_id, ts_ns AS from_ns, until_ns,
-           CASE layer WHEN layer_at('library') THEN 1 + 4096 WHEN layer_at('later') THEN 1
-             ELSE CASE WHEN has_waits OR op_id IN (SELECT op_id FROM sched_wait) THEN 1 + 2 ELSE 1 END END AS what
+           CASE WHEN layer = layer_at('library') THEN bit_of('call')
+                WHEN layer <> layer_at('later') AND (has_waits OR op_id IN (SELECT op_id FROM sched_wait)) THEN bit_of('system call')
+                ELSE bit_of('kernel') END AS what
     FROM heads CROSS JOIN known
   ),
   -- Read into the cache by a thread of the kernel, for whom is inferred.
@@ -76,10 +89,10 @@ WITH
   ),
   waited AS (SELECT w.*, b.bit AS bit FROM all_waits AS w LEFT JOIN wait_bits AS b ON w.reason = b.reason),
   wait_parts AS (
-    SELECT op_id, parent_op, ts_ns AS from_ns, plus(ts_ns, blocked_ns) AS until_ns, bit AS what FROM waited WHERE bit IS NOT NULL
+    SELECT op_id, parent_op, ts_ns AS from_ns, plus(ts_ns, blocked_ns) AS until_ns, bit_of('wait') | bit AS what FROM waited WHERE bit IS NOT NULL
     UNION ALL
     SELECT op_id, parent_op, plus(ts_ns, blocked_ns) AS from_ns, plus(ts_ns, duration_ns) AS until_ns,
-           (SELECT bit FROM wait_bits WHERE reason = 'cpu') AS what
+           bit_of('wait') | (SELECT bit FROM wait_bits WHERE reason = 'cpu') AS what
     FROM waited WHERE runnable_ns > 0
   ),
   commits AS (SELECT op_id, parent_op, ts_ns, plus(ts_ns, duration_ns) AS until_ns FROM fs_journal_commit),
@@ -97,18 +110,18 @@ WITH
   ),
   pieces AS (
     SELECT op_id, from_ns, until_ns, what FROM own
-    UNION ALL SELECT op_id, issued_ns, completed_ns, 4 FROM requests
-    UNION ALL SELECT op_id, inserted_ns, issued_ns, 8 FROM requests WHERE inserted_ns IS NOT NULL
-    UNION ALL SELECT op_id, ts_ns, inserted_ns, 16 FROM requests WHERE inserted_ns IS NOT NULL
-    UNION ALL SELECT op_id, ts_ns, issued_ns, 32 FROM requests WHERE inserted_ns IS NULL
-    UNION ALL SELECT b.op_id, h.ts_ns, b.ts_ns, 8192 FROM held_back AS b JOIN begins AS h ON b.op_id = h.op_id
-    UNION ALL SELECT op_id, ts_ns, until_ns, 64 FROM commits
-    UNION ALL SELECT parent_op, ts_ns, until_ns, 64 FROM commits
-    UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), 128 FROM all_events
+    UNION ALL SELECT op_id, issued_ns, completed_ns, bit_of('device') FROM requests
+    UNION ALL SELECT op_id, inserted_ns, issued_ns, bit_of('scheduler') FROM requests WHERE inserted_ns IS NOT NULL
+    UNION ALL SELECT op_id, ts_ns, inserted_ns, bit_of('plug') FROM requests WHERE inserted_ns IS NOT NULL
+    UNION ALL SELECT op_id, ts_ns, issued_ns, bit_of('queue') FROM requests WHERE inserted_ns IS NULL
+    UNION ALL SELECT b.op_id, h.ts_ns, b.ts_ns, bit_of('held back') FROM held_back AS b JOIN begins AS h ON b.op_id = h.op_id
+    UNION ALL SELECT op_id, ts_ns, until_ns, bit_of('journal') FROM commits
+    UNION ALL SELECT parent_op, ts_ns, until_ns, bit_of('journal') FROM commits
+    UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), bit_of('file system') FROM all_events
               WHERE layer = layer_at('files') AND duration_ns IS NOT NULL AND layer NOT IN (SELECT asked_layer FROM asked_layers)
-    UNION ALL SELECT op_id, begin_ns, submitted_ns, 512 FROM phases
-    UNION ALL SELECT op_id, submitted_ns, worked_ns, 1024 FROM phases
-    UNION ALL SELECT op_id, done_ns, until_ns, 2048 FROM phases
+    UNION ALL SELECT op_id, begin_ns, submitted_ns, bit_of('submit') FROM phases
+    UNION ALL SELECT op_id, submitted_ns, worked_ns, bit_of('worker') FROM phases
+    UNION ALL SELECT op_id, done_ns, until_ns, bit_of('untold') FROM phases
     UNION ALL SELECT op_id, from_ns, until_ns, what FROM wait_parts
     UNION ALL SELECT parent_op, from_ns, until_ns, what FROM wait_parts
   ),
@@ -118,29 +131,24 @@ WITH
     WHERE op_id <> 0
     GROUP BY op_id
   ),
-  steps AS (
-    SELECT op_id, ns, what >> 16 AS waits,
-           CASE WHEN what & 4096 <> 0 THEN 15
-                WHEN what & 2 <> 0 AND what < 65536 THEN CASE WHEN what & 128 <> 0 THEN 8 ELSE 12 END
-                WHEN what & 4 <> 0 THEN 1
-                WHEN what & 8 <> 0 THEN 2
-                WHEN what & 16 <> 0 THEN 3
-                WHEN what & 32 <> 0 THEN 4
-                WHEN what & 64 <> 0 THEN 5
-                WHEN what & 8192 <> 0 THEN 6
-                WHEN what >= 65536 THEN 7
-                WHEN what & 128 <> 0 THEN 8
-                WHEN what & 512 <> 0 THEN 9
-                WHEN what & 1024 <> 0 THEN 10
-                WHEN what & 2048 <> 0 THEN 11
-                ELSE 13 END AS step
+  counted AS (
+    SELECT op_id, ns, what,
+           CASE WHEN what & bit_of('call') <> 0 THEN bit_of('call')
+                WHEN what & bit_of('system call') <> 0 AND what & bit_of('wait') = 0
+                  THEN what & (bit_of('file system') | bit_of('system call'))
+                ELSE what END AS parts
     FROM times
-    WHERE what & 1 <> 0
+    WHERE what & (bit_of('call') | bit_of('system call') | bit_of('kernel')) <> 0
   ),
+  steps AS (SELECT op_id, ns, what, CAST(bit_count(lowest_bit(parts) - 1) AS INTEGER) AS step FROM counted),
   -- Of several waits at once, the one with the lowest bit.
-  named AS (SELECT op_id, ns, step, CASE step WHEN 7 THEN waits & ((~waits) + 1) END AS wait FROM steps)
+  named AS (
+    SELECT op_id, ns, step,
+           CASE WHEN step = step_of('wait') THEN lowest_bit(what & (SELECT bit_or(bit) FROM wait_bits)) END AS wait
+    FROM steps
+  )
 SELECT n.op_id AS op_id, n.step AS step, w.reason AS reason, n.ns AS ns
-FROM named AS n LEFT JOIN wait_bits AS w ON n.wait = w.bit >> 16;
+FROM named AS n LEFT JOIN wait_bits AS w ON n.wait = w.bit;
 
 CREATE VIEW op_time AS
 WITH
@@ -151,7 +159,7 @@ WITH
     UNION ALL
     SELECT i.app_op AS op_id, c.step AS step, c.reason AS reason, c.ns AS ns FROM inside AS i JOIN calls AS c ON i.syscall_op = c.op_id
     UNION ALL
-    SELECT app_op AS op_id, 14 AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
+    SELECT app_op AS op_id, step_of('library') AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
     FROM library_times
     WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
   )
@@ -191,11 +199,11 @@ WITH
   parts AS (
     SELECT call, for_others, step, reason, ns, is_inside FROM kernel
     UNION ALL
-    SELECT call, for_others, 14 AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
+    SELECT call, for_others, step_of('library') AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
     FROM spans
     WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
     UNION ALL
-    SELECT call, for_others, 14 AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
+    SELECT call, for_others, step_of('library') AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
   ),
   counts AS (
     SELECT call, for_others, count(*) AS calls
