@@ -61,7 +61,7 @@ enum iot_value {
 
 /* The bits of a set of flags that hold one number of its table. */
 enum iot_choice_mask {
-#define CHOICE(table, mask) IOT_CHOICE_##table = (mask),
+#define CHOICE(table, mask, bits) IOT_CHOICE_##table = (mask),
 #include "values.def"
 };
 

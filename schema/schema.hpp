@@ -26,7 +26,6 @@ enum class Type : std::uint8_t {
 enum class Meaning : std::uint8_t {
 #define MEANING(name, doc) name,
 #include "meanings.def"
-#undef MEANING
 };
 
 enum class Role : std::uint8_t {
@@ -103,9 +102,13 @@ struct ClassTrait {
   std::string_view class_name;
   Trait trait;
 };
+// What a number stands for: a value of a table of values.def, a set of them, the id of a row of another file, or itself.
+enum class MeaningKind : std::uint8_t { number, value, flags, row };
 struct MeaningInfo {
   std::string_view name;
   std::string_view doc;
+  MeaningKind kind;
+  std::string_view table; // empty: a plain number
 };
 struct RoleInfo {
   std::string_view name;
@@ -119,10 +122,11 @@ struct Value {
   std::uint32_t number;
   std::string_view name;
 };
-// Numbers of `table` within `mask` exclude one another; flags above are bits.
+// Numbers of `table` within `mask` exclude one another; flags above are bits, values of `bits`.
 struct Choice {
   std::string_view table;
   std::uint32_t mask;
+  std::string_view bits;
 };
 struct CallClass {
   std::string_view event;
@@ -240,9 +244,11 @@ inline constexpr ClassTrait kClassTraits[] = {
 };
 
 inline constexpr MeaningInfo kMeanings[] = {
-#define MEANING(name, doc) {#name, doc},
+#define MEANING(name, doc) {#name, doc, MeaningKind::number, {}},
+#define VALUE_OF(table, doc) {"value_" #table, doc, MeaningKind::value, #table},
+#define FLAGS_OF(table, doc) {"flags_" #table, doc, MeaningKind::flags, #table},
+#define ROW_OF(table, doc) {"value_" #table, doc, MeaningKind::row, #table},
 #include "meanings.def"
-#undef MEANING
 };
 
 // In the order of the enumeration, which begins with `none`.
@@ -259,7 +265,7 @@ inline constexpr Value kValues[] = {
 };
 
 inline constexpr Choice kChoices[] = {
-#define CHOICE(table, mask) {#table, mask},
+#define CHOICE(table, mask, bits) {#table, mask, #bits},
 #include "values.def"
 };
 
@@ -403,8 +409,12 @@ constexpr const Counter* find_counter(std::string_view name) {
   return nullptr;
 }
 
+constexpr const MeaningInfo& info(Meaning meaning) {
+  return kMeanings[static_cast<std::size_t>(meaning)];
+}
+
 constexpr std::string_view meaning_name(Meaning meaning) {
-  return kMeanings[static_cast<std::size_t>(meaning)].name;
+  return info(meaning).name;
 }
 
 // A meaning that this version does not know is a plain number.
@@ -417,11 +427,7 @@ constexpr Meaning find_meaning(std::string_view name) {
 
 // The value table that a meaning refers to: "open" for flags_open; empty: it refers to none.
 constexpr std::string_view value_table(Meaning meaning) {
-  const std::string_view name = meaning_name(meaning);
-  for (std::string_view prefix : {"value_", "flags_"})
-    if (name.starts_with(prefix))
-      return name.substr(prefix.size());
-  return "";
+  return info(meaning).table;
 }
 
 // A key of the table strings.
@@ -435,7 +441,7 @@ constexpr bool is_result(Meaning meaning) {
 }
 
 constexpr bool is_flag_set(Meaning meaning) {
-  return meaning_name(meaning).starts_with("flags_");
+  return info(meaning).kind == MeaningKind::flags;
 }
 
 // A field in SQL, in exports and in documents: words of SQL would need quotes there.

@@ -75,6 +75,13 @@ static_assert(all_differ(kLayers,
                                   (a.place == b.place && a.place != Place::beside);
                          }),
               "two layers share an id, a name or a place");
+static_assert(std::ranges::none_of(kMeanings,
+                                   [](const MeaningInfo& m) {
+                                     return m.kind == MeaningKind::number &&
+                                            (m.name.starts_with("value_") ||
+                                             m.name.starts_with("flags_"));
+                                   }),
+              "a meaning with a table is a row VALUE_OF or FLAGS_OF");
 static_assert(std::ranges::all_of(kClassTraits, is_of_some_class),
               "a trait is of a class that nothing has");
 static_assert(ids_keep_to_their_layer(), "an event's id does not begin with its layer's id");

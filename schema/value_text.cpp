@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "value_text.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -9,22 +10,22 @@ namespace iotrail::schema {
 
 namespace {
 
-std::string_view name_of(std::string_view table, std::uint64_t number) {
-  if (number > UINT32_MAX)
-    return {};
-  const auto small = static_cast<std::uint32_t>(number);
-  if (table == "layer")
+// The name of the row with that id, in the file that the meaning says.
+std::string_view row_name(Meaning meaning, std::uint64_t id) {
+  const auto small = static_cast<std::uint32_t>(std::min(id, std::uint64_t{UINT32_MAX}));
+  if (meaning == Meaning::value_layer)
     return layer_name(small);
-  if (table == "counter") {
+  if (meaning == Meaning::value_counter) {
     const Counter* counter = find_counter(small);
     return counter ? counter->name : std::string_view{};
   }
-  if (table == "event") {
-    const Event* event =
-        small <= UINT16_MAX ? find_event(static_cast<std::uint16_t>(small)) : nullptr;
-    return event ? event->name : std::string_view{};
-  }
-  return value_name(table, small);
+  const Event* event =
+      small <= UINT16_MAX ? find_event(static_cast<std::uint16_t>(small)) : nullptr;
+  return event ? event->name : std::string_view{};
+}
+
+std::string name_or_number(std::string_view name, std::uint64_t number) {
+  return name.empty() ? fmt::format("{}", number) : std::string(name);
 }
 
 void add_word(std::string& text, std::string_view word) {
@@ -55,7 +56,7 @@ std::string result_text(std::int64_t result) {
 } // namespace
 
 Wording wording(Meaning meaning) {
-  if (!value_table(meaning).empty())
+  if (info(meaning).kind != MeaningKind::number)
     return is_flag_set(meaning) ? Wording::flags : Wording::value;
   if (is_result(meaning))
     return Wording::result;
@@ -76,7 +77,9 @@ Wording wording(Meaning meaning) {
 std::string number_text(Meaning meaning, std::uint64_t number) {
   switch (wording(meaning)) {
   case Wording::value:
-    return value_text(value_table(meaning), number);
+    return info(meaning).kind == MeaningKind::row
+               ? name_or_number(row_name(meaning, number), number)
+               : value_text(value_table(meaning), number);
   case Wording::flags:
     return flags_text(value_table(meaning), number);
   case Wording::device:
@@ -94,8 +97,9 @@ std::string number_text(Meaning meaning, std::uint64_t number) {
 }
 
 std::string value_text(std::string_view table, std::uint64_t number) {
-  const std::string_view name = name_of(table, number);
-  return name.empty() ? fmt::format("{}", number) : std::string(name);
+  const bool is_small = number <= UINT32_MAX;
+  return name_or_number(is_small ? value_name(table, static_cast<std::uint32_t>(number)) : "",
+                        number);
 }
 
 std::string choice_text(std::string_view table, std::uint64_t flags) {
@@ -105,11 +109,16 @@ std::string choice_text(std::string_view table, std::uint64_t flags) {
 
 std::string flags_text(std::string_view table, std::uint64_t flags) {
   std::string text = choice_text(table, flags);
-  std::uint64_t rest = add_bits(text, table, flags & ~std::uint64_t{choice_mask(table)});
-  rest = add_bits(text, fmt::format("{}_hint", table), rest);
+  const std::uint64_t rest =
+      add_bits(text, bits_table(table), flags & ~std::uint64_t{choice_mask(table)});
   if (rest != 0)
     add_word(text, fmt::format("{:#x}", rest));
   return text.empty() ? "0" : text;
+}
+
+std::string_view bits_table(std::string_view table) {
+  const auto* choice = std::ranges::find(kChoices, table, &Choice::table);
+  return choice == std::end(kChoices) ? table : choice->bits;
 }
 
 std::string op_text(std::uint64_t op) {

@@ -27,8 +27,7 @@ Wording wording(Meaning meaning);
 // The words for a number of the meaning; the number in digits where it has none. Of signed fields: two's complement.
 std::string number_text(Meaning meaning, std::uint64_t number);
 
-// "pread64" for ("syscall", 17); the number itself where the table has no such value. Tables are those of values.def,
-// and "counter", "event" and "layer".
+// "pread64" for ("syscall", 17); the number itself where the table has no such value. Tables are those of values.def.
 std::string value_text(std::string_view table, std::uint64_t number);
 
 // "O_RDWR|O_CREAT", "write|sync|meta"; unknown bits as one hexadecimal number at the end; "0" for no flag.
@@ -36,6 +35,9 @@ std::string flags_text(std::string_view table, std::uint64_t flags);
 
 // "read" of the same flags: the name of what they choose; "" where the table has no choice.
 std::string choice_text(std::string_view table, std::uint64_t flags);
+
+// The table that names the bits of a set of flags beside what they choose: "block_hint" for "block".
+std::string_view bits_table(std::string_view table);
 
 // An operation in short: "1.27" is the 27th of CPU 1, "p3.7" the 7th of thread 3 that the preload library follows.
 std::string op_text(std::uint64_t op);

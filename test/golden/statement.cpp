@@ -4,7 +4,7 @@
 #include <cstring>
 #include <ranges>
 
-#include "schema.hpp"
+#include "value_text.hpp"
 
 namespace iotrail::golden {
 
@@ -59,8 +59,7 @@ std::optional<std::uint64_t> value_number(std::string_view table, std::string_vi
     if (const schema::Event* event = schema::find_event(name))
       return event->id;
   for (const schema::Value& value : schema::kValues)
-    if (value.name == name &&
-        (value.table == table || value.table == fmt::format("{}_hint", table)))
+    if (value.name == name && (value.table == table || value.table == schema::bits_table(table)))
       return value.number;
   return std::nullopt;
 }
