@@ -111,9 +111,9 @@ std::map<std::uint64_t, FactKind> facts_of_async_calls() {
           facts[value.number] = FactKind::read;
         else if (schema::has_trait(row.name, schema::Trait::writes))
           facts[value.number] = FactKind::write;
-        else if (row.name == "truncate")
+        else if (schema::has_trait(row.name, schema::Trait::sets_length))
           facts[value.number] = FactKind::truncated;
-        else if (row.name == "fallocate")
+        else if (schema::has_trait(row.name, schema::Trait::makes_holes))
           facts[value.number] = FactKind::punched; // where it names a place
       }
   return facts;
