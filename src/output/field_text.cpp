@@ -66,10 +66,7 @@ private:
     const store::TableInfo& table = event_.table();
     if (const store::ColumnInfo* column = table.column(Role::call))
       return schema::number_text(column->meaning, value(find(Role::call)));
-    std::string_view name = table.name;
-    if (name.starts_with(table.layer + "_"))
-      name.remove_prefix(table.layer.size() + 1);
-    return std::string(name);
+    return std::string(schema::class_name(table.name, table.layer));
   }
 
   std::string arguments() const {
