@@ -13,16 +13,16 @@ namespace {
 // What `wanted`, the sums and the sets of vfs events are indexed by.
 static_assert(std::ranges::all_of(schema::kEvents,
                                   [](const schema::Event& event) {
-                                    return (event.id & 0xffU) < IOT_KIND_SLOTS;
+                                    return (event.id & 0xffU) < IOT_KIND_LIMIT;
                                   }),
-              "a layer has more kinds than places: raise IOT_KIND_SLOTS");
+              "a layer has more kinds than places: raise IOT_KIND_LIMIT");
 static_assert(std::ranges::all_of(schema::kEvents,
                                   [](const schema::Event& event) {
                                     return event.layer != schema::Layer::vfs ||
                                            (event.id & 0xffU) < IOT_BELOW_LIMIT;
                                   }),
               "a vfs event has no bit in a set of them: make IOT_BELOW wider");
-static_assert(std::has_single_bit(unsigned{IOT_KIND_SLOTS}), "programs mask by it");
+static_assert(std::has_single_bit(unsigned{IOT_KIND_LIMIT}), "programs mask by it");
 
 template <class List, class Value> bool contains(const List& list, const Value& value) {
   return std::ranges::find(list, value) != std::ranges::end(list);

@@ -29,7 +29,7 @@
 #define IOT_VECTOR_LIMIT 1024        /* UIO_MAXIOV */
 #define IOT_PATH_DEPTH 64            /* components of a path that are walked */
 #define IOT_FOLDER_DEPTH (1U << 16)  /* the same where a directory is looked for */
-#define IOT_KIND_SLOTS 64            /* kinds of one layer; a power of two */
+#define IOT_KIND_LIMIT 64            /* kinds of one layer; a power of two */
 #define IOT_BELOW_LIMIT 32           /* vfs events in a set: bits of iot_u32 */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
 #define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
@@ -108,7 +108,7 @@ struct iot_config {
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
   iot_u32 served_below;          /* IOT_BELOW of the vfs events whose hooks are attached */
   iot_u32 sums;                  /* rows of the table of sums, a power of two; 0: events are sent */
-  iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_SLOTS]; /* by layer and low byte of the kind */
+  iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_LIMIT]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
   iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* by the kernel's number: the schema's */

@@ -183,8 +183,8 @@ void prepare_sums(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t
   bpf_map__set_max_entries(skeleton.maps.slots, cpu_count * IOT_SUM_PLACES);
   for (const schema::Event& event : schema::kEvents)
     if (schema::source_of(event.layer) == IOT_source_kernel)
-      skeleton.rodata->iot_sum_fields[IOT_LAYER_OF(event.id) * IOT_KIND_SLOTS +
-                                      (event.id & (IOT_KIND_SLOTS - 1))] = sum_fields_of(event);
+      skeleton.rodata->iot_sum_fields[IOT_LAYER_OF(event.id) * IOT_KIND_LIMIT +
+                                      (event.id & (IOT_KIND_LIMIT - 1))] = sum_fields_of(event);
 }
 
 void SumValues::add(const SumValues& other) {

@@ -6,7 +6,7 @@
 namespace iotrail::capture::kernel {
 
 bool is_wanted(const iot_config& config, iot_u32 kind) {
-  return config.wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_SLOTS] != 0;
+  return config.wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_LIMIT] != 0;
 }
 
 void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns, iot_u16 kind) {

@@ -29,7 +29,7 @@ iot_u32 sums_half;      /* that is in use: 0 or 1; the collector sets it */
 iot_u32 sums_rows_made; /* in it; not those of others */
 
 /* Where the records of each kind have what is added up: by layer and low byte of the kind. */
-const volatile struct iot_sum_fields iot_sum_fields[IOT_LAYER_COUNT * IOT_KIND_SLOTS] = {};
+const volatile struct iot_sum_fields iot_sum_fields[IOT_LAYER_COUNT * IOT_KIND_LIMIT] = {};
 
 #define IOT_SUM_PROBES 12
 #define IOT_SUM_MAX_TRIES 4
@@ -52,9 +52,9 @@ static __always_inline iot_s64 sum_signed_field(const iot_u64* words, iot_u32 fi
 
 /* The mask is behind the barrier for verifiers that lose the bounds of numbers put together of two (Linux 6.1). */
 static __always_inline const volatile struct iot_sum_fields* sum_fields_of(iot_u32 kind) {
-  iot_u32 index = (kind >> 8) * IOT_KIND_SLOTS + (kind & (IOT_KIND_SLOTS - 1));
+  iot_u32 index = (kind >> 8) * IOT_KIND_LIMIT + (kind & (IOT_KIND_LIMIT - 1));
   asm volatile("" : "+r"(index));
-  return &iot_sum_fields[index & (IOT_LAYER_COUNT * IOT_KIND_SLOTS - 1)];
+  return &iot_sum_fields[index & (IOT_LAYER_COUNT * IOT_KIND_LIMIT - 1)];
 }
 
 /* Four to an octave: from 4 on, the place of the highest bit and the two bits below it. */

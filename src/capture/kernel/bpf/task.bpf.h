@@ -16,7 +16,7 @@ struct {
   __type(value, struct iot_task);
 } tasks SEC(".maps");
 
-#define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_SLOTS - 1)])
+#define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_LIMIT - 1)])
 
 /* Tasks that nobody made a state for yet may have to be traced all the same. */
 #define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
