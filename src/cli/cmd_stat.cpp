@@ -25,7 +25,7 @@
 namespace iotrail::cli {
 namespace {
 
-constexpr std::uint64_t kUsualIntervalNs = 10'000'000'000; // of rows that nobody waits for
+constexpr std::uint64_t kUsualIntervalNs = 10'000'000'000; // where no other is asked for
 constexpr std::uint64_t kLeastIntervalNs = 100'000'000;
 
 struct StatRequest {

@@ -34,7 +34,7 @@ Result<void> check_pids(const std::vector<pid_t>& pids) {
   return {};
 }
 
-// Of a name, or a number that nobody needs to have.
+// Of a name, or of a number, which need not be that of a user whom this machine knows.
 Result<uid_t> parse_user(std::string_view option, const std::string& text) {
   if (const passwd* user = ::getpwnam(text.c_str()); user != nullptr)
     return user->pw_uid;
@@ -77,7 +77,7 @@ Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture
   return {};
 }
 
-// Nobody leaves out by mistake what does not run.
+// A task to leave out that does not run is a mistake of whoever named it.
 Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& tasks,
                             std::string_view what) {
   for (const pid_t task : tasks)
@@ -144,7 +144,7 @@ Result<void> check_contradiction(std::string_view option, const std::vector<Valu
   return {};
 }
 
-// What would be recorded of nobody, though nobody said so.
+// Refuses what is wanted and left out at once, of which nothing would be recorded.
 Result<void> check_contradictions(const capture::Filter& filter) {
   const capture::Things& wanted = filter.wanted;
   const capture::Things& excluded = filter.excluded;

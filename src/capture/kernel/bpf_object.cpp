@@ -332,7 +332,7 @@ void BpfObject::leave_links_to_child() {
   const pid_t child = ::fork();
   if (child == 0) { // of a process with threads: system calls only
     if (::fork() != 0)
-      ::_exit(0); // so that nobody has to wait for the one who waits
+      ::_exit(0); // so that the recorder need not wait for the grandchild, which goes on
     unsigned first = 0;
     for (const unsigned fd : kept) {
       if (fd > first)

@@ -163,7 +163,7 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
   };
   for (std::string_view program : kTaskFollowers)
     add(program);
-  // A call whose end nobody tells of would never be over.
+  // Begins of calls are followed only where their ends are: else no call would ever be over.
   if (refusal_among(kCallFollowers, refusals) == nullptr)
     for (std::string_view program : kCallFollowers)
       add(program);

@@ -240,7 +240,7 @@ void KernelSource::see_all_running() {
     tasks_->see_bystander(static_cast<iot_u32>(process.pid), numbers_->of(process.pid));
 }
 
-// All texts sent up to now. False: one is still being written by a program that does not get on.
+// All texts sent up to now. False: a program has begun one and does not finish it.
 bool KernelSource::drain_texts(store::TraceWriter& writer) {
   const std::uint64_t end = texts_.end();
   const std::uint64_t give_up_ns = monotonic_ns() + kTextPatienceNs;

@@ -200,7 +200,7 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
   if (!bytes && request->bio)
     forget_flush((iot_u64)request->bio);
   struct iot_request* entry = iot_find_request(key);
-  /* Used again without being issued, as a flush is: what it was issued for has ended, and nobody was told. */
+  /* Used again without being issued, as a flush is: what it was issued for has ended without a completion. */
   if (entry && entry->sector != sector &&
       (entry->flags & IOT_CHOICE_block) !=
           IOT_block_zone_append /* tells at its end where it went */) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * Which of the tasks that a recording follows it is of: by name, user, number, control group; and which of their calls,
- * where only a sample is recorded. What is left out is muted (task.bpf.h): nobody finds it traced, but what it starts is
- * followed all the same. Looked at when a task is first seen, when it executes a program, and at each system call.
+ * where only a sample is recorded. What is left out is muted (task.bpf.h): iot_current() returns NULL in it, but what it
+ * starts is followed all the same. Looked at when a task is first seen, when it executes a program, and at each system call.
  */
 #ifndef IOTRAIL_CHOICE_BPF_H
 #define IOTRAIL_CHOICE_BPF_H

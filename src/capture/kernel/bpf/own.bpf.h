@@ -2,7 +2,7 @@
  *
  * What happens in a traced program for iotrail's sake is not the program's I/O: the dynamic linker brings the preload
  * library in, the library makes calls of its own, and both touch pages of their files. For such a call the task is
- * muted: nobody finds it traced until the call returns.
+ * muted: iot_current() returns NULL until the call returns.
  *
  * A library's call is known by the place in memory from which it was made. That place is known once the linker has
  * mapped it; up to then, each of a program's first calls is looked at (`loading_calls`).

@@ -115,7 +115,7 @@ __noinline iot_u32 iot_sum_row(iot_u64 object, iot_u64 actor, iot_u64 what, iot_
   return 0;
 }
 
-/* The number of events goes last: who finds all of them counted finds all else added. */
+/* The number of events is added last, so when the collector reads that all are counted, their bytes and times are in the row. */
 static __always_inline void add_to_sum(struct iot_sum_row* row, iot_u64 bytes,
                                        iot_u64 duration_ns) {
   if (bytes)

@@ -18,7 +18,7 @@ struct {
 
 #define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_LIMIT - 1)])
 
-/* Tasks that nobody made a state for yet may have to be traced all the same. */
+/* Tasks that have no state yet may have to be traced all the same. */
 #define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
 
 static struct iot_task* iot_current_slow(struct task_struct* current); /* task.bpf.c */
@@ -42,7 +42,7 @@ static __always_inline struct iot_task* iot_current(void) {
                                                                      : 0;
 }
 
-/* The same of a task that is in an operation: it has a state already, and nobody is adopted. */
+/* The same of a task that is in an operation: it has a state already, so it need not be adopted. */
 static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* slot = iot_slot_of(tid);
@@ -52,10 +52,7 @@ static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   return own && !own->is_muted ? own : 0;
 }
 
-/*
- * The state of a task that is followed, muted or not. A muted task is followed, but nobody finds it traced: what it does is not of the
- * recording.
- */
+/* The state of a task that is followed, also of a muted one, which iot_current() hides: what it does is not of the recording. */
 static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
   const iot_u32 tid = (iot_u32)task->pid;
   struct iot_task* slot = iot_slot_of(tid);
