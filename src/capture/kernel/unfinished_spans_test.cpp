@@ -20,7 +20,7 @@ protected:
     task_->owner = {.op_id = kFault, .parent_op = kCall, .pid = 7, .tid = 8};
     task_->op_depth = 1;
   }
-  void want(iot_u16 kind) { config_->wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_SLOTS] = 1; }
+  void want(iot_u16 kind) { config_->wanted[IOT_LAYER_OF(kind)][kind % IOT_KIND_LIMIT] = 1; }
   iot_span& open(iot_u16 kind, iot_u64 op_id, iot_u32 file) {
     iot_span& span = task_->spans[task_->span_depth++];
     span.kind = kind;
