@@ -487,6 +487,13 @@ constexpr std::string_view class_name(std::string_view event, std::string_view l
 constexpr std::string_view class_name(const Event& event) {
   return class_name(event.name, layer_name(static_cast<std::uint32_t>(event.layer)));
 }
+// The same where its call may say more exactly.
+constexpr std::string_view class_name(const Event& event, std::string_view call) {
+  for (const CallClass& row : kCallClasses)
+    if (!call.empty() && row.event == event.name && row.call == call)
+      return row.name;
+  return class_name(event);
+}
 
 // The bits of a set of flags that are one choice; 0: all are bits of their own.
 constexpr std::uint32_t choice_mask(std::string_view table) {

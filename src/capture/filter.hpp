@@ -25,6 +25,7 @@ struct Things {
   std::vector<std::string> mounts;     // file systems, by where they are mounted
   std::vector<std::string> files;      // as paths
   std::vector<std::string> folders;    // with all below them
+  std::vector<std::string> operations; // calls and classes of them: operations.hpp
 
   bool choose_tasks() const { return !threads.empty() || !names.empty() || !users.empty(); }
   bool choose_groups() const { return !cgroups.empty() || !containers.empty(); }
@@ -61,6 +62,10 @@ struct Filter {
   bool chooses_tasks() const {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
            excluded.choose_groups() || !excluded_pids.empty();
+  }
+  // Of what tasks do, some operations are left out, with all that they cause.
+  bool chooses_operations() const {
+    return !wanted.operations.empty() || !excluded.operations.empty();
   }
   bool names_tasks() const { return tree_root != 0 || !pids.empty() || wanted.choose_groups(); }
   // What is recorded of everyone on the machine where no tasks are named.

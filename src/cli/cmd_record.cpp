@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
 #include "cli/least_options.hpp"
+#include "cli/operation_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/snapshot_options.hpp"
 #include "cli/target.hpp"
@@ -61,6 +62,8 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
   auto filter = make_filter(options.target, command, "record");
   if (!filter)
     return std::unexpected(filter.error());
+  if (Result<void> checked = check_operations(*filter); !checked)
+    return std::unexpected(checked.error());
   if (Result<void> selected = select_least(options.least, *filter); !selected)
     return std::unexpected(selected.error());
   if (!options.snapshots.empty())

@@ -156,6 +156,9 @@ Result<void> check_contradictions(const capture::Filter& filter) {
     return checked;
   if (auto checked = check_contradiction("uid", wanted.users, excluded.users); !checked)
     return checked;
+  if (auto checked = check_contradiction("operations", wanted.operations, excluded.operations);
+      !checked)
+    return checked;
   if (wanted.names.empty() && std::ranges::find(excluded.names, "*") != excluded.names.end())
     return fail_usage("--exclude-comm '*'", "every task has such a name");
   return {};

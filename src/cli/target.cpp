@@ -4,12 +4,14 @@
 #include <filesystem>
 
 #include "capture/command.hpp"
+#include "cli/operation_options.hpp"
 
 namespace iotrail::cli {
 
 void declare_target(CLI::App& app, Target& target) {
   declare_events(app, target.events);
   declare_filter(app, target.things);
+  declare_operations(app, target.things.wanted, target.things.excluded);
 }
 
 Result<capture::Filter> make_filter(const Target& target, const Trailing& command,
@@ -32,6 +34,8 @@ std::vector<std::string> filters_text(const Target& target) {
     for (const std::string& value : values)
       words.push_back(fmt::format("{} {}", option, value));
   };
+  add("--operations", target.things.wanted.operations);
+  add("--exclude-operations", target.things.excluded.operations);
   add("--events", target.events.events);
   add("--exclude-layers", target.events.excluded_layers);
   add("--exclude-events", target.events.excluded_events);

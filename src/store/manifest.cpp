@@ -176,6 +176,13 @@ std::uint64_t Manifest::lost() const {
   return counted(schema::Severity::loss);
 }
 
+bool Manifest::leaves_out_calls() const {
+  return sample_of != 0 || left_out() != 0 ||
+         std::ranges::any_of(filters, [](const std::string& words) {
+           return words.starts_with("--operations") || words.starts_with("--exclude-operations");
+         });
+}
+
 std::uint64_t Manifest::left_out() const {
   std::uint64_t left_out = 0;
   for (const SourceTally& source : sources)

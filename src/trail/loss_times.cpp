@@ -126,7 +126,7 @@ LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs
   if (trace.manifest().state != store::State::COMPLETE)
     times.note(kAnyLayer, 0);
   // Calls that were left out may have written what is taken for others' work.
-  if (trace.manifest().sample_of != 0 || trace.manifest().left_out() != 0)
+  if (trace.manifest().leaves_out_calls())
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);
   const std::set<std::uint64_t> told = note_table(times, trace, are_calls_of_vfs);

@@ -17,6 +17,7 @@
 #define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
 #define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
 #define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
+#define IOT_ASYNC_CALLS 64           /* kinds of them, of each; a power of two */
 #define IOT_STACK_LIMIT 4096         /* places where tasks wait */
 #define IOT_STACK_FRAMES 12          /* functions of one that are told */
 #define IOT_STACK_SKIPPED 3          /* of the tracing itself */
@@ -80,6 +81,10 @@ struct iot_config {
   iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/choice.bpf.h */
   iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
   iot_u8 excluded_cgroups;       /* how many */
+  iot_u8 chooses_operations;     /* of the calls and the like of all tasks: the same */
+  iot_u8 names_operations;       /* nothing but some of them is recorded */
+  iot_u8 leaves_out_between;     /* what tasks do outside of their calls: their faults */
+  iot_u8 leaves_out_write_back;  /* none of them is one that changes files, or has it done */
   iot_u8 block_all;              /* block events of all tasks (a device or system filter) */
   iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
@@ -91,7 +96,8 @@ struct iot_config {
   iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* by the kernel's number: the schema's */
   iot_u8 reset_reasons[IOT_REASON_LIMIT];
   iot_u8 writeback_reasons[IOT_REASON_LIMIT];
-  iot_u64 tick_ns;          /* in which the kernel counts some of its times */
+  iot_u8 asyncs_chosen[2][IOT_ASYNC_CALLS]; /* verdicts; of io_uring, libaio; 0: as of the call */
+  iot_u64 tick_ns;                          /* in which the kernel counts some of its times */
   iot_u32 sample_of;        /* calls of which one is recorded, by chance; 0: all are */
   iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
@@ -208,9 +214,10 @@ struct iot_task {
       submitted_sync_disk; /* that an operation waits for which the task has submitted; 0: none */
   iot_u32 sync_disk;       /* that the call in progress waits for; 0: none */
   iot_u32 is_dead;         /* the task has ended: another may have the slot */
-  iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT */
+  iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT, ... */
   iot_u32
-      loading_calls; /* that may still be for the preload library; 0: it is there, or not used */
+      loading_calls;  /* that may still be for the preload library; 0: it is there, or not used */
+  iot_u32 keeps_call; /* muted in a call that is recorded all the same */
   iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
   iot_u64 own_begin;     /* calls made from here on */
   iot_u64 own_bytes;     /* in so many bytes are iotrail's; while it is being loaded, may be */
@@ -228,10 +235,11 @@ struct iot_task {
   struct iot_span spans[IOT_SPAN_DEPTH];
   struct iot_added added;
 };
-#define IOT_TASK_SLOTS 2048   /* a power of two */
-#define IOT_MUTED 0x80000000U /* in `live_tid`: the slot is taken, but its task not to be found */
-#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/own.bpf.h */
-#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/choice.bpf.h */
+#define IOT_TASK_SLOTS 2048    /* a power of two */
+#define IOT_MUTED 0x80000000U  /* in `live_tid`: the slot is taken, but its task not to be found */
+#define IOT_OWN_CALL 1U        /* in a call that iotrail makes in it: bpf/own.bpf.h */
+#define IOT_LEFT_OUT 2U        /* followed, but not recorded: bpf/choice.bpf.h */
+#define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 
 /* Whose a bio is. */
 struct iot_bio {

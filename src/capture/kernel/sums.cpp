@@ -81,11 +81,7 @@ std::string operation_of(const schema::Event& event, iot_u32 operation) {
         return name.append(" ").append(purpose.name);
     return name;
   }
-  const std::string_view call = call_of(event, operation);
-  for (const schema::CallClass& row : schema::kCallClasses)
-    if (!call.empty() && row.event == event.name && row.call == call)
-      return std::string(row.name);
-  return std::string(schema::class_name(event));
+  return std::string(schema::class_name(event, call_of(event, operation)));
 }
 
 std::uint64_t field_at(const iot_event& record, iot_u8 place) {

@@ -3,7 +3,10 @@
 
 #include <sys/syscall.h>
 
+#include <algorithm>
+
 #include "capture/kernel/hooks.hpp"
+#include "capture/operations.hpp"
 
 #ifndef __x86_64__
 #error "schema/syscalls.def has no column of this machine's numbers"
@@ -102,6 +105,57 @@ bool may_append(iot_u16 number) {
          number == IOT_syscall_pwritev2;
 }
 
+bool is_left_out(const schema::Syscall& call, const Filter& filter) {
+  const schema::Event* event = schema::find_event(call.event);
+  return event != nullptr &&
+         !is_chosen(filter, {event, call.name, schema::class_name(*event, call.name)});
+}
+
+bool submits(iot_u16 event, const Filter& filter) {
+  return follows_async(filter) &&
+         (event == IOT_KIND_syscall_uring_enter || event == IOT_KIND_syscall_aio_submit);
+}
+
+// Where only some operations are recorded.
+iot_u64 choice_flags(const schema::Syscall& call, const Filter& filter) {
+  if (!filter.chooses_operations() || !is_left_out(call, filter))
+    return 0;
+  return IOT_CALL_LEFT_OUT | (submits(call.event, filter) ? IOT_CALL_SUBMITS : 0);
+}
+
+// Has pages written back: it makes some dirty, may let the program do so, or waits for them.
+bool leads_to_write_back(const Operation& operation) {
+  constexpr std::string_view kMayWrite[] = {"mmap", "fault", "uring_enter", "aio_submit"};
+  return schema::has_trait(operation.class_name, schema::Trait::writes) ||
+         schema::has_trait(operation.class_name, schema::Trait::is_sync) ||
+         std::ranges::find(kMayWrite, operation.class_name) != std::end(kMayWrite);
+}
+
+void fill_operations(iot_config& config, const Filter& filter) {
+  config.chooses_operations = filter.chooses_operations();
+  config.names_operations = !filter.wanted.operations.empty();
+  config.leaves_out_write_back = config.names_operations;
+  for (const Operation& operation : all_operations()) {
+    const bool is_of_kernel = operation.event->layer != schema::Layer::app;
+    if (is_of_kernel && is_chosen(filter, operation) && leads_to_write_back(operation))
+      config.leaves_out_write_back = 0;
+    if (operation.event->layer == schema::Layer::fault)
+      config.leaves_out_between = !is_chosen(filter, operation);
+  }
+  for (const schema::Value& value : schema::kValues) {
+    if (value.table != schema::value_table(schema::Meaning::value_async_call))
+      continue;
+    const schema::Event& event = *schema::find_event(IOT_KIND_async_operation);
+    const Choice choice =
+        choice_of(filter, {&event, value.name, schema::class_name(event, value.name)});
+    const bool is_of_libaio = value.number >= IOT_async_call_IOCB_CMD_PREAD;
+    config.asyncs_chosen[is_of_libaio][value.number & (IOT_ASYNC_CALLS - 1)] =
+        choice == Choice::excluded ? IOT_EXCLUDED
+        : choice == Choice::wanted ? IOT_WANTED
+                                   : 0;
+  }
+}
+
 // What both tables say of a call.
 iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
   const schema::Event* event = schema::find_event(call.event);
@@ -112,7 +166,7 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
          place(call.path_argument) << IOT_CALL_PATH_SHIFT |
          iot_u64{below(call.event, call.number)} << IOT_CALL_BELOW_SHIFT |
          (is_recorded ? IOT_CALL_RECORDED : 0) |
-         (may_append(call.number) ? IOT_CALL_MAY_APPEND : 0) |
+         (may_append(call.number) ? IOT_CALL_MAY_APPEND : 0) | choice_flags(call, filter) |
          (is_looked_at(call.event, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
 }
 
@@ -120,6 +174,7 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
 
 void fill_calls(iot_config& config, const Filter& filter) {
   config.follows_async = follows_async(filter) ? 1 : 0;
+  fill_operations(config, filter);
   for (const schema::Syscall& call : schema::kSyscalls) {
     const iot_u64 entry = entry_of(call, filter);
     config.calls[call.number] = entry | native_flags(call.number);

@@ -29,7 +29,7 @@ void add_calls(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSl
   if (config.filter_files || config.filter_devices)
     return;
   for (const iot_task& task : object.skeleton().bss->task_states) {
-    if (task.owner.op_id == 0 || (task.call & IOT_CALL_RECORDED) == 0)
+    if (task.owner.op_id == 0 || task.is_muted != 0 || (task.call & IOT_CALL_RECORDED) == 0)
       continue;
     const auto kind = static_cast<std::uint16_t>((task.call & IOT_CALL_KIND_BITS) >> 16U);
     if (const schema::Event* event = schema::find_event(kind); event != nullptr)

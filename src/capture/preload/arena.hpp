@@ -25,7 +25,8 @@ namespace iotrail::capture::preload {
 
 inline constexpr char kArenaVariable[] = "IOTRAIL_PRELOAD_ARENA"; // path of the arena's file
 inline constexpr iot_u64 kArenaMagic = 0x31616e6572416f69ULL;
-inline constexpr iot_u32 kArenaVersion = 5;
+inline constexpr iot_u32 kCallLimit = 1024; // numbers of calls are below
+inline constexpr iot_u32 kArenaVersion = 6;
 inline constexpr iot_u32 kPlaces = 4096;        // threads followed at one time
 inline constexpr iot_u32 kDefaultSlots = 65536; // records of one ring
 inline constexpr iot_u32 kPageBytes = 4096;
@@ -111,19 +112,26 @@ struct Place {
 static_assert(sizeof(Place) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
 static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
 
+// What the programs are to record. Bits by the number of an app event in its layer, and by that of a call.
+struct WantedCalls {
+  iot_u64 events = 0;
+  iot_u64 mixed_events = 0; // wanted ones, some calls of which are not
+  iot_u64 left_out[kCallLimit / 64] = {};
+};
+
 struct ArenaHeader {
   iot_u64 magic;
   iot_u32 version;
   iot_u32 state; // ArenaState
   iot_u32 clock; // ClockKind
   iot_u32 places;
-  iot_u32 slots;      // of a record ring; a power of two
-  iot_u32 cells;      // of a text ring; a power of two
-  iot_u64 event_mask; // bit of an app event's number in its layer: it is wanted
+  iot_u32 slots; // of a record ring; a power of two
+  iot_u32 cells; // of a text ring; a power of two
   iot_u64 rings_offset;
   iot_u64 ring_stride;   // bytes of one place's rings
   iot_u64 pid_namespace; // inode of the collector's
   iot_u64 proc_device;   // of the collector's /proc
+  WantedCalls wanted;
   alignas(IOT_CACHE_LINE) iot_u64 next_claim;
   iot_u32 next_file;
   iot_u32 used_places;  // no place at or above was ever claimed

@@ -110,7 +110,7 @@ Result<Fd> make_file(const fs::path& path, std::size_t bytes, std::size_t contro
 
 } // namespace
 
-Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 event_mask,
+Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, const WantedCalls& wanted,
                                     const Tasks& tasks) {
   const fs::path parent = parent_directory();
   remove_abandoned(parent);
@@ -143,7 +143,7 @@ Result<ArenaFile> ArenaFile::create(iot_u32 slots, ClockKind clock, iot_u64 even
   header.places = kPlaces;
   header.slots = slots;
   header.cells = cells_of(slots);
-  header.event_mask = event_mask;
+  header.wanted = wanted;
   header.rings_offset = rings_offset(kPlaces);
   header.ring_stride = ring_stride(slots);
   header.pid_namespace = tasks.pid_namespace();

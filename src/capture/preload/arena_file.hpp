@@ -21,7 +21,7 @@ namespace iotrail::capture::preload {
 class ArenaFile {
 public:
   // `slots` records in each ring: a power of two.
-  static Result<ArenaFile> create(iot_u32 slots, ClockKind clock, iot_u64 event_mask,
+  static Result<ArenaFile> create(iot_u32 slots, ClockKind clock, const WantedCalls& wanted,
                                   const Tasks& tasks);
   ArenaFile(ArenaFile&& other) noexcept;
   ArenaFile& operator=(ArenaFile&&) = delete;

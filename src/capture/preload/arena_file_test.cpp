@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 Result<ArenaFile> make_arena() {
   const Tasks tasks;
-  return ArenaFile::create(1024, ClockKind::monotonic, 0, tasks);
+  return ArenaFile::create(1024, ClockKind::monotonic, {}, tasks);
 }
 
 pid_t dead_pid() {

@@ -58,7 +58,7 @@ public:
 
 private:
   static ArenaFile make_arena(const Tasks& tasks) {
-    auto arena = ArenaFile::create(kSlots, ClockKind::tsc, ~0ULL, tasks);
+    auto arena = ArenaFile::create(kSlots, ClockKind::tsc, {.events = ~0ULL}, tasks);
     IOTRAIL_CHECK(arena.has_value());
     return std::move(*arena);
   }

@@ -42,7 +42,8 @@ void* map_private(iot_u64 bytes) {
 void set_untimed(bool is_untimed) {
   g_recording.is_untimed = is_untimed;
   const bool is_quick = is_attached() && g_recording.tsc && !is_untimed;
-  g_recording.quick_mask = is_quick ? g_recording.event_mask : 0;
+  g_recording.quick_mask =
+      is_quick ? g_recording.event_mask & ~g_attachment.made.wanted.mixed_events : 0;
 }
 
 bool is_closed() {
@@ -108,7 +109,7 @@ bool map_arena(const char* path) {
   g_attachment.places = reinterpret_cast<Place*>(base + places_offset(header.places));
   g_attachment.made = header;
   g_recording.arena = reinterpret_cast<ArenaHeader*>(base);
-  g_recording.event_mask = header.event_mask;
+  g_recording.event_mask = header.wanted.events;
   g_recording.tsc = header.clock == static_cast<iot_u32>(ClockKind::tsc);
   return true;
 }

@@ -41,6 +41,10 @@ iot_u64 clock_ticks() {
          static_cast<iot_u64>(clock_offset_ns());
 }
 
+bool is_left_out(iot_u16 call) {
+  return (g_attachment.made.wanted.left_out[call % kCallLimit / 64U] >> (call % 64U) & 1U) != 0;
+}
+
 void count_untimed() {
   if (g_recording.arena != nullptr)
     count(g_recording.arena->no_clock);

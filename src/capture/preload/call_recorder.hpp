@@ -139,9 +139,14 @@ template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, cons
     raw.error = static_cast<short>(*reinterpret_cast<const iot_s64*>(event + kErrorOffset<kKind>));
 }
 
+// Of an event of which some calls are left out, the call is one.
+bool is_left_out(iot_u16 call);
+
 template <iot_u16 kKind, bool kQuick, class Event>
 IOTRAIL_HOT void write_record(iot_u16 call, iot_u64 begin, iot_u64 end, const Event& e) {
   if (!kQuick && (g_recording.event_mask >> (kKind & 0xffU) & 1U) == 0)
+    return;
+  if (!kQuick && is_left_out(call))
     return;
   if (!kQuick && __builtin_expect(begin == 0 || end == 0, false))
     return count_untimed();

@@ -7,16 +7,15 @@
 #include <array>
 #include <string>
 
+#include "capture/preload/arena.hpp"
 #include "schema.hpp"
 
 namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr std::size_t kCalls = 1024;
-
 constexpr auto kKinds = [] {
-  std::array<iot_u16, kCalls> kinds{};
+  std::array<iot_u16, kCallLimit> kinds{};
 #define APP_CALL(number, name, event, event_class, target) kinds[number] = IOT_KIND_##event;
 #include "libc_calls.def"
   return kinds;
@@ -29,7 +28,15 @@ bool is_missing(const HookRow& row) {
 } // namespace
 
 iot_u16 kind_of_call(iot_u16 call) {
-  return call < kCalls ? kKinds[call] : 0;
+  return call < kCallLimit ? kKinds[call] : 0;
+}
+
+iot_u16 number_of_call(std::string_view name) {
+  const std::string_view table = schema::value_table(schema::Meaning::value_app_call);
+  for (const schema::Value& value : schema::kValues)
+    if (value.table == table && value.name == name)
+      return static_cast<iot_u16>(value.number);
+  return 0;
 }
 
 const std::vector<HookRow>& hook_rows() {

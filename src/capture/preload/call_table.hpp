@@ -14,6 +14,9 @@ namespace iotrail::capture::preload {
 // The event that a call number stands for; 0: there is no such call.
 iot_u16 kind_of_call(iot_u16 call);
 
+// The number of a call; 0: there is none of the name.
+iot_u16 number_of_call(std::string_view name);
+
 // Every hook with its event; 0: it makes none. In the order of libc_calls.def.
 struct HookRow {
   std::string_view name;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "capture/operations.hpp"
 #include "capture/preload/arena_file.hpp"
 #include "capture/preload/arena_watch.hpp"
 #include "capture/preload/call_table.hpp"
@@ -85,13 +86,25 @@ iot_u32 slots_for(std::size_t ring_bytes) {
   return static_cast<iot_u32>(std::clamp<std::size_t>(slots, kSmallestRing, 1U << 24U));
 }
 
-iot_u64 mask_of(const std::vector<std::string>& events) {
-  iot_u64 mask = 0;
-  for (const schema::Event& event : schema::kEvents)
-    if (event.layer == schema::Layer::app &&
-        (events.empty() || std::ranges::find(events, event.name) != events.end()))
-      mask |= 1ULL << (event.id & 63U);
-  return mask;
+WantedCalls wanted_calls(const Filter& filter) {
+  WantedCalls wanted;
+  for (const Operation& operation : all_operations()) {
+    const schema::Event& event = *operation.event;
+    if (event.layer != schema::Layer::app ||
+        (!filter.events.empty() &&
+         std::ranges::find(filter.events, event.name) == filter.events.end()))
+      continue;
+    const iot_u64 bit = 1ULL << (event.id & 63U);
+    const iot_u16 call = number_of_call(operation.call);
+    if (is_chosen(filter, operation)) {
+      wanted.events |= bit;
+    } else {
+      wanted.mixed_events |= bit;
+      wanted.left_out[call % kCallLimit / 64] |= 1ULL << (call % 64U);
+    }
+  }
+  wanted.mixed_events &= wanted.events;
+  return wanted;
 }
 
 // The library comes into a program as it starts, and knows names of files but not which of them are wanted.
@@ -133,7 +146,7 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   command_pid_ = static_cast<iot_u32>(options.filter.tree_root);
   clock_.emplace(TickClock::detect());
   Result<ArenaFile> arena = ArenaFile::create(slots_for(options.ring_bytes), clock_->kind(),
-                                              mask_of(options.filter.events), *tasks_);
+                                              wanted_calls(options.filter), *tasks_);
   if (!arena)
     return std::unexpected(arena.error());
   arena_.emplace(std::move(*arena));

@@ -16,10 +16,21 @@ static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
              : 0;
 }
 
-/* Who submits what is being submitted; NULL: nobody that is traced. */
-static __always_inline struct iot_task* submitter(void) {
+/* Mutes who submits an operation that is not recorded, up to the next one. */
+static __noinline int choose_submitted(iot_u32 call) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* own = current->flags & PF_IO_WORKER ? 0 : iot_state_of(current);
+  if (own && own->owner.op_id)
+    iot_choose_submitted(own, call);
+  return 0;
+}
+
+/* Who submits what is being submitted, a number of the value table; NULL: nobody that is traced. */
+static __always_inline struct iot_task* submitter(iot_u32 call) {
+  if (iot_config.chooses_operations)
+    choose_submitted(call);
   struct iot_task* task = iot_current();
-  return task ? task : iot_chosen_poller();
+  return task ? task : iot_chosen_poller(call);
 }
 
 /* Of `async` is filled in what was asked for. */
@@ -64,7 +75,7 @@ static __always_inline void ask_for_change(struct iot_async* async, iot_u64 requ
 }
 
 static __always_inline void begin_submitted(struct io_kiocb* trusted) {
-  struct iot_task* task = submitter();
+  struct iot_task* task = submitter(trusted->opcode);
   if (!task)
     return;
   struct io_kiocb* request = IOT_UNTRUSTED(io_kiocb, trusted);
@@ -108,7 +119,7 @@ static __always_inline struct iot_async* async_of_request(iot_u64 request) {
  */
 SEC("?tp_btf/io_uring_req_failed")
 int BPF_PROG(async_req_failed, const struct io_uring_sqe* entry, struct io_kiocb* request) {
-  struct iot_task* task = submitter();
+  struct iot_task* task = submitter(BPF_CORE_READ(entry, opcode));
   if (!task)
     return 0;
   const struct iot_async* before = async_of_request((iot_u64)request);

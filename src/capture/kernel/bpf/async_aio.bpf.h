@@ -7,6 +7,7 @@
 #define IOTRAIL_ASYNC_AIO_BPF_H
 
 #include "async.bpf.h"
+#include "choice.bpf.h"
 #include "syscall.bpf.h"
 
 /* struct iocb and struct io_event of linux/aio_abi.h. */
@@ -48,8 +49,17 @@ static __always_inline iot_u64 iocb_at(const struct aio_batch* batch, iot_u32 in
   return pointer;
 }
 
+/* The task that submits, which may be muted up to the first operation that is recorded. */
+static __always_inline struct iot_task* aio_submitter(void) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  if (!iot_config.chooses_operations)
+    return iot_busy(current);
+  struct iot_task* own = iot_state_of(current);
+  return own && own->owner.op_id && !(own->is_muted & ~IOT_OTHER_OPERATION) ? own : 0;
+}
+
 static long begin_aio(iot_u32 index, struct aio_batch* batch) {
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  struct iot_task* task = aio_submitter();
   if (!task)
     return 1;
   const iot_u64 address = iocb_at(batch, index);
@@ -57,6 +67,9 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   struct program_iocb iocb = {};
   if (bpf_probe_read_user(&iocb, sizeof(iocb), (const void*)address))
     return 1; /* an address that the kernel will refuse too, or one that is not in memory: counted at the end */
+  ++task->aio_begun;
+  if (iot_config.chooses_operations && !iot_choose_submitted(task, LIBAIO_CALL + iocb.opcode))
+    return 0;
   struct iot_async async = {
       .owner = task->owner,
       .start_ns = bpf_ktime_get_ns(),
@@ -72,7 +85,6 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   async.owner.parent_op = task->owner.op_id;
   async.owner.op_id = iot_new_op(task);
   iot_async_begin(&key, &async, task);
-  ++task->aio_begun;
   return 0;
 }
 
@@ -91,7 +103,7 @@ static __always_inline iot_u32 at_most(iot_u64 count, iot_u32 most) {
 
 /* io_submit(context, count, list) as it begins; it has begun when they have been looked at. */
 __noinline int iot_aio_submit(iot_u32 is_compat) {
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  struct iot_task* task = aio_submitter();
   if (!task)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
@@ -102,6 +114,8 @@ __noinline int iot_aio_submit(iot_u32 is_compat) {
   task->aio_begun = 0;
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
+  if (iot_config.chooses_operations && task->keeps_call) /* what it does is not told apart */
+    iot_unmute(task, IOT_OTHER_OPERATION);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }

@@ -154,7 +154,8 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
  */
 static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
                                          iot_u32 flags) {
-  return async || (!iot_config.sample_of && has_pages && flags & IS_WRITE);
+  return async || (!iot_config.sample_of && !iot_config.leaves_out_write_back && has_pages &&
+                   flags & IS_WRITE);
 }
 
 /* Fills in the operation that the running task hands a bio on for; 0: none is known. */
@@ -164,6 +165,13 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
     return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio), owner);
   *owner = async->owner;
   return 1;
+}
+
+/* Of a file in the context of a task that is not traced. One that it uses for an operation that is recorded may be new. */
+static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_async* async) {
+  struct iot_task* own =
+      iot_config.chooses_tasks && async ? iot_state_of(bpf_get_current_task_btf()) : 0;
+  return own ? iot_file_of_inode(own, (const void*)inode, 0) : iot_file_known(inode);
 }
 
 /* Fills whose a bio is that no traced task queues; 0: it is not traced. */
@@ -176,13 +184,15 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
   const int has_submitter = find_submitter(&entry->owner, bio, async);
   content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
   if (content->inode)
-    entry->file = iot_file_known(content->inode);
+    entry->file = file_for_others(content->inode, async);
   else if (flags & 1U << BIT_OF(__REQ_META) &&
            find_sync_waiter(iot_disk_of_metadata(iot_number_of(bio->bi_io_vec), device),
                             &entry->owner))
     return 1; /* of an operation that is wanted, or it would not be known to wait */
   const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
-  return (is_wanted || entry->file) && iot_file_of_bio_wanted(entry->file);
+  const int is_written_back =
+      entry->file && !(iot_config.leaves_out_write_back && flags & IS_WRITE);
+  return (is_wanted || is_written_back) && iot_file_of_bio_wanted(entry->file);
 }
 
 /* Fills whose a bio is that a traced task queues; 1: of an operation that waits for its disk, on a file that is wanted. */
@@ -223,6 +233,14 @@ __noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, i
   return 1;
 }
 
+/* Of an operation of libaio or io_uring that is not known, in a call that is recorded: it is not of the recording. */
+static __noinline int iot_is_of_left_out(iot_u64 iocb) {
+  const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
+  return complete &&
+         (complete == iot_functions.aio_complete_rw || complete == iot_functions.io_complete_rw ||
+          complete == iot_functions.io_complete_rw_iopoll);
+}
+
 /* Fills whose the bio is, and what it is of; 0: it is not traced. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
                                       const struct bio* bio, iot_u32 flags, iot_u32 device) {
@@ -236,6 +254,9 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   const iot_u64 inode = content->inode;
   const struct iot_async* async = iot_async_of(iocb);
   if (inode && iot_is_own_page(task, (const void*)inode))
+    return 0;
+  if (iot_config.chooses_operations && iot_config.follows_async && !async &&
+      iot_is_of_left_out(iocb))
     return 0;
   if (task) {
     content->is_of_fault = task->op_depth && !async;

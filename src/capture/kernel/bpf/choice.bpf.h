@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * Which of the tasks that a recording follows it is of: by name, user, number, control group; and which of their calls,
- * where only a sample is recorded. What is left out is muted (task.bpf.h): iot_current() returns NULL in it, but what it
- * starts is followed all the same. Looked at when a task is first seen, when it executes a program, and at each system call.
+ * where only a sample or some operations are recorded. What is left out is muted (task.bpf.h): iot_current() returns NULL in it,
+ * but what it starts is followed all the same. Looked at when a task is first seen, when it executes a program, and at each
+ * system call.
  */
 #ifndef IOTRAIL_CHOICE_BPF_H
 #define IOTRAIL_CHOICE_BPF_H
@@ -83,6 +84,40 @@ static __noinline int iot_choose(const struct task_struct* task, struct iot_task
   return 0;
 }
 
+/* Of a recording of some operations: the task is in none that is known. */
+static __always_inline void iot_begin_between(const struct task_struct* task,
+                                              struct iot_task* own) {
+  if (!iot_config.chooses_operations)
+    return;
+  const int is_of_kernel = (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0;
+  if (is_of_kernel ? iot_config.names_operations : iot_config.leaves_out_between)
+    iot_mute(own, IOT_OTHER_OPERATION);
+  else
+    iot_unmute(own, IOT_OTHER_OPERATION);
+}
+
+/* Whether an operation of io_uring or libaio (a number of the value table) is recorded, as far as its name tells. */
+static __always_inline int iot_is_async_chosen(iot_u32 call, int as_unnamed) {
+  const iot_u32 of_libaio = call >= IOT_async_call_IOCB_CMD_PREAD;
+  const iot_u32 verdict = iot_config.asyncs_chosen[of_libaio][call & (IOT_ASYNC_CALLS - 1)];
+  return verdict ? verdict == IOT_WANTED : as_unnamed;
+}
+
+/*
+ * The running call submits an operation. It is recorded if that is chosen, and muted else, up to the next one: what is done
+ * meanwhile is done for the operation.
+ */
+static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 call) {
+  const int is_chosen = iot_is_async_chosen(call, !(own->call & IOT_CALL_LEFT_OUT));
+  if (is_chosen) {
+    iot_unmute(own, IOT_OTHER_OPERATION);
+    return 1;
+  }
+  own->keeps_call |= !own->is_muted;
+  iot_mute(own, IOT_OTHER_OPERATION);
+  return 0;
+}
+
 /*
  * The state of the running task if it is a thread that the kernel has made for io_uring, in a recording that chooses. Such threads are muted:
  * what they do is of the recording if the operation that they work for is.
@@ -92,10 +127,14 @@ static __always_inline struct iot_task* iot_muted_worker(void) {
   return iot_config.chooses_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
 }
 
-/* The same, if it is the one that polls for operations to submit, and what it submits now is chosen. */
-static __noinline struct iot_task* iot_chosen_poller(void) {
+/* The same, if it is the one that polls for operations to submit, and what it submits now (async_call) is chosen. */
+static __noinline struct iot_task* iot_chosen_poller(iot_u32 call) {
   struct iot_task* own = iot_muted_worker();
-  return own && is_chosen(bpf_get_current_task_btf()) && is_in_sample() ? own : 0;
+  if (!own || !is_chosen(bpf_get_current_task_btf()) || !is_in_sample())
+    return 0;
+  return !iot_config.chooses_operations || iot_is_async_chosen(call, !iot_config.names_operations)
+             ? own
+             : 0;
 }
 
 /* The running task is followed and muted. */
@@ -103,7 +142,7 @@ static __always_inline int iot_is_muted(void) {
   if (!iot_config.chooses_tasks)
     return 0;
   const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
-  return own && own->is_muted & IOT_LEFT_OUT;
+  return own && own->is_muted & (IOT_LEFT_OUT | IOT_OTHER_OPERATION);
 }
 
 /* The same, and it works for itself: a thread of the kernel works for all. */

@@ -51,9 +51,14 @@ static __always_inline struct iot_task* followed_task(void) {
   return own || !iot_config.chooses_tasks ? own : iot_state_of(bpf_get_current_task_btf());
 }
 
+/* The life of tasks is recorded whatever operations are. */
+static __always_inline int is_task_chosen(const struct iot_task* own) {
+  return !(own->is_muted & ~IOT_OTHER_OPERATION);
+}
+
 /* A fork is in the sample or not whatever its parent's last call was. */
 static __always_inline int is_of_recording(const struct iot_task* parent) {
-  return iot_config.sample_of ? is_chosen_now(bpf_get_current_task_btf()) : !parent->is_muted;
+  return iot_config.sample_of ? is_chosen_now(bpf_get_current_task_btf()) : is_task_chosen(parent);
 }
 
 /* Passed by every new task, threads that the kernel makes for io_uring included, before it runs. */
@@ -142,6 +147,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     return 0;
   if (iot_config.chooses_tasks)
     iot_choose(task, own);
+  iot_begin_between(task, own);
   iot_expect_library(own);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const struct file* file = BPF_CORE_READ(binary, file);
@@ -151,7 +157,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     iot_file_tell(&program, 1);
   }
   send_exec(own, task, exe_file, now_ns);
-  if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file) || own->is_muted)
+  if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file) || !is_task_chosen(own))
     return 0;
   const iot_u32 path = iot_text_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));
   struct iot_place place;

@@ -31,11 +31,21 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   task->entry_ns = bpf_ktime_get_ns();
 }
 
-/* A task may take another name or user at any time. */
+/*
+ * A task may take another name or user at any time. One that is in its first call has to be known for that to be chosen;
+ * which operation begins is looked at when the call is known to be the program's own.
+ */
 static __always_inline void choose_current(struct task_struct* current) {
+  if (iot_config.chooses_operations)
+    iot_current();
   struct iot_task* own = iot_state_of(current);
-  if (own)
-    iot_choose(current, own);
+  if (!own)
+    return;
+  iot_choose(current, own);
+  if (!iot_config.chooses_operations)
+    return;
+  own->keeps_call = 0;
+  iot_unmute(own, IOT_OTHER_OPERATION);
 }
 
 /* sync(2) has no descriptor: it is for all files. */
@@ -49,6 +59,19 @@ static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
 
 /* Whether a call hands in operations of libaio, and as which programs have them. */
 enum { NO_AIO, NATIVE_AIO, COMPAT_AIO };
+
+/* A call that the recording is not of, unless it submits an operation that it is of: then it is an operation, too. */
+static __noinline int begin_left_out(struct iot_task* task, iot_u64 call) {
+  if (!task)
+    return NO_AIO;
+  iot_mute(task, IOT_OTHER_OPERATION);
+  if (!(call & IOT_CALL_SUBMITS))
+    return NO_AIO;
+  begin_call(task, call);
+  if (IOT_CALL_CLASS(call) != CLASS(aio_submit))
+    return NO_AIO;
+  return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
+}
 
 /* Calls that take more than begin_call(), of any program and any traced task. */
 static __noinline int begin_any_call(unsigned long long* ctx) {
@@ -64,6 +87,8 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   if (iot_may_be_own(task, regs) && iot_begin_own(task, regs, call))
     return 0;
+  if (call & IOT_CALL_LEFT_OUT)
+    return begin_left_out(task, call);
   begin_call(task, call);
   if (call & IOT_CALL_MAY_APPEND)
     begin_append(task, regs, call);
@@ -252,6 +277,7 @@ static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_
     iot_end_missed_wait(task, now_ns);
   check_below(task, result, now_ns);
   iot_op_end(task);
+  iot_begin_between(bpf_get_current_task_btf(), task);
 }
 
 /* The end of a call that the recording is not of: it may reap operations that the recording is of. */
@@ -259,17 +285,39 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   const iot_u64 call = call_of(current, regs->orig_ax);
-  if (IOT_CALL_CLASS(call) == CLASS(aio_getevents))
+  if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
     iot_aio_reap((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
+  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  if (!own)
+    return 0;
+  iot_op_end(own); /* one that submitted nothing that is recorded */
+  iot_begin_between(current, own);
+  return 0;
+}
+
+/* A call that goes on to submit what is not recorded is not left out for that. */
+static __always_inline void unmute_kept_call(struct task_struct* current) {
+  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  if (own && own->keeps_call)
+    iot_unmute(own, IOT_OTHER_OPERATION);
+}
+
+static __noinline int end_own_call(unsigned long long* ctx) {
+  iot_end_own(ctx);
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  if (own)
+    iot_begin_between(current, own);
   return 0;
 }
 
 static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
+  unmute_kept_call(bpf_get_current_task_btf());
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
-  if (!task && iot_config.follows_async && iot_is_muted())
+  if (!task && (iot_config.follows_async || iot_config.chooses_operations) && iot_is_muted())
     return end_muted_call(ctx);
   if (!task)
-    return iot_config.has_own ? iot_end_own(ctx) : 0;
+    return iot_config.has_own ? end_own_call(ctx) : 0;
   if (!task->owner.op_id)
     return 0;
   const iot_u64 call = task->call;

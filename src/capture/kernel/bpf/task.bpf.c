@@ -61,6 +61,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   send_task_of_namespace(task);
   if (iot_config.chooses_tasks)
     iot_choose(task, own);
+  iot_begin_between(task, own);
   return own;
 }
 
