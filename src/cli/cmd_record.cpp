@@ -9,6 +9,7 @@
 #include "cli/amounts.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/filter_conflicts.hpp"
 #include "cli/least_options.hpp"
 #include "cli/operation_options.hpp"
 #include "cli/record_summary.hpp"
@@ -66,6 +67,8 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
     return std::unexpected(checked.error());
   if (Result<void> selected = select_least(options.least, *filter); !selected)
     return std::unexpected(selected.error());
+  if (Result<void> checked = check_conflicts(*filter); !checked)
+    return std::unexpected(checked.error());
   if (!options.snapshots.empty())
     filter->layers.push_back(schema::Layer::snapshot);
   auto tags = parse_tags(options.tags);

@@ -15,6 +15,7 @@
 #include "cli/amounts.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/filter_conflicts.hpp"
 #include "cli/operation_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/target.hpp"
@@ -118,6 +119,8 @@ Result<capture::RecorderOptions> recorder_options(const StatRequest& request,
   if (Result<void> checked = leave_out_app(request.target, filter->layers); !checked)
     return std::unexpected(checked.error());
   if (Result<void> checked = check_operations(*filter); !checked)
+    return std::unexpected(checked.error());
+  if (Result<void> checked = check_conflicts(*filter); !checked)
     return std::unexpected(checked.error());
   auto tags = parse_tags(request.tags);
   if (!tags)

@@ -388,6 +388,37 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--exclude-pid", "99999999", "--", "true", says="no such process")
         self.refused(FAILED, "--exclude-cgroup", "no/such/group", "--", "true", says="no/such/group")
 
+    def test_choices_of_which_nothing_would_be_recorded(self):
+        file, inner, other = self.place / "file", self.place / "inner", self.place / "other"
+        for folder in (inner, other):
+            folder.mkdir()
+        file.touch()
+        os.link(file, self.place / "link")
+        self.refused(USAGE, "--file", file, "--exclude-file", self.place / "link", "--", "true", says="they are the same")
+        self.refused(USAGE, "--dir", inner, "--exclude-dir", f"{inner}/../inner", "--", "true", says="they are the same")
+        self.refused(USAGE, "--mount", "/proc", "--exclude-mount", "/proc/../proc", "--", "true", says="they are the same")
+        self.refused(USAGE, "--file", file, "--mount", "/proc", "--", "true", says="lies elsewhere")
+        self.refused(USAGE, "--dir", inner, "--mount", "/proc", "--", "true", says="lies elsewhere")
+        self.refused(USAGE, "--file", "/proc/cpuinfo", "--exclude-mount", "/proc", "--", "true", says="lies on what is excluded")
+        self.refused(USAGE, "--file", file, "--events", "syscall_unlink,syscall_rename", "--", "true", says="of which file")
+        self.refused(USAGE, "--events", "syscall_open,syscall_close", "--min-size", "4K", "--", "true", says="moves bytes")
+        self.refused(USAGE, "--operations", "open,fsync", "--min-size", "4K", "--", "true", says="moves bytes")
+        steps = [f"write {name} {count}" for name, count in (("inner/a", 2), ("other/b", 3), ("file", 5))]
+        # None of these is one, though they look alike.
+        self.assert_writes(self.act(["--file", file, "--exclude-dir", self.place], *steps), {"file": 5})
+        self.forget()
+        self.assert_writes(self.act(["--dir", inner, "--exclude-dir", self.place], *steps), {"inner/a": 2})
+        self.forget()
+        self.assert_writes(self.act(["--dir", "/", "--mount", self.mount_of(inner)], *steps), {"inner/a": 2, "other/b": 3, "file": 5})
+        self.forget()
+        recording = self.act(["--events", "syscall_open,cache_dirty", "--min-size", "4K"], "write new 5", layers="syscall,cache")
+        self.assertEqual(self.writes(recording, "cache_dirty"), {"new": 5} if "cache" in recording.layers_recorded() else {})
+
+    def mount_of(self, path):
+        while not os.path.ismount(path):
+            path = path.parent
+        return path
+
 
 if __name__ == "__main__":
     harness.main()
