@@ -58,6 +58,8 @@ struct Filter {
 
   Least least;
 
+  bool leaves_out_pseudo = false; // files of pseudo file systems: pseudo_file_systems.hpp
+
   // Of the tasks that are followed, or of their calls, some are left out.
   bool chooses_tasks() const {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/process.hpp"
+#include "capture/pseudo_file_systems.hpp"
 #include "cli/amounts.hpp"
 
 namespace iotrail::cli {
@@ -94,6 +95,14 @@ Result<iot_u32> parse_sample(const std::string& text) {
     return static_cast<iot_u32>(*calls);
   return fail_usage(fmt::format("--sample {}: not of the form 1/N", text),
                     fmt::format("of N calls one is recorded; N is from 2 to {}", kMost));
+}
+
+// Whoever names such a place wants what is there.
+bool names_pseudo(const capture::Things& things) {
+  const auto name_any = [](const std::vector<std::string>& paths) {
+    return std::ranges::any_of(paths, capture::is_on_pseudo_file_system);
+  };
+  return name_any(things.files) || name_any(things.folders) || name_any(things.mounts);
 }
 
 struct ListOption {
@@ -181,6 +190,9 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
   for (const ListOption& list : kLists)
     app.add_option(fmt::format("--{}", list.option), options.wanted.*list.list, list.help);
   app.add_flag("--system", options.whole_system, "Record everything on the machine");
+  app.add_flag("--pseudo", options.pseudo,
+               "Record what is done to files of pseudo file systems, too: /proc, /sys, control "
+               "groups and the like, which are left out otherwise, unless a filter names some");
   app.add_option("--sample", options.sample,
                  "Record one of N system calls (1/N), by chance, with all that it causes");
   app.add_option("--exclude-pid", options.excluded_pids,
@@ -200,6 +212,7 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
   filter.wanted = options.wanted;
   filter.excluded = options.excluded;
   filter.whole_system = options.whole_system;
+  filter.leaves_out_pseudo = !options.pseudo && !names_pseudo(options.wanted);
   if (options.sample) {
     const Result<iot_u32> sample_of = parse_sample(*options.sample);
     if (!sample_of)
@@ -256,6 +269,8 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
   add("--uid", options.users);
   for (const ListOption& list : kLists)
     add(fmt::format("--{}", list.option), options.wanted.*list.list);
+  if (options.pseudo)
+    words.emplace_back("--pseudo");
   if (options.sample)
     words.push_back(fmt::format("--sample {}", *options.sample));
   for (const pid_t pid : options.excluded_pids)

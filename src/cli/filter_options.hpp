@@ -25,6 +25,7 @@ struct FilterOptions {
   capture::Things excluded;
   bool whole_system = false;
   std::optional<std::string> sample; // "1/100"
+  bool pseudo = false;
 };
 
 void declare_filter(CLI::App& app, FilterOptions& options);

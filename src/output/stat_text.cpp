@@ -207,6 +207,11 @@ void print_header(const store::TraceReader& trace, Sink& sink, std::size_t width
                                           : fmt::format("{}", fmt::join(manifest.command, " "))),
                             account_text(manifest)),
                 sink, width);
+  if (const std::uint64_t left_out = counted(manifest, IOT_COUNTER_kernel_pseudo_left_out))
+    print_wrapped(fmt::format("  {} on pseudo file systems (/proc, /sys and the like) left out: "
+                              "--pseudo records them",
+                              human_count_of(left_out, "operation")),
+                  sink, width);
   if (const std::uint64_t others = counted(manifest, IOT_COUNTER_kernel_sum_others); others != 0)
     print_wrapped(fmt::format("{} events found no row in the table of sums: they are in their "
                               "operations, but in no file, process or device; see --rows",

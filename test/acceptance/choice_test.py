@@ -414,6 +414,54 @@ class Choices(harness.AcceptanceTest):
         recording = self.act(["--events", "syscall_open,cache_dirty", "--min-size", "4K"], "write new 5", layers="syscall,cache")
         self.assertEqual(self.writes(recording, "cache_dirty"), {"new": 5} if "cache" in recording.layers_recorded() else {})
 
+    def on_pseudo(self, recording):
+        """Events by layer and file system, of files of /proc, /sys and others that are none of such."""
+        rows = recording.query("SELECT e.layer AS layer, regexp_extract(f.path, '^/(proc|sys|dev/null|dev/shm)', 1) AS place, count(*) AS n "
+                               "FROM events e JOIN files f USING (file) WHERE e.layer IN ('app', 'syscall') AND place <> '' "
+                               "AND e.call IN ('pread64', 'pwrite64', 'sendfile', 'sendfile64') GROUP BY ALL")
+        return {(row["layer"], row["place"]): int(row["n"]) for row in rows}
+
+    def test_pseudo_file_systems(self):
+        program = """
+import os
+def each(path, flags, call, count):
+    file = os.open(path, flags, 0o600)
+    for turn in range(count):
+        call(file)
+    os.close(file)
+each('/proc/self/status', os.O_RDONLY, lambda file: os.pread(file, 4096, 0), 4)
+each('/sys/kernel/mm/transparent_hugepage/enabled', os.O_RDONLY, lambda file: os.pread(file, 100, 0), 3)
+each('/dev/null', os.O_WRONLY, lambda file: os.pwrite(file, b'x', 0), 5)
+each(f'/dev/shm/iotrail-{os.getpid()}', os.O_RDWR | os.O_CREAT, lambda file: os.pwrite(file, b'x', 0), 6)
+os.unlink(f'/dev/shm/iotrail-{os.getpid()}')
+# One that goes to a file is of that file.
+to = os.open('/dev/null', os.O_WRONLY)
+each('/sys/kernel/mm/transparent_hugepage/enabled', os.O_RDONLY, lambda file: os.sendfile(to, file, 0, 10), 1)
+"""
+        def recorded(*options, layers="app,syscall"):
+            shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+            recording = self.record(sys.executable, "-S", "-c", program, options=["--layers", layers, *options])
+            self.require(recording, "syscall")
+            self.assert_adds_up(recording)
+            return recording
+        kept = {(layer, place): n for layer in ("app", "syscall") for place, n in (("dev/null", 5), ("dev/shm", 6))}
+        def of_pseudo(recording, layer):
+            return recording.value("SELECT count(*) FROM events e JOIN files f USING (file) "
+                                   f"WHERE regexp_matches(f.path, '^/(proc|sys)/') AND e.layer = '{layer}'")
+        layers = ("app", "syscall")
+        whole = recorded("--pseudo")
+        self.assertEqual(self.on_pseudo(whole), kept | {(layer, place): 4 for layer in layers for place in ("proc", "sys")})
+        self.assertNotIn("kernel_pseudo_left_out", whole.manifest["counters"])
+        all_of_pseudo = {layer: of_pseudo(whole, layer) for layer in layers}
+        recording = recorded()
+        self.assertEqual(self.on_pseudo(recording), kept | {(layer, "sys"): 1 for layer in layers})
+        for layer, counter in zip(layers, ("preload_pseudo_left_out", "kernel_pseudo_left_out")):
+            self.assertEqual(recording.manifest["counters"][counter], all_of_pseudo[layer] - of_pseudo(recording, layer), "each is counted")
+            self.assertIn(f"{counter}: ", recording.process.stderr)
+        self.assertEqual(self.on_pseudo(recorded("--dir", "/proc", layers="syscall")), {("syscall", "proc"): 4})
+        stat = harness.run(harness.IOTRAIL, "stat", "--layers", "syscall", "--", sys.executable, "-S", "-c", program)
+        self.assertRegex(stat.stderr, r"\d+ operations on pseudo file systems")
+
     def mount_of(self, path):
         while not os.path.ismount(path):
             path = path.parent

@@ -16,7 +16,7 @@ LIBRARY = (pathlib.Path(harness.IOTRAIL).parent / "../capture/preload/libiotrail
 
 class OwnIo(harness.AcceptanceTest):
     def calls_seen(self, layers, command):
-        recording = self.record(*command, options=("--layers", layers), name=layers)
+        recording = self.record(*command, options=("--layers", layers, "--pseudo"), name=layers)
         self.require(recording, *layers.split(","))
         self.assert_adds_up(recording)
         rows = recording.query("SELECT call, count(*) AS n FROM events WHERE layer = 'syscall' GROUP BY call")

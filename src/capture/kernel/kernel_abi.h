@@ -81,6 +81,7 @@ struct iot_config {
   iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/choice.bpf.h */
   iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
   iot_u8 excluded_cgroups;       /* how many */
+  iot_u8 leaves_out_pseudo;      /* files of pseudo file systems */
   iot_u8 chooses_operations;     /* of the calls and the like of all tasks: the same */
   iot_u8 names_operations;       /* nothing but some of them is recorded */
   iot_u8 leaves_out_between;     /* what tasks do outside of their calls: their faults */
@@ -380,6 +381,8 @@ struct iot_request_question {
 
 /* Ids of files that the filter by file or by device leaves out carry this bit. */
 #define IOT_FILE_UNWANTED 0x80000000U
+#define IOT_FILE_PSEUDO 0x20000000U /* besides: for nothing but its file system */
+#define IOT_FILE_MARKS (IOT_FILE_UNWANTED | IOT_FILE_PSEUDO)
 #define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is left out */
 
 #endif

@@ -176,11 +176,11 @@ void KernelIds::take_address(const iot_text_address& text, store::TraceWriter& w
 void KernelIds::remember_executable(const iot_text_file& text, const std::string& path) {
   if (S_ISREG(text.mode) && (text.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 &&
       executables_.size() < kExecutables)
-    executables_.emplace(text.text.id & ~IOT_FILE_UNWANTED, path);
+    executables_.emplace(text.text.id & ~IOT_FILE_MARKS, path);
 }
 
 std::string KernelIds::executable(iot_u32 local, iot_u32 pid) const {
-  const auto found = executables_.find(local & ~IOT_FILE_UNWANTED);
+  const auto found = executables_.find(local & ~IOT_FILE_MARKS);
   if (found != executables_.end())
     return found->second;
   std::error_code gone;

@@ -43,7 +43,7 @@ public:
   class Lookup {
   public:
     iot_u32 file(iot_u32 local) const {
-      const iot_u32 index = local & ~IOT_FILE_UNWANTED;
+      const iot_u32 index = local & ~IOT_FILE_MARKS;
       return index < files_.size() ? files_[index] : 0;
     }
     iot_u32 string(iot_u32 local) const {

@@ -72,7 +72,7 @@ private:
     read_ = {};
     if (runs_++ % kRunsOfTrace == 0)
       new_trace();
-    ids_.emplace(*writer_, clock_);
+    ids_.emplace(*writer_, clock_, false);
     for (iot_u32 place = 0; place < kUsed; ++place) {
       std::ranges::fill(std::as_writable_bytes(arena_.records(place)), std::byte{});
       std::ranges::fill(arena_.text(place), std::byte{});

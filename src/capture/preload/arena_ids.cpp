@@ -95,8 +95,10 @@ void ArenaIds::add_file(const TextHeader& header, std::string_view path) {
   std::unique_ptr<FilePiece>& piece = files_[header.number / kPieceFiles];
   if (piece == nullptr)
     piece = std::make_unique<FilePiece>();
+  const bool is_pseudo = leaves_out_pseudo_ && pseudo_devices_.contains(header.device);
   (*piece)[header.number % kPieceFiles] =
-      writer_.file_id({header.device, header.inode, header.generation}, header.mode, path);
+      writer_.file_id({header.device, header.inode, header.generation}, header.mode, path) |
+      (is_pseudo ? kPseudo : 0);
 }
 
 rows::processes ArenaIds::process_of(const TextHeader& header, std::string_view text) const {
@@ -110,11 +112,15 @@ rows::processes ArenaIds::process_of(const TextHeader& header, std::string_view 
   return row;
 }
 
+iot_u32 ArenaIds::known_file(iot_u32 number) const {
+  const FilePiece* const piece = number < kFileLimit ? files_[number / kPieceFiles].get() : nullptr;
+  return piece != nullptr ? (*piece)[number % kPieceFiles] : 0;
+}
+
 iot_u32 ArenaIds::file(iot_u32 number) {
   if (number == 0)
     return 0;
-  const FilePiece* const piece = number < kFileLimit ? files_[number / kPieceFiles].get() : nullptr;
-  const iot_u32 id = piece != nullptr ? (*piece)[number % kPieceFiles] : 0;
+  const iot_u32 id = known_file(number) & ~kPseudo;
   unresolved_ += id == 0;
   return id;
 }

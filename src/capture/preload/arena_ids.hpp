@@ -14,6 +14,7 @@
 
 #include "capture/preload/arena.hpp"
 #include "capture/preload/tick_clock.hpp"
+#include "capture/pseudo_file_systems.hpp"
 #include "store/trace_writer.hpp"
 
 namespace iotrail::capture::preload {
@@ -46,12 +47,17 @@ std::string_view obstacle_text(Obstacle obstacle);
 
 class ArenaIds {
 public:
-  ArenaIds(store::TraceWriter& writer, const TickClock& clock) : writer_(writer), clock_(clock) {}
+  ArenaIds(store::TraceWriter& writer, const TickClock& clock, bool leaves_out_pseudo)
+      : writer_(writer), clock_(clock), leaves_out_pseudo_(leaves_out_pseudo) {}
 
   // One message: its header and the text after it.
   void accept(const TextHeader& header, std::string_view text, iot_u32 reference, Pending& pending);
   iot_u32 file(iot_u32 number);
   iot_u32 path(iot_u32 reference, PendingPaths& paths);
+  // Calls on the file are left out.
+  bool is_pseudo(iot_u32 number) const { return (known_file(number) & kPseudo) != 0; }
+  void leave_out() { ++left_out_; }
+  std::uint64_t left_out() const { return left_out_; }
 
   std::uint64_t unresolved() const { return unresolved_; }
   // Programs without the library, "PID PROGRAM: why"; the first of them.
@@ -61,8 +67,14 @@ private:
   void add_file(const TextHeader& header, std::string_view path);
   rows::processes process_of(const TextHeader& header, std::string_view text) const;
 
+  static constexpr iot_u32 kPseudo = 1U << 31U; // beside the id
+  iot_u32 known_file(iot_u32 number) const;
+
   store::TraceWriter& writer_;
   const TickClock& clock_;
+  bool leaves_out_pseudo_;
+  PseudoDevices pseudo_devices_;
+  std::uint64_t left_out_ = 0;
   // Id in the trace by number in the arena; 0: not reported. In pieces made when needed: a number may be anything.
   static constexpr std::size_t kPieceFiles = 4096;
   using FilePiece = std::array<iot_u32, kPieceFiles>;

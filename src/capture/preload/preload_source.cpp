@@ -71,6 +71,7 @@ private:
   std::optional<TickClock> clock_;
   std::optional<ArenaIds> ids_;
   HoldBack hold_back_;
+  bool leaves_out_pseudo_ = false;
   std::deque<PlaceReader> readers_; // of places 0, 1, ... that were ever claimed
   std::vector<std::uint64_t> stuck_since_ns_;
   OwnerWatch owners_;
@@ -132,6 +133,7 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   if (Result<void> fits = check_filter(options.filter); !fits)
     return fits;
   hold_back_.configure(options.filter.least);
+  leaves_out_pseudo_ = options.filter.leaves_out_pseudo;
   const Result<fs::path> library = preload_library();
   if (!library)
     return std::unexpected(library.error());
@@ -174,7 +176,7 @@ Result<void> PreloadSource::start() {
 }
 
 void PreloadSource::begin_to_read(store::TraceWriter& writer) {
-  ids_.emplace(writer, *clock_);
+  ids_.emplace(writer, *clock_, leaves_out_pseudo_);
   if (unseen_command_.empty())
     return;
   const auto command = tasks_->last_known({tasks_->pid_namespace(), command_pid_, command_pid_});
@@ -298,8 +300,11 @@ std::uint64_t PreloadSource::sum(std::uint64_t (PlaceReader::*count)() const) co
 }
 
 std::uint64_t PreloadSource::produced() const {
-  return arena_ ? header_->last().no_ring + header_->last().no_clock + sum(&PlaceReader::produced)
-                : 0;
+  if (!arena_)
+    return 0;
+  const std::uint64_t left_out = ids_ ? ids_->left_out() : 0;
+  return header_->last().no_ring + header_->last().no_clock + sum(&PlaceReader::produced) -
+         left_out;
 }
 
 std::vector<CounterValue> PreloadSource::counters() const {
@@ -319,6 +324,7 @@ std::vector<CounterValue> PreloadSource::counters() const {
            std::max<std::uint64_t>(header.not_followed + tasks_->unseen().count() +
                                        (unseen_command_.empty() ? 0 : 1),
                                    is_out_of_reach() ? 1 : 0)},
+          {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0},
           {IOT_COUNTER_preload_hook_missing, IOT_LAYER_app, missing_hooks()}};
 }
 

@@ -77,7 +77,7 @@ static __always_inline int may_go_on(const struct iot_async* async) {
 /* Its end, or the last that is known of it. */
 static __always_inline void emit_async_operation(const struct iot_async* async, iot_s64 result,
                                                  iot_u64 now_ns) {
-  if (!iot_wants(IOT_KIND_async_operation) || !iot_file_wanted(async->file))
+  if (!iot_wants(IOT_KIND_async_operation) || !iot_file_of_call_wanted(async->file))
     return;
   struct iot_place place;
   struct iot_async_operation* record = IOT_RESERVE(async_operation, &place);

@@ -172,6 +172,17 @@ static __always_inline int is_filtered_out(const struct iot_file_sight* sight) {
   return !iot_is_good(verdict, iot_config.filter_files);
 }
 
+static __always_inline int is_pseudo(const struct iot_file_sight* sight) {
+  const struct inode* inode = (const struct inode*)sight->inode;
+  switch ((iot_u32)BPF_CORE_READ(inode, i_sb, s_magic)) {
+#define PSEUDO(type, magic) case magic:
+#include "pseudo_file_systems.def"
+    return 1;
+  default:
+    return 0;
+  }
+}
+
 /*
  * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
  * come. Two CPUs may send the same file under two ids: one is then never used. A file that a filter leaves out is not
@@ -187,6 +198,8 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
   if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
+  else if (iot_config.leaves_out_pseudo && is_pseudo(sight))
+    id |= IOT_FILE_MARKS;
   else if (send_any_path(id, sight) != SENT)
     return 0;
   if (bpf_map_update_elem(&files, &key, &id, BPF_NOEXIST) == 0)
@@ -212,7 +225,7 @@ __noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_progr
     return 0;
   if (is_program)
     send_any_path(*known & ~IOT_FILE_TOLD, &sight);
-  else if (!(*known & IOT_FILE_TOLD) && send_any_path(*known & ~IOT_FILE_UNWANTED, &sight) == SENT)
+  else if (!(*known & IOT_FILE_TOLD) && send_any_path(*known & ~IOT_FILE_MARKS, &sight) == SENT)
     *known |= IOT_FILE_TOLD;
   return 0;
 }

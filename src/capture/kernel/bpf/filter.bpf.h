@@ -6,7 +6,7 @@
 #ifndef IOTRAIL_FILTER_BPF_H
 #define IOTRAIL_FILTER_BPF_H
 
-#include "compat.bpf.h"
+#include "ring.bpf.h"
 
 /* Values: enum iot_verdict; generation 0: any. Directories stand for what lies below them, too. */
 struct {
@@ -57,8 +57,17 @@ static __always_inline int iot_is_wanted_file(iot_u32 file, int are_named) {
 }
 
 static __always_inline int iot_file_wanted(iot_u32 file) {
-  return !FILTERS_ANY ||
+  return (!FILTERS_ANY && !iot_config.leaves_out_pseudo) ||
          iot_is_wanted_file(file, iot_config.filter_files || iot_config.filter_devices);
+}
+
+/* The same of what a program asked for, which is counted where it is left out for nothing but its file system. */
+static __always_inline int iot_file_of_call_wanted(iot_u32 file) {
+  if (iot_file_wanted(file))
+    return 1;
+  if (iot_config.leaves_out_pseudo && file & IOT_FILE_PSEUDO)
+    iot_count(IOT_COUNTER_kernel_pseudo_left_out);
+  return 0;
 }
 
 /* The same of a bio on a device that is wanted: metadata and journals have no file. */

@@ -26,7 +26,7 @@ static __always_inline int is_lock(iot_u32 command) {
 static __always_inline void emit_fcntl(struct returned* call) {
   const iot_u32 command = (iot_u32)call->arguments[1];
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct program_lock lock = {.start = IOT_OFFSET_NONE};
   const int has_lock =
@@ -48,7 +48,7 @@ static __always_inline void emit_fcntl(struct returned* call) {
 
 static __always_inline void emit_flock(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_flock* record = IOT_RESERVE_SELDOM(syscall_flock, &place);
@@ -62,7 +62,7 @@ static __always_inline void emit_flock(struct returned* call) {
 
 static __always_inline void emit_ioctl(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_ioctl* record = IOT_RESERVE_SELDOM(syscall_ioctl, &place);
@@ -80,7 +80,7 @@ static __always_inline void emit_advise(struct returned* call) {
   const int is_memory = call->number == IOT_syscall_madvise;
   const int is_readahead = call->number == IOT_syscall_readahead;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   const iot_u64* from = call->arguments;
   struct iot_place place;
@@ -109,7 +109,7 @@ static __always_inline void emit_advise(struct returned* call) {
 /* dup(fd), dup2(fd, new), dup3(fd, new, flags) */
 static __always_inline void emit_dup(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_dup* record = IOT_RESERVE_SELDOM(syscall_dup, &place);

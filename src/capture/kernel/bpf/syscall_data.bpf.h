@@ -107,7 +107,7 @@ static __always_inline void emit_transfer(struct returned* call) {
       call->number != IOT_syscall_pread64 && call->number != IOT_syscall_pwrite64)
     bytes = iot_vector_bytes(call->arguments[1], (iot_u32)bytes, call->is_compat);
   const struct target target = target_of(call->task, fd, call->result);
-  if (!iot_file_wanted(target.file))
+  if (!iot_file_of_call_wanted(target.file))
     return;
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_seldom(&place, kind_of(call));
@@ -144,7 +144,7 @@ static __always_inline void read_llseek(struct iot_syscall_seek* record, struct 
 static __always_inline void emit_seek(struct returned* call) {
   const iot_s32 fd = (iot_s32)call->arguments[0];
   const iot_u32 file = iot_file_of_fd(fd);
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_seek* record = IOT_RESERVE_SELDOM(syscall_seek, &place);
@@ -164,7 +164,7 @@ static __always_inline void emit_sync(struct returned* call) {
   const int has_fd = call->number != IOT_syscall_sync;
   const iot_s32 fd = has_fd ? (iot_s32)call->arguments[0] : IOT_NO_FD;
   const iot_u32 file = has_fd ? iot_file_of_fd(fd) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_sync* record = IOT_RESERVE_SELDOM(syscall_sync, &place);
@@ -238,8 +238,10 @@ static __always_inline void emit_copy(struct returned* call) {
   const iot_u32 out_file = iot_file_of_fd(out_fd);
   const int is_in_wanted = iot_file_wanted(in_file);
   const int is_out_wanted = iot_file_wanted(out_file);
-  if (!is_in_wanted && !is_out_wanted)
+  if (!is_in_wanted && !is_out_wanted) {
+    iot_file_of_call_wanted(in_file | out_file);
     return;
+  }
   if (is_in_wanted != is_out_wanted) {
     const struct iot_file_sight other = {.file =
                                              iot_file_pointer_of_fd(is_in_wanted ? out_fd : in_fd)};

@@ -24,7 +24,7 @@ static __always_inline iot_u32 flags_of_new(const struct returned* call) {
 /* epoll_create1(flags), eventfd2(count, flags), memfd_create(name, flags), timerfd_create(clock, flags), and their like */
 static __always_inline void emit_descriptor(struct returned* call) {
   const iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   const iot_u32 name =
       call->number == IOT_syscall_memfd_create ? iot_text_of_user(call->arguments[0]) : 0;
@@ -44,7 +44,7 @@ static __always_inline void emit_pipe(struct returned* call) {
   if (call->result >= 0 && bpf_probe_read_user(ends, sizeof(ends), (const void*)call->arguments[0]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   const iot_u32 file = iot_file_of_fd(ends[0]);
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_pipe* record = IOT_RESERVE_SELDOM(syscall_pipe, &place);

@@ -36,7 +36,7 @@ static __always_inline void emit_open(struct returned* call) {
     mode = how[1];
   }
   const iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   const iot_u32 text = path ? iot_text_of_user(path) : 0;
   struct iot_place place;
@@ -55,7 +55,7 @@ static __always_inline void emit_open(struct returned* call) {
 
 static __always_inline void emit_close(struct returned* call) {
   const iot_u32 file = call->task->entry_file;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_close* record = IOT_RESERVE_SELDOM(syscall_close, &place);
@@ -70,7 +70,7 @@ static __always_inline void emit_truncate(struct returned* call) {
   const int has_path = call->number == IOT_syscall_truncate;
   const iot_s32 fd = has_path ? IOT_NO_FD : (iot_s32)call->arguments[0];
   const iot_u32 file = has_path ? 0 : iot_file_of_fd(fd);
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   const iot_u32 text = has_path ? iot_text_of_user(call->arguments[0]) : 0;
   struct iot_place place;
@@ -165,7 +165,7 @@ static __always_inline void emit_stat(struct returned* call) {
   const iot_u32 text = path ? iot_text_of_user(path) : 0;
   const int names_fd = number == IOT_syscall_fstat || (!text && flags & IOT_at_AT_EMPTY_PATH);
   const iot_u32 file = names_fd ? iot_file_of_fd(fd) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_stat* record = IOT_RESERVE_SELDOM(syscall_stat, &place);

@@ -23,7 +23,7 @@ static __always_inline void emit_mmap(struct returned* call) {
   const int has_file = !(flags & IOT_map_MAP_ANONYMOUS);
   const iot_s32 fd = has_file ? (iot_s32)call->arguments[4] : IOT_NO_FD;
   const iot_u32 file = has_file ? iot_file_of_fd(fd) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   const iot_u64 offset = call->arguments[5];
   struct iot_place place;

@@ -80,7 +80,7 @@ static __always_inline void emit_setattr(struct returned* call) {
   if (IOT_CALL_PATH(call->task->call) &&
       !object.path) /* futimens: no path, the descriptor itself */
     object.file = iot_file_of_fd(object.fd);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_setattr* record = IOT_RESERVE_SELDOM(syscall_setattr, &place);
@@ -102,7 +102,7 @@ static __always_inline void emit_xattr(struct returned* call) {
   const int is_list = number >= IOT_syscall_listxattr && number <= IOT_syscall_flistxattr;
   const int is_remove = number >= IOT_syscall_removexattr && number <= IOT_syscall_fremovexattr;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   const iot_u32 name = is_list ? 0 : iot_text_of_user(call->arguments[1]);
   struct iot_place place;
@@ -122,7 +122,7 @@ _Static_assert(sizeof(struct iot_syscall_statfs) == sizeof(struct iot_syscall_ch
 /* Calls of which there is no more to tell than what they are done to. */
 static __always_inline void emit_object(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_statfs* record = iot_reserve_seldom(&place, kind_of(call));
@@ -136,7 +136,7 @@ static __always_inline void emit_object(struct returned* call) {
 
 static __always_inline void emit_readdir(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_readdir* record = IOT_RESERVE_SELDOM(syscall_readdir, &place);

@@ -41,7 +41,7 @@ static __always_inline iot_u32 address_of_length_at(iot_u64 address, iot_u64 len
 static __always_inline void emit_socket(struct returned* call) {
   const int is_one = call->number == IOT_syscall_socket && call->result >= 0;
   const iot_u32 file = is_one ? iot_file_of_fd((iot_s32)call->result) : 0;
-  if (!iot_file_wanted(file))
+  if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_socket* record = IOT_RESERVE_SELDOM(syscall_socket, &place);
@@ -61,7 +61,7 @@ static __always_inline void emit_connection(struct returned* call) {
   const struct object object = object_of(call);
   const iot_u32 accepted =
       is_accept && call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   iot_u32 address = 0;
   iot_u32 argument = 0;
@@ -147,7 +147,7 @@ static __always_inline void emit_message(struct returned* call) {
   const int is_plain = number == IOT_syscall_sendto || number == IOT_syscall_recvfrom;
   const int is_many = number == IOT_syscall_sendmmsg || number == IOT_syscall_recvmmsg;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   iot_u64 bytes = call->arguments[2];
   iot_u32 address = 0;
@@ -183,7 +183,7 @@ static __always_inline void emit_poll(struct returned* call) {
   const int is_epoll = IOT_CALL_FD(call->task->call) != 0;
   const int is_select = number == IOT_syscall_select || number == IOT_syscall_pselect6;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_poll* record = IOT_RESERVE_SELDOM(syscall_poll, &place);
@@ -208,7 +208,7 @@ static __always_inline void emit_epoll_ctl(struct returned* call) {
   const struct object object = object_of(call);
   const iot_s32 watched_fd = (iot_s32)call->arguments[2];
   const iot_u32 watched = iot_file_of_fd(watched_fd);
-  if (!iot_file_wanted(object.file) && !iot_file_wanted(watched))
+  if (!iot_file_of_call_wanted(object.file) && !iot_file_wanted(watched))
     return;
   struct watched_events wanted = {};
   if ((iot_u32)call->arguments[1] != IOT_epoll_operation_EPOLL_CTL_DEL &&
@@ -231,7 +231,7 @@ static __always_inline void emit_epoll_ctl(struct returned* call) {
 /* setsockopt(fd, level, option, value, bytes), getsockopt(fd, level, option, value, &bytes) */
 static __always_inline void emit_sockopt(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_wanted(object.file))
+  if (!iot_file_of_call_wanted(object.file))
     return;
   iot_u32 bytes = (iot_u32)call->arguments[4];
   iot_s32 value = 0;

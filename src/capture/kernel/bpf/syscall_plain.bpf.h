@@ -65,7 +65,7 @@ static __always_inline int emit_plain_call(struct iot_task* task, struct pt_regs
   struct plain_target target;
   if (!find_plain_target(&target, task, fd, result))
     return 0;
-  if (!iot_file_wanted(target.file))
+  if (!iot_file_of_call_wanted(target.file))
     return 1;
   if (call & IOT_CALL_PLACED)
     target.offset = named_place(task, regs, result);
