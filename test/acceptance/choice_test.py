@@ -459,8 +459,60 @@ each('/sys/kernel/mm/transparent_hugepage/enabled', os.O_RDONLY, lambda file: os
             self.assertEqual(recording.manifest["counters"][counter], all_of_pseudo[layer] - of_pseudo(recording, layer), "each is counted")
             self.assertIn(f"{counter}: ", recording.process.stderr)
         self.assertEqual(self.on_pseudo(recorded("--dir", "/proc", layers="syscall")), {("syscall", "proc"): 4})
+        named = "/sys/kernel/mm/transparent_hugepage/enabled"
+        self.assertEqual(self.on_pseudo(recorded("--file", named, layers="syscall")), {("syscall", "sys"): 4})
+        stat = harness.run(harness.IOTRAIL, "stat", "--layers", "syscall", "--file", named, "--", sys.executable, "-S", "-c", program)
+        self.assertNotIn("pseudo", stat.stderr)
+        self.assertIn(named, stat.stderr)
         stat = harness.run(harness.IOTRAIL, "stat", "--layers", "syscall", "--", sys.executable, "-S", "-c", program)
         self.assertRegex(stat.stderr, r"\d+ operations on pseudo file systems")
+
+    def test_what_holds_or_moves_data_is_on_no_pseudo_file_system(self):
+        program = """
+import mmap, os, select, socket
+def use(file):
+    os.ftruncate(file, 4096)
+    os.pwrite(file, b'x', 0)
+    mmap.mmap(file, 4096).close()
+    os.close(file)
+use(os.memfd_create('of memory'))
+path = f'/dev/shm/iotrail-{os.getpid()}'
+use(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+os.unlink(path)
+os.close(os.memfd_create('of large pages', os.MFD_HUGETLB))
+for device in ('/dev/null', '/dev/zero', '/dev/urandom'):
+    file = os.open(device, os.O_RDWR)
+    os.read(file, 8)
+    if device != '/dev/urandom':
+        os.write(file, b'x')
+    if device == '/dev/zero':
+        mmap.mmap(file, 4096, mmap.MAP_PRIVATE).close()
+    os.close(file)
+for ends in (os.pipe(), os.openpty(), (os.eventfd(0),) * 2):
+    os.write(ends[1], b'12345678')
+    os.close(ends[0])
+one, other = socket.socketpair()
+one.send(b'x')
+with select.epoll() as poll:
+    poll.register(other.fileno())
+    poll.poll(0)
+other.recv(1)
+os.close(os.open('/proc/self/status', os.O_RDONLY))
+"""
+        def calls(*options):
+            shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+            recording = self.record(sys.executable, "-S", "-c", program, options=["--layers", "syscall", *options])
+            self.require(recording, "syscall")
+            rows = recording.query("SELECT e.call AS call, count(*) AS n FROM events e LEFT JOIN files f USING (file) WHERE e.layer = 'syscall' "
+                                   "AND NOT regexp_matches(coalesce(f.path, ''), '^/(proc|sys)/') GROUP BY ALL")
+            return {row["call"]: int(row["n"]) for row in rows}, recording.manifest["counters"].get("kernel_pseudo_left_out", 0)
+        whole, none = calls("--pseudo")
+        self.assertEqual(none, 0)
+        left, some = calls()
+        self.assertGreater(some, 0)
+        self.assertEqual(left, whole)
+        for call, least in {"memfd_create": 2, "ftruncate": 2, "pwrite64": 2, "write": 5, "sendto": 1, "recvfrom": 1, "epoll_ctl": 1, "epoll_wait": 1}.items():
+            self.assertGreaterEqual(left.get(call, 0), least, call)
 
     def mount_of(self, path):
         while not os.path.ismount(path):
