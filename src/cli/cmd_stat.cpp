@@ -21,6 +21,7 @@
 #include "cli/target.hpp"
 #include "cli/trace_options.hpp"
 #include "output/printable.hpp"
+#include "output/sample.hpp"
 #include "output/stat_text.hpp"
 #include "store/catalogue.hpp"
 
@@ -97,14 +98,14 @@ Result<std::uint64_t> parse_interval(const std::string& text) {
 
 // Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
 capture::SumOptions sum_options(std::uint64_t interval_ns, std::uint64_t rows,
-                                std::shared_ptr<std::uint64_t> begin_ns) {
+                                output::Sample sample, std::shared_ptr<std::uint64_t> begin_ns) {
   capture::SumOptions sums{.interval_ns = interval_ns == 0 ? kUsualIntervalNs : interval_ns,
                            .rows = rows,
                            .on_interval = {}};
   if (interval_ns != 0)
-    sums.on_interval = [begin_ns = std::move(begin_ns),
+    sums.on_interval = [begin_ns = std::move(begin_ns), sample,
                         is_first = true](std::span<const rows::event_sums> of_interval) mutable {
-      const std::string text = output::interval_text(of_interval, *begin_ns, is_first);
+      const std::string text = output::interval_text(of_interval, *begin_ns, sample, is_first);
       std::fputs(text.c_str(), stderr);
       is_first = is_first && text.empty();
     };
@@ -179,7 +180,8 @@ Result<StatPlan> plan_of(const StatRequest& request, const Trailing& command) {
   StatPlan plan{
       .recorder = std::move(*recorder),
       .output = {.width = output::terminal_width(STDERR_FILENO), .by = request.by, .rows = *top}};
-  plan.recorder.source.sums = sum_options(*interval_ns, *rows, plan.begin_ns);
+  plan.recorder.source.sums = sum_options(
+      *interval_ns, *rows, output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
   return plan;
 }
 

@@ -14,6 +14,7 @@
 #include "cli/tell.hpp"
 #include "output/printable.hpp"
 #include "output/report_summary.hpp"
+#include "output/sample.hpp"
 #include "output/text_width.hpp"
 #include "output/units.hpp"
 #include "output/warnings.hpp"
@@ -34,8 +35,11 @@ std::string layer_of(const std::string& event) {
                         : std::string(schema::layer_name(static_cast<std::uint32_t>(row->layer)));
 }
 
+// Of a sample, besides, how many there were as far as can be told.
 void print_layers(const store::Manifest& manifest) {
-  fmt::print(stderr, "  {:<10}{:>14}\n", "layer", "events");
+  const output::Sample sample(manifest.sample_of);
+  fmt::print(stderr, "  {:<10}{:>14}{}\n", "layer", "events",
+             manifest.sample_of == 0 ? "" : fmt::format("{:>18}", "of all calls"));
   const std::vector<std::string> missing = manifest.layers_refused();
   for (const std::string& layer : manifest.layers) {
     if (std::ranges::find(missing, layer) != missing.end()) {
@@ -46,7 +50,13 @@ void print_layers(const store::Manifest& manifest) {
     for (const auto& [event, rows] : manifest.counts)
       if (layer_of(event) == layer)
         events += rows;
-    fmt::print(stderr, "  {:<10}{:>14}\n", layer, output::human_count(events));
+    const std::uint64_t stands_for = sample.stands_for(layer);
+    const std::string estimate = output::estimate_mark(events, stands_for);
+    fmt::print(stderr, "  {:<10}{:>14}{}\n", layer, output::human_count(events),
+               estimate.empty()
+                   ? ""
+                   : fmt::format("{:>18}", estimate + output::human_count(
+                                                          output::scaled(events, stands_for))));
   }
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr SectionColumn kAsyncColumns[] = {
     {.title = "call", .name = "call"},
-    {.title = "ended", .name = "operations", .show = Show::count},
+    {.title = "ended", .name = "operations", .show = Show::count, .is_sum = true},
     {.title = "mean", .name = "mean_ns", .show = Show::duration, .rank = 2},
     {.title = "submit", .name = "submit", .show = Show::share},
     {.title = "worker", .name = "worker", .show = Show::share, .rank = 1},

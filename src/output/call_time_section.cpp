@@ -11,8 +11,8 @@ namespace {
 
 constexpr SectionColumn kCallTimeColumns[] = {
     {.title = "call", .name = "call"},
-    {.title = "calls", .name = "calls", .show = Show::count, .rank = 2},
-    {.title = "in all", .name = "all_ns", .show = Show::duration},
+    {.title = "calls", .name = "calls", .show = Show::count, .rank = 2, .is_sum = true},
+    {.title = "in all", .name = "all_ns", .show = Show::duration, .is_sum = true},
     {.title = "library", .name = "library", .show = Show::share, .when = When::known},
     {.title = "kernel", .name = "kernel", .show = Show::share, .when = When::known},
     {.title = "file system", .name = "file_system", .show = Show::share, .when = When::known},

@@ -8,11 +8,15 @@ namespace {
 constexpr SectionColumn kCgroupColumns[] = {
     {.title = "dev read", .name = "device_bytes_read", .show = Show::bytes_or_dash},
     {.title = "dev write", .name = "device_bytes_written", .show = Show::bytes_or_dash},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "time", .name = "total_ns", .show = Show::duration},
-    {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 1},
-    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 3},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "time", .name = "total_ns", .show = Show::duration, .is_sum = true},
+    {.title = "calls",
+     .name = "operations",
+     .show = Show::count_or_dash,
+     .rank = 1,
+     .is_sum = true},
+    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 3, .is_sum = true},
     {.title = "processes", .name = "processes", .show = Show::count_or_dash, .rank = 2},
     {.title = "cgroup", .name = "name", .fit = Fit::middle},
 };
@@ -24,7 +28,7 @@ WITH
       AND (operations > 0 OR device_bytes_read > 0 OR device_bytes_written > 0)
   ),
   sums AS (SELECT count(*) AS all_rows FROM shown)
-SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN sums AS a)";
+SELECT s.*, c.seen_layer AS layer, a.all_rows AS all_rows FROM shown AS s CROSS JOIN call_layer AS c CROSS JOIN sums AS a)";
 
 void note_cgroups(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
   note_rest(rows, sink, "control groups");

@@ -3,6 +3,7 @@
 
 #include "analysis/sql_text.hpp"
 #include "output/printable.hpp"
+#include "output/sample.hpp"
 #include "output/table.hpp"
 #include "output/units.hpp"
 
@@ -12,36 +13,45 @@ namespace {
 
 constexpr std::string_view kDash = "-";
 
-std::string known_text(const SmallResult& rows, std::size_t row, const SectionColumn& column) {
+std::string number_text(Show show, std::uint64_t number) {
+  switch (show) {
+  case Show::count:
+    return human_count(number);
+  case Show::count_or_dash:
+    return number == 0 ? std::string(kDash) : human_count(number);
+  case Show::bytes:
+    return human_bytes(number);
+  case Show::bytes_or_dash:
+    return number == 0 ? std::string(kDash) : human_bytes(number);
+  case Show::duration:
+    return human_duration(number);
+  default:
+    return {};
+  }
+}
+
+std::string known_text(const SmallResult& rows, std::size_t row, const SectionColumn& column,
+                       const Sample& sample) {
   switch (column.show) {
   case Show::text:
   case Show::digits:
     return rows.text(row, column.name);
-  case Show::count:
-    return human_count(rows.number(row, column.name));
-  case Show::count_or_dash: {
-    const std::uint64_t count = rows.number(row, column.name);
-    return count == 0 ? std::string(kDash) : human_count(count);
-  }
-  case Show::bytes:
-    return human_bytes(rows.number(row, column.name));
-  case Show::bytes_or_dash: {
-    const std::uint64_t bytes = rows.number(row, column.name);
-    return bytes == 0 ? std::string(kDash) : human_bytes(bytes);
-  }
-  case Show::duration:
-    return human_duration(rows.number(row, column.name));
   case Show::seconds:
     return fmt::format("{:.6f}", rows.real(row, column.name));
   case Show::share:
     return short_share(rows.real(row, column.name));
   case Show::ratio:
     return fmt::format("x {:.2f}", rows.real(row, column.name));
+  default: {
+    const std::uint64_t number = rows.number(row, column.name);
+    const std::uint64_t stands_for = column.is_sum ? sample.stands_for(rows.text(row, "layer")) : 1;
+    return estimate_mark(number, stands_for) + number_text(column.show, scaled(number, stands_for));
   }
-  return {};
+  }
 }
 
-std::string cell_text(const SmallResult& rows, std::size_t row, const SectionColumn& column) {
+std::string cell_text(const SmallResult& rows, std::size_t row, const SectionColumn& column,
+                      const Sample& sample) {
   if (!column.instead.empty())
     if (std::string text = rows.text(row, column.instead); !text.empty())
       return text;
@@ -50,7 +60,7 @@ std::string cell_text(const SmallResult& rows, std::size_t row, const SectionCol
   if (column.when == When::changed && row > 0 &&
       rows.text(row - 1, column.name) == rows.text(row, column.name))
     return {};
-  return known_text(rows, row, column);
+  return known_text(rows, row, column, sample);
 }
 
 bool is_shown(const SmallResult& rows, const SectionColumn& column) {
@@ -63,13 +73,13 @@ bool is_shown(const SmallResult& rows, const SectionColumn& column) {
 }
 
 // What says nothing is left out before anything else, and what must be seen never.
-int rank_of(const SmallResult& rows, const SectionColumn& column) {
+int rank_of(const SmallResult& rows, const SectionColumn& column, const Sample& sample) {
   constexpr int kFirst = 100;
   bool is_empty = true;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (column.is_alarm && rows.number(row, column.name) > 0)
       return 0;
-    const std::string cell = cell_text(rows, row, column);
+    const std::string cell = cell_text(rows, row, column, sample);
     is_empty = is_empty && (cell.empty() || cell == kDash);
   }
   return column.rank == 0 || !is_empty ? column.rank : kFirst + column.rank;
@@ -138,6 +148,7 @@ void print_section(const Section& section, const SectionOptions& options, const 
   print_title(section, options, rows, sink);
   if (rows.size() == 0)
     return sink.print("  {}\n", section.if_empty);
+  const Sample sample(trace.manifest().sample_of);
   std::vector<const SectionColumn*> shown;
   std::vector<TextTable::Column> titles;
   for (const SectionColumn& column : section.columns)
@@ -145,13 +156,13 @@ void print_section(const Section& section, const SectionOptions& options, const 
       shown.push_back(&column);
       titles.push_back({std::string(column.title),
                         column.show == Show::text ? Align::left : Align::right, column.fit,
-                        rank_of(rows, column)});
+                        rank_of(rows, column, sample)});
     }
   TextTable table(std::move(titles));
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::vector<std::string> cells;
     for (const SectionColumn* column : shown)
-      cells.push_back(cell_text(rows, row, *column));
+      cells.push_back(cell_text(rows, row, *column, sample));
     table.add(std::move(cells));
   }
   table.print(sink, "  ", width);

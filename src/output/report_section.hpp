@@ -43,6 +43,8 @@ struct SectionColumn {
   int rank = 0;                  // as of TextTable::Column
   std::string_view instead = {}; // a text column shown where it is not empty; "": none
   bool is_alarm = false;         // never left out where any row has more than 0
+  bool is_sum =
+      false; // over operations of the row's layer or, if it has none, calls: of a sample, an estimate is shown
 };
 
 struct Section {

@@ -9,6 +9,7 @@
 #include "output/bytes_section.hpp"
 #include "output/call_time_section.hpp"
 #include "output/cgroup_section.hpp"
+#include "output/failed_section.hpp"
 #include "output/net_sections.hpp"
 #include "output/trail_sections.hpp"
 #include "output/units.hpp"
@@ -24,14 +25,19 @@ constexpr std::string_view kDepth = "depth NULLS LAST, layer";
 constexpr SectionColumn kTimeColumns[] = {
     {.title = "layer", .name = "layer", .when = When::changed},
     {.title = "operation", .name = "what"},
-    {.title = "calls", .name = "operations", .show = Show::count},
-    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "calls", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
     {.title = "of run", .name = "share", .show = Show::share},
     {.title = "p50", .name = "p50_ns", .show = Show::duration, .rank = 2},
     {.title = "p99", .name = "p99_ns", .show = Show::duration, .rank = 1},
     {.title = "max", .name = "max_ns", .show = Show::duration},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 3, .is_alarm = true},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes, .rank = 4},
+    {.title = "errors",
+     .name = "errors",
+     .show = Show::count_or_dash,
+     .rank = 3,
+     .is_alarm = true,
+     .is_sum = true},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes, .rank = 4, .is_sum = true},
 };
 constexpr std::string_view kTimeSql = R"(
 SELECT t.*, CASE WHEN on_files THEN operation ELSE operation || ' (no file)' END AS what, d.depth AS depth,
@@ -126,12 +132,16 @@ constexpr SectionColumn kFileColumns[] = {
      .name = "device_bytes_written",
      .show = Show::bytes_or_dash,
      .when = When::known},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 3},
-    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
-    {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 4},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "calls",
+     .name = "operations",
+     .show = Show::count_or_dash,
+     .rank = 3,
+     .is_sum = true},
+    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 5, .is_sum = true},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_sum = true},
+    {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 4, .is_sum = true},
     {.title = "cached",
      .name = "cache_bytes_added",
      .show = Show::bytes,
@@ -176,13 +186,17 @@ constexpr SectionColumn kProcessColumns[] = {
      .name = "device_bytes_written",
      .show = Show::bytes_or_dash,
      .when = When::known},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "time", .name = "total_ns", .show = Show::duration},
-    {.title = "calls", .name = "operations", .show = Show::count_or_dash, .rank = 2},
-    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 4},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "time", .name = "total_ns", .show = Show::duration, .is_sum = true},
+    {.title = "calls",
+     .name = "operations",
+     .show = Show::count_or_dash,
+     .rank = 2,
+     .is_sum = true},
+    {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 4, .is_sum = true},
     {.title = "threads", .name = "threads", .show = Show::count_or_dash, .rank = 5},
-    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_sum = true},
     {.title = "command", .name = "command", .fit = Fit::end, .rank = 3},
 };
 constexpr std::string_view kProcessesSql = R"(
@@ -193,42 +207,22 @@ constexpr std::string_view kProcessesOrder =
     "bytes_written) DESC,"
     " total_ns DESC NULLS LAST, pid";
 
-constexpr SectionColumn kFailedColumns[] = {
-    {.title = "layer", .name = "layer", .when = When::changed},
-    {.title = "call", .name = "what"},
-    {.title = "error", .name = "error"},
-    {.title = "calls", .name = "calls", .show = Show::count},
-    {.title = "time", .name = "total_ns", .show = Show::duration, .rank = 2},
-    {.title = "files", .name = "paths", .show = Show::count_or_dash, .rank = 1},
-    {.title = "most of them on", .name = "path", .fit = Fit::middle},
-};
-constexpr std::string_view kFailedSql = R"(
-WITH
-  kinds AS MATERIALIZED (
-    SELECT layer, coalesce(nullif(call, ''), class) AS what, error, total(calls) AS calls, total(total_ns) AS total_ns,
-           count(DISTINCT path) AS paths, first(path ORDER BY calls DESC, path) AS path
-    FROM errors
-    GROUP BY layer, coalesce(nullif(call, ''), class), error
-  ),
-  sums AS (SELECT count(*) AS all_rows FROM kinds)
-SELECT k.*, d.depth AS depth, a.all_rows AS all_rows
-FROM kinds AS k CROSS JOIN sums AS a LEFT JOIN layer_list AS d ON k.layer = d.layer)";
-
-void note_failed(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t) {
-  note_rest(rows, sink, "kinds of failures");
-}
-
 // Classes as wide as a line has room for; `sizes` has finer ones.
 constexpr SectionColumn kSizeColumns[] = {
     {.title = "layer", .name = "layer", .when = When::changed},
     {.title = "operation", .name = "operation"},
-    {.title = "0 B", .name = "none", .show = Show::count_or_dash, .when = When::known, .rank = 1},
-    {.title = "1 B+", .name = "from_1", .show = Show::count_or_dash},
-    {.title = "512 B+", .name = "from_512", .show = Show::count_or_dash},
-    {.title = "4 KiB+", .name = "from_4k", .show = Show::count_or_dash},
-    {.title = "16 KiB+", .name = "from_16k", .show = Show::count_or_dash},
-    {.title = "64 KiB+", .name = "from_64k", .show = Show::count_or_dash},
-    {.title = "256 KiB+", .name = "from_256k", .show = Show::count_or_dash},
+    {.title = "0 B",
+     .name = "none",
+     .show = Show::count_or_dash,
+     .when = When::known,
+     .rank = 1,
+     .is_sum = true},
+    {.title = "1 B+", .name = "from_1", .show = Show::count_or_dash, .is_sum = true},
+    {.title = "512 B+", .name = "from_512", .show = Show::count_or_dash, .is_sum = true},
+    {.title = "4 KiB+", .name = "from_4k", .show = Show::count_or_dash, .is_sum = true},
+    {.title = "16 KiB+", .name = "from_16k", .show = Show::count_or_dash, .is_sum = true},
+    {.title = "64 KiB+", .name = "from_64k", .show = Show::count_or_dash, .is_sum = true},
+    {.title = "256 KiB+", .name = "from_256k", .show = Show::count_or_dash, .is_sum = true},
 };
 constexpr std::string_view kSizesSql = R"(
 SELECT s.layer AS layer, s.operation AS operation, d.depth AS depth,
@@ -248,19 +242,21 @@ GROUP BY s.layer, s.operation, d.depth)";
 constexpr SectionColumn kLayerColumns[] = {
     {.title = "layer", .name = "layer", .when = When::changed},
     {.title = "operation", .name = "operation"},
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes},
+    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes, .is_sum = true},
     {.title = "errors",
      .name = "errors",
      .show = Show::count_or_dash,
      .when = When::known,
      .rank = 2,
-     .is_alarm = true},
+     .is_alarm = true,
+     .is_sum = true},
     {.title = "unfinished",
      .name = "unfinished",
      .show = Show::count,
      .when = When::known,
-     .rank = 4},
+     .rank = 4,
+     .is_sum = true},
     {.title = "mean", .name = "mean_ns", .show = Show::duration, .rank = 1},
     {.title = "p50", .name = "p50_ns", .show = Show::duration, .rank = 3},
     {.title = "p99", .name = "p99_ns", .show = Show::duration},
@@ -331,14 +327,6 @@ constexpr Section kFirstPage[] = {
      .rows = 2,
      .columns = kSizeColumns,
      .add_notes = note_sizes},
-    {.name = "failed_calls",
-     .title = "Calls that failed",
-     .view = "errors",
-     .sql = kFailedSql,
-     .order = "calls DESC, depth NULLS LAST, what, error",
-     .rows = 5,
-     .columns = kFailedColumns,
-     .add_notes = note_failed},
 };
 
 constexpr Section kFurtherPages[] = {
@@ -368,7 +356,12 @@ constexpr std::pair<std::string_view, std::string_view> kSubjects[] = {
 } // namespace
 
 std::span<const Section> first_page() {
-  return kFirstPage;
+  static const std::vector<Section> kPages = [] {
+    std::vector<Section> pages(std::begin(kFirstPage), std::end(kFirstPage));
+    pages.push_back(failed_section());
+    return pages;
+  }();
+  return kPages;
 }
 
 std::span<const Section> further_pages() {

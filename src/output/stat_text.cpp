@@ -24,10 +24,10 @@ constexpr std::uint64_t kRowsOfOneStatTable = 20;
 constexpr SectionColumn kOperationColumns[] = {
     {.title = "layer", .name = "layer", .when = When::changed},
     {.title = "operation", .name = "operation"},
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "err", .name = "errors", .show = Show::count, .when = When::known},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes_or_dash, .rank = 1},
-    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "err", .name = "errors", .show = Show::count, .when = When::known, .is_sum = true},
+    {.title = "bytes", .name = "bytes", .show = Show::bytes_or_dash, .rank = 1, .is_sum = true},
+    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
     {.title = "mean", .name = "mean_ns", .show = Show::duration, .rank = 3},
     {.title = "p50", .name = "p50_ns", .show = Show::duration, .rank = 2},
     {.title = "p99", .name = "p99_ns", .show = Show::duration},
@@ -40,11 +40,16 @@ SELECT o.layer AS layer, o.operation AS operation, o.operations AS operations, n
 FROM sum_operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer)";
 
 constexpr SectionColumn kStatFileColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "errors",
+     .name = "errors",
+     .show = Show::count,
+     .when = When::known,
+     .rank = 3,
+     .is_sum = true},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
     {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
     {.title = "file", .name = "path", .fit = Fit::middle},
 };
@@ -59,11 +64,16 @@ WITH
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
 constexpr SectionColumn kStatProcessColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "errors",
+     .name = "errors",
+     .show = Show::count,
+     .when = When::known,
+     .rank = 3,
+     .is_sum = true},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
     {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
     {.title = "pid", .name = "pid", .show = Show::digits},
     {.title = "program", .name = "comm", .fit = Fit::end},
@@ -77,11 +87,16 @@ WITH
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
 constexpr SectionColumn kStatDeviceColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count},
-    {.title = "errors", .name = "errors", .show = Show::count, .when = When::known, .rank = 3},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash},
-    {.title = "total", .name = "total_ns", .show = Show::duration},
+    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+    {.title = "errors",
+     .name = "errors",
+     .show = Show::count,
+     .when = When::known,
+     .rank = 3,
+     .is_sum = true},
+    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
     {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
     {.title = "device", .name = "device_name", .fit = Fit::middle},
 };
@@ -261,19 +276,25 @@ std::uint64_t p99_ns(const StatLine& line) {
   return line.max_ns;
 }
 
-std::string stat_line_text(const StatLine& line, double seconds) {
+std::string stat_line_text(const StatLine& line, double seconds, const Sample& sample) {
+  const std::string_view layer = schema::layer_name(line.first->layer);
+  const std::uint64_t stands_for = sample.stands_for(layer);
   const auto rate = [&](std::uint64_t number) {
-    return static_cast<std::uint64_t>(std::llround(static_cast<double>(number) / seconds));
+    return static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(scaled(number, stands_for)) / seconds));
   };
+  const auto mark = [&](std::uint64_t number) { return estimate_mark(number, stands_for); };
   const bool has_time = line.first->below_ns != 0;
   const auto duration = [&](std::uint64_t ns) {
     return has_time ? human_duration(ns) : std::string("-");
   };
-  const std::string errors = line.errors == 0 ? "" : human_count(line.errors);
-  return fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n",
-                     schema::layer_name(line.first->layer), line.first->operation.substr(0, 15),
-                     human_count(rate(line.events)),
-                     line.bytes == 0 ? std::string("-") : human_bytes(rate(line.bytes)) + "/s",
+  const std::string errors =
+      line.errors == 0 ? "" : mark(line.errors) + human_count(scaled(line.errors, stands_for));
+  const std::string bytes =
+      line.bytes == 0 ? "-" : mark(line.bytes) + human_bytes(rate(line.bytes)) + "/s";
+  return fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n", layer,
+                     line.first->operation.substr(0, 15),
+                     mark(line.events) + human_count(rate(line.events)), bytes,
                      duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
                      duration(p99_ns(line)), duration(line.max_ns), errors);
 }
@@ -288,7 +309,7 @@ Result<void> check_stat_table(const std::string& by) {
 }
 
 std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                          bool with_title) {
+                          const Sample& sample, bool with_title) {
   if (rows.empty())
     return {};
   const std::uint64_t to_ns = std::ranges::max(rows, {}, &rows::event_sums::to_ns).to_ns;
@@ -300,7 +321,7 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
                        "per s", "bytes", "mean", "p99", "max", "err");
   text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
   for (const auto& [key, line] : stat_lines_of(rows))
-    text += stat_line_text(line, std::max(seconds, 1e-9));
+    text += stat_line_text(line, std::max(seconds, 1e-9), sample);
   return text;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/engine.hpp"
 #include "dictionary_rows.hpp"
+#include "output/sample.hpp"
 #include "output/text_width.hpp"
 
 namespace iotrail::output {
@@ -25,7 +26,7 @@ Result<void> check_stat_table(const std::string& by);
 
 // A line for each layer and operation, with rates by the second. `begin_ns`: of the recording.
 std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                          bool with_title);
+                          const Sample& sample, bool with_title);
 
 // Whether the trace is one of `stat`.
 bool has_sums(const store::TraceReader& trace);

@@ -12,10 +12,10 @@ namespace {
 constexpr SectionColumn kWaitColumns[] = {
     {.title = "call", .name = "call"},
     {.title = "waited for", .name = "reason"},
-    {.title = "in all", .name = "wait_ns", .show = Show::duration},
+    {.title = "in all", .name = "wait_ns", .show = Show::duration, .is_sum = true},
     {.title = "longest", .name = "longest_ns", .show = Show::duration},
-    {.title = "times", .name = "waits", .show = Show::count},
-    {.title = "calls", .name = "operations", .show = Show::count, .rank = 2},
+    {.title = "times", .name = "waits", .show = Show::count, .is_sum = true},
+    {.title = "calls", .name = "operations", .show = Show::count, .rank = 2, .is_sum = true},
     {.title = "in", .name = "waited_in", .fit = Fit::end, .rank = 1},
 };
 // What is no I/O comes last, and in one row for each reason.

@@ -65,8 +65,9 @@ std::vector<std::string> choice_sentences(const store::Manifest& manifest) {
   if (manifest.sample_of != 0)
     sentences.push_back(
         fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
-                    "Multiply its counts, bytes and total times by {0}, but not what the kernel "
-                    "wrote back later: that is all there, whoever wrote it.",
+                    "Numbers with ~ are estimates for all calls, {0} times what was recorded; the "
+                    "others are of what was recorded, in which what the kernel wrote back later is "
+                    "all there, whoever wrote it.",
                     human_count(manifest.sample_of)));
   if (const std::uint64_t left_out = manifest.left_out(); left_out != 0)
     sentences.push_back(fmt::format("WITHOUT {} of operations that took or moved less than was "

@@ -7,6 +7,7 @@ of them, and no other.
 """
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -300,6 +301,31 @@ class Choices(harness.AcceptanceTest):
         """Events on the file that belong to none of the recorded operations."""
         return {table: recording.value(f"SELECT count(*) FROM {table} JOIN files USING (file) WHERE path LIKE '%/data' "
                                        f"AND op_id NOT IN (SELECT op_id FROM {calls})") for table in tables}
+
+    def test_what_a_sample_says_of_all_calls(self):
+        calls, one_of = 20_000, 10
+        data = self.place / "data"
+        data.write_bytes(b"x" * BLOCK_BYTES)
+        program = f"import os\nfile = os.open('{data}', os.O_RDONLY)\nfor turn in range({calls}): os.pread(file, {BLOCK_BYTES}, 0)"
+        command = ["--sample", f"1/{one_of}", "--layers", "syscall", "--", sys.executable, "-S", "-c", program]
+        recording = self.record(*command[5:], options=command[:4])
+        self.require(recording, "syscall")
+        recorded = recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE '%/data'")
+        self.assertEqual(recording.value("SELECT bytes_read FROM top_files WHERE path LIKE '%/data'"), recorded * BLOCK_BYTES, "rows are as recorded")
+        # Five standard deviations of how many were recorded, each of which stands for ten.
+        allowed = 5 * one_of * (calls * (1 / one_of) * (1 - 1 / one_of)) ** 0.5
+        report = harness.run(harness.IOTRAIL, "report", "--by", "file", recording.path).stdout
+        stat = harness.run(harness.IOTRAIL, "stat", "--by", "file", *command).stderr
+        for text in (report, stat):
+            self.assertIn(f"A SAMPLE: of {one_of} calls one was recorded", text)
+            line = next(line for line in text.splitlines() if line.endswith("/data"))
+            estimate = int(re.search(r"~([\d,]+)(?= )(?!\.)", line)[1].replace(",", ""))
+            self.assertAlmostEqual(estimate, calls, delta=allowed, msg=line)
+            mebibytes = float(re.search(r"~([\d.]+) MiB", line)[1])
+            self.assertAlmostEqual(mebibytes, calls * BLOCK_BYTES / 2**20, delta=allowed * BLOCK_BYTES / 2**20 + 1, msg=line)
+        events = recording.manifest["counts"]
+        in_all = sum(number for name, number in events.items() if name.startswith("syscall_"))
+        self.assertRegex(recording.process.stderr, rf"syscall +{in_all:,} +~{in_all * one_of:,}\n")
 
     def test_a_sample_of_calls(self):
         recording = self.sampled(8, "psync", "--rw=randwrite", "--end_fsync=1", calls="syscall_write")
