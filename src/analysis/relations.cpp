@@ -146,6 +146,7 @@ std::string manifest_rows_sql(const store::Manifest& manifest) {
       {"not_followed", fmt::format("{}", fmt::join(manifest.not_followed, "; "))},
       {"still_running", fmt::format("{}", fmt::join(manifest.still_running, ", "))},
       {"limits", fmt::format("{}", fmt::join(manifest.limits, "; "))},
+      {"bare_file_systems", fmt::format("{}", fmt::join(manifest.bare_file_systems, ", "))},
       {"events_bytes", fmt::format("{}", manifest.events_bytes)},
       {"recorder_cpu_ns", fmt::format("{}", manifest.recorder_cpu_ns)},
       {"recorder_memory_bytes", fmt::format("{}", manifest.recorder_memory_bytes)},

@@ -265,6 +265,8 @@ Result<void> Recorder::close_trace(const End& end) {
   account(manifest_);
   for (const auto& source : sources_)
     std::ranges::copy(source->not_followed(), std::back_inserter(manifest_.not_followed));
+  for (const auto& source : sources_)
+    std::ranges::copy(source->bare_file_systems(), std::back_inserter(manifest_.bare_file_systems));
   manifest_.still_running = still_running();
   if (manifest_.still_running.size() > kStillRunningMost)
     manifest_.still_running.resize(kStillRunningMost);

@@ -106,6 +106,8 @@ public:
 
   // Programs that ran unseen though they were to be followed, "PID PROGRAM: why"; the first thousand or so.
   virtual std::vector<std::string> not_followed() const { return {}; }
+  // File systems of the files that it saw, if the layer fs has no event of them; in order.
+  virtual std::vector<std::string> bare_file_systems() const { return {}; }
 };
 
 } // namespace iotrail::capture

@@ -191,6 +191,8 @@ void print_summary(const store::Manifest& manifest, const std::filesystem::path&
     say(fmt::format("  {}", sentence));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
     say(fmt::format("  {}", output::printable(refusals)));
+  if (const std::string bare = output::bare_file_systems_text(manifest); !bare.empty())
+    say(fmt::format("  {}", output::printable(bare)));
   print_left_out(manifest);
   const std::string name = output::printable(trace.native());
   fmt::print(stderr, "  trace {}\n  read it with: iotrail report {}\n", name, name);

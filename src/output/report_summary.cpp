@@ -190,6 +190,7 @@ void print_trace_header(const store::TraceReader& trace, std::string_view select
   print_fact(sink, "command", command_text(manifest, width), width);
   print_fact(sink, "run", state_text(trace), width);
   print_fact(sink, "layers", layers_text(manifest), width);
+  print_fact(sink, "", bare_file_systems_text(manifest), width);
   print_fact(sink, "goes on", fmt::format("{}", fmt::join(manifest.still_running, ", ")), width);
   print_fact(sink, "unseen", fmt::format("{}", fmt::join(manifest.not_followed, "; ")), width);
   print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")), width);
@@ -237,6 +238,17 @@ std::string refusals_text(const store::Manifest& manifest) {
         manifest.filters.empty() ? "" : fmt::format(" ({})", fmt::join(manifest.filters, " ")),
         fmt::join(by_choice, ", "));
   return text;
+}
+
+std::string bare_file_systems_text(const store::Manifest& manifest) {
+  const std::string layer(schema::layer_name(IOT_LAYER_fs));
+  const std::vector<std::string> refused = manifest.layers_refused();
+  if (manifest.bare_file_systems.empty() ||
+      std::ranges::find(manifest.layers, layer) == manifest.layers.end() ||
+      std::ranges::find(refused, layer) != refused.end())
+    return {};
+  return fmt::format("no events of the layer {} from {}: seen at the other layers only", layer,
+                     fmt::join(manifest.bare_file_systems, ", "));
 }
 
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width) {

@@ -29,6 +29,9 @@ void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t wi
 // One line: what was asked for and not recorded; nothing if all was. The reasons are for `iotrail doctor`.
 std::string refusals_text(const store::Manifest& manifest);
 
+// That files lie on file systems of which the layer fs, which was recorded, has no event; empty: none do.
+std::string bare_file_systems_text(const store::Manifest& manifest);
+
 void print_refusals(const store::Manifest& manifest, Sink& sink, std::size_t width);
 
 // A sentence for each counter of events that may be missing. `totals`: as below.

@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -98,6 +100,27 @@ class Disk(harness.AcceptanceTest):
 
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous("ext4")
+
+    def test_file_systems_without_events_of_their_own_are_named(self):
+        script = (f"mount -t tmpfs tmpfs {self.folder} && cd {self.folder} && mkdir low up work top && "
+                  "mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=work top && echo text > top/file")
+        def said(layers, *command):
+            shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
+            recording = self.record(*command, options=["--layers", layers])
+            self.require(recording, *layers.split(","))
+            texts = [" ".join(text.split()) for text in
+                     (recording.process.stderr, harness.run(harness.IOTRAIL, "report", recording.path).stdout)]
+            named = [re.findall(r"no events of the layer fs from ([^:]*): seen at the other layers only", text) for text in texts]
+            self.assertEqual(named[0], named[1])
+            return {name for text in named[0] for name in text.split(", ")}
+        mounted = ["unshare", "--mount", "sh", "-c", script]
+        self.assertLessEqual({"overlay"}, said("syscall,fs", *mounted))
+        self.assertEqual(said("syscall", *mounted), set())
+        _, point = self.make_disk("ext4", 64 << 20)
+        self.assertEqual(said("syscall,fs", "sh", "-c", f"echo text > {point}/file") - {self.file_system_of("/bin/sh")}, set())
+
+    def file_system_of(self, path):
+        return harness.run("stat", "--file-system", "--format=%T", path).stdout.strip().replace("overlayfs", "overlay")
 
     def test_asynchronous_reads_on_xfs(self):
         self.check_asynchronous("xfs")

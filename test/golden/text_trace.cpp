@@ -200,9 +200,13 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
                                                      {"machine", &manifest_.machine},
                                                      {"stop_reason", &manifest_.stop_reason}};
   const std::map<std::string, std::vector<std::string>*> lists = {
-      {"command", &manifest_.command},           {"layers", &manifest_.layers},
-      {"filters", &manifest_.filters},           {"still_running", &manifest_.still_running},
-      {"not_followed", &manifest_.not_followed}, {"limits", &manifest_.limits}};
+      {"command", &manifest_.command},
+      {"layers", &manifest_.layers},
+      {"filters", &manifest_.filters},
+      {"still_running", &manifest_.still_running},
+      {"not_followed", &manifest_.not_followed},
+      {"limits", &manifest_.limits},
+      {"bare_file_systems", &manifest_.bare_file_systems}};
   for (const auto& [name, value] : statement.values) {
     if (texts.contains(name)) {
       *texts.at(name) = value;

@@ -42,6 +42,11 @@ iot_u32 mode_of(const iot_text_file& text) {
   return text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode ? 0 : text.mode;
 }
 
+// Not one that is nothing but a descriptor, or memory without a name.
+bool is_on_file_system(const iot_text_file& text) {
+  return S_ISREG(text.mode) && text.walk_end != IOT_WALK_ALONE && text.magic != kAnonymousMagic;
+}
+
 // Most anonymous files have one inode in common, so that its name does not tell of what kind each is.
 ino_t shared_anonymous_inode() {
   static const ino_t inode = [] {
@@ -153,6 +158,8 @@ void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer)
   const std::string path = path_of(text);
   if ((text.text.id & IOT_FILE_UNWANTED) != 0)
     return remember_executable(text, path);
+  if (is_on_file_system(text))
+    bare_file_systems_.see(text.magic, text.device);
   if (text.text.id >= files_.size())
     files_.resize(std::max<std::size_t>(text.text.id + 1, files_.size() * 2));
   files_[text.text.id] =

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "capture/bare_file_systems.hpp"
 #include "capture/cgroups.hpp"
 #include "capture/kernel/kernel_abi.h"
 #include "capture/kernel/text_abi.h"
@@ -87,6 +88,8 @@ public:
       see_other_device(device, writer);
   }
 
+  std::vector<std::string> bare_file_systems() const { return bare_file_systems_.names(); }
+
 private:
   void take_file(const iot_text_file& text, store::TraceWriter& writer);
   void take_string(const iot_text_string& text, store::TraceWriter& writer);
@@ -104,6 +107,7 @@ private:
   std::vector<iot_u32> stacks_;                          // by local id
   std::unordered_map<iot_u32, std::string> executables_; // by local id
   Cgroups cgroups_;
+  BareFileSystems bare_file_systems_;
   std::unordered_set<iot_u32> devices_;
   iot_u32 last_device_ = 0;
 };

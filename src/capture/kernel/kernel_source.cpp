@@ -51,6 +51,7 @@ public:
   std::vector<CounterValue> counters() const override;
   std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
   std::vector<store::HookReport> hooks() const override;
+  std::vector<std::string> bare_file_systems() const override { return ids_.bare_file_systems(); }
   std::size_t ring_memory_bytes() const override {
     return rings_.memory_bytes() + texts_.memory_bytes() + sums_.memory_bytes();
   }
