@@ -24,10 +24,10 @@ private:
   std::uint64_t one_of_;
 };
 
-// A sum as large as a number holds.
+// N times as much, or the largest number there is.
 std::uint64_t scaled(std::uint64_t sum, std::uint64_t stands_for);
 
-// "~20,030": what people are shown of a sum that is an estimate. None is one of nothing at all.
+// What stands before an estimate: "~"; nothing before what is none, and before 0.
 std::string estimate_mark(std::uint64_t sum, std::uint64_t stands_for);
 
 } // namespace iotrail::output
