@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the rows of the *.def files consist of, and the kinds that they name; schema.hpp has the rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "abi.h"
+
+namespace iotrail::schema {
+
+enum class Type : std::uint8_t {
+#define TYPE(name, size, is_signed, sql_type) name,
+#include "types.def"
+#undef TYPE
+  text
+};
+
+enum class Meaning : std::uint8_t {
+#define MEANING(name, doc) name,
+#include "meanings.def"
+};
+
+enum class Role : std::uint8_t {
+  none,
+#define ROLE(name, column, sql_type, absent, doc) name,
+#include "roles.def"
+#undef ROLE
+};
+
+enum class Layer : std::uint8_t {
+#define LAYER(id, name, source, place, call_rank, doc) name = id,
+#include "layers.def"
+};
+
+// What a layer is to an I/O.
+enum class Place : std::uint8_t {
+#define PLACE(name, doc) name,
+#include "layers.def"
+};
+
+// What the operations of a class do.
+enum class Trait : std::uint8_t {
+#define TRAIT(name, doc) name,
+#include "values.def"
+};
+
+enum class Severity : std::uint8_t { info, error, gap, loss };
+
+struct TypeInfo {
+  std::string_view name;
+  std::uint8_t size_bytes;
+  bool is_signed;
+  std::string_view sql_type;
+};
+
+struct Field {
+  std::string_view name;
+  Type type;
+  std::uint16_t offset; // in the record; 0 in dictionary tables, which have no record
+  Meaning meaning;
+  std::string_view doc;
+  Role role = Role::none;
+};
+
+struct Event {
+  std::uint16_t id;
+  std::string_view name;
+  Layer layer;
+  std::uint16_t size_bytes;      // of the record; 0 for a dictionary table
+  std::span<const Field> fields; // header fields first, in the order of the columns
+  std::string_view doc;
+
+  constexpr bool is_dictionary() const { return layer == Layer::dictionary; }
+};
+
+struct LayerInfo {
+  Layer layer;
+  std::string_view name;
+  std::uint32_t source; // a number of the value table `source`
+  Place place;
+  std::uint8_t call_rank; // files and processes are counted at the smallest; 0: not at this one
+  std::string_view doc;
+};
+struct PlaceInfo {
+  std::string_view name;
+  std::string_view doc;
+};
+struct TraitInfo {
+  Trait trait;
+  std::string_view name;
+  std::string_view doc;
+};
+struct ClassTrait {
+  std::string_view class_name;
+  Trait trait;
+};
+// What a number stands for: a value of a table of values.def, a set of them, the id of a row of another file, or itself.
+enum class MeaningKind : std::uint8_t { number, value, flags, row };
+struct MeaningInfo {
+  std::string_view name;
+  std::string_view doc;
+  MeaningKind kind;
+  std::string_view table; // empty: a plain number
+};
+struct RoleInfo {
+  std::string_view name;
+  std::string_view column; // of the view `events`
+  std::string_view sql_type;
+  std::string_view absent; // value of the column where no field has the role
+  std::string_view doc;
+};
+struct Value {
+  std::string_view table;
+  std::uint32_t number;
+  std::string_view name;
+};
+// Numbers of `table` within `mask` exclude one another; flags above are bits, values of `bits`.
+struct Choice {
+  std::string_view table;
+  std::uint32_t mask;
+  std::string_view bits;
+};
+struct CallClass {
+  std::string_view event;
+  std::string_view call;
+  std::string_view name;
+};
+// What a function of the C library works on, as libc_calls.def has it: "on(fd)", "on(stream)".
+struct CallTarget {
+  std::string_view call;
+  std::string_view target;
+};
+// What an I/O is for, as a flag of the value table `table` tells.
+struct Purpose {
+  std::string_view table;
+  std::uint32_t number;
+  std::string_view name;
+};
+// Numbers of arguments are -1 where the call has none of the kind.
+struct Syscall {
+  std::uint16_t number;       // of the value table `syscall`
+  std::int16_t compat_number; // -1: none
+  std::string_view name;
+  std::uint16_t event; // kind
+  std::int8_t fd_argument;
+  std::int8_t path_argument;
+};
+struct SyscallAlias {
+  std::uint16_t number;
+  std::int16_t compat_number;
+};
+struct Counter {
+  std::uint16_t id;
+  std::string_view name;
+  std::uint32_t source; // a number of the value table `source`
+  Severity severity;
+  std::string_view doc;
+};
+
+} // namespace iotrail::schema
