@@ -167,7 +167,8 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
         return std::unexpected(load_error(ENOENT));
       if (!write_relocation_types(types, object->skeleton_->obj, kernel))
         return fail_errno("the kernel source cannot be used: a file in memory");
-      refuse_unavailable(object->skeleton_->obj, refusals);
+      refuse_unavailable(object->skeleton_->obj, kernel_types(), refusal_of_function_hooks(),
+                         refusals);
     }
     const std::size_t before = refusals.count();
     const auto programs = chosen_programs(filter, refusals);

@@ -12,7 +12,6 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-constexpr const char* kFolder = "/sys/kernel/btf"; // a file for the kernel, and one for each module
 constexpr const char* kKernel = "vmlinux";
 constexpr std::size_t kBytesOfType = 24; // about
 
@@ -153,8 +152,7 @@ std::string_view BtfData::string(std::uint32_t offset) const {
   return rest.substr(0, ::strnlen(rest.data(), rest.size()));
 }
 
-KernelBtf KernelBtf::read() {
-  const std::filesystem::path folder(kFolder);
+KernelBtf KernelBtf::read(const std::filesystem::path& folder) {
   KernelBtf btf;
   auto kernel = BtfData::read(folder / kKernel);
   if (!kernel)

@@ -58,10 +58,10 @@ private:
   std::vector<std::uint32_t> places_; // of its own types, in the section of types
 };
 
-// That of the running kernel, and of the modules that are loaded.
+// That of a kernel, by default the running one, and of its modules, by default those that are loaded.
 struct KernelBtf {
-  // Reads /sys/kernel/btf, which takes a few milliseconds.
-  static KernelBtf read();
+  // Reads a file `vmlinux` and one for each module, which takes a few milliseconds.
+  static KernelBtf read(const std::filesystem::path& folder = "/sys/kernel/btf");
 
   struct Module {
     std::string name;

@@ -50,8 +50,8 @@ bool kernel_has_kprobes() {
 }
 
 // Empty: nothing is known that speaks against the program.
-std::string why_unavailable(const bpf_program* program, int refusal_of_trampolines) {
-  const KernelTypes& types = kernel_types();
+std::string why_unavailable(const bpf_program* program, const KernelTypes& types,
+                            int refusal_of_functions) {
   if (const std::string_view point = tracepoint_of(program); !point.empty())
     return types.has_tracepoint(point)
                ? ""
@@ -62,8 +62,8 @@ std::string why_unavailable(const bpf_program* program, int refusal_of_trampolin
     return {};
   if (is_kprobe(program) && !kernel_has_kprobes())
     return "the kernel has no kprobes";
-  if (!is_kprobe(program) && refusal_of_trampolines != 0)
-    return errno_text(refusal_of_trampolines);
+  if (!is_kprobe(program) && refusal_of_functions != 0)
+    return errno_text(refusal_of_functions);
   return types.has_function(function) ? "" : fmt::format("the kernel has no function {}", function);
 }
 
@@ -82,8 +82,7 @@ std::string_view function_of(const bpf_program* program) {
 }
 
 // The functions that the kernel is asked for are those that programs name in their sections.
-KernelBtf read_kernel_types(const bpf_object* object) {
-  hush_libbpf();
+KernelTypes types_for(const bpf_object* object, const KernelBtf& btf) {
   std::vector<std::string_view> names = {kCastFunction};
   std::list<std::string> lists;
   for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));) {
@@ -92,8 +91,13 @@ KernelBtf read_kernel_types(const bpf_object* object) {
     if (section_of(program).starts_with(kListSection))
       names.push_back(lists.emplace_back(list_function_of(program)));
   }
+  return KernelTypes(btf, names);
+}
+
+KernelBtf read_kernel_types(const bpf_object* object) {
+  hush_libbpf();
   KernelBtf btf = KernelBtf::read();
-  known_types.emplace(btf, names);
+  known_types.emplace(types_for(object, btf));
   return btf;
 }
 
@@ -134,12 +138,12 @@ HookedType hooked_type(const bpf_program* program) {
           .module = ""};
 }
 
-void refuse_unavailable(const bpf_object* object, Refusals& refusals) {
-  if (!kernel_types().are_known())
+void refuse_unavailable(const bpf_object* object, const KernelTypes& types,
+                        int refusal_of_functions, Refusals& refusals) {
+  if (!types.are_known())
     return;
-  const int refusal_of_trampolines = refusal_of_function_hooks();
   for (bpf_program* program = nullptr; (program = bpf_object__next_program(object, program));)
-    if (const std::string why = why_unavailable(program, refusal_of_trampolines); !why.empty())
+    if (const std::string why = why_unavailable(program, types, refusal_of_functions); !why.empty())
       refusals.add(bpf_program__name(program), why);
   for (const EventHooks& hooks : event_hooks())
     for (const Alternative& alternative : hooks.alternatives) {
@@ -149,8 +153,8 @@ void refuse_unavailable(const bpf_object* object, Refusals& refusals) {
       const bpf_program* entry = bpf_object__find_program_by_name(object, first.c_str());
       const std::string_view point = tracepoint_of(entry);
       const std::string_view name = point.empty() ? function_of(entry) : point;
-      const int parameters = point.empty() ? kernel_types().parameters(name)
-                                           : kernel_types().tracepoint_parameters(name);
+      const int parameters =
+          point.empty() ? types.parameters(name) : types.tracepoint_parameters(name);
       if (parameters != alternative.parameters)
         refusals.add(first, fmt::format("the kernel's {} has {} parameters, not {}", name,
                                         parameters, alternative.parameters));

@@ -36,7 +36,12 @@ std::string_view function_of(const bpf_program* program);
 // The type by which the kernel knows the function or the tracepoint that a program hooks, or the objects that it lists.
 HookedType hooked_type(const bpf_program* program);
 
-// Those of `object` that cannot be loaded, as far as that is known.
-void refuse_unavailable(const bpf_object* object, Refusals& refusals);
+// What is said of the functions that the programs of `object` name, by a kernel with these types.
+KernelTypes types_for(const bpf_object* object, const KernelBtf& btf);
+
+// Those of `object` that a kernel with these types cannot load, as far as that is known. `refusal_of_functions`: 0, or the
+// errno with which it refuses to hook functions.
+void refuse_unavailable(const bpf_object* object, const KernelTypes& types,
+                        int refusal_of_functions, Refusals& refusals);
 
 } // namespace iotrail::capture::kernel
