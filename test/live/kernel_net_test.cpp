@@ -360,7 +360,97 @@ TEST_P(KernelNet, net_drop) {
     EXPECT_EQ(row.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_ESTABLISHED));
     EXPECT_GE(row.u("bytes"), kAnswerBytes);
     EXPECT_NE(row.u("kernel_reason"), 0U);
+    EXPECT_EQ(row.u("protocol"), static_cast<std::uint64_t>(IOT_ip_protocol_TCP));
   }
+}
+
+constexpr int kDatagrams = 100;
+constexpr std::size_t kDatagramBytes = 1000;
+
+// Two UDP sockets, the receiver with room for little of what comes.
+Ends bind_both(int family) {
+  Ends ends;
+  Address address = loopback_of(family);
+  const int room_bytes = 16'384;
+  ends.server = ::socket(family, SOCK_DGRAM, 0);
+  ends.client = ::socket(family, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+  ::setsockopt(ends.server, SOL_SOCKET, SO_RCVBUF, &room_bytes, sizeof(room_bytes));
+  if (::bind(ends.server, address.get(), address.bytes) != 0 ||
+      ::getsockname(ends.server, address.get(), &address.bytes) != 0 ||
+      ::connect(ends.client, address.get(), address.bytes) != 0)
+    ends.client = -1;
+  return ends;
+}
+
+int come_in(int fd) {
+  std::vector<char> data(kDatagramBytes);
+  int count = 0;
+  while (::recv(fd, data.data(), data.size(), MSG_DONTWAIT) == static_cast<ssize_t>(kDatagramBytes))
+    ++count;
+  return count;
+}
+
+TEST_P(KernelNet, net_drop_of_datagrams_that_a_socket_has_no_room_for) {
+  int came[2] = {};
+  ASSERT_EQ(::pipe(came), 0);
+  RECORD_EVENT("net_drop", [&] {
+    const Ends ends = bind_both(GetParam());
+    if (ends.client < 0)
+      return 1;
+    for (int number = 0; number < kDatagrams; ++number)
+      send_all(ends.client, kDatagramBytes);
+    const int count = come_in(ends.server);
+    return ::write(came[1], &count, sizeof(count)) == sizeof(count) ? 0 : 1;
+  });
+  int count = 0;
+  ASSERT_EQ(::read(came[0], &count, sizeof(count)), static_cast<ssize_t>(sizeof(count)));
+  ::close(came[0]);
+  ::close(came[1]);
+  const std::string hook = recording_.hook_of("net_drop").hook;
+  if (hook == "tp_btf/kfree_skb (no receiver)" ||
+      (hook.ends_with("(no receiver)") && GetParam() == AF_INET6))
+    GTEST_SKIP() << "this kernel does not tell whose a datagram was that it dropped";
+  ASSERT_GT(count, 0);
+  ASSERT_LT(count, kDatagrams);
+  const std::vector<Row>& rows = recording_.rows("net_drop");
+  EXPECT_EQ(rows.size(), static_cast<std::size_t>(kDatagrams - count));
+  const std::string host = GetParam() == AF_INET ? "127.0.0.1:" : "[::1]:";
+  for (const Row& row : rows) {
+    check(row, false);
+    EXPECT_EQ(row.u("connection"), rows.front().u("connection"));
+    EXPECT_TRUE(recording_.path(row.u("file")).starts_with("socket:["));
+    EXPECT_EQ(row.u("file"), rows.front().u("file"));
+    EXPECT_TRUE(text(row, "local").starts_with(host)) << text(row, "local");
+    EXPECT_TRUE(text(row, "peer").starts_with(host)) << text(row, "peer");
+    EXPECT_NE(text(row, "local"), text(row, "peer"));
+    EXPECT_EQ(text(row, "peer"), text(rows.front(), "peer"));
+    EXPECT_EQ(row.u("bytes"), kDatagramBytes);
+    EXPECT_NE(row.u("kernel_reason"), 0U);
+    EXPECT_EQ(row.u("reason"), static_cast<std::uint64_t>(IOT_drop_reason_SOCKET_RCVBUFF));
+    EXPECT_EQ(row.u("direction"), static_cast<std::uint64_t>(IOT_net_direction_received));
+    EXPECT_EQ(row.u("state"), static_cast<std::uint64_t>(IOT_tcp_state_CLOSE));
+    EXPECT_EQ(row.u("family"), static_cast<std::uint64_t>(GetParam()));
+    EXPECT_EQ(row.u("protocol"), static_cast<std::uint64_t>(IOT_ip_protocol_UDP));
+  }
+}
+
+// What the child sends is dropped at a socket that is not the recording's.
+TEST_P(KernelNet, net_drop_at_a_socket_of_others_is_not_told) {
+  const Ends others = bind_both(GetParam());
+  ASSERT_GE(others.client, 0);
+  Address of_others = loopback_of(GetParam());
+  ASSERT_EQ(::getsockname(others.server, of_others.get(), &of_others.bytes), 0);
+  RECORD_EVENT("net_drop", [&] {
+    const int client = ::socket(GetParam(), SOCK_DGRAM, 0);
+    const std::vector<char> data(kDatagramBytes);
+    for (int number = 0; number < kDatagrams; ++number)
+      ::sendto(client, data.data(), data.size(), 0, of_others.get(), of_others.bytes);
+    return 0;
+  });
+  EXPECT_LT(come_in(others.server), kDatagrams);
+  EXPECT_TRUE(recording_.rows("net_drop").empty());
+  for (const int fd : {others.server, others.client})
+    ::close(fd);
 }
 
 std::string name_of_family(const testing::TestParamInfo<int>& family) {

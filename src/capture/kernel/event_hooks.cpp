@@ -231,6 +231,10 @@ void add_net(std::vector<EventHooks>& rows) {
   add("net_reset", {{"T", kReset, {"net_send_reset_reason", "net_receive_reset"}, 3},
                     {"T", kReset, {"net_send_reset", "net_receive_reset"}, 2}});
   add("net_drop", {{"T", "tp_btf/kfree_skb", {"net_kfree_skb_of"}, 4},
+                   {"T",
+                    "tp_btf/kfree_skb+udp_fail_queue_rcv_skb (no receiver)",
+                    {"net_udp_full", "net_kfree_skb"},
+                    2},
                    {"T", "tp_btf/kfree_skb (no receiver)", {"net_kfree_skb"}, 3}});
 }
 

@@ -34,7 +34,7 @@
 #define IOT_KIND_LIMIT 64            /* kinds of one layer; a power of two */
 #define IOT_BELOW_LIMIT 32           /* vfs events in a set: bits of iot_u32 */
 #define IOT_OWN_PATH_BYTES 256       /* end of the path of the preload library that is compared */
-#define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections that traced tasks have */
+#define IOT_CONNECTION_LIMIT (1U << 16) /* TCP connections and UDP sockets that traced tasks have */
 #define IOT_REASON_LIMIT 256            /* numbers of a kind of reasons; a power of two */
 #define IOT_CAST_CALL 0x10ca57 /* a helper that there is not: the loader makes it bpf_rdonly_cast */
 #define IOT_LOADING_CALLS 256  /* calls of a new program that may be the linker's for the library */
@@ -336,14 +336,14 @@ struct iot_commit {
   iot_u32 is_of_all; /* recorded whoever has to do with it */
 };
 
-/* A TCP connection, or a socket that listens, and whose it is. */
+/* A TCP connection, a socket that listens, or one of UDP, and whose it is. */
 struct iot_connection {
   iot_u64 number;   /* its identity in the recording */
   iot_u64 since_ns; /* when it came into its state; 0: not known */
   iot_u32 pid;
   iot_u32 tid;
-  iot_u32 file; /* local id; 0: not known */
-  iot_u32 reserved;
+  iot_u32 file;  /* local id; 0: not known */
+  iot_u32 inode; /* of a UDP socket: number of its inode, 0 where no program has it */
 };
 
 /* A task by two numbers: bpf/task.bpf.c lists them. */

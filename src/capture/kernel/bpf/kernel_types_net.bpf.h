@@ -67,6 +67,9 @@ struct sk_buff {
   char cb[48];
   u32 len;
   int skb_iif; /* the device that it came in by; 0: none */
+  unsigned char* head;
+  u16 network_header; /* offsets from `head` */
+  u16 transport_header;
 };
 
 #endif

@@ -127,6 +127,18 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
   return 0;
 }
 
+/* Nobody may use it again before something is dropped there, so its file is told of here. */
+static __always_inline void identify_datagrams(struct iot_connection* found,
+                                               const struct file* file) {
+  const struct inode* inode = BPF_CORE_READ(file, f_inode);
+  struct iot_file_sight sight = {.inode = iot_number_of(inode), .file = iot_number_of(file)};
+  sight.key.inode = BPF_CORE_READ(inode, i_ino);
+  sight.key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+  sight.key.generation = BPF_CORE_READ(inode, i_generation);
+  found->inode = (iot_u32)sight.key.inode;
+  found->file = iot_file_register(&sight);
+}
+
 /* Lists no text: what processes have at the start of the recording becomes known. Of several that share it the first has it. */
 SEC("?iter/task_file")
 int net_running(struct bpf_iter__task_file* listing) {
@@ -134,16 +146,20 @@ int net_running(struct bpf_iter__task_file* listing) {
   struct file* file = listing->file;
   struct socket* handle = task && file ? bpf_sock_from_file(file) : 0;
   struct sock* sk = handle ? handle->sk : 0;
-  if (!sk || !iot_is_tcp(sk))
+  const iot_u32 protocol = sk ? iot_protocol_of(sk) : 0;
+  if (protocol != IOT_IPPROTO_TCP && protocol != IOT_IPPROTO_UDP)
     return 0;
   const iot_u64 socket = iot_number_of(sk);
   const iot_u32 state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
   const iot_u32 tgid = (iot_u32)task->tgid;
   const int is_wanted = iot_config.adopt_all || bpf_map_lookup_elem(&adopted_pids, &tgid);
-  if (!is_wanted || tgid == recorder_tgid || state == IOT_tcp_state_CLOSE ||
+  const int is_udp = protocol == IOT_IPPROTO_UDP;
+  if (!is_wanted || tgid == recorder_tgid || (state == IOT_tcp_state_CLOSE && !is_udp) ||
       iot_find_connection(socket))
     return 0;
   struct iot_connection found = {.pid = tgid, .tid = tgid};
+  if (is_udp)
+    identify_datagrams(&found, file);
   struct listener own = {.pid = tgid, .tid = tgid};
   if (iot_add_connection(socket, &found) && state == IOT_tcp_state_LISTEN)
     bpf_sk_storage_get(&listeners, sk, &own, BPF_SK_STORAGE_GET_F_CREATE);

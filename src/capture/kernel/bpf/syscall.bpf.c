@@ -311,6 +311,22 @@ static __noinline int end_own_call(unsigned long long* ctx) {
   return 0;
 }
 
+/* What a call on sockets tells of whose they are. */
+static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 call,
+                                          iot_s64 result) {
+  const iot_u32 number = IOT_CALL_NUMBER(call);
+  const iot_u32 class = IOT_CALL_CLASS(call);
+  if (number == IOT_syscall_accept || number == IOT_syscall_accept4) {
+    if (result >= 0)
+      iot_accepted((iot_s32)result);
+  } else if (number == IOT_syscall_socket) {
+    if (result >= 0)
+      iot_used_socket((iot_s32)result);
+  } else if (class == CLASS(connection) || class == CLASS(send) || class == CLASS(receive)) {
+    iot_used_socket(fd_of_call(regs, call));
+  }
+}
+
 static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   unmute_kept_call(bpf_get_current_task_btf());
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
@@ -328,9 +344,8 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     iot_aio_submitted(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
     iot_aio_reap(result, (call & IOT_CALL_COMPAT) != 0);
-  if (iot_config.follows_connections && result >= 0 &&
-      (IOT_CALL_NUMBER(call) == IOT_syscall_accept || IOT_CALL_NUMBER(call) == IOT_syscall_accept4))
-    iot_accepted((iot_s32)result);
+  if (iot_config.follows_connections)
+    follow_socket((const struct pt_regs*)ctx[0], call, result);
   if (call & IOT_CALL_RECORDED)
     emit_call(call, result, now_ns);
   end_call(task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);
