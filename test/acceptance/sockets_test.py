@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sockets other than TCP's, whose datagrams and bytes are known: what the recording has is what the program did, and
+what the kernel counted in a network namespace of the program's own."""
+import ctypes
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+
+import harness
+
+DATAGRAMS = 200  # more than a receiver with little room takes
+DATAGRAM_BYTES = 700
+ANSWERS = 40
+ANSWER_BYTES = 30
+ROOM_BYTES = 16384
+SO_ATTACH_FILTER, BPF_RET = 26, 6  # of the kernel's headers
+LOOPBACK = "127.0.0.1"
+OF_INTERNET = "SELECT file FROM syscall_socket WHERE family = 'AF_INET'"  # not those that ip(8) talks to the kernel by
+
+
+def udp_counters():
+    """Of this network namespace, since it was made."""
+    names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith("Udp:"))
+    return dict(zip(names[1:], map(int, values[1:])))
+
+
+def drain(receiver):
+    """The datagrams that are there."""
+    count = 0
+    while True:
+        try:
+            receiver.recv(DATAGRAM_BYTES, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return count
+        count += 1
+
+
+def udp():
+    """One socket gets more than it has room for, in part from a child; then other calls that send and receive."""
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
+    receiver.bind((LOOPBACK, 0))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.bind((LOOPBACK, 0))
+    child = os.fork()
+    for _ in range(DATAGRAMS // 2):
+        sender.sendto(b"d" * DATAGRAM_BYTES, receiver.getsockname())
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    came = drain(receiver)
+    sender.connect(receiver.getsockname())
+    for number in range(ANSWERS):
+        sender.sendmsg([b"a" * 10, b"b" * (ANSWER_BYTES - 10)])
+        if number % 2:
+            data, _, _, address = receiver.recvmsg(ANSWER_BYTES)
+        else:
+            receiver.recv(1, socket.MSG_PEEK)
+            data, address = receiver.recvfrom(ANSWER_BYTES)
+        assert len(data) == ANSWER_BYTES and address == sender.getsockname()
+    return {"receiver": "%s:%d" % receiver.getsockname(), "sender": "%s:%d" % sender.getsockname(), "came": came,
+            "drops": drops_of(receiver)}
+
+
+def drops_of(receiver):
+    """As the kernel counts them for the socket itself."""
+    inode = os.fstat(receiver.fileno()).st_ino
+    rows = [line.split() for line in open("/proc/net/udp")][1:]
+    return next(int(row[-1]) for row in rows if int(row[9]) == inode)
+
+
+def refused_udp():
+    """A socket whose filter lets nothing in."""
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind((LOOPBACK, 0))
+    nothing = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET, 0, 0, 0))
+    receiver.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", 1, ctypes.addressof(nothing)))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for _ in range(ANSWERS):
+        sender.sendto(b"d" * DATAGRAM_BYTES, receiver.getsockname())
+    return {"drops": drops_of(receiver)}
+
+
+def crowded_udp(size_bytes):
+    """More is sent than the device has room for. Nobody reads it."""
+    subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
+    subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8kbit", "burst", "4kb", "limit", "8kb"], check=True)
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.bind((LOOPBACK, 0))
+    sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sender.bind((LOOPBACK, 0))
+    for _ in range(ANSWERS):
+        sender.sendto(b"d" * int(size_bytes), receiver.getsockname())
+    return {"receiver": "%s:%d" % receiver.getsockname(), "sender": "%s:%d" % sender.getsockname()}
+
+
+def serve_udp():
+    """Has a socket that is not read, then reads it."""
+    receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
+    receiver.bind((LOOPBACK, 0))
+    print(receiver.getsockname()[1], flush=True)
+    sys.stdin.readline()
+    print(drain(receiver), flush=True)
+
+
+class Sockets(harness.AcceptanceTest):
+    def record_work(self, *arguments, layers, inside=()):
+        recording = self.record(*inside, sys.executable, __file__, *arguments, options=("--layers", layers))
+        self.require(recording, *layers.split(","))
+        self.assert_adds_up(recording)
+        return recording
+
+    def one_namespace(self, *work, layers):
+        """The recording, and what the program and the kernel counted in a namespace of its own."""
+        self.require_program("unshare", "ip")
+        if os.geteuid() != 0:
+            self.skipTest("a network namespace needs root")
+        told = self.folder / "told"
+        recording = self.record_work("inside", told, *work, layers=layers, inside=("unshare", "-n"))
+        return recording, json.loads(told.read_text())
+
+    def hook_of_drops(self, recording):
+        return next(hook["hook"] for hook in recording.manifest["hooks"] if hook["event"] == "net_drop")
+
+    def require_drops_of_udp(self, recording):
+        if self.hook_of_drops(recording) == "tp_btf/kfree_skb (no receiver)":
+            self.skipTest("this kernel does not tell whose a datagram was that it dropped")
+
+    def check_drops(self, recording, told):
+        self.require_drops_of_udp(recording)
+        drops = recording.query(
+            "SELECT d.pid AS pid, f.path AS socket, own.text AS local, other.text AS peer, d.bytes AS bytes, d.reason AS reason, "
+            "d.direction AS direction, d.protocol AS protocol, count(*) AS n FROM net_drop AS d LEFT JOIN files AS f ON d.file = f.file "
+            "LEFT JOIN strings AS own ON d.local = own.string LEFT JOIN strings AS other ON d.peer = other.string GROUP BY ALL")
+        (drop,) = drops
+        self.assertEqual(int(drop["n"]), told["RcvbufErrors"])
+        self.assertEqual(told["RcvbufErrors"], told["InErrors"])
+        self.assertEqual(told["RcvbufErrors"], told["drops"])
+        self.assertEqual(int(drop["n"]), DATAGRAMS - told["came"])
+        self.assertTrue(drop["socket"].startswith("socket:["), drop)
+        self.assertEqual((drop["local"], drop["peer"]), (told["receiver"], told["sender"]))
+        self.assertEqual((int(drop["bytes"]), drop["reason"], drop["direction"], drop["protocol"]),
+                         (DATAGRAM_BYTES, "SOCKET_RCVBUFF", "received", "UDP"))
+        self.assertEqual(int(drop["pid"]), told["pid"], "whoever sent it")
+
+    def test_datagrams_that_a_udp_socket_has_no_room_for(self):
+        recording, told = self.one_namespace("udp", layers="net")
+        self.assertGreater(told["RcvbufErrors"], 0)
+        self.check_drops(recording, told)
+
+    def test_datagrams_that_a_filter_refuses(self):
+        recording, told = self.one_namespace("refused_udp", layers="net")
+        if self.hook_of_drops(recording).endswith("(no receiver)"):
+            self.skipTest("this kernel does not tell whose a datagram was that a filter refused")
+        (drop,) = recording.query("SELECT reason, direction, count(*) AS n FROM net_drop GROUP BY ALL")
+        self.assertEqual((drop["reason"], drop["direction"], int(drop["n"])), ("SOCKET_FILTER", "received", told["drops"]))
+        self.assertEqual(told["drops"], ANSWERS)
+
+    def sent_and_dropped(self, size_bytes):
+        self.require_program("tc")
+        recording, told = self.one_namespace("crowded_udp", size_bytes, layers="net")
+        rows = recording.query("SELECT own.text AS local, other.text AS peer, pid, count(*) AS n FROM net_drop AS d "
+                               "LEFT JOIN strings AS own ON d.local = own.string LEFT JOIN strings AS other ON d.peer = other.string "
+                               "WHERE direction = 'sent' GROUP BY ALL")
+        self.assertTrue(rows)
+        self.assertEqual({(row["local"], int(row["pid"])) for row in rows}, {(told["sender"], told["pid"])})
+        return {row["peer"]: int(row["n"]) for row in rows}, told
+
+    def test_datagrams_that_a_device_has_no_room_for(self):
+        drops, told = self.sent_and_dropped(DATAGRAM_BYTES)
+        self.assertEqual(drops, {told["receiver"]: told["SndbufErrors"]})
+
+    def test_fragments_that_a_device_has_no_room_for(self):
+        """The first alone tells whom it is for."""
+        drops, told = self.sent_and_dropped(6 * 1500)
+        self.assertLessEqual(set(drops), {told["receiver"], None})
+        self.assertGreaterEqual(sum(drops.values()), told["SndbufErrors"])
+
+    def test_datagrams_of_udp(self):
+        recording, told = self.one_namespace("udp", layers="syscall,net")
+        self.check_drops(recording, told)
+        sent = recording.query("SELECT count(*) AS n, sum(result) AS bytes FROM syscall_send "
+                               f"WHERE result >= 0 AND file IN ({OF_INTERNET})")[0]
+        self.assertEqual(int(sent["n"]), told["OutDatagrams"])
+        self.assertEqual(int(sent["n"]), DATAGRAMS + ANSWERS)
+        self.assertEqual(int(sent["bytes"]), DATAGRAMS * DATAGRAM_BYTES + ANSWERS * ANSWER_BYTES)
+        received = recording.query("SELECT call, flags, s.text AS address, result, count(*) AS n FROM syscall_receive AS r "
+                                   f"LEFT JOIN strings AS s ON r.address = s.string WHERE file IN ({OF_INTERNET}) GROUP BY ALL")
+
+        def count(**columns):
+            return sum(int(row["n"]) for row in received if all(row[name] == value for name, value in columns.items()))
+        self.assertEqual(count(result=DATAGRAM_BYTES, flags=int(socket.MSG_DONTWAIT)), told["came"], received)
+        self.assertEqual(count(result=ANSWER_BYTES, call="recvfrom", address=told["sender"]), ANSWERS // 2, received)
+        self.assertEqual(count(result=ANSWER_BYTES, call="recvmsg", address=told["sender"]), ANSWERS // 2, received)
+        self.assertEqual(count(result=1, flags=int(socket.MSG_PEEK)), ANSWERS // 2, received)
+        self.assertEqual(count(result=-11), 1, "the queue was empty once")
+        self.assertEqual(told["InDatagrams"], told["came"] + ANSWERS)
+
+    def test_drops_at_a_process_that_runs(self):
+        """Its socket was there before the recording, and it does nothing with it until all has been sent."""
+        server = subprocess.Popen([sys.executable, __file__, "serve_udp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for stream in (server.stdin, server.stdout):
+            self.addCleanup(stream.close)
+        self.addCleanup(server.kill)
+        address = (LOOPBACK, int(server.stdout.readline()))
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", path, "--layers", "net", "-p", str(server.pid)],
+                                    stderr=subprocess.PIPE)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(path)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for _ in range(DATAGRAMS):
+                sender.sendto(b"d" * DATAGRAM_BYTES, address)
+        came = int(server.communicate("\n", timeout=60)[0])
+        recorder.communicate(timeout=60)
+        recording = harness.Recording(path, recorder)
+        self.require(recording, "net")
+        self.assert_adds_up(recording)
+        self.require_drops_of_udp(recording)
+        (drops,) = recording.query("SELECT d.pid AS pid, f.path AS path, count(*) AS n FROM net_drop AS d "
+                                   "LEFT JOIN files AS f ON d.file = f.file GROUP BY ALL")
+        self.assertEqual((int(drops["pid"]), int(drops["n"])), (server.pid, DATAGRAMS - came))
+        self.assertTrue(drops["path"].startswith("socket:["), drops)
+
+
+def main(arguments):
+    """As the program that is recorded: `inside FILE WORK` in a namespace of its own, WORK's answer and the counters go to FILE."""
+    if arguments[0] == "inside":
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        answer = globals()[arguments[2]](*arguments[3:])
+        with open(arguments[1], "w") as told:
+            json.dump({**(answer or {}), **udp_counters(), "pid": os.getpid()}, told)
+    else:
+        globals()[arguments[0]]()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in ("inside", "serve_udp"):
+        main(sys.argv[1:])
+    else:
+        harness.main()
