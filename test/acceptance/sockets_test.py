@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sockets other than TCP's, whose datagrams and bytes are known: what the recording has is what the program did, and
-what the kernel counted in a network namespace of the program's own."""
+"""Sockets other than those of TCP, whose messages and bytes are known: what the recording has is what the program did,
+and what the kernel counted in a network namespace of the program's own."""
 import ctypes
 import json
 import os
@@ -16,14 +16,15 @@ DATAGRAM_BYTES = 700
 ANSWERS = 40
 ANSWER_BYTES = 30
 ROOM_BYTES = 16384
+PROTOCOL, IP_HEADER_BYTES = 253, 20  # a number for experiments
 SO_ATTACH_FILTER, BPF_RET = 26, 6  # of the kernel's headers
 LOOPBACK = "127.0.0.1"
 OF_INTERNET = "SELECT file FROM syscall_socket WHERE family = 'AF_INET'"  # not those that ip(8) talks to the kernel by
 
 
-def udp_counters():
+def counters(protocol):
     """Of this network namespace, since it was made."""
-    names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith("Udp:"))
+    names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith(f"{protocol}:"))
     return dict(zip(names[1:], map(int, values[1:])))
 
 
@@ -95,6 +96,70 @@ def crowded_udp(size_bytes):
     for _ in range(ANSWERS):
         sender.sendto(b"d" * int(size_bytes), receiver.getsockname())
     return {"receiver": "%s:%d" % receiver.getsockname(), "sender": "%s:%d" % sender.getsockname()}
+
+
+def send_in_turn(number, sender, data):
+    """Bytes sent, by one of the calls that do."""
+    if number % 3 == 0:
+        return sender.send(data)
+    return sender.sendmsg([data[:1], data[1:]]) if number % 3 == 1 else os.write(sender.fileno(), data)
+
+
+def receive_in_turn(number, receiver):
+    if number % 3 == 0:
+        return len(receiver.recv(4096))
+    return len(receiver.recvmsg(4096)[0]) if number % 3 == 1 else len(os.read(receiver.fileno(), 4096))
+
+
+def unix_stream(folder):
+    """Both ends of a connection talk in turn."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(f"{folder}/server")
+    listener.listen()
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.bind(f"{folder}/client")
+    client.connect(f"{folder}/server")
+    server, _ = listener.accept()
+    asked = answered = 0
+    for number in range(ANSWERS):
+        asked += send_in_turn(number, client, b"q" * (100 + number))
+        assert receive_in_turn(number, server) == 100 + number
+        answered += send_in_turn(number, server, b"a" * (10 + number))
+        assert receive_in_turn(number, client) == 10 + number
+    return {"asked": asked, "answered": answered}
+
+
+def unix_datagrams(folder):
+    """Sent by name until the receiver's queue is full, then read."""
+    receiver, sender = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
+    receiver.bind(f"{folder}/receiver")
+    sender.bind(f"{folder}/sender")
+    sent, sent_bytes = 0, 0
+    while True:
+        try:
+            sent_bytes += sender.sendto(b"d" * (10 + sent), socket.MSG_DONTWAIT, f"{folder}/receiver")
+            sent += 1
+        except BlockingIOError:
+            break
+    received_bytes = 0
+    for _ in range(sent):
+        data, address = receiver.recvfrom(4096)
+        assert address == f"{folder}/sender"
+        received_bytes += len(data)
+    return {"sent": sent, "sent_bytes": sent_bytes, "received_bytes": received_bytes}
+
+
+def raw():
+    """Packets of a protocol that is nobody's; what is received has the header of IP."""
+    receiver, sender = (socket.socket(socket.AF_INET, socket.SOCK_RAW, PROTOCOL) for _ in range(2))
+    receiver.bind((LOOPBACK, 0))
+    sent_bytes = received_bytes = 0
+    for number in range(ANSWERS):
+        sent_bytes += sender.sendto(b"r" * (ANSWER_BYTES + number), (LOOPBACK, 0))
+        data, (address, _) = receiver.recvfrom(4096)
+        assert address == LOOPBACK
+        received_bytes += len(data)
+    return {"sent_bytes": sent_bytes, "received_bytes": received_bytes}
 
 
 def serve_udp():
@@ -200,6 +265,47 @@ class Sockets(harness.AcceptanceTest):
         self.assertEqual(count(result=-11), 1, "the queue was empty once")
         self.assertEqual(told["InDatagrams"], told["came"] + ANSWERS)
 
+    def messages(self, recording, table, family):
+        """(address, calls, bytes) of the calls that moved something."""
+        rows = recording.query(f"SELECT s.text AS address, count(*) AS n, sum(result) AS bytes FROM {table} AS c "
+                               f"LEFT JOIN strings AS s ON c.address = s.string WHERE result >= 0 AND "
+                               f"file IN (SELECT file FROM syscall_socket WHERE family = '{family}') GROUP BY ALL")
+        return [(row["address"], int(row["n"]), int(row["bytes"])) for row in rows]
+
+    def test_streams_of_unix_sockets(self):
+        recording, told = self.one_namespace("unix_stream", self.folder, layers="syscall")
+        rows = {row["side"]: row for row in recording.query("SELECT * FROM connections WHERE address LIKE 'unix:%'")}
+        self.assertEqual(set(rows), {"connect", "accept"})
+        for side, address, sent, received in (("connect", "server", "asked", "answered"), ("accept", "client", "answered", "asked")):
+            row = rows[side]
+            self.assertEqual(row["address"], f"unix:{self.folder}/{address}")
+            self.assertEqual((int(row["sent"]), int(row["received"])), (told[sent], told[received]), row)
+            self.assertEqual(int(row["operations"]), 2 * ANSWERS, row)
+            self.assertEqual(int(row["pid"]), told["pid"])
+
+    def test_datagrams_of_unix_sockets(self):
+        recording, told = self.one_namespace("unix_datagrams", self.folder, layers="syscall")
+        self.assertEqual(self.messages(recording, "syscall_send", "AF_UNIX"),
+                         [(f"unix:{self.folder}/receiver", told["sent"], told["sent_bytes"])])
+        self.assertEqual(self.messages(recording, "syscall_receive", "AF_UNIX"),
+                         [(f"unix:{self.folder}/sender", told["sent"], told["received_bytes"])])
+        self.assertEqual(told["sent_bytes"], told["received_bytes"])
+        full = recording.query("SELECT count(*) AS n FROM syscall_send WHERE errno_name(result) = 'EAGAIN'")
+        self.assertEqual(int(full[0]["n"]), 1, "the receiver's queue was full once")
+
+    def test_raw_sockets(self):
+        recording, told = self.one_namespace("raw", layers="syscall")
+        self.assertEqual(told["sent_bytes"] + ANSWERS * IP_HEADER_BYTES, told["received_bytes"])
+        self.assertEqual(told["ip"]["OutRequests"], ANSWERS)
+        self.assertEqual(self.messages(recording, "syscall_send", "AF_INET"),
+                         [(f"{LOOPBACK}:0", told["ip"]["OutRequests"], told["sent_bytes"])])
+        # The sender has the same protocol and gets a copy of each, which it does not read.
+        self.assertEqual(self.messages(recording, "syscall_receive", "AF_INET"),
+                         [(f"{LOOPBACK}:0", ANSWERS, told["received_bytes"])])
+        sockets = recording.query(f"SELECT type, count(*) AS n FROM syscall_socket WHERE protocol = {PROTOCOL} GROUP BY ALL")
+        self.assertEqual(len(sockets), 1, sockets)
+        self.assertEqual(int(sockets[0]["n"]), 2)
+
     def test_drops_at_a_process_that_runs(self):
         """Its socket was there before the recording, and it does nothing with it until all has been sent."""
         server = subprocess.Popen([sys.executable, __file__, "serve_udp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -233,7 +339,7 @@ def main(arguments):
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         answer = globals()[arguments[2]](*arguments[3:])
         with open(arguments[1], "w") as told:
-            json.dump({**(answer or {}), **udp_counters(), "pid": os.getpid()}, told)
+            json.dump({**(answer or {}), **counters("Udp"), "ip": counters("Ip"), "pid": os.getpid()}, told)
     else:
         globals()[arguments[0]]()
 
