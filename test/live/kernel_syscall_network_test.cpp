@@ -176,6 +176,8 @@ TEST_F(KernelSyscall, syscall_connection_to_a_path) {
   EXPECT_EQ(row.s("result"), -ENOENT);
 }
 
+constexpr std::int64_t kMillisecond_ns = 1'000'000;
+
 TEST_F(KernelSyscall, syscall_poll) {
   RECORD([&] {
     int ends[2];
@@ -201,12 +203,49 @@ TEST_F(KernelSyscall, syscall_poll) {
   EXPECT_EQ(poll.s("result"), 2);
   EXPECT_EQ(poll.u("watched"), 2U);
   EXPECT_EQ(poll.s("fd"), -1);
-  EXPECT_EQ(one("syscall_poll", IOT_syscall_select).s("result"), 1);
+  EXPECT_EQ(poll.s("timeout_ns"), 0);
+  const Row select = one("syscall_poll", IOT_syscall_select);
+  EXPECT_EQ(select.s("result"), 1);
+  EXPECT_EQ(select.s("timeout_ns"), 0);
   const Row epoll = one("syscall_poll", IOT_syscall_epoll_wait);
   EXPECT_EQ(epoll.s("result"), 1);
   EXPECT_EQ(epoll.u("watched"), 5U);
+  EXPECT_EQ(epoll.s("timeout_ns"), 0);
   EXPECT_GE(epoll.s("fd"), 0);
   EXPECT_TRUE(path_of(epoll).starts_with("anon_inode:")) << "such files share one inode";
+}
+
+// The kernel leaves in some what is left of them.
+TEST_F(KernelSyscall, syscall_poll_tells_the_timeout_that_was_given) {
+  RECORD([&] {
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    const int epoll = ::epoll_create1(0);
+    epoll_event event = {};
+    timeval micro{.tv_sec = 0, .tv_usec = 2001};
+    timespec left[3] = {{0, 2'000'003}, {0, 2'000'007}, {0, 2'000'009}};
+    return ::syscall(SYS_poll, nullptr, 0, 3) == 0 &&
+                   ::syscall(SYS_select, 0, nullptr, nullptr, nullptr, &micro) == 0 &&
+                   ::syscall(SYS_pselect6, 0, nullptr, nullptr, nullptr, &left[0], nullptr) == 0 &&
+                   ::syscall(SYS_ppoll, nullptr, 0, &left[1], nullptr, 0) == 0 &&
+                   micro.tv_usec == 0 && left[0].tv_nsec == 0 && left[1].tv_nsec == 0 &&
+                   ::syscall(SYS_epoll_wait, epoll, &event, 1, 4) == 0 &&
+                   ::syscall(SYS_epoll_pwait2, epoll, &event, 1, &left[2], nullptr, 0) == 0 &&
+                   ::epoll_ctl(epoll, EPOLL_CTL_ADD, ends[1],
+                               &(event = {.events = EPOLLOUT, .data = {}})) == 0 &&
+                   ::syscall(SYS_epoll_pwait, epoll, &event, 1, -5, nullptr, 0) == 1
+               ? 0
+               : 1;
+  });
+  const auto timeout_ns = [&](auto call) { return one("syscall_poll", call).s("timeout_ns"); };
+  EXPECT_EQ(timeout_ns(IOT_syscall_poll), 3 * kMillisecond_ns);
+  EXPECT_EQ(timeout_ns(IOT_syscall_select), 2'001'000);
+  EXPECT_EQ(timeout_ns(IOT_syscall_pselect6), 2'000'003);
+  EXPECT_EQ(timeout_ns(IOT_syscall_ppoll), 2'000'007);
+  EXPECT_EQ(timeout_ns(IOT_syscall_epoll_wait), 4 * kMillisecond_ns);
+  EXPECT_EQ(timeout_ns(IOT_syscall_epoll_pwait2), 2'000'009);
+  EXPECT_EQ(timeout_ns(IOT_syscall_epoll_pwait), -1) << "until something is ready";
 }
 
 } // namespace

@@ -230,6 +230,7 @@ struct iot_task {
   struct iot_moved moved;
   iot_s64
       append_at; /* of IOT_CALL_MAY_APPEND: how long the file was at entry; IOT_OFFSET_NONE: it does not append */
+  iot_s64 timeout_ns; /* of a call that waits for descriptors, where it is in memory: as of entry */
   iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
   struct iot_cached_fd fds[IOT_TASK_FDS];
   struct iot_cached_file files[IOT_TASK_FILES];

@@ -89,15 +89,22 @@ iot_u64 place(int argument) {
   return static_cast<iot_u64>(argument) + 1; // -1: none
 }
 
+// These leave in their timeout what is left of it.
+bool overwrites_timeout(iot_u16 number) {
+  return number == IOT_syscall_select || number == IOT_syscall_pselect6 ||
+         number == IOT_syscall_ppoll;
+}
+
 // A close takes the meaning of its descriptor away; what a kernel thread writes for a fsync is the fsync's.
-bool is_looked_at(iot_u16 event, bool is_recorded, const Filter& filter) {
+bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& filter) {
+  const iot_u16 event = call.event;
   if (event == IOT_KIND_syscall_sync)
     return is_any_wanted(filter, schema::Layer::fs) ||
            is_any_wanted(filter, schema::Layer::block) ||
            is_any_wanted(filter, schema::Layer::device);
   if (event == IOT_KIND_syscall_aio_submit)
     return follows_async(filter);
-  return event == IOT_KIND_syscall_close && is_recorded;
+  return (event == IOT_KIND_syscall_close || overwrites_timeout(call.number)) && is_recorded;
 }
 
 bool may_append(iot_u16 number) {
@@ -167,7 +174,7 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
          iot_u64{below(call.event, call.number)} << IOT_CALL_BELOW_SHIFT |
          (is_recorded ? IOT_CALL_RECORDED : 0) |
          (may_append(call.number) ? IOT_CALL_MAY_APPEND : 0) | choice_flags(call, filter) |
-         (is_looked_at(call.event, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
+         (is_looked_at(call, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
 }
 
 } // namespace

@@ -99,6 +99,8 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
     begin_sync_call(task, fd);
   else if (IOT_CALL_CLASS(call) == CLASS(close))
     task->entry_file = iot_file_of_fd(fd);
+  else if (IOT_CALL_CLASS(call) == CLASS(poll))
+    task->timeout_ns = begin_poll(regs, call, ctx[1]);
   else
     return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
   task->entry_ns = bpf_ktime_get_ns();

@@ -177,6 +177,56 @@ static __always_inline void emit_message(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
+#define WITHOUT_END (-1)
+#define LONGEST_S 9223372035LL /* that iot_s64 has the nanoseconds of */
+
+/* A struct timespec in the program's memory, or a struct timeval, whose fractions are of `unit_ns`. */
+static __noinline iot_s64 iot_timeout_at(iot_u64 address, iot_u32 unit_ns, iot_u32 is_narrow) {
+  iot_s64 parts[2] = {};
+  iot_s32 narrow[2] = {};
+  if (!address)
+    return WITHOUT_END;
+  if (is_narrow ? bpf_probe_read_user(narrow, sizeof(narrow), (const void*)address)
+                : bpf_probe_read_user(parts, sizeof(parts), (const void*)address)) {
+    iot_count(IOT_COUNTER_kernel_path_unread);
+    return WITHOUT_END;
+  }
+  const iot_s64 seconds = is_narrow ? narrow[0] : parts[0];
+  const iot_s64 fraction = is_narrow ? narrow[1] : parts[1];
+  return (seconds > LONGEST_S ? LONGEST_S : seconds) * 1000000000LL + fraction * unit_ns;
+}
+
+/* Numbers of calls of 32-bit programs that have the wide struct timespec all the same. */
+#define PSELECT6_TIME64 413
+#define PPOLL_TIME64 414
+
+/* At its entry: the kernel overwrites the timeout with what is left of it. `own_number` is the one that the program gave. */
+static __always_inline iot_s64 begin_poll(const struct pt_regs* regs, iot_u64 call,
+                                          iot_u64 own_number) {
+  const iot_u32 number = IOT_CALL_NUMBER(call);
+  const iot_u32 index = number == IOT_syscall_ppoll ? 2 : 4;
+  const int is_compat = (call & IOT_CALL_COMPAT) != 0;
+  const int is_narrow = is_compat && own_number != PSELECT6_TIME64 && own_number != PPOLL_TIME64;
+  return iot_timeout_at(is_compat ? argument_of(regs, index, 1) : argument_of(regs, index, 0),
+                        number == IOT_syscall_select ? 1000 : 1, (iot_u32)is_narrow);
+}
+
+static __always_inline iot_s64 timeout_of(const struct returned* call) {
+  switch (call->number) {
+  case IOT_syscall_select:
+  case IOT_syscall_pselect6:
+  case IOT_syscall_ppoll:
+    return call->task->timeout_ns;
+  case IOT_syscall_epoll_pwait2:
+    return iot_timeout_at(call->arguments[3], 1, 0);
+  default: {
+    const int is_poll = call->number == IOT_syscall_poll;
+    const iot_s32 timeout_ms = (iot_s32)(is_poll ? call->arguments[2] : call->arguments[3]);
+    return timeout_ms < 0 ? WITHOUT_END : timeout_ms * 1000000LL;
+  }
+  }
+}
+
 /* poll(descriptors, n, timeout), select(n, ...), epoll_wait(fd, events, n, timeout), and their like */
 static __always_inline void emit_poll(struct returned* call) {
   const iot_u32 number = call->number;
@@ -194,6 +244,7 @@ static __always_inline void emit_poll(struct returned* call) {
   record->watched = (iot_u32)(is_epoll    ? call->arguments[2]
                               : is_select ? call->arguments[0]
                                           : call->arguments[1]);
+  record->timeout_ns = timeout_of(call);
   COMMIT_CALL(record, &place, call);
 }
 
