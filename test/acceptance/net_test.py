@@ -272,14 +272,15 @@ class Net(harness.AcceptanceTest):
 
 
 def make_lossy():
-    """The loopback device of this namespace loses packets from now on."""
+    """The loopback device of this namespace loses packets from now on. How many bytes it takes that some are sure to be lost."""
     if shutil.which("modprobe"):
         harness.run("modprobe", "sch_netem")
     if harness.run("tc", "qdisc", "add", "dev", "lo", "root", "netem", "loss", "3%", "delay", "1ms").returncode == 0:
-        return
+        return 20_000_000
     subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
     subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "20mbit", "burst", "5kb", "limit", "10kb"],
                    check=True)
+    return 3_000_000
 
 
 def main(arguments):
@@ -298,8 +299,7 @@ def main(arguments):
     elif arguments[0] == "across":
         across(int(arguments[1]), arguments[2])
     else:
-        make_lossy()
-        lossy(3_000_000)
+        lossy(make_lossy())
 
 
 if __name__ == "__main__":
