@@ -51,11 +51,11 @@ class Load(harness.AcceptanceTest):
     def test_three_hundred_thousand_system_calls_a_second(self):
         self.paced("syscall", 300_000)
 
-    def halted(self, layer):
-        """The recorder is stopped for a second, so that its rings of 1 MiB must overflow."""
+    def halted(self, *layers):
+        """The recorder is stopped for a second, so that its rings of 1 MiB must overflow. The recording, and the calls."""
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen(
-            [harness.IOTRAIL, "record", "-o", path, "--layers", layer, "--buffer", "1M", "--", LOAD, "0", "3", "2"],
+            [harness.IOTRAIL, "record", "-o", path, "--layers", ",".join(layers), "--buffer", "1M", "--", LOAD, "0", "3", "2"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         time.sleep(1.5)
         recorder.send_signal(signal.SIGSTOP)
@@ -64,20 +64,33 @@ class Load(harness.AcceptanceTest):
         output, error = recorder.communicate(timeout=120)
         self.assertEqual(recorder.returncode, 0, error)
         recording = harness.Recording(path, None)
-        self.require(recording, layer)
+        self.require(recording, *(layers if len(layers) == 1 else ("app", "syscall")))
         self.assert_adds_up(recording, lost=None)
-        lost = sum(source["lost"] for source in recording.manifest["sources"])
-        self.assertGreater(lost, 0)
-        self.assertEqual(int(recording.value("SELECT sum(events) FROM losses WHERE severity = 'loss'")), lost)
-        # Only the load's own calls come fast enough to be lost, so they account for every one.
-        self.assertEqual(recording.value(WRITES.format(layer=layer)) + lost, int(output))
+        lost = {source["name"]: source["lost"] for source in recording.manifest["sources"]}
+        for source, events in lost.items():
+            self.assertGreater(events, 0, source)
+        self.assertEqual(int(recording.value("SELECT sum(events) FROM losses WHERE severity = 'loss'")), sum(lost.values()))
         self.assertIn("lost", harness.run(harness.IOTRAIL, "report", path).stdout.lower())
+        return recording, lost, int(output)
+
+    def losses_are_exact(self, layer):
+        """Only the load's own calls come fast enough to be lost, so they account for every one."""
+        recording, lost, calls = self.halted(layer)
+        self.assertEqual(recording.value(WRITES.format(layer=layer)) + sum(lost.values()), calls)
 
     def test_losses_of_the_app_layer_are_exact(self):
-        self.halted("app")
+        self.losses_are_exact("app")
 
     def test_losses_of_the_syscall_layer_are_exact(self):
-        self.halted("syscall")
+        self.losses_are_exact("syscall")
+
+    def test_losses_of_all_layers_at_once_are_exact(self):
+        """Two sources lose at the same time. Of each, what was not lost is there; the load has its calls in both."""
+        recording, lost, calls = self.halted("app", "syscall", "async", "vfs", "cache", "fs", "block", "device", "fault", "memory", "net", "sched", "process")
+        self.assertEqual(recording.value(WRITES.format(layer="app")) + lost["preload"], calls)
+        told = recording.value(WRITES.format(layer="syscall"))
+        self.assertLess(told, calls)
+        self.assertGreaterEqual(told + lost["kernel"], calls)
 
     def test_a_size_limit_is_kept(self):
         """All sizes that are told are one: the limit, give or take a block and what the rings held when it was reached."""
