@@ -12,7 +12,7 @@ namespace {
 
 bool is_bare(iot_u32 magic) {
   switch (magic) {
-#define FILE_SYSTEM(type, magic, has_events)                                                       \
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
   case magic:                                                                                      \
     return !(has_events);
 #include "file_systems.def"
@@ -26,7 +26,7 @@ bool is_bare(iot_u32 magic) {
 
 std::string name_of(iot_u32 magic, iot_u32 device, const std::vector<Mount>& mounts) {
   switch (magic) {
-#define FILE_SYSTEM(type, magic, has_events)                                                       \
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
   case magic:                                                                                      \
     return #type;
 #include "file_systems.def"

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -286,33 +287,104 @@ TEST_F(KernelOp, no_program_is_refused_by_the_verifier) {
   }
 }
 
+// Each way to write that must be durable, and how often it was asked for by a fsync that the layer vfs is to see.
+constexpr std::size_t kDurableWrites = 4;
+
+int write_durably(const std::filesystem::path& path) {
+  char bytes[64] = {};
+  const iovec part = {bytes, 16};
+  const int fd = ::open(path.c_str(), O_WRONLY);
+  const int synchronous = ::open(path.c_str(), O_WRONLY | O_SYNC);
+  const int data_synchronous = ::open(path.c_str(), O_WRONLY | O_DSYNC);
+  bool is_good =
+      ::write(synchronous, bytes, 8) == 8 && ::pwrite(data_synchronous, bytes, 8, 0) == 8;
+  is_good &= ::pwritev2(fd, &part, 1, 0, RWF_SYNC) == 16;
+  is_good &= ::pwritev2(fd, &part, 1, 0, RWF_DSYNC) == 16;
+  return is_good ? 0 : 1;
+}
+
+// What looks like it, and asks for nothing below.
+int write_without_sync(const std::filesystem::path& path) {
+  char bytes[64] = {};
+  const iovec part = {bytes, 16};
+  const int fd = ::open(path.c_str(), O_WRONLY);
+  const int synchronous = ::open(path.c_str(), O_WRONLY | O_SYNC);
+  const int nothing = ::open("/dev/null", O_WRONLY | O_SYNC);
+  const std::filesystem::path fifo = path.native() + ".fifo";
+  ::mkfifo(fifo.c_str(), 0600);
+  const int pipe = ::open(fifo.c_str(), O_RDWR | O_SYNC);
+  const int memory = ::memfd_create("memory", 0);
+  void* const nowhere = ::mmap(nullptr, kBlock, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  bool is_good = ::write(synchronous, bytes, 0) == 0 && ::write(nothing, bytes, 8) == 8;
+  is_good &= ::write(pipe, bytes, 8) == 8 && ::pwritev2(memory, &part, 1, 0, RWF_SYNC) == 16;
+  is_good &= ::pwritev2(fd, &part, 1, 0, 0) == 16 && ::write(fd, bytes, 8) == 8;
+  is_good &= ::write(synchronous, nowhere, 8) == -1 && ::pwritev2(fd, &part, 0, 0, RWF_SYNC) == 0;
+  return is_good ? 0 : 1;
+}
+
 // As where a compiler has inlined the function into all of its callers.
-TEST_F(KernelOp, kernel_hook_bypassed_is_a_loss_by_event) {
-  const Recording recording = record(
-      [](capture::SourceOptions& options) {
-        options.filter.layers = {schema::Layer::syscall, schema::Layer::vfs};
-        options.hooks_left_out = {"vfs_read", "vfs_fsync", "vfs_fsync_range"};
-      },
-      [this] {
-        char byte = 0;
-        const int fd = ::open(file_.c_str(), O_RDWR);
-        return ::pread(fd, &byte, 1, 0) == 1 && ::fdatasync(fd) == 0 && ::fsync(fd) == 0 ? 0 : 1;
-      });
-  SKIP_REFUSED(recording);
-  if (recording.hook_of("vfs_read").hook.empty())
-    GTEST_SKIP() << recording.hook_of("vfs_read").reason;
-  EXPECT_TRUE(recording.rows("vfs_read").empty());
-  EXPECT_GE(recording.counter(IOT_COUNTER_kernel_hook_bypassed), 1U);
-  EXPECT_EQ(recording.lost(), recording.counter(IOT_COUNTER_kernel_hook_bypassed));
-  EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
-  const std::vector<Row> losses = recording.rows("losses");
-  ASSERT_FALSE(losses.empty());
-  EXPECT_EQ(losses.front().u("event"), std::uint64_t{IOT_KIND_vfs_read});
-  // Those of fsync are told by the calls themselves.
-  const std::vector<Row> syncs = recording.rows_of_file("vfs_fsync", file_.native());
+class KernelOpBypassed : public KernelOp {
+protected:
+  void record_without(const std::vector<std::string>& hooks, const std::function<int()>& body) {
+    recording_ = record(
+        [&](capture::SourceOptions& options) {
+          options.filter.layers = {schema::Layer::syscall, schema::Layer::vfs};
+          options.hooks_left_out = hooks;
+        },
+        body);
+  }
+
+  // Each loss is told by the event that there was none of.
+  std::uint64_t bypassed(std::uint64_t event) const {
+    EXPECT_EQ(recording_.lost(), recording_.counter(IOT_COUNTER_kernel_hook_bypassed));
+    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+    std::uint64_t count = 0;
+    for (const Row& loss : recording_.rows("losses", "event", event))
+      count += loss.u("events");
+    EXPECT_EQ(count, recording_.lost());
+    return count;
+  }
+
+  Recording recording_;
+};
+
+#define SKIP_BYPASSED_REFUSED()                                                                    \
+  SKIP_REFUSED(recording_);                                                                        \
+  if (recording_.hook_of("vfs_read").hook.empty())                                                 \
+  GTEST_SKIP() << recording_.hook_of("vfs_read").reason
+
+TEST_F(KernelOpBypassed, a_fsync_is_told_by_its_call_and_a_read_is_a_loss) {
+  record_without({"vfs_read", "vfs_fsync", "vfs_fsync_range"}, [this] {
+    char byte = 0;
+    const int fd = ::open(file_.c_str(), O_RDWR);
+    return ::pread(fd, &byte, 1, 0) == 1 && ::fdatasync(fd) == 0 && ::fsync(fd) == 0 ? 0 : 1;
+  });
+  SKIP_BYPASSED_REFUSED();
+  EXPECT_TRUE(recording_.rows("vfs_read").empty());
+  EXPECT_GE(bypassed(IOT_KIND_vfs_read), 1U);
+  const std::vector<Row> syncs = recording_.rows_of_file("vfs_fsync", file_.native());
   ASSERT_EQ(syncs.size(), 2U);
   EXPECT_EQ(syncs[0].u("datasync"), 1U);
   EXPECT_EQ(syncs[1].u("datasync"), 0U);
+}
+
+TEST_F(KernelOpBypassed, a_write_that_must_be_durable_needs_a_fsync) {
+  record_without({"vfs_fsync", "vfs_fsync_range"}, [this] { return write_durably(file_); });
+  SKIP_BYPASSED_REFUSED();
+  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), kDurableWrites);
+}
+
+TEST_F(KernelOpBypassed, a_write_that_nothing_is_to_sync_needs_no_fsync) {
+  record_without({"vfs_fsync", "vfs_fsync_range"}, [this] { return write_without_sync(file_); });
+  SKIP_BYPASSED_REFUSED();
+  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), 0U);
+}
+
+TEST_F(KernelOpBypassed, nothing_is_missed_where_all_is_hooked) {
+  record_without({}, [this] { return write_durably(file_) | write_without_sync(file_); });
+  SKIP_BYPASSED_REFUSED();
+  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), 0U);
+  EXPECT_EQ(recording_.rows_of_file("vfs_fsync", file_.native()).size(), kDurableWrites);
 }
 
 TEST_F(KernelOp, a_fault_inside_a_read_is_an_operation_of_its_own) {

@@ -207,6 +207,7 @@ struct iot_task {
   iot_u16 span_depth;     /* of `spans`; may exceed it */
   iot_u16 op_depth;       /* of `outer_ops` */
   iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
+  iot_u32 needs_below;    /* a vfs event that it needs beside its call's; 0: none */
   iot_u32 entry_file;     /* what the descriptor meant at entry, where the call ends its meaning */
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */

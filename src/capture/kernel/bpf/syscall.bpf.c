@@ -26,8 +26,10 @@
 static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   iot_op_begin(task);
   task->call = call;
-  if (iot_config.served_below)
+  if (iot_config.served_below) {
     task->below = 0;
+    task->needs_below = 0;
+  }
   task->entry_ns = bpf_ktime_get_ns();
 }
 
@@ -269,8 +271,11 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
 static __always_inline void check_below(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
   if (!iot_config.served_below)
     return;
-  const iot_u32 kind = IOT_CALL_BELOW(task->call);
-  if (IOT_BELOW(kind) & iot_config.served_below & ~task->below && result >= -ERESTART_LAST)
+  const iot_u32 missing = iot_config.served_below & ~task->below;
+  iot_u32 kind = IOT_CALL_BELOW(task->call);
+  if (!(IOT_BELOW(kind) & missing))
+    kind = task->needs_below;
+  if (IOT_BELOW(kind) & missing && result >= -ERESTART_LAST)
     iot_find_bypassed(kind, result, now_ns);
 }
 

@@ -11,6 +11,9 @@
 
 iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat);
 
+#define MODE_TYPE 0170000
+#define MODE_REGULAR 0100000
+
 /* Reads and writes. `position` may be NULL: the file has none. */
 struct vfs_transfer {
   iot_u32 kind;
@@ -19,6 +22,29 @@ struct vfs_transfer {
   iot_u64 position;
   iot_u64 bytes;
 };
+
+/*
+ * Whether a write, if it writes anything, passes vfs_fsync_range as well. Direct I/O may be durable without, and file
+ * systems may have ways of their own.
+ */
+static __noinline int is_synced(iot_u64 number, iot_u32 rwf_flags) {
+  const struct file* file = (const void*)number;
+  const iot_u32 flags = BPF_CORE_READ(file, f_flags);
+  if (flags & IOT_open_O_DIRECT ||
+      !(flags & IOT_open_O_DSYNC || rwf_flags & (IOT_rwf_RWF_DSYNC | IOT_rwf_RWF_SYNC)))
+    return 0;
+  const struct inode* inode = BPF_CORE_READ(file, f_inode);
+  if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
+    return 0;
+  switch ((iot_u32)BPF_CORE_READ(inode, i_sb, s_magic)) {
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
+  case magic:                                                                                      \
+    return syncs_writes;
+#include "file_systems.def"
+  default:
+    return 0;
+  }
+}
 
 /* `direct`: the file is an argument of a trampoline, whose type the verifier knows; else it is a number. */
 static __always_inline int begin_transfer(struct iot_task* task,
@@ -41,8 +67,12 @@ static __always_inline int begin_transfer(struct iot_task* task,
   span->flags = flags;
   span->bytes = transfer->bytes;
   span->offset = IOT_OFFSET_NONE;
-  if (transfer->kind == IOT_KIND_vfs_write)
+  span->reserved = 0;
+  if (transfer->kind == IOT_KIND_vfs_write) {
     span->detail = 0;
+    if (flags & IOT_open_O_DSYNC || transfer->rwf_flags)
+      span->reserved = (iot_u32)is_synced(transfer->file, transfer->rwf_flags);
+  }
   if (transfer->position && mode & FMODE_LSEEK) { /* a terminal is given one that means nothing */
     span->offset = iot_read_word(transfer->position);
     if (transfer->kind == IOT_KIND_vfs_write &&
@@ -75,6 +105,8 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
   task->moved.file = span->file;
   if (!iot_file_wanted(span->file))
     return 0;
+  if (span->reserved && result > 0)
+    need_below(task, IOT_KIND_vfs_fsync);
   const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
   struct iot_place place;
   struct iot_vfs_read* record = iot_reserve(&place, kind);
@@ -317,7 +349,7 @@ __noinline int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task)
     return 0;
-  if (kind == (IOT_KIND_vfs_fsync & 0xff)) {
+  if (kind == (IOT_KIND_vfs_fsync & 0xff) && kind == IOT_CALL_BELOW(task->call)) {
     if (result != -EBADF)
       emit_fsync_of_call(task, result, now_ns);
     return 0;

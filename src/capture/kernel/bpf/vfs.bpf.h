@@ -14,9 +14,14 @@ static __always_inline void note_below(struct iot_task* task, iot_u32 kind) {
     task->below |= IOT_BELOW(kind);
 }
 
+/* What its files and arguments say: the call in progress cannot succeed without the event. */
+static __always_inline void need_below(struct iot_task* task, iot_u32 kind) {
+  task->needs_below = kind & 0xff;
+}
+
 /*
- * The call in progress ends without the event `kind` (low byte). A fsync is recorded from the call itself, which lasts as
- * long; another one is a loss (kernel_hook_bypassed).
+ * The call in progress ends without the event `kind` (low byte). A fsync is recorded from a call that is nothing else, and so
+ * lasts as long; another event is a loss (kernel_hook_bypassed).
  */
 int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns);
 
