@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations: what an event is charged to must not depend on which events are recorded, and what a layer must have seen
-// is seen on every kernel.
+// Operations: what an event is charged to must not depend on which events are recorded.
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,57 +180,6 @@ TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops
   EXPECT_NE(read.u("file"), 0U);
 }
 
-// Calls that the layer vfs must have seen, each once, and how often data was asked to reach the device.
-constexpr std::size_t kReads = 4;
-constexpr std::size_t kVfsWrites = 5;
-constexpr std::size_t kSyncs = 6;
-
-int use_every_way(const std::filesystem::path& path, const std::filesystem::path& other) {
-  char bytes[64] = "some bytes";
-  const iovec parts[2] = {{bytes, 16}, {bytes + 16, 16}};
-  const int fd = ::open(path.c_str(), O_RDWR);
-  const int synchronous = ::open(path.c_str(), O_WRONLY | O_SYNC);
-  const int data_synchronous = ::open(path.c_str(), O_WRONLY | O_DSYNC);
-  const int to = ::open(other.c_str(), O_WRONLY);
-  if (fd < 0 || synchronous < 0 || data_synchronous < 0 || to < 0)
-    return 1;
-  bool is_good = ::read(fd, bytes, 8) == 8 && ::pread(fd, bytes, 8, 0) == 8 &&
-                 ::readv(fd, parts, 2) == 32 && ::preadv2(fd, parts, 2, 0, 0) == 32;
-  is_good &= ::pwrite(fd, bytes, 8, 0) == 8 && ::pwritev(fd, parts, 2, 64) == 32;
-  is_good &= ::fsync(fd) == 0;
-  is_good &= ::pwrite(fd, bytes, 8, 0) == 8 && ::fdatasync(fd) == 0;
-  is_good &= ::write(synchronous, bytes, 8) == 8 && ::write(data_synchronous, bytes, 8) == 8;
-  is_good &= ::pwritev2(fd, parts, 2, 0, RWF_DSYNC) == 32;
-  void* const memory = ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  *static_cast<volatile char*>(memory) = 'm';
-  is_good &= ::msync(memory, kBlock, MS_SYNC) == 0;
-  off_t from = 0;
-  is_good &= ::sendfile(to, fd, &from, 32) == 32;
-  return is_good ? 0 : 1;
-}
-
-TEST_F(KernelOp, every_call_has_its_event_of_the_layer_below) {
-  const std::filesystem::path other = make_file("other", kBlock);
-  const Recording recording = record(
-      [](capture::SourceOptions& options) {
-        options.filter.layers = {schema::Layer::syscall, schema::Layer::vfs};
-      },
-      [&] { return use_every_way(file_, other); });
-  SKIP_REFUSED(recording);
-  if (recording.hook_of("vfs_fsync").hook.empty())
-    GTEST_SKIP() << recording.hook_of("vfs_fsync").reason;
-  EXPECT_EQ(recording.counter(IOT_COUNTER_kernel_hook_bypassed), 0U);
-  EXPECT_EQ(recording.lost(), 0U);
-  EXPECT_EQ(recording.rows_of_file("syscall_read", file_.native()).size(), kReads);
-  EXPECT_EQ(recording.rows_of_file("vfs_read", file_.native()).size(), kReads);
-  EXPECT_EQ(recording.rows_of_file("syscall_write", file_.native()).size(), kVfsWrites + 1);
-  EXPECT_EQ(recording.rows_of_file("vfs_write", file_.native()).size(), kVfsWrites + 1);
-  EXPECT_EQ(recording.rows_of_file("vfs_open", file_.native()).size(), 3U);
-  EXPECT_EQ(recording.rows_of_file("vfs_fsync", file_.native()).size(), kSyncs);
-  for (const Row& call : recording.rows_of_file("syscall_sync", file_.native()))
-    EXPECT_EQ(recording.rows("vfs_fsync", "op_id", call.u("op_id")).size(), 1U) << call.u("call");
-}
-
 // As where an interrupt runs no program (docs/adr/0007): none may be taken for a request that the device has not answered.
 TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
   const Recording recording = record(
@@ -285,106 +230,6 @@ TEST_F(KernelOp, no_program_is_refused_by_the_verifier) {
     for (const char* error : {"EINVAL", "EACCES", "E2BIG", "ENOSPC"})
       EXPECT_EQ(reason.find(error), reason.npos) << event.name << ": " << reason;
   }
-}
-
-// Each way to write that must be durable, and how often it was asked for by a fsync that the layer vfs is to see.
-constexpr std::size_t kDurableWrites = 4;
-
-int write_durably(const std::filesystem::path& path) {
-  char bytes[64] = {};
-  const iovec part = {bytes, 16};
-  const int fd = ::open(path.c_str(), O_WRONLY);
-  const int synchronous = ::open(path.c_str(), O_WRONLY | O_SYNC);
-  const int data_synchronous = ::open(path.c_str(), O_WRONLY | O_DSYNC);
-  bool is_good =
-      ::write(synchronous, bytes, 8) == 8 && ::pwrite(data_synchronous, bytes, 8, 0) == 8;
-  is_good &= ::pwritev2(fd, &part, 1, 0, RWF_SYNC) == 16;
-  is_good &= ::pwritev2(fd, &part, 1, 0, RWF_DSYNC) == 16;
-  return is_good ? 0 : 1;
-}
-
-// What looks like it, and asks for nothing below.
-int write_without_sync(const std::filesystem::path& path) {
-  char bytes[64] = {};
-  const iovec part = {bytes, 16};
-  const int fd = ::open(path.c_str(), O_WRONLY);
-  const int synchronous = ::open(path.c_str(), O_WRONLY | O_SYNC);
-  const int nothing = ::open("/dev/null", O_WRONLY | O_SYNC);
-  const std::filesystem::path fifo = path.native() + ".fifo";
-  ::mkfifo(fifo.c_str(), 0600);
-  const int pipe = ::open(fifo.c_str(), O_RDWR | O_SYNC);
-  const int memory = ::memfd_create("memory", 0);
-  void* const nowhere = ::mmap(nullptr, kBlock, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  bool is_good = ::write(synchronous, bytes, 0) == 0 && ::write(nothing, bytes, 8) == 8;
-  is_good &= ::write(pipe, bytes, 8) == 8 && ::pwritev2(memory, &part, 1, 0, RWF_SYNC) == 16;
-  is_good &= ::pwritev2(fd, &part, 1, 0, 0) == 16 && ::write(fd, bytes, 8) == 8;
-  is_good &= ::write(synchronous, nowhere, 8) == -1 && ::pwritev2(fd, &part, 0, 0, RWF_SYNC) == 0;
-  return is_good ? 0 : 1;
-}
-
-// As where a compiler has inlined the function into all of its callers.
-class KernelOpBypassed : public KernelOp {
-protected:
-  void record_without(const std::vector<std::string>& hooks, const std::function<int()>& body) {
-    recording_ = record(
-        [&](capture::SourceOptions& options) {
-          options.filter.layers = {schema::Layer::syscall, schema::Layer::vfs};
-          options.hooks_left_out = hooks;
-        },
-        body);
-  }
-
-  // Each loss is told by the event that there was none of.
-  std::uint64_t bypassed(std::uint64_t event) const {
-    EXPECT_EQ(recording_.lost(), recording_.counter(IOT_COUNTER_kernel_hook_bypassed));
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    std::uint64_t count = 0;
-    for (const Row& loss : recording_.rows("losses", "event", event))
-      count += loss.u("events");
-    EXPECT_EQ(count, recording_.lost());
-    return count;
-  }
-
-  Recording recording_;
-};
-
-#define SKIP_BYPASSED_REFUSED()                                                                    \
-  SKIP_REFUSED(recording_);                                                                        \
-  if (recording_.hook_of("vfs_read").hook.empty())                                                 \
-  GTEST_SKIP() << recording_.hook_of("vfs_read").reason
-
-TEST_F(KernelOpBypassed, a_fsync_is_told_by_its_call_and_a_read_is_a_loss) {
-  record_without({"vfs_read", "vfs_fsync", "vfs_fsync_range"}, [this] {
-    char byte = 0;
-    const int fd = ::open(file_.c_str(), O_RDWR);
-    return ::pread(fd, &byte, 1, 0) == 1 && ::fdatasync(fd) == 0 && ::fsync(fd) == 0 ? 0 : 1;
-  });
-  SKIP_BYPASSED_REFUSED();
-  EXPECT_TRUE(recording_.rows("vfs_read").empty());
-  EXPECT_GE(bypassed(IOT_KIND_vfs_read), 1U);
-  const std::vector<Row> syncs = recording_.rows_of_file("vfs_fsync", file_.native());
-  ASSERT_EQ(syncs.size(), 2U);
-  EXPECT_EQ(syncs[0].u("datasync"), 1U);
-  EXPECT_EQ(syncs[1].u("datasync"), 0U);
-}
-
-TEST_F(KernelOpBypassed, a_write_that_must_be_durable_needs_a_fsync) {
-  record_without({"vfs_fsync", "vfs_fsync_range"}, [this] { return write_durably(file_); });
-  SKIP_BYPASSED_REFUSED();
-  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), kDurableWrites);
-}
-
-TEST_F(KernelOpBypassed, a_write_that_nothing_is_to_sync_needs_no_fsync) {
-  record_without({"vfs_fsync", "vfs_fsync_range"}, [this] { return write_without_sync(file_); });
-  SKIP_BYPASSED_REFUSED();
-  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), 0U);
-}
-
-TEST_F(KernelOpBypassed, nothing_is_missed_where_all_is_hooked) {
-  record_without({}, [this] { return write_durably(file_) | write_without_sync(file_); });
-  SKIP_BYPASSED_REFUSED();
-  EXPECT_EQ(bypassed(IOT_KIND_vfs_fsync), 0U);
-  EXPECT_EQ(recording_.rows_of_file("vfs_fsync", file_.native()).size(), kDurableWrites);
 }
 
 TEST_F(KernelOp, a_fault_inside_a_read_is_an_operation_of_its_own) {
