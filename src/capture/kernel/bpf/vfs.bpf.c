@@ -11,9 +11,6 @@
 
 iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat);
 
-#define MODE_TYPE 0170000
-#define MODE_REGULAR 0100000
-
 /* Reads and writes. `position` may be NULL: the file has none. */
 struct vfs_transfer {
   iot_u32 kind;
@@ -34,7 +31,7 @@ static __noinline int is_synced(iot_u64 number, iot_u32 rwf_flags) {
       !(flags & IOT_open_O_DSYNC || rwf_flags & (IOT_rwf_RWF_DSYNC | IOT_rwf_RWF_SYNC)))
     return 0;
   const struct inode* inode = BPF_CORE_READ(file, f_inode);
-  if ((BPF_CORE_READ(inode, i_mode) & MODE_TYPE) != MODE_REGULAR)
+  if ((BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) != IOT_file_type_regular)
     return 0;
   switch ((iot_u32)BPF_CORE_READ(inode, i_sb, s_magic)) {
 #define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
