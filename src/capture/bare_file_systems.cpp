@@ -2,6 +2,8 @@
 #include "capture/bare_file_systems.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,29 +12,35 @@
 namespace iotrail::capture {
 namespace {
 
-bool is_bare(iot_u32 magic) {
-  switch (magic) {
-#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
-  case magic:                                                                                      \
-    return !(has_events);
+struct FileSystem {
+  std::string_view type;
+  iot_u32 magic;
+  bool has_events;
+};
+constexpr FileSystem kFileSystems[] = {
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes) {#type, magic, (has_events) != 0},
 #include "file_systems.def"
-#define PSEUDO(type, magic) case magic:
+};
+constexpr iot_u32 kPseudo[] = {
+#define PSEUDO(type, magic) magic,
 #include "pseudo_file_systems.def"
-    return false;
-  default:
-    return true;
-  }
+};
+
+// Null: only mounts may name it.
+const FileSystem* find(iot_u32 magic) {
+  const auto* found = std::ranges::find(kFileSystems, magic, &FileSystem::magic);
+  return found == std::end(kFileSystems) ? nullptr : found;
+}
+
+bool is_bare(iot_u32 magic) {
+  const FileSystem* known = find(magic);
+  return known != nullptr ? !known->has_events
+                          : std::ranges::find(kPseudo, magic) == std::end(kPseudo);
 }
 
 std::string name_of(iot_u32 magic, iot_u32 device, const std::vector<Mount>& mounts) {
-  switch (magic) {
-#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
-  case magic:                                                                                      \
-    return #type;
-#include "file_systems.def"
-  default:
-    break;
-  }
+  if (const FileSystem* known = find(magic))
+    return std::string(known->type);
   const auto mount = std::ranges::find(mounts, device, &Mount::device);
   return mount == mounts.end() ? fmt::format("file system 0x{:x}", magic) : mount->type;
 }
