@@ -2,6 +2,7 @@
 #include "output/stat_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -39,20 +40,29 @@ SELECT o.layer AS layer, o.operation AS operation, o.operations AS operations, n
        d.depth AS depth, count(*) OVER (PARTITION BY o.layer) AS all_rows
 FROM sum_operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer)";
 
-constexpr SectionColumn kStatFileColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
-    {.title = "errors",
-     .name = "errors",
-     .show = Show::count,
-     .when = When::known,
-     .rank = 3,
-     .is_sum = true},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
-    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+// Sums of whatever, before what they are of.
+template <std::size_t Count>
+constexpr std::array<SectionColumn, 6 + Count> sums_of(const SectionColumn (&whose)[Count]) {
+  std::array<SectionColumn, 6 + Count> columns{{
+      {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
+      {.title = "errors",
+       .name = "errors",
+       .show = Show::count,
+       .when = When::known,
+       .rank = 3,
+       .is_sum = true},
+      {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
+      {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
+      {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
+      {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+  }};
+  std::ranges::copy(whose, columns.begin() + 6);
+  return columns;
+}
+
+constexpr auto kStatFileColumns = sums_of({
     {.title = "file", .name = "path", .fit = Fit::middle},
-};
+});
 // Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
 constexpr std::string_view kStatFilesSql = R"(
 WITH
@@ -63,21 +73,10 @@ WITH
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
-constexpr SectionColumn kStatProcessColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
-    {.title = "errors",
-     .name = "errors",
-     .show = Show::count,
-     .when = When::known,
-     .rank = 3,
-     .is_sum = true},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
-    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+constexpr auto kStatProcessColumns = sums_of({
     {.title = "pid", .name = "pid", .show = Show::digits},
     {.title = "program", .name = "comm", .fit = Fit::end},
-};
+});
 constexpr std::string_view kStatProcessesSql = R"(
 WITH
   shown AS MATERIALIZED (
@@ -86,20 +85,9 @@ WITH
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
-constexpr SectionColumn kStatDeviceColumns[] = {
-    {.title = "count", .name = "operations", .show = Show::count, .is_sum = true},
-    {.title = "errors",
-     .name = "errors",
-     .show = Show::count,
-     .when = When::known,
-     .rank = 3,
-     .is_sum = true},
-    {.title = "read", .name = "bytes_read", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "written", .name = "bytes_written", .show = Show::bytes_or_dash, .is_sum = true},
-    {.title = "total", .name = "total_ns", .show = Show::duration, .is_sum = true},
-    {.title = "max", .name = "max_ns", .show = Show::duration, .rank = 2},
+constexpr auto kStatDeviceColumns = sums_of({
     {.title = "device", .name = "device_name", .fit = Fit::middle},
-};
+});
 constexpr std::string_view kStatDevicesSql = R"(
 WITH
   shown AS MATERIALIZED (
