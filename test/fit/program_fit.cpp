@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,12 +43,10 @@ std::map<std::string, std::vector<bpf_insn>> fitted; // programs, by name
 int keep_program(bpf_program* program, bpf_prog_load_opts* options, long) {
   const bpf_insn* begin = bpf_program__insns(program);
   fitted[bpf_program__name(program)].assign(begin, begin + bpf_program__insn_cnt(program));
-  bpf_insn idle[] = {
-      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
-      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  auto idle = kernel::kIdleProgram;
   *options = bpf_prog_load_opts{};
   options->sz = sizeof *options;
-  return bpf_program__set_insns(program, idle, std::size(idle));
+  return bpf_program__set_insns(program, idle.data(), idle.size());
 }
 
 void register_sections() {

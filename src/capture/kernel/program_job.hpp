@@ -37,6 +37,15 @@ inline constexpr std::array kProgramSections = {
     ProgramSection{"syscall", BPF_PROG_TYPE_SYSCALL, bpf_attach_type{}, BPF_F_SLEEPABLE},
 };
 
+// A program that does nothing.
+inline constexpr std::array kIdleProgram = {
+    bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K,
+             .dst_reg = BPF_REG_0,
+             .src_reg = 0,
+             .off = 0,
+             .imm = 0},
+    bpf_insn{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+
 class ProgramJob {
 public:
   // `options` as libbpf has filled them in; of the object that they are of, its types must stay open.

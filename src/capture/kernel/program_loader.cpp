@@ -182,13 +182,7 @@ int take_program(bpf_program* program, bpf_prog_load_opts* options, long section
   if (taking == nullptr)
     return -EINVAL;
   taking->add(std::make_unique<ProgramJob>(program, section_at(section), *options));
-  std::array idle = {
-      bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K,
-               .dst_reg = BPF_REG_0,
-               .src_reg = 0,
-               .off = 0,
-               .imm = 0},
-      bpf_insn{.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+  auto idle = kIdleProgram; // libbpf wants what it could change
   options->expected_attach_type = bpf_attach_type{};
   options->prog_btf_fd = 0;
   options->func_info_cnt = options->func_info_rec_size = 0;

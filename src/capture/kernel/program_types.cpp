@@ -13,6 +13,7 @@
 #include "base/fd.hpp"
 #include "capture/kernel/kernel_abi.h"
 #include "capture/kernel/libbpf_log.hpp"
+#include "capture/kernel/program_job.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -116,15 +117,12 @@ int refusal_of_function_hooks() {
   const std::uint32_t function = kernel_types().function_id("vfs_read");
   if (function == 0)
     return ENOENT;
-  const bpf_insn program[] = {
-      {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .src_reg = 0, .off = 0, .imm = 0},
-      {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
   LIBBPF_OPTS(bpf_prog_load_opts, options);
   options.expected_attach_type = BPF_TRACE_FENTRY;
   options.attach_btf_id = function;
   for (int tries = 0;; ++tries) {
     const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", kProgramLicense,
-                                    program, std::size(program), &options));
+                                    kIdleProgram.data(), kIdleProgram.size(), &options));
     if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
       return loaded ? 0 : errno;
   }
