@@ -5,8 +5,10 @@ IOTRAIL names the program under test. Files are made below the build directory: 
 O_DIRECT and block I/O exist.
 """
 import contextlib
+import ctypes
 import dataclasses
 import json
+import mmap
 import os
 import pathlib
 import shutil
@@ -39,6 +41,29 @@ def wait_until_running(trace):
             return
         time.sleep(0.1)
     raise AssertionError(f"{trace} is not being recorded after a minute")
+
+
+def count_cached_pages(file):
+    """Of this file, which is not empty, in the page cache."""
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as memory:
+        pages = (ctypes.c_ubyte * -(-len(memory) // mmap.PAGESIZE))()
+        first = ctypes.c_char.from_buffer(memory)
+        failed = ctypes.CDLL(None).mincore(ctypes.byref(first), ctypes.c_size_t(len(memory)), pages)
+        del first  # a mapping that something refers to cannot be closed
+    assert not failed
+    return sum(page & 1 for page in pages)
+
+
+def evict(path):
+    """Nothing of this file is in the page cache afterwards. Asked once, the kernel leaves there what it just moves or frees itself."""
+    with open(path, "rb") as file:
+        for _ in range(100):
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            if not count_cached_pages(file):
+                return
+            time.sleep(0.01)
+    raise AssertionError(f"{path} stays in the page cache")
 
 
 def kill_all(pids):

@@ -33,9 +33,7 @@ class HeldBack(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
         self.group = self.make_slow_group()
         (self.point / "file").write_bytes(os.urandom(FILE_BYTES))
-        with open(self.point / "file", "rb") as file:
-            os.fsync(file.fileno())
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        harness.evict(self.point / "file")
 
     def make_slow_group(self):
         """A control group for which the disk is slow."""

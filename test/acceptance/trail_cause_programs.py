@@ -134,7 +134,6 @@ import ctypes, json, os, random, sys, time
 CACHESTAT, PAGE, PAGES = 451, 4096, 1024
 call = ctypes.CDLL(None, use_errno=True).syscall
 fd = os.open(sys.argv[1] + '/scattered', os.O_RDONLY)
-os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
 def cached(page, pages):
     counts = (ctypes.c_uint64 * 5)()
     assert call(CACHESTAT, fd, (ctypes.c_uint64 * 2)(page * PAGE, pages * PAGE), counts, 0) == 0, os.strerror(ctypes.get_errno())
@@ -180,7 +179,6 @@ memory = mmap.mmap(-1, SIZE)
 truth = {}
 for name, flags in (('cached', 0), ('direct', os.O_DIRECT)):
     fd = os.open(sys.argv[1] + '/' + name, os.O_RDONLY)
-    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     begun = count('stat', 2)
     child = os.fork()
     if child == 0:

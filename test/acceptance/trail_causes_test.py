@@ -208,9 +208,7 @@ class TrailCauses(harness.AcceptanceTest):
             jobs = {name: options for name, options in jobs.items() if name.endswith("0")}  # its way does not tell whose it is
         for name in jobs:
             (self.point / name).write_bytes(os.urandom(FIO_BYTES))
-            with open(self.point / name, "rb") as file:
-                os.fsync(file.fileno())
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            harness.evict(self.point / name)
         recording = self.record_trails(
             "fio", f"--directory={self.point}", "--rw=randread", f"--bs={PAGE}", f"--size={FIO_BYTES}", "--iodepth=16", "--output-format=json",
             *[word for name, options in jobs.items() for word in (f"--name={name}", f"--filename={name}", "--stonewall", *options)])
@@ -295,7 +293,7 @@ class TrailCauses(harness.AcceptanceTest):
         """What is read ahead of reads at random is mostly never used: the cache itself tells how much."""
         self.use(file_system)
         (self.point / "scattered").write_bytes(os.urandom(1024 * PAGE))
-        os.sync()
+        harness.evict(self.point / "scattered")
         truth, recording = self.record_program(programs.WASTE)
         if truth is None:
             self.skipTest("this kernel has no cachestat")
@@ -360,7 +358,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.use(file_system)
         for name in ("cached", "direct"):
             (self.point / name).write_bytes(os.urandom(64 << 20))
-        os.sync()
+            harness.evict(self.point / name)
         truth, recording = self.record_program(programs.KILLED, f"/sys/block/{self.name}")
         if truth["cached"][1] is None:
             self.skipTest("this kernel has no cachestat")

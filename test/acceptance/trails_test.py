@@ -263,16 +263,15 @@ class Trails(harness.AcceptanceTest):
         self.use("ext4")
         for name in ("ordered", "scattered"):
             (self.point / name).write_bytes(os.urandom(READ_BYTES))
-        os.sync()
+            harness.evict(self.point / name)
         program = ("import os\n"
-                   "def cold(name, advice):\n"
+                   "def open_for(name, advice):\n"
                    f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_RDONLY)\n"
-                   "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
                    "    os.posix_fadvise(fd, 0, 0, advice)\n"
                    "    return fd\n"
-                   "fd = cold('ordered', os.POSIX_FADV_NORMAL)\n"
+                   "fd = open_for('ordered', os.POSIX_FADV_NORMAL)\n"
                    f"for at in range(0, {READ_BYTES}, 4096): os.pread(fd, 4096, at)\n"
-                   "fd = cold('scattered', os.POSIX_FADV_RANDOM)\n"
+                   "fd = open_for('scattered', os.POSIX_FADV_RANDOM)\n"
                    f"for at in range(0, {READ_BYTES}, 65536): os.pread(fd, 100, at)\n")
         recording = self.record_trails("python3", "-c", program)
         ordered = self.read_ahead(recording, "ordered")
@@ -294,19 +293,19 @@ class Trails(harness.AcceptanceTest):
         self.use(file_system)
         for name in ("half", "mapped"):
             (self.point / name).write_bytes(os.urandom(READ_BYTES))
+            harness.evict(self.point / name)
         (self.point / "hole").touch()
         os.truncate(self.point / "hole", READ_BYTES)
         os.sync()
         program = ("import mmap, os\n"
-                   "def cold(name):\n"
+                   "def open_at_random(name):\n"
                    f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_RDONLY)\n"
-                   "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
                    "    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM)\n"
                    "    return fd\n"
-                   "fd = cold('half')\n"
+                   "fd = open_at_random('half')\n"
                    "for size in (65536, 131072, 131072): os.pread(fd, size, 0)\n"
-                   "os.pread(cold('hole'), 65536, 0)\n"
-                   f"with mmap.mmap(cold('mapped'), {READ_BYTES}, prot=mmap.PROT_READ) as memory:\n"
+                   "os.pread(open_at_random('hole'), 65536, 0)\n"
+                   f"with mmap.mmap(open_at_random('mapped'), {READ_BYTES}, prot=mmap.PROT_READ) as memory:\n"
                    "    memory.madvise(mmap.MADV_RANDOM)\n"
                    "    for page in range(0, 64, 4): memory[page * 4096]\n")
         recording = self.record_trails("python3", "-c", program)
@@ -342,12 +341,10 @@ class Trails(harness.AcceptanceTest):
         size = 8 * READ_BYTES
         step = 128 << 10  # what a device reads ahead at once, whatever its limits are
         (self.point / "ordered").write_bytes(os.urandom(size))
-        os.sync()
-        with open(self.folder / "image", "rb") as image:  # so that the disk below has to be asked, which takes its time
-            os.posix_fadvise(image.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        harness.evict(self.point / "ordered")
+        harness.evict(self.folder / "image")  # so that the disk below has to be asked, which takes its time
         program = ("import os\n"
                    f"fd = os.open({str(self.point / 'ordered')!r}, os.O_RDONLY)\n"
-                   "os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)\n"
                    f"for at in range(0, {size}, {step}):\n"
                    f"    os.posix_fadvise(fd, at, {step}, os.POSIX_FADV_WILLNEED)\n"
                    f"    os.pread(fd, {PAGE}, at + {step - PAGE})\n")
