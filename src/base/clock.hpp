@@ -42,6 +42,12 @@ inline std::uint64_t monotonic_ns() {
   static const std::int64_t offset_ns = detail::own_clock_offset_ns();
   return clock_ns(CLOCK_MONOTONIC) - static_cast<std::uint64_t>(offset_ns);
 }
+// What the kernel's coarse clocks advance by.
+inline std::uint64_t kernel_tick_ns() {
+  timespec tick{};
+  clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+  return static_cast<std::uint64_t>(tick.tv_nsec);
+}
 inline std::uint64_t realtime_ns() {
   return clock_ns(CLOCK_REALTIME);
 }

@@ -48,6 +48,8 @@ struct SourceOptions {
   // Kernel functions and tracepoints that are left alone though they could be hooked, as where a compiler has inlined a
   // function: for tests.
   std::vector<std::string> hooks_left_out;
+  // Of files that the kernel source knows in a table, after which it begins another; 0: its default. For tests.
+  std::uint32_t files_at_once = 0;
   // The preload library and its arena, where another source brings them into the programs: what is done to them for
   // iotrail's sake is not the programs' I/O.
   std::vector<std::filesystem::path> own_files;

@@ -13,7 +13,8 @@
 
 #define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
 #define IOT_CPU_LIMIT 1024           /* processors; a power of two */
-#define IOT_FILE_LIMIT (1U << 18)    /* files known at once */
+#define IOT_FILE_LIMIT (1U << 18)    /* files in a table of those that are known */
+#define IOT_FILE_TABLES 4            /* younger, older, empty, given up; a power of two */
 #define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
 #define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
 #define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
@@ -48,6 +49,17 @@ struct iot_file_key {
   iot_u32 generation;
 };
 
+/*
+ * The tables of known files. Age a is in place a modulo IOT_FILE_TABLES. A program that finds the younger table full goes on to the
+ * next age, if its table is empty; the recorder empties that of the age after.
+ */
+struct iot_file_ages {
+  iot_u32 young; /* age of the younger table */
+  iot_u32 empty; /* age of the table that is empty; not above `young`: there is none */
+  iot_u32 files[IOT_FILE_TABLES]; /* in each table */
+  iot_u32 kept[IOT_FILE_TABLES];  /* of these, those that the next younger table has, too */
+};
+
 /* Whether the recording is of it. */
 enum iot_verdict { IOT_WANTED = 1, IOT_EXCLUDED = 2 };
 
@@ -68,6 +80,7 @@ struct iot_name_key {
 /* Read-only once loaded: the verifier removes what it turns off. */
 struct iot_config {
   iot_u32 slots_per_cpu; /* a power of two */
+  iot_u32 files_at_once; /* in a table of known files */
   iot_u8 has_cast;      /* the kernel has bpf_rdonly_cast: pointers are followed without a helper */
   iot_u8 adopt_all;     /* tasks: everything on the machine */
   iot_u8 adopt_pids;    /* tasks: processes in the map `adopted_pids` */

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/file_tables.hpp"
 #include "capture/kernel/filters.hpp"
 #include "capture/kernel/hooks.hpp"
 #include "capture/kernel/kernel_abi.h"
@@ -29,13 +30,6 @@ namespace {
 
 constexpr std::uint64_t kTextPatienceNs =
     10'000'000; // a text under way is finished in microseconds
-
-// The kernel's tick: what its coarse clocks advance by.
-std::uint64_t tick_ns() {
-  timespec tick{};
-  ::clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-  return static_cast<std::uint64_t>(tick.tv_nsec);
-}
 
 class KernelSource final : public Source {
 public:
@@ -78,6 +72,7 @@ private:
   std::optional<PidNumbers> numbers_; // since open()
   RecordRings rings_;
   TextRing texts_;
+  std::optional<FileTables> file_tables_; // since open()
   KernelIds ids_;
   RecordCopier copier_;
   HoldBack hold_back_;
@@ -102,7 +97,8 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
   config.slots_per_cpu = slots_for(options.ring_bytes);
   if (options.sums.interval_ns != 0)
     configure_sums(config, options.sums);
-  config.tick_ns = tick_ns();
+  config.tick_ns = kernel_tick_ns();
+  config.files_at_once = options.files_at_once != 0 ? options.files_at_once : IOT_FILE_LIMIT;
   fill_filters(config, options.filter);
   fill_calls(config, options.filter);
   fill_own_files(config, options.own_files);
@@ -139,6 +135,8 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   ids_.report_to(*tasks_);
   tasks_->expect_kernel();
   numbers_.emplace(*object_);
+  file_tables_.emplace(object_->map_fd("file_tables"), object_->skeleton().bss->file_ages,
+                       config.files_at_once);
   object_->skeleton().bss->recorder_tgid = numbers_->of(::getpid());
   return set_filters(*object_, *numbers_, filter_);
 }
@@ -243,6 +241,7 @@ void KernelSource::see_all_running() {
 
 // All texts sent up to now. False: a program has begun one and does not finish it.
 bool KernelSource::drain_texts(store::TraceWriter& writer) {
+  file_tables_->keep_empty_one();
   const std::uint64_t end = texts_.end();
   const std::uint64_t give_up_ns = monotonic_ns() + kTextPatienceNs;
   while (!texts_.consume(end, [&](const iot_text& text) { ids_.take(text, writer); })) {
@@ -341,6 +340,7 @@ iot_counter_values KernelSource::counter_values() const {
   }
   sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
+  sums.value[IOT_COUNTER_kernel_file_forgotten] += file_tables_->forgotten();
   return sums;
 }
 

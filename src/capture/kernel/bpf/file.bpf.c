@@ -6,6 +6,7 @@
 #include "text.bpf.h"
 
 iot_u32 last_file_id;
+struct iot_file_ages file_ages;
 
 enum climb { CLIMBED, IS_ACROSS, IS_ALONE, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
 
@@ -192,9 +193,9 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   if (!sight)
     return 0;
   const struct iot_file_key key = sight->key;
-  const iot_u32* known = bpf_map_lookup_elem(&files, &key);
+  iot_u32 known = find_file(&key);
   if (known)
-    return *known & ~IOT_FILE_TOLD;
+    return known & ~IOT_FILE_TOLD;
   iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
   if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
@@ -202,13 +203,20 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
     id |= IOT_FILE_MARKS;
   else if (send_any_path(id, sight) != SENT)
     return 0;
-  if (bpf_map_update_elem(&files, &key, &id, BPF_NOEXIST) == 0)
+  if (remember_file(&key, id))
     return id;
-  known = bpf_map_lookup_elem(&files, &key);
+  known = find_file(&key);
   if (known)
-    return *known & ~IOT_FILE_TOLD;
+    return known & ~IOT_FILE_TOLD;
   iot_count(IOT_COUNTER_kernel_file_unknown);
   return 0;
+}
+
+__noinline iot_u32 iot_find_file(const struct iot_file_key* key) {
+  if (!key)
+    return 0;
+  const struct iot_file_key own = *key; /* Linux 6.1 takes nothing else for a key in memory */
+  return find_file(&own);
 }
 
 __noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program) {
@@ -220,13 +228,13 @@ __noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_progr
   sight.key.inode = BPF_CORE_READ(inode, i_ino);
   sight.key.device = BPF_CORE_READ(inode, i_sb, s_dev);
   sight.key.generation = BPF_CORE_READ(inode, i_generation);
-  iot_u32* known = bpf_map_lookup_elem(&files, &sight.key);
-  if (!known || !(*known & IOT_FILE_UNWANTED))
+  const iot_u32 known = find_file(&sight.key);
+  if (!(known & IOT_FILE_UNWANTED))
     return 0;
   if (is_program)
-    send_any_path(*known & ~IOT_FILE_TOLD, &sight);
-  else if (!(*known & IOT_FILE_TOLD) && send_any_path(*known & ~IOT_FILE_MARKS, &sight) == SENT)
-    *known |= IOT_FILE_TOLD;
+    send_any_path(known & ~IOT_FILE_TOLD, &sight);
+  else if (!(known & IOT_FILE_TOLD) && send_any_path(known & ~IOT_FILE_MARKS, &sight) == SENT)
+    mark_file(&sight.key, known | IOT_FILE_TOLD);
   return 0;
 }
 

@@ -6,17 +6,9 @@
 #ifndef IOTRAIL_FILE_BPF_H
 #define IOTRAIL_FILE_BPF_H
 
+#include "file_table.bpf.h"
 #include "filter.bpf.h"
 #include "task.bpf.h"
-
-/* Local ids of files that traced tasks have used. */
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, IOT_FILE_LIMIT);
-  __type(key, struct iot_file_key);
-  __type(value, iot_u32);
-} files SEC(".maps");
 
 /* First sight of a file: its key, and where it is in the kernel. In memory, so that pointers become numbers. */
 struct iot_file_sight {
@@ -28,6 +20,7 @@ struct iot_file_sight {
 extern iot_u32 is_stopped;
 
 iot_u32 iot_file_register(const struct iot_file_sight* sight); /* file.bpf.c */
+iot_u32 iot_find_file(const struct iot_file_key* key);
 
 /*
  * Local id of a file that some traced task has been seen to use, else 0: for contexts without a traced task, such as
@@ -41,8 +34,7 @@ static __always_inline iot_u32 iot_file_known(iot_u64 inode_pointer) {
   key.inode = BPF_CORE_READ(inode, i_ino);
   key.device = BPF_CORE_READ(inode, i_sb, s_dev);
   key.generation = BPF_CORE_READ(inode, i_generation);
-  const iot_u32* known = bpf_map_lookup_elem(&files, &key);
-  return known ? *known & ~IOT_FILE_TOLD : 0;
+  return iot_find_file(&key) & ~IOT_FILE_TOLD;
 }
 
 #define FMODE_LSEEK 4 /* the kernel's mark of a file that has a position */
