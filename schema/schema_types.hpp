@@ -107,7 +107,7 @@ struct MeaningInfo {
 };
 struct RoleInfo {
   std::string_view name;
-  std::string_view column; // of the view `events`
+  std::string_view column; // of the view `events`; empty: none
   std::string_view sql_type;
   std::string_view absent; // value of the column where no field has the role
   std::string_view doc;

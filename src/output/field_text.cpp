@@ -41,7 +41,7 @@ private:
   static const Rule kRules[];
 
   const store::ColumnInfo& info(std::size_t column) const { return event_.table().columns[column]; }
-  int find(std::string_view name) const { return event_.table().column(name); }
+  int find(const store::ColumnKey& key) const { return event_.table().index(key); }
   std::uint64_t value(int column) const {
     return column < 0 ? 0 : event_.number(static_cast<std::size_t>(column));
   }
@@ -50,9 +50,10 @@ private:
     return info(column).type == schema::Type::s32 ? static_cast<std::int32_t>(raw)
                                                   : static_cast<std::int64_t>(raw);
   }
-  int find(Role role) const {
-    const store::ColumnInfo* column = event_.table().column(role);
-    return column ? static_cast<int>(column - event_.table().columns.data()) : -1;
+  // Where in the file the bytes are; -1: no bytes, or a copy's, whose places stand by their names.
+  int find_position() const {
+    const bool has_one_place = find(Meaning::bytes) >= 0 && find(Role::to_file) < 0;
+    return has_one_place ? find(Meaning::offset) : -1;
   }
 
   std::string task() const {
@@ -168,22 +169,20 @@ std::string Line::fd_text(std::size_t column) const {
 
 // Shown with the bytes, where there are any.
 std::string Line::offset_text(std::size_t column) const {
-  const std::string& name = info(column).name;
-  const bool has_bytes = find("bytes_requested") >= 0 || find("bytes") >= 0;
-  if ((name == "offset" && has_bytes) || signed_value(column) < 0)
+  if (static_cast<int>(column) == find_position() || signed_value(column) < 0)
     return {};
-  return fmt::format("{}={}", name, signed_value(column));
+  return fmt::format("{}={}", info(column).name, signed_value(column));
 }
 
 // "4096 @ 8192": bytes and, where it is known, the position in the file.
 std::string Line::bytes_text(std::size_t column) const {
-  const std::string& name = info(column).name;
-  std::string text = name == "bytes_requested" ? fmt::format("{}", event_.number(column))
-                                               : fmt::format("{}={}", name, event_.number(column));
-  const int offset = find("offset");
-  if (offset >= 0 && info(static_cast<std::size_t>(offset)).meaning == Meaning::offset &&
-      signed_value(static_cast<std::size_t>(offset)) >= 0)
-    text += fmt::format(" @ {}", value(offset));
+  const store::ColumnInfo& field = info(column);
+  std::string text = field.role == Role::requested
+                         ? fmt::format("{}", event_.number(column))
+                         : fmt::format("{}={}", field.name, event_.number(column));
+  const int position = find_position();
+  if (position >= 0 && signed_value(static_cast<std::size_t>(position)) >= 0)
+    text += fmt::format(" @ {}", value(position));
   return text;
 }
 
