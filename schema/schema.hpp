@@ -126,8 +126,26 @@ inline constexpr CallClass kCallClasses[] = {
 };
 
 inline constexpr CallTarget kCallTargets[] = {
-#define CALL_TARGET(call, target) {#call, #target},
+#define IS_DESCRIPTOR_none() false
+#define IS_DESCRIPTOR_on(fd) true
+#define IS_DESCRIPTOR_on_stream(stream) false
+#define IS_DESCRIPTOR_find_mapped(fd, flags) true
+#define IS_DESCRIPTOR_find_position(stream) false
+#define IS_DESCRIPTOR_forget(fd) true
+#define IS_DESCRIPTOR_forget_stream(stream) false
+#define IS_DESCRIPTOR_forget_directory(dir) false
+#define IS_DESCRIPTOR_forget_range(first, last, flags) true
+#define CALL_TARGET(call, target) {#call, IS_DESCRIPTOR_##target},
 #include "values.def"
+#undef IS_DESCRIPTOR_none
+#undef IS_DESCRIPTOR_on
+#undef IS_DESCRIPTOR_on_stream
+#undef IS_DESCRIPTOR_find_mapped
+#undef IS_DESCRIPTOR_find_position
+#undef IS_DESCRIPTOR_forget
+#undef IS_DESCRIPTOR_forget_stream
+#undef IS_DESCRIPTOR_forget_directory
+#undef IS_DESCRIPTOR_forget_range
 };
 
 inline constexpr Purpose kPurposes[] = {

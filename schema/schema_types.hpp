@@ -128,10 +128,10 @@ struct CallClass {
   std::string_view call;
   std::string_view name;
 };
-// What a function of the C library works on, as libc_calls.def has it: "on(fd)", "on(stream)".
+// What a function of the C library works on, as its row in libc_calls.def says.
 struct CallTarget {
   std::string_view call;
-  std::string_view target;
+  bool is_descriptor; // past all streams
 };
 // What an I/O is for, as a flag of the value table `table` tells.
 struct Purpose {
