@@ -154,13 +154,18 @@ inline constexpr Purpose kPurposes[] = {
 };
 
 inline constexpr Syscall kSyscalls[] = {
-#define SYSCALL(number, compat, name, event, fd, path) \
-  {number, compat, #name, IOT_KIND_##event, fd, path},
+#define SYSCALL(number, compat, name, event, fd, path, below) \
+  {number, compat, #name, IOT_KIND_##event, fd, path, IOT_KIND_##below},
 #include "syscalls.def"
 };
 
 inline constexpr SyscallAlias kSyscallAliases[] = {
 #define SYSCALL_ALIAS(compat, name) {IOT_syscall_##name, compat},
+#include "syscalls.def"
+};
+
+inline constexpr SyscallTraitRow kSyscallTraits[] = {
+#define SYSCALL_TRAIT(name, trait) {IOT_syscall_##name, SyscallTrait::trait},
 #include "syscalls.def"
 };
 
@@ -339,6 +344,12 @@ constexpr std::string_view value_name(std::string_view table, std::uint32_t numb
 constexpr bool has_trait(std::string_view class_name, Trait trait) {
   return std::ranges::any_of(kClassTraits, [&](const ClassTrait& row) {
     return row.class_name == class_name && row.trait == trait;
+  });
+}
+
+constexpr bool has_trait(const Syscall& call, SyscallTrait trait) {
+  return std::ranges::any_of(kSyscallTraits, [&](const SyscallTraitRow& row) {
+    return row.number == call.number && row.trait == trait;
   });
 }
 

@@ -147,6 +147,12 @@ struct Syscall {
   std::uint16_t event; // kind
   std::int8_t fd_argument;
   std::int8_t path_argument;
+  std::uint16_t below; // kind of the layer vfs without which it cannot succeed; 0: none
+};
+enum class SyscallTrait : std::uint8_t { is_plain, names_position, may_append, overwrites_timeout };
+struct SyscallTraitRow {
+  std::uint16_t number;
+  SyscallTrait trait;
 };
 struct SyscallAlias {
   std::uint16_t number;
