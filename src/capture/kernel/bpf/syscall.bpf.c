@@ -156,6 +156,55 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
   return 1;
 }
 
+/* Classes of calls: those with an emitter of their own, emit_<class>(), and (class, emitter) of those that share one. */
+#define CLASSES(OWN, SHARED)                                                                       \
+  SHARED(read, transfer)                                                                           \
+  SHARED(write, transfer)                                                                          \
+  OWN(open)                                                                                        \
+  OWN(close)                                                                                       \
+  OWN(seek)                                                                                        \
+  OWN(stat)                                                                                        \
+  OWN(sync)                                                                                        \
+  OWN(mmap)                                                                                        \
+  OWN(munmap)                                                                                      \
+  OWN(truncate)                                                                                    \
+  OWN(unlink)                                                                                      \
+  OWN(rename)                                                                                      \
+  OWN(mkdir)                                                                                       \
+  OWN(msync)                                                                                       \
+  OWN(copy)                                                                                        \
+  OWN(aio_submit)                                                                                  \
+  OWN(aio_getevents)                                                                               \
+  OWN(uring_enter)                                                                                 \
+  OWN(uring_setup)                                                                                 \
+  OWN(uring_register)                                                                              \
+  OWN(link)                                                                                        \
+  OWN(access)                                                                                      \
+  OWN(readlink)                                                                                    \
+  OWN(setattr)                                                                                     \
+  OWN(xattr)                                                                                       \
+  OWN(fcntl)                                                                                       \
+  OWN(flock)                                                                                       \
+  OWN(ioctl)                                                                                       \
+  SHARED(statfs, object)                                                                           \
+  OWN(readdir)                                                                                     \
+  OWN(advise)                                                                                      \
+  OWN(dup)                                                                                         \
+  SHARED(chdir, object)                                                                            \
+  OWN(socket)                                                                                      \
+  OWN(connection)                                                                                  \
+  SHARED(send, message)                                                                            \
+  SHARED(receive, message)                                                                         \
+  OWN(poll)                                                                                        \
+  OWN(mremap)                                                                                      \
+  OWN(sockopt)                                                                                     \
+  OWN(epoll_ctl)                                                                                   \
+  OWN(descriptor)                                                                                  \
+  OWN(pipe)                                                                                        \
+  OWN(mount)                                                                                       \
+  OWN(close_range)                                                                                 \
+  OWN(aio_context)
+
 /* Global to the verifier, which checks each once and, since 6.8, only those that can be reached. */
 #define EMITTER(class)                                                                             \
   __noinline int iot_emit_##class(iot_s64 result, iot_u64 now_ns) {                                \
@@ -166,49 +215,11 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
       emit_##class(&call);                                                                         \
     return 0;                                                                                      \
   }
+#define NO_EMITTER(class, emitter)
 EMITTER(transfer)
-EMITTER(open)
-EMITTER(close)
-EMITTER(seek)
-EMITTER(stat)
-EMITTER(sync)
-EMITTER(mmap)
-EMITTER(munmap)
-EMITTER(truncate)
-EMITTER(unlink)
-EMITTER(rename)
-EMITTER(mkdir)
-EMITTER(msync)
-EMITTER(copy)
-EMITTER(aio_submit)
-EMITTER(aio_getevents)
-EMITTER(uring_enter)
-EMITTER(uring_setup)
-EMITTER(uring_register)
-EMITTER(link)
-EMITTER(access)
-EMITTER(readlink)
-EMITTER(setattr)
-EMITTER(xattr)
-EMITTER(fcntl)
-EMITTER(flock)
-EMITTER(ioctl)
 EMITTER(object)
-EMITTER(readdir)
-EMITTER(advise)
-EMITTER(dup)
-EMITTER(socket)
-EMITTER(connection)
 EMITTER(message)
-EMITTER(poll)
-EMITTER(mremap)
-EMITTER(sockopt)
-EMITTER(epoll_ctl)
-EMITTER(descriptor)
-EMITTER(pipe)
-EMITTER(mount)
-EMITTER(close_range)
-EMITTER(aio_context)
+CLASSES(EMITTER, NO_EMITTER)
 
 #define CASE_OF(class, emitter)                                                                    \
   case CLASS(class):                                                                               \
@@ -216,54 +227,7 @@ EMITTER(aio_context)
 #define CASE(class) CASE_OF(class, class)
 
 static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_ns) {
-  switch (IOT_CALL_CLASS(call)) {
-    CASE_OF(read, transfer)
-    CASE_OF(write, transfer)
-    CASE(open)
-    CASE(close)
-    CASE(seek)
-    CASE(stat)
-    CASE(sync)
-    CASE(mmap)
-    CASE(munmap)
-    CASE(truncate)
-    CASE(unlink)
-    CASE(rename)
-    CASE(mkdir)
-    CASE(msync)
-    CASE(copy)
-    CASE(aio_submit)
-    CASE(aio_getevents)
-    CASE(uring_enter)
-    CASE(uring_setup)
-    CASE(uring_register)
-    CASE(link)
-    CASE(access)
-    CASE(readlink)
-    CASE(setattr)
-    CASE(xattr)
-    CASE(fcntl)
-    CASE(flock)
-    CASE(ioctl)
-    CASE_OF(statfs, object)
-    CASE(readdir)
-    CASE(advise)
-    CASE(dup)
-    CASE_OF(chdir, object)
-    CASE(socket)
-    CASE(connection)
-    CASE_OF(send, message)
-    CASE_OF(receive, message)
-    CASE(poll)
-    CASE(mremap)
-    CASE(sockopt)
-    CASE(epoll_ctl)
-    CASE(descriptor)
-    CASE(pipe)
-    CASE(mount)
-    CASE(close_range)
-    CASE(aio_context)
-  }
+  switch (IOT_CALL_CLASS(call)) { CLASSES(CASE, CASE_OF) }
   return 0;
 }
 
