@@ -11,6 +11,9 @@
 #include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
 
+/* Which functions of the kernel's a program may call depends on it. */
+#define IOT_PROGRAM_LICENSE "Dual BSD/GPL"
+
 #define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
 #define IOT_CPU_LIMIT 1024           /* processors; a power of two */
 #define IOT_FILE_LIMIT (1U << 18)    /* files known at once */
