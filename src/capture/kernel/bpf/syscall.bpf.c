@@ -113,7 +113,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
 static __always_inline int begin_seldom_call(unsigned long long* ctx) {
   const int aio = begin_any_call(ctx);
   if (aio != NO_AIO)
-    iot_aio_submit(aio == COMPAT_AIO);
+    iot_begin_aio_submit(aio == COMPAT_AIO);
   return 0;
 }
 
@@ -257,7 +257,7 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   const iot_u64 call = call_of(current, regs->orig_ax);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
-    iot_aio_reap((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
+    iot_reap_aio((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
   struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
   if (!own)
     return 0;
@@ -289,12 +289,12 @@ static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 ca
   const iot_u32 class = IOT_CALL_CLASS(call);
   if (number == IOT_syscall_accept || number == IOT_syscall_accept4) {
     if (result >= 0)
-      iot_accepted((iot_s32)result);
+      iot_note_accepted((iot_s32)result);
   } else if (number == IOT_syscall_socket) {
     if (result >= 0)
-      iot_used_socket((iot_s32)result);
+      iot_note_use_of_socket((iot_s32)result);
   } else if (class == CLASS(connection) || class == CLASS(send) || class == CLASS(receive)) {
-    iot_used_socket(fd_of_call(regs, call));
+    iot_note_use_of_socket(fd_of_call(regs, call));
   }
 }
 
@@ -312,9 +312,9 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   if (task->sync_disk)
     iot_end_sync_of_task(task, task->owner.op_id);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
-    iot_aio_submitted(result);
+    iot_end_aio_submit(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
-    iot_aio_reap(result, (call & IOT_CALL_COMPAT) != 0);
+    iot_reap_aio(result, (call & IOT_CALL_COMPAT) != 0);
   if (iot_config.follows_connections)
     follow_socket((const struct pt_regs*)ctx[0], call, result);
   if (call & IOT_CALL_RECORDED)

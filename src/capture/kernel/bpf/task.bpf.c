@@ -71,7 +71,7 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
     own = iot_claim(current);
   if (!own || !own->is_muted)
     return own;
-  return iot_muted_worker() && iot_async_of(0) ? own : 0;
+  return iot_find_muted_worker() && iot_async_of(0) ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */
