@@ -102,7 +102,7 @@ static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot
 
 /* Fills in the operation that a traced task waits in; 0: it waits in none. */
 static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
-  const struct iot_task* task = iot_slot_of(tid);
+  const struct iot_task* task = iot_bucket_of(tid);
   if (!tid || task->live_tid != tid || !task->owner.op_id)
     return 0;
   *owner = task->owner;

@@ -121,7 +121,7 @@ SEC("?tp_btf/sys_enter")
 int syscall_sys_enter(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u32 tid = (iot_u32)current->pid;
-  struct iot_task* task = iot_slot_of(tid);
+  struct iot_task* task = iot_bucket_of(tid);
   if (task->live_tid != tid)
     return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_seldom_call(ctx) : 0;
   const iot_u64 number = ctx[1];
@@ -329,7 +329,7 @@ SEC("?tp_btf/sys_exit")
 int syscall_sys_exit(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u32 tid = (iot_u32)current->pid;
-  struct iot_task* task = iot_slot_of(tid);
+  struct iot_task* task = iot_bucket_of(tid);
   const int is_found = task->live_tid == tid;
   if (is_found ? !task->owner.op_id : !task->is_shared && task->live_tid != (tid | IOT_MUTED))
     return 0;

@@ -26,14 +26,14 @@ static __always_inline int is_adopted(iot_u32 tgid) {
   return 0;
 }
 
-/* A free slot, or task storage. NULL: no memory. */
+/* A free bucket, or task storage. NULL: no memory. */
 static __always_inline struct iot_task* find_room(struct task_struct* task, iot_u32 tid) {
-  struct iot_task* slot = iot_slot_of(tid);
-  const iot_u32 owner = slot->live_tid;
-  const int is_free = !slot->awaits_exec && (owner == 0 || owner == tid || slot->is_dead);
-  if (is_free && __sync_val_compare_and_swap(&slot->live_tid, owner, tid) == owner)
-    return slot;
-  slot->is_shared = 1;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  const iot_u32 owner = bucket->live_tid;
+  const int is_free = !bucket->awaits_exec && (owner == 0 || owner == tid || bucket->is_dead);
+  if (is_free && __sync_val_compare_and_swap(&bucket->live_tid, owner, tid) == owner)
+    return bucket;
+  bucket->is_shared = 1;
   return bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
