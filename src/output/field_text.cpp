@@ -2,6 +2,7 @@
 #include "output/field_text.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,9 @@ private:
     return info(column).type == schema::Type::s32 ? static_cast<std::int32_t>(raw)
                                                   : static_cast<std::int64_t>(raw);
   }
+  // Of a file its descriptor, of a descriptor its file; -1: none. Both come in one order; a pipe has more descriptors than
+  // files.
+  int find_partner(std::size_t column) const;
   // Where in the file the bytes are; -1: no bytes, or a copy's, whose places stand by their names.
   int find_position() const {
     const bool has_one_place = find(Meaning::bytes) >= 0 && find(Role::to_file) < 0;
@@ -133,17 +137,24 @@ const Line::Rule Line::kRules[] = {
     {Meaning::real_time_ns, &Line::date_text},
 };
 
-// The column that belongs to another by its name: fd to file, in_fd to in_file, and the other way round.
-std::string partner_of(std::string_view column, std::string_view ending, std::string_view other) {
-  return column.ends_with(ending)
-             ? fmt::format("{}{}", column.substr(0, column.size() - ending.size()), other)
-             : std::string();
+int Line::find_partner(std::size_t column) const {
+  std::vector<std::size_t> files;
+  std::vector<std::size_t> descriptors;
+  for (std::size_t i = 0; i < event_.table().columns.size(); ++i)
+    if (const Meaning meaning = info(i).meaning; meaning == Meaning::file || meaning == Meaning::fd)
+      (meaning == Meaning::file ? files : descriptors).push_back(i);
+  const bool is_file = info(column).meaning == Meaning::file;
+  const std::vector<std::size_t>& own = is_file ? files : descriptors;
+  const std::vector<std::size_t>& others = is_file ? descriptors : files;
+  const auto rank = static_cast<std::size_t>(std::ranges::find(own, column) - own.begin());
+  const bool has_partner = descriptors.size() <= files.size() && rank < others.size();
+  return has_partner ? static_cast<int>(others[rank]) : -1;
 }
 
 std::string Line::file_text(std::size_t column) const {
   const std::string& name = info(column).name;
   const std::uint64_t file = event_.number(column);
-  const int descriptor = find(partner_of(name, "file", "fd"));
+  const int descriptor = find_partner(column);
   std::string text;
   if (descriptor >= 0)
     text = descriptor_text(static_cast<std::size_t>(descriptor));
@@ -164,7 +175,7 @@ std::string Line::descriptor_text(std::size_t column) const {
 
 // Shown with its file, where there is one.
 std::string Line::fd_text(std::size_t column) const {
-  return find(partner_of(info(column).name, "fd", "file")) >= 0 ? "" : descriptor_text(column);
+  return find_partner(column) >= 0 ? "" : descriptor_text(column);
 }
 
 // Shown with the bytes, where there are any.
