@@ -33,6 +33,7 @@ struct iot_event {
 #undef END
 
 enum iot_kind {
+  IOT_KIND_none = 0,
 #define EVENT(id, name, layer, doc) IOT_KIND_##name = (id),
 #define FIELD(type, name, meaning, doc, ...)
 #define TEXT(name, doc)

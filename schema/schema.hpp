@@ -126,8 +126,26 @@ inline constexpr CallClass kCallClasses[] = {
 };
 
 inline constexpr CallTarget kCallTargets[] = {
-#define CALL_TARGET(call, target) {#call, #target},
+#define IS_DESCRIPTOR_none() false
+#define IS_DESCRIPTOR_on(fd) true
+#define IS_DESCRIPTOR_on_stream(stream) false
+#define IS_DESCRIPTOR_find_mapped(fd, flags) true
+#define IS_DESCRIPTOR_find_position(stream) false
+#define IS_DESCRIPTOR_forget(fd) true
+#define IS_DESCRIPTOR_forget_stream(stream) false
+#define IS_DESCRIPTOR_forget_directory(dir) false
+#define IS_DESCRIPTOR_forget_range(first, last, flags) true
+#define CALL_TARGET(call, target) {#call, IS_DESCRIPTOR_##target},
 #include "values.def"
+#undef IS_DESCRIPTOR_none
+#undef IS_DESCRIPTOR_on
+#undef IS_DESCRIPTOR_on_stream
+#undef IS_DESCRIPTOR_find_mapped
+#undef IS_DESCRIPTOR_find_position
+#undef IS_DESCRIPTOR_forget
+#undef IS_DESCRIPTOR_forget_stream
+#undef IS_DESCRIPTOR_forget_directory
+#undef IS_DESCRIPTOR_forget_range
 };
 
 inline constexpr Purpose kPurposes[] = {
@@ -136,13 +154,18 @@ inline constexpr Purpose kPurposes[] = {
 };
 
 inline constexpr Syscall kSyscalls[] = {
-#define SYSCALL(number, compat, name, event, fd, path) \
-  {number, compat, #name, IOT_KIND_##event, fd, path},
+#define SYSCALL(number, compat, name, event, fd, path, below) \
+  {number, compat, #name, IOT_KIND_##event, fd, path, IOT_KIND_##below},
 #include "syscalls.def"
 };
 
 inline constexpr SyscallAlias kSyscallAliases[] = {
 #define SYSCALL_ALIAS(compat, name) {IOT_syscall_##name, compat},
+#include "syscalls.def"
+};
+
+inline constexpr SyscallTraitRow kSyscallTraits[] = {
+#define SYSCALL_TRAIT(name, trait) {IOT_syscall_##name, SyscallTrait::trait},
 #include "syscalls.def"
 };
 
@@ -321,6 +344,12 @@ constexpr std::string_view value_name(std::string_view table, std::uint32_t numb
 constexpr bool has_trait(std::string_view class_name, Trait trait) {
   return std::ranges::any_of(kClassTraits, [&](const ClassTrait& row) {
     return row.class_name == class_name && row.trait == trait;
+  });
+}
+
+constexpr bool has_trait(const Syscall& call, SyscallTrait trait) {
+  return std::ranges::any_of(kSyscallTraits, [&](const SyscallTraitRow& row) {
+    return row.number == call.number && row.trait == trait;
   });
 }
 

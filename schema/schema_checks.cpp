@@ -96,6 +96,12 @@ static_assert(all_differ(kSyscalls,
                                   (a.compat_number >= 0 && a.compat_number == b.compat_number);
                          }),
               "two system calls share a number");
+static_assert(std::ranges::all_of(kSyscalls,
+                                  [](const Syscall& call) {
+                                    return call.below == IOT_KIND_none ||
+                                           IOT_LAYER_OF(call.below) == IOT_LAYER_vfs;
+                                  }),
+              "what a system call cannot succeed without is an event of the layer vfs");
 static_assert(all_differ(kCounters,
                          [](auto& a, auto& b) { return a.id == b.id || a.name == b.name; }),
               "two counters share an id or a name");

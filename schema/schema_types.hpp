@@ -107,7 +107,7 @@ struct MeaningInfo {
 };
 struct RoleInfo {
   std::string_view name;
-  std::string_view column; // of the view `events`
+  std::string_view column; // of the view `events`; empty: none
   std::string_view sql_type;
   std::string_view absent; // value of the column where no field has the role
   std::string_view doc;
@@ -128,10 +128,10 @@ struct CallClass {
   std::string_view call;
   std::string_view name;
 };
-// What a function of the C library works on, as libc_calls.def has it: "on(fd)", "on(stream)".
+// What a function of the C library works on, as its row in libc_calls.def says.
 struct CallTarget {
   std::string_view call;
-  std::string_view target;
+  bool is_descriptor; // past all streams
 };
 // What an I/O is for, as a flag of the value table `table` tells.
 struct Purpose {
@@ -147,6 +147,12 @@ struct Syscall {
   std::uint16_t event; // kind
   std::int8_t fd_argument;
   std::int8_t path_argument;
+  std::uint16_t below; // kind of the layer vfs without which it cannot succeed; 0: none
+};
+enum class SyscallTrait : std::uint8_t { is_plain, names_position, may_append, overwrites_timeout };
+struct SyscallTraitRow {
+  std::uint16_t number;
+  SyscallTrait trait;
 };
 struct SyscallAlias {
   std::uint16_t number;

@@ -98,8 +98,9 @@ std::string event_rows_sql(const store::TableInfo& table) {
   std::string columns =
       fmt::format("{} AS layer, {} AS event", sql_literal(table.layer), sql_literal(table.name));
   for (std::size_t i = 1; i < std::size(schema::kRoles); ++i)
-    columns += fmt::format(", {} AS {}", role_sql(table, static_cast<schema::Role>(i)),
-                           schema::kRoles[i].column);
+    if (!schema::kRoles[i].column.empty())
+      columns += fmt::format(", {} AS {}", role_sql(table, static_cast<schema::Role>(i)),
+                             schema::kRoles[i].column);
   return fmt::format("SELECT {}, {} AS operation FROM {}()", columns, operation_sql(table),
                      sql_name(table.name));
 }

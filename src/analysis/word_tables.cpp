@@ -85,7 +85,7 @@ std::string trait_macros_sql() {
 std::string descriptor_macro_sql() {
   std::vector<std::string> calls;
   for (const schema::CallTarget& row : schema::kCallTargets)
-    if (row.target == "on(fd)")
+    if (row.is_descriptor)
       calls.push_back(sql_literal(row.call));
   return fmt::format("CREATE MACRO is_on_descriptor(call) AS call IN ({});\n",
                      fmt::join(calls, ", "));

@@ -161,7 +161,7 @@ void Tasks::remember(const rows::processes& row) {
   programs_[row.pid] = std::make_shared<const Program>(Program{row.exe, row.command, row.start_ns});
 }
 
-void Tasks::forked(rows::processes row) {
+void Tasks::note_fork(rows::processes row) {
   bystanders_.erase(row.pid);
   const auto parent = programs_.find(row.parent_pid);
   if (parent != programs_.end()) {
@@ -172,12 +172,12 @@ void Tasks::forked(rows::processes row) {
   rows_.push_back(std::move(row));
 }
 
-void Tasks::executed(rows::processes row) {
+void Tasks::note_exec(rows::processes row) {
   const auto before = programs_.find(row.pid);
   row.start_ns = before != programs_.end() && before->second->start_ns != 0
                      ? before->second->start_ns
                      : stat_of(row.pid).start_ns;
-  unseen_.executed(row, monotonic_ns());
+  unseen_.note_exec(row, monotonic_ns());
   remember(row);
   rows_.push_back(std::move(row));
 }
@@ -212,8 +212,8 @@ void Tasks::await_exec(iot_u32 own, iot_u32 pid) {
   programs_[pid] = std::make_shared<const Program>(Program{"", "", stat_of(own).start_ns});
 }
 
-void Tasks::ended(iot_u32 pid, std::uint64_t now_ns) {
-  unseen_.ended(pid, now_ns);
+void Tasks::note_end(iot_u32 pid, std::uint64_t now_ns) {
+  unseen_.note_end(pid, now_ns);
   if (programs_.erase(pid) != 0)
     ended_.push_back({pid, now_ns});
 }
@@ -227,9 +227,9 @@ bool Tasks::is_known_to_kernel(iot_u32 pid) const {
   return programs_.contains(pid) || std::ranges::find(ended_, pid, &Ended::pid) != ended_.end();
 }
 
-void Tasks::announced(rows::processes row, bool is_known, std::uint64_t now_ns) {
+void Tasks::note_announcement(rows::processes row, bool is_known, std::uint64_t now_ns) {
   if (is_known)
-    unseen_.announced(row.pid, row.since_ns, now_ns);
+    unseen_.note_announcement(row.pid, row.since_ns, now_ns);
   if (is_known && counts_like_proc()) {
     const ProcessStat stat = stat_of(row.pid);
     row.start_ns = stat.start_ns;

@@ -65,19 +65,19 @@ public:
   // The last that the kernel said to have the ids; it may have ended.
   std::optional<Task> last_known(const NamespaceTask& task) const;
 
-  // The kernel's word on processes. `forked` takes the program from the parent.
-  void forked(rows::processes row);
-  void executed(rows::processes row);
+  // The kernel's word on processes. `note_fork` takes the program from the parent.
+  void note_fork(rows::processes row);
+  void note_exec(rows::processes row);
   // Of the process that this one sees as `own`, in /proc too, and events call `pid`. Nothing where it is gone.
   void see_running(iot_u32 own, iot_u32 pid);
   void see_bystander(iot_u32 own,
                      iot_u32 pid); // the same of one that is only named in events, and not followed
   void await_exec(iot_u32 own, iot_u32 pid); // it will run another program; only its start matters
-  void ended(iot_u32 pid, std::uint64_t now_ns);
+  void note_end(iot_u32 pid, std::uint64_t now_ns);
 
   // A program's own word. `is_known`: `row.pid` is its id in the initial namespace. A parent that is not known (0) and
   // the start are taken from /proc.
-  void announced(rows::processes row, bool is_known, std::uint64_t now_ns);
+  void note_announcement(rows::processes row, bool is_known, std::uint64_t now_ns);
 
   // The traced processes that live, "PID NAME" each. Without the kernel's word, those that have announced themselves or
   // have the variable: one just forked has not done anything yet.

@@ -109,24 +109,24 @@ TEST_F(TasksTest, process_that_did_nothing_yet_runs_by_its_variable) {
 
 TEST_F(TasksTest, announcement_waits_for_the_kernels_word) {
   tasks_.expect_kernel();
-  tasks_.announced(row(10, "from inside"), true, 0);
+  tasks_.note_announcement(row(10, "from inside"), true, 0);
   EXPECT_EQ(tasks_.write(*writer_, 0), 1U);
-  tasks_.executed(row(10, "from the kernel"));
-  tasks_.ended(10, 1);
+  tasks_.note_exec(row(10, "from the kernel"));
+  tasks_.note_end(10, 1);
   EXPECT_EQ(tasks_.write(*writer_, kTaskPatienceNs), 0U);
   EXPECT_EQ(rows_written(), 1U);
 }
 
 TEST_F(TasksTest, announcement_fills_what_the_kernel_does_not_say) {
   tasks_.expect_kernel();
-  tasks_.executed(row(10, "from the kernel"));
-  tasks_.announced(row(11, "from inside"), true, 0);
+  tasks_.note_exec(row(10, "from the kernel"));
+  tasks_.note_announcement(row(11, "from inside"), true, 0);
   EXPECT_EQ(tasks_.write(*writer_, kLaterNs), 0U);
   EXPECT_EQ(rows_written(), 2U);
 }
 
 TEST_F(TasksTest, announcement_is_written_at_once_where_no_kernel_speaks) {
-  tasks_.announced(row(11, "from inside"), true, 0);
+  tasks_.note_announcement(row(11, "from inside"), true, 0);
   EXPECT_EQ(tasks_.write(*writer_, 0), 0U);
   EXPECT_EQ(rows_written(), 1U);
 }

@@ -14,7 +14,7 @@ constexpr std::size_t kToldMost = 1U << 12U;
 
 } // namespace
 
-void UnseenPrograms::executed(const rows::processes& row, std::uint64_t now_ns) {
+void UnseenPrograms::note_exec(const rows::processes& row, std::uint64_t now_ns) {
   if (!is_expected_)
     return;
   end(row.pid, row.since_ns, now_ns);
@@ -32,7 +32,7 @@ void UnseenPrograms::end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_n
     }
 }
 
-void UnseenPrograms::announced(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns) {
+void UnseenPrograms::note_announcement(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns) {
   if (is_expected_)
     announced_[pid].push_back({since_ns, now_ns});
 }

@@ -27,9 +27,9 @@ public:
   // Programs announce themselves: the preload source is open.
   void expect() { is_expected_ = true; }
 
-  void executed(const rows::processes& row, std::uint64_t now_ns);
-  void ended(iot_u32 pid, std::uint64_t now_ns) { end(pid, now_ns, now_ns); }
-  void announced(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns);
+  void note_exec(const rows::processes& row, std::uint64_t now_ns);
+  void note_end(iot_u32 pid, std::uint64_t now_ns) { end(pid, now_ns, now_ns); }
+  void note_announcement(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns);
   // The process is about to execute, or to have a child execute, a program that the library cannot be loaded into; it
   // is known without us.
   void told(iot_u32 pid);

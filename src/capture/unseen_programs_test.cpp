@@ -18,7 +18,7 @@ protected:
     row.parent_pid = parent;
     row.since_ns = at_ns;
     row.exe = "program";
-    programs_.executed(row, at_ns);
+    programs_.note_exec(row, at_ns);
   }
   // What is known at last, of those that run none.
   std::uint64_t count_at_end() {
@@ -35,8 +35,8 @@ protected:
 TEST_F(UnseenProgramsTest, what_never_announced_itself_is_unseen) {
   execute(10, 1);
   execute(11, 2);
-  programs_.announced(11, 5, 5);
-  programs_.ended(10, 9);
+  programs_.note_announcement(11, 5, 5);
+  programs_.note_end(10, 9);
   programs_.decide(kSecondNs);
   EXPECT_EQ(programs_.count(), 1U);
   EXPECT_EQ(programs_.first().at(0).pid, 10U);
@@ -44,27 +44,27 @@ TEST_F(UnseenProgramsTest, what_never_announced_itself_is_unseen) {
 }
 
 TEST_F(UnseenProgramsTest, announcement_may_be_heard_before_the_kernels_word) {
-  programs_.announced(10, 5, 5);
+  programs_.note_announcement(10, 5, 5);
   programs_.decide(6);
   execute(10, 2);
   EXPECT_EQ(count_at_end(), 0U);
 }
 
 TEST_F(UnseenProgramsTest, what_was_heard_late_is_not_old) {
-  programs_.announced(10, 5, 50 * kSecondNs);
+  programs_.note_announcement(10, 5, 50 * kSecondNs);
   programs_.decide(50 * kSecondNs);
   execute(10, 2);
   EXPECT_EQ(count_at_end(), 0U);
 }
 
 TEST_F(UnseenProgramsTest, a_recorder_that_had_to_wait_forgets_no_announcement) {
-  programs_.announced(10, 5, 5);
+  programs_.note_announcement(10, 5, 5);
   programs_.decide(5);
   rows::processes row;
   row.pid = 10;
   row.since_ns = 2;
-  programs_.executed(row, 50 * kSecondNs); // long between two sources of one drain
-  programs_.ended(10, 50 * kSecondNs);
+  programs_.note_exec(row, 50 * kSecondNs); // long between two sources of one drain
+  programs_.note_end(10, 50 * kSecondNs);
   programs_.decide(50 * kSecondNs);
   programs_.decide(51 * kSecondNs);
   EXPECT_EQ(count_at_end(), 0U);
@@ -72,10 +72,10 @@ TEST_F(UnseenProgramsTest, a_recorder_that_had_to_wait_forgets_no_announcement) 
 
 TEST_F(UnseenProgramsTest, each_program_of_a_process_is_decided_on) {
   execute(10, 1);
-  programs_.announced(10, 2, 2);
+  programs_.note_announcement(10, 2, 2);
   execute(10, 3);
   execute(10, 5);
-  programs_.announced(10, 6, 6);
+  programs_.note_announcement(10, 6, 6);
   EXPECT_EQ(count_at_end(), 1U);
 }
 
@@ -99,7 +99,7 @@ TEST(UnseenPrograms, none_where_no_library_is_expected) {
   UnseenPrograms programs;
   rows::processes row;
   row.pid = 10;
-  programs.executed(row, 1);
+  programs.note_exec(row, 1);
   programs.decide_all(kSecondNs, [](iot_u32) { return false; });
   EXPECT_EQ(programs.count(), 0U);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/explain_place.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "analysis/sql_text.hpp"
 #include "output/recorded.hpp"
 #include "output/report_section.hpp"
@@ -14,17 +17,27 @@ namespace {
 
 using analysis::sql_literal;
 
-constexpr SectionColumn kPlaceColumns[] = {
+// Where something was, then what it was for.
+template <std::size_t Count>
+constexpr std::array<SectionColumn, Count + 6> with_cause(const SectionColumn (&where)[Count]) {
+  std::array<SectionColumn, Count + 6> columns{};
+  std::ranges::copy(std::to_array<SectionColumn>({
+                        {.title = "bytes", .name = "bytes", .show = Show::bytes},
+                        {.title = "why", .name = "cause"},
+                        {.title = "doubt", .name = "confidence", .rank = 2},
+                        {.title = "operation", .name = "op"},
+                        {.title = "process", .name = "process", .rank = 1},
+                        {.title = "file", .name = "path", .fit = Fit::middle},
+                    }),
+                    std::ranges::copy(where, columns.begin()).out);
+  return columns;
+}
+
+constexpr auto kPlaceColumns = with_cause({
     {.title = "at second", .name = "at_second", .show = Show::seconds},
     {.title = "device", .name = "device_name"},
     {.title = "", .name = "direction"},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes},
-    {.title = "why", .name = "cause"},
-    {.title = "doubt", .name = "confidence", .rank = 2},
-    {.title = "operation", .name = "op"},
-    {.title = "process", .name = "process", .rank = 1},
-    {.title = "file", .name = "path", .fit = Fit::middle},
-};
+});
 constexpr std::string_view kPlaceSql = R"(
 SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name AS device_name,
        l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence,
@@ -34,7 +47,7 @@ FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.devic
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
 WHERE l.device_position < CAST({0} AS HUGEINT) * 512 + 512 AND l.device_position + l.bytes > CAST({0} AS HUGEINT) * 512 AND ({1} = '' OR d.name = {1}))";
 
-constexpr SectionColumn kRequestColumns[] = {
+constexpr auto kRequestColumns = with_cause({
     {.title = "at second", .name = "at_second", .show = Show::seconds, .when = When::changed},
     {.title = "took",
      .name = "duration_ns",
@@ -44,13 +57,7 @@ constexpr SectionColumn kRequestColumns[] = {
     {.title = "device", .name = "device_name", .rank = 4},
     {.title = "", .name = "direction"},
     {.title = "sector", .name = "sector", .show = Show::digits},
-    {.title = "bytes", .name = "bytes", .show = Show::bytes},
-    {.title = "why", .name = "cause"},
-    {.title = "doubt", .name = "confidence", .rank = 2},
-    {.title = "operation", .name = "op"},
-    {.title = "process", .name = "process", .rank = 1},
-    {.title = "file", .name = "path", .fit = Fit::middle},
-};
+});
 
 // The kernel uses a request again once it is completed, so that there may be many of a number; and it may complete one in
 // parts. Without bytes: a flush.

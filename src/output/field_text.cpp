@@ -2,6 +2,7 @@
 #include "output/field_text.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -41,7 +42,7 @@ private:
   static const Rule kRules[];
 
   const store::ColumnInfo& info(std::size_t column) const { return event_.table().columns[column]; }
-  int find(std::string_view name) const { return event_.table().column(name); }
+  int find(const store::ColumnKey& key) const { return event_.table().index(key); }
   std::uint64_t value(int column) const {
     return column < 0 ? 0 : event_.number(static_cast<std::size_t>(column));
   }
@@ -50,9 +51,13 @@ private:
     return info(column).type == schema::Type::s32 ? static_cast<std::int32_t>(raw)
                                                   : static_cast<std::int64_t>(raw);
   }
-  int find(Role role) const {
-    const store::ColumnInfo* column = event_.table().column(role);
-    return column ? static_cast<int>(column - event_.table().columns.data()) : -1;
+  // Of a file its descriptor, of a descriptor its file; -1: none. Both come in one order; a pipe has more descriptors than
+  // files.
+  int find_partner(std::size_t column) const;
+  // Where in the file the bytes are; -1: no bytes, or a copy's, whose places stand by their names.
+  int find_position() const {
+    const bool has_one_place = find(Meaning::bytes) >= 0 && find(Role::to_file) < 0;
+    return has_one_place ? find(Meaning::offset) : -1;
   }
 
   std::string task() const {
@@ -132,17 +137,24 @@ const Line::Rule Line::kRules[] = {
     {Meaning::real_time_ns, &Line::date_text},
 };
 
-// The column that belongs to another by its name: fd to file, in_fd to in_file, and the other way round.
-std::string partner_of(std::string_view column, std::string_view ending, std::string_view other) {
-  return column.ends_with(ending)
-             ? fmt::format("{}{}", column.substr(0, column.size() - ending.size()), other)
-             : std::string();
+int Line::find_partner(std::size_t column) const {
+  std::vector<std::size_t> files;
+  std::vector<std::size_t> descriptors;
+  for (std::size_t i = 0; i < event_.table().columns.size(); ++i)
+    if (const Meaning meaning = info(i).meaning; meaning == Meaning::file || meaning == Meaning::fd)
+      (meaning == Meaning::file ? files : descriptors).push_back(i);
+  const bool is_file = info(column).meaning == Meaning::file;
+  const std::vector<std::size_t>& own = is_file ? files : descriptors;
+  const std::vector<std::size_t>& others = is_file ? descriptors : files;
+  const auto rank = static_cast<std::size_t>(std::ranges::find(own, column) - own.begin());
+  const bool has_partner = descriptors.size() <= files.size() && rank < others.size();
+  return has_partner ? static_cast<int>(others[rank]) : -1;
 }
 
 std::string Line::file_text(std::size_t column) const {
   const std::string& name = info(column).name;
   const std::uint64_t file = event_.number(column);
-  const int descriptor = find(partner_of(name, "file", "fd"));
+  const int descriptor = find_partner(column);
   std::string text;
   if (descriptor >= 0)
     text = descriptor_text(static_cast<std::size_t>(descriptor));
@@ -163,27 +175,25 @@ std::string Line::descriptor_text(std::size_t column) const {
 
 // Shown with its file, where there is one.
 std::string Line::fd_text(std::size_t column) const {
-  return find(partner_of(info(column).name, "fd", "file")) >= 0 ? "" : descriptor_text(column);
+  return find_partner(column) >= 0 ? "" : descriptor_text(column);
 }
 
 // Shown with the bytes, where there are any.
 std::string Line::offset_text(std::size_t column) const {
-  const std::string& name = info(column).name;
-  const bool has_bytes = find("bytes_requested") >= 0 || find("bytes") >= 0;
-  if ((name == "offset" && has_bytes) || signed_value(column) < 0)
+  if (static_cast<int>(column) == find_position() || signed_value(column) < 0)
     return {};
-  return fmt::format("{}={}", name, signed_value(column));
+  return fmt::format("{}={}", info(column).name, signed_value(column));
 }
 
 // "4096 @ 8192": bytes and, where it is known, the position in the file.
 std::string Line::bytes_text(std::size_t column) const {
-  const std::string& name = info(column).name;
-  std::string text = name == "bytes_requested" ? fmt::format("{}", event_.number(column))
-                                               : fmt::format("{}={}", name, event_.number(column));
-  const int offset = find("offset");
-  if (offset >= 0 && info(static_cast<std::size_t>(offset)).meaning == Meaning::offset &&
-      signed_value(static_cast<std::size_t>(offset)) >= 0)
-    text += fmt::format(" @ {}", value(offset));
+  const store::ColumnInfo& field = info(column);
+  std::string text = field.role == Role::requested
+                         ? fmt::format("{}", event_.number(column))
+                         : fmt::format("{}={}", field.name, event_.number(column));
+  const int position = find_position();
+  if (position >= 0 && signed_value(static_cast<std::size_t>(position)) >= 0)
+    text += fmt::format(" @ {}", value(position));
   return text;
 }
 

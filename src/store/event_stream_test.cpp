@@ -37,6 +37,20 @@ TEST(event_stream, events_of_overlapping_blocks_come_in_the_order_of_time) {
   EXPECT_LT(events.blocks_open_max(), 20U); // the overlap of 2000 ns, not the trace
 }
 
+TEST(event_stream, a_column_is_found_by_its_role_its_meaning_or_its_name) {
+  const golden::TestTrace trace("syscall_read ts_ns=1\n");
+  const auto reader = open_reader(trace);
+  const TableInfo& read = *reader->table(IOT_KIND_syscall_read);
+  EXPECT_EQ(read.index(schema::Role::bytes), read.column("result"));
+  EXPECT_EQ(read.index(schema::Role::requested), read.column("bytes_requested"));
+  EXPECT_EQ(read.index(schema::Meaning::bytes), read.column("bytes_requested"));
+  EXPECT_EQ(read.index("fd"), read.column("fd"));
+  EXPECT_GE(read.column("fd"), 0);
+  EXPECT_EQ(read.index(schema::Role::to_file), -1);
+  EXPECT_EQ(read.index(schema::Meaning::sector), -1);
+  EXPECT_EQ(read.index("sector"), -1);
+}
+
 TEST(event_stream, one_table_can_be_read_alone) {
   const golden::TestTrace trace(
       "syscall_read ts_ns=1\nsyscall_write ts_ns=2\nsyscall_read ts_ns=3\n");

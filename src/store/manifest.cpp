@@ -144,6 +144,20 @@ const ColumnInfo* TableInfo::column(schema::Role role) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
+const ColumnInfo* TableInfo::column(schema::Meaning meaning) const {
+  const auto found = std::ranges::find(columns, meaning, &ColumnInfo::meaning);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+int TableInfo::index(const ColumnKey& key) const {
+  if (const auto* column_name = std::get_if<std::string_view>(&key))
+    return column(*column_name);
+  const auto* role = std::get_if<schema::Role>(&key);
+  const ColumnInfo* found =
+      role != nullptr ? column(*role) : column(std::get<schema::Meaning>(key));
+  return found == nullptr ? -1 : static_cast<int>(found - columns.data());
+}
+
 bool TableInfo::is_dictionary() const {
   return layer == schema::layer_name(IOT_LAYER_dictionary);
 }

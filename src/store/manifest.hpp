@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/result.hpp"
@@ -25,6 +26,9 @@ struct ColumnInfo {
   schema::Role role = schema::Role::none;
 };
 
+// A column by what it is to its event, by what its numbers stand for, or, of what no other event tells, by its name.
+using ColumnKey = std::variant<schema::Role, schema::Meaning, std::string_view>;
+
 struct TableInfo {
   iot_u16 kind;
   std::string name; // of small letters, digits and underscores, as those of layer and columns
@@ -35,6 +39,10 @@ struct TableInfo {
   int column(std::string_view name) const;
   // The column with the role; nullptr: there is none.
   const ColumnInfo* column(schema::Role role) const;
+  // The first column of the meaning; nullptr: there is none. A later version adds columns behind it only.
+  const ColumnInfo* column(schema::Meaning meaning) const;
+  // -1: no such column.
+  int index(const ColumnKey& key) const;
   bool is_dictionary() const;
 };
 

@@ -12,7 +12,7 @@ namespace iotrail::trail {
 namespace {
 
 struct Member {
-  std::string_view column;
+  store::ColumnKey column;
   std::uint64_t Fact::* member;
 };
 
@@ -24,22 +24,23 @@ struct Table {
 };
 
 const std::vector<Table>& tables() {
-  static const Member kPid = {"pid", &Fact::pid};
-  static const Member kOp = {"op_id", &Fact::op_id};
-  static const Member kFile = {"file", &Fact::file};
-  static const Member kDuration = {"duration_ns", &Fact::duration_ns};
-  static const Member kOffset = {"offset", &Fact::offset};
-  static const Member kIndex = {"index", &Fact::offset};
-  static const Member kPages = {"pages", &Fact::bytes};
-  static const Member kBytes = {"bytes", &Fact::bytes};
-  static const Member kRequested = {"bytes_requested", &Fact::bytes};
-  static const Member kResult = {"result", &Fact::result};
-  static const Member kDevice = {"device", &Fact::device};
-  static const Member kSector = {"sector", &Fact::sector};
-  static const Member kFlags = {"flags", &Fact::flags};
-  static const Member kCall = {"call", &Fact::call};
-  static const std::vector<Member> kCallMembers = {kPid,    kOp,        kFile,  kDuration,
-                                                   kOffset, kRequested, kResult};
+  using schema::Meaning;
+  using schema::Role;
+  static const Member kPid = {Role::pid, &Fact::pid};
+  static const Member kOp = {Role::op, &Fact::op_id};
+  static const Member kFile = {Role::file, &Fact::file};
+  static const Member kDuration = {Role::duration, &Fact::duration_ns};
+  static const Member kOffset = {Meaning::offset, &Fact::offset};
+  static const Member kIndex = {Meaning::page_index, &Fact::offset};
+  static const Member kPages = {Meaning::pages, &Fact::bytes};
+  static const Member kBytes = {Meaning::bytes, &Fact::bytes};
+  static const Member kMoved = {Role::bytes, &Fact::result};
+  static const Member kResult = {Role::result, &Fact::result};
+  static const Member kDevice = {Meaning::device, &Fact::device};
+  static const Member kSector = {Meaning::sector, &Fact::sector};
+  static const Member kFlags = {Meaning::flags_block, &Fact::flags};
+  static const std::vector<Member> kCallMembers = {kPid,    kOp,    kFile, kDuration,
+                                                   kOffset, kBytes, kMoved};
   static const std::vector<Table> kTables = {
       {IOT_KIND_syscall_read, FactKind::read, kCallMembers},
       {IOT_KIND_syscall_write, FactKind::write, kCallMembers},
@@ -47,9 +48,11 @@ const std::vector<Table>& tables() {
       {IOT_KIND_vfs_write, FactKind::write, kCallMembers},
       {IOT_KIND_async_operation,
        FactKind::write,
-       {kPid, kOp, kFile, kDuration, kOffset, kRequested, kResult, kCall}},
-      {IOT_KIND_syscall_copy, FactKind::copy, {kPid, kOp, kDuration, {"out_file", &Fact::file}}},
-      {IOT_KIND_syscall_open, FactKind::truncated, {kFile, kDuration, kResult, kFlags}},
+       {kPid, kOp, kFile, kDuration, kOffset, kBytes, kResult, {Role::call, &Fact::call}}},
+      {IOT_KIND_syscall_copy, FactKind::copy, {kPid, kOp, kDuration, {Role::to_file, &Fact::file}}},
+      {IOT_KIND_syscall_open,
+       FactKind::truncated,
+       {kFile, kDuration, kResult, {Meaning::flags_open, &Fact::flags}}},
       {IOT_KIND_syscall_truncate,
        FactKind::truncated,
        {kOp,
@@ -58,12 +61,16 @@ const std::vector<Table>& tables() {
         kResult,
         kOffset,
         kBytes,
-        {"mode", &Fact::flags},
-        {"path", &Fact::call}}},
-      {IOT_KIND_syscall_mmap, FactKind::mapped, {kFile, kFlags, {"prot", &Fact::call}}},
+        {Meaning::flags_fallocate, &Fact::flags},
+        {Role::path, &Fact::call}}},
+      {IOT_KIND_syscall_mmap,
+       FactKind::mapped,
+       {kFile, {Meaning::flags_map, &Fact::flags}, {Meaning::flags_prot, &Fact::call}}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
-      {IOT_KIND_cache_writeback, FactKind::flushed, {kPid, kFile, {"reason", &Fact::flags}}},
+      {IOT_KIND_cache_writeback,
+       FactKind::flushed,
+       {kPid, kFile, {Meaning::value_writeback_reason, &Fact::flags}}},
       {IOT_KIND_block_queue,
        FactKind::queued,
        {kPid,
@@ -79,10 +86,10 @@ const std::vector<Table>& tables() {
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,
        FactKind::completed,
-       {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}}},
+       {kPid, kOp, kFile, kDuration, kBytes, kDevice, kSector, kFlags, kResult}},
       {IOT_KIND_block_error,
        FactKind::failed,
-       {kBytes, kDevice, kSector, kFlags, {"error", &Fact::result}, {"request", &Fact::call}}},
+       {kBytes, kDevice, kSector, kFlags, kResult, {Meaning::request, &Fact::call}}},
   };
   return kTables;
 }
@@ -138,7 +145,7 @@ std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader&
       continue;
     Source source{table.kind, table.fact, {}};
     for (const Member& member : table.members)
-      if (const int column = stored->column(member.column); column >= 0)
+      if (const int column = stored->index(member.column); column >= 0)
         source.columns.emplace_back(static_cast<std::size_t>(column), member.member);
     sources.push_back(std::move(source));
   }

@@ -14,17 +14,18 @@ namespace iotrail::trail {
 
 namespace {
 
+using schema::Meaning;
 using Keys = std::unordered_set<std::uint32_t>;
 
 // The rows of a table, of these columns. None where the trace has not all of them.
 class Rows {
 public:
-  Rows(const store::TraceReader& trace, iot_u16 kind, std::initializer_list<const char*> names)
-      : columns_(columns_of(trace, kind, names)),
+  Rows(const store::TraceReader& trace, iot_u16 kind, std::initializer_list<store::ColumnKey> keys)
+      : columns_(columns_of(trace, kind, keys)),
         rows_(trace, store::EventStream::Columns{{kind, columns_}}) {}
 
   bool next() { return !columns_.empty() && rows_.next(); }
-  // `column`: as they were named.
+  // `column`: in the order of the keys.
   std::uint64_t number(std::size_t column) const {
     return rows_.number(static_cast<std::size_t>(columns_[column]));
   }
@@ -32,11 +33,11 @@ public:
 
 private:
   static std::vector<int> columns_of(const store::TraceReader& trace, iot_u16 kind,
-                                     std::initializer_list<const char*> names) {
+                                     std::initializer_list<store::ColumnKey> keys) {
     std::vector<int> columns;
     if (const store::TableInfo* table = trace.table(kind))
-      for (const char* name : names)
-        columns.push_back(table->column(name));
+      for (const store::ColumnKey& key : keys)
+        columns.push_back(table->index(key));
     return columns.empty() || std::ranges::min(columns) < 0 ? std::vector<int>{} : columns;
   }
 
@@ -44,9 +45,9 @@ private:
   store::EventStream rows_;
 };
 
-Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) {
+Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   Keys keys;
-  for (Rows rows(trace, kind, {name}); rows.next();)
+  for (Rows rows(trace, kind, {meaning}); rows.next();)
     keys.insert(rows.key(0));
   return keys;
 }
@@ -54,7 +55,9 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, const char* name) 
 // A bio of a read or write of a file that carries no pages of it. An older trace does not tell of pages.
 std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
   std::unordered_set<std::uint64_t> operations;
-  for (Rows bios(trace, IOT_KIND_block_queue, {"op_id", "offset", "file", "flags"}); bios.next();)
+  for (Rows bios(trace, IOT_KIND_block_queue,
+                 {Meaning::op, Meaning::offset, Meaning::file, Meaning::flags_block});
+       bios.next();)
     if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
         (bios.number(3) & IOT_block_hint_meta) == 0)
       operations.insert(bios.number(0));
@@ -69,7 +72,8 @@ struct BlockDeviceFiles {
 // The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
 BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
   BlockDeviceFiles found;
-  for (Rows files(trace, IOT_KIND_files, {"file", "inode", "mode"}); files.next();)
+  for (Rows files(trace, IOT_KIND_files, {Meaning::file, Meaning::inode, Meaning::mode});
+       files.next();)
     if (files.number(2) == IOT_file_type_block_device)
       found.caches[files.key(0)] = files.key(1);
     else if ((files.number(2) & IOT_CHOICE_file_type) == IOT_file_type_block_device)
@@ -85,14 +89,14 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.losses = facts.loss_times();
   replay.has_cache_events = trace.has_rows(IOT_KIND_cache_dirty);
   replay.has_evictions = trace.has_rows(IOT_KIND_cache_delete);
-  replay.written_back = find_keys(trace, IOT_KIND_block_queue, "file");
-  replay.disks = find_keys(trace, IOT_KIND_block_complete, "device");
+  replay.written_back = find_keys(trace, IOT_KIND_block_queue, Meaning::file);
+  replay.disks = find_keys(trace, IOT_KIND_block_complete, Meaning::device);
   replay.direct = find_direct_operations(trace);
   BlockDeviceFiles devices = find_block_device_files(trace);
   replay.disk_caches = std::move(devices.caches);
   replay.nodes = std::move(devices.nodes);
-  replay.traced = find_keys(trace, IOT_KIND_processes, "pid");
-  Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, "file");
+  replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
+  Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());
   StackedFiles stacked(std::move(with_pages), replay.disk_caches);
   while (facts.next()) {

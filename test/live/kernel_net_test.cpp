@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "kernel_recording.hpp"
+#include "kernel_fixture.hpp"
 
 namespace iotrail::live {
 namespace {
@@ -85,16 +85,14 @@ void wait_ms(int ms) {
   ::poll(nullptr, 0, ms);
 }
 
-class KernelNet : public testing::TestWithParam<int> {
+class KernelNet : public KernelTest, public testing::WithParamInterface<int> {
 protected:
   void record(const std::function<int()>& body) {
-    before_ns_ = monotonic_ns();
+    set_begin();
     recording_ = Recording::among_others({schema::Layer::net}, body);
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_child_and_account();
     EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_connection_unknown), 0U);
     EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_connection_untracked), 0U);
   }
@@ -120,12 +118,7 @@ protected:
   }
 
   void check(const Row& row, bool is_own_doing) const {
-    const auto pid = static_cast<std::uint64_t>(recording_.pid());
-    EXPECT_EQ(row.u("pid"), pid);
-    EXPECT_EQ(row.u("tid"), pid);
-    EXPECT_GT(row.u("ts_ns"), before_ns_);
-    EXPECT_LT(row.u("ts_ns"), monotonic_ns());
-    EXPECT_LT(row.u("cpu"), static_cast<std::uint64_t>(::sysconf(_SC_NPROCESSORS_CONF)));
+    check_event(row);
     EXPECT_EQ(row.u("op_id") != 0, is_own_doing);
     EXPECT_NE(row.u("connection"), 0U);
   }
@@ -146,9 +139,6 @@ protected:
   std::string text(const Row& row, std::string_view column) const {
     return recording_.string(row.u(column));
   }
-
-  std::uint64_t before_ns_ = 0;
-  Recording recording_;
 };
 
 using States = std::vector<std::uint64_t>;

@@ -194,7 +194,7 @@ Result<std::vector<pid_t>> trace_descendants(BpfObject& object, PidNumbers& numb
 }
 
 Result<void> trace_tree(BpfObject& object, iot_u32 tid, bool from_exec) {
-  iot_task& state = object.skeleton().bss->task_states[tid & (IOT_TASK_SLOTS - 1)];
+  iot_task& state = object.skeleton().bss->task_states[tid & (IOT_TASK_BUCKETS - 1)];
   if (const iot_u32 owner = __atomic_load_n(&state.live_tid, __ATOMIC_ACQUIRE);
       owner != 0 && owner != tid && state.is_dead == 0)
     return fail(fmt::format("following process {}", tid),

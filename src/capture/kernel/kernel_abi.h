@@ -11,6 +11,9 @@
 #include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
 
+/* Which functions of the kernel's a program may call depends on it. */
+#define IOT_PROGRAM_LICENSE "Dual BSD/GPL"
+
 #define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
 #define IOT_CPU_LIMIT 1024           /* processors; a power of two */
 #define IOT_FILE_LIMIT (1U << 18)    /* files in a table of those that are known */
@@ -207,28 +210,28 @@ struct iot_added {
 };
 
 /*
- * State of a traced task. It lies in the slot of `task_states` that its thread id leads to: finding it there costs a
- * tenth of what task storage does, which is for those that find their slot taken. The slot is of the task `live_tid`.
+ * State of a traced task. It lies in the bucket of `task_states` that its thread id leads to: finding it there costs a
+ * tenth of what task storage does, which is for those that find their bucket taken. The bucket is of the task `live_tid`.
  */
 struct iot_task {
   struct iot_owner owner; /* op_id: of the operation in progress; 0: none */
   iot_u64 last_op;        /* handed out before */
   iot_u64 entry_ns;       /* of the call in progress */
   iot_u64 call;           /* the call in progress */
-  iot_u32 live_tid;       /* 0: the slot is free, or waits for the task to execute a program */
-  iot_u32 is_shared;      /* a slot: tasks that found it taken are in `tasks` */
+  iot_u32 live_tid;       /* 0: the bucket is free, or waits for the task to execute a program */
+  iot_u32 is_shared;      /* a bucket: tasks that found it taken are in `tasks` */
   iot_u16 span_depth;     /* of `spans`; may exceed it */
   iot_u16 op_depth;       /* of `outer_ops` */
   iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
   iot_u32 needs_below;    /* a vfs event that it needs beside its call's; 0: none */
   iot_u32 entry_file;     /* what the descriptor meant at entry, where the call ends its meaning */
   iot_u32 group_exited;
-  iot_u32 awaits_exec; /* a slot that the loader filled: not traced before the task's next exec */
+  iot_u32 awaits_exec; /* a bucket that the loader filled: not traced before the task's next exec */
   iot_u32 aio_begun;   /* operations of the io_submit in progress that are known */
   iot_u32
       submitted_sync_disk; /* that an operation waits for which the task has submitted; 0: none */
   iot_u32 sync_disk;       /* that the call in progress waits for; 0: none */
-  iot_u32 is_dead;         /* the task has ended: another may have the slot */
+  iot_u32 is_dead;         /* the task has ended: another may have the bucket */
   iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT, ... */
   iot_u32
       loading_calls;  /* that may still be for the preload library; 0: it is there, or not used */
@@ -251,10 +254,10 @@ struct iot_task {
   struct iot_span spans[IOT_SPAN_DEPTH];
   struct iot_added added;
 };
-#define IOT_TASK_SLOTS 2048    /* a power of two */
-#define IOT_MUTED 0x80000000U  /* in `live_tid`: the slot is taken, but its task not to be found */
-#define IOT_OWN_CALL 1U        /* in a call that iotrail makes in it: bpf/own.bpf.h */
-#define IOT_LEFT_OUT 2U        /* followed, but not recorded: bpf/choice.bpf.h */
+#define IOT_TASK_BUCKETS 2048 /* a power of two */
+#define IOT_MUTED 0x80000000U /* in `live_tid`: the bucket is taken, but its task not to be found */
+#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/own.bpf.h */
+#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/choice.bpf.h */
 #define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 
 /* Whose a bio is. */

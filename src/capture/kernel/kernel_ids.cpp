@@ -118,9 +118,9 @@ void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
   case IOT_TEXT_ADDRESS:
     return take_address(reinterpret_cast<const iot_text_address&>(text), writer);
   case IOT_TEXT_FORK:
-    return tasks_->forked(process_of(reinterpret_cast<const iot_text_process&>(text)));
+    return tasks_->note_fork(process_of(reinterpret_cast<const iot_text_process&>(text)));
   case IOT_TEXT_EXEC:
-    return tasks_->executed(process_of(reinterpret_cast<const iot_text_process&>(text)));
+    return tasks_->note_exec(process_of(reinterpret_cast<const iot_text_process&>(text)));
   case IOT_TEXT_STACK:
     return take_stack(reinterpret_cast<const iot_text_stack&>(text), writer);
   case IOT_TEXT_TASK:

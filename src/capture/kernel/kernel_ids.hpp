@@ -80,7 +80,7 @@ public:
 
   void process_ended(iot_u32 pid) {
     if (tasks_ != nullptr)
-      tasks_->ended(pid, monotonic_ns());
+      tasks_->note_end(pid, monotonic_ns());
   }
 
   void see_device(iot_u32 device, store::TraceWriter& writer) {

@@ -71,7 +71,7 @@ bool ProgramJob::find_type(ModuleTypes& modules) {
 }
 
 int ProgramJob::load_into_kernel(const bpf_prog_load_opts& options) const {
-  return ::bpf_prog_load(section_.type, bpf_program__name(program_), kProgramLicense,
+  return ::bpf_prog_load(section_.type, bpf_program__name(program_), IOT_PROGRAM_LICENSE,
                          instructions_.data(), instructions_.size(), &options);
 }
 

@@ -121,7 +121,7 @@ int refusal_of_function_hooks() {
   options.expected_attach_type = BPF_TRACE_FENTRY;
   options.attach_btf_id = function;
   for (int tries = 0;; ++tries) {
-    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", kProgramLicense,
+    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", IOT_PROGRAM_LICENSE,
                                     kIdleProgram.data(), kIdleProgram.size(), &options));
     if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
       return loaded ? 0 : errno;

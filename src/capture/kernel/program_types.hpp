@@ -15,9 +15,6 @@ namespace iotrail::capture::kernel {
 
 constexpr std::string_view kCastFunction = "bpf_rdonly_cast";
 
-// Which functions of the kernel's a program may call depends on it.
-inline constexpr const char* kProgramLicense = "Dual BSD/GPL";
-
 // A load that a signal breaks off is begun anew, so many times.
 constexpr int kInterruptionsMost = 50;
 

@@ -59,7 +59,7 @@ public:
   }
 
 private:
-  using Place = std::pair<unsigned, std::uint64_t>;
+  using FunctionBegin = std::pair<unsigned, std::uint64_t>;
 
   template <class T> const T& at(std::uint64_t offset) const {
     return *reinterpret_cast<const T*>(bytes_.data() + offset);
@@ -94,7 +94,8 @@ private:
   const Function* target(unsigned section, std::uint64_t offset, const bpf_insn& code) const {
     const Elf64_Sym* const symbol = relocated(section, offset);
     const bool is_call = code.code == (BPF_JMP | BPF_CALL);
-    Place place{section, offset + sizeof(code) + static_cast<std::uint64_t>(code.imm * 8LL)};
+    FunctionBegin place{section,
+                        offset + sizeof(code) + static_cast<std::uint64_t>(code.imm * 8LL)};
     if (symbol != nullptr && ELF64_ST_TYPE(symbol->st_info) == STT_SECTION)
       place = {symbol->st_shndx,
                static_cast<std::uint64_t>((code.imm + (is_call ? 1 : 0)) * (is_call ? 8LL : 1LL))};
@@ -132,7 +133,7 @@ private:
   std::vector<char> bytes_;
   std::span<const Elf64_Shdr> sections_;
   std::span<const Elf64_Sym> symbols_;
-  std::map<Place, Function> functions_;
+  std::map<FunctionBegin, Function> functions_;
 };
 
 struct Chain {

@@ -19,80 +19,21 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-#define SYSCALL(number, compat, name, event, fd, path)                                             \
+using schema::SyscallTrait;
+
+#define SYSCALL(number, compat, name, event, fd, path, below)                                      \
   static_assert(SYS_##name == (number) && (number) < IOT_SYSCALL_LIMIT);                           \
   static_assert((compat) < IOT_SYSCALL_LIMIT);
 #define SYSCALL_ALIAS(compat, name) static_assert((compat) < IOT_SYSCALL_LIMIT);
 #include "syscalls.def"
 
-// Of calls that differ from others of their event.
-iot_u16 below(iot_u16 number) {
-  switch (number) {
-  case IOT_syscall_fsync:
-  case IOT_syscall_fdatasync:
-    return IOT_KIND_vfs_fsync;
-  case IOT_syscall_copy_file_range:
-    return IOT_KIND_vfs_copy;
-  default:
-    return 0;
-  }
-}
-
-// The vfs event without which a call cannot succeed; 0: there is none.
-iot_u16 below(iot_u16 event, iot_u16 number) {
-  switch (event) {
-  case IOT_KIND_syscall_read:
-    return IOT_KIND_vfs_read;
-  case IOT_KIND_syscall_write:
-    return IOT_KIND_vfs_write;
-  case IOT_KIND_syscall_open:
-    return IOT_KIND_vfs_open;
-  case IOT_KIND_syscall_unlink:
-    return IOT_KIND_vfs_unlink;
-  case IOT_KIND_syscall_rename:
-    return IOT_KIND_vfs_rename;
-  case IOT_KIND_syscall_mkdir:
-    return IOT_KIND_vfs_mkdir;
-  case IOT_KIND_syscall_link:
-    return IOT_KIND_vfs_link;
-  case IOT_KIND_syscall_stat:
-    return IOT_KIND_vfs_stat;
-  case IOT_KIND_syscall_statfs:
-    return IOT_KIND_vfs_statfs;
-  case IOT_KIND_syscall_setattr: // utimensat() may be told to change nothing
-    return number == IOT_syscall_utimensat ? 0 : IOT_KIND_vfs_setattr;
-  case IOT_KIND_syscall_truncate:
-    return IOT_KIND_vfs_truncate;
-  case IOT_KIND_syscall_xattr:
-    return IOT_KIND_vfs_xattr;
-  case IOT_KIND_syscall_readdir:
-    return IOT_KIND_vfs_readdir;
-  default:
-    return below(number);
-  }
-}
-
-iot_u64 native_flags(iot_u16 number) {
-  switch (number) {
-  case IOT_syscall_read:
-  case IOT_syscall_write:
-    return IOT_CALL_PLAIN;
-  case IOT_syscall_pread64:
-  case IOT_syscall_pwrite64:
-    return IOT_CALL_PLAIN | IOT_CALL_PLACED;
-  default:
-    return 0;
-  }
+iot_u64 native_flags(const schema::Syscall& call) {
+  return (has_trait(call, SyscallTrait::is_plain) ? IOT_CALL_PLAIN : 0) |
+         (has_trait(call, SyscallTrait::names_position) ? IOT_CALL_PLACED : 0);
 }
 
 iot_u64 place(int argument) {
   return static_cast<iot_u64>(argument) + 1; // -1: none
-}
-
-// These leave in their timeout what is left of it.
-bool overwrites_timeout(iot_u16 number) {
-  return number == IOT_syscall_select || number == IOT_syscall_pselect6 ||
-         number == IOT_syscall_ppoll;
 }
 
 // A close takes the meaning of its descriptor away; what a kernel thread writes for a fsync is the fsync's.
@@ -104,12 +45,8 @@ bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& f
            is_any_wanted(filter, schema::Layer::device);
   if (event == IOT_KIND_syscall_aio_submit)
     return follows_async(filter);
-  return (event == IOT_KIND_syscall_close || overwrites_timeout(call.number)) && is_recorded;
-}
-
-bool may_append(iot_u16 number) {
-  return number == IOT_syscall_pwrite64 || number == IOT_syscall_pwritev ||
-         number == IOT_syscall_pwritev2;
+  return (event == IOT_KIND_syscall_close || has_trait(call, SyscallTrait::overwrites_timeout)) &&
+         is_recorded;
 }
 
 bool is_left_out(const schema::Syscall& call, const Filter& filter) {
@@ -171,9 +108,9 @@ iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
          iot_u64{call.number} << IOT_CALL_NUMBER_SHIFT |
          place(call.fd_argument) << IOT_CALL_FD_SHIFT |
          place(call.path_argument) << IOT_CALL_PATH_SHIFT |
-         iot_u64{below(call.event, call.number)} << IOT_CALL_BELOW_SHIFT |
-         (is_recorded ? IOT_CALL_RECORDED : 0) |
-         (may_append(call.number) ? IOT_CALL_MAY_APPEND : 0) | choice_flags(call, filter) |
+         iot_u64{call.below} << IOT_CALL_BELOW_SHIFT | (is_recorded ? IOT_CALL_RECORDED : 0) |
+         (has_trait(call, SyscallTrait::may_append) ? IOT_CALL_MAY_APPEND : 0) |
+         choice_flags(call, filter) |
          (is_looked_at(call, is_recorded, filter) ? IOT_CALL_IS_LOOKED_AT : 0);
 }
 
@@ -184,7 +121,7 @@ void fill_calls(iot_config& config, const Filter& filter) {
   fill_operations(config, filter);
   for (const schema::Syscall& call : schema::kSyscalls) {
     const iot_u64 entry = entry_of(call, filter);
-    config.calls[call.number] = entry | native_flags(call.number);
+    config.calls[call.number] = entry | native_flags(call);
     if (call.compat_number >= 0)
       config.compat_calls[call.compat_number] = entry | IOT_CALL_COMPAT;
     for (const schema::SyscallAlias& alias : schema::kSyscallAliases)

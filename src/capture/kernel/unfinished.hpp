@@ -20,7 +20,7 @@ std::uint64_t forget_missed_completions(BpfObject& object);
 // detached. They last until no task counted as traced any more: how long the kernel takes to detach is no time of theirs. What the kernel tells only at the end is missing: of a call its arguments, of a request
 // the bytes moved.
 // Which file a call is on is not known here: a recording of files or disks has none of them.
-// Of tasks that share a slot of `task_states` (more than IOT_TASK_SLOTS at once) nothing is known here.
+// Of tasks that share a bucket of `task_states` (more than IOT_TASK_BUCKETS at once) nothing is known here.
 std::vector<RecordSlot> unfinished_records(BpfObject& object);
 
 } // namespace iotrail::capture::kernel

@@ -3,7 +3,7 @@
 // The memory that the preload library and the collector share: one file, made and owned by the collector, mapped by
 // every traced process. Contains fixed-layout structures only; both sides are built from this header.
 //
-//   header | owners[places] | Place[places] | per place: record ring, text ring
+//   header | owners[places] | ArenaPlace[places] | per place: record ring, text ring
 //
 // A traced program may write anything to it, by mistake or on purpose. Each side keeps what it knows of the memory in
 // copies of its own: the library so that its host survives, the collector so that it counts nothing that was not.
@@ -96,7 +96,7 @@ constexpr iot_u32 tid_of(iot_u64 owner) {
   return static_cast<iot_u32>(owner) & 0x7fffffffU;
 }
 
-struct Place {
+struct ArenaPlace {
   iot_ring_control records;
   iot_u64 text_head;     // in cells
   iot_u64 claim;         // number of this claim in the arena; 0: not yet set
@@ -109,7 +109,7 @@ struct Place {
   iot_u64 text_tail; // written by the collector, on a line of its own
   iot_u64 pad_tail[7];
 };
-static_assert(sizeof(Place) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
+static_assert(sizeof(ArenaPlace) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
 static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
 
 // What the programs are to record. Bits by the number of an app event in its layer, and by that of a call.
@@ -152,7 +152,7 @@ constexpr iot_u64 places_offset(iot_u32 places) {
   return owners_offset() + round_to_page(places * sizeof(iot_u64));
 }
 constexpr iot_u64 rings_offset(iot_u32 places) {
-  return places_offset(places) + round_to_page(places * sizeof(Place));
+  return places_offset(places) + round_to_page(places * sizeof(ArenaPlace));
 }
 constexpr iot_u32 cells_of(iot_u32 slots) {
   return slots / kTextShare * iot_u32{sizeof(RawRecord)} / kCellBytes;

@@ -24,7 +24,7 @@ struct Attachment {
   ArenaHeader made;  // as it was found; the host may overwrite the one that is shared
   Context* contexts; // one for each place; wiped in a forked child, which has none of the rings
   iot_u64* owners;
-  Place* places;
+  ArenaPlace* places;
   pthread_key_t thread_end; // whose destructor gives the place of a thread back
   bool has_thread_end;
   AttachedProcess* process;

@@ -59,7 +59,7 @@ iot_u64 pid_namespace() {
   return result == 0 ? attributes.st_ino : 0;
 }
 
-void fill(Context& context, iot_u32 index, Place& place, unsigned char* rings) {
+void fill(Context& context, iot_u32 index, ArenaPlace& place, unsigned char* rings) {
   const ArenaHeader& arena = g_attachment.made;
   context.slots = reinterpret_cast<RawRecord*>(rings);
   context.text = rings + text_offset(arena.slots);
@@ -124,7 +124,7 @@ Context* take_context(iot_u64 owner, iot_u64 own_namespace) {
   const iot_u32 index = take_place(owner);
   if (index == kPlaces)
     return nullptr;
-  Place& place = g_attachment.places[index];
+  ArenaPlace& place = g_attachment.places[index];
   unsigned char* const rings = map_rings(index);
   if (rings == nullptr || !make_first_ready(place, rings)) {
     __atomic_store_n(&g_attachment.owners[index], 0, __ATOMIC_RELEASE);
@@ -236,7 +236,7 @@ Reserved reserve_slowly(const Context* counted) {
       }
       return {};
     }
-    Place& place = *context->place;
+    ArenaPlace& place = *context->place;
     if (context != counted)
       count_produced(place);
     counted = context;

@@ -24,7 +24,7 @@ namespace iotrail::capture::preload {
 // What a thread needs to write a record. Lies in memory that the kernel wipes in a forked child, so that a child
 // never writes to its parent's ring: `place` is then null and the slow path claims a place for the child.
 struct Context {
-  Place* place; // null: none claimed
+  ArenaPlace* place; // null: none claimed
   RawRecord* slots;
   iot_u64 limit;        // positions from here on need a look at the collector's progress
   iot_u64 mask;         // slots - 1
@@ -94,7 +94,7 @@ void release_place();
 
 // A call is to be recorded by the owner of the place, or is not after all. One instruction, so that a signal handler
 // counts right; a lock prefix would cost more than it is worth, since only raw clone() lets two threads share a place.
-IOTRAIL_HOT void count_produced(Place& place, iot_s64 calls = 1) {
+IOTRAIL_HOT void count_produced(ArenaPlace& place, iot_s64 calls = 1) {
 #if defined(__x86_64__)
   __asm__ volatile("addq %1, %0" : "+m"(place.produced) : "er"(calls));
 #else
@@ -113,7 +113,7 @@ Reserved reserve_slowly(const Context* counted);
 
 IOTRAIL_HOT Reserved reserve() {
   Context* const context = t_context;
-  Place* const place = context->place;
+  ArenaPlace* const place = context->place;
   if (__builtin_expect(place == nullptr, false))
     return reserve_slowly(nullptr);
   count_produced(*place);

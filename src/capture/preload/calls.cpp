@@ -42,7 +42,7 @@ iot_s64 position_of(FILE* stream) {
 
 } // namespace
 
-Target forget(DIR* dir) {
+Target forget_directory(DIR* dir) {
   return dir != nullptr ? forget(dirfd(dir)) : none();
 }
 
@@ -53,7 +53,7 @@ Target forget_range(unsigned first, unsigned last, int flags) {
 }
 
 Target find_position(FILE* stream) {
-  Target target = on(stream);
+  Target target = on_stream(stream);
   target.position = position_of(stream);
   return target;
 }

@@ -32,7 +32,7 @@ inline int descriptor_of(FILE* stream) {
              ? stream->_fileno
              : IOT_NO_FD;
 }
-IOTRAIL_HOT Target on(FILE* stream) {
+IOTRAIL_HOT Target on_stream(FILE* stream) {
   const int fd = descriptor_of(stream);
   return fd != IOT_NO_FD ? on(fd) : none();
 }
@@ -45,11 +45,11 @@ inline Target forget(int fd) {
   set_file(fd, 0);
   return target;
 }
-inline Target forget(FILE* stream) {
+inline Target forget_stream(FILE* stream) {
   const int fd = descriptor_of(stream);
   return fd != IOT_NO_FD ? forget(fd) : none();
 }
-Target forget(DIR* dir);
+Target forget_directory(DIR* dir);
 Target forget_range(unsigned first, unsigned last, int flags);
 
 // The stream's position, for calls that do not tell how much they read.

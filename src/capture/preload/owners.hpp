@@ -17,10 +17,11 @@ public:
   OwnerWatch();
 
   // Indices of the places that have an owner who will write no more.
-  std::vector<iot_u32> find_gone(std::span<const iot_u64> owners, std::span<const Place> places);
+  std::vector<iot_u32> find_gone(std::span<const iot_u64> owners,
+                                 std::span<const ArenaPlace> places);
 
 private:
-  bool is_dead(iot_u64 owner, const Place& place) const;
+  bool is_dead(iot_u64 owner, const ArenaPlace& place) const;
 
   std::uint64_t pid_namespace_;
   std::vector<iot_u64> unclaimed_; // owner at the last look of a place whose claim was not complete

@@ -277,7 +277,7 @@ void PlaceReader::identify(Tasks& tasks, std::uint64_t now_ns) {
   if (!pending_.process)
     return;
   pending_.process->pid = task_.pid;
-  tasks.announced(std::move(*pending_.process), is_known_, now_ns);
+  tasks.note_announcement(std::move(*pending_.process), is_known_, now_ns);
   pending_.process.reset();
 }
 

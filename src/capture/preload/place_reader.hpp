@@ -81,7 +81,7 @@ private:
   void copy_text(iot_u64 cell, void* to, std::size_t size, std::size_t skip) const;
   void clear_text(iot_u64 cells);
 
-  Place& place_;
+  ArenaPlace& place_;
   iot_u64& owner_;
   std::span<RawRecord> records_;
   std::span<std::byte> text_;

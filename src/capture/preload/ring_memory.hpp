@@ -17,7 +17,7 @@ unsigned char* map_rings(iot_u32 place);
 unsigned char* mapped_rings(iot_u32 place, iot_u64* bytes);
 
 // What a new place needs at first. False: there is no memory.
-bool make_first_ready(Place& place, unsigned char* rings);
+bool make_first_ready(ArenaPlace& place, unsigned char* rings);
 
 // Memory behind the records at `head`. Asking in vain is slow, so that it is not done at every call.
 bool has_memory(Context& context, iot_u64 head);

@@ -37,7 +37,7 @@ iot_u32 drop() {
 
 // False: the ring is full.
 bool reserve_cells(Context& context, iot_u32 cells, iot_u64* position) {
-  Place& place = *context.place;
+  ArenaPlace& place = *context.place;
   const iot_u32 all = g_attachment.made.cells;
   iot_u64 head = __atomic_load_n(&place.text_head, __ATOMIC_RELAXED);
   do {

@@ -93,7 +93,7 @@ public:
   StoredFiles finish();
 
 private:
-  struct Place {
+  struct BegunSnapshot {
     std::string root;
     FileBaseline* files;
   };
@@ -102,7 +102,7 @@ private:
   void take_file(const iot_snapshot_file& file, std::string_view path);
 
   StoredFiles stored_;
-  std::map<iot_u32, Place> places_; // of the trace's snapshots, by their numbers
+  std::map<iot_u32, BegunSnapshot> begun_; // of the trace's snapshots, by their numbers
 };
 
 Result<void> Loader::load(const fs::path& path) {
@@ -127,7 +127,7 @@ Result<void> Loader::load(const fs::path& path) {
 // A delta goes on from the trace before it and from no other.
 Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& texts) {
   Result<void> result;
-  places_.clear();
+  begun_.clear();
   for_each_block(trace, IOT_KIND_snapshot_begin, [&](const Block& block) {
     for (std::size_t row = 0; row < block.rows(); ++row) {
       if (block.number("of", row) != IOT_snapshot_kind_fs)
@@ -138,10 +138,10 @@ Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& t
                       fmt::format("it is a delta of the trace with the id {}", base),
                       "Name that trace before it: --since BASE,DELTA. `iotrail info` tells ids.");
       const std::string root(text_of(texts, block.number("path", row)));
-      places_[static_cast<iot_u32>(block.number("snapshot", row))] = {root, &stored_.by_root[root]};
+      begun_[static_cast<iot_u32>(block.number("snapshot", row))] = {root, &stored_.by_root[root]};
     }
   });
-  if (places_.empty())
+  if (begun_.empty())
     return fail(fmt::format("--since {}", trace.path().native()),
                 "it has no snapshot of a file system");
   return result;
@@ -149,15 +149,15 @@ Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& t
 
 // Nothing is made of what only a damaged trace can have.
 void Loader::take_file(const iot_snapshot_file& file, std::string_view path) {
-  const auto place = places_.find(file.snapshot);
-  if (place == places_.end())
+  const auto begun = begun_.find(file.snapshot);
+  if (begun == begun_.end())
     return;
-  const bool is_root = path == place->second.root;
+  const bool is_root = path == begun->second.root;
   const std::size_t slash = path.rfind('/');
   if (!is_root && (slash == path.npos || slash + 1 == path.size()))
     return;
   const std::string_view directory = is_root ? "" : path.substr(0, std::max<std::size_t>(slash, 1));
-  place->second.files->note(
+  begun->second.files->note(
       std::string(directory),
       BaselineFile{.name = std::string(is_root ? path : path.substr(slash + 1)),
                    .fingerprint = fingerprint(file),

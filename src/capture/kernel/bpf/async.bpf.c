@@ -30,7 +30,7 @@ static __always_inline struct iot_task* submitter(iot_u32 call) {
   if (iot_config.chooses_operations)
     choose_submitted(call);
   struct iot_task* task = iot_current();
-  return task ? task : iot_chosen_poller(call);
+  return task ? task : iot_find_chosen_poller(call);
 }
 
 /* Of `async` is filled in what was asked for. */

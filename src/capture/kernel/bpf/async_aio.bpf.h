@@ -102,7 +102,7 @@ static __always_inline iot_u32 at_most(iot_u64 count, iot_u32 most) {
 }
 
 /* io_submit(context, count, list) as it begins; it has begun when they have been looked at. */
-__noinline int iot_aio_submit(iot_u32 is_compat) {
+__noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   struct iot_task* task = aio_submitter();
   if (!task)
     return 0;
@@ -126,7 +126,7 @@ static long lose_aio(iot_u32 index, void* unused) {
 }
 
 /* The same as it ends: what it did not accept has not begun, what it accepted and nobody knows is lost. */
-__noinline int iot_aio_submitted(iot_s64 accepted) {
+__noinline int iot_end_aio_submit(iot_s64 accepted) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task)
     return 0;
@@ -165,7 +165,7 @@ static long end_aio(iot_u32 index, struct aio_events* events) {
 }
 
 /* io_getevents(context, minimum, maximum, events, timeout) as it ends. */
-__noinline int iot_aio_reap(iot_s64 count, iot_u32 is_compat) {
+__noinline int iot_reap_aio(iot_s64 count, iot_u32 is_compat) {
   if (count <= 0)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());

@@ -164,7 +164,7 @@ static long count_more_tags(iot_u32 index, struct tag_words* words) {
   return 0;
 }
 
-static __noinline iot_u32 iot_tags_beyond(iot_u64 at, iot_u32 count) {
+static __noinline iot_u32 iot_count_tags_beyond(iot_u64 at, iot_u32 count) {
   struct tag_words words = {.at = at, .left = count};
   bpf_loop(TAG_WORD_LIMIT - TAG_WORDS_AT_HAND, count_more_tags, &words, 0);
   return words.used;
@@ -175,7 +175,7 @@ static __always_inline iot_u32 tags_in_use(const struct blk_mq_hw_ctx* queue) {
   struct tag_words words = {.at = iot_number_of(tags->map), .left = tags->map_nr};
   for (iot_u32 index = 0; index < TAG_WORDS_AT_HAND && words.left; ++index)
     count_tags(&words);
-  return words.left ? words.used + iot_tags_beyond(words.at, words.left) : words.used;
+  return words.left ? words.used + iot_count_tags_beyond(words.at, words.left) : words.used;
 }
 
 #endif

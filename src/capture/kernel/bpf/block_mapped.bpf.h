@@ -39,7 +39,7 @@ static __always_inline iot_u64 original_of_clone(iot_u64 clone) {
 }
 
 /* The bio of the mapped disk that one is handed on for; 0: not known. */
-__noinline iot_u64 iot_bio_above(iot_u64 bio) {
+__noinline iot_u64 iot_find_bio_above(iot_u64 bio) {
   iot_u64 end = WORD_OF(bio, bio, bi_end_io);
   iot_u64 clone = bio;
   if (end && end == iot_functions.crypt_endio) {
@@ -51,7 +51,7 @@ __noinline iot_u64 iot_bio_above(iot_u64 bio) {
 
 /* Fills in whose a bio is that is handed on: as the one above. Returns the mapped disk; 0: that bio is not known. */
 static __always_inline iot_u32 find_owner_above(struct iot_bio* entry, iot_u64 bio) {
-  const iot_u64 above = iot_bio_above(bio);
+  const iot_u64 above = iot_find_bio_above(bio);
   const struct iot_bio* known = above ? iot_find_bio(above) : 0;
   if (!known)
     return 0;

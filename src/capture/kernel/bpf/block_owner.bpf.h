@@ -102,7 +102,7 @@ static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot
 
 /* Fills in the operation that a traced task waits in; 0: it waits in none. */
 static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
-  const struct iot_task* task = iot_slot_of(tid);
+  const struct iot_task* task = iot_bucket_of(tid);
   if (!tid || task->live_tid != tid || !task->owner.op_id)
     return 0;
   *owner = task->owner;
@@ -294,7 +294,7 @@ static long find_traced(iot_u32 index, struct bio_walk* walk) {
 }
 
 /* The first traced bio of those from `bio` on; 0: there is none. */
-static __noinline iot_u64 iot_first_traced(iot_u64 bio) {
+static __noinline iot_u64 iot_find_first_traced(iot_u64 bio) {
   struct bio_walk walk = {.bio = bio};
   if (bpf_loop(IOT_BIO_CHAIN_LIMIT, find_traced, &walk, 0) < IOT_BIO_CHAIN_LIMIT)
     return walk.bio;
@@ -310,7 +310,7 @@ static __always_inline const struct iot_bio* find_first(const struct request* re
   const struct iot_bio* first = iot_find_bio(bio);
   if (first)
     return first;
-  const iot_u64 later = iot_first_traced(bio);
+  const iot_u64 later = iot_find_first_traced(bio);
   return later ? iot_find_bio(later) : 0;
 }
 

@@ -107,8 +107,8 @@ static __always_inline void note_added(void* context, struct iot_task* task,
       before = i;
   }
   /* From here on the verifier does not know which: it need not follow each way through the loop by itself. */
-  place = iot_unknown(place);
-  before = iot_unknown(before);
+  place = iot_hide_range(place);
+  before = iot_hide_range(before);
   const int is_known = before < IOT_ADDED_RUNS;
   if (!is_reading(task) && (is_writing(mapping->host) || (!is_known && !is_below_lookup(context))))
     return;

@@ -33,21 +33,21 @@ struct {
   __type(value, iot_u32);
 } excluded_cgroups SEC(".maps");
 
-static __always_inline int passes(enum iot_choice_by by, iot_u32 verdict) {
+static __always_inline int is_chosen_by(enum iot_choice_by by, iot_u32 verdict) {
   return iot_is_good(verdict, iot_config.chosen_by[by] & IOT_WANTED);
 }
 
-static __always_inline int passes_number(enum iot_choice_by by, iot_u32 number) {
+static __always_inline int is_chosen_by_number(enum iot_choice_by by, iot_u32 number) {
   const struct iot_choice_key key = {.by = by, .number = number};
-  return !iot_config.chosen_by[by] || passes(by, IOT_VERDICT(choices, &key));
+  return !iot_config.chosen_by[by] || is_chosen_by(by, IOT_VERDICT(choices, &key));
 }
 
-static __always_inline int passes_name(const struct task_struct* task) {
+static __always_inline int is_chosen_by_name(const struct task_struct* task) {
   struct iot_name_key key = {.bits = 8 * IOT_COMM_BYTES};
   if (!iot_config.chosen_by[IOT_BY_NAME])
     return 1;
   bpf_probe_read_kernel_str(key.name, IOT_COMM_BYTES, &task->comm);
-  return passes(IOT_BY_NAME, IOT_VERDICT(chosen_names, &key));
+  return is_chosen_by(IOT_BY_NAME, IOT_VERDICT(chosen_names, &key));
 }
 
 static __always_inline int is_in_excluded_cgroup(void) {
@@ -59,10 +59,10 @@ static __always_inline int is_in_excluded_cgroup(void) {
 
 /* Whether the recording is of the task at all. */
 static __noinline int is_chosen(const struct task_struct* task) {
-  return passes_number(IOT_BY_PROCESS, (iot_u32)BPF_CORE_READ(task, tgid)) &&
-         passes_number(IOT_BY_TASK, (iot_u32)BPF_CORE_READ(task, pid)) &&
-         passes_number(IOT_BY_USER, BPF_CORE_READ(task, cred, uid.val)) && passes_name(task) &&
-         !is_in_excluded_cgroup();
+  return is_chosen_by_number(IOT_BY_PROCESS, (iot_u32)BPF_CORE_READ(task, tgid)) &&
+         is_chosen_by_number(IOT_BY_TASK, (iot_u32)BPF_CORE_READ(task, pid)) &&
+         is_chosen_by_number(IOT_BY_USER, BPF_CORE_READ(task, cred, uid.val)) &&
+         is_chosen_by_name(task) && !is_in_excluded_cgroup();
 }
 
 static __always_inline int is_in_sample(void) {
@@ -122,14 +122,14 @@ static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 ca
  * The state of the running task if it is a thread that the kernel has made for io_uring, in a recording that chooses. Such threads are muted:
  * what they do is of the recording if the operation that they work for is.
  */
-static __always_inline struct iot_task* iot_muted_worker(void) {
+static __always_inline struct iot_task* iot_find_muted_worker(void) {
   struct task_struct* current = bpf_get_current_task_btf();
   return iot_config.chooses_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
 }
 
 /* The same, if it is the one that polls for operations to submit, and what it submits now (async_call) is chosen. */
-static __noinline struct iot_task* iot_chosen_poller(iot_u32 call) {
-  struct iot_task* own = iot_muted_worker();
+static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
+  struct iot_task* own = iot_find_muted_worker();
   if (!own || !is_chosen(bpf_get_current_task_btf()) || !is_in_sample())
     return 0;
   return !iot_config.chooses_operations || iot_is_async_chosen(call, !iot_config.names_operations)

@@ -85,7 +85,7 @@ enum iot_type_number {
  * The same number, of which the verifier does not know what it is: what comes behind need not be checked for each value that
  * it may have had on the way there. What an atomic operation leaves in memory is a number to it like any other.
  */
-static __always_inline iot_u64 iot_unknown(iot_u64 known) {
+static __always_inline iot_u64 iot_hide_range(iot_u64 known) {
   iot_u64 number = 0;
   __atomic_exchange_n(&number, known, __ATOMIC_RELAXED);
   return *(volatile iot_u64*)&number;
@@ -96,7 +96,7 @@ static __always_inline iot_u64 iot_unknown(iot_u64 known) {
  * helper that copies takes 80.
  */
 static __always_inline iot_u64 iot_number_of(const void* pointer) {
-  return iot_unknown((iot_u64)pointer);
+  return iot_hide_range((iot_u64)pointer);
 }
 
 /* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */

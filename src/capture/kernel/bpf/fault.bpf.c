@@ -157,9 +157,8 @@ int BPF_PROG(fault_user, iot_u64 address, struct pt_regs* regs, iot_u64 code) {
   return 0;
 }
 
-/* A touch is of a fault outside any call: what the kernel touches in one comes without. */
-SEC("?tp_btf/mm_filemap_fault")
-int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
+/* The task that looks for pages of a mapped file, and the file; NULL: it is not traced, or the file is not wanted. */
+static __always_inline struct iot_task* find_toucher(struct address_space* trusted, iot_u32* file) {
   struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted);
   struct iot_task* task = iot_current();
   if (!task)
@@ -167,8 +166,16 @@ int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
   const struct inode* inode = mapping->host;
   if (iot_is_own_page(task, inode))
     return 0;
-  const iot_u32 file = iot_file_of_inode(task, inode, 0);
-  if (!iot_file_wanted(file))
+  *file = iot_file_of_inode(task, inode, 0);
+  return iot_file_wanted(*file) ? task : 0;
+}
+
+/* A touch is of a fault outside any call: what the kernel touches in one comes without. */
+SEC("?tp_btf/mm_filemap_fault")
+int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
+  iot_u32 file = 0;
+  struct iot_task* task = find_toucher(trusted, &file);
+  if (!task)
     return 0;
   struct touch now = {};
   struct touch* touch = bpf_task_storage_get(&touches, bpf_get_current_task_btf(), 0, 0);
@@ -189,15 +196,9 @@ int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
 
 SEC("?tp_btf/mm_filemap_map_pages")
 int BPF_PROG(fault_around, struct address_space* trusted, iot_u64 first, iot_u64 last) {
-  struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted);
-  struct iot_task* task = iot_current();
+  iot_u32 file = 0;
+  struct iot_task* task = find_toucher(trusted, &file);
   if (!task)
-    return 0;
-  const struct inode* inode = mapping->host;
-  if (iot_is_own_page(task, inode))
-    return 0;
-  const iot_u32 file = iot_file_of_inode(task, inode, 0);
-  if (!iot_file_wanted(file))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;

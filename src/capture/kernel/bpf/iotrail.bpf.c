@@ -5,7 +5,7 @@
  */
 #include "core.bpf.h"
 
-char _license[] SEC("license") = "Dual BSD/GPL";
+char _license[] SEC("license") = IOT_PROGRAM_LICENSE;
 
 const volatile struct iot_config iot_config = {};
 

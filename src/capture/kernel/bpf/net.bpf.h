@@ -72,7 +72,7 @@ static __noinline int iot_use_connection(struct iot_task* task, iot_u64 socket, 
 }
 
 /* accept() has returned: from now on the connection is the running task's. Global: checked once. */
-__noinline int iot_accepted(iot_s32 fd) {
+__noinline int iot_note_accepted(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (!task || !file)
@@ -83,7 +83,7 @@ __noinline int iot_accepted(iot_s32 fd) {
 }
 
 /* A call on a socket has returned: one of UDP is the running task's from now on. Global: checked once. */
-__noinline int iot_used_socket(iot_s32 fd) {
+__noinline int iot_note_use_of_socket(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (!task || !file || is_stopped ||

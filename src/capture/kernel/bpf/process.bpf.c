@@ -40,9 +40,9 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
  * all new tasks are looked at, not only of those whose parent is traced.
  */
 static __always_inline void forget_namesake(iot_u32 tid) {
-  struct iot_task* slot = iot_slot_of(tid);
-  if ((slot->live_tid & ~IOT_MUTED) == tid)
-    slot->live_tid = 0;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  if ((bucket->live_tid & ~IOT_MUTED) == tid)
+    bucket->live_tid = 0;
 }
 
 /* The running task, muted or not; NULL: it is not followed. */
@@ -112,10 +112,10 @@ static __always_inline void send_exec(const struct iot_task* own, const struct t
 
 /* The process that the loader named begins to be traced with the program that it was made for. */
 static __always_inline void begin_awaited(iot_u32 tid) {
-  struct iot_task* slot = iot_slot_of(tid);
-  if (slot->awaits_exec && slot->owner.tid == tid) {
-    slot->awaits_exec = 0;
-    slot->live_tid = tid;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  if (bucket->awaits_exec && bucket->owner.tid == tid) {
+    bucket->awaits_exec = 0;
+    bucket->live_tid = tid;
   }
 }
 
@@ -125,7 +125,7 @@ static __always_inline struct iot_task* executing_task(struct task_struct* task,
   struct iot_task* own = followed_task();
   if (old_tid == (iot_u32)task->pid)
     return own;
-  struct iot_task* old = iot_slot_of(old_tid);
+  struct iot_task* old = iot_bucket_of(old_tid);
   const int was_traced =
       (old->live_tid & ~IOT_MUTED) == old_tid && old->owner.pid == (iot_u32)task->tgid;
   if (was_traced)
@@ -177,7 +177,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
 static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
     return 0;
-  struct iot_task* leader = iot_slot_of((iot_u32)task->tgid);
+  struct iot_task* leader = iot_bucket_of((iot_u32)task->tgid);
   if ((leader->live_tid & ~IOT_MUTED) != (iot_u32)task->tgid)
     leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
   if (!leader)

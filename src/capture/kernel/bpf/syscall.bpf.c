@@ -113,7 +113,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
 static __always_inline int begin_seldom_call(unsigned long long* ctx) {
   const int aio = begin_any_call(ctx);
   if (aio != NO_AIO)
-    iot_aio_submit(aio == COMPAT_AIO);
+    iot_begin_aio_submit(aio == COMPAT_AIO);
   return 0;
 }
 
@@ -121,7 +121,7 @@ SEC("?tp_btf/sys_enter")
 int syscall_sys_enter(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u32 tid = (iot_u32)current->pid;
-  struct iot_task* task = iot_slot_of(tid);
+  struct iot_task* task = iot_bucket_of(tid);
   if (task->live_tid != tid)
     return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_seldom_call(ctx) : 0;
   const iot_u64 number = ctx[1];
@@ -156,6 +156,55 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
   return 1;
 }
 
+/* Classes of calls: those with an emitter of their own, emit_<class>(), and (class, emitter) of those that share one. */
+#define CLASSES(OWN, SHARED)                                                                       \
+  SHARED(read, transfer)                                                                           \
+  SHARED(write, transfer)                                                                          \
+  OWN(open)                                                                                        \
+  OWN(close)                                                                                       \
+  OWN(seek)                                                                                        \
+  OWN(stat)                                                                                        \
+  OWN(sync)                                                                                        \
+  OWN(mmap)                                                                                        \
+  OWN(munmap)                                                                                      \
+  OWN(truncate)                                                                                    \
+  OWN(unlink)                                                                                      \
+  OWN(rename)                                                                                      \
+  OWN(mkdir)                                                                                       \
+  OWN(msync)                                                                                       \
+  OWN(copy)                                                                                        \
+  OWN(aio_submit)                                                                                  \
+  OWN(aio_getevents)                                                                               \
+  OWN(uring_enter)                                                                                 \
+  OWN(uring_setup)                                                                                 \
+  OWN(uring_register)                                                                              \
+  OWN(link)                                                                                        \
+  OWN(access)                                                                                      \
+  OWN(readlink)                                                                                    \
+  OWN(setattr)                                                                                     \
+  OWN(xattr)                                                                                       \
+  OWN(fcntl)                                                                                       \
+  OWN(flock)                                                                                       \
+  OWN(ioctl)                                                                                       \
+  SHARED(statfs, object)                                                                           \
+  OWN(readdir)                                                                                     \
+  OWN(advise)                                                                                      \
+  OWN(dup)                                                                                         \
+  SHARED(chdir, object)                                                                            \
+  OWN(socket)                                                                                      \
+  OWN(connection)                                                                                  \
+  SHARED(send, message)                                                                            \
+  SHARED(receive, message)                                                                         \
+  OWN(poll)                                                                                        \
+  OWN(mremap)                                                                                      \
+  OWN(sockopt)                                                                                     \
+  OWN(epoll_ctl)                                                                                   \
+  OWN(descriptor)                                                                                  \
+  OWN(pipe)                                                                                        \
+  OWN(mount)                                                                                       \
+  OWN(close_range)                                                                                 \
+  OWN(aio_context)
+
 /* Global to the verifier, which checks each once and, since 6.8, only those that can be reached. */
 #define EMITTER(class)                                                                             \
   __noinline int iot_emit_##class(iot_s64 result, iot_u64 now_ns) {                                \
@@ -166,49 +215,11 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
       emit_##class(&call);                                                                         \
     return 0;                                                                                      \
   }
+#define NO_EMITTER(class, emitter)
 EMITTER(transfer)
-EMITTER(open)
-EMITTER(close)
-EMITTER(seek)
-EMITTER(stat)
-EMITTER(sync)
-EMITTER(mmap)
-EMITTER(munmap)
-EMITTER(truncate)
-EMITTER(unlink)
-EMITTER(rename)
-EMITTER(mkdir)
-EMITTER(msync)
-EMITTER(copy)
-EMITTER(aio_submit)
-EMITTER(aio_getevents)
-EMITTER(uring_enter)
-EMITTER(uring_setup)
-EMITTER(uring_register)
-EMITTER(link)
-EMITTER(access)
-EMITTER(readlink)
-EMITTER(setattr)
-EMITTER(xattr)
-EMITTER(fcntl)
-EMITTER(flock)
-EMITTER(ioctl)
 EMITTER(object)
-EMITTER(readdir)
-EMITTER(advise)
-EMITTER(dup)
-EMITTER(socket)
-EMITTER(connection)
 EMITTER(message)
-EMITTER(poll)
-EMITTER(mremap)
-EMITTER(sockopt)
-EMITTER(epoll_ctl)
-EMITTER(descriptor)
-EMITTER(pipe)
-EMITTER(mount)
-EMITTER(close_range)
-EMITTER(aio_context)
+CLASSES(EMITTER, NO_EMITTER)
 
 #define CASE_OF(class, emitter)                                                                    \
   case CLASS(class):                                                                               \
@@ -216,54 +227,7 @@ EMITTER(aio_context)
 #define CASE(class) CASE_OF(class, class)
 
 static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_ns) {
-  switch (IOT_CALL_CLASS(call)) {
-    CASE_OF(read, transfer)
-    CASE_OF(write, transfer)
-    CASE(open)
-    CASE(close)
-    CASE(seek)
-    CASE(stat)
-    CASE(sync)
-    CASE(mmap)
-    CASE(munmap)
-    CASE(truncate)
-    CASE(unlink)
-    CASE(rename)
-    CASE(mkdir)
-    CASE(msync)
-    CASE(copy)
-    CASE(aio_submit)
-    CASE(aio_getevents)
-    CASE(uring_enter)
-    CASE(uring_setup)
-    CASE(uring_register)
-    CASE(link)
-    CASE(access)
-    CASE(readlink)
-    CASE(setattr)
-    CASE(xattr)
-    CASE(fcntl)
-    CASE(flock)
-    CASE(ioctl)
-    CASE_OF(statfs, object)
-    CASE(readdir)
-    CASE(advise)
-    CASE(dup)
-    CASE_OF(chdir, object)
-    CASE(socket)
-    CASE(connection)
-    CASE_OF(send, message)
-    CASE_OF(receive, message)
-    CASE(poll)
-    CASE(mremap)
-    CASE(sockopt)
-    CASE(epoll_ctl)
-    CASE(descriptor)
-    CASE(pipe)
-    CASE(mount)
-    CASE(close_range)
-    CASE(aio_context)
-  }
+  switch (IOT_CALL_CLASS(call)) { CLASSES(CASE, CASE_OF) }
   return 0;
 }
 
@@ -293,7 +257,7 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   const iot_u64 call = call_of(current, regs->orig_ax);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
-    iot_aio_reap((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
+    iot_reap_aio((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
   struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
   if (!own)
     return 0;
@@ -325,12 +289,12 @@ static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 ca
   const iot_u32 class = IOT_CALL_CLASS(call);
   if (number == IOT_syscall_accept || number == IOT_syscall_accept4) {
     if (result >= 0)
-      iot_accepted((iot_s32)result);
+      iot_note_accepted((iot_s32)result);
   } else if (number == IOT_syscall_socket) {
     if (result >= 0)
-      iot_used_socket((iot_s32)result);
+      iot_note_use_of_socket((iot_s32)result);
   } else if (class == CLASS(connection) || class == CLASS(send) || class == CLASS(receive)) {
-    iot_used_socket(fd_of_call(regs, call));
+    iot_note_use_of_socket(fd_of_call(regs, call));
   }
 }
 
@@ -348,9 +312,9 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   if (task->sync_disk)
     iot_end_sync_of_task(task, task->owner.op_id);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
-    iot_aio_submitted(result);
+    iot_end_aio_submit(result);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
-    iot_aio_reap(result, (call & IOT_CALL_COMPAT) != 0);
+    iot_reap_aio(result, (call & IOT_CALL_COMPAT) != 0);
   if (iot_config.follows_connections)
     follow_socket((const struct pt_regs*)ctx[0], call, result);
   if (call & IOT_CALL_RECORDED)
@@ -365,7 +329,7 @@ SEC("?tp_btf/sys_exit")
 int syscall_sys_exit(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u32 tid = (iot_u32)current->pid;
-  struct iot_task* task = iot_slot_of(tid);
+  struct iot_task* task = iot_bucket_of(tid);
   const int is_found = task->live_tid == tid;
   if (is_found ? !task->owner.op_id : !task->is_shared && task->live_tid != (tid | IOT_MUTED))
     return 0;

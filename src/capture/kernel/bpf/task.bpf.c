@@ -26,14 +26,14 @@ static __always_inline int is_adopted(iot_u32 tgid) {
   return 0;
 }
 
-/* A free slot, or task storage. NULL: no memory. */
+/* A free bucket, or task storage. NULL: no memory. */
 static __always_inline struct iot_task* find_room(struct task_struct* task, iot_u32 tid) {
-  struct iot_task* slot = iot_slot_of(tid);
-  const iot_u32 owner = slot->live_tid;
-  const int is_free = !slot->awaits_exec && (owner == 0 || owner == tid || slot->is_dead);
-  if (is_free && __sync_val_compare_and_swap(&slot->live_tid, owner, tid) == owner)
-    return slot;
-  slot->is_shared = 1;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  const iot_u32 owner = bucket->live_tid;
+  const int is_free = !bucket->awaits_exec && (owner == 0 || owner == tid || bucket->is_dead);
+  if (is_free && __sync_val_compare_and_swap(&bucket->live_tid, owner, tid) == owner)
+    return bucket;
+  bucket->is_shared = 1;
   return bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
@@ -71,7 +71,7 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
     own = iot_claim(current);
   if (!own || !own->is_muted)
     return own;
-  return iot_muted_worker() && iot_async_of(0) ? own : 0;
+  return iot_find_muted_worker() && iot_async_of(0) ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */

@@ -36,6 +36,15 @@ static __always_inline struct iot_span* begin_name(struct iot_task* task, iot_u3
   return span;
 }
 
+/* The fields that all events of names have: begin_name() has left them in the span. */
+#define DESCRIBE_NAME(record, span, returned)                                                      \
+  do {                                                                                             \
+    (record)->result = vfs_status(returned);                                                       \
+    (record)->file = (span)->file;                                                                 \
+    (record)->directory = (iot_u32)((span)->bytes >> 32);                                          \
+    (record)->name = (iot_u32)(span)->bytes;                                                       \
+  } while (0)
+
 /* What did not exist at the entry does now. */
 static __always_inline struct vfs_ended end_new_name(iot_u32 kind, iot_u64 object, iot_s64 result) {
   struct vfs_ended ended = vfs_end(kind, object);
@@ -63,10 +72,7 @@ static __always_inline int end_unlink(iot_u32 kind, iot_u64 object, iot_s64 resu
   if (!record)
     return 0;
   const struct iot_span* span = ended.span;
-  record->result = vfs_status(result);
-  record->file = span->file;
-  record->directory = (iot_u32)(span->bytes >> 32);
-  record->name = (iot_u32)span->bytes;
+  DESCRIBE_NAME(record, span, result);
   record->call = span->flags;
   VFS_COMMIT(record, &ended);
   return 0;
@@ -93,10 +99,7 @@ static __always_inline int end_mkdir(iot_u32 kind, iot_u64 object, iot_s64 resul
   if (!record)
     return 0;
   const struct iot_span* span = ended.span;
-  record->result = vfs_status(result);
-  record->file = span->file;
-  record->directory = (iot_u32)(span->bytes >> 32);
-  record->name = (iot_u32)span->bytes;
+  DESCRIBE_NAME(record, span, result);
   record->mode = span->reserved;
   record->call = span->flags;
   VFS_COMMIT(record, &ended);
@@ -132,10 +135,7 @@ static __always_inline int end_link(iot_u32 kind, iot_u64 object, iot_s64 result
   if (!record)
     return 0;
   const struct iot_span* span = ended.span;
-  record->result = vfs_status(result);
-  record->file = span->file;
-  record->directory = (iot_u32)(span->bytes >> 32);
-  record->name = (iot_u32)span->bytes;
+  DESCRIBE_NAME(record, span, result);
   record->target = (iot_u32)span->offset;
   record->call = span->flags;
   VFS_COMMIT(record, &ended);
@@ -177,10 +177,7 @@ static __always_inline int end_rename(iot_u32 kind, iot_u64 object, iot_s64 resu
   if (!record)
     return 0;
   const struct iot_span* span = ended.span;
-  record->result = vfs_status(result);
-  record->file = span->file;
-  record->directory = (iot_u32)(span->bytes >> 32);
-  record->name = (iot_u32)span->bytes;
+  DESCRIBE_NAME(record, span, result);
   record->new_directory = (iot_u32)(span->detail >> 32);
   record->new_name = (iot_u32)span->detail;
   record->replaced = (iot_u32)span->offset;
