@@ -9,10 +9,8 @@
 
 #include <cstdlib>
 #include <map>
-#include <optional>
 
-#include "kernel_cache_fixture.hpp"
-#include "mounted_file_system.hpp"
+#include "kernel_cold_file_fixture.hpp"
 #include "small_group.hpp"
 
 namespace iotrail::live {
@@ -21,27 +19,14 @@ namespace {
 constexpr std::size_t kWrittenPages = 7;
 constexpr std::size_t kWrittenBytes = kWrittenPages * kCachePageBytes;
 
-class KernelBlockClass : public testing::Test {
+class KernelBlockClass : public KernelColdFileTest<kWrittenPages> {
 protected:
-  void SetUp() override {
-    system_.emplace(folder_ / "disk", folder_ / "mounted");
-    if (!system_->refusal().empty())
-      GTEST_SKIP() << system_->refusal();
-    path_ = *system_ / "file";
-    const Fd file(::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    ASSERT_EQ(::pwrite(file.get(), buffer_, kWrittenBytes, 0), static_cast<ssize_t>(kWrittenBytes));
-    ASSERT_EQ(::syncfs(file.get()), 0);
-    ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
-  }
-
   void record(const std::function<int()>& body) {
     recording_ =
         Recording::of({schema::Layer::syscall, schema::Layer::block, schema::Layer::fs}, body);
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_child_and_account();
   }
 
   // Bytes of each class that went to the device of the file system.
@@ -63,10 +48,6 @@ protected:
   }
 
   using Bytes = std::map<std::uint64_t, std::uint64_t>;
-  ScratchDirectory folder_;
-  std::optional<MountedFileSystem> system_;
-  std::string path_;
-  Recording recording_;
   alignas(kCachePageBytes) char buffer_[kWrittenBytes] = {};
 };
 
