@@ -265,6 +265,18 @@ class TrailDisks(harness.AcceptanceTest):
         for found in self.record_writes_to_array(1):
             self.assertEqual(found, written(MANY_PAGES), "each disk has all")
 
+    def test_a_file_system_without_events_of_its_own(self):
+        """f2fs: what it writes of files has its cause, and the summary says that the layer fs knows nothing of it."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        harness.run("modprobe", "f2fs") if shutil.which("modprobe") else None
+        point = self.mount(disk, "f2fs")
+        recording = self.record("python3", "-c", WRITES, point, PAGES * PAGE, options=["--layers", "syscall,cache,fs,block"])
+        self.require(recording, "block", "cache")
+        self.assert_adds_up(recording)
+        self.assertEqual(self.causes(recording, disk), written(PAGES))
+        said = " ".join(recording.process.stderr.split())
+        self.assertRegex(said, "no events of the layer fs from [^:]*f2fs[^:]*: seen at the other layers only")
+
     def test_a_file_on_a_disk_that_is_a_file(self):
         """The disk above has the program's bytes; the image below is written by a thread of the kernel, which is not the program."""
         outer = self.make_bare_disk(DISK_BYTES)
