@@ -83,6 +83,9 @@ class HeldBack(harness.AcceptanceTest):
                     continue  # btrfs writes through the cache, for its checksums
                 self.assert_was_held_back(recording)
                 self.assertEqual(found, {(op, "direct"): (PIECE, PIECE) for op in calls})
+                held = recording.value("SELECT sum(q.bytes) FROM block_queue AS q JOIN devices AS d USING (device) "
+                                       f"WHERE d.name = '{self.name}' AND q.by_kernel_thread = 1")
+                self.assertGreaterEqual(held or 0, FILE_BYTES // 2, "a thread of the kernel queues what was held back")
                 self.assert_was_told_so(recording, f"event = 'syscall_{way}'")
 
     def test_direct_calls_on_ext4(self):

@@ -12,6 +12,7 @@ import harness
 LOAD = os.environ["IOTRAIL_LOAD"]
 SECONDS = 10
 TRIES = 3
+FILES = 5000
 BLOCK_BYTES = 4096 * 12  # the rows of a block, each with the most bytes that the paced recordings allow
 PART_ON_DISK = 1 / 16  # of a record's bytes in a ring, at most: 64 bytes, of which 2 are left
 WRITES = "SELECT count(*) FROM {layer}_write WHERE bytes_requested = 7"
@@ -50,6 +51,26 @@ class Load(harness.AcceptanceTest):
 
     def test_three_hundred_thousand_system_calls_a_second(self):
         self.paced("syscall", 300_000)
+
+    def test_thousands_of_new_files_have_their_names(self):
+        """No name is dropped, though each is new and of some length: kernel_text_full stays 0."""
+        place = self.folder / "many"
+        place.mkdir()
+        program = ("import os, sys\n"
+                   f"for number in range({FILES}):\n"
+                   "    fd = os.open(f'{sys.argv[1]}/{number:0200}', os.O_CREAT | os.O_WRONLY, 0o600)\n"
+                   "    os.write(fd, b'x')\n"
+                   "    os.close(fd)\n")
+        recording = self.record("python3", "-c", program, place, options=("--layers", "syscall"))
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        self.assertEqual(recording.manifest["counters"].get("kernel_text_full", 0), 0)
+        names = {row["path"] for row in recording.query(
+            f"SELECT path FROM syscall_write JOIN file_names USING (file) WHERE result = 1 AND starts_with(path, '{place}')")}
+        self.assertEqual(names, {f"{place}/{number:0200}" for number in range(FILES)})
+        given = {row["text"] for row in recording.query(
+            f"SELECT s.text FROM syscall_open AS o JOIN strings AS s ON o.path = s.string WHERE starts_with(s.text, '{place}/')")}
+        self.assertEqual(given, names)
 
     def halted(self, *layers):
         """The recorder is stopped for a second, so that its rings of 1 MiB must overflow. The recording, and the calls."""

@@ -2,9 +2,11 @@
 """Trails of disks that are made of others, that fail, or that memory is swapped to: what reaches the disk below is known."""
 import collections
 import errno
+import fcntl
 import os
 import pathlib
 import shutil
+import struct
 import time
 
 import harness
@@ -13,6 +15,7 @@ DISK_BYTES = 600 << 20
 PAGE = 4096
 PAGES = 64
 SECTOR_BYTES = 512
+CHUNK_BYTES = 64 << 10
 PIECE = 2056  # sectors; whole pages, and no divisor of anything else
 SHIFT = 2048  # sectors in front of a partition or a mapped disk
 MANY_PAGES = 512  # more than dm-crypt takes at once
@@ -81,10 +84,31 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
         return recording
 
-    def mount(self, device):
+    def mount(self, device, file_system="ext4"):
         point = self.folder / "point"
-        self.make_file_system(device, "ext4", point)
+        self.make_file_system(device, file_system, point)
         return point
+
+    def make_array(self, level, disks):
+        """Of the kernel's md, without anything on the disks that says so."""
+        modules = ("md_mod", f"raid{level}")
+        if not shutil.which("modprobe") or any(harness.run("modprobe", module).returncode for module in modules):
+            self.skipTest(f"there is no md of level {level}")
+        name = "md_iotrail"
+        pathlib.Path("/sys/module/md_mod/parameters/new_array").write_text(name)
+        device = f"/dev/{name}"
+        file = os.open(device, os.O_RDWR)
+        self.addCleanup(os.close, file)
+        clean, in_sync = 1, 6
+        # As linux/raid/md_u.h has them: SET_ARRAY_INFO, ADD_NEW_DISK, RUN_ARRAY, STOP_ARRAY.
+        fcntl.ioctl(file, 0x40480923, struct.pack(
+            "18i", 0, 90, 0, 0, level, 0, len(disks), len(disks), 0, 1, 0, clean, len(disks), len(disks), 0, 0, 0, CHUNK_BYTES))
+        for number, disk in enumerate(disks):
+            status = os.stat(disk)
+            fcntl.ioctl(file, 0x40140921, struct.pack("5i", number, os.major(status.st_rdev), os.minor(status.st_rdev), number, in_sync))
+        fcntl.ioctl(file, 0x400C0930, bytes(12))
+        self.addCleanup(fcntl.ioctl, file, 0x932)
+        return device
 
     def causes(self, recording, device):
         """(file's name, cause) -> bytes that the disk completed, of those that name a process; its pid is the program's."""
@@ -224,6 +248,34 @@ class TrailDisks(harness.AcceptanceTest):
             with self.subTest(disk=disk):
                 # Direct I/O is handed on by a thread of the kernel in bios of its own, which nobody can follow.
                 self.assertEqual(self.causes(recording, disk), {("cached", "write_back"): PAGES * PAGE})
+
+    def record_writes_to_array(self, level):
+        """What each of its two disks got."""
+        disks = [self.make_bare_disk(DISK_BYTES, name) for name in ("one", "other")]
+        recording = self.record_writes(self.mount(self.make_array(level, disks)), MANY_PAGES)
+        return [self.causes(recording, disk) for disk in disks]
+
+    def test_a_striped_array(self):
+        causes = self.record_writes_to_array(0)
+        for found in causes:
+            self.assertEqual(found.keys(), written(MANY_PAGES).keys(), "chunks by turns")
+        self.assertEqual(causes[0] + causes[1], written(MANY_PAGES))
+
+    def test_a_mirrored_array(self):
+        for found in self.record_writes_to_array(1):
+            self.assertEqual(found, written(MANY_PAGES), "each disk has all")
+
+    def test_a_file_system_without_events_of_its_own(self):
+        """f2fs: what it writes of files has its cause, and the summary says that the layer fs knows nothing of it."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        harness.run("modprobe", "f2fs") if shutil.which("modprobe") else None
+        point = self.mount(disk, "f2fs")
+        recording = self.record("python3", "-c", WRITES, point, PAGES * PAGE, options=["--layers", "syscall,cache,fs,block"])
+        self.require(recording, "block", "cache")
+        self.assert_adds_up(recording)
+        self.assertEqual(self.causes(recording, disk), written(PAGES))
+        said = " ".join(recording.process.stderr.split())
+        self.assertRegex(said, "no events of the layer fs from [^:]*f2fs[^:]*: seen at the other layers only")
 
     def test_a_file_on_a_disk_that_is_a_file(self):
         """The disk above has the program's bytes; the image below is written by a thread of the kernel, which is not the program."""

@@ -9,10 +9,8 @@
 
 #include <cstdlib>
 #include <map>
-#include <optional>
 
-#include "kernel_cache_fixture.hpp"
-#include "mounted_file_system.hpp"
+#include "kernel_cold_file_fixture.hpp"
 #include "small_group.hpp"
 
 namespace iotrail::live {
@@ -21,27 +19,14 @@ namespace {
 constexpr std::size_t kWrittenPages = 7;
 constexpr std::size_t kWrittenBytes = kWrittenPages * kCachePageBytes;
 
-class KernelBlockClass : public testing::Test {
+class KernelBlockClass : public KernelColdFileTest<kWrittenPages> {
 protected:
-  void SetUp() override {
-    system_.emplace(folder_ / "disk", folder_ / "mounted");
-    if (!system_->refusal().empty())
-      GTEST_SKIP() << system_->refusal();
-    path_ = *system_ / "file";
-    const Fd file(::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    ASSERT_EQ(::pwrite(file.get(), buffer_, kWrittenBytes, 0), static_cast<ssize_t>(kWrittenBytes));
-    ASSERT_EQ(::syncfs(file.get()), 0);
-    ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
-  }
-
   void record(const std::function<int()>& body) {
     recording_ =
         Recording::of({schema::Layer::syscall, schema::Layer::block, schema::Layer::fs}, body);
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_child_and_account();
   }
 
   // Bytes of each class that went to the device of the file system.
@@ -63,10 +48,6 @@ protected:
   }
 
   using Bytes = std::map<std::uint64_t, std::uint64_t>;
-  ScratchDirectory folder_;
-  std::optional<MountedFileSystem> system_;
-  std::string path_;
-  Recording recording_;
   alignas(kCachePageBytes) char buffer_[kWrittenBytes] = {};
 };
 
@@ -83,6 +64,8 @@ TEST_F(KernelBlockClass, block_queue_of_direct_io) {
     EXPECT_EQ(recording_.path(row.u("file")), path_);
     EXPECT_EQ(row.s("file_bytes"), static_cast<std::int64_t>(kWrittenBytes));
     EXPECT_EQ(row.s("offset"), -1);
+    EXPECT_EQ(row.u("is_contiguous"), 0U);
+    EXPECT_EQ(row.u("by_kernel_thread"), 0U);
   }
 }
 
@@ -92,8 +75,41 @@ TEST_F(KernelBlockClass, block_queue_of_reads_into_the_cache) {
     return ::pread(fd, buffer_, kWrittenBytes, 0) == kWrittenBytes ? 0 : 1;
   });
   EXPECT_EQ(bytes_by_class(), (Bytes{{IOT_io_class_read_ahead, kWrittenBytes}}));
-  for (const Row& row : bios())
+  for (const Row& row : bios()) {
     EXPECT_EQ(row.s("file_bytes"), static_cast<std::int64_t>(kWrittenBytes));
+    EXPECT_EQ(row.u("is_contiguous"), 1U);
+  }
+}
+
+// A range that is put into a file leaves what was one range of it beside each other on the disk.
+TEST_F(KernelBlockClass, block_queue_of_pages_that_are_no_range_of_their_file) {
+  constexpr std::uint64_t kBefore = 3 * kCachePageBytes, kPutIn = 4 * kCachePageBytes;
+  {
+    const Fd file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::fallocate(file.get(), FALLOC_FL_INSERT_RANGE, kBefore, kPutIn), 0);
+    ASSERT_EQ(::fsync(file.get()), 0);
+  }
+  RECORD_EVENT("block_queue", [&] {
+    const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    return ::pwrite(fd, buffer_, kBefore, 0) == static_cast<ssize_t>(kBefore) &&
+                   ::pwrite(fd, buffer_, kWrittenBytes - kBefore, kBefore + kPutIn) ==
+                       static_cast<ssize_t>(kWrittenBytes - kBefore) &&
+                   ::fsync(fd) == 0
+               ? 0
+               : 1;
+  });
+  std::uint64_t bytes = 0;
+  std::size_t apart = 0;
+  for (const Row& row : bios_of(IOT_io_class_data)) {
+    const std::uint64_t begin = row.u("offset"), end = begin + row.u("bytes");
+    const bool is_range = end <= kBefore || begin >= kBefore + kPutIn;
+    EXPECT_EQ(row.u("is_contiguous"), is_range ? 1U : 0U);
+    EXPECT_EQ(row.u("by_kernel_thread"), 0U);
+    apart += is_range ? 0 : 1;
+    bytes += row.u("bytes");
+  }
+  EXPECT_EQ(bytes, kWrittenBytes);
+  EXPECT_EQ(apart, 1U) << "ext4 makes one bio of what lies together on the disk";
 }
 
 // The journal gets what the commit says.

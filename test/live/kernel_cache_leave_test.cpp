@@ -40,8 +40,7 @@ bool read_to_end(const std::string& path) {
 // A file of so many pages, clean and in memory no more.
 bool make_cold_file(const std::string& path, std::size_t pages) {
   const Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-  return write_pages(file.get(), pages) && ::fsync(file.get()) == 0 &&
-         ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) == 0;
+  return write_pages(file.get(), pages) && evict(path);
 }
 
 class KernelCacheLeave : public KernelCache {

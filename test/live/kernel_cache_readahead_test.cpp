@@ -4,29 +4,21 @@
 // has a known limit of 32 pages.
 #include <sys/mman.h>
 
-#include <optional>
 #include <set>
 
-#include "kernel_cache_fixture.hpp"
-#include "mounted_file_system.hpp"
+#include "kernel_cold_file_fixture.hpp"
 
 namespace iotrail::live {
 namespace {
 
 constexpr std::size_t kColdPages = 1024;
 
-class KernelCacheReadahead : public testing::Test {
+class KernelCacheReadahead : public KernelColdFileTest<kColdPages> {
 protected:
   void SetUp() override {
-    system_.emplace(folder_ / "disk", folder_ / "mounted");
-    if (!system_->refusal().empty())
-      GTEST_SKIP() << system_->refusal();
-    path_ = *system_ / "file";
-    const Fd file(::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-    const std::vector<char> bytes(kColdPages * kCachePageBytes, 'x');
-    ASSERT_EQ(::write(file.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    ASSERT_EQ(::fsync(file.get()), 0);
-    ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+    KernelColdFileTest::SetUp();
+    if (IsSkipped() || HasFatalFailure())
+      return;
     const std::filesystem::path limit =
         "/sys/block/" + system_->device().name() + "/bdi/read_ahead_kb";
     std::ofstream(limit) << 128 << std::flush;
@@ -47,9 +39,7 @@ protected:
         });
     if (!recording_.refusal().empty())
       return;
-    EXPECT_EQ(recording_.status(), 0) << "the child failed";
-    EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
-    EXPECT_EQ(recording_.lost(), 0U);
+    check_child_and_account();
   }
 
   struct Window {
@@ -88,11 +78,6 @@ protected:
     std::ranges::sort(pages);
     EXPECT_EQ(pages_of(recording_.rows_of_file("cache_add", path_)), pages);
   }
-
-  ScratchDirectory folder_;
-  std::optional<MountedFileSystem> system_;
-  std::string path_;
-  Recording recording_;
 };
 
 #define RECORD_WINDOWS(...)                                                                        \

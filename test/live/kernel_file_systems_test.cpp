@@ -34,10 +34,6 @@ constexpr std::uint64_t kBlockSize = 4096;
 constexpr std::uint64_t kAppendBytes = 16 * kBlockSize;
 constexpr std::uint64_t kWholeBytes = 16 * kAppendBytes;
 
-const FileSystemKind kExt4{"ext4", "-q -b 4096"};
-const FileSystemKind kXfs{"xfs", "-q -f", "", 320ULL << 20};
-const FileSystemKind kBtrfs{"btrfs", "-q -f", "", 256ULL << 20};
-
 // Where a file lies, in memory that the child shares with the test.
 constexpr std::uint32_t kExtentsMost = 128;
 struct FileMap {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "evict.hpp"
 #include "kernel_recording.hpp"
 
 namespace iotrail::live {
@@ -96,7 +97,7 @@ protected:
     std::filesystem::remove(file_);
   }
 
-  void drop_pages() const { ASSERT_EQ(::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED), 0); }
+  void drop_pages() const { ASSERT_TRUE(evict(file_)); }
 
   static constexpr std::size_t kPageBytes = 4096;
   static constexpr std::size_t kPages = kPageCount;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "evict.hpp"
 #include "kernel_recording.hpp"
 #include "mounted_file_system.hpp"
 #include "small_group.hpp"
@@ -85,9 +86,7 @@ TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
   const std::string path = // not in memory, as /tmp may be
       std::filesystem::current_path() / ("kernel-memory-" + std::to_string(::getpid()));
   ASSERT_TRUE(write_chunks(path, kReadBytes / kChunkBytes));
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  ASSERT_EQ(::fsync(file.get()), 0);
-  ASSERT_EQ(::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
+  ASSERT_TRUE(evict(path));
   const Recording recording = record_memory([&] { return group.enter() ? read_all(path) : 1; });
   std::filesystem::remove(path);
   SKIP_UNLESS_SERVED(recording, "memory_reclaim");

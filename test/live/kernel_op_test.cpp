@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bystander.hpp"
+#include "evict.hpp"
 #include "kernel_recording.hpp"
 
 namespace iotrail::live {
@@ -41,9 +42,8 @@ protected:
     const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY, 0600);
     const std::string text(bytes, 'y');
     EXPECT_EQ(::write(fd, text.data(), bytes), static_cast<ssize_t>(bytes));
-    EXPECT_EQ(::fsync(fd), 0);
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     ::close(fd);
+    EXPECT_TRUE(evict(path));
     return path;
   }
 

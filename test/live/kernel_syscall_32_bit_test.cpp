@@ -3,14 +3,18 @@
 // System calls as 32-bit programs make them, where they differ from native ones. A 64-bit program can make them too.
 
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <new>
+#include <vector>
 
 #include "kernel_syscall_fixture.hpp"
 
@@ -19,13 +23,21 @@ namespace {
 
 // Their numbers on i386.
 constexpr long kGetpid = 20, kLlseek = 140, kMmap2 = 192;
+constexpr long kPoll = 168, kNewSelect = 142, kPselect6 = 308, kPpoll = 309, kEpollWait = 256,
+               kPselect6Time64 = 413, kPpollTime64 = 414, kEpollPwait2 = 441;
 
 long call_32(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
   long result;
-  asm volatile("int $0x80"
+  // The sixth argument is 0. It is in a register that compilers keep for themselves; what lies below the stack is theirs, too.
+  asm volatile("sub $128, %%rsp\n\t"
+               "push %%rbp\n\t"
+               "xor %%ebp, %%ebp\n\t"
+               "int $0x80\n\t"
+               "pop %%rbp\n\t"
+               "add $128, %%rsp"
                : "=a"(result)
                : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
-               : "memory", "r8", "r9", "r10", "r11");
+               : "memory", "cc", "r8", "r9", "r10", "r11");
   return static_cast<int>(result);
 }
 
@@ -84,6 +96,55 @@ TEST_F(Kernel32Bit, memory_above_half_of_the_address_space_has_its_address) {
   EXPECT_EQ(row.u("address"), kHigh);
   EXPECT_EQ(row.s("result"), 0);
   EXPECT_EQ(row.u("bytes"), 4096U);
+}
+
+// Their times are of 32 or of 64 bits, and the kernel leaves in some what is left of them.
+TEST_F(Kernel32Bit, polls_tell_the_timeout_that_was_given) {
+  struct Narrow {
+    std::int32_t seconds, fraction;
+  };
+  struct Wide {
+    std::int64_t seconds, fraction;
+  };
+  struct Times {
+    Narrow micro{0, 2001}, select{0, 2'000'003}, poll{0, 2'000'005};
+    Wide wide_select{0, 2'000'007}, wide_poll{0, 2'000'009}, epoll{0, 2'000'011};
+    char event[16] = {};
+  };
+  RECORD([] {
+    void* low = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    auto* times = new (low) Times;
+    const auto at = [](const auto& member) { return reinterpret_cast<long>(&member); };
+    const int epoll = ::epoll_create1(0);
+    const long results[] = {call_32(kPoll, 0, 0, 3),
+                            call_32(kPoll, 0, 0, 0),
+                            call_32(kNewSelect, 0, 0, 0, 0, at(times->micro)),
+                            call_32(kPselect6, 0, 0, 0, 0, at(times->select)),
+                            call_32(kPpoll, 0, 0, at(times->poll)),
+                            call_32(kPselect6Time64, 0, 0, 0, 0, at(times->wide_select)),
+                            call_32(kPpollTime64, 0, 0, at(times->wide_poll)),
+                            call_32(kEpollWait, epoll, at(times->event), 1, 4),
+                            call_32(kEpollPwait2, epoll, at(times->event), 1, at(times->epoll))};
+    return std::ranges::all_of(results, [](long result) { return result == 0; }) &&
+                   times->micro.fraction == 0 && times->wide_poll.fraction == 0
+               ? 0
+               : 1;
+  });
+  std::vector<std::int64_t> timeouts_ns;
+  std::vector<std::uint64_t> calls;
+  for (const Row& row : recording_.rows("syscall_poll")) {
+    check_operation(row);
+    EXPECT_EQ(row.s("result"), 0);
+    timeouts_ns.push_back(row.s("timeout_ns"));
+    calls.push_back(row.u("call"));
+  }
+  EXPECT_EQ(timeouts_ns, (std::vector<std::int64_t>{3'000'000, 0, 2'001'000, 2'000'003, 2'000'005,
+                                                    2'000'007, 2'000'009, 4'000'000, 2'000'011}));
+  EXPECT_EQ(calls, (std::vector<std::uint64_t>{
+                       IOT_syscall_poll, IOT_syscall_poll, IOT_syscall_select, IOT_syscall_pselect6,
+                       IOT_syscall_ppoll, IOT_syscall_pselect6, IOT_syscall_ppoll,
+                       IOT_syscall_epoll_wait, IOT_syscall_epoll_pwait2}));
 }
 
 } // namespace

@@ -9,8 +9,8 @@
 
 namespace iotrail::live {
 
-ScratchDirectory::ScratchDirectory() {
-  std::string pattern = std::filesystem::temp_directory_path() / "iotrail-live-XXXXXX";
+ScratchDirectory::ScratchDirectory(const std::filesystem::path& below) {
+  std::string pattern = below / "iotrail-live-XXXXXX";
   IOTRAIL_CHECK(::mkdtemp(pattern.data()) != nullptr);
   path_ = std::filesystem::canonical(pattern);
 }

@@ -17,7 +17,8 @@ namespace iotrail::live {
 
 class ScratchDirectory {
 public:
-  ScratchDirectory();
+  explicit ScratchDirectory(
+      const std::filesystem::path& below = std::filesystem::temp_directory_path());
   ~ScratchDirectory();
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;

@@ -25,6 +25,9 @@ struct FileSystemKind {
   std::uint64_t disk_bytes = 64ULL << 20; // no fewer than its mkfs asks for
 };
 
+inline const FileSystemKind kExt4{"ext4", "-q -b 4096"};
+inline const FileSystemKind kXfs{"xfs", "-q -f", "", 320ULL << 20};
+inline const FileSystemKind kBtrfs{"btrfs", "-q -f", "", 256ULL << 20};
 inline const FileSystemKind kJournalledExt4{
     "ext4", "-q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4"};
 

@@ -19,6 +19,7 @@
 #include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
+#include "capture/kernel/kernel_source.hpp"
 #include "capture/kernel/program_loader.hpp"
 #include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
@@ -89,6 +90,13 @@ Error load_error(int code) {
         code};
   return {"loading the BPF programs", errno_text(code),
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
+}
+
+Error cannot_follow_tasks(const std::string& why) {
+  if (const KernelFact reads = memory_reads(); !reads.is_met)
+    return {"the kernel source cannot be used", reads.detail, reads.remedy, EPERM};
+  return {"the kernel source cannot follow tasks", why,
+          "IOTRAIL_BPF_LOG=1 shows the kernel's reasons"};
 }
 
 // What says nothing about the programs that were refused: 0, or an errno. With no privilege every one would be refused.
@@ -190,8 +198,7 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
     if (result != 0)
       return std::unexpected(load_error(result));
     if (const std::string* why = refusal_to_follow_tasks(refusals))
-      return fail("the kernel source cannot follow tasks", *why,
-                  "IOTRAIL_BPF_LOG=1 shows the kernel's reasons");
+      return std::unexpected(cannot_follow_tasks(*why));
     if (refusals.count() == before)
       return object;
   }

@@ -21,9 +21,14 @@ bool has_capability(unsigned number) {
 
 constexpr const char* kCapabilityRemedy =
     "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program";
+constexpr const char* kNotTried = "not tried: the capabilities are missing";
 
 bool may_trace(unsigned number) {
   return has_capability(number) || has_capability(CAP_SYS_ADMIN);
+}
+
+bool may_load() {
+  return may_trace(CAP_BPF) && may_trace(CAP_PERFMON);
 }
 
 KernelFact capability(const char* name, unsigned number) {
@@ -43,8 +48,8 @@ std::string lockdown_mode() {
 // Without the capabilities the kernel refuses all alike: nothing is known of lockdown then.
 KernelFact function_hooks() {
   constexpr const char* kName = "hooks on functions";
-  if (!may_trace(CAP_BPF) || !may_trace(CAP_PERFMON))
-    return {kName, false, "not tried: the capabilities are missing", kCapabilityRemedy};
+  if (!may_load())
+    return {kName, false, kNotTried, kCapabilityRemedy};
   const int code = kernel::refusal_of_function_hooks();
   if (code == 0)
     return {kName, true, "allowed", ""};
@@ -62,6 +67,21 @@ KernelFact kprobes() {
 
 } // namespace
 
+// Lockdown refuses it like a helper that there is not (EINVAL).
+KernelFact memory_reads() {
+  constexpr const char* kName = "reads of its memory";
+  if (!may_load())
+    return {kName, false, kNotTried, kCapabilityRemedy};
+  const int code = kernel::refusal_of_memory_reads();
+  if (code == 0)
+    return {kName, true, "allowed", ""};
+  const std::string mode = lockdown_mode();
+  return {kName, false,
+          fmt::format("this kernel lets no program read its memory ({})",
+                      mode.empty() || mode == "none" ? errno_text(code) : "lockdown: " + mode),
+          "boot with lockdown=integrity, or without lockdown="};
+}
+
 std::vector<KernelFact> kernel_facts() {
   const bool has_types = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
   const bool has_cast = kernel::kernel_types().has_function("bpf_rdonly_cast");
@@ -70,6 +90,7 @@ std::vector<KernelFact> kernel_facts() {
        has_types ? "" : "needs a kernel with CONFIG_DEBUG_INFO_BTF"},
       capability("CAP_BPF", CAP_BPF),
       capability("CAP_PERFMON", CAP_PERFMON),
+      memory_reads(),
       function_hooks(),
       kprobes(),
       {"bpf_rdonly_cast", has_cast, has_cast ? "present" : "missing: events cost a little more",

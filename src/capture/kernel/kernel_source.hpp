@@ -23,6 +23,8 @@ struct KernelFact {
 };
 
 std::vector<KernelFact> kernel_facts();
+// The one of these without which nothing is recorded whatever the privileges: programs read the kernel's memory.
+KernelFact memory_reads();
 
 // Loads and attaches each hook on its own, records nothing, and tells what would serve each event and why not.
 std::vector<store::HookReport> probe_hooks(const std::vector<schema::Layer>& layers);

@@ -8,6 +8,7 @@
 
 #include <list>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/fd.hpp"
@@ -25,6 +26,46 @@ constexpr std::string_view kListPrefix =
     "bpf_iter_"; // of the kernel's functions that it knows lists by
 
 std::optional<KernelTypes> known_types;
+
+// Reads 8 bytes from nowhere onto its stack.
+constexpr std::array kReadingProgram = {bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_X,
+                                                 .dst_reg = BPF_REG_1,
+                                                 .src_reg = BPF_REG_10,
+                                                 .off = 0,
+                                                 .imm = 0},
+                                        bpf_insn{.code = BPF_ALU64 | BPF_ADD | BPF_K,
+                                                 .dst_reg = BPF_REG_1,
+                                                 .src_reg = 0,
+                                                 .off = 0,
+                                                 .imm = -8},
+                                        bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K,
+                                                 .dst_reg = BPF_REG_2,
+                                                 .src_reg = 0,
+                                                 .off = 0,
+                                                 .imm = 8},
+                                        bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_K,
+                                                 .dst_reg = BPF_REG_3,
+                                                 .src_reg = 0,
+                                                 .off = 0,
+                                                 .imm = 0},
+                                        bpf_insn{.code = BPF_JMP | BPF_CALL,
+                                                 .dst_reg = 0,
+                                                 .src_reg = 0,
+                                                 .off = 0,
+                                                 .imm = BPF_FUNC_probe_read_kernel},
+                                        kIdleProgram[0],
+                                        kIdleProgram[1]};
+
+// 0, or the errno with which the kernel refuses the program.
+int refusal_of(bpf_prog_type type, std::span<const bpf_insn> program,
+               const bpf_prog_load_opts& options) {
+  for (int tries = 0;; ++tries) {
+    const Fd loaded(::bpf_prog_load(type, "iotrail_probe", IOT_PROGRAM_LICENSE, program.data(),
+                                    program.size(), &options));
+    if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
+      return loaded ? 0 : errno;
+  }
+}
 
 // "block_rq_issue" of "tp_btf/block_rq_issue"; empty: the program hooks no tracepoint.
 std::string_view tracepoint_of(const bpf_program* program) {
@@ -120,12 +161,12 @@ int refusal_of_function_hooks() {
   LIBBPF_OPTS(bpf_prog_load_opts, options);
   options.expected_attach_type = BPF_TRACE_FENTRY;
   options.attach_btf_id = function;
-  for (int tries = 0;; ++tries) {
-    const Fd loaded(::bpf_prog_load(BPF_PROG_TYPE_TRACING, "iotrail_probe", IOT_PROGRAM_LICENSE,
-                                    kIdleProgram.data(), kIdleProgram.size(), &options));
-    if (loaded || errno != EAGAIN || tries == kInterruptionsMost)
-      return loaded ? 0 : errno;
-  }
+  return refusal_of(BPF_PROG_TYPE_TRACING, kIdleProgram, options);
+}
+
+int refusal_of_memory_reads() {
+  LIBBPF_OPTS(bpf_prog_load_opts, options);
+  return refusal_of(BPF_PROG_TYPE_RAW_TRACEPOINT, kReadingProgram, options);
 }
 
 HookedType hooked_type(const bpf_program* program) {

@@ -25,6 +25,8 @@ KernelBtf read_kernel_types(const bpf_object* object);
 
 // 0, or the errno with which the kernel refuses to hook a function: told by a program that does nothing.
 int refusal_of_function_hooks();
+// 0, or the errno with which the kernel refuses a program that reads its memory.
+int refusal_of_memory_reads();
 
 std::string_view section_of(const bpf_program* program); // "fentry/vfs_read"
 // "vfs_read" of "fentry/vfs_read"; empty: the program hooks no function.

@@ -50,6 +50,51 @@ TEST_F(SystemTest, the_machine) {
   EXPECT_EQ(row.text("kernel_command"), "root=/dev/vda1 quiet");
 }
 
+// The lines of the kernel, in its order, among others whose names begin or end alike.
+TEST_F(SystemTest, each_kind_of_memory_has_its_line) {
+  const std::pair<const char*, const char*> lines[] = {
+      {"MemTotal", "total_bytes"},
+      {"MemFree", "free_bytes"},
+      {"MemAvailable", "available_bytes"},
+      {"Buffers", "buffer_bytes"},
+      {"Cached", "cached_bytes"},
+      {"SwapCached", "swap_cached_bytes"},
+      {"Active", ""},
+      {"Inactive", ""},
+      {"Active(anon)", ""},
+      {"Inactive(anon)", ""},
+      {"Active(file)", "active_file_bytes"},
+      {"Inactive(file)", "inactive_file_bytes"},
+      {"SwapTotal", "swap_total_bytes"},
+      {"SwapFree", "swap_free_bytes"},
+      {"Dirty", "dirty_bytes"},
+      {"Writeback", "writeback_bytes"},
+      {"AnonPages", "anonymous_bytes"},
+      {"Shmem", "shared_bytes"},
+      {"KReclaimable", ""},
+      {"Slab", ""},
+      {"SReclaimable", "slab_reclaimable_bytes"},
+      {"WritebackTmp", ""},
+      {"AnonHugePages", ""},
+      {"ShmemHugePages", ""},
+      {"Hugetlb", "huge_page_bytes"},
+  };
+  std::string text;
+  int amount = 1000;
+  for (const auto& [name, column] : lines)
+    text += std::string(name) + ":       " + std::to_string(++amount) + " kB\n";
+  write("proc/meminfo", text);
+  take_system_of_test();
+  const TakenRow row = rows("snapshot_memory").at(0);
+  amount = 1000;
+  for (const auto& [name, column] : lines) {
+    ++amount;
+    if (*column != 0) {
+      EXPECT_EQ(row[column], amount * 1024) << column;
+    }
+  }
+}
+
 TEST_F(SystemTest, memory) {
   write("proc/meminfo",
         "MemTotal:       100 kB\nSwapCached:      7 kB\nCached:   3 kB\nDirty: 1 kB\n");

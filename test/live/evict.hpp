@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How a test gets a file out of memory.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/fd.hpp"
+
+namespace iotrail::live {
+
+// Whether any page of this file is in the page cache, or that cannot be told.
+inline bool is_cached(int fd) {
+  struct stat status{};
+  if (::fstat(fd, &status) != 0)
+    return true;
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  if (bytes == 0)
+    return false;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED)
+    return true;
+  const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((bytes + page_bytes - 1) / page_bytes);
+  const bool is_told = ::mincore(memory, bytes, pages.data()) == 0;
+  ::munmap(memory, bytes);
+  return !is_told || std::ranges::any_of(pages, [](unsigned char page) { return (page & 1) != 0; });
+}
+
+// Nothing of this file is in the page cache afterwards; false: some stays. Asked once, the kernel leaves there what it just
+// moves or frees itself.
+inline bool evict(const std::string& path) {
+  constexpr int kTriesMost = 100;
+  constexpr useconds_t kPauseUs = 10'000;
+  // Whoever asks the cache maps the file: its time of access would be left to be written, and to be committed, later.
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
+  for (int tries = 0; tries < kTriesMost; ++tries) {
+    if (::fsync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0)
+      return false;
+    if (!is_cached(file.get()))
+      return true;
+    ::usleep(kPauseUs);
+  }
+  return false;
+}
+
+} // namespace iotrail::live
