@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "capture/kernel/call_abi.h"
+#include "capture/kernel/function_abi.h"
 #include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
 
@@ -352,26 +353,6 @@ struct iot_connection {
 struct iot_task_number {
   iot_u32 of_kernel;
   iot_u32 inside;
-};
-
-/* Addresses of functions of the kernel. */
-struct iot_functions {
-  iot_u64 iomap_dio_bio_end_io;
-  iot_u64 blkdev_bio_end_io_async;
-  iot_u64 submit_bio_wait_endio;
-  iot_u64 btrfs_simple_end_io;
-  iot_u64 btrfs_dio_end_io;
-  iot_u64 bio_chain_endio;
-  iot_u64 clone_endio;
-  iot_u64 crypt_endio;
-  iot_u64 io_complete_rw;
-  iot_u64 io_complete_rw_iopoll;
-  iot_u64 aio_complete_rw;
-  iot_u64 filemap_get_pages;
-  iot_u64 end_bio_bh_io_sync;
-  iot_u64 journal_end_buffer_io_sync;
-  iot_u64 ext4_end_buffer_io_sync;
-  iot_u64 xlog_bio_end_io;
 };
 
 /* What the collector asks block_request_is_over(). */
