@@ -112,6 +112,11 @@ void add_memory(std::vector<EventHooks>& rows) {
       "memory_kswapd", Layer::memory,
       {tracepoint("tp_btf/mm_vmscan_kswapd_wake+kswapd_sleep+lru_shrink_inactive",
                   {"memory_kswapd_wake", "memory_kswapd_sleep", "memory_kswapd_shrink"})}));
+  for (const std::string_view event : {"memory_swap_in", "memory_swap_out"})
+    rows.push_back(served_by(event, Layer::memory,
+                             {tracepoint("tp_btf/block_bio_queue+rq_complete+bio_complete",
+                                         {"memory_swap_queue", "memory_swap_rq_complete",
+                                          "memory_swap_bio_complete", "block_find_functions"})}));
 }
 
 // Which file systems concern the recording is learnt from the changes and the syncs of traced tasks, and who waits for what a

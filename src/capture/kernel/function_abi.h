@@ -25,6 +25,8 @@ struct iot_functions {
   iot_u64 journal_end_buffer_io_sync;
   iot_u64 ext4_end_buffer_io_sync;
   iot_u64 xlog_bio_end_io;
+  iot_u64 end_swap_bio_read;
+  iot_u64 end_swap_bio_write;
 };
 
 #endif

@@ -42,8 +42,8 @@ bool follows_async(const Filter& filter);
 
 // Programs on what holds calls up, and why they are left out where files or devices are named.
 inline constexpr std::array kHooksOnDelays = {
-    "sched_switch", "memory_direct_reclaim_begin", "memory_kswapd_wake", "memory_balance_dirty",
-    "memory_balance_dirty_limits"};
+    "sched_switch",         "memory_direct_reclaim_begin", "memory_kswapd_wake",
+    "memory_balance_dirty", "memory_balance_dirty_limits", "memory_swap_queue"};
 inline constexpr std::string_view kNotOfFiles =
     "which file a call is on is often not known yet when it is held up: recordings of files or "
     "devices leave that out";

@@ -25,6 +25,7 @@
 #define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
 #define IOT_READ_AHEAD_LIMIT 4096    /* threads that read ahead */
 #define IOT_WRITE_BACK_LIMIT 4096    /* threads that write back */
+#define IOT_SWAP_LIMIT 4096          /* bios that carry memory to swap areas and back */
 #define IOT_NODE_LIMIT 1024          /* nodes of memory: the kernel's most */
 #define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
@@ -251,6 +252,18 @@ struct iot_bio {
   iot_u64 queued_ns;
   iot_u32 file;
   iot_u32 device;
+};
+
+/* Memory on its way to a swap area or back, by its bio: bpf/memory_swap.bpf.c. */
+struct iot_swap {
+  struct iot_owner owner;
+  iot_u64 start_ns;
+  iot_u64 slot;
+  iot_u64 sector;
+  iot_u32 kind; /* of the event */
+  iot_u32 area;
+  iot_u32 device;
+  iot_u32 pages;
 };
 
 /* A request in flight. */

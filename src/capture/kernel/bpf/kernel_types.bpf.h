@@ -204,6 +204,7 @@ struct folio {
   unsigned long flags;
   struct address_space* mapping;
   unsigned long index;
+  void* private;
   u32 _folio_nr_pages; /* of a large folio */
 };
 struct folio___memdesc {
