@@ -53,6 +53,7 @@ struct super_block {
   u32 s_dev;
   struct block_device* s_bdev;
   unsigned long s_magic;
+  void* s_fs_info;
 };
 struct vfsmount {
   struct dentry* mnt_root;
