@@ -218,6 +218,8 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
   if (!configuration.follows_connections)
     bpf_map__set_max_entries(maps.connections, 1);
   bpf_map__set_autocreate(maps.listeners, configuration.follows_connections);
+  if (std::ranges::find(programs, "memory_swap_queue") == programs.end())
+    bpf_map__set_max_entries(maps.swaps, 1);
   const bool has_block = std::ranges::any_of(
       programs, [](std::string_view name) { return name.starts_with("block_"); });
   for (bpf_map* map : {maps.bios, maps.requests, maps.failed_requests, maps.nvme_commands,

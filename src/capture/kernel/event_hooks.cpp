@@ -112,6 +112,11 @@ void add_memory(std::vector<EventHooks>& rows) {
       "memory_kswapd", Layer::memory,
       {tracepoint("tp_btf/mm_vmscan_kswapd_wake+kswapd_sleep+lru_shrink_inactive",
                   {"memory_kswapd_wake", "memory_kswapd_sleep", "memory_kswapd_shrink"})}));
+  for (const std::string_view event : {"memory_swap_in", "memory_swap_out"})
+    rows.push_back(served_by(event, Layer::memory,
+                             {tracepoint("tp_btf/block_bio_queue+rq_complete+bio_complete",
+                                         {"memory_swap_queue", "memory_swap_rq_complete",
+                                          "memory_swap_bio_complete", "block_find_functions"})}));
 }
 
 // Which file systems concern the recording is learnt from the changes and the syncs of traced tasks, and who waits for what a
@@ -160,6 +165,12 @@ void add_file_systems(std::vector<EventHooks>& rows) {
   add("fs_allocate",
       {tracepoint("tp_btf/btrfs_ordered_extent_add+reserve_extent+add_delayed_data_ref",
                   {"allocate_btrfs_ordered", "allocate_btrfs_take", "allocate_btrfs_reference"})});
+  // Where the first program has no second argument to read, it is refused, and the other one is tried.
+  const auto reservations = [](std::string_view reserve) {
+    return tracepoint("tp_btf/ext4_da_reserve_space+update_reserve_space+release_space",
+                      {reserve, "reserve_ext4_placed", "reserve_ext4_released"});
+  };
+  add("fs_reserve", {reservations("reserve_ext4_many"), reservations("reserve_ext4_one")});
   add("fs_log_force", {tracepoint("tp_btf/xfs_log_force", {"journal_xfs_log_force"})});
   add("fs_transaction_commit", {tracepoint("tp_btf/btrfs_transaction_commit+ordered_extent_add",
                                            {"journal_btrfs_commit", "allocate_btrfs_ordered"})});

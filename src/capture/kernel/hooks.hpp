@@ -3,6 +3,7 @@
 // Which BPF programs serve which event, in order of preference. A new probe is a row in event_hooks.cpp, vfs_hooks.cpp or cache_hooks.cpp; everything else follows.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,7 +40,10 @@ bool is_wanted(const Filter& filter, const EventHooks& hooks);
 // Operations of io_uring and libaio are followed where they are recorded, and where block I/O is charged to them.
 bool follows_async(const Filter& filter);
 
-// Why hooks on delays are left out where files or devices are named.
+// Programs on what holds calls up, and why they are left out where files or devices are named.
+inline constexpr std::array kHooksOnDelays = {
+    "sched_switch",         "memory_direct_reclaim_begin", "memory_kswapd_wake",
+    "memory_balance_dirty", "memory_balance_dirty_limits", "memory_swap_queue"};
 inline constexpr std::string_view kNotOfFiles =
     "which file a call is on is often not known yet when it is held up: recordings of files or "
     "devices leave that out";

@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "capture/kernel/call_abi.h"
+#include "capture/kernel/function_abi.h"
 #include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
 
@@ -28,6 +29,7 @@
 #define IOT_JOURNAL_LIMIT 1024       /* file systems with a journal */
 #define IOT_READ_AHEAD_LIMIT 4096    /* threads that read ahead */
 #define IOT_WRITE_BACK_LIMIT 4096    /* threads that write back */
+#define IOT_SWAP_LIMIT 4096          /* bios that carry memory to swap areas and back */
 #define IOT_NODE_LIMIT 1024          /* nodes of memory: the kernel's most */
 #define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
@@ -268,6 +270,18 @@ struct iot_bio {
   iot_u32 device;
 };
 
+/* Memory on its way to a swap area or back, by its bio: bpf/memory_swap.bpf.c. */
+struct iot_swap {
+  struct iot_owner owner;
+  iot_u64 start_ns;
+  iot_u64 slot;
+  iot_u64 sector;
+  iot_u32 kind; /* of the event */
+  iot_u32 area;
+  iot_u32 device;
+  iot_u32 pages;
+};
+
 /* A request in flight. */
 struct iot_request {
   struct iot_bio first; /* of its traced bios */
@@ -368,26 +382,6 @@ struct iot_connection {
 struct iot_task_number {
   iot_u32 of_kernel;
   iot_u32 inside;
-};
-
-/* Addresses of functions of the kernel. */
-struct iot_functions {
-  iot_u64 iomap_dio_bio_end_io;
-  iot_u64 blkdev_bio_end_io_async;
-  iot_u64 submit_bio_wait_endio;
-  iot_u64 btrfs_simple_end_io;
-  iot_u64 btrfs_dio_end_io;
-  iot_u64 bio_chain_endio;
-  iot_u64 clone_endio;
-  iot_u64 crypt_endio;
-  iot_u64 io_complete_rw;
-  iot_u64 io_complete_rw_iopoll;
-  iot_u64 aio_complete_rw;
-  iot_u64 filemap_get_pages;
-  iot_u64 end_bio_bh_io_sync;
-  iot_u64 journal_end_buffer_io_sync;
-  iot_u64 ext4_end_buffer_io_sync;
-  iot_u64 xlog_bio_end_io;
 };
 
 /* What the collector asks block_request_is_over(). */

@@ -120,8 +120,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   heads_.resize(cpu_count_);
   const iot_config config = configuration(options);
   if (config.filter_files || config.filter_devices)
-    for (const char* program : {"sched_switch", "memory_direct_reclaim_begin", "memory_kswapd_wake",
-                                "memory_balance_dirty", "memory_balance_dirty_limits"})
+    for (const char* program : kHooksOnDelays)
       refusals_.add(program, std::string(kNotOfFiles));
   auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
   if (!object)

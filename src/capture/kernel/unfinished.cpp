@@ -117,6 +117,20 @@ RecordSlot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t st
   return record;
 }
 
+RecordSlot swap_record(const iot_swap& swap, std::uint64_t stopped_ns) {
+  RecordSlot record{};
+  auto& unfinished = reinterpret_cast<iot_memory_swap_in&>(record); // the other is of one shape
+  set_header(unfinished.event, swap.owner, swap.start_ns, static_cast<iot_u16>(swap.kind));
+  unfinished.duration_ns = length_ns(swap.start_ns, stopped_ns);
+  unfinished.slot = swap.slot;
+  unfinished.sector = swap.sector;
+  unfinished.area = swap.area;
+  unfinished.device = swap.device;
+  unfinished.pages = swap.pages;
+  unfinished.result = IOT_UNFINISHED;
+  return record;
+}
+
 template <class Key, class Value> struct Entry {
   Key key;
   Value value;
@@ -195,6 +209,10 @@ auto open_commits(const BpfObject& object) {
   return commits;
 }
 
+auto open_swaps(const BpfObject& object) {
+  return entries_of<iot_u64, iot_swap>(object, "swaps", IOT_SWAP_LIMIT);
+}
+
 bool is_over(const BpfObject& object, const OpenRequest& request) {
   iot_request_question question{
       .request = request.key, .issued_ns = request.value.issued_ns, .is_over = 0};
@@ -209,6 +227,7 @@ bool is_anything_open(BpfObject& object) {
       }))
     return true;
   return !open_commits(object).empty() || !open_requests(object).empty() ||
+         !open_swaps(object).empty() ||
          !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();
 }
 
@@ -243,6 +262,8 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   if (is_wanted(config, IOT_KIND_fs_journal_commit))
     for (const auto& [tid, commit] : open_commits(object))
       records.push_back(commit_record(tid, commit, stopped_ns));
+  for (const auto& [bio, swap] : open_swaps(object))
+    records.push_back(swap_record(swap, stopped_ns));
   const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
   if (is_wanted(config, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))

@@ -262,5 +262,7 @@ int block_find_functions(void* ctx) {
   FIND(journal_end_buffer_io_sync);
   FIND(ext4_end_buffer_io_sync);
   FIND(xlog_bio_end_io);
+  FIND(end_swap_bio_read);
+  FIND(end_swap_bio_write);
   return 0;
 }

@@ -53,6 +53,7 @@ struct super_block {
   u32 s_dev;
   struct block_device* s_bdev;
   unsigned long s_magic;
+  void* s_fs_info;
 };
 struct vfsmount {
   struct dentry* mnt_root;
@@ -204,6 +205,7 @@ struct folio {
   unsigned long flags;
   struct address_space* mapping;
   unsigned long index;
+  void* private;
   u32 _folio_nr_pages; /* of a large folio */
 };
 struct folio___memdesc {

@@ -31,6 +31,10 @@ struct ext4_inode_info {
   struct inode vfs_inode;
   u32 i_sync_tid;
   u32 i_datasync_tid;
+  u32 i_reserved_data_blocks; /* clusters */
+};
+struct ext4_sb_info {
+  u32 s_cluster_bits; /* blocks of a cluster, as a shift */
 };
 struct ext4_allocation_request {
   struct inode* inode;

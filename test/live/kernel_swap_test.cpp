@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory that is swapped: to a disk and a file of the test's own, by a control group that has too little of it.
+#include <linux/fs.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/swap.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel_recording.hpp"
+#include "mounted_file_system.hpp"
+#include "small_group.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint64_t kSectorsOfPage = kPageBytes / 512;
+constexpr std::uint64_t kGroupBytes = 16U << 20U;
+constexpr std::size_t kPages = (32U << 20U) / kPageBytes;
+constexpr std::size_t kFilledPages = kPages / 4;
+constexpr useconds_t kRestMicroseconds = 200'000;
+constexpr std::uint64_t kAreaBytes = 48U << 20U;
+
+// A swap area that the kernel prefers to all others.
+class SwapArea {
+public:
+  explicit SwapArea(std::string path) : path_(std::move(path)) {
+    if (std::system(("mkswap " + path_ + " >/dev/null 2>&1").c_str()) != 0)
+      refusal_ = "mkswap is not to be had";
+    else if (::swapon(path_.c_str(), SWAP_FLAG_PREFER | SWAP_FLAG_PRIO_MASK) != 0)
+      refusal_ = "the machine does not swap: " + errno_text(errno);
+  }
+  ~SwapArea() {
+    if (refusal_.empty())
+      ::swapoff(path_.c_str());
+  }
+  SwapArea(const SwapArea&) = delete;
+  SwapArea& operator=(const SwapArea&) = delete;
+
+  const std::string& refusal() const { return refusal_; } // empty: it is in use
+
+private:
+  std::string path_;
+  std::string refusal_;
+};
+
+std::uint64_t number_after(const std::string& file, const std::string& name) {
+  std::ifstream words(file);
+  for (std::string word; words >> word;)
+    if (word == name)
+      return words >> word ? std::stoull(word) : 0;
+  return 0;
+}
+
+using Place = std::pair<std::uint64_t, std::uint64_t>; // which area, where in it
+
+// Pages that the whole machine has swapped.
+struct Swapped {
+  std::uint64_t in;
+  std::uint64_t out;
+
+  static Swapped now() {
+    return {number_after("/proc/vmstat", "pswpin"), number_after("/proc/vmstat", "pswpout")};
+  }
+  Swapped since(const Swapped& before) const { return {in - before.in, out - before.out}; }
+};
+
+// What the child tells of itself.
+struct Account {
+  std::uint64_t bytes_read; // from disks
+  bool is_whole;            // the memory has its contents
+  std::array<std::uint64_t, kPages> pagemap;
+
+  // Of the pages that are swapped out (proc_pid_pagemap(5)).
+  std::map<std::size_t, Place> places() const {
+    constexpr std::uint64_t kIsSwapped = 1ULL << 62U;
+    constexpr std::uint64_t kAreaMask = 31;
+    constexpr std::uint64_t kSlotMask = (1ULL << 50U) - 1;
+    std::map<std::size_t, Place> found;
+    for (std::size_t page = 0; page < kPages; ++page)
+      if ((pagemap[page] & kIsSwapped) != 0)
+        found[page] = {pagemap[page] & kAreaMask, pagemap[page] >> 5U & kSlotMask};
+    return found;
+  }
+};
+
+// Shared with the child.
+class SharedAccount {
+public:
+  SharedAccount()
+      : account_(static_cast<Account*>(::mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE,
+                                              MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedAccount() { ::munmap(account_, sizeof(Account)); }
+  SharedAccount(const SharedAccount&) = delete;
+  SharedAccount& operator=(const SharedAccount&) = delete;
+  Account* operator->() const { return account_; }
+
+private:
+  Account* account_;
+};
+
+// Fills more memory than the group may have, has a call fill the first pages of it with zeros, then looks at all of it itself.
+int use_memory(const SharedAccount& account) {
+  void* const area = ::mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (area == MAP_FAILED)
+    return 1;
+  ::madvise(area, kPages * kPageBytes, MADV_NOHUGEPAGE);
+  auto* const words = static_cast<std::uint64_t*>(area);
+  constexpr std::size_t kWords = kPageBytes / sizeof(*words);
+  for (std::size_t page = 0; page < kPages; ++page)
+    for (std::size_t at = 0; at < kWords; ++at)
+      words[page * kWords + at] = page * kWords + at;
+  const Fd pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  const auto place = reinterpret_cast<std::uintptr_t>(area) / kPageBytes * sizeof(std::uint64_t);
+  constexpr ssize_t kMapBytes = sizeof(account->pagemap);
+  if (::pread(pagemap.get(), account->pagemap.data(), kMapBytes, static_cast<off_t>(place)) !=
+      kMapBytes)
+    return 1;
+  constexpr ssize_t kFilledBytes = kFilledPages * kPageBytes;
+  const Fd zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  if (::read(zeros.get(), area, kFilledBytes) != kFilledBytes)
+    return 1;
+  account->is_whole = true;
+  for (std::size_t page = 0; page < kPages; ++page)
+    account->is_whole &= words[page * kWords] == (page < kFilledPages ? 0 : page * kWords);
+  account->bytes_read = number_after("/proc/self/io", "read_bytes:");
+  return ::usleep(kRestMicroseconds); // until all has been written
+}
+
+class KernelSwap : public testing::Test {
+protected:
+  // Records the use of memory that is swapped to `area`. Makes the test skipped where that cannot be had.
+  void record(const SwapArea& area) {
+    const SmallGroup group(kGroupBytes);
+    refusal_ = area.refusal().empty() ? group.refusal() : area.refusal();
+    if (!refusal_.empty())
+      return;
+    const Swapped before = Swapped::now();
+    recording_ = Recording::of(
+        [](capture::SourceOptions& options, pid_t pid) {
+          options.filter.layers = {schema::Layer::memory, schema::Layer::syscall};
+          options.filter.events = {"memory_swap_in", "memory_swap_out", "syscall_read"};
+          options.filter.tree_root = pid;
+        },
+        [&] { return group.enter() ? use_memory(account_) : 1; });
+    swapped_ = Swapped::now().since(before);
+    in_ = recording_.rows("memory_swap_in");
+    out_ = recording_.rows("memory_swap_out");
+  }
+
+  static std::uint64_t pages_of(const std::vector<Row>& rows) {
+    std::uint64_t pages = 0;
+    for (const Row& row : rows)
+      pages += row.u("pages");
+    return pages;
+  }
+
+  std::vector<Row> of_child(std::vector<Row> rows) const {
+    std::erase_if(rows, [&](const Row& row) {
+      return row.u("pid") != static_cast<std::uint64_t>(recording_.pid());
+    });
+    return rows;
+  }
+
+  void check_counts() const {
+    EXPECT_EQ(recording_.status(), 0);
+    EXPECT_EQ(recording_.lost(), 0U);
+    EXPECT_EQ(recording_.produced(), recording_.written());
+    EXPECT_TRUE(account_->is_whole);
+    const std::uint64_t bytes_in = pages_of(of_child(in_)) * kPageBytes;
+    EXPECT_GE(bytes_in, account_->bytes_read);
+    EXPECT_LE(bytes_in, account_->bytes_read + kPageBytes * kPages / 256)
+        << "what it has read since";
+    if (is_emulated()) {
+      EXPECT_EQ(pages_of(in_), swapped_.in);
+      EXPECT_EQ(pages_of(out_), swapped_.out);
+    } else { // others may swap, too
+      EXPECT_LE(pages_of(in_), swapped_.in);
+      EXPECT_LE(pages_of(out_), swapped_.out);
+    }
+    EXPECT_GE(pages_of(out_), kPages - kGroupBytes / kPageBytes);
+  }
+
+  void check_rows(const std::vector<Row>& rows, std::uint64_t device) const {
+    std::size_t unfinished = 0;
+    for (const Row& row : rows) {
+      // A thread of the kernel frees memory of the group where it needs some for it, as the loop device's does.
+      EXPECT_TRUE(row.u("pid") == static_cast<std::uint64_t>(recording_.pid()) ||
+                  row.u("op_id") == 0);
+      EXPECT_EQ(row.u("device"), device);
+      EXPECT_GE(row.u("pages"), 1U);
+      unfinished += row.s("result") == IOT_UNFINISHED ? 1 : 0;
+      EXPECT_TRUE(row.s("result") == 0 || row.s("result") == IOT_UNFINISHED);
+      EXPECT_TRUE(row.u("duration_ns") > 0 || row.s("result") == IOT_UNFINISHED);
+    }
+    // A kernel may not tell of an end: docs/adr/0007.
+    EXPECT_LE(unfinished, is_emulated() ? 0 : rows.size() / 50);
+  }
+
+  // Where each page was, as the kernel maps it, and whose it was that it was read.
+  void check_places() const {
+    const std::map<std::size_t, Place> swapped = account_->places();
+    EXPECT_GE(swapped.size(), kPages / 2 - kPages / 8);
+    std::set<Place> written;
+    for (const Row& row : out_)
+      for (std::uint64_t page = 0; page < row.u("pages"); ++page)
+        written.emplace(row.u("area"), row.u("slot") + page);
+    std::map<Place, const Row*> first_read;
+    for (const Row& row : in_)
+      first_read.emplace(Place(row.u("area"), row.u("slot")), &row);
+    const std::vector<Row> fills =
+        recording_.rows("syscall_read", "result", kFilledPages * kPageBytes);
+    ASSERT_EQ(fills.size(), 1U);
+    std::size_t of_call = 0;
+    std::size_t of_none = 0;
+    for (const auto& [page, place] : swapped) {
+      EXPECT_TRUE(written.contains(place)) << "page " << page;
+      const auto read = first_read.find(place);
+      if (read == first_read.end()) // it was still there, though no longer mapped
+        continue;
+      const std::uint64_t op = read->second->u("op_id");
+      of_call += page < kFilledPages && op == fills[0].u("op_id") ? 1 : 0;
+      of_none += page >= kFilledPages && op == 0 ? 1 : 0;
+    }
+    // The others are what was read ahead by an operation before.
+    EXPECT_GE(of_call, kFilledPages * 9 / 10);
+    EXPECT_GE(of_call + of_none, swapped.size() * 9 / 10);
+  }
+
+  ScratchDirectory scratch_;
+  std::string refusal_;
+  SharedAccount account_;
+  Recording recording_;
+  Swapped swapped_{};
+  std::vector<Row> in_;
+  std::vector<Row> out_;
+};
+
+TEST_F(KernelSwap, memory_swap_out_and_in_of_each_page) {
+  const std::string file = scratch_ / "disk";
+  std::ofstream{file}.close();
+  std::filesystem::resize_file(file, kAreaBytes);
+  const LoopDevice disk(file, kPageBytes);
+  if (!disk.refusal().empty())
+    GTEST_SKIP() << disk.refusal();
+  record(SwapArea(disk.path()));
+  if (!refusal_.empty())
+    GTEST_SKIP() << refusal_;
+  SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
+  check_counts();
+  check_rows(in_, disk.device());
+  check_rows(out_, disk.device());
+  check_places();
+  for (const std::vector<Row>* rows : {&in_, &out_})
+    for (const Row& row : *rows)
+      EXPECT_EQ(row.u("sector"), row.u("slot") * kSectorsOfPage);
+}
+
+TEST_F(KernelSwap, memory_swap_in_and_out_by_a_file) {
+  FileSystemKind kind = kJournalledExt4;
+  kind.disk_bytes = kAreaBytes * 3 / 2;
+  const MountedFileSystem mounted(scratch_ / "disk", scratch_ / "mounted", kind);
+  if (!mounted.refusal().empty())
+    GTEST_SKIP() << mounted.refusal();
+  const Fd file(::open((mounted / "swap").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const std::vector<char> zeros(kAreaBytes);
+  ASSERT_EQ(::write(file.get(), zeros.data(), zeros.size()), static_cast<ssize_t>(kAreaBytes));
+  ASSERT_EQ(::fsync(file.get()), 0);
+  record(SwapArea(mounted / "swap"));
+  if (!refusal_.empty())
+    GTEST_SKIP() << refusal_;
+  SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
+  check_counts();
+  check_rows(in_, mounted.device().device());
+  check_rows(out_, mounted.device().device());
+  check_places();
+  for (const std::vector<Row>* rows : {&in_, &out_})
+    for (const Row& row : *rows) {
+      int block = static_cast<int>(row.u("slot"));
+      ASSERT_EQ(::ioctl(file.get(), FIBMAP, &block), 0);
+      EXPECT_EQ(row.u("sector"), static_cast<std::uint64_t>(block) * kSectorsOfPage);
+    }
+}
+
+} // namespace
+} // namespace iotrail::live
