@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analysis/file_paths.hpp"
+
 namespace iotrail::analysis {
 
 namespace {
@@ -63,7 +65,9 @@ std::string_view find(const Map& map, std::uint64_t key) {
 
 TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
   TraceDictionaries dictionaries;
-  load_map(trace, "files", "file", "path", dictionaries.files_);
+  for (FilePath& path : find_file_paths(trace))
+    dictionaries.files_[path.file].push_back(
+        {path.since_ns, path.is_removed ? path.path + " (deleted)" : std::move(path.path)});
   load_map(trace, "strings", "string", "text", dictionaries.texts_);
   load_map(trace, "devices", "device", "name", dictionaries.devices_);
   for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {
@@ -75,8 +79,12 @@ TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
   return dictionaries;
 }
 
-std::string_view TraceDictionaries::file(std::uint64_t id) const {
-  return find(files_, id);
+std::string_view TraceDictionaries::file(std::uint64_t id, std::uint64_t ts_ns) const {
+  const auto found = files_.find(id);
+  if (found == files_.end())
+    return {};
+  const auto later = std::ranges::upper_bound(found->second, ts_ns, {}, &NamedFile::since_ns);
+  return later == found->second.begin() ? std::string_view{} : std::prev(later)->path;
 }
 
 std::string_view TraceDictionaries::text(std::uint64_t id) const {

@@ -20,7 +20,8 @@ public:
   static TraceDictionaries load(const store::TraceReader& trace);
 
   // Empty: not known.
-  std::string_view file(std::uint64_t id) const;
+  // The path that a file had at the time; of one that has none any more the last, and " (deleted)", as the kernel says it.
+  std::string_view file(std::uint64_t id, std::uint64_t ts_ns) const;
   std::string_view text(std::uint64_t id) const;
   std::string_view device(std::uint64_t number) const;
   // Name of the program that process `pid` ran at the time.
@@ -31,7 +32,11 @@ private:
     std::uint64_t since_ns;
     std::string comm;
   };
-  std::unordered_map<std::uint64_t, std::string> files_;
+  struct NamedFile {
+    std::uint64_t since_ns;
+    std::string path;
+  };
+  std::unordered_map<std::uint64_t, std::vector<NamedFile>> files_; // oldest first, at least one
   std::unordered_map<std::uint64_t, std::string> texts_;
   std::unordered_map<std::uint64_t, std::string> devices_;
   std::unordered_map<std::uint64_t, std::vector<NamedProgram>> programs_; // oldest first

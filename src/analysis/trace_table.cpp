@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/utf8.hpp"
+#include "analysis/vectors.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::analysis {
@@ -164,14 +164,6 @@ bool next_block(const Scan& scan, Cursor& cursor, Position& position) {
     position.row = 0;
     return true;
   }
-}
-
-// The engine takes for granted that texts are UTF-8.
-void assign_text(duckdb_vector vector, std::size_t row, const std::string& text) {
-  if (is_utf8(text))
-    return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
-  const std::string valid = as_utf8(text);
-  duckdb_vector_assign_string_element_len(vector, row, valid.data(), valid.size());
 }
 
 template <class T>

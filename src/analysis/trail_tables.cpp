@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/vectors.hpp"
 #include "schema.hpp"
 #include "trail/trails.hpp"
 
@@ -96,22 +97,37 @@ constexpr MemoryColumn<LateRead> kLateReadColumns[] = {
     {"late_ns", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.late_ns; }},
 };
 
+constexpr MemoryColumn<FilePath> kFilePathColumns[] = {
+    {"file", DUCKDB_TYPE_UINTEGER, [](const FilePath& p) { return std::uint64_t{p.file}; }},
+    {"since_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.since_ns; }},
+    {"until_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.until_ns; }}, // NULL: none
+    {"path", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const FilePath& p) { return std::string_view(p.path); }},
+    {"is_removed", DUCKDB_TYPE_UBIGINT,
+     [](const FilePath& p) { return std::uint64_t{p.is_removed}; }},
+};
+
 template <class Row> struct Table;
 template <> struct Table<Link> {
   static constexpr const char* kName = "found_links";
   static constexpr std::span<const MemoryColumn<Link>> kColumns = kLinkColumns;
-  static std::span<const Link> rows(const trail::Trails& trails) { return trails.links; }
+  static std::span<const Link> rows(TrailTables& tables) { return tables.trails().links; }
 };
 template <> struct Table<Fate> {
   static constexpr const char* kName = "found_fates";
   static constexpr std::span<const MemoryColumn<Fate>> kColumns = kFateColumns;
-  static std::span<const Fate> rows(const trail::Trails& trails) { return trails.fates; }
+  static std::span<const Fate> rows(TrailTables& tables) { return tables.trails().fates; }
 };
 
 template <> struct Table<LateRead> {
   static constexpr const char* kName = "found_late_reads";
   static constexpr std::span<const MemoryColumn<LateRead>> kColumns = kLateReadColumns;
-  static std::span<const LateRead> rows(const trail::Trails& trails) { return trails.late_reads; }
+  static std::span<const LateRead> rows(TrailTables& tables) { return tables.trails().late_reads; }
+};
+template <> struct Table<FilePath> {
+  static constexpr const char* kName = "found_file_paths";
+  static constexpr std::span<const MemoryColumn<FilePath>> kColumns = kFilePathColumns;
+  static std::span<const FilePath> rows(TrailTables& tables) { return tables.file_paths(); }
 };
 
 template <class Row> struct MemoryScan {
@@ -133,7 +149,7 @@ template <class Row> void init_memory(duckdb_init_info info) {
   try {
     auto& tables = *static_cast<TrailTables*>(duckdb_init_get_extra_info(info));
     auto scan = std::make_unique<MemoryScan<Row>>();
-    scan->rows = Table<Row>::rows(tables.trails());
+    scan->rows = Table<Row>::rows(tables);
     for (idx_t i = 0; i < duckdb_init_get_column_count(info); ++i)
       scan->columns.push_back(duckdb_init_get_column_index(info, i));
     duckdb_init_set_init_data(info, scan.release(),
@@ -163,7 +179,7 @@ void fill_value(duckdb_vector vector, idx_t row, const MemoryColumn<Row>& column
     const std::string_view text = column.text(from);
     if (text.empty())
       return fill_null(vector, row);
-    return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
+    return assign_text(vector, row, text);
   }
   case DUCKDB_TYPE_UINTEGER:
     return fill<std::uint32_t>(vector, row, column.number(from));
@@ -213,12 +229,19 @@ Result<void> TrailTables::register_in(duckdb_connection connection) {
     return done;
   if (auto done = register_memory<LateRead>(connection, this); !done)
     return done;
+  if (auto done = register_memory<FilePath>(connection, this); !done)
+    return done;
   return register_memory<Fate>(connection, this);
 }
 
 const trail::Trails& TrailTables::trails() {
   std::call_once(found_, [&] { trails_ = trail::find_trails(reader_); });
   return trails_;
+}
+
+const std::vector<FilePath>& TrailTables::file_paths() {
+  std::call_once(named_, [&] { file_paths_ = find_file_paths(reader_); });
+  return file_paths_;
 }
 
 } // namespace iotrail::analysis

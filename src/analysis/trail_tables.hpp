@@ -9,6 +9,7 @@
 
 #include <mutex>
 
+#include "analysis/file_paths.hpp"
 #include "base/result.hpp"
 #include "store/trace_reader.hpp"
 #include "trail/link.hpp"
@@ -25,11 +26,14 @@ public:
 
   // Safe from several threads.
   const trail::Trails& trails();
+  const std::vector<FilePath>& file_paths();
 
 private:
   const store::TraceReader& reader_;
   std::once_flag found_;
   trail::Trails trails_;
+  std::once_flag named_;
+  std::vector<FilePath> file_paths_;
 };
 
 } // namespace iotrail::analysis

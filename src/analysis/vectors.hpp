@@ -6,7 +6,10 @@
 #include <duckdb.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "base/utf8.hpp"
 
 namespace iotrail::analysis {
 
@@ -24,6 +27,14 @@ template <class T> T number_at(duckdb_vector vector, idx_t row) {
 inline std::string_view text_at(duckdb_vector vector, idx_t row) {
   auto& text = static_cast<duckdb_string_t*>(duckdb_vector_get_data(vector))[row];
   return {duckdb_string_t_data(&text), duckdb_string_t_length(text)};
+}
+
+// The engine takes for granted that texts are UTF-8.
+inline void assign_text(duckdb_vector vector, idx_t row, std::string_view text) {
+  if (is_utf8(text))
+    return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
+  const std::string valid = as_utf8(text);
+  duckdb_vector_assign_string_element_len(vector, row, valid.data(), valid.size());
 }
 
 } // namespace iotrail::analysis

@@ -160,7 +160,7 @@ std::string Line::file_text(std::size_t column) const {
     text = descriptor_text(static_cast<std::size_t>(descriptor));
   if (file == 0)
     return text;
-  const std::string_view path = dictionaries_.file(file);
+  const std::string_view path = dictionaries_.file(file, event_.time_ns());
   text += text.empty() ? fmt::format("{}=", name) : " ";
   return text + (path.empty() ? fmt::format("<file {}>", file) : fmt::format("<{}>", path));
 }

@@ -66,44 +66,28 @@ FROM calls AS c
   ASOF LEFT JOIN directories AS d ON c.pid = d.pid AND c.at_fd = d.fd AND c.ts_ns >= d.since_ns
   ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns;
 
--- Files by their last name: a rename that the trace tells gives a new one, also a second rename.
---   file         key of files
---   path         the last name; first_path: that at first sight
-CREATE VIEW file_names AS
+-- The paths of files in time: a path holds from one rename that the trace tells to the next, also of a directory above the file.
+--   file                 key of files
+--   since_ns, until_ns   from when on, and before when; 0, NULL: from the beginning, to the end
+--   path                 the path
+--   is_removed           1: the file has no name any more, this was its last
+CREATE VIEW file_paths AS
 WITH
-  renames AS (
-    SELECT ts_ns, path AS old_path, to_path AS new_path
-    FROM all_path_calls
-    WHERE to_string <> 0 AND error = 0
-  ),
-  -- Only files whose path was renamed need a look at when they were seen.
-  renamed AS (SELECT file, path FROM files WHERE path IN (SELECT old_path FROM renames)),
-  sights AS (
-    SELECT r.file AS file, r.path AS path, min(e.ts_ns) AS since_ns
-    FROM renamed AS r JOIN all_events AS e ON r.file = e.file
-    GROUP BY r.file, r.path
-  ),
-  firsts AS (
-    SELECT s.file AS file, m.new_path AS path, m.ts_ns AS since_ns
-    FROM renames AS m ASOF JOIN sights AS s ON m.old_path = s.path AND m.ts_ns >= s.since_ns
-  ),
-  seconds AS (
-    SELECT s.file AS file, m.new_path AS path, m.ts_ns AS since_ns
-    FROM renames AS m ASOF JOIN firsts AS s ON m.old_path = s.path AND m.ts_ns > s.since_ns
-  ),
   -- Of a file without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
   given AS (
     SELECT e.file AS given_file, tidy_path(argMin(s.text, e.ts_ns)) AS given_path
     FROM all_events AS e JOIN strings AS s ON e.path = s.string
     WHERE e.file IN (SELECT file FROM files WHERE path = '') AND e.path <> 0
     GROUP BY e.file
-  ),
-  lasts AS (
-    SELECT file AS last_file, argMax(path, since_ns) AS last_path
-    FROM (SELECT * FROM firsts UNION ALL SELECT * FROM seconds) AS names
-    GROUP BY file
   )
-SELECT f.file AS file, coalesce(l.last_path, g.given_path, f.path) AS path, coalesce(g.given_path, f.path) AS first_path
-FROM files AS f
-  LEFT JOIN lasts AS l ON f.file = l.last_file
-  LEFT JOIN given AS g ON f.file = g.given_file;
+SELECT p.file AS file, p.since_ns AS since_ns, p.until_ns AS until_ns, coalesce(g.given_path, p.path, '') AS path,
+       p.is_removed AS is_removed
+FROM found_file_paths() AS p LEFT JOIN given AS g ON p.file = g.given_file;
+
+-- Files by their last name.
+--   file         key of files
+--   path         the last name; first_path: that at first sight
+CREATE VIEW file_names AS
+SELECT l.file AS file, l.path AS path, f.path AS first_path
+FROM file_paths AS l JOIN file_paths AS f ON l.file = f.file
+WHERE l.until_ns IS NULL AND f.since_ns = 0;

@@ -11,12 +11,12 @@
 --   bytes           bytes moved; NULL where no data moves
 --   error           0 or a negative errno; errno_name(error) gives its name
 --   file            key of files, 0: none or not known
---   path            its last name, else the path that the call gave, else NULL
+--   path            the name that it had then, with ' (deleted)' if it was removed; else the path that the call gave, else NULL
 CREATE VIEW operations AS
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(f.path, s.text) AS path
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(f.path || if(f.is_removed = 1, ' (deleted)', ''), s.text) AS path
 FROM events AS e
-  LEFT JOIN file_names AS f ON e.file = f.file
+  LEFT JOIN file_paths AS f ON e.file = f.file AND e.ts_ns >= f.since_ns AND e.ts_ns < coalesce(f.until_ns, 18446744073709551615)
   LEFT JOIN strings AS s ON e.path = s.string
 WHERE e.duration_ns IS NOT NULL;

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each event has the path that its file had then: programs that say themselves which, and what they write under it."""
+import json
+import sys
+
+import harness
+
+# Writes of a size of their own each; prints size and path, as the kernel tells it of the open descriptor.
+RENAMES = """
+import os, sys
+os.chdir(sys.argv[1])
+size = 100
+def write(fd):
+    global size
+    size += 1
+    os.write(fd, b"x" * size)
+    print(size, os.readlink(f"/proc/self/fd/{fd}"))
+def open_new(path):
+    return os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+os.mkdir("d")
+first = open_new("first")
+write(first)
+os.rename("first", "second")
+write(first)
+os.rename("second", os.path.abspath("d/third"))
+write(first)
+below = open_new("d/below")
+write(below)
+os.rename("d", "e")
+write(first)
+write(below)
+other = open_new("first")
+write(other)
+os.rename("first", "e/below")
+write(other)
+write(below)
+os.unlink("e/third")
+write(first)
+again = open_new("e/third")
+write(again)
+os.close(first)
+os.unlink("e/third")
+os.close(again)
+again = open_new("e/third")
+write(again)
+"""
+
+
+class Paths(harness.AcceptanceTest):
+    def exported(self, recording, event, *fields):
+        told = harness.run(harness.IOTRAIL, "export", recording.path, "--to", "jsonl", "--table", event)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        return [tuple(row[field] for field in fields) for row in map(json.loads, told.stdout.splitlines())]
+
+    def check_renames(self, layers, event):
+        folder = self.folder / "work"
+        folder.mkdir()
+        recording = self.record(sys.executable, "-c", RENAMES, folder, options=("-q", "--layers", layers))
+        self.require(recording, event.split("_")[0])
+        expected = [(int(size), path) for size, path in (line.split(" ", 1) for line in recording.process.stdout.splitlines())]
+        self.assertEqual(len(expected), 12)
+        sizes = {size for size, _ in expected}
+        self.assertEqual([row for row in self.exported(recording, event, "result", "file") if row[0] in sizes], expected)
+        rows = recording.query(f"SELECT bytes, path FROM operations WHERE event = '{event}' AND bytes BETWEEN {min(sizes)} AND {max(sizes)} ORDER BY ts_ns")
+        self.assertEqual([(int(row["bytes"]), row["path"]) for row in rows], expected)
+        script = harness.run(harness.IOTRAIL, "script", recording.path).stdout
+        for size, path in expected:
+            self.assertRegex(script, rf"<{path}>, {size}( @ \d+)?\) = {size} ".replace("(deleted)", r"\(deleted\)"))
+
+    def test_calls_of_the_kernel(self):
+        self.check_renames("syscall", "syscall_write")
+
+    def test_calls_of_the_library(self):
+        self.check_renames("app", "app_write")
+
+    def test_both(self):
+        self.check_renames("app,syscall", "app_write")
+
+    def test_functions_of_the_kernel(self):
+        self.check_renames("syscall,vfs", "vfs_write")
+
+    def test_objects_of_git_are_renamed_once_they_are_written(self):
+        self.require_program("git")
+        repository = self.folder / "repository"
+        made = harness.run("git", "-c", "init.defaultBranch=main", "init", "-q", repository)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for number in range(5):
+            (repository / f"{number}").write_text(f"{number}\n")
+        recording = self.record("git", "-c", "core.createObject=rename", "-C", repository, "add", ".", options=("-q", "--layers", "syscall"))
+        objects = {str(path) for path in (repository / ".git" / "objects").rglob("*") if path.is_file()}
+        self.assertEqual(len(objects), 5)
+        last = {row["path"] for row in recording.query("SELECT path FROM file_names WHERE path LIKE '%/.git/objects/%/%'")}
+        self.assertLessEqual(objects, last)
+        written = {row[0] for row in self.exported(recording, "syscall_write", "file") if row[0]}
+        self.assertEqual(len([path for path in written if "/tmp_obj_" in path]), 5, written)
+
+    def test_the_journal_of_sqlite(self):
+        """Deleted after each transaction, or kept."""
+        self.require_program("sqlite3")
+        for mode, removed in (("delete", 1), ("persist", 0)):
+            database = self.folder / f"{mode}.db"
+            recording = self.record("sqlite3", database, f"pragma journal_mode={mode}; create table t(x); insert into t values(1);",
+                                    options=("-q", "--layers", "syscall"), name=mode)
+            (row,) = recording.query(f"SELECT bool_or(is_removed = 1) AS removed FROM file_paths WHERE path = '{database}-journal'")
+            self.assertEqual(int(row["removed"] in (True, "true", 1)), removed)
+            journals = {row[0] for row in self.exported(recording, "syscall_write", "file") if row[0] and "-journal" in row[0]}
+            self.assertEqual(journals, {f"{database}-journal"})
+
+
+if __name__ == "__main__":
+    harness.main()
