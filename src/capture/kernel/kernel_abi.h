@@ -8,6 +8,7 @@
 
 #include "abi.h"
 #include "capture/kernel/call_abi.h"
+#include "capture/kernel/file_abi.h"
 #include "capture/kernel/function_abi.h"
 #include "capture/kernel/sum_abi.h"
 #include "capture/ring.h"
@@ -17,8 +18,6 @@
 
 #define IOT_SYSCALL_LIMIT 512        /* numbers at and above are not known; a power of two */
 #define IOT_CPU_LIMIT 1024           /* processors; a power of two */
-#define IOT_FILE_LIMIT (1U << 18)    /* files in a table of those that are known */
-#define IOT_FILE_TABLES 4            /* younger, older, empty, given up; a power of two */
 #define IOT_BIO_LIMIT (1U << 16)     /* bios in flight */
 #define IOT_REQUEST_LIMIT (1U << 14) /* requests in flight */
 #define IOT_ASYNC_LIMIT (1U << 16)   /* operations of io_uring and libaio in flight */
@@ -44,26 +43,6 @@
 #define IOT_REASON_LIMIT 256            /* numbers of a kind of reasons; a power of two */
 #define IOT_CAST_CALL 0x10ca57 /* a helper that there is not: the loader makes it bpf_rdonly_cast */
 #define IOT_LOADING_CALLS 256  /* calls of a new program that may be the linker's for the library */
-
-/* The files that iotrail brings into programs. */
-enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
-
-struct iot_file_key {
-  iot_u64 inode;
-  iot_u32 device;
-  iot_u32 generation;
-};
-
-/*
- * The tables of known files. Age a is in place a modulo IOT_FILE_TABLES. A program that finds the younger table full goes on to the
- * next age, if its table is empty; the recorder empties that of the age after.
- */
-struct iot_file_ages {
-  iot_u32 young; /* age of the younger table */
-  iot_u32 empty; /* age of the table that is empty; not above `young`: there is none */
-  iot_u32 files[IOT_FILE_TABLES]; /* in each table */
-  iot_u32 kept[IOT_FILE_TABLES];  /* of these, those that the next younger table has, too */
-};
 
 /* Whether the recording is of it. */
 enum iot_verdict { IOT_WANTED = 1, IOT_EXCLUDED = 2 };
@@ -390,11 +369,5 @@ struct iot_request_question {
   iot_u64 issued_ns;
   iot_u64 is_over;
 };
-
-/* Ids of files that the filter by file or by device leaves out carry this bit. */
-#define IOT_FILE_UNWANTED 0x80000000U
-#define IOT_FILE_PSEUDO 0x20000000U /* besides: for nothing but its file system */
-#define IOT_FILE_MARKS (IOT_FILE_UNWANTED | IOT_FILE_PSEUDO)
-#define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is left out */
 
 #endif

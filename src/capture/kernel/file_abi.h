@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Files, as the BPF programs and their loader know them.
+ */
+#ifndef IOTRAIL_FILE_ABI_H
+#define IOTRAIL_FILE_ABI_H
+
+#include "abi.h"
+
+#define IOT_FILE_LIMIT (1U << 18) /* files in a table of those that are known */
+#define IOT_FILE_TABLES 4         /* younger, older, empty, given up; a power of two */
+
+/* The files that iotrail brings into programs. */
+enum iot_own_file { IOT_OWN_LIBRARY, IOT_OWN_ARENA, IOT_OWN_FILES };
+
+struct iot_file_key {
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 generation;
+};
+
+/* Ids of files that the filter by file or by device leaves out carry this bit. */
+#define IOT_FILE_UNWANTED 0x80000000U
+#define IOT_FILE_PSEUDO 0x20000000U /* besides: for nothing but its file system */
+#define IOT_FILE_MARKS (IOT_FILE_UNWANTED | IOT_FILE_PSEUDO)
+#define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is left out */
+
+/*
+ * The tables of known files. Age a is in place a modulo IOT_FILE_TABLES. A program that finds the younger table full goes on to the
+ * next age, if its table is empty; the recorder makes that of the age after.
+ */
+struct iot_file_ages {
+  iot_u32 young; /* age of the younger table */
+  iot_u32 empty; /* age of the table that is empty; not above `young`: there is none */
+  iot_u32 files[IOT_FILE_TABLES]; /* in each table */
+  iot_u32 kept[IOT_FILE_TABLES];  /* of these, those that the next younger table has, too */
+};
+
+#endif
