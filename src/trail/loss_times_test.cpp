@@ -56,8 +56,9 @@ TEST(loss_times, what_was_lost_matters_by_its_layer) {
 }
 
 TEST(loss_times, counters_that_are_no_losses_may_hide_a_writer) {
-  for (const char* counter : {"kernel_file_unknown", "kernel_file_forgotten", "kernel_bio_untracked", "kernel_recursion",
-                              "kernel_span_unfinished", "kernel_task_untracked"})
+  for (const char* counter :
+       {"kernel_file_unknown", "kernel_file_forgotten", "kernel_bio_untracked", "kernel_recursion",
+        "kernel_span_unfinished", "kernel_task_untracked"})
     EXPECT_EQ(told(losses(std::string("counter=") + counter)), "inferred") << counter;
   for (const char* counter : {"preload_ring_full", "kernel_text_full", "kernel_journal_unknown",
                               "kernel_completion_missed", "snapshot_missed"})

@@ -6,6 +6,8 @@
 
 #include <map>
 
+#include <gtest/gtest.h>
+
 #include "base/fd.hpp"
 #include "kernel_recording.hpp"
 
