@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -71,10 +70,6 @@ std::vector<store::HookReport> hook_reports() {
     reports.push_back(std::move(report));
   }
   return reports;
-}
-
-std::uint64_t missing_hooks() {
-  return static_cast<std::uint64_t>(std::ranges::count_if(hook_rows(), is_missing));
 }
 
 } // namespace iotrail::capture::preload

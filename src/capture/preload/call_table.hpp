@@ -26,6 +26,5 @@ const std::vector<HookRow>& hook_rows();
 
 // One report for each app event: the functions that serve it, and those that the C library lacks.
 std::vector<store::HookReport> hook_reports();
-std::uint64_t missing_hooks();
 
 } // namespace iotrail::capture::preload

@@ -324,8 +324,7 @@ std::vector<CounterValue> PreloadSource::counters() const {
            std::max<std::uint64_t>(header.not_followed + tasks_->unseen().count() +
                                        (unseen_command_.empty() ? 0 : 1),
                                    is_out_of_reach() ? 1 : 0)},
-          {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0},
-          {IOT_COUNTER_preload_hook_missing, IOT_LAYER_app, missing_hooks()}};
+          {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0}};
 }
 
 // Programs could not find the recorder from some time on; which they were, nobody may tell.
