@@ -21,7 +21,7 @@ constexpr std::uint64_t kNever = UINT64_MAX;
 
 enum class NameEvent : std::uint8_t { sight, open, removal, renaming };
 
-// NameEvent one event says about names. Texts are keys of `strings`, files and directories of `files`.
+// What one event says about names. Texts are keys of `strings`, files and directories of `files`.
 struct NameChange {
   std::uint64_t at_ns;
   NameEvent what;

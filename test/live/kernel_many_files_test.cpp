@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kFilesAtOnce = 4096;
 constexpr int kFiles = 3 * kFilesAtOnce; // the first third is forgotten
 constexpr int kFilesInARow = 16;
-constexpr useconds_t kPauseUs = 1000; // in which the recorder sees how many there were
+constexpr useconds_t kPauseUs = 5000; // in which the recorder sees how many there were
 
 bool write_once(const std::string& path, int flags) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0600));
