@@ -37,6 +37,13 @@ std::string text_of(const std::filesystem::path& file) {
   return text.str();
 }
 
+std::string mapped_device(const std::string& name) {
+  for (const auto& disk : std::filesystem::directory_iterator("/sys/block"))
+    if (text_of(disk.path() / "dm/name") == name + "\n")
+      return "/dev/" + disk.path().filename().string();
+  return {};
+}
+
 std::uint64_t device_number(const std::filesystem::path& in_sysfs) {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

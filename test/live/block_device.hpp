@@ -22,6 +22,9 @@ std::uint64_t device_number(const std::filesystem::path& in_sysfs);
 
 std::string text_of(const std::filesystem::path& file);
 
+// The disk of that name that the device mapper has made; empty: there is none.
+std::string mapped_device(const std::string& name);
+
 // Whether the module is loaded, or could be.
 bool has_module(const std::string& name);
 

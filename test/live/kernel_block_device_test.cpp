@@ -160,13 +160,6 @@ TEST_F(KernelBlockDevice, block_remap) {
   EXPECT_EQ(queued[0].u("op_id"), row.u("op_id"));
 }
 
-std::string mapped_device(const std::string& name) {
-  for (const auto& disk : std::filesystem::directory_iterator("/sys/block"))
-    if (text_of(disk.path() / "dm/name") == name + "\n")
-      return "/dev/" + disk.path().filename().string();
-  return {};
-}
-
 TEST_F(KernelBlockDevice, block_remap_by_the_device_mapper) {
   constexpr std::uint64_t kShift = 1000; // sectors
   const std::string name = "iotrail-linear-" + std::to_string(::getpid());

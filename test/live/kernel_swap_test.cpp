@@ -244,6 +244,24 @@ protected:
     EXPECT_GE(of_call + of_none, swapped.size() * 9 / 10);
   }
 
+  // Of an area that is a whole disk.
+  void check_disk(std::uint64_t device) const {
+    check_counts();
+    check_rows(in_, device);
+    check_rows(out_, device);
+    check_places();
+    for (const std::vector<Row>* rows : {&in_, &out_})
+      for (const Row& row : *rows)
+        EXPECT_EQ(row.u("sector"), row.u("slot") * kSectorsOfPage);
+  }
+
+  std::string disk_file() const {
+    const std::string file = scratch_ / "disk";
+    std::ofstream{file}.close();
+    std::filesystem::resize_file(file, kAreaBytes);
+    return file;
+  }
+
   ScratchDirectory scratch_;
   std::string refusal_;
   SharedAccount account_;
@@ -254,23 +272,34 @@ protected:
 };
 
 TEST_F(KernelSwap, memory_swap_out_and_in_of_each_page) {
-  const std::string file = scratch_ / "disk";
-  std::ofstream{file}.close();
-  std::filesystem::resize_file(file, kAreaBytes);
-  const LoopDevice disk(file, kPageBytes);
+  const LoopDevice disk(disk_file(), kPageBytes);
   if (!disk.refusal().empty())
     GTEST_SKIP() << disk.refusal();
   record(SwapArea(disk.path()));
   if (!refusal_.empty())
     GTEST_SKIP() << refusal_;
   SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
-  check_counts();
-  check_rows(in_, disk.device());
-  check_rows(out_, disk.device());
-  check_places();
-  for (const std::vector<Row>* rows : {&in_, &out_})
-    for (const Row& row : *rows)
-      EXPECT_EQ(row.u("sector"), row.u("slot") * kSectorsOfPage);
+  check_disk(disk.device());
+}
+
+// What goes on to the disk below carries the same pages, and is no swapping of its own.
+TEST_F(KernelSwap, memory_swap_out_and_in_once_by_a_mapped_disk) {
+  const LoopDevice disk(disk_file(), kPageBytes);
+  const std::string name = "iotrail-swap-" + std::to_string(::getpid());
+  if (!disk.refusal().empty() || !has_module("dm_mod"))
+    GTEST_SKIP() << "there is no device mapper";
+  const std::string table =
+      "'0 " + std::to_string(kAreaBytes / 512) + " linear " + disk.path() + " 0'";
+  if (std::system(("dmsetup create --noudevsync " + name + " --table " + table).c_str()) != 0)
+    GTEST_SKIP() << "dmsetup makes no device";
+  const std::string mapped = mapped_device(name);
+  const std::uint64_t number = device_number("/sys/block" + mapped.substr(sizeof("/dev") - 1));
+  record(SwapArea(mapped));
+  EXPECT_EQ(std::system(("dmsetup remove --retry --noudevsync " + name).c_str()), 0);
+  if (!refusal_.empty())
+    GTEST_SKIP() << refusal_;
+  SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
+  check_disk(number);
 }
 
 TEST_F(KernelSwap, memory_swap_in_and_out_by_a_file) {
