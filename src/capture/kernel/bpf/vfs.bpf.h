@@ -57,11 +57,13 @@ static __always_inline struct vfs_arguments vfs_arguments_of_probe(const struct 
 
 /*
  * What a function returned that some kernels have return a number, others a pointer: 0 or a negative errno. The upper half
- * of a number's register means nothing.
+ * of a number's register is its sign or 0. The kernel's addresses begin at IOT_KERNEL_ADDRESS_FIRST where page tables have
+ * five levels, higher where they have four.
  */
 #define IOT_ERRNO_LAST 4095
+#define IOT_KERNEL_ADDRESS_FIRST 0xff00000000000000ULL
 static __always_inline int vfs_is_pointer(iot_s64 result) {
-  return (iot_u64)result >> 47 == 0x1ffff && result < -IOT_ERRNO_LAST;
+  return (iot_u64)result >= IOT_KERNEL_ADDRESS_FIRST && result < -IOT_ERRNO_LAST;
 }
 static __always_inline iot_s64 vfs_status(iot_s64 result) {
   return vfs_is_pointer(result) ? 0 : visible_result((iot_s32)result);
