@@ -28,14 +28,13 @@ struct {
 } flushes SEC(".maps");
 /* A bio that waits longer has ended without the kernel saying so. */
 #define FLUSH_PATIENCE_NS 30000000000ULL
-#define ERROR_EXISTS 17
 
 /* Of a bio that waits already, it is the flush behind its data that is asked for now. */
 static __always_inline void await_flush(iot_u64 bio, iot_u32 device, const struct iot_bio* entry) {
   struct iot_flush first = {.asked = *entry, .waiting = 1};
   first.asked.file = 0; /* the disk's whole cache */
   const int failed = IOT_UPDATE(&flush_bios, &bio, &device, BPF_NOEXIST);
-  if (failed && failed != -ERROR_EXISTS) {
+  if (failed && failed != -EEXIST) {
     iot_count(IOT_COUNTER_kernel_bio_untracked);
     return;
   }

@@ -7,6 +7,7 @@
 #define IOTRAIL_COMPAT_BPF_H
 
 #include <linux/bpf.h>
+#include <linux/errno.h>
 
 #include <bpf/bpf_helpers.h>
 

@@ -46,14 +46,16 @@ static __always_inline iot_u32 find_in_table(iot_u32 age, const struct iot_file_
   return found ? *found : 0;
 }
 
-/* 0: the table is full, or has the file already. */
+/* 0, or a negative errno: EEXIST, E2BIG where the table is full, ENOMEM and others. */
 static __always_inline int put_in_table(iot_u32 age, const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 place = age & (IOT_FILE_TABLES - 1);
   void* table = bpf_map_lookup_elem(&file_tables, &place);
-  if (!table || bpf_map_update_elem(table, key, &id, BPF_NOEXIST))
-    return 0;
-  __sync_fetch_and_add(count_of(file_ages.files, age), 1);
-  return 1;
+  if (!table)
+    return -ENOENT;
+  const int error = IOT_UPDATE(table, key, &id, BPF_NOEXIST);
+  if (!error)
+    __sync_fetch_and_add(count_of(file_ages.files, age), 1);
+  return error;
 }
 
 /* The id, with its marks, of a file that is known; 0: it is not. */
@@ -63,27 +65,35 @@ static __always_inline iot_u32 find_file(const struct iot_file_key* key) {
   if (id || age == 0)
     return id;
   id = find_in_table(age - 1, key);
-  if (id && put_in_table(age, key, id))
+  if (id && !put_in_table(age, key, id))
     __sync_fetch_and_add(count_of(file_ages.kept, age - 1), 1);
   return id;
 }
 
-/* 0: it is known already, or there is no room and no empty table. */
+/* 0: it is known already, or there is no memory, or no room and no empty table. */
 static __always_inline int remember_file(const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 age = file_age();
-  if (put_in_table(age, key, id))
+  const int error = put_in_table(age, key, id);
+  if (!error)
     return 1;
-  if (find_in_table(age, key) || *(volatile iot_u32*)&file_ages.empty != age + 1)
+  if (error != -E2BIG || *(volatile iot_u32*)&file_ages.empty != age + 1)
     return 0;
   __sync_val_compare_and_swap(&file_ages.young, age, age + 1);
-  return put_in_table(age + 1, key, id);
+  return !put_in_table(age + 1, key, id);
 }
 
-static __always_inline void mark_file(const struct iot_file_key* key, iot_u32 id) {
-  const iot_u32 place = file_age() & (IOT_FILE_TABLES - 1);
+/* 0: the table does not have it. */
+static __always_inline int mark_in_table(iot_u32 age, const struct iot_file_key* key, iot_u32 id) {
+  const iot_u32 place = age & (IOT_FILE_TABLES - 1);
   void* table = bpf_map_lookup_elem(&file_tables, &place);
-  if (table)
-    bpf_map_update_elem(table, key, &id, BPF_EXIST);
+  return table && !bpf_map_update_elem(table, key, &id, BPF_EXIST);
+}
+
+/* A file that the younger table had no room for is in the older one only. */
+static __always_inline void mark_file(const struct iot_file_key* key, iot_u32 id) {
+  const iot_u32 age = file_age();
+  if (!mark_in_table(age, key, id) && age != 0)
+    mark_in_table(age - 1, key, id);
 }
 
 #endif

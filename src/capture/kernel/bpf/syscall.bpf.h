@@ -8,12 +8,6 @@
 
 #include "core.bpf.h"
 
-#define EINTR 4
-#define E2BIG 7
-#define EBADF 9
-#define ENOMEM 12
-#define EFAULT 14
-
 /* Results within the kernel, which a program sees as EINTR, or as a call begun again. */
 #define ERESTART_FIRST 512
 #define ERESTART_LAST 516
