@@ -50,6 +50,8 @@ struct SourceOptions {
   std::vector<std::string> hooks_left_out;
   // Of files that the kernel source knows in a table, after which it begins another; 0: its default. For tests.
   std::uint32_t files_at_once = 0;
+  // Of the things in flight that the kernel source follows, for each kind; 0: its default. For tests.
+  std::uint32_t in_flight_at_once = 0;
   // The preload library and its arena, where another source brings them into the programs: what is done to them for
   // iotrail's sake is not the programs' I/O.
   std::vector<std::filesystem::path> own_files;

@@ -33,7 +33,6 @@ LossMeaning meaning_of(std::uint64_t counter) {
     return LossMeaning::timeless;
   case IOT_COUNTER_kernel_file_unknown: // the event is there, but nobody can say what it did
   case IOT_COUNTER_kernel_file_forgotten:
-  case IOT_COUNTER_kernel_bio_untracked:
     return LossMeaning::missing;
   case IOT_COUNTER_kernel_journal_untracked:
   case IOT_COUNTER_kernel_journal_unknown:

@@ -15,6 +15,7 @@
 #include <cstdlib>
 
 #include "kernel_block_device_fixture.hpp"
+#include "null_disk.hpp"
 
 namespace iotrail::live {
 namespace {
@@ -62,38 +63,6 @@ TEST_F(KernelBlockOperations, zeroes_are_written_without_data) {
     EXPECT_EQ(row.u("io_class"), std::uint64_t{IOT_io_class_no_data});
   }
 }
-
-// A disk in memory that can do more than a loop device, of the kernel's own making.
-class NullDisk {
-public:
-  explicit NullDisk(const std::string& parameters) {
-    if (!is_emulated())
-      refusal_ = "no such disk can be made, but in an emulated machine";
-    else if (std::filesystem::exists(sysfs()) ||
-             std::system(
-                 ("modprobe -q null_blk nr_devices=1 memory_backed=1 " + parameters).c_str()) != 0)
-      refusal_ = "there is no null_blk";
-  }
-  ~NullDisk() {
-    if (refusal_.empty())
-      (void)!std::system("modprobe -r null_blk");
-  }
-  NullDisk(const NullDisk&) = delete;
-  NullDisk& operator=(const NullDisk&) = delete;
-
-  const std::string& refusal() const { return refusal_; }
-  static std::string path() { return "/dev/nullb0"; }
-  static std::filesystem::path sysfs() { return "/sys/block/nullb0"; }
-  static std::uint64_t device() { return device_number(sysfs()); }
-
-private:
-  std::string refusal_;
-};
-
-#define MAKE_NULL_DISK(name, parameters)                                                           \
-  const NullDisk name(parameters);                                                                 \
-  if (!name.refusal().empty())                                                                     \
-  GTEST_SKIP() << name.refusal()
 
 TEST_F(KernelBlockOperations, a_write_that_is_durable_at_once_says_so) {
   MAKE_NULL_DISK(disk, "gb=1 bs=4096 cache_size=16");

@@ -220,6 +220,12 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
   bpf_map__set_autocreate(maps.listeners, configuration.follows_connections);
   if (std::ranges::find(programs, "memory_swap_queue") == programs.end())
     bpf_map__set_max_entries(maps.swaps, 1);
+  if (configuration.in_flight_at_once != 0)
+    for (bpf_map* map :
+         {maps.bios, maps.requests, maps.flush_bios, maps.flushes, maps.asyncs, maps.commits,
+          maps.journals, maps.journal_handles, maps.checkpoints, maps.read_aheads, maps.write_backs,
+          maps.taken_places, maps.connections, maps.swaps, maps.sync_waiters})
+      bpf_map__set_max_entries(map, configuration.in_flight_at_once);
   const bool has_block = std::ranges::any_of(
       programs, [](std::string_view name) { return name.starts_with("block_"); });
   for (bpf_map* map : {maps.bios, maps.requests, maps.failed_requests, maps.nvme_commands,

@@ -29,6 +29,7 @@
 #define IOT_READ_AHEAD_LIMIT 4096    /* threads that read ahead */
 #define IOT_WRITE_BACK_LIMIT 4096    /* threads that write back */
 #define IOT_SWAP_LIMIT 4096          /* bios that carry memory to swap areas and back */
+#define IOT_SYNC_DISK_LIMIT 256      /* disks that calls have waited for */
 #define IOT_NODE_LIMIT 1024          /* nodes of memory: the kernel's most */
 #define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
@@ -63,8 +64,9 @@ struct iot_name_key {
 
 /* Read-only once loaded: the verifier removes what it turns off. */
 struct iot_config {
-  iot_u32 slots_per_cpu; /* a power of two */
-  iot_u32 files_at_once; /* in a table of known files */
+  iot_u32 slots_per_cpu;     /* a power of two */
+  iot_u32 files_at_once;     /* in a table of known files */
+  iot_u32 in_flight_at_once; /* things of a kind that are followed; 0: as many as the tables say */
   iot_u8 has_cast;      /* the kernel has bpf_rdonly_cast: pointers are followed without a helper */
   iot_u8 adopt_all;     /* tasks: everything on the machine */
   iot_u8 adopt_pids;    /* tasks: processes in the map `adopted_pids` */

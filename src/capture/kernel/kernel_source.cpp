@@ -99,6 +99,7 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
     configure_sums(config, options.sums);
   config.tick_ns = kernel_tick_ns();
   config.files_at_once = options.files_at_once != 0 ? options.files_at_once : IOT_FILE_LIMIT;
+  config.in_flight_at_once = options.in_flight_at_once;
   fill_filters(config, options.filter);
   fill_calls(config, options.filter);
   fill_own_files(config, options.own_files);

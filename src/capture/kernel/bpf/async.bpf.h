@@ -145,7 +145,8 @@ static __noinline int await_results(struct iot_async* async, iot_u64 request) {
   const struct iot_async* before = bpf_map_lookup_elem(&asyncs, &key);
   async->sharers = before ? before->sharers + 1 : 1;
   async->request = request;
-  bpf_map_update_elem(&asyncs, &key, async, BPF_ANY);
+  if (bpf_map_update_elem(&asyncs, &key, async, BPF_ANY) && iot_wants(IOT_KIND_async_result))
+    iot_lose(IOT_COUNTER_kernel_async_untracked); /* how many results it will have is not known */
   return 0;
 }
 
@@ -185,6 +186,8 @@ static __noinline int iot_async_begin(const struct iot_async_key* key, struct io
   begin_sync_of_async(async, task);
   if (!bpf_map_update_elem(&asyncs, key, async, BPF_ANY))
     return 0;
+  if (async->sync_disk)
+    iot_end_sync(async->owner.op_id, async->sync_disk);
   if (iot_wants(IOT_KIND_async_operation))
     iot_lose(IOT_COUNTER_kernel_async_untracked);
   return 0;

@@ -82,7 +82,8 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
   entry.hardware_queue = queue->queue_num;
   entry.reserved = 0;
   entry.issued_ns = bpf_ktime_get_ns();
-  if (wants_completion() && iot_add_request(key, &entry))
+  /* One that carries bios is counted when it ends. */
+  if (wants_completion() && iot_add_request(key, &entry) && !first)
     iot_lose(IOT_COUNTER_kernel_request_untracked);
   if (iot_wants(IOT_KIND_block_issue))
     emit_issue(request, &entry);

@@ -16,7 +16,7 @@ struct sync_waiters {
 };
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 256);
+  __uint(max_entries, IOT_SYNC_DISK_LIMIT);
   __type(key, iot_u32); /* the disk */
   __type(value, struct sync_waiters);
 } sync_waiters SEC(".maps");
@@ -40,10 +40,13 @@ static __noinline int iot_begin_sync(const struct iot_owner* owner, iot_u32 disk
   static const struct sync_waiters none = {};
   if (!owner || !disk)
     return 0;
-  bpf_map_update_elem(&sync_waiters, &disk, &none, BPF_NOEXIST);
+  const int error = IOT_UPDATE(&sync_waiters, &disk, &none, BPF_NOEXIST);
   struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
-  if (!waiters)
+  if (!waiters) {
+    if (error == -E2BIG)
+      iot_count(IOT_COUNTER_kernel_sync_untracked);
     return 0;
+  }
   for (iot_u32 place = 0; place < SYNC_WAITERS; ++place) {
     struct iot_owner* waiter = &waiters->waiter[place];
     if (__sync_val_compare_and_swap(&waiter->tid, 0, owner->tid))
