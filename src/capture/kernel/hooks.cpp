@@ -38,8 +38,8 @@ std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   if (reason.contains(kNotOfFiles))
     return store::kAskForOther;
   if (reason.find("EPERM") != reason.npos && tier != "T")
-    return "this kernel does not let functions be hooked, as under lockdown: boot without "
-           "lockdown=integrity";
+    return "this kernel does not let functions be hooked, as some do not under lockdown: boot "
+           "without lockdown= and secure boot, where it allows that";
   if (reason.find("EPERM") != reason.npos)
     return "run as root, or give the program CAP_BPF and CAP_PERFMON";
   if (tier == "K")
