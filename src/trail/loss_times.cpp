@@ -36,6 +36,7 @@ LossMeaning meaning_of(std::uint64_t counter) {
     return LossMeaning::missing;
   case IOT_COUNTER_kernel_journal_untracked:
   case IOT_COUNTER_kernel_journal_unknown:
+  case IOT_COUNTER_kernel_rpc_untracked:
   case IOT_COUNTER_kernel_connection_untracked:
   case IOT_COUNTER_kernel_connection_unknown:
     return LossMeaning::nothing;

@@ -302,6 +302,25 @@ TEST_F(KernelSwap, memory_swap_out_and_in_once_by_a_mapped_disk) {
   check_disk(number);
 }
 
+// The kernel reads such a disk at once, into a page that it keeps for nobody else.
+TEST_F(KernelSwap, memory_swap_out_and_in_by_a_disk_in_memory) {
+  const std::filesystem::path in_sysfs = "/sys/block/ram0";
+  if (!is_emulated() || std::filesystem::exists(in_sysfs))
+    GTEST_SKIP() << "no such disk can be made, but in an emulated machine";
+  const std::string size = std::to_string(kAreaBytes >> 10U);
+  if (std::system(("modprobe -q brd rd_nr=1 rd_size=" + size).c_str()) != 0)
+    GTEST_SKIP() << "there is no brd";
+  const std::uint64_t device = device_number(in_sysfs);
+  record(SwapArea("/dev/ram0"));
+  EXPECT_EQ(std::system("modprobe -r brd"), 0);
+  if (!refusal_.empty())
+    GTEST_SKIP() << refusal_;
+  SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
+  if (std::system("grep -q ' bdev_write_page$' /proc/kallsyms") == 0 && out_.empty())
+    GTEST_SKIP() << "this kernel swaps to such a disk without a bio";
+  check_disk(device);
+}
+
 TEST_F(KernelSwap, memory_swap_in_and_out_by_a_file) {
   FileSystemKind kind = kJournalledExt4;
   kind.disk_bytes = kAreaBytes * 3 / 2;

@@ -224,7 +224,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
     for (bpf_map* map :
          {maps.bios, maps.requests, maps.flush_bios, maps.flushes, maps.asyncs, maps.commits,
           maps.journals, maps.journal_handles, maps.checkpoints, maps.read_aheads, maps.write_backs,
-          maps.taken_places, maps.connections, maps.swaps, maps.sync_waiters})
+          maps.taken_places, maps.connections, maps.swaps, maps.sync_waiters, maps.rpcs})
       bpf_map__set_max_entries(map, configuration.in_flight_at_once);
   const bool has_block = std::ranges::any_of(
       programs, [](std::string_view name) { return name.starts_with("block_"); });

@@ -171,6 +171,8 @@ void add_file_systems(std::vector<EventHooks>& rows) {
                       {reserve, "reserve_ext4_placed", "reserve_ext4_released"});
   };
   add("fs_reserve", {reservations("reserve_ext4_many"), reservations("reserve_ext4_one")});
+  add("fs_rpc",
+      {tracepoint("tp_btf/rpc_task_begin+end", {"rpc_begin", "rpc_end", "block_find_functions"})});
   add("fs_log_force", {tracepoint("tp_btf/xfs_log_force", {"journal_xfs_log_force"})});
   add("fs_transaction_commit", {tracepoint("tp_btf/btrfs_transaction_commit+ordered_extent_add",
                                            {"journal_btrfs_commit", "allocate_btrfs_ordered"})});

@@ -27,6 +27,8 @@ struct iot_functions {
   iot_u64 xlog_bio_end_io;
   iot_u64 end_swap_bio_read;
   iot_u64 end_swap_bio_write;
+  iot_u64 nfs_pgio_result;
+  iot_u64 nfs_commit_done;
 };
 
 #endif

@@ -30,6 +30,7 @@
 #define IOT_WRITE_BACK_LIMIT 4096    /* threads that write back */
 #define IOT_SWAP_LIMIT 4096          /* bios that carry memory to swap areas and back */
 #define IOT_SYNC_DISK_LIMIT 256      /* disks that calls have waited for */
+#define IOT_RPC_LIMIT (1U << 14)     /* calls to servers in flight */
 #define IOT_NODE_LIMIT 1024          /* nodes of memory: the kernel's most */
 #define IOT_ALLOCATION_LIMIT 1024    /* tasks to which a file system gives a place on its disk */
 #define IOT_PID_LIMIT (1U << 16)     /* processes named by a filter, with what they have started */
@@ -261,6 +262,18 @@ struct iot_swap {
   iot_u32 area;
   iot_u32 device;
   iot_u32 pages;
+};
+
+/* A call to a server in flight: bpf/rpc.bpf.c. */
+struct iot_rpc {
+  struct iot_owner owner;
+  iot_u64 start_ns;
+  iot_u32 file;
+  iot_u32 program; /* texts */
+  iot_u32 procedure;
+  iot_u32 server;
+  iot_u32 version;
+  iot_u32 reserved;
 };
 
 /* A request in flight. */

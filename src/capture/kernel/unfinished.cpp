@@ -131,6 +131,20 @@ RecordSlot swap_record(const iot_swap& swap, std::uint64_t stopped_ns) {
   return record;
 }
 
+RecordSlot rpc_record(const iot_rpc& call, std::uint64_t stopped_ns) {
+  RecordSlot record{};
+  auto& unfinished = reinterpret_cast<iot_fs_rpc&>(record);
+  set_header(unfinished.event, call.owner, call.start_ns, IOT_KIND_fs_rpc);
+  unfinished.duration_ns = length_ns(call.start_ns, stopped_ns);
+  unfinished.result = IOT_UNFINISHED;
+  unfinished.file = call.file;
+  unfinished.program = call.program;
+  unfinished.procedure = call.procedure;
+  unfinished.server = call.server;
+  unfinished.version = call.version;
+  return record;
+}
+
 template <class Key, class Value> struct Entry {
   Key key;
   Value value;
@@ -213,6 +227,10 @@ auto open_swaps(const BpfObject& object) {
   return entries_of<iot_u64, iot_swap>(object, "swaps", IOT_SWAP_LIMIT);
 }
 
+auto open_rpcs(const BpfObject& object) {
+  return entries_of<iot_u64, iot_rpc>(object, "rpcs", IOT_RPC_LIMIT);
+}
+
 bool is_over(const BpfObject& object, const OpenRequest& request) {
   iot_request_question question{
       .request = request.key, .issued_ns = request.value.issued_ns, .is_over = 0};
@@ -227,7 +245,7 @@ bool is_anything_open(BpfObject& object) {
       }))
     return true;
   return !open_commits(object).empty() || !open_requests(object).empty() ||
-         !open_swaps(object).empty() ||
+         !open_swaps(object).empty() || !open_rpcs(object).empty() ||
          !entries_of<iot_async_key, iot_async>(object, "asyncs", 1).empty();
 }
 
@@ -264,6 +282,8 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
       records.push_back(commit_record(tid, commit, stopped_ns));
   for (const auto& [bio, swap] : open_swaps(object))
     records.push_back(swap_record(swap, stopped_ns));
+  for (const auto& [call, rpc] : open_rpcs(object))
+    records.push_back(rpc_record(rpc, stopped_ns));
   const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
   if (is_wanted(config, IOT_KIND_async_operation))
     for (const auto& [key, async] : open_asyncs(object))

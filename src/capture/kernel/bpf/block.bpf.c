@@ -265,5 +265,7 @@ int block_find_functions(void* ctx) {
   FIND(xlog_bio_end_io);
   FIND(end_swap_bio_read);
   FIND(end_swap_bio_write);
+  FIND(nfs_pgio_result);
+  FIND(nfs_commit_done);
   return 0;
 }

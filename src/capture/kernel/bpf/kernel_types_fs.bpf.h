@@ -120,4 +120,50 @@ struct btrfs_delayed_data_ref { /* of kernels where a reference and its node are
   u64 offset;
 };
 
+/* Calls to servers, and those of NFS */
+struct rpc_procinfo {
+  const char* p_name;
+};
+struct rpc_message {
+  const struct rpc_procinfo* rpc_proc;
+};
+struct rpc_call_ops {
+  void (*rpc_call_done)(void);
+};
+struct rpc_program {
+  const char* name;
+};
+struct rpc_clnt {
+  u32 cl_vers;
+  const struct rpc_program* cl_program;
+};
+struct rpc_xprt {
+  const char* address_strings[1];
+};
+struct rpc_rqst {
+  s64 rq_rtt;
+  s64 rq_xtime;
+  u32 rq_xid; /* in the network's order */
+  u32 rq_xmit_bytes_sent;
+  u32 rq_reply_bytes_recvd;
+  int rq_ntrans;
+};
+struct rpc_task {
+  int tk_status;
+  void* tk_calldata;
+  const struct rpc_call_ops* tk_ops;
+  struct rpc_clnt* tk_client;
+  struct rpc_xprt* tk_xprt;
+  struct rpc_rqst* tk_rqstp;
+  struct rpc_message tk_msg;
+  s64 tk_start;
+  u8 tk_timeouts;
+};
+struct nfs_pgio_header {
+  struct inode* inode;
+};
+struct nfs_commit_data {
+  struct inode* inode;
+};
+
 #endif

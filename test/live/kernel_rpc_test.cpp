@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Calls of NFS, against what the kernel's client counts of them for the mount.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kernel_recording.hpp"
+#include "nfs_mount.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::size_t kFileBytes = 3U << 20U;
+
+// Of one procedure.
+struct Calls {
+  std::uint64_t calls = 0;
+  std::uint64_t transmissions = 0;
+  std::uint64_t call_bytes = 0;
+  std::uint64_t answer_bytes = 0;
+
+  bool operator==(const Calls&) const = default;
+};
+
+void PrintTo(const Calls& calls, std::ostream* out) {
+  *out << calls.calls << " calls, sent " << calls.transmissions << " times, " << calls.call_bytes
+       << " bytes, " << calls.answer_bytes << " bytes of answers";
+}
+
+using Statistics = std::map<std::string, Calls>;
+
+// "READ: calls transmissions timeouts bytes_sent bytes_received ..." for each procedure.
+Statistics statistics_of_mount() {
+  std::ifstream lines("/proc/self/mountstats");
+  Statistics found;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    Calls calls;
+    std::uint64_t timeouts = 0;
+    if (words >> name >> calls.calls >> calls.transmissions >> timeouts >> calls.call_bytes >>
+            calls.answer_bytes &&
+        name.ends_with(':'))
+      found[name.substr(0, name.size() - 1)] = calls;
+  }
+  return found;
+}
+
+Calls since(const Calls& now, const Calls& before) {
+  return {now.calls - before.calls, now.transmissions - before.transmissions,
+          now.call_bytes - before.call_bytes, now.answer_bytes - before.answer_bytes};
+}
+
+class KernelRpc : public testing::Test {
+protected:
+  void record(const std::function<int()>& body) {
+    before_ = statistics_of_mount();
+    recording_ = Recording::of(
+        [](capture::SourceOptions& options, pid_t pid) {
+          options.filter.events = {"fs_rpc", "syscall_read", "syscall_sync", "syscall_open",
+                                   "syscall_stat"};
+          options.filter.tree_root = pid;
+        },
+        body);
+    after_ = statistics_of_mount();
+  }
+
+  Calls recorded(const std::vector<Row>& rows, const std::string& procedure) const {
+    Calls calls;
+    for (const Row& row : rows)
+      if (recording_.string(row.u("procedure")) == procedure) {
+        ++calls.calls;
+        calls.transmissions += row.u("transmissions");
+        calls.call_bytes += row.u("call_bytes");
+        calls.answer_bytes += row.u("answer_bytes");
+      }
+    return calls;
+  }
+
+  void expect_as_counted(const std::vector<Row>& rows, const std::string& procedure) {
+    const Calls counted = since(after_[procedure], before_[procedure]);
+    EXPECT_GT(counted.calls, 0U) << procedure;
+    EXPECT_EQ(recorded(rows, procedure), counted) << procedure;
+  }
+
+  ScratchDirectory scratch_;
+  NfsMount nfs_{std::filesystem::path(scratch_ / "served"),
+                std::filesystem::path(scratch_ / "mounted")};
+  Recording recording_;
+  Statistics before_;
+  Statistics after_;
+};
+
+int write_and_read(const std::string& path) {
+  std::vector<char> data(kFileBytes, 'x');
+  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (::write(file.get(), data.data(), kFileBytes) != ssize_t{kFileBytes} ||
+      ::fsync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0)
+    return 1;
+  return ::pread(file.get(), data.data(), kFileBytes, 0) == ssize_t{kFileBytes} ? 0 : 2;
+}
+
+TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
+  if (!nfs_.refusal().empty())
+    GTEST_SKIP() << nfs_.refusal();
+  const std::string path = nfs_ / "file";
+  record([&] {
+    return write_and_read(path) == 0 && ::access((nfs_ / "none").c_str(), F_OK) != 0 ? 0 : 1;
+  });
+  SKIP_UNLESS_SERVED(recording_, "fs_rpc");
+  ASSERT_EQ(recording_.status(), 0);
+  EXPECT_EQ(recording_.lost(), 0U);
+  EXPECT_EQ(recording_.produced(), recording_.written());
+  const std::vector<Row>& rows = recording_.rows("fs_rpc");
+  for (const char* procedure : {"READ", "WRITE", "OPEN", "LOOKUP", "CLOSE"})
+    expect_as_counted(rows, procedure);
+
+  const std::uint64_t sync = recording_.rows("syscall_sync").at(0).u("op_id");
+  const std::uint64_t read = recording_.rows("syscall_read", "result", kFileBytes).at(0).u("op_id");
+  std::set<std::uint64_t> numbers;
+  for (const Row& row : rows) {
+    const std::string procedure = recording_.string(row.u("procedure"));
+    SCOPED_TRACE(procedure);
+    EXPECT_EQ(recording_.string(row.u("program")), "nfs");
+    EXPECT_EQ(recording_.string(row.u("server")), "127.0.0.1");
+    EXPECT_EQ(row.u("version"), 4U);
+    EXPECT_EQ(row.u("transmissions"), 1U);
+    EXPECT_EQ(row.u("timeouts"), 0U);
+    EXPECT_TRUE(numbers.insert(row.u("xid")).second) << "each has a number of its own";
+    EXPECT_GT(row.u("rtt_ns"), 0U);
+    EXPECT_GE(row.u("duration_ns"), row.u("queued_ns") + row.u("rtt_ns"));
+    const bool moves = procedure == "READ" || procedure == "WRITE" || procedure == "COMMIT";
+    EXPECT_EQ(recording_.path(row.u("file")), moves ? path : "");
+    if (moves) {
+      EXPECT_EQ(row.u("op_id"), procedure == "READ" ? read : sync);
+    }
+    EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
+    if (procedure == "LOOKUP")
+      EXPECT_EQ(row.s("result"), -ENOENT);
+    else
+      EXPECT_GE(row.s("result"), 0);
+  }
+}
+
+} // namespace
+} // namespace iotrail::live
