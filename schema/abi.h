@@ -66,6 +66,13 @@ enum iot_choice_mask {
 #include "values.def"
 };
 
+/* Inode numbers; 0: not known. */
+struct iot_namespaces {
+#define NAMESPACE(name, link) iot_u32 name;
+#include "namespaces.def"
+#undef NAMESPACE
+};
+
 enum iot_counter {
 #define COUNTER(id, name, source, severity, doc) IOT_COUNTER_##name = (id),
 #include "stats.def"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Containers by what their runtimes call them. Each is a control group whose name has the container's id, or its name, at
-// the end: docker-ID.scope, /docker/ID, cri-containerd-ID.scope, libpod-ID.scope, lxc.payload.NAME, machine-NAME.scope.
+// Containers by what their runtimes call them. Each is a control group that has the container's id, or its name, in its own:
+// docker-ID.scope, /docker/ID, cri-containerd-ID.scope, libpod-ID.scope, lxc.payload.NAME, /lxc/NAME, machine-NAME.scope.
 #pragma once
 
 #include <filesystem>
@@ -13,13 +13,23 @@
 
 namespace iotrail::capture {
 
-// Of the last part of a control group's path. An id may be cut to its first 12 digits, or more, as `docker ps` shows it.
-bool is_group_of_container(std::string_view group, std::string_view container);
+// The container that a control group, by its path below the hierarchy's root, or one above it, is of: the innermost, with its
+// whole id or its name. Empty: of none. Any text may be given.
+std::string container_of(std::string_view group);
 
-// Paths of the control groups below `hierarchy`, the outermost ones. Several: what was asked for is ambiguous. Folders that
-// cannot be read are passed over.
-std::vector<std::filesystem::path> groups_of_container(const std::filesystem::path& hierarchy,
-                                                       std::string_view container);
+// Whether `container`, as container_of() tells it, is the one that is called `wanted`: an id may be cut to its first 12
+// digits, or more, as `docker ps` shows it.
+bool is_called(std::string_view container, std::string_view wanted);
+
+// Control groups below `hierarchy` that are named after containers, in the order of paths. Folders that cannot be read are
+// passed over.
+struct ContainerGroup {
+  std::filesystem::path path;
+  std::string container;
+
+  bool operator==(const ContainerGroup&) const = default;
+};
+std::vector<ContainerGroup> find_container_groups(const std::filesystem::path& hierarchy);
 
 // The directory of the control group of the only container that is called so.
 Result<std::filesystem::path> find_container(const std::string& container);

@@ -166,9 +166,12 @@ TEST_F(RecorderTest, a_span_that_was_lost_began_before_it_was_counted) {
     ASSERT_TRUE(recorder->checkpoint());
   };
   const std::uint64_t begin_ns = recorder->manifest().begin_ns;
+  const std::uint64_t before_ns = monotonic_ns();
   lose(0);
   EXPECT_EQ(sum("losses", "from_ns"), begin_ns);
   const std::uint64_t sampled_ns = sum("losses", "to_ns");
+  EXPECT_GE(sampled_ns, before_ns) << "when it was counted";
+  EXPECT_LE(sampled_ns, monotonic_ns());
   lose(1);
   EXPECT_EQ(sum("losses", "from_ns"), begin_ns + sampled_ns - 1);
   lose(1000 * kSampleNs); // longer than the recording

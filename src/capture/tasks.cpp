@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/tasks.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,8 +12,11 @@
 #include <sstream>
 
 #include "base/clock.hpp"
+#include "base/fd.hpp"
 #include "base/process.hpp"
 #include "capture/cgroups.hpp"
+#include "capture/containers.hpp"
+#include "capture/namespaces.hpp"
 #include "capture/process_stat.hpp"
 
 namespace iotrail::capture {
@@ -47,6 +51,14 @@ std::string link_target(const std::string& path) {
 // Of one that is gone, as it begins.
 ProcessStat stat_of(iot_u32 pid) {
   return parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid))).value_or(ProcessStat{});
+}
+
+// What a process of the recorder's /proc runs in.
+void see_surroundings(iot_u32 pid, rows::processes& row) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  row.cgroup = unified_cgroup(read_file(process + "/cgroup"));
+  const Fd directory(::open(process.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  put_namespaces(read_namespaces(directory.get()), row);
 }
 
 // The id of a process or thread, by its directory in /proc, in its own namespace; 0: it is gone.
@@ -196,7 +208,7 @@ void Tasks::see_running(iot_u32 own, iot_u32 pid) {
   row.start_ns = stat.start_ns;
   row.exe = link_target(base + "/exe");
   row.command = command_line(read_file(base + "/cmdline"));
-  row.cgroup = unified_cgroup(read_file(base + "/cgroup"));
+  see_surroundings(own, row);
   remember(row);
   rows_.push_back(std::move(row));
 }
@@ -235,7 +247,7 @@ void Tasks::note_announcement(rows::processes row, bool is_known, std::uint64_t 
     row.start_ns = stat.start_ns;
     if (row.parent_pid == 0)
       row.parent_pid = stat.parent;
-    row.cgroup = unified_cgroup(read_file(fmt::format("/proc/{}/cgroup", row.pid)));
+    see_surroundings(row.pid, row);
     if (!has_kernel_)
       remember_announced(row.pid, stat.start_ns);
   }
@@ -287,8 +299,10 @@ std::size_t Tasks::write(store::TraceWriter& writer, std::uint64_t now_ns) {
   }
   forget_ended(now_ns);
   unseen_.decide(now_ns);
-  for (const rows::processes& row : rows_)
+  for (rows::processes& row : rows_) {
+    row.container = container_of(row.cgroup);
     writer.add(row);
+  }
   rows_.clear();
   return announcements_.size();
 }

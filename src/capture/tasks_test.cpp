@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
+#include "capture/cgroups.hpp"
+#include "capture/containers.hpp"
 #include "store/trace_reader.hpp"
 
 namespace iotrail::capture {
@@ -58,6 +62,24 @@ protected:
     for (const store::BlockInfo& block : (*reader)->blocks())
       rows += block.kind == IOT_KIND_processes ? block.rows : 0;
     return rows;
+  }
+
+  // Of these, once they are written: Numbers or Texts.
+  template <class Values> Values column(std::string_view name) {
+    const auto reader = store::TraceReader::open(folder_ / "t.iotrail");
+    EXPECT_TRUE(reader.has_value());
+    Values values;
+    for (const store::BlockInfo& block : (*reader)->blocks()) {
+      const store::TableInfo* table = (*reader)->table(block.kind);
+      if (table->name != "processes")
+        continue;
+      const auto columns = (*reader)->read(block);
+      EXPECT_TRUE(columns.has_value());
+      const Values& read =
+          std::get<Values>(columns->at(static_cast<std::size_t>(table->column(name))));
+      values.insert(values.end(), read.begin(), read.end());
+    }
+    return values;
   }
 
   std::filesystem::path folder_;
@@ -123,6 +145,26 @@ TEST_F(TasksTest, announcement_fills_what_the_kernel_does_not_say) {
   tasks_.note_announcement(row(11, "from inside"), true, 0);
   EXPECT_EQ(tasks_.write(*writer_, kLaterNs), 0U);
   EXPECT_EQ(rows_written(), 2U);
+}
+
+TEST_F(TasksTest, announced_process_has_its_surroundings_from_proc) {
+  tasks_.note_announcement(row(self().pid, "from inside"), true, 0);
+  EXPECT_EQ(tasks_.write(*writer_, 0), 0U);
+  EXPECT_EQ(rows_written(), 1U);
+  const auto inode = [](const char* link) {
+    struct stat attributes{};
+    EXPECT_EQ(stat(link, &attributes), 0);
+    return store::Numbers(1, attributes.st_ino);
+  };
+#define NAMESPACE(name, link)                                                                      \
+  EXPECT_EQ(column<store::Numbers>(#name "_namespace"), inode("/proc/self/ns/" link));
+#include "namespaces.def"
+#undef NAMESPACE
+  std::ifstream lines("/proc/self/cgroup");
+  const std::string groups(std::istreambuf_iterator<char>(lines), {});
+  const std::string group(unified_cgroup(groups));
+  EXPECT_EQ(column<store::Texts>("cgroup"), store::Texts(1, group));
+  EXPECT_EQ(column<store::Texts>("container"), store::Texts(1, container_of(group)));
 }
 
 TEST_F(TasksTest, announcement_is_written_at_once_where_no_kernel_speaks) {

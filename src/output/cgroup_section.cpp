@@ -18,12 +18,13 @@ constexpr SectionColumn kCgroupColumns[] = {
      .is_sum = true},
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 3, .is_sum = true},
     {.title = "processes", .name = "processes", .show = Show::count_or_dash, .rank = 2},
+    {.title = "container", .name = "container_name", .when = When::known, .fit = Fit::middle},
     {.title = "cgroup", .name = "name", .fit = Fit::middle},
 };
 constexpr std::string_view kCgroupSql = R"(
 WITH
   shown AS MATERIALIZED (
-    SELECT *, coalesce(cgroup, '(not known)') AS name FROM top_cgroups
+    SELECT *, coalesce(cgroup, '(not known)') AS name, short_container(container) AS container_name FROM top_cgroups
     WHERE (SELECT count(DISTINCT cgroup) FROM programs) > 1
       AND (operations > 0 OR device_bytes_read > 0 OR device_bytes_written > 0)
   ),

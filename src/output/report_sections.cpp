@@ -197,11 +197,16 @@ constexpr SectionColumn kProcessColumns[] = {
     {.title = "syncs", .name = "syncs", .show = Show::count_or_dash, .rank = 4, .is_sum = true},
     {.title = "threads", .name = "threads", .show = Show::count_or_dash, .rank = 5},
     {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6, .is_sum = true},
+    {.title = "container",
+     .name = "container_name",
+     .when = When::known,
+     .fit = Fit::middle,
+     .rank = 1},
     {.title = "command", .name = "command", .fit = Fit::end, .rank = 3},
 };
 constexpr std::string_view kProcessesSql = R"(
 WITH shown AS MATERIALIZED (SELECT * FROM top_processes), sums AS (SELECT count(*) AS all_rows FROM shown)
-SELECT p.*, a.all_rows AS all_rows FROM shown AS p CROSS JOIN sums AS a)";
+SELECT p.*, short_container(p.container) AS container_name, a.all_rows AS all_rows FROM shown AS p CROSS JOIN sums AS a)";
 constexpr std::string_view kProcessesOrder =
     "coalesce(plus(device_bytes_read, device_bytes_written), 0) DESC, plus(bytes_read, "
     "bytes_written) DESC,"

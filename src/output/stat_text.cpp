@@ -75,12 +75,14 @@ SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) A
 
 constexpr auto kStatProcessColumns = sums_of({
     {.title = "pid", .name = "pid", .show = Show::digits},
+    {.title = "container", .name = "container", .when = When::known, .fit = Fit::middle, .rank = 4},
     {.title = "program", .name = "comm", .fit = Fit::end},
 });
 constexpr std::string_view kStatProcessesSql = R"(
 WITH
   shown AS MATERIALIZED (
-    SELECT layer, pid, comm, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written, total_ns, max_ns
+    SELECT layer, pid, comm, short_container(container) AS container, operations, nullif(errors, 0) AS errors, bytes_read,
+           bytes_written, total_ns, max_ns
     FROM sum_processes WHERE layer IN (SELECT layer FROM sum_layer)
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";

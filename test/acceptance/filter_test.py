@@ -208,10 +208,13 @@ class Filters(harness.AcceptanceTest):
         recording = self.record_while(["--container", number[:12]], self.both_write)
         self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
         self.assertEqual(recording.value(f"SELECT count(DISTINCT cgroup) FROM programs WHERE cgroup LIKE '%docker-{number}.scope'"), 1)
+        self.assertEqual(recording.value("SELECT string_agg(DISTINCT container, ' ') FROM top_processes"), number)
+        self.assertIn(number[:12], harness.run(harness.IOTRAIL, "report", recording.path, "--by", "process").stdout)
         shutil.rmtree(recording.path)
         recording = self.record_while(["-p", f"{self.ours.pid},{self.other.pid}", "--exclude-container", number], self.both_write)
         self.assertEqual(self.written(recording), {"other": self.ALL, "other.child": self.ALL})
-        self.refused(FAILED, "--container", number[:11], says="no control group is named after it")
+        self.refused(FAILED, "--container", number[:11], says="no control group is named after it, but after ")
+        self.refused(FAILED, "--container", "no-such", says=number[:12])
 
     def test_a_file_whoever_uses_it(self):
         wanted, link = self.folder / "wanted", self.folder / "link"

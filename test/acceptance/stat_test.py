@@ -79,6 +79,7 @@ class Stat(harness.AcceptanceTest):
                 self.assertEqual(row(layer, "read", data), (500, 500 * 512, 0))
                 self.assertEqual(row(layer, "write", direct), (64, 64 * 8192, 0))
                 self.assertEqual(row(layer, "fsync", data)[0], 1)
+        self.assertEqual(int(stat.value("SELECT max(is_others) FROM sums")), 0)
         opens = stat.query("SELECT sum(events) AS n FROM sums WHERE event = 'syscall_open' AND error = -2 AND comm = 'acceptance_sums'")
         failed = int(opens[0]["n"])
         self.assertGreaterEqual(failed, 3)
@@ -127,6 +128,8 @@ class Stat(harness.AcceptanceTest):
         self.assert_sums_add_up(stat)
         self.assertGreater(stat.manifest["counters"]["kernel_sum_others"], 0)
         self.assertIn("no row in the table of sums", " ".join(stat.process.stderr.split()))
+        others = stat.query("SELECT sum(events) AS n, max(pid) AS pid, max(file) AS file, max(device) AS device FROM sums WHERE is_others = 1")
+        self.assertEqual(others, [{"n": stat.manifest["counters"]["kernel_sum_others"], "pid": 0, "file": 0, "device": 0}])
         # Of one sum, bytes and events may lie in rows of two intervals: all rows together are right.
         (row,) = stat.query("SELECT sum(events) AS n, sum(bytes) AS bytes FROM sums "
                             "WHERE event = 'syscall_write' AND call = 'write' AND error = 0")
@@ -169,8 +172,13 @@ class Stat(harness.AcceptanceTest):
         self.assert_sums_add_up(stat)
         lines = [line for line in stat.process.stderr.splitlines() if line.startswith("  syscall") and " write " in line]
         self.assertGreaterEqual(len(lines), 5, stat.process.stderr)
-        intervals = int(stat.value("SELECT count(DISTINCT to_ns) AS n FROM event_sums"))
-        self.assertGreaterEqual(intervals, 5)
+        intervals = stat.query("SELECT DISTINCT from_ns, to_ns FROM event_sums ORDER BY from_ns")
+        self.assertGreaterEqual(len(intervals), 5)
+        self.assertGreaterEqual(int(intervals[0]["from_ns"]), stat.manifest["begin_ns"])
+        self.assertLessEqual(int(intervals[-1]["to_ns"]), stat.manifest["end_ns"])
+        for before, after in zip(intervals, intervals[1:]):
+            self.assertGreaterEqual(int(before["to_ns"]) - int(before["from_ns"]), 200_000_000)
+            self.assertEqual(before["to_ns"], after["from_ns"], "each event is in one of them")
 
     def test_status_and_output_are_the_commands(self):
         process = harness.run(harness.IOTRAIL, "stat", "--", "sh", "-c", "echo out; exit 7")

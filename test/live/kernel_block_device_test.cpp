@@ -88,6 +88,24 @@ TEST_P(KernelBlockDeviceOfBlocks, each_bucket_of_sectors_has_its_own) {
 INSTANTIATE_TEST_SUITE_P(Blocks, KernelBlockDeviceOfBlocks, testing::Values(512U, 4096U),
                          testing::PrintToStringParamName());
 
+class KernelBlockDeviceThatSpins : public KernelBlockDevice,
+                                   public testing::WithParamInterface<std::uint64_t> {};
+
+TEST_P(KernelBlockDeviceThatSpins, devices_says_so) {
+  if (!device_->refusal().empty())
+    GTEST_SKIP() << device_->refusal();
+  ASSERT_TRUE(device_->set_queue("rotational", std::to_string(GetParam())));
+  RECORD_DEVICE({}, [](DirectDevice& disk) { return disk.write(0, 1); });
+  const std::vector<Row> devices = recording_.rows("devices", "device", device_->device());
+  ASSERT_EQ(devices.size(), 1U);
+  EXPECT_EQ(devices[0].u("rotational"), GetParam());
+  EXPECT_EQ(devices[0].text("name"), device_->name());
+  EXPECT_EQ(devices[0].u("logical_block_bytes"), block_bytes_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Disks, KernelBlockDeviceThatSpins, testing::Values(0U, 1U),
+                         testing::PrintToStringParamName());
+
 TEST_F(KernelBlockDevice, block_split) {
   constexpr std::uint64_t kMostBytes = 64U << 10U;
   constexpr std::uint64_t kParts = 4;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One test an event of the layer process, and what the dictionary of processes says.
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
@@ -12,7 +14,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iomanip>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "kernel_recording.hpp"
@@ -76,7 +80,8 @@ TEST(KernelProcess, process_exec) {
   EXPECT_EQ(rows[1].u("since_ns"), execs[0].u("ts_ns"));
 }
 
-// The unified hierarchy of control groups, mounted once more, and a group in it that goes with the object.
+// The unified hierarchy of control groups, mounted once more, and a group in it, of a container's name, that goes with the
+// object.
 class CgroupOfTest {
 public:
   CgroupOfTest() {
@@ -97,12 +102,17 @@ public:
 
   bool is_there() const { return is_there_; }
   std::string path() const { return "/" + name(); }
+  static std::string container() { // 64 digits, as an id has
+    std::ostringstream id;
+    id << std::hex << std::setfill('0') << std::setw(64) << test_pid();
+    return id.str();
+  }
   bool enter() const {
     return static_cast<bool>(std::ofstream(point_ / name() / "cgroup.procs") << "0" << std::flush);
   }
 
 private:
-  static std::string name() { return "iotrail-test-" + std::to_string(test_pid()); }
+  static std::string name() { return "docker-" + container() + ".scope"; }
   static pid_t test_pid() {
     static const pid_t kPid = ::getpid(); // children ask too
     return kPid;
@@ -133,11 +143,95 @@ TEST(KernelProcess, processes_have_the_cgroup_in_which_they_were_made_or_execute
   const std::vector<Row> made = recording.rows("processes", "pid", forks[0].u("child_pid"));
   ASSERT_EQ(made.size(), 1U);
   EXPECT_EQ(made[0].text("cgroup"), cgroup.path());
+  EXPECT_EQ(made[0].text("container"), CgroupOfTest::container());
   const std::vector<Row> own =
       recording.rows("processes", "pid", static_cast<std::uint64_t>(recording.pid()));
   ASSERT_EQ(own.size(), 2U);
   EXPECT_NE(own[0].text("cgroup"), cgroup.path()) << "as it was before it entered";
   EXPECT_EQ(own[1].text("cgroup"), cgroup.path());
+  EXPECT_NE(own[0].text("container"), CgroupOfTest::container());
+  EXPECT_EQ(own[1].text("container"), CgroupOfTest::container());
+}
+
+constexpr std::string_view kNamespaceFields[] = {
+#define NAMESPACE(name, link) #name "_namespace",
+#include "namespaces.def"
+#undef NAMESPACE
+};
+constexpr std::size_t kNamespaces = std::size(kNamespaceFields);
+
+// What the running process reads of itself, "mnt:[7]" each, by a program that takes its place.
+int print_own_namespaces() {
+  return ::execlp("readlink", "readlink",
+#define NAMESPACE(name, link) "/proc/self/ns/" link,
+#include "namespaces.def"
+#undef NAMESPACE
+                  nullptr);
+}
+
+std::vector<std::uint64_t> printed_namespaces(const std::filesystem::path& file) {
+  std::vector<std::uint64_t> inodes;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);)
+    inodes.push_back(std::stoull(line.substr(line.find('[') + 1)));
+  return inodes;
+}
+
+std::vector<std::uint64_t> namespaces_of(const Row& process) {
+  std::vector<std::uint64_t> inodes;
+  for (const std::string_view field : kNamespaceFields)
+    inodes.push_back(process.u(field));
+  return inodes;
+}
+
+// The child has been gone for long when anybody could read its /proc.
+TEST(KernelProcess, processes_have_the_namespaces_in_which_they_were_made_or_executed) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("iotrail-namespaces-" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  const auto print_into = [&](const char* file) {
+    const int fd = ::open((folder / file).c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    return ::dup2(fd, STDOUT_FILENO) == STDOUT_FILENO;
+  };
+  const auto print_in_a_child = [] {
+    const pid_t child = ::fork();
+    if (child == 0)
+      ::_exit(print_own_namespaces());
+    return child > 0 && ::waitpid(child, nullptr, 0) == child;
+  };
+  RECORD_PROCESSES([&] {
+    if (!print_into("before") || !print_in_a_child() || !print_into("child"))
+      return 1;
+    if (::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUSER | CLONE_NEWUTS |
+                  CLONE_NEWIPC | CLONE_NEWCGROUP) != 0)
+      return 77;
+    if (!print_in_a_child() || !print_into("own"))
+      return 1;
+    return print_own_namespaces();
+  });
+  const auto before = printed_namespaces(folder / "before");
+  const auto child = printed_namespaces(folder / "child");
+  const auto own = printed_namespaces(folder / "own");
+  std::filesystem::remove_all(folder);
+  ASSERT_EQ(before.size(), kNamespaces);
+  ASSERT_EQ(child.size(), kNamespaces);
+  ASSERT_EQ(own.size(), kNamespaces);
+  for (std::size_t i = 0; i < kNamespaces; ++i)
+    EXPECT_EQ(child[i] == before[i], kNamespaceFields[i] == "time_namespace") << i;
+
+  const std::vector<Row>& forks = recording.rows("process_fork");
+  ASSERT_EQ(forks.size(), 2U);
+  for (const auto& [fork, expected] : {std::pair(forks[0], before), std::pair(forks[1], child)}) {
+    const std::vector<Row> rows = recording.rows("processes", "pid", fork.u("child_pid"));
+    ASSERT_EQ(rows.size(), 2U) << "made, and executed";
+    EXPECT_EQ(namespaces_of(rows[0]), expected);
+    EXPECT_EQ(namespaces_of(rows[1]), expected);
+  }
+  const std::vector<Row> rows =
+      recording.rows("processes", "pid", static_cast<std::uint64_t>(recording.pid()));
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(namespaces_of(rows[0]), before) << "as /proc told, before it left them";
+  EXPECT_EQ(namespaces_of(rows[1]), own);
 }
 
 TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {

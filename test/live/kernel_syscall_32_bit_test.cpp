@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ namespace iotrail::live {
 namespace {
 
 // Their numbers on i386.
-constexpr long kGetpid = 20, kLlseek = 140, kMmap2 = 192;
+constexpr long kGetpid = 20, kLlseek = 140, kMmap2 = 192, kSetsockopt = 366;
 constexpr long kPoll = 168, kNewSelect = 142, kPselect6 = 308, kPpoll = 309, kEpollWait = 256,
                kPselect6Time64 = 413, kPpollTime64 = 414, kEpollPwait2 = 441;
 
@@ -96,6 +97,31 @@ TEST_F(Kernel32Bit, memory_above_half_of_the_address_space_has_its_address) {
   EXPECT_EQ(row.u("address"), kHigh);
   EXPECT_EQ(row.s("result"), 0);
   EXPECT_EQ(row.u("bytes"), 4096U);
+}
+
+TEST_F(Kernel32Bit, timeouts_of_sockets_are_of_32_or_of_64_bits) {
+  constexpr int kTimeoutNew = 66; // SO_RCVTIMEO_NEW
+  struct Times {
+    std::int32_t narrow[2] = {2, 500'000};
+    std::int64_t wide[2] = {3, 1};
+  };
+  RECORD([] {
+    void* low = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    auto* times = new (low) Times;
+    const auto at = [](const auto& member) { return reinterpret_cast<long>(&member); };
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    return call_32(kSetsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, at(times->narrow), 8) == 0 &&
+                   call_32(kSetsockopt, fd, SOL_SOCKET, kTimeoutNew, at(times->wide), 16) == 0
+               ? 0
+               : 1;
+  });
+  const std::vector<Row>& rows = recording_.rows("syscall_sockopt");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].s("value"), 2'500'000'000);
+  EXPECT_EQ(rows[1].s("value"), 3'000'001'000);
+  for (const Row& row : rows)
+    EXPECT_EQ(row.u("shape"), u(IOT_socket_value_duration_ns));
 }
 
 // Their times are of 32 or of 64 bits, and the kernel leaves in some what is left of them.

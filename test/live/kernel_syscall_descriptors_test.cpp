@@ -22,6 +22,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <string>
 
 #include "kernel_syscall_fixture.hpp"
 
@@ -152,10 +153,97 @@ TEST_F(KernelSyscall, syscall_sockopt) {
   EXPECT_EQ(sets[0].u("option"), u(IOT_socket_option_TCP_NODELAY));
   EXPECT_EQ(sets[0].s("value"), 1);
   EXPECT_EQ(sets[0].u("bytes"), sizeof(int));
+  EXPECT_EQ(sets[0].u("shape"), u(IOT_socket_value_int));
+  EXPECT_EQ(sets[0].u("text"), 0U);
   EXPECT_EQ(sets[0].s("result"), 0);
   EXPECT_TRUE(path_of(sets[0]).starts_with("socket:["));
   EXPECT_EQ(sets[1].s("result"), -EINVAL);
   EXPECT_EQ(sets[1].s("value"), 0) << "one byte is no number";
+}
+
+constexpr int kTimeoutNew = 66; // SO_RCVTIMEO_NEW
+
+// Sets and asks options of all shapes; false: one ended otherwise than expected.
+bool use_options(int fd, int unix_fd) {
+  const auto set = [fd](int level, int option, const void* value, std::size_t bytes) {
+    return ::setsockopt(fd, level, option, value, static_cast<socklen_t>(bytes)) == 0;
+  };
+  const auto get = [](int socket, int level, int option, std::size_t bytes) {
+    char room[64] = {};
+    auto length = static_cast<socklen_t>(bytes);
+    return ::getsockopt(socket, level, option, room, &length) == 0;
+  };
+  const linger on{.l_onoff = 1, .l_linger = 7};
+  const linger off{.l_onoff = 0, .l_linger = 7};
+  const timeval receive{.tv_sec = 2, .tv_usec = 500'000};
+  const timeval send{.tv_sec = 1, .tv_usec = 0};
+  const timeval newer{.tv_sec = 3, .tv_usec = 1};
+  return set(SOL_SOCKET, SO_LINGER, &on, sizeof(on)) &&
+         get(fd, SOL_SOCKET, SO_LINGER, sizeof(on)) &&
+         set(SOL_SOCKET, SO_LINGER, &off, sizeof(off)) && !set(SOL_SOCKET, SO_LINGER, &on, 4) &&
+         set(SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof(receive)) &&
+         get(fd, SOL_SOCKET, SO_RCVTIMEO, sizeof(receive)) &&
+         set(SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)) &&
+         set(SOL_SOCKET, kTimeoutNew, &newer, sizeof(newer)) &&
+         !set(SOL_SOCKET, SO_RCVTIMEO, &receive, 8) &&
+         !set(SOL_SOCKET, SO_RCVTIMEO, nullptr, sizeof(receive)) &&
+         set(IPPROTO_TCP, TCP_CONGESTION, "reno and more", 4) &&
+         get(fd, IPPROTO_TCP, TCP_CONGESTION, 16) && set(SOL_SOCKET, SO_BINDTODEVICE, "lo", 3) &&
+         get(fd, SOL_SOCKET, SO_BINDTODEVICE, 16) && set(SOL_SOCKET, SO_BINDTODEVICE, "", 0) &&
+         !set(IPPROTO_TCP, TCP_ULP, "no-such", 7) &&
+         get(unix_fd, SOL_SOCKET, SO_PEERCRED, sizeof(ucred));
+}
+
+TEST_F(KernelSyscall, syscall_sockopt_values_of_all_shapes) {
+  RECORD([&] {
+    int pair[2];
+    const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
+    return ::socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && use_options(fd, pair[0]) ? 0 : 1;
+  });
+  constexpr auto kSet = IOT_syscall_setsockopt;
+  constexpr auto kGet = IOT_syscall_getsockopt;
+  const struct {
+    std::uint32_t call, option, shape;
+    std::int64_t value;
+    std::uint32_t bytes;
+    std::int64_t result = 0;
+    std::string text;
+  } expected[] = {
+      {kSet, IOT_socket_option_SO_LINGER, IOT_socket_value_linger_s, 7, 8, 0, ""},
+      {kGet, IOT_socket_option_SO_LINGER, IOT_socket_value_linger_s, 7, 8, 0, ""},
+      {kSet, IOT_socket_option_SO_LINGER, IOT_socket_value_linger_s, -1, 8, 0, ""},
+      {kSet, IOT_socket_option_SO_LINGER, IOT_socket_value_linger_s, 0, 4, -EINVAL, ""},
+      {kSet, IOT_socket_option_SO_RCVTIMEO, IOT_socket_value_duration_ns, 2'500'000'000, 16, 0, ""},
+      {kGet, IOT_socket_option_SO_RCVTIMEO, IOT_socket_value_duration_ns, 2'500'000'000, 16, 0, ""},
+      {kSet, IOT_socket_option_SO_SNDTIMEO, IOT_socket_value_duration_ns, 1'000'000'000, 16, 0, ""},
+      {kSet, IOT_socket_option_SO_RCVTIMEO_NEW, IOT_socket_value_duration_ns, 3'000'001'000, 16, 0,
+       ""},
+      {kSet, IOT_socket_option_SO_RCVTIMEO, IOT_socket_value_duration_ns, 0, 8, -EINVAL, ""},
+      {kSet, IOT_socket_option_SO_RCVTIMEO, IOT_socket_value_duration_ns, 0, 16, -EFAULT, ""},
+      {kSet, IOT_socket_option_TCP_CONGESTION, IOT_socket_value_text, 0, 4, 0, "reno"},
+      {kGet, IOT_socket_option_TCP_CONGESTION, IOT_socket_value_text, 0, 16, 0, "reno"},
+      {kSet, IOT_socket_option_SO_BINDTODEVICE, IOT_socket_value_text, 0, 3, 0, "lo"},
+      {kGet, IOT_socket_option_SO_BINDTODEVICE, IOT_socket_value_text, 0, 3, 0, "lo"},
+      {kSet, IOT_socket_option_SO_BINDTODEVICE, IOT_socket_value_text, 0, 0, 0, ""},
+      {kSet, IOT_socket_option_TCP_ULP, IOT_socket_value_text, 0, 7, -ENOENT, "no-such"},
+      {kGet, IOT_socket_option_SO_PEERCRED, IOT_socket_value_pid, recording_.pid(), 12, 0, ""},
+  };
+  const std::vector<Row>& rows = recording_.rows("syscall_sockopt");
+  ASSERT_EQ(rows.size(), std::size(expected));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    SCOPED_TRACE(i);
+    check_operation(rows[i]);
+    EXPECT_EQ(rows[i].u("call"), expected[i].call);
+    EXPECT_EQ(rows[i].u("option"), expected[i].option);
+    EXPECT_EQ(rows[i].u("shape"), expected[i].shape);
+    EXPECT_EQ(rows[i].s("value"), expected[i].value);
+    EXPECT_EQ(rows[i].u("bytes"), expected[i].bytes);
+    EXPECT_EQ(rows[i].s("result"), expected[i].result);
+    EXPECT_EQ(text_of(rows[i], "text"), expected[i].text);
+    EXPECT_EQ(rows[i].u("text") == 0, expected[i].text.empty());
+    EXPECT_EQ(rows[i].s("fd") == rows[0].s("fd"), i + 1 < rows.size());
+    EXPECT_TRUE(path_of(rows[i]).starts_with("socket:["));
+  }
 }
 
 TEST_F(KernelSyscall, syscall_mremap) {

@@ -13,12 +13,13 @@
 --   events               how many they are
 --   bytes                that they moved
 --   duration_ns, max_ns  how long they took, all together and the longest
+--   container            the container that the process ran in, by its whole id or its name; NULL: in none
 CREATE VIEW sums AS
 SELECT s.from_ns AS from_ns, s.to_ns AS to_ns, s.layer AS layer, s.event AS event, s.operation AS operation,
        nullif(s.call, '') AS call, s.pid AS pid, p.comm AS comm, s.file AS file, nullif(f.path, '') AS path,
        s.device AS device, d.name AS device_name, s.error AS error, s.is_others AS is_others,
        s.least_ns AS least_ns, s.below_ns AS below_ns, s.events AS events, s.bytes AS bytes,
-       s.duration_ns AS duration_ns, s.max_ns AS max_ns
+       s.duration_ns AS duration_ns, s.max_ns AS max_ns, p.container AS container
 FROM event_sums AS s
   LEFT JOIN programs AS p ON s.pid = p.program_pid
   LEFT JOIN files AS f ON s.file = f.file AND s.file <> 0
@@ -80,11 +81,12 @@ GROUP BY layer, file, path;
 --   layer, pid, comm                              as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
 --   bytes_read, bytes_written                     as in sum_files
+--   container                                     as in sums
 CREATE VIEW sum_processes AS
 SELECT layer, pid, comm, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
        total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' THEN bytes ELSE 0 END) AS bytes_read,
        total(CASE WHEN operation LIKE 'write%' THEN bytes ELSE 0 END) AS bytes_written,
-       total(duration_ns) AS total_ns, max(max_ns) AS max_ns
+       total(duration_ns) AS total_ns, max(max_ns) AS max_ns, any_value(container) AS container
 FROM sums
 WHERE is_others = 0 AND below_ns > 0
 GROUP BY layer, pid, comm;

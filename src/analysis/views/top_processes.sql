@@ -8,6 +8,7 @@
 --   total_ns                    sum of durations, of all threads; NULL: no calls
 --   device_bytes_read, device_bytes_written   bytes that devices moved under it; NULL: the block layer was not recorded.
 --                               What the kernel writes back later is its own: pid 0
+--   container                   the container that it ran in, by its whole id or its name; NULL: in none
 CREATE VIEW top_processes AS
 WITH
   tasks AS (
@@ -46,7 +47,8 @@ SELECT m.moved_pid AS pid, CASE m.moved_pid WHEN 0 THEN '(kernel)' ELSE p.comm E
        coalesce(m.errors, 0) AS errors, coalesce(m.bytes_read, 0) AS bytes_read,
        coalesce(m.bytes_written, 0) AS bytes_written, coalesce(m.syncs, 0) AS syncs, m.total_ns AS total_ns,
        CASE WHEN has_devices THEN coalesce(m.device_bytes_read, 0) END AS device_bytes_read,
-       CASE WHEN has_devices THEN coalesce(m.device_bytes_written, 0) END AS device_bytes_written
+       CASE WHEN has_devices THEN coalesce(m.device_bytes_written, 0) END AS device_bytes_written,
+       p.container AS container
 FROM moved AS m
   CROSS JOIN call_layer AS s
   CROSS JOIN present

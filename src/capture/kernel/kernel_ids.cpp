@@ -15,6 +15,7 @@
 #include "capture/kernel/block_device.hpp"
 #include "capture/kernel/socket_address.hpp"
 #include "capture/mounts.hpp"
+#include "capture/namespaces.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -205,6 +206,7 @@ rows::processes KernelIds::process_of(const iot_text_process& text) {
   row.parent_pid = text.parent_pid;
   row.comm = comm_of(text);
   row.cgroup = cgroups_.path_of(text.cgroup);
+  put_namespaces(text.namespaces, row);
   if (text.text.type == IOT_TEXT_FORK) {
     row.start_ns = text.ts_ns;
     return row;

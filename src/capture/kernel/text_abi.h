@@ -67,6 +67,7 @@ struct iot_text_process {
   iot_u32 parent_pid;
   iot_u32 exe_file; /* local file id; fork: 0 */
   iot_u32 arguments_bytes;
+  struct iot_namespaces namespaces;
   char comm[16];
   char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
 };

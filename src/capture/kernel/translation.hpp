@@ -30,7 +30,7 @@ constexpr References references_of(const schema::Event& event) {
   for (const schema::Field& field : event.fields) {
     if (field.meaning == schema::Meaning::file)
       references.add({field.offset, Reference::To::file});
-    else if (field.meaning == schema::Meaning::path)
+    else if (field.meaning == schema::Meaning::path || field.meaning == schema::Meaning::string)
       references.add({field.offset, Reference::To::string});
     else if (field.meaning == schema::Meaning::stack)
       references.add({field.offset, Reference::To::stack});

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/directory.hpp"
 #include "capture/cgroups.hpp"
+#include "capture/namespaces.hpp"
 #include "capture/snapshot/proc_text.hpp"
 #include "capture/tasks.hpp"
 
@@ -41,36 +42,6 @@ std::string_view cgroup_of(std::string_view text) {
   const std::size_t first = line.find(':');
   const std::size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
   return second == line.npos ? std::string_view{} : line.substr(second + 1);
-}
-
-// "mnt:[4026531841]"
-iot_u32 namespace_of(int directory, const char* link, FirstRefusal& refusal) {
-  const std::string target = read_link(directory, link);
-  if (target.empty())
-    refusal.note();
-  const std::size_t bracket = target.find('[');
-  return bracket == target.npos
-             ? 0
-             : static_cast<iot_u32>(leading_number(std::string_view(target).substr(bracket + 1)));
-}
-
-void read_namespaces(int directory, iot_snapshot_process& process, FirstRefusal& refusal) {
-  struct Namespace {
-    const char* link;
-    iot_u32 iot_snapshot_process::* field;
-  };
-  static constexpr Namespace kNamespaces[] = {
-      {"ns/cgroup", &iot_snapshot_process::cgroup_namespace},
-      {"ns/ipc", &iot_snapshot_process::ipc_namespace},
-      {"ns/mnt", &iot_snapshot_process::mount_namespace},
-      {"ns/net", &iot_snapshot_process::network_namespace},
-      {"ns/pid", &iot_snapshot_process::pid_namespace},
-      {"ns/time", &iot_snapshot_process::time_namespace},
-      {"ns/user", &iot_snapshot_process::user_namespace},
-      {"ns/uts", &iot_snapshot_process::uts_namespace},
-  };
-  for (const Namespace& row : kNamespaces)
-    process.*row.field = namespace_of(directory, row.link, refusal);
 }
 
 void read_io(std::string_view text, iot_snapshot_process& process) {
@@ -167,7 +138,7 @@ void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessSta
     if (exe = read_link(directory, "exe"); exe.empty())
       refusal.note();
   }
-  read_namespaces(directory, process, refusal);
+  put_namespaces(read_namespaces(directory, [&] { refusal.note(); }), process);
   process.error = refusal.error();
   if (process.error != 0)
     taking.count(IOT_COUNTER_snapshot_process_unread);

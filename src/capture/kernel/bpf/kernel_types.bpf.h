@@ -112,10 +112,40 @@ typedef struct {
 struct thread_info {
   u32 status;
 };
+struct ns_common {
+  u32 inum;
+};
 struct pid_namespace {
-  struct {
-    u32 inum;
-  } ns;
+  struct ns_common ns;
+};
+struct cgroup_namespace {
+  struct ns_common ns;
+};
+struct ipc_namespace {
+  struct ns_common ns;
+};
+struct mnt_namespace {
+  struct ns_common ns;
+};
+struct net {
+  struct ns_common ns;
+};
+struct time_namespace {
+  struct ns_common ns;
+};
+struct user_namespace {
+  struct ns_common ns;
+};
+struct uts_namespace {
+  struct ns_common ns;
+};
+struct nsproxy {
+  struct uts_namespace* uts_ns;
+  struct ipc_namespace* ipc_ns;
+  struct mnt_namespace* mnt_ns;
+  struct net* net_ns;
+  struct time_namespace* time_ns;
+  struct cgroup_namespace* cgroup_ns;
 };
 struct upid {
   int nr;
@@ -148,6 +178,7 @@ typedef struct {
 } kuid_t;
 struct cred {
   kuid_t uid;
+  struct user_namespace* user_ns;
 };
 struct kernfs_node {
   u64 id;
@@ -168,12 +199,14 @@ struct task_struct {
   u64 start_time;
   char comm[16];
   const struct cred* cred;
+  const struct cred* real_cred;
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct task_struct* real_parent;
   struct files_struct* files;
   struct mm_struct* mm;
   struct signal_struct* signal;
+  struct nsproxy* nsproxy;
   struct css_set* cgroups;
 };
 struct seq_file {

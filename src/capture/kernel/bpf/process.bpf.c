@@ -17,6 +17,25 @@ static __always_inline iot_u64 cgroup_of(const struct task_struct* task) {
   return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
+/* What a kernel was built without may have no type there. */
+#define NAMESPACE_OF(proxy, member, type)                                                          \
+  (bpf_core_field_exists(struct type, ns) ? BPF_CORE_READ(proxy, member, ns.inum) : 0)
+
+/* As /proc/PID/ns tells them. */
+static __always_inline void read_namespaces(struct iot_namespaces* to,
+                                            const struct task_struct* task) {
+  const struct nsproxy* proxy = BPF_CORE_READ(task, nsproxy);
+  const struct pid* pid = BPF_CORE_READ(task, thread_pid);
+  to->cgroup = NAMESPACE_OF(proxy, cgroup_ns, cgroup_namespace);
+  to->ipc = NAMESPACE_OF(proxy, ipc_ns, ipc_namespace);
+  to->mount = NAMESPACE_OF(proxy, mnt_ns, mnt_namespace);
+  to->network = NAMESPACE_OF(proxy, net_ns, net);
+  to->pid = (iot_u32)namespace_of(pid, BPF_CORE_READ(pid, level));
+  to->time = NAMESPACE_OF(proxy, time_ns, time_namespace);
+  to->user = BPF_CORE_READ(task, real_cred, user_ns, ns.inum);
+  to->uts = NAMESPACE_OF(proxy, uts_ns, uts_namespace);
+}
+
 /* Tells the collector of a new process; its program is still its parent's. */
 static __always_inline void send_fork(const struct iot_task* parent, const struct iot_task* child,
                                       const struct task_struct* task, iot_u64 ts_ns) {
@@ -31,6 +50,7 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
   text->parent_pid = parent->owner.pid;
   text->exe_file = 0;
   text->arguments_bytes = 0;
+  read_namespaces(&text->namespaces, task);
   bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
 }
@@ -98,6 +118,7 @@ static __always_inline void send_exec(const struct iot_task* own, const struct t
   text->pid = own->owner.pid;
   text->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
   text->exe_file = exe_file;
+  read_namespaces(&text->namespaces, task);
   bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
   const iot_u64 begin = BPF_CORE_READ(task, mm, arg_start);
   iot_u64 bytes = BPF_CORE_READ(task, mm, arg_end) - begin;

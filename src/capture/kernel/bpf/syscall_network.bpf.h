@@ -191,9 +191,11 @@ static __noinline iot_s64 iot_timeout_at(iot_u64 address, iot_u32 unit_ns, iot_u
     iot_count(IOT_COUNTER_kernel_path_unread);
     return WITHOUT_END;
   }
-  const iot_s64 seconds = is_narrow ? narrow[0] : parts[0];
+  iot_s64 seconds = is_narrow ? narrow[0] : parts[0];
   const iot_s64 fraction = is_narrow ? narrow[1] : parts[1];
-  return (seconds > LONGEST_S ? LONGEST_S : seconds) * 1000000000LL + fraction * unit_ns;
+  if (seconds > LONGEST_S || seconds < -LONGEST_S)
+    seconds = seconds < 0 ? -LONGEST_S : LONGEST_S;
+  return seconds * 1000000000LL + fraction * unit_ns;
 }
 
 /* Numbers of calls of 32-bit programs that have the wide struct timespec all the same. */
@@ -279,20 +281,92 @@ static __always_inline void emit_epoll_ctl(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
+static __always_inline iot_u32 shape_of_option(iot_u32 option) {
+  switch (option) {
+#define SOCKET_OPTION(name, shape)                                                                 \
+  case IOT_socket_option_##name:                                                                   \
+    return IOT_socket_value_##shape;
+#include "socket_options.def"
+#undef SOCKET_OPTION
+  default:
+    return IOT_socket_value_int;
+  }
+}
+
+/* Local id of a text in the program's memory that ends after so many bytes, if not before; 0: none. */
+static __noinline iot_u32 iot_text_of_bytes(iot_u64 address, iot_u32 bytes) {
+  struct iot_text_string* text = reserve_text(IOT_TEXT_STRING, sizeof(text->text) + IOT_NAME_BYTES);
+  if (!text)
+    return 0;
+  if (bytes >= IOT_NAME_BYTES)
+    bytes = IOT_NAME_BYTES - 1;
+  const long length = bpf_probe_read_user_str(text->string, bytes + 1, (const void*)address);
+  if (length <= 1) {
+    if (length < 0)
+      iot_count(IOT_COUNTER_kernel_path_unread);
+    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
+    return 0;
+  }
+  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
+  text->text.id = id;
+  text->text.bytes = (iot_u32)length;
+  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  return id;
+}
+
+#define LINGER_OFF (-1)
+struct program_linger {
+  iot_s32 is_on;
+  iot_u32 seconds;
+};
+
+/* Of `shape` at `address`, where there are so many bytes of it. */
+static __always_inline iot_s64 number_of_option(iot_u32 shape, iot_u64 address, iot_u32 bytes,
+                                                iot_u32 is_narrow) {
+  struct program_linger linger = {};
+  iot_s64 time_ns = 0;
+  iot_s32 value = 0;
+  switch (shape) {
+  case IOT_socket_value_text:
+    return 0;
+  case IOT_socket_value_duration_ns:
+    time_ns = bytes >= (is_narrow ? 8 : 16) ? iot_timeout_at(address, 1000, is_narrow) : 0;
+    return time_ns == WITHOUT_END ? 0
+                                  : time_ns; /* it is not there: whole microseconds are not -1 */
+  case IOT_socket_value_linger_s:
+    if (bytes < sizeof(linger) ||
+        bpf_probe_read_user(&linger, sizeof(linger), (const void*)address))
+      return 0;
+    return linger.is_on ? (iot_s64)linger.seconds : LINGER_OFF;
+  default:
+    if (bytes >= sizeof(value))
+      bpf_probe_read_user(&value, sizeof(value), (const void*)address);
+    return value;
+  }
+}
+
 /* setsockopt(fd, level, option, value, bytes), getsockopt(fd, level, option, value, &bytes) */
 static __always_inline void emit_sockopt(struct returned* call) {
   const struct object object = object_of(call);
   if (!iot_file_of_call_wanted(object.file))
     return;
+  const iot_u64 address = call->arguments[3];
   iot_u32 bytes = (iot_u32)call->arguments[4];
-  iot_s32 value = 0;
   const int is_get = call->number == IOT_syscall_getsockopt;
   if (is_get) {
     bytes = 0;
     bpf_probe_read_user(&bytes, sizeof(bytes), (const void*)call->arguments[4]);
   }
-  if (bytes >= sizeof(value) && !(is_get && call->result < 0))
-    bpf_probe_read_user(&value, sizeof(value), (const void*)call->arguments[3]);
+  const iot_u32 option = (iot_u32)call->arguments[1] << 16 | (iot_u16)call->arguments[2];
+  const iot_u32 shape = shape_of_option(option);
+  /* In 32-bit programs the older options are of a narrow struct timeval. */
+  const iot_u32 is_narrow = call->is_compat && option != IOT_socket_option_SO_RCVTIMEO_NEW &&
+                            option != IOT_socket_option_SO_SNDTIMEO_NEW;
+  const int is_told = !(is_get && call->result < 0);
+  const iot_s64 value = is_told ? number_of_option(shape, address, bytes, is_narrow) : 0;
+  const iot_u32 text = is_told && shape == IOT_socket_value_text && address && bytes
+                           ? iot_text_of_bytes(address, bytes)
+                           : 0;
   struct iot_place place;
   struct iot_syscall_sockopt* record = IOT_RESERVE_SELDOM(syscall_sockopt, &place);
   if (!record)
@@ -300,8 +374,10 @@ static __always_inline void emit_sockopt(struct returned* call) {
   record->value = value;
   record->file = object.file;
   record->fd = object.fd;
-  record->option = (iot_u32)call->arguments[1] << 16 | (iot_u16)call->arguments[2];
+  record->option = option;
   record->bytes = bytes;
+  record->shape = shape;
+  record->text = text;
   COMMIT_CALL(record, &place, call);
 }
 
