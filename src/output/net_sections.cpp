@@ -41,7 +41,45 @@ void note_connections(const SmallResult& rows, const store::TraceReader&, Sink& 
   print_wrapped(text, sink, width);
 }
 
+constexpr SectionColumn kServerColumns[] = {
+    {.title = "server", .name = "server", .when = When::changed, .fit = Fit::middle},
+    {.title = "call", .name = "call"},
+    {.title = "calls", .name = "calls", .show = Show::count},
+    {.title = "errors", .name = "errors", .show = Show::count_or_dash, .rank = 6},
+    {.title = "sent", .name = "call_bytes", .show = Show::bytes_or_dash, .rank = 4},
+    {.title = "received", .name = "answer_bytes", .show = Show::bytes_or_dash, .rank = 5},
+    {.title = "again", .name = "sent_again", .show = Show::count_or_dash, .rank = 7},
+    {.title = "queued", .name = "queued_ns", .show = Show::duration, .rank = 3},
+    {.title = "answer p50",
+     .name = "rtt_p50_ns",
+     .show = Show::duration,
+     .when = When::known,
+     .rank = 2},
+    {.title = "p99", .name = "rtt_p99_ns", .show = Show::duration, .when = When::known, .rank = 1},
+    {.title = "total", .name = "total_ns", .show = Show::duration},
+};
+constexpr std::string_view kServerSql =
+    "SELECT *, program || version || ' ' || procedure AS call FROM server_calls";
+
+void note_servers(const SmallResult&, const store::TraceReader&, Sink& sink, std::size_t width) {
+  print_wrapped("queued: until they were sent; again: sent once more; unfinished ones: "
+                "iotrail query TRACE \"FROM server_calls\"",
+                sink, width);
+}
+
 } // namespace
+
+Section server_section() {
+  return {.name = "server_calls",
+          .title = "Calls to servers of network file systems",
+          .view = "server_calls",
+          .sql = kServerSql,
+          .order = "total_ns DESC, call, server",
+          .order_words = "time",
+          .rows = 8,
+          .columns = kServerColumns,
+          .add_notes = note_servers};
+}
 
 Section tcp_section() {
   return {.name = "tcp_connections",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table of the report that tells of TCP connections.
+// The tables of the report that tell of TCP connections, and of calls to the servers of network file systems.
 #pragma once
 
 #include "output/report_section.hpp"
@@ -8,5 +8,6 @@
 namespace iotrail::output {
 
 Section tcp_section();
+Section server_section();
 
 } // namespace iotrail::output

@@ -374,7 +374,7 @@ std::span<const Section> further_pages() {
     // Why calls took so long comes first.
     std::vector<Section> pages = {call_time_section(),   waits_section(),      causes_section(),
                                   write_backs_section(), read_ahead_section(), async_section(),
-                                  cgroup_section(),      tcp_section()};
+                                  cgroup_section(),      server_section(),     tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto slowest = std::ranges::find(pages, "slowest", &Section::name);
     pages.insert(slowest, {bytes_section(), balance_section()});
