@@ -101,8 +101,9 @@ constexpr MemoryColumn<FilePath> kFilePathColumns[] = {
     {"file", DUCKDB_TYPE_UINTEGER, [](const FilePath& p) { return std::uint64_t{p.file}; }},
     {"since_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.since_ns; }},
     {"until_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.until_ns; }}, // NULL: none
-    {"path", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const FilePath& p) { return std::string_view(p.path); }},
+    {"path", DUCKDB_TYPE_VARCHAR, nullptr, [](const FilePath& p) { return p.path(); }},
+    {"shown_path", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const FilePath& p) { return std::string_view(p.shown_path); }},
     {"is_removed", DUCKDB_TYPE_UBIGINT,
      [](const FilePath& p) { return std::uint64_t{p.is_removed}; }},
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -48,6 +49,8 @@ struct TraceReader::Impl {
   std::atomic<std::uint64_t> bad_bytes = 0;
   std::atomic<std::uint64_t> bad_blocks = 0;
   std::atomic<std::uint64_t> bad_rows = 0;
+  std::mutex limits_mutex;
+  std::vector<std::string> limits;
 
   Result<void> read_manifest();
   Result<void> open_segments();
@@ -278,6 +281,16 @@ bool TraceReader::has_rows(iot_u16 kind) const {
 }
 std::span<const std::string> TraceReader::notices() const {
   return impl_->notices;
+}
+
+void TraceReader::add_limit(std::string sentence) const {
+  const std::lock_guard lock(impl_->limits_mutex);
+  if (std::ranges::find(impl_->limits, sentence) == impl_->limits.end())
+    impl_->limits.push_back(std::move(sentence));
+}
+std::vector<std::string> TraceReader::limits() const {
+  const std::lock_guard lock(impl_->limits_mutex);
+  return impl_->limits;
 }
 
 const TableInfo* TraceReader::table(iot_u16 kind) const {

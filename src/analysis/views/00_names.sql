@@ -67,10 +67,12 @@ FROM calls AS c
   ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns;
 
 -- The paths of files in time: a path holds from one rename that the trace tells to the next, also of a directory above the file.
+-- Each file has one at any time, the first from 0 on.
 --   file                 key of files
 --   since_ns, until_ns   from when on, and before when; 0, NULL: from the beginning, to the end
---   path                 the path
+--   path                 the path; of several names (hard links) the one opened last that is there
 --   is_removed           1: the file has no name any more, this was its last
+--   shown_path           the path, with ' (deleted)' if it was removed
 CREATE VIEW file_paths AS
 WITH
   -- Of a file without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
@@ -81,7 +83,7 @@ WITH
     GROUP BY e.file
   )
 SELECT p.file AS file, p.since_ns AS since_ns, p.until_ns AS until_ns, coalesce(g.given_path, p.path, '') AS path,
-       p.is_removed AS is_removed
+       p.is_removed AS is_removed, coalesce(g.given_path, p.shown_path, '') AS shown_path
 FROM found_file_paths() AS p LEFT JOIN given AS g ON p.file = g.given_file;
 
 -- Files by their last name.
