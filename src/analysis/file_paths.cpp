@@ -253,7 +253,7 @@ void Finder::note_open(const NameChange& open) {
   const std::string path(path_of(open.file));
   const File& file = files_.at(open.file);
   const std::string_view given = text(open.text);
-  if ((open.fd == IOT_AT_FDCWD || open.fd == -1) && !given.starts_with('/'))
+  if ((open.fd == IOT_AT_FDCWD || open.fd == -1) && !given.starts_with('/') && !file.is_nameless)
     learn_directory(open.pid, given, path);
   const auto opened = std::pair(open.pid, static_cast<std::int32_t>(open.result));
   if (!file.is_directory && !file.is_nameless)

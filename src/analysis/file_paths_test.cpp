@@ -161,11 +161,12 @@ TEST(file_paths, a_symbolic_link_is_no_name_of_what_it_leads_to) {
 TEST(file_paths, a_file_made_without_a_name_has_the_first_that_it_is_linked_to) {
   const std::string made = "file path=/d/#14 inode=14\n"
                            "file path=/d mode=0040755\n"
-                           "syscall_open ts_ns=10 pid=1 file=/d/#14 path=/d result=3\n";
+                           "syscall_chdir ts_ns=9 pid=1 path=/d call=chdir\n"
+                           "syscall_open ts_ns=10 pid=1 file=/d/#14 path=. fd=-100 result=3\n";
   for (const std::string_view link :
-       {"syscall_link ts_ns=20 pid=1 target=/proc/self/fd/3 target_fd=-100 path=/d/b fd=-100 "
+       {"syscall_link ts_ns=20 pid=1 target=/proc/self/fd/3 target_fd=-100 path=b fd=-100 "
         "call=linkat flags=0x400\n",
-        "syscall_link ts_ns=20 pid=1 target_fd=3 path=/d/b fd=-100 call=linkat flags=0x1000\n",
+        "syscall_link ts_ns=20 pid=1 target_fd=3 path=b fd=-100 call=linkat flags=0x1000\n",
         "vfs_link ts_ns=20 pid=1 file=/d/#14 directory=/d name=b\n"})
     EXPECT_EQ(paths_of(made + std::string(link), "/d/#14"), (Texts{"0 /d/#14", "20 /d/b"})) << link;
 }
