@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -366,6 +367,15 @@ void Finder::rename(const NameChange& change) {
 std::string_view FilePath::path() const {
   const std::string_view shown = shown_path;
   return is_removed ? shown.substr(0, shown.size() - kDeleted.size()) : shown;
+}
+
+const FilePath* path_at(std::span<const FilePath> paths, std::uint32_t file, std::uint64_t ts_ns) {
+  const auto later =
+      std::ranges::upper_bound(paths, std::pair(file, ts_ns), {},
+                               [](const FilePath& p) { return std::pair(p.file, p.since_ns); });
+  if (later == paths.begin() || std::prev(later)->file != file)
+    return nullptr;
+  return &*std::prev(later);
 }
 
 std::vector<FilePath> find_file_paths(const store::TraceReader& trace, std::size_t most_bytes) {

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,8 @@ inline constexpr std::size_t kMostNameBytes = std::size_t{512} << 20U;
 // when the one before it ends.
 std::vector<FilePath> find_file_paths(const store::TraceReader& trace,
                                       std::size_t most_bytes = kMostNameBytes);
+
+// Of `paths` as above, that of the file at the time; null: there is no such file.
+const FilePath* path_at(std::span<const FilePath> paths, std::uint32_t file, std::uint64_t ts_ns);
 
 } // namespace iotrail::analysis
