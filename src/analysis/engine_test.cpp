@@ -256,5 +256,24 @@ TEST(engine, too_little_memory_is_not_another_version) {
   EXPECT_FALSE(rows.error().message().contains("version")) << rows.error().message();
 }
 
+TEST(engine, the_path_of_a_time_is_that_of_file_paths) {
+  const golden::TestTrace trace(
+      "syscall_open ts_ns=10 pid=1 file=/d/a path=/d/a result=3\n"
+      "syscall_rename ts_ns=20 pid=1 path=/d/a new_path=/d/b duration_ns=5\n"
+      "syscall_unlink ts_ns=30 pid=1 path=/d/b duration_ns=5\n");
+  const auto engine = open(trace);
+  const std::string file = answer(*engine, "SELECT file FROM files WHERE path = '/d/a'");
+  for (const auto& [ts_ns, path] :
+       {std::pair("0", "/d/a"), std::pair("24", "/d/a"), std::pair("25", "/d/b"),
+        std::pair("34", "/d/b"), std::pair("35", "/d/b (deleted)"),
+        std::pair("18446744073709551615", "/d/b (deleted)")})
+    EXPECT_EQ(answer(*engine, fmt::format("SELECT shown_path_at({}, {})", file, ts_ns)), path);
+  EXPECT_EQ(
+      answer(*engine, "SELECT shown_path_at(99, 5) IS NULL AND shown_path_at(NULL, 5) IS NULL"),
+      "true");
+  EXPECT_EQ(answer(*engine, "SELECT string_agg(shown_path, ' ' ORDER BY since_ns) FROM file_paths"),
+            "/d/a /d/b /d/b (deleted)");
+}
+
 } // namespace
 } // namespace iotrail::analysis

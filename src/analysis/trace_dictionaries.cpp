@@ -2,6 +2,7 @@
 #include "analysis/trace_dictionaries.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analysis/file_paths.hpp"
 
@@ -66,8 +67,7 @@ std::string_view find(const Map& map, std::uint64_t key) {
 TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
   TraceDictionaries dictionaries;
   for (FilePath& path : find_file_paths(trace))
-    dictionaries.files_[path.file].push_back(
-        {path.since_ns, path.is_removed ? path.path + " (deleted)" : std::move(path.path)});
+    dictionaries.files_[path.file].push_back({path.since_ns, std::move(path.shown_path)});
   load_map(trace, "strings", "string", "text", dictionaries.texts_);
   load_map(trace, "devices", "device", "name", dictionaries.devices_);
   for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {

@@ -101,8 +101,9 @@ constexpr MemoryColumn<FilePath> kFilePathColumns[] = {
     {"file", DUCKDB_TYPE_UINTEGER, [](const FilePath& p) { return std::uint64_t{p.file}; }},
     {"since_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.since_ns; }},
     {"until_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.until_ns; }}, // NULL: none
-    {"path", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const FilePath& p) { return std::string_view(p.path); }},
+    {"path", DUCKDB_TYPE_VARCHAR, nullptr, [](const FilePath& p) { return p.path(); }},
+    {"shown_path", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const FilePath& p) { return std::string_view(p.shown_path); }},
     {"is_removed", DUCKDB_TYPE_UBIGINT,
      [](const FilePath& p) { return std::uint64_t{p.is_removed}; }},
 };
@@ -129,6 +130,34 @@ template <> struct Table<FilePath> {
   static constexpr std::span<const MemoryColumn<FilePath>> kColumns = kFilePathColumns;
   static std::span<const FilePath> rows(TrailTables& tables) { return tables.file_paths(); }
 };
+
+void fill_null(duckdb_vector vector, idx_t row) {
+  duckdb_vector_ensure_validity_writable(vector);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
+}
+
+// A join with the paths would go over all of them for each event of a file that has many, or sort all events.
+void shown_path_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
+  try {
+    auto& tables = *static_cast<TrailTables*>(duckdb_scalar_function_get_extra_info(info));
+    duckdb_vector files = duckdb_data_chunk_get_vector(input, 0);
+    duckdb_vector times = duckdb_data_chunk_get_vector(input, 1);
+    for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row) {
+      const FilePath* path =
+          is_null(files, row) || is_null(times, row)
+              ? nullptr
+              : path_at(tables.file_paths(), number_at<std::uint32_t>(files, row),
+                        number_at<std::uint64_t>(times, row));
+      if (path)
+        assign_text(output, row, path->shown_path);
+      else
+        fill_null(output, row);
+    }
+  } catch (const std::bad_alloc&) {
+    duckdb_scalar_function_set_error(
+        info, "Out of Memory: there is not enough for the paths of this trace");
+  }
+}
 
 template <class Row> struct MemoryScan {
   std::span<const Row> rows;
@@ -157,11 +186,6 @@ template <class Row> void init_memory(duckdb_init_info info) {
   } catch (const std::bad_alloc&) {
     duckdb_init_set_error(info, "Out of Memory: there is not enough for the trails of this trace");
   }
-}
-
-void fill_null(duckdb_vector vector, idx_t row) {
-  duckdb_vector_ensure_validity_writable(vector);
-  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
 }
 
 template <class T> void fill(duckdb_vector vector, idx_t row, std::uint64_t number) {
@@ -222,6 +246,27 @@ Result<void> register_memory(duckdb_connection connection, TrailTables* tables) 
   return {};
 }
 
+Result<void> register_shown_path(duckdb_connection connection, TrailTables* tables) {
+  constexpr const char* kName = "shown_path_at";
+  duckdb_scalar_function function = duckdb_create_scalar_function();
+  duckdb_scalar_function_set_name(function, kName);
+  for (const duckdb_type of : {DUCKDB_TYPE_UINTEGER, DUCKDB_TYPE_UBIGINT, DUCKDB_TYPE_VARCHAR}) {
+    duckdb_logical_type type = duckdb_create_logical_type(of);
+    if (of == DUCKDB_TYPE_VARCHAR)
+      duckdb_scalar_function_set_return_type(function, type);
+    else
+      duckdb_scalar_function_add_parameter(function, type);
+    duckdb_destroy_logical_type(&type);
+  }
+  duckdb_scalar_function_set_extra_info(function, tables, nullptr);
+  duckdb_scalar_function_set_function(function, shown_path_rows);
+  const duckdb_state state = duckdb_register_scalar_function(connection, function);
+  duckdb_destroy_scalar_function(&function);
+  if (state != DuckDBSuccess)
+    return fail(kName, "the SQL engine refuses it as a function");
+  return {};
+}
+
 } // namespace
 
 Result<void> TrailTables::register_in(duckdb_connection connection) {
@@ -230,6 +275,8 @@ Result<void> TrailTables::register_in(duckdb_connection connection) {
   if (auto done = register_memory<LateRead>(connection, this); !done)
     return done;
   if (auto done = register_memory<FilePath>(connection, this); !done)
+    return done;
+  if (auto done = register_shown_path(connection, this); !done)
     return done;
   return register_memory<Fate>(connection, this);
 }

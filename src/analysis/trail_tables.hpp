@@ -2,7 +2,7 @@
 //
 // What the engine of src/trail/ finds, as tables of DuckDB: found_links(), found_fates() and found_late_reads(), on which
 // views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql stand. It looks for trails when the first query asks for one of them, once for as
-// long as the trace is open.
+// long as the trace is open. Likewise the paths of files in time, found_file_paths() and shown_path_at(file, ts_ns).
 #pragma once
 
 #include <duckdb.h>

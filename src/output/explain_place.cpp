@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 
 #include "analysis/sql_text.hpp"
 #include "output/recorded.hpp"
@@ -42,7 +43,8 @@ constexpr std::string_view kPlaceSql = R"(
 SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name AS device_name,
        l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence,
        CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op,
-       CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path
+       CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path,
+       l.device_position AS device_position
 FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
 WHERE l.device_position < CAST({0} AS HUGEINT) * 512 + 512 AND l.device_position + l.bytes > CAST({0} AS HUGEINT) * 512 AND ({1} = '' OR d.name = {1}))";
@@ -75,7 +77,7 @@ SELECT u.ts_ns AS ts_ns, u.since_ns / 1e9 AS at_second, u.duration_ns AS duratio
        coalesce(l.bytes, u.bytes) AS bytes, l.cause AS cause, l.confidence AS confidence,
        CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op,
        CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path,
-       coalesce(l.device_position, CAST(u.sector AS HUGEINT) * 512) AS place
+       coalesce(l.device_position, CAST(u.sector AS HUGEINT) * 512) AS device_position
 FROM uses AS u
   LEFT JOIN links AS l ON l.device = u.device AND l.issued_ns = u.ts_ns AND l.completed_ns = u.completed_ns
         AND l.device_position >= CAST(u.sector AS HUGEINT) * 512 AND l.device_position < CAST(u.sector AS HUGEINT) * 512 + u.bytes
@@ -135,7 +137,7 @@ Result<void> write_place(analysis::Engine& engine, const ExplainOptions& options
   const Section section{.name = "place",
                         .title = "Who read or wrote it",
                         .sql = sql,
-                        .order = "ts_ns",
+                        .order = "ts_ns, device_position, bytes, op, process, path",
                         .columns = kPlaceColumns};
   return print_found(engine, options, section, sink, [&] {
     return fail(fmt::format("nothing in the trace{} read or wrote sector {}{}", matching(options),
@@ -155,7 +157,7 @@ Result<void> write_request(analysis::Engine& engine, const ExplainOptions& optio
   const Section section{.name = "request",
                         .title = "Who caused what it carried",
                         .sql = sql,
-                        .order = "ts_ns, place",
+                        .order = "ts_ns, device_position, bytes, op, process, path",
                         .columns = kRequestColumns};
   return print_found(engine, options, section, sink, [&] { return no_request(engine, options); });
 }

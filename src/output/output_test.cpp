@@ -6,9 +6,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include "analysis/engine.hpp"
 #include "output/explain_text.hpp"
@@ -18,6 +21,7 @@
 #include "output/report_text.hpp"
 #include "output/script.hpp"
 #include "output/table.hpp"
+#include "output/warnings.hpp"
 #include "store/manifest_text.hpp"
 #include "test_trace.hpp"
 
@@ -218,6 +222,18 @@ TEST(export_directory, files_are_private_and_never_replaced) {
   const auto again = export_directory(**reader, options, directory);
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().code, EEXIST);
+}
+
+TEST(warnings, where_what_was_worked_out_ends_is_told_once) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto reader = store::TraceReader::open(trace.path());
+  ASSERT_TRUE(reader.has_value());
+  const std::size_t others = answer_warnings(**reader).size();
+  (*reader)->add_limit("ONLY UP TO\x1b HERE.");
+  (*reader)->add_limit("ONLY UP TO\x1b HERE.");
+  const std::vector<std::string> sentences = answer_warnings(**reader);
+  ASSERT_EQ(sentences.size(), others + 1);
+  EXPECT_TRUE(std::ranges::find(sentences, "ONLY UP TO\\x1b HERE.") != sentences.end());
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "output/warnings.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "output/printable.hpp"
 #include "output/text_width.hpp"
@@ -85,6 +86,8 @@ std::vector<std::string> warning_sentences(const store::TraceReader& trace) {
   for (const std::string& sentence : damage_sentences(trace))
     sentences.push_back(printable(sentence));
   std::ranges::copy(choice_sentences(trace.manifest()), std::back_inserter(sentences));
+  for (const std::string& sentence : trace.limits())
+    sentences.push_back(printable(sentence));
   return sentences;
 }
 

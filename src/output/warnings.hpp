@@ -18,7 +18,7 @@ std::vector<std::string> damage_sentences(const store::TraceReader& trace);
 // What was left out by chance or for being too little, and what that does to the numbers.
 std::vector<std::string> choice_sentences(const store::Manifest& manifest);
 
-// That the trace has no end, what is damaged, what was left out. Printable.
+// That the trace has no end, what is damaged, what was left out, where what was worked out from it ends. Printable.
 std::vector<std::string> warning_sentences(const store::TraceReader& trace);
 
 // The same, and that events were lost: for what does not show the recording's losses.

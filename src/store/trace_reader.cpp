@@ -1,75 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/trace_reader.hpp"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
+#include "store/mapped_file.hpp"
 #include "store/segment_index.hpp"
 #include "store/trace_directory.hpp"
 
 namespace iotrail::store {
 namespace {
 
-constexpr std::uint64_t kSparseBytes = 64ULL << 20U;
-constexpr std::uint64_t kSparseRatio = 64;
-constexpr std::uint64_t kAllocationBytes = 512; // as st_blocks counts
-constexpr std::size_t kGapsNamed = 16;          // in the numbers of segments; of more, how many
-
-// How much of a file there is to look at. One that is nearly all hole was never written by a recorder, and takes hours to search
-// for blocks: what lies behind its first hole does not count.
-std::uint64_t readable_bytes(int file, const struct stat& status) {
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  const auto allocated = static_cast<std::uint64_t>(status.st_blocks) * kAllocationBytes;
-  if (size < kSparseBytes || allocated >= size / kSparseRatio)
-    return size;
-  const off_t hole = lseek(file, 0, SEEK_HOLE);
-  return hole < 0 ? size : static_cast<std::uint64_t>(hole);
-}
-
-// A file mapped for reading; an empty file is an empty span.
-class MappedFile {
-public:
-  MappedFile() = default;
-  MappedFile(MappedFile&& other) noexcept
-      : bytes_(std::exchange(other.bytes_, {})), bytes_left_out_(other.bytes_left_out_) {}
-  MappedFile& operator=(MappedFile&&) = delete;
-  ~MappedFile() {
-    if (!bytes_.empty())
-      munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-  }
-
-  static Result<MappedFile> open(const Fd& directory, const std::string& name,
-                                 const std::filesystem::path& shown_as) {
-    const auto file = open_regular(directory, name.c_str(), shown_as);
-    if (!file)
-      return std::unexpected(file.error());
-    struct stat status{};
-    if (fstat(file->get(), &status) != 0)
-      return fail_errno("cannot open " + shown_as.string());
-    MappedFile mapped;
-    const auto size = static_cast<std::size_t>(readable_bytes(file->get(), status));
-    mapped.bytes_left_out_ = static_cast<std::uint64_t>(status.st_size) - size;
-    if (size == 0)
-      return mapped;
-    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file->get(), 0);
-    if (at == MAP_FAILED)
-      return fail_errno("cannot map " + shown_as.string());
-    mapped.bytes_ = ByteSpan(static_cast<const std::byte*>(at), size);
-    return mapped;
-  }
-
-  ByteSpan bytes() const { return bytes_; }
-  std::uint64_t bytes_left_out() const { return bytes_left_out_; } // of the file, at its end
-
-private:
-  ByteSpan bytes_;
-  std::uint64_t bytes_left_out_ = 0;
-};
+constexpr std::size_t kGapsNamed = 16; // in the numbers of segments; of more, how many
 
 struct Segment {
   std::uint32_t number = 0;
@@ -104,6 +49,8 @@ struct TraceReader::Impl {
   std::atomic<std::uint64_t> bad_bytes = 0;
   std::atomic<std::uint64_t> bad_blocks = 0;
   std::atomic<std::uint64_t> bad_rows = 0;
+  std::mutex limits_mutex;
+  std::vector<std::string> limits;
 
   Result<void> read_manifest();
   Result<void> open_segments();
@@ -334,6 +281,16 @@ bool TraceReader::has_rows(iot_u16 kind) const {
 }
 std::span<const std::string> TraceReader::notices() const {
   return impl_->notices;
+}
+
+void TraceReader::add_limit(std::string sentence) const {
+  const std::lock_guard lock(impl_->limits_mutex);
+  if (std::ranges::find(impl_->limits, sentence) == impl_->limits.end())
+    impl_->limits.push_back(std::move(sentence));
+}
+std::vector<std::string> TraceReader::limits() const {
+  const std::lock_guard lock(impl_->limits_mutex);
+  return impl_->limits;
 }
 
 const TableInfo* TraceReader::table(iot_u16 kind) const {

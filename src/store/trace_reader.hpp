@@ -70,6 +70,11 @@ public:
   // What else the reader had to put up with, in sentences: no manifest, another version's schema.
   std::span<const std::string> notices() const;
 
+  // What is worked out from the trace ends somewhere, since it would need too much memory: a sentence about that, for limits().
+  // Safe from several threads.
+  void add_limit(std::string sentence) const;
+  std::vector<std::string> limits() const; // found so far, each once
+
 private:
   struct Impl;
   explicit TraceReader(std::unique_ptr<Impl> impl);

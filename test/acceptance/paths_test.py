@@ -45,6 +45,49 @@ again = open_new("e/third")
 write(again)
 """
 
+# The same with further names, a file made without one, and current directories. The descriptors themselves keep the name
+# that they were opened by, so what is printed is what the kernel tells of one that is opened by the name that is left;
+# once that is gone, it with what the kernel adds.
+LINKS = """
+import os, sys
+os.chdir(sys.argv[1])
+size = 100
+last = None
+def write(fd, name=None):
+    global size, last
+    size += 1
+    os.write(fd, b"x" * size)
+    if name:
+        shown = os.open(name, os.O_RDONLY)
+        last = os.readlink(f"/proc/self/fd/{shown}")
+        os.close(shown)
+    print(size, last if name else last + " (deleted)")
+os.mkdir("d")
+file = os.open("tmp", os.O_CREAT | os.O_RDWR, 0o600)
+write(file, "tmp")
+os.link("tmp", "d/last")
+write(file, "tmp")
+os.unlink("tmp")
+write(file, "d/last")
+os.chdir("d")
+os.link("last", "more")
+os.rename("last", "../first")
+os.unlink("../first")
+write(file, "more")
+os.chdir("..")
+other = os.open("d", os.O_RDONLY | os.O_DIRECTORY)
+os.fchdir(other)
+os.rename("more", "end")
+write(file, "end")
+os.unlink("end")
+write(file)
+nameless = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)
+os.link(f"/proc/self/fd/{nameless}", "made", src_dir_fd=other, follow_symlinks=True)
+write(nameless, "made")
+os.unlink("made")
+write(nameless)
+"""
+
 
 class Paths(harness.AcceptanceTest):
     def exported(self, recording, event, *fields):
@@ -52,13 +95,13 @@ class Paths(harness.AcceptanceTest):
         self.assertEqual(told.returncode, 0, told.stderr)
         return [tuple(row[field] for field in fields) for row in map(json.loads, told.stdout.splitlines())]
 
-    def check_renames(self, layers, event):
+    def check_renames(self, layers, event, program=RENAMES, writes=12):
         folder = self.folder / "work"
         folder.mkdir()
-        recording = self.record(sys.executable, "-c", RENAMES, folder, options=("-q", "--layers", layers))
+        recording = self.record(sys.executable, "-c", program, folder, options=("-q", "--layers", layers))
         self.require(recording, event.split("_")[0])
         expected = [(int(size), path) for size, path in (line.split(" ", 1) for line in recording.process.stdout.splitlines())]
-        self.assertEqual(len(expected), 12)
+        self.assertEqual(len(expected), writes)
         sizes = {size for size, _ in expected}
         self.assertEqual([row for row in self.exported(recording, event, "result", "file") if row[0] in sizes], expected)
         rows = recording.query(f"SELECT bytes, path FROM operations WHERE event = '{event}' AND bytes BETWEEN {min(sizes)} AND {max(sizes)} ORDER BY ts_ns")
@@ -78,6 +121,29 @@ class Paths(harness.AcceptanceTest):
 
     def test_functions_of_the_kernel(self):
         self.check_renames("syscall,vfs", "vfs_write")
+
+    def test_further_names_by_calls_of_the_kernel(self):
+        self.check_renames("syscall", "syscall_write", LINKS, 8)
+
+    def test_further_names_by_functions_of_the_kernel(self):
+        self.check_renames("syscall,vfs", "vfs_write", LINKS, 8)
+
+    def test_objects_of_git_that_are_linked_to_their_last_name(self):
+        """Git's own way: a temporary name is linked to the last one, and removed."""
+        self.require_program("git")
+        repository = self.folder / "repository"
+        made = harness.run("git", "-c", "init.defaultBranch=main", "init", "-q", repository)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for number in range(50):
+            (repository / f"{number}").write_text(f"{number}\n")
+        git = f"git -C {repository} -c core.createObject=link -c user.name=a -c user.email=b"
+        recording = self.record("sh", "-c", f"{git} add . && {git} commit -qm c", options=("-q", "--layers", "syscall"))
+        objects = {str(path) for path in (repository / ".git" / "objects").rglob("*") if path.is_file()}
+        self.assertEqual(len(objects), 52)
+        paths = recording.query("SELECT path, is_removed FROM file_paths WHERE until_ns IS NULL AND path LIKE '%/.git/objects/%/%'")
+        shown = {row["path"] for row in paths if not int(row["is_removed"])}
+        self.assertLessEqual(objects, shown)
+        self.assertEqual([row["path"] for row in paths if "/tmp_obj_" in row["path"]], [])
 
     def test_objects_of_git_are_renamed_once_they_are_written(self):
         self.require_program("git")

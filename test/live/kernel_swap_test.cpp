@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "kernel_recording.hpp"
 #include "mounted_file_system.hpp"
 #include "small_group.hpp"

@@ -76,6 +76,9 @@
 
 -- FUNCTION errno_name(error): 'ENOENT' for -2, 'unfinished' for what did not end, empty for 0 and above.
 
+-- FUNCTION shown_path_at(file, ts_ns): the path that a file had then, as shown_path of file_paths; empty: it was seen without one,
+-- see given_paths; NULL: there is no such file.
+
 -- FUNCTION flags_text(value_table, flags): 'O_RDWR|O_CREAT' for flags_text('open', 66). The table of a field is in its
 -- meaning, without `flags_`.
 

@@ -66,23 +66,25 @@ FROM calls AS c
   ASOF LEFT JOIN directories AS d ON c.pid = d.pid AND c.at_fd = d.fd AND c.ts_ns >= d.since_ns
   ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns;
 
+-- Of a file that was seen without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
+--   file, given_path   key of files, the path
+CREATE VIEW given_paths AS
+SELECT e.file AS file, tidy_path(argMin(s.text, e.ts_ns)) AS given_path
+FROM all_events AS e JOIN strings AS s ON e.path = s.string
+WHERE e.file IN (SELECT file FROM files WHERE path = '') AND e.path <> 0
+GROUP BY e.file;
+
 -- The paths of files in time: a path holds from one rename that the trace tells to the next, also of a directory above the file.
+-- Each file has one at any time, the first from 0 on.
 --   file                 key of files
 --   since_ns, until_ns   from when on, and before when; 0, NULL: from the beginning, to the end
---   path                 the path
+--   path                 the path; of several names (hard links) the one opened last that is there
 --   is_removed           1: the file has no name any more, this was its last
+--   shown_path           the path, with ' (deleted)' if it was removed
 CREATE VIEW file_paths AS
-WITH
-  -- Of a file without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
-  given AS (
-    SELECT e.file AS given_file, tidy_path(argMin(s.text, e.ts_ns)) AS given_path
-    FROM all_events AS e JOIN strings AS s ON e.path = s.string
-    WHERE e.file IN (SELECT file FROM files WHERE path = '') AND e.path <> 0
-    GROUP BY e.file
-  )
 SELECT p.file AS file, p.since_ns AS since_ns, p.until_ns AS until_ns, coalesce(g.given_path, p.path, '') AS path,
-       p.is_removed AS is_removed
-FROM found_file_paths() AS p LEFT JOIN given AS g ON p.file = g.given_file;
+       p.is_removed AS is_removed, coalesce(g.given_path, p.shown_path, '') AS shown_path
+FROM found_file_paths() AS p LEFT JOIN given_paths AS g ON p.file = g.file;
 
 -- Files by their last name.
 --   file         key of files

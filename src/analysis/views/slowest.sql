@@ -19,10 +19,10 @@ WITH
   )
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(f.path || if(f.is_removed = 1, ' (deleted)', ''), s.text) AS path,
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, e.ts_ns), s.text) AS path,
        e.operation AS operation, p.comm AS comm
 FROM ranked AS e
-  LEFT JOIN file_paths AS f ON e.file = f.file AND e.ts_ns >= f.since_ns AND e.ts_ns < coalesce(f.until_ns, 18446744073709551615)
+  LEFT JOIN given_paths AS g ON e.file = g.file
   LEFT JOIN strings AS s ON e.path = s.string
   LEFT JOIN programs AS p ON e.pid = p.program_pid
 WHERE e.place <= 20;

@@ -6,6 +6,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <array>
+#include <cerrno>
 #include <list>
 #include <optional>
 #include <span>
