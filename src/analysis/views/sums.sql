@@ -22,8 +22,8 @@ SELECT s.from_ns AS from_ns, s.to_ns AS to_ns, s.layer AS layer, s.event AS even
        s.duration_ns AS duration_ns, s.max_ns AS max_ns, p.container AS container
 FROM event_sums AS s
   LEFT JOIN programs AS p ON s.pid = p.program_pid
-  LEFT JOIN files AS f ON s.file = f.file AND s.file <> 0
-  LEFT JOIN devices AS d ON s.device = d.device AND s.device <> 0;
+  LEFT JOIN files AS f ON nullif(s.file, 0) = f.file
+  LEFT JOIN devices AS d ON nullif(s.device, 0) = d.device;
 
 -- The sums by layer and operation.
 --   layer, event, operation    as in sums
