@@ -168,8 +168,13 @@ struct iot_span {
   iot_u32 reserved;
 };
 #define IOT_SPAN_DATASYNC 1 /* in `detail` of a fs_sync: for the data alone */
-#define IOT_SPAN_DEPTH 8    /* a power of two; two stacked file systems and a fsync need 5 */
-#define IOT_OP_DEPTH 4      /* a power of two; operations of a task, one within the other */
+/* In `flags` of a vfs_lock, which has the begin of its wait in `detail`, its blocker in `reserved`. */
+#define IOT_LOCK_FLAGS(type, owner, call) ((type) | (owner) << 8 | (call) << 16)
+#define IOT_LOCK_TYPE(flags) ((flags) & 0xff)
+#define IOT_LOCK_OWNER(flags) ((flags) >> 8 & 0xff)
+#define IOT_LOCK_CALL(flags) ((flags) >> 16)
+#define IOT_SPAN_DEPTH 8 /* a power of two; two stacked file systems and a fsync need 5 */
+#define IOT_OP_DEPTH 4   /* a power of two; operations of a task, one within the other */
 
 /* The last read or write that the layer vfs has seen end in a task: of the operation `op_id`, so of its call. */
 struct iot_moved {

@@ -63,6 +63,18 @@ void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
     sync.datasync = static_cast<iot_u32>(span.detail);
     return;
   }
+  case IOT_KIND_vfs_lock: {
+    auto& lock = as<iot_vfs_lock>(record);
+    const iot_u64 until_wait_ns = span.detail - span.start_ns;
+    lock.wait_ns = lock.duration_ns > until_wait_ns ? lock.duration_ns - until_wait_ns : 0;
+    lock.offset = span.offset;
+    lock.end = static_cast<iot_s64>(span.bytes);
+    lock.lock = IOT_LOCK_TYPE(span.flags);
+    lock.owner = IOT_LOCK_OWNER(span.flags);
+    lock.call = IOT_LOCK_CALL(span.flags);
+    lock.blocker = span.reserved;
+    return;
+  }
   case IOT_KIND_fault_file: {
     auto& fault = as<iot_fault_file>(record);
     fault.address = span.detail;

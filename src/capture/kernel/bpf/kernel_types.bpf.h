@@ -95,6 +95,29 @@ struct file {
   s64 f_pos;
   void* private_data;
 };
+struct file_lock_core {
+  struct file_lock_core* flc_blocker;
+  void* flc_owner;
+  u32 flc_flags;
+  u8 flc_type;
+  u32 flc_pid;
+  struct file* flc_file;
+};
+struct file_lock {
+  struct file_lock_core c;
+  s64 fl_start;
+  s64 fl_end;
+};
+struct file_lock___whole { /* before it was split */
+  struct file_lock___whole* fl_blocker;
+  void* fl_owner;
+  u32 fl_flags;
+  u8 fl_type;
+  u32 fl_pid;
+  struct file* fl_file;
+  s64 fl_start;
+  s64 fl_end;
+};
 struct fdtable {
   u32 max_fds;
   struct file** fd;

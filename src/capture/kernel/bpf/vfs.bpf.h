@@ -25,6 +25,9 @@ static __always_inline void need_below(struct iot_task* task, iot_u32 kind) {
  */
 int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns);
 
+/* The flock() in progress ends; what still waits was interrupted, which no tracepoint tells. */
+int iot_end_flock(iot_s64 result);
+
 /* Two programs end each function's span, and two begin it: of which tier F attaches one each, tier K the other. */
 #define END_PROGRAMS(function, end, kind)                                                          \
   SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \

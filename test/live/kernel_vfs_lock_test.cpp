@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Locks of files: two processes that want the same for a known time, every field of what is recorded of it.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "kernel_fixture.hpp"
+
+namespace iotrail::live {
+namespace {
+
+constexpr std::int64_t kLastByte = std::numeric_limits<std::int64_t>::max();
+constexpr useconds_t kHeldMicroseconds = 200'000;
+
+// What the program itself has seen.
+struct Witness {
+  std::uint64_t wait_ns;
+  pid_t holder;
+};
+
+class KernelVfsLock : public KernelFileTest {
+protected:
+  void SetUp() override {
+    KernelFileTest::SetUp();
+    void* const shared =
+        ::mmap(nullptr, sizeof(Witness), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(shared, MAP_FAILED);
+    witness_ = static_cast<Witness*>(shared);
+  }
+  void TearDown() override {
+    ::munmap(witness_, sizeof(Witness));
+    KernelFileTest::TearDown();
+  }
+
+  void record(const std::function<int()>& body) {
+    recording_ = Recording::of(
+        [](capture::SourceOptions& options, pid_t pid) {
+          options.filter.tree_root = pid;
+          options.filter.events = {"vfs_lock", "syscall_fcntl", "syscall_flock", "syscall_close"};
+        },
+        body);
+    if (recording_.refusal().empty())
+      check_child_and_account();
+  }
+
+  // Takes a lock by `take` in another process, which keeps it for a while; meanwhile this one takes it by `wait`.
+  int contend(const std::function<int(int fd)>& take, const std::function<int(int fd)>& wait) {
+    int ready[2];
+    if (::pipe(ready) != 0)
+      return 1;
+    const pid_t holder = ::fork();
+    if (holder == 0) {
+      const bool is_taken = take(::open(file_.c_str(), O_RDWR | O_CLOEXEC)) == 0;
+      ::write(ready[1], "x", 1);
+      ::usleep(kHeldMicroseconds);
+      ::_exit(is_taken ? 0 : 1);
+    }
+    witness_->holder = holder;
+    char byte = 0;
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
+    ::read(ready[0], &byte, 1);
+    const std::uint64_t begin_ns = monotonic_ns();
+    const int result = wait(fd);
+    witness_->wait_ns = monotonic_ns() - begin_ns;
+    int status = 0;
+    ::waitpid(holder, &status, 0);
+    return result != 0 || status != 0 ? 2 : 0;
+  }
+
+  std::vector<Row> rows_of_child() const {
+    return recording_.rows("vfs_lock", "pid", static_cast<std::uint64_t>(recording_.pid()));
+  }
+
+  struct Expected {
+    iot_value lock, owner, call;
+    std::int64_t begin, end;
+    std::int64_t result = 0;
+  };
+  void expect(const Row& row, const Expected& expected) const {
+    EXPECT_EQ(recording_.path(row.u("file")), file_);
+    EXPECT_EQ(row.u("lock"), static_cast<std::uint64_t>(expected.lock));
+    EXPECT_EQ(row.u("owner"), static_cast<std::uint64_t>(expected.owner));
+    EXPECT_EQ(row.u("call"), static_cast<std::uint64_t>(expected.call));
+    EXPECT_EQ(row.s("offset"), expected.begin);
+    EXPECT_EQ(row.s("end"), expected.end);
+    EXPECT_EQ(row.s("result"), expected.result);
+  }
+  // One that waited as long as the program says, in the call of `table` that it is of.
+  void expect_wait(const Row& row, const std::string& table) const {
+    check_operation(row);
+    const std::vector<Row> calls = recording_.rows(table, "op_id", row.u("op_id"));
+    ASSERT_EQ(calls.size(), 1U);
+    EXPECT_EQ(row.u("ts_ns"), calls[0].u("ts_ns"));
+    EXPECT_LE(row.u("duration_ns"), calls[0].u("duration_ns"));
+    EXPECT_LE(row.u("duration_ns"), witness_->wait_ns);
+    EXPECT_LE(row.u("wait_ns"), row.u("duration_ns"));
+    EXPECT_GT(row.u("wait_ns"), kHeldMicroseconds / 2 * 1000ULL);
+    EXPECT_GT(row.u("wait_ns") + 50'000'000, witness_->wait_ns);
+    EXPECT_EQ(row.u("blocker"), static_cast<std::uint64_t>(witness_->holder));
+  }
+
+  Witness* witness_ = nullptr;
+};
+
+int lock_range(int fd, int command, int type, off_t begin, off_t bytes) {
+  struct flock lock = {.l_type = static_cast<short>(type),
+                       .l_whence = SEEK_SET,
+                       .l_start = begin,
+                       .l_len = bytes,
+                       .l_pid = 0};
+  return ::fcntl(fd, command, &lock);
+}
+
+TEST_F(KernelVfsLock, vfs_lock_of_a_process_that_waits) {
+  RECORD_EVENT("vfs_lock", [&] {
+    return contend([](int fd) { return lock_range(fd, F_SETLK, F_WRLCK, 100, 50); },
+                   [](int fd) {
+                     return lock_range(fd, F_SETLKW, F_RDLCK, 120, 10) == 0 &&
+                                    lock_range(fd, F_SETLK, F_RDLCK, 1000, 0) == 0 &&
+                                    lock_range(fd, F_SETLK, F_UNLCK, 120, 10) == 0 &&
+                                    ::close(fd) == 0
+                                ? 0
+                                : 1;
+                   });
+  });
+  const std::vector<Row> rows = rows_of_child();
+  ASSERT_GE(rows.size(), 4U);
+  const auto owner = IOT_lock_owner_process;
+  expect(rows[0], {IOT_lock_F_RDLCK, owner, IOT_vfs_call_fcntl_setlk, 120, 129});
+  expect_wait(rows[0], "syscall_fcntl");
+  expect(rows[1], {IOT_lock_F_RDLCK, owner, IOT_vfs_call_fcntl_setlk, 1000, kLastByte});
+  check_operation(rows[1]);
+  EXPECT_EQ(rows[1].u("wait_ns"), 0U);
+  EXPECT_EQ(rows[1].u("blocker"), 0U);
+  expect(rows[2], {IOT_lock_F_UNLCK, owner, IOT_vfs_call_fcntl_setlk, 120, 129});
+  expect(rows[3], {IOT_lock_F_UNLCK, owner, IOT_vfs_call_locks_remove_posix, 0, kLastByte});
+  check_event(rows[3]);
+  EXPECT_EQ(rows[3].u("duration_ns"), 0U);
+  EXPECT_EQ(recording_.rows("syscall_close", "op_id", rows[3].u("op_id")).size(), 1U);
+}
+
+TEST_F(KernelVfsLock, vfs_lock_that_is_refused) {
+  RECORD_EVENT("vfs_lock", [&] {
+    return contend([](int fd) { return lock_range(fd, F_SETLK, F_WRLCK, 0, 0); },
+                   [](int fd) {
+                     return lock_range(fd, F_SETLK, F_WRLCK, 5, 1) == -1 && errno == EAGAIN ? 0 : 1;
+                   });
+  });
+  const std::vector<Row> rows = rows_of_child();
+  ASSERT_GE(rows.size(), 1U);
+  expect(rows[0],
+         {IOT_lock_F_WRLCK, IOT_lock_owner_process, IOT_vfs_call_fcntl_setlk, 5, 5, -EAGAIN});
+  EXPECT_EQ(rows[0].u("wait_ns"), 0U);
+  EXPECT_EQ(rows[0].u("blocker"), 0U);
+}
+
+TEST_F(KernelVfsLock, vfs_lock_of_an_open_file_that_waits) {
+  RECORD_EVENT("vfs_lock", [&] {
+    return contend([](int fd) { return lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10); },
+                   [](int fd) { return lock_range(fd, F_OFD_SETLKW, F_WRLCK, 9, 1); });
+  });
+  const std::vector<Row> rows = rows_of_child();
+  ASSERT_GE(rows.size(), 1U);
+  expect(rows[0], {IOT_lock_F_WRLCK, IOT_lock_owner_open_file, IOT_vfs_call_fcntl_setlk, 9, 9});
+  expect_wait(rows[0], "syscall_fcntl");
+}
+
+TEST_F(KernelVfsLock, vfs_lock_of_flock_that_waits) {
+  RECORD_EVENT("vfs_lock", [&] {
+    return contend([](int fd) { return ::flock(fd, LOCK_SH); },
+                   [](int fd) { return ::flock(fd, LOCK_EX) == 0 && ::close(fd) == 0 ? 0 : 1; });
+  });
+  const std::vector<Row> rows = rows_of_child();
+  ASSERT_GE(rows.size(), 2U);
+  expect(rows[0],
+         {IOT_lock_F_WRLCK, IOT_lock_owner_flock, IOT_vfs_call_flock_lock_inode, 0, kLastByte});
+  expect_wait(rows[0], "syscall_flock");
+  expect(rows[1],
+         {IOT_lock_F_UNLCK, IOT_lock_owner_flock, IOT_vfs_call_flock_lock_inode, 0, kLastByte});
+  check_event(rows[1]);
+  EXPECT_EQ(rows[1].u("duration_ns"), 0U);
+}
+
+TEST_F(KernelVfsLock, vfs_lock_whose_wait_a_signal_ends) {
+  RECORD_EVENT("vfs_lock", [&] {
+    struct sigaction action{};
+    action.sa_handler = [](int) {};
+    return contend([](int fd) { return ::flock(fd, LOCK_EX); },
+                   [&](int fd) {
+                     if (::sigaction(SIGALRM, &action, nullptr) != 0)
+                       return 1;
+                     ::ualarm(50'000, 0);
+                     return ::flock(fd, LOCK_SH) == -1 && errno == EINTR ? 0 : 1;
+                   });
+  });
+  const std::vector<Row> rows = rows_of_child();
+  ASSERT_GE(rows.size(), 1U);
+  expect(rows[0], {IOT_lock_F_RDLCK, IOT_lock_owner_flock, IOT_vfs_call_flock_lock_inode, 0,
+                   kLastByte, -EINTR});
+  EXPECT_GT(rows[0].u("wait_ns"), 20'000'000U);
+  EXPECT_EQ(rows[0].u("blocker"), static_cast<std::uint64_t>(witness_->holder));
+}
+
+TEST_F(KernelVfsLock, vfs_lock_that_is_waited_for_when_the_recording_stops) {
+  RECORD_EVENT("vfs_lock", [&] {
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
+    if (lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0)
+      return 1;
+    if (::fork() == 0) { // it shares the descriptor that owns the lock
+      ::alarm(20);       // it lives as long as somebody may look
+      const int own = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
+      ::_exit(lock_range(own, F_SETLKW, F_WRLCK, 3, 4));
+    }
+    ::usleep(kHeldMicroseconds);
+    return 0;
+  });
+  const std::vector<Row> rows = recording_.rows(
+      "vfs_lock", "result", static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED}));
+  ASSERT_EQ(rows.size(), 1U);
+  expect(rows[0], {IOT_lock_F_WRLCK, IOT_lock_owner_process, IOT_vfs_call_fcntl_setlk, 3, 6,
+                   IOT_UNFINISHED});
+  EXPECT_NE(rows[0].u("op_id"), 0U);
+  EXPECT_GT(rows[0].u("wait_ns"), 50'000'000U);
+  EXPECT_LE(rows[0].u("wait_ns"), rows[0].u("duration_ns"));
+}
+
+} // namespace
+} // namespace iotrail::live
