@@ -174,6 +174,7 @@ TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops
       record([](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::vfs}; },
              leave_a_reader_that_waits);
   SKIP_REFUSED(recording);
+  SKIP_UNLESS_SERVED(recording, "vfs_read");
   const Row read = unfinished_one(recording, "vfs_read");
   EXPECT_EQ(read.u("bytes_requested"), 1U);
   EXPECT_EQ(read.s("offset"), IOT_OFFSET_NONE);

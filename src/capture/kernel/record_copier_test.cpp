@@ -92,7 +92,7 @@ protected:
       const auto id = static_cast<iot_u32>(record.get(field));
       if (field.meaning == schema::Meaning::file)
         record.set(field, ids_.lookup().file(id));
-      else if (field.meaning == schema::Meaning::path)
+      else if (field.meaning == schema::Meaning::path || field.meaning == schema::Meaning::string)
         record.set(field, ids_.lookup().string(id));
       else if (field.meaning == schema::Meaning::stack)
         record.set(field, ids_.lookup().stack(id));
@@ -127,6 +127,7 @@ Record make_record(const schema::Event& event, std::uint64_t ts_ns, std::mt19937
       record.set(field, random() % (kNamed + 5) | (random() % 2 == 0 ? IOT_FILE_UNWANTED : 0));
       break;
     case schema::Meaning::path:
+    case schema::Meaning::string:
     case schema::Meaning::stack:
       record.set(field, random() % (kNamed + 5));
       break;
