@@ -171,6 +171,10 @@ void add_file_systems(std::vector<EventHooks>& rows) {
                       {reserve, "reserve_ext4_placed", "reserve_ext4_released"});
   };
   add("fs_reserve", {reservations("reserve_ext4_many"), reservations("reserve_ext4_one")});
+  add("fs_lock",
+      {tracepoint("tp_btf/posix_lock_inode+fcntl_setlk+flock_lock_inode+locks_remove_posix, "
+                  "tp_btf/sys_exit",
+                  {"lock_posix", "lock_fcntl", "lock_flock", "lock_close"})});
   add("fs_rpc",
       {tracepoint("tp_btf/rpc_task_begin+end", {"rpc_begin", "rpc_end", "block_find_functions"})});
   add("fs_log_force", {tracepoint("tp_btf/xfs_log_force", {"journal_xfs_log_force"})});

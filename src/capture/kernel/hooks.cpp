@@ -147,13 +147,11 @@ const std::string* refusal_to_follow_tasks(const Refusals& refusals) {
 
 iot_u32 served_below(const Filter& filter, const Refusals& refusals) {
   iot_u32 served = 0;
-  for (const EventHooks& hooks : event_hooks()) {
-    const schema::Event* const event = schema::find_event(hooks.event);
-    if (event == nullptr || event->layer != schema::Layer::vfs || !is_wanted(filter, *event))
-      continue;
-    if (const Alternative* chosen = choose(hooks, refusals); chosen && chosen->tier != "T")
+  for (const EventHooks& hooks : event_hooks())
+    if (const schema::Event* event = schema::find_event(hooks.event);
+        event != nullptr && event->layer == schema::Layer::vfs && is_wanted(filter, *event) &&
+        choose(hooks, refusals) != nullptr)
       served |= IOT_BELOW(event->id);
-  }
   return served;
 }
 

@@ -65,7 +65,7 @@ const Alternative* choose(const EventHooks& hooks, const Refusals& refusals);
 // Why no task can be followed from its parent into its programs; nullptr: it can.
 const std::string* refusal_to_follow_tasks(const Refusals& refusals);
 
-// IOT_BELOW of the vfs events that are wanted and served by functions, which a compiler may have inlined.
+// IOT_BELOW of the vfs events that are wanted and served.
 iot_u32 served_below(const Filter& filter, const Refusals& refusals);
 
 // Programs to load: those that follow tasks and operations, and those of the alternatives chosen for the events that are

@@ -168,7 +168,7 @@ struct iot_span {
   iot_u32 reserved;
 };
 #define IOT_SPAN_DATASYNC 1 /* in `detail` of a fs_sync: for the data alone */
-/* In `flags` of a vfs_lock, which has the begin of its wait in `detail`, its blocker in `reserved`. */
+/* In `flags` of a fs_lock, which has the begin of its wait in `detail`, its blocker in `reserved`. */
 #define IOT_LOCK_FLAGS(type, owner, call) ((type) | (owner) << 8 | (call) << 16)
 #define IOT_LOCK_TYPE(flags) ((flags) & 0xff)
 #define IOT_LOCK_OWNER(flags) ((flags) >> 8 & 0xff)

@@ -63,8 +63,8 @@ void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
     sync.datasync = static_cast<iot_u32>(span.detail);
     return;
   }
-  case IOT_KIND_vfs_lock: {
-    auto& lock = as<iot_vfs_lock>(record);
+  case IOT_KIND_fs_lock: {
+    auto& lock = as<iot_fs_lock>(record);
     const iot_u64 until_wait_ns = span.detail - span.start_ns;
     lock.wait_ns = lock.duration_ns > until_wait_ns ? lock.duration_ns - until_wait_ns : 0;
     lock.offset = span.offset;

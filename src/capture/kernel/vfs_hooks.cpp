@@ -129,11 +129,6 @@ void add_vfs_hooks(std::vector<EventHooks>& rows) {
               {"K",
                "kprobe+kretprobe/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
                {PROBES(vfs_fsync), PROBES(vfs_fsync_range)}}});
-  add_at_vfs(rows, "vfs_lock",
-             {{"T",
-               "tp_btf/posix_lock_inode+fcntl_setlk+flock_lock_inode+locks_remove_posix, "
-               "tp_btf/sys_exit",
-               {"lock_posix", "lock_fcntl", "lock_flock", "lock_close"}}});
   add_vfs_names(rows);
   add_vfs_attributes(rows);
 }

@@ -317,7 +317,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     iot_reap_aio(result, (call & IOT_CALL_COMPAT) != 0);
   if (iot_config.follows_connections)
     follow_socket((const struct pt_regs*)ctx[0], call, result);
-  if (iot_wants(IOT_KIND_vfs_lock) && IOT_CALL_CLASS(call) == CLASS(flock))
+  if (iot_wants(IOT_KIND_fs_lock) && IOT_CALL_CLASS(call) == CLASS(flock))
     iot_end_flock(result);
   if (call & IOT_CALL_RECORDED)
     emit_call(call, result, now_ns);

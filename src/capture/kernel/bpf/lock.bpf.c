@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system: locks of files. Tracepoints say each time that a lock was tried whether it was given, refused,
+ * Locks of files. Tracepoints say each time that a lock was tried whether it was given, refused,
  * or has to wait (FILE_LOCK_DEFERRED) and is tried again when it is woken: its span is from the first wait on. A lock that need not wait has
  * none.
  */
@@ -71,7 +71,7 @@ static __noinline int emit_lock(struct iot_task* task, const struct iot_span* sp
   if (!iot_file_wanted(span->file))
     return 0;
   struct iot_place place;
-  struct iot_vfs_lock* record = IOT_RESERVE_SELDOM(vfs_lock, &place);
+  struct iot_fs_lock* record = IOT_RESERVE_SELDOM(fs_lock, &place);
   if (!record)
     return (int)iot_lose_span(span->start_ns);
   record->duration_ns = now_ns - span->start_ns;
@@ -90,7 +90,7 @@ static __noinline int emit_lock(struct iot_task* task, const struct iot_span* sp
 
 static __always_inline int is_waiting_for_lock(struct iot_task* task) {
   const struct iot_span* inner = iot_span_innermost(task);
-  return inner && inner->kind == IOT_KIND_vfs_lock;
+  return inner && inner->kind == IOT_KIND_fs_lock;
 }
 
 static __always_inline int begin_lock_wait(iot_u64 lock, iot_u32 call) {
@@ -99,7 +99,7 @@ static __always_inline int begin_lock_wait(iot_u64 lock, iot_u32 call) {
     return 0;
   struct seen_lock seen;
   see_lock(&seen, lock);
-  struct iot_span* span = iot_span_begin(task, IOT_KIND_vfs_lock, 0);
+  struct iot_span* span = iot_span_begin(task, IOT_KIND_fs_lock, 0);
   if (!span)
     return 0;
   describe_lock(span, task, &seen, call);
@@ -114,7 +114,7 @@ static __always_inline int end_lock(iot_u64 lock, iot_u32 call, iot_s64 result) 
   if (!task || !task->owner.op_id)
     return 0;
   if (is_waiting_for_lock(task)) {
-    const struct iot_span* span = iot_span_end(task, IOT_KIND_vfs_lock, 0);
+    const struct iot_span* span = iot_span_end(task, IOT_KIND_fs_lock, 0);
     return span ? emit_lock(task, span, result, bpf_ktime_get_ns()) : 0;
   }
   struct seen_lock seen;
@@ -141,7 +141,7 @@ __noinline int iot_end_flock(iot_s64 result) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task || !is_waiting_for_lock(task))
     return 0;
-  const struct iot_span* span = iot_span_end(task, IOT_KIND_vfs_lock, 0);
+  const struct iot_span* span = iot_span_end(task, IOT_KIND_fs_lock, 0);
   return span ? emit_lock(task, span, result, bpf_ktime_get_ns()) : 0;
 }
 

@@ -29,7 +29,7 @@ struct Witness {
   pid_t holder;
 };
 
-class KernelVfsLock : public KernelFileTest {
+class KernelLock : public KernelFileTest {
 protected:
   void SetUp() override {
     KernelFileTest::SetUp();
@@ -47,7 +47,7 @@ protected:
     recording_ = Recording::of(
         [](capture::SourceOptions& options, pid_t pid) {
           options.filter.tree_root = pid;
-          options.filter.events = {"vfs_lock", "syscall_fcntl", "syscall_flock", "syscall_close"};
+          options.filter.events = {"fs_lock", "syscall_fcntl", "syscall_flock", "syscall_close"};
         },
         body);
     if (recording_.refusal().empty())
@@ -79,7 +79,7 @@ protected:
   }
 
   std::vector<Row> rows_of_child() const {
-    return recording_.rows("vfs_lock", "pid", static_cast<std::uint64_t>(recording_.pid()));
+    return recording_.rows("fs_lock", "pid", static_cast<std::uint64_t>(recording_.pid()));
   }
 
   struct Expected {
@@ -122,8 +122,8 @@ int lock_range(int fd, int command, int type, off_t begin, off_t bytes) {
   return ::fcntl(fd, command, &lock);
 }
 
-TEST_F(KernelVfsLock, vfs_lock_of_a_process_that_waits) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_of_a_process_that_waits) {
+  RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return lock_range(fd, F_SETLK, F_WRLCK, 100, 50); },
                    [](int fd) {
                      return lock_range(fd, F_SETLKW, F_RDLCK, 120, 10) == 0 &&
@@ -150,8 +150,8 @@ TEST_F(KernelVfsLock, vfs_lock_of_a_process_that_waits) {
   EXPECT_EQ(recording_.rows("syscall_close", "op_id", rows[3].u("op_id")).size(), 1U);
 }
 
-TEST_F(KernelVfsLock, vfs_lock_that_is_refused) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_that_is_refused) {
+  RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return lock_range(fd, F_SETLK, F_WRLCK, 0, 0); },
                    [](int fd) {
                      return lock_range(fd, F_SETLK, F_WRLCK, 5, 1) == -1 && errno == EAGAIN ? 0 : 1;
@@ -165,8 +165,8 @@ TEST_F(KernelVfsLock, vfs_lock_that_is_refused) {
   EXPECT_EQ(rows[0].u("blocker"), 0U);
 }
 
-TEST_F(KernelVfsLock, vfs_lock_of_an_open_file_that_waits) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_of_an_open_file_that_waits) {
+  RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10); },
                    [](int fd) { return lock_range(fd, F_OFD_SETLKW, F_WRLCK, 9, 1); });
   });
@@ -176,8 +176,8 @@ TEST_F(KernelVfsLock, vfs_lock_of_an_open_file_that_waits) {
   expect_wait(rows[0], "syscall_fcntl");
 }
 
-TEST_F(KernelVfsLock, vfs_lock_of_flock_that_waits) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_of_flock_that_waits) {
+  RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return ::flock(fd, LOCK_SH); },
                    [](int fd) { return ::flock(fd, LOCK_EX) == 0 && ::close(fd) == 0 ? 0 : 1; });
   });
@@ -192,8 +192,8 @@ TEST_F(KernelVfsLock, vfs_lock_of_flock_that_waits) {
   EXPECT_EQ(rows[1].u("duration_ns"), 0U);
 }
 
-TEST_F(KernelVfsLock, vfs_lock_whose_wait_a_signal_ends) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_whose_wait_a_signal_ends) {
+  RECORD_EVENT("fs_lock", [&] {
     struct sigaction action{};
     action.sa_handler = [](int) {};
     return contend([](int fd) { return ::flock(fd, LOCK_EX); },
@@ -212,8 +212,8 @@ TEST_F(KernelVfsLock, vfs_lock_whose_wait_a_signal_ends) {
   EXPECT_EQ(rows[0].u("blocker"), static_cast<std::uint64_t>(witness_->holder));
 }
 
-TEST_F(KernelVfsLock, vfs_lock_that_is_waited_for_when_the_recording_stops) {
-  RECORD_EVENT("vfs_lock", [&] {
+TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
+  RECORD_EVENT("fs_lock", [&] {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0)
       return 1;
@@ -226,7 +226,7 @@ TEST_F(KernelVfsLock, vfs_lock_that_is_waited_for_when_the_recording_stops) {
     return 0;
   });
   const std::vector<Row> rows = recording_.rows(
-      "vfs_lock", "result", static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED}));
+      "fs_lock", "result", static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED}));
   ASSERT_EQ(rows.size(), 1U);
   expect(rows[0], {IOT_lock_F_WRLCK, IOT_lock_owner_process, IOT_vfs_call_fcntl_setlk, 3, 6,
                    IOT_UNFINISHED});
