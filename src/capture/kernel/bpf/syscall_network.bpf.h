@@ -300,18 +300,8 @@ static __noinline iot_u32 iot_text_of_bytes(iot_u64 address, iot_u32 bytes) {
     return 0;
   if (bytes >= IOT_NAME_BYTES)
     bytes = IOT_NAME_BYTES - 1;
-  const long length = bpf_probe_read_user_str(text->string, bytes + 1, (const void*)address);
-  if (length <= 1) {
-    if (length < 0)
-      iot_count(IOT_COUNTER_kernel_path_unread);
-    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
-    return 0;
-  }
-  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
-  text->text.id = id;
-  text->text.bytes = (iot_u32)length;
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
-  return id;
+  return submit_string(text,
+                       bpf_probe_read_user_str(text->string, bytes + 1, (const void*)address));
 }
 
 #define LINGER_OFF (-1)

@@ -30,17 +30,9 @@ static __always_inline void* reserve_text(iot_u32 type, iot_u64 bytes) {
   return text;
 }
 
-/* `room` is a constant. 0: none was sent; then `is_cut` says whether for want of room. */
-static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user, const iot_u32 room,
-                                           int* is_cut) {
-  struct iot_text_string* text = reserve_text(IOT_TEXT_STRING, sizeof(text->text) + room);
-  if (!text)
-    return 0;
-  const long length = is_of_user
-                          ? bpf_probe_read_user_str(text->string, room, (const void*)string)
-                          : bpf_probe_read_kernel_str(text->string, room, (const void*)string);
-  *is_cut = length == room;
-  if (length <= 1 || (room < IOT_PATH_BYTES && *is_cut)) {
+/* `length`: what the helper that read it says. Local id of the text; 0: it is empty, or was not to be read. */
+static __always_inline iot_u32 submit_string(struct iot_text_string* text, long length) {
+  if (length <= 1) {
     if (length < 0)
       iot_count(IOT_COUNTER_kernel_path_unread);
     bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
@@ -51,6 +43,23 @@ static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user,
   text->text.bytes = (iot_u32)length;
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
   return id;
+}
+
+/* `room` is a constant. 0: none was sent; then `is_cut` says whether for want of room. */
+static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user, const iot_u32 room,
+                                           int* is_cut) {
+  struct iot_text_string* text = reserve_text(IOT_TEXT_STRING, sizeof(text->text) + room);
+  if (!text)
+    return 0;
+  const long length = is_of_user
+                          ? bpf_probe_read_user_str(text->string, room, (const void*)string)
+                          : bpf_probe_read_kernel_str(text->string, room, (const void*)string);
+  *is_cut = length == room;
+  if (room < IOT_PATH_BYTES && *is_cut) {
+    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
+    return 0;
+  }
+  return submit_string(text, length);
 }
 
 /* Most paths are short: a small reservation first, a large one for those that do not fit it. */
