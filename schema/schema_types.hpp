@@ -149,7 +149,13 @@ struct Syscall {
   std::int8_t path_argument;
   std::uint16_t below; // kind of the layer vfs without which it cannot succeed; 0: none
 };
-enum class SyscallTrait : std::uint8_t { is_plain, names_position, may_append, overwrites_timeout };
+enum class SyscallTrait : std::uint8_t {
+  is_plain,
+  names_position,
+  may_append,
+  overwrites_timeout,
+  names_memory
+};
 struct SyscallTraitRow {
   std::uint16_t number;
   SyscallTrait trait;

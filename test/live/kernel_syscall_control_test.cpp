@@ -99,9 +99,12 @@ TEST_F(KernelSyscall, syscall_ioctl) {
 TEST_F(KernelSyscall, syscall_advise) {
   RECORD([&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);
-    void* memory = ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fd, 0);
+    auto* memory = static_cast<char*>(::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, fd, 0));
+    void* own = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return ::posix_fadvise(fd, 4096, 5000, POSIX_FADV_DONTNEED) == 0 &&
-                   ::readahead(fd, 1, 2000) == 0 && ::madvise(memory, 4096, MADV_SEQUENTIAL) == 0
+                   ::readahead(fd, 1, 2000) == 0 &&
+                   ::madvise(memory + 4096, 4096, MADV_SEQUENTIAL) == 0 &&
+                   ::madvise(own, 4096, MADV_RANDOM) == 0
                ? 0
                : 1;
   });
@@ -114,12 +117,18 @@ TEST_F(KernelSyscall, syscall_advise) {
   EXPECT_EQ(readahead.s("offset"), 1);
   EXPECT_EQ(readahead.u("bytes"), 2000U);
   EXPECT_EQ(readahead.u("advice"), static_cast<std::uint64_t>(POSIX_FADV_WILLNEED));
-  const Row madvise = one("syscall_advise", IOT_syscall_madvise);
-  EXPECT_EQ(madvise.u("address"), one("syscall_mmap", IOT_syscall_mmap).u("address"));
-  EXPECT_EQ(madvise.s("offset"), -1);
-  EXPECT_EQ(madvise.u("bytes"), 4096U);
-  EXPECT_EQ(madvise.u("file"), 0U);
-  EXPECT_EQ(madvise.u("advice"), static_cast<std::uint64_t>(MADV_SEQUENTIAL));
+  const std::vector<Row> maps = recording_.rows("syscall_mmap");
+  const std::vector<Row> advised = recording_.rows("syscall_advise", "call", IOT_syscall_madvise);
+  ASSERT_EQ(maps.size(), 2U);
+  ASSERT_EQ(advised.size(), 2U);
+  EXPECT_EQ(advised[0].u("address"), maps[0].u("address") + 4096);
+  EXPECT_EQ(advised[0].s("offset"), 4096);
+  EXPECT_EQ(advised[0].u("bytes"), 4096U);
+  EXPECT_EQ(path_of(advised[0]), file_);
+  EXPECT_EQ(advised[0].u("advice"), static_cast<std::uint64_t>(MADV_SEQUENTIAL));
+  EXPECT_EQ(advised[1].u("address"), maps[1].u("address"));
+  EXPECT_EQ(advised[1].s("offset"), -1);
+  EXPECT_EQ(advised[1].u("file"), 0U);
 }
 
 TEST_F(KernelSyscall, syscall_dup) {

@@ -20,9 +20,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <string>
+#include <thread>
 
 #include "kernel_syscall_fixture.hpp"
 
@@ -251,10 +253,15 @@ TEST_F(KernelSyscall, syscall_mremap) {
     void* memory =
         ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void* longer = ::mremap(memory, 8192, 1 << 20, MREMAP_MAYMOVE);
-    return longer != MAP_FAILED && ::mremap(longer, 4095, ~0UL >> 1, 0) == MAP_FAILED ? 0 : 1;
+    const int fd = ::open(file_.c_str(), O_RDONLY);
+    void* of_file = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 4096);
+    return longer != MAP_FAILED && ::mremap(longer, 4095, ~0UL >> 1, 0) == MAP_FAILED &&
+                   ::mremap(of_file, 4096, 8192, MREMAP_MAYMOVE) != MAP_FAILED
+               ? 0
+               : 1;
   });
   const std::vector<Row> rows = recording_.rows("syscall_mremap");
-  ASSERT_EQ(rows.size(), 2U);
+  ASSERT_EQ(rows.size(), 3U);
   check_operation(rows[0]);
   EXPECT_NE(rows[0].u("address"), 0U);
   EXPECT_EQ(rows[0].u("bytes"), 8192U);
@@ -264,6 +271,45 @@ TEST_F(KernelSyscall, syscall_mremap) {
   EXPECT_EQ(rows[1].u("address"), rows[0].u("new_address"));
   EXPECT_EQ(rows[1].u("new_address"), 0U);
   EXPECT_LT(rows[1].s("result"), 0);
+  for (const int number : {0, 1}) {
+    EXPECT_EQ(rows[number].u("file"), 0U);
+    EXPECT_EQ(rows[number].s("offset"), -1);
+  }
+  EXPECT_EQ(path_of(rows[2]), file_);
+  EXPECT_EQ(rows[2].s("offset"), 4096);
+}
+
+// Another thread keeps the table of the process's memory to itself most of the time: each call of which the file is then not
+// known is counted.
+TEST_F(KernelSyscall, syscall_munmap_beside_a_thread_that_changes_memory) {
+  constexpr std::uint64_t kTimes = 500;
+  constexpr std::size_t kOtherBytes = 64U << 20U;
+  RECORD([&] {
+    void* memory = ::mmap(nullptr, kOtherBytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    std::atomic<bool> is_over = false;
+    std::thread other([&] {
+      for (int prot = PROT_READ; !is_over; prot ^= PROT_WRITE)
+        ::mprotect(memory, kOtherBytes, prot);
+    });
+    const int fd = ::open(file_.c_str(), O_RDONLY);
+    for (std::uint64_t i = 0; i < kTimes; ++i)
+      ::munmap(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0), 4096);
+    is_over = true;
+    other.join();
+    return 0;
+  });
+  std::uint64_t known = 0;
+  std::uint64_t unknown = 0;
+  for (const Row& row : recording_.rows("syscall_munmap", "bytes", 4096)) {
+    if (row.u("file") == 0)
+      ++unknown;
+    else
+      ++known;
+  }
+  EXPECT_EQ(known + unknown, kTimes);
+  EXPECT_GE(recording_.counter(IOT_COUNTER_kernel_map_unread), unknown);
+  RecordProperty("unknown", static_cast<int>(unknown));
 }
 
 TEST_F(KernelSyscall, syscall_mount_in_a_namespace_of_its_own) {

@@ -194,17 +194,29 @@ TEST_F(KernelSyscall, syscall_msync) {
   EXPECT_EQ(synced.u("address"), one("syscall_mmap", IOT_syscall_mmap).u("address"));
   EXPECT_EQ(synced.u("bytes"), 4096U);
   EXPECT_EQ(synced.u("flags"), u(MS_SYNC));
+  EXPECT_EQ(path_of(synced), file_);
+  EXPECT_EQ(synced.s("offset"), 4096);
 }
 
 TEST_F(KernelSyscall, syscall_munmap) {
   RECORD([&] {
     void* mapped = map_a_page(file_);
-    return mapped != MAP_FAILED && ::munmap(mapped, 4096) == 0 ? 0 : 1;
+    return mapped != MAP_FAILED && ::munmap(mapped, 4096) == 0 && ::munmap(mapped, 4096) == 0 ? 0
+                                                                                              : 1;
   });
-  const Row unmapped = one("syscall_munmap", IOT_syscall_munmap);
-  EXPECT_EQ(unmapped.u("address"), one("syscall_mmap", IOT_syscall_mmap).u("address"));
-  EXPECT_EQ(unmapped.u("bytes"), 4096U);
-  EXPECT_EQ(unmapped.s("result"), 0);
+  const std::vector<Row> rows = recording_.rows("syscall_munmap");
+  ASSERT_EQ(rows.size(), 2U);
+  check_operation(rows[0]);
+  for (const Row& unmapped : rows) {
+    EXPECT_EQ(unmapped.u("address"), one("syscall_mmap", IOT_syscall_mmap).u("address"));
+    EXPECT_EQ(unmapped.u("bytes"), 4096U);
+    EXPECT_EQ(unmapped.s("result"), 0);
+  }
+  EXPECT_EQ(path_of(rows[0]), file_);
+  EXPECT_EQ(rows[0].s("offset"), 4096);
+  EXPECT_EQ(rows[1].u("file"), 0U) << "nothing was mapped there any more";
+  EXPECT_EQ(rows[1].s("offset"), -1);
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_map_unread), 0U);
 }
 
 TEST_F(KernelSyscall, syscall_copy) {

@@ -213,7 +213,7 @@ struct iot_task {
   iot_u16 op_depth;       /* of `outer_ops` */
   iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
   iot_u32 needs_below;    /* a vfs event that it needs beside its call's; 0: none */
-  iot_u32 entry_file;     /* what the descriptor meant at entry, where the call ends its meaning */
+  iot_u32 entry_file;     /* what a descriptor, or memory, was of at entry, where the call may end that */
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a bucket that the loader filled: not traced before the task's next exec */
   iot_u32 aio_begun;   /* operations of the io_submit in progress that are known */
@@ -237,6 +237,7 @@ struct iot_task {
   iot_s64
       append_at; /* of IOT_CALL_MAY_APPEND: how long the file was at entry; IOT_OFFSET_NONE: it does not append */
   iot_s64 timeout_ns; /* of a call that waits for descriptors, where it is in memory: as of entry */
+  iot_s64 entry_offset; /* where in `entry_file` the memory is that a call names, as of entry */
   iot_u64 outer_ops[IOT_OP_DEPTH]; /* parents of the operations around the one in progress */
   struct iot_cached_fd fds[IOT_TASK_FDS];
   struct iot_cached_file files[IOT_TASK_FILES];

@@ -36,7 +36,7 @@ iot_u64 place(int argument) {
   return static_cast<iot_u64>(argument) + 1; // -1: none
 }
 
-// A close takes the meaning of its descriptor away; what a kernel thread writes for a fsync is the fsync's.
+// A close takes the meaning of its descriptor away, a munmap that of memory; what a kernel thread writes for a fsync is the fsync's.
 bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& filter) {
   const iot_u16 event = call.event;
   if (event == IOT_KIND_syscall_sync)
@@ -45,8 +45,9 @@ bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& f
            is_any_wanted(filter, schema::Layer::device);
   if (event == IOT_KIND_syscall_aio_submit)
     return follows_async(filter);
-  return (event == IOT_KIND_syscall_close || has_trait(call, SyscallTrait::overwrites_timeout)) &&
-         is_recorded;
+  return is_recorded &&
+         (event == IOT_KIND_syscall_close || has_trait(call, SyscallTrait::overwrites_timeout) ||
+          has_trait(call, SyscallTrait::names_memory));
 }
 
 bool is_left_out(const schema::Syscall& call, const Filter& filter) {

@@ -250,3 +250,34 @@ __noinline iot_u32 iot_file_of_fd(iot_s32 fd) {
   const iot_u64 file = iot_file_pointer_of_fd(fd);
   return file ? iot_file_of(task, (const void*)file) : 0;
 }
+
+struct mapped {
+  iot_u64 file; /* struct file */
+  iot_u64 begin;
+  iot_u64 first_page; /* of the file */
+};
+
+static long see_mapped(struct task_struct* task, struct vm_area_struct* area,
+                       struct mapped* mapped) {
+  mapped->file = (iot_u64)BPF_CORE_READ(area, vm_file);
+  mapped->begin = BPF_CORE_READ(area, vm_start);
+  mapped->first_page = BPF_CORE_READ(area, vm_pgoff);
+  return 0;
+}
+
+__noinline int iot_find_file_at(iot_u64 address) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  struct iot_task* task = iot_busy(current);
+  if (!task)
+    return 0;
+  task->entry_file = 0;
+  task->entry_offset = IOT_OFFSET_NONE;
+  struct mapped mapped = {};
+  if (bpf_find_vma(current, address, see_mapped, &mapped, 0) == -EBUSY)
+    iot_count(IOT_COUNTER_kernel_map_unread);
+  if (!mapped.file)
+    return 0;
+  task->entry_file = iot_file_of(task, (const void*)mapped.file);
+  task->entry_offset = (iot_s64)(address - mapped.begin + (mapped.first_page << IOT_PAGE_SHIFT));
+  return 0;
+}

@@ -177,7 +177,13 @@ int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* fil
 /* Local id of the file behind a descriptor of the running task; 0: there is none. */
 iot_u32 iot_file_of_fd(iot_s32 fd); /* file.bpf.c */
 
-/* The same of a descriptor that the running task is likely to have used lately. */
+/*
+ * The file that is mapped at an address of the running task, as its `entry_file`, and where in it that is; 0 and
+ * IOT_OFFSET_NONE: there is none.
+ */
+int iot_find_file_at(iot_u64 address); /* file.bpf.c */
+
+/* iot_file_of_fd() of a descriptor that the running task is likely to have used lately. */
 static __always_inline iot_u32 iot_file_of_known_fd(struct iot_task* task, iot_s32 fd) {
   const struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
   struct file* file = iot_typed_file_of_fd(fd);

@@ -59,6 +59,11 @@ static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
     iot_begin_sync_of_task(task, &task->owner, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
 }
 
+/* A call on mapped memory: it may end there what is mapped. */
+static __always_inline void begin_mapped(const struct pt_regs* regs, iot_u64 call) {
+  iot_find_file_at(call & IOT_CALL_COMPAT ? IOT_ARGUMENT_0(regs, 1) : IOT_ARGUMENT_0(regs, 0));
+}
+
 /* Whether a call hands in operations of libaio, and as which programs have them. */
 enum { NO_AIO, NATIVE_AIO, COMPAT_AIO };
 
@@ -103,6 +108,8 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
     task->entry_file = iot_file_of_fd(fd);
   else if (IOT_CALL_CLASS(call) == CLASS(poll))
     task->timeout_ns = begin_poll(regs, call, ctx[1]);
+  else if (IOT_CALL_CLASS(call) != CLASS(aio_submit))
+    begin_mapped(regs, call);
   else
     return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
   task->entry_ns = bpf_ktime_get_ns();

@@ -80,7 +80,8 @@ static __always_inline void emit_advise(struct returned* call) {
   const int is_memory = call->number == IOT_syscall_madvise;
   const int is_readahead = call->number == IOT_syscall_readahead;
   const struct object object = object_of(call);
-  if (!iot_file_of_call_wanted(object.file))
+  const iot_u32 file = is_memory ? call->task->entry_file : object.file;
+  if (!iot_file_of_call_wanted(file))
     return;
   const iot_u64* from = call->arguments;
   struct iot_place place;
@@ -88,14 +89,14 @@ static __always_inline void emit_advise(struct returned* call) {
   if (!record)
     return;
   record->address = is_memory ? from[0] : 0;
-  record->offset = is_memory ? IOT_OFFSET_NONE : WIDE(from[1], from[2], call->is_compat);
+  record->offset = is_memory ? call->task->entry_offset : WIDE(from[1], from[2], call->is_compat);
   if (is_memory)
     record->bytes = from[1];
   else if (is_readahead)
     record->bytes = call->is_compat ? from[3] : from[2];
   else
     record->bytes = (iot_u64)(call->is_compat ? WIDE(from[3], from[4], 1) : (iot_s64)from[2]);
-  record->file = object.file;
+  record->file = file;
   record->fd = object.fd;
   if (is_memory)
     record->advice = (iot_u32)from[2];

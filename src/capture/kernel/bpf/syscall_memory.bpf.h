@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls on files in memory: mmap, munmap, mremap, msync. All but the first know only an address, no file.
+ * Calls on files in memory: mmap, munmap, mremap, msync. All but the first name an address: which file is mapped there is
+ * looked up at their entry, since it may not be so any more at their return.
  */
 #ifndef IOTRAIL_SYSCALL_MEMORY_BPF_H
 #define IOTRAIL_SYSCALL_MEMORY_BPF_H
@@ -45,26 +46,30 @@ static __always_inline void emit_mmap(struct returned* call) {
 }
 
 static __always_inline void emit_munmap(struct returned* call) {
-  if (!iot_file_wanted(0))
+  if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
   struct iot_syscall_munmap* record = IOT_RESERVE_SELDOM(syscall_munmap, &place);
   if (!record)
     return;
   record->address = call->arguments[0];
+  record->offset = call->task->entry_offset;
+  record->file = call->task->entry_file;
   record->bytes = call->arguments[1];
   COMMIT_CALL(record, &place, call);
 }
 
 /* mremap(address, bytes, new bytes, flags, new address) */
 static __always_inline void emit_mremap(struct returned* call) {
-  if (!iot_file_wanted(0))
+  if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
   struct iot_syscall_mremap* record = IOT_RESERVE_SELDOM(syscall_mremap, &place);
   if (!record)
     return;
   record->address = call->arguments[0];
+  record->offset = call->task->entry_offset;
+  record->file = call->task->entry_file;
   record->new_address = mapped_at(call);
   record->bytes = call->arguments[1];
   record->new_bytes = call->arguments[2];
@@ -74,13 +79,15 @@ static __always_inline void emit_mremap(struct returned* call) {
 }
 
 static __always_inline void emit_msync(struct returned* call) {
-  if (!iot_file_wanted(0))
+  if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
   struct iot_syscall_msync* record = IOT_RESERVE_SELDOM(syscall_msync, &place);
   if (!record)
     return;
   record->address = call->arguments[0];
+  record->offset = call->task->entry_offset;
+  record->file = call->task->entry_file;
   record->bytes = call->arguments[1];
   record->flags = (iot_u32)call->arguments[2];
   COMMIT_CALL(record, &place, call);
