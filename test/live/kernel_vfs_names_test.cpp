@@ -3,8 +3,11 @@
 // One test an event of the layer vfs that is not of a file's data: exactly one known operation in a child, every field of
 // its record, the record of its call beside it.
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -14,6 +17,7 @@
 #include <cstdio>
 #include <dirent.h>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "kernel_fixture.hpp"
@@ -324,6 +328,114 @@ TEST_F(KernelVfsNames, vfs_copy_of_a_range) {
   EXPECT_EQ(row.s("out_offset"), 8192);
   EXPECT_EQ(row.u("bytes_requested"), 5000U);
   EXPECT_EQ(row.s("result"), 5000);
+}
+
+TEST_F(KernelVfsNames, vfs_readlink_of_a_link) {
+  const std::filesystem::path link = directory_ / "link";
+  ASSERT_EQ(::symlink("some/where", link.c_str()), 0);
+  RECORD_VFS("vfs_readlink", [&] {
+    char text[100];
+    return ::readlink(link.c_str(), text, sizeof text) == 10 &&
+                   ::readlinkat(AT_FDCWD, link.c_str(), text, 4) == 4
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> all = rows();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].u("bytes_requested"), 100U);
+  EXPECT_EQ(all[0].s("result"), 10);
+  EXPECT_EQ(all[1].u("bytes_requested"), 4U);
+  EXPECT_EQ(all[1].s("result"), 4);
+  for (const Row& row : all)
+    EXPECT_EQ(path(row), link);
+}
+
+// Of all that is looked at on the way to a file only the file itself.
+TEST_F(KernelVfsNames, vfs_access_of_a_file_and_a_directory) {
+  RECORD_VFS("vfs_access", [&] {
+    return ::access(file_.c_str(), F_OK) == 0 && ::access(file_.c_str(), X_OK) == -1 &&
+                   ::faccessat(AT_FDCWD, directory_.c_str(), R_OK | W_OK | X_OK, 0) == 0 &&
+                   ::syscall(SYS_faccessat2, AT_FDCWD, file_.c_str(), R_OK, AT_EACCESS) == 0
+               ? 0
+               : 1;
+  });
+  const std::vector<Row> all = rows();
+  const std::int64_t results[] = {0, -EACCES, 0, 0};
+  const int modes[] = {F_OK, X_OK, R_OK | W_OK | X_OK, R_OK};
+  ASSERT_EQ(all.size(), std::size(results));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].s("result"), results[i]);
+    EXPECT_EQ(all[i].u("mode"), static_cast<std::uint64_t>(modes[i]));
+    EXPECT_EQ(path(all[i]), i == 2 ? directory_ : file_);
+  }
+}
+
+// A descriptor is closed by a call of its own, by one that takes its number, and by one that closes many.
+TEST_F(KernelVfsNames, vfs_flush_of_descriptors) {
+  constexpr int kFirst = 100;
+  recording_ = Recording::of(
+      [&](capture::SourceOptions& options, pid_t pid) {
+        options.filter.tree_root = pid;
+        options.filter.events = {"vfs_flush", "syscall_close", "syscall_dup",
+                                 "syscall_close_range"};
+      },
+      [&] {
+        const int fd = ::open(file_.c_str(), O_RDONLY);
+        const int other = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
+        return ::dup2(fd, kFirst) == kFirst && ::dup2(other, kFirst) == kFirst &&
+                       ::dup2(fd, kFirst + 1) == kFirst + 1 &&
+                       ::syscall(SYS_close_range, kFirst, kFirst + 1, 0) == 0 && ::close(fd) == 0 &&
+                       ::close(1000) == -1
+                   ? 0
+                   : 1;
+      });
+  SKIP_UNLESS_SERVED(recording_, "vfs_flush");
+  check_child_and_account();
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_hook_bypassed), 0U);
+  std::vector<std::string> closed;
+  std::vector<std::string> within;
+  for (const Row& row : recording_.rows("vfs_flush"))
+    for (const char* const call : {"syscall_close", "syscall_dup", "syscall_close_range"})
+      if (!recording_.rows(call, "op_id", row.u("op_id")).empty() &&
+          path(row).starts_with(directory_.string())) {
+        closed.push_back(path(row));
+        within.emplace_back(call);
+        EXPECT_EQ(row.s("result"), 0);
+        EXPECT_EQ(row.u("has_work"), 0U);
+        check_span(row);
+      }
+  EXPECT_EQ(closed, (std::vector<std::string>{file_, directory_, file_, file_}));
+  EXPECT_EQ(within, (std::vector<std::string>{"syscall_dup", "syscall_close_range",
+                                              "syscall_close_range", "syscall_close"}));
+}
+
+TEST_F(KernelVfsNames, vfs_flush_in_a_file_system_that_does_something_then) {
+  for (const char* const name : {"lower", "upper", "work", "mounted"})
+    std::filesystem::create_directory(directory_ / name);
+  const std::string folder = directory_.string();
+  const std::string mounted = folder + "/mounted/file";
+  recording_ = Recording::of(
+      [&](capture::SourceOptions& options, pid_t pid) {
+        options.filter.tree_root = pid;
+        options.filter.events = {"vfs_flush"};
+      },
+      [&] {
+        const std::string layers = "lowerdir=" + folder + "/lower,upperdir=" + folder +
+                                   "/upper,workdir=" + folder + "/work";
+        if (::unshare(CLONE_NEWNS) != 0 ||
+            ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("layers", (folder + "/mounted").c_str(), "overlay", 0, layers.c_str()) != 0)
+          return 77;
+        return ::close(::open(mounted.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+      });
+  SKIP_UNLESS_SERVED(recording_, "vfs_flush");
+  if (recording_.status() == 77)
+    GTEST_SKIP() << "this machine mounts no overlay here";
+  std::vector<std::uint64_t> works;
+  for (const Row& row : recording_.rows("vfs_flush"))
+    if (path(row) == mounted)
+      works.push_back(row.u("has_work"));
+  EXPECT_EQ(works, std::vector<std::uint64_t>{1});
 }
 
 } // namespace iotrail::live

@@ -100,6 +100,21 @@ void add_vfs_attributes(std::vector<EventHooks>& rows) {
          PROBES(vfs_dedupe_file_range_one)}}});
 }
 
+void add_vfs_questions(std::vector<EventHooks>& rows) {
+  add_at_vfs(rows, "vfs_readlink",
+             {{"F", "fentry+fexit/vfs_readlink", {TRAMPOLINES(vfs_readlink)}},
+              {"K", "kprobe+kretprobe/vfs_readlink", {PROBES(vfs_readlink)}}});
+  add_at_vfs(rows, "vfs_access",
+             {{"F", "fentry+fexit/inode_permission", {TRAMPOLINES(inode_permission)}},
+              {"K", "kprobe+kretprobe/inode_permission", {PROBES(inode_permission)}}});
+  // Since 6.6 close() does not pass filp_close, but what that is made of.
+  add_at_vfs(rows, "vfs_flush",
+             {{"F", "fentry+fexit/filp_flush", {TRAMPOLINES(filp_flush)}},
+              {"F", "fentry+fexit/filp_close", {TRAMPOLINES(filp_close)}},
+              {"K", "kprobe+kretprobe/filp_flush", {PROBES(filp_flush)}},
+              {"K", "kprobe+kretprobe/filp_close", {PROBES(filp_close)}}});
+}
+
 } // namespace
 
 void add_vfs_hooks(std::vector<EventHooks>& rows) {
@@ -131,6 +146,7 @@ void add_vfs_hooks(std::vector<EventHooks>& rows) {
                {PROBES(vfs_fsync), PROBES(vfs_fsync_range)}}});
   add_vfs_names(rows);
   add_vfs_attributes(rows);
+  add_vfs_questions(rows);
 }
 // NOLINTEND(bugprone-suspicious-missing-comma)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system: what files are like, how long they are, what directories hold, and bytes that go from file to
- * file without passing the program.
+ * The virtual file system: what files are like, how long they are, what directories hold, bytes that go from file to file
+ * without passing the program, and what is left to do when a descriptor is closed.
  */
 #include "vfs.bpf.h"
 
@@ -275,3 +275,45 @@ VFS_PROGRAMS(vfs_clone_file_range, IOT_vfs_call_vfs_clone_file_range, IOT_KIND_v
              end_copy)
 VFS_PROGRAMS(vfs_dedupe_file_range_one, IOT_vfs_call_vfs_dedupe_file_range_one, IOT_KIND_vfs_copy,
              begin_copy, end_copy)
+
+struct file_operations {
+  void* flush;
+} __attribute__((preserve_access_index));
+struct file___operations {
+  const struct file_operations* f_op;
+} __attribute__((preserve_access_index));
+
+/*
+ * filp_flush(file, owner of its locks), before 6.6 a part of filp_close(file, owner): by close(), by what closes for another
+ * reason (dup2, close_range, exec, exit), and where the kernel has opened a file for itself.
+ */
+static __always_inline int begin_flush(const struct vfs_arguments* arguments, iot_u32 kind,
+                                       iot_u32 call) {
+  struct iot_task* task = iot_current();
+  if (!task)
+    return 0;
+  const struct file___operations* file = (const void*)arguments->at[0];
+  struct iot_span* span =
+      vfs_begin(task, kind, arguments, iot_file_of(task, (const void*)arguments->at[0]));
+  if (!span)
+    return 0;
+  span->flags = BPF_CORE_READ(file, f_op, flush) ? 1 : 0;
+  span->start_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+static __always_inline int end_flush(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct vfs_ended ended = vfs_end(kind, object);
+  struct iot_vfs_flush* record = VFS_RESERVE(vfs_flush, &ended);
+  if (!record)
+    return 0;
+  const struct iot_span* span = ended.span;
+  record->result = vfs_status(result);
+  record->file = span->file;
+  record->has_work = span->flags;
+  VFS_COMMIT(record, &ended);
+  return 0;
+}
+
+VFS_PROGRAMS(filp_flush, 0, IOT_KIND_vfs_flush, begin_flush, end_flush)
+VFS_PROGRAMS(filp_close, 0, IOT_KIND_vfs_flush, begin_flush, end_flush)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system: names that are made, changed and taken away. What a dentry is called and where it is are read
- * at the entry: a rename changes both.
+ * The virtual file system: names that are made, changed, taken away and asked about. What a dentry is called and where it
+ * is are read at the entry: a rename changes both.
  */
 #include "vfs.bpf.h"
 
@@ -187,3 +187,94 @@ static __always_inline int end_rename(iot_u32 kind, iot_u64 object, iot_s64 resu
 }
 
 VFS_PROGRAMS(vfs_rename, 0, IOT_KIND_vfs_rename, begin_rename, end_rename)
+
+/* vfs_readlink(dentry, text, room) */
+static __always_inline int begin_readlink(const struct vfs_arguments* arguments, iot_u32 kind,
+                                          iot_u32 call) {
+  struct iot_task* task = iot_current();
+  if (!task)
+    return 0;
+  struct iot_span* span =
+      vfs_begin(task, kind, arguments, vfs_file_of_dentry(task, arguments->at[0]));
+  if (!span)
+    return 0;
+  span->bytes = (iot_u32)arguments->at[2];
+  span->start_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+static __always_inline int end_readlink(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct vfs_ended ended = vfs_end(kind, object);
+  struct iot_vfs_readlink* record = VFS_RESERVE(vfs_readlink, &ended);
+  if (!record)
+    return 0;
+  const struct iot_span* span = ended.span;
+  record->bytes_requested = span->bytes;
+  record->result = vfs_status(result);
+  record->file = span->file;
+  VFS_COMMIT(record, &ended);
+  return 0;
+}
+
+VFS_PROGRAMS(vfs_readlink, 0, IOT_KIND_vfs_readlink, begin_readlink, end_readlink)
+
+/*
+ * inode_permission(mount, inode, asked): of every directory on the way to a name, and of what an access() is about, which
+ * alone has this mark of the kernel's. The others within it, of a file system below, are counted in `reserved`.
+ */
+#define ASKED_BY_ACCESS 0x10
+#define ASKED_MODES (IOT_access_R_OK | IOT_access_W_OK | IOT_access_X_OK)
+
+static __always_inline struct iot_span* innermost_access(struct iot_task* task) {
+  struct iot_span* span = iot_span_innermost(task);
+  return span && span->kind == IOT_KIND_vfs_access ? span : 0;
+}
+
+static __always_inline int begin_access(const struct vfs_arguments* arguments, iot_u32 kind,
+                                        iot_u32 call) {
+  struct iot_task* task = iot_current();
+  if (!task)
+    return 0;
+  const iot_u32 asked = (iot_u32)arguments->at[2];
+  if (!(asked & ASKED_BY_ACCESS)) {
+    struct iot_span* outer = innermost_access(task);
+    if (outer)
+      ++outer->reserved;
+    return 0;
+  }
+  if (task->span_depth >= IOT_SPAN_DEPTH) { /* the end could not tell it from the others */
+    iot_lose(IOT_COUNTER_kernel_span_lost);
+    return 0;
+  }
+  const iot_u32 file = iot_file_of_inode(task, (const void*)arguments->at[1], 0);
+  struct iot_span* span = vfs_begin(task, kind, arguments, file);
+  if (!span)
+    return 0;
+  span->reserved = 0;
+  span->flags = asked & ASKED_MODES;
+  span->start_ns = bpf_ktime_get_ns();
+  return 0;
+}
+
+static __always_inline int end_access(iot_u32 kind, iot_u64 object, iot_s64 result) {
+  struct iot_task* task = iot_current();
+  struct iot_span* innermost = task ? innermost_access(task) : 0;
+  if (!innermost)
+    return 0;
+  if (innermost->reserved) {
+    --innermost->reserved;
+    return 0;
+  }
+  struct vfs_ended ended = vfs_end(kind, object);
+  struct iot_vfs_access* record = VFS_RESERVE(vfs_access, &ended);
+  if (!record)
+    return 0;
+  const struct iot_span* span = ended.span;
+  record->result = vfs_status(result);
+  record->file = span->file;
+  record->mode = span->flags;
+  VFS_COMMIT(record, &ended);
+  return 0;
+}
+
+VFS_PROGRAMS(inode_permission, 0, IOT_KIND_vfs_access, begin_access, end_access)
