@@ -2,20 +2,26 @@
 //
 // Calls of NFS, against what the kernel's client counts of them for the mount.
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernel_recording.hpp"
+#include "mounted_file_system.hpp"
 #include "nfs_mount.hpp"
 
 namespace iotrail::live {
@@ -151,6 +157,95 @@ TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
     else
       EXPECT_GE(row.s("result"), 0);
   }
+}
+
+// A server whose disk answers nobody: its file system is frozen.
+class KernelRpcOfAFrozenServer : public testing::Test {
+protected:
+  // Those of a file that is written and synced meanwhile, by a process that does not wait for it if `is_left`.
+  void record(bool is_left, const std::function<void()>& meanwhile) {
+    const std::string path = nfs_ / "file";
+    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    ASSERT_GE(file.get(), 0);
+    ASSERT_TRUE(freeze(true));
+    const std::jthread other(meanwhile);
+    recording_ = Recording::of(
+        [](capture::SourceOptions& options, pid_t pid) {
+          options.filter.events = {"fs_rpc", "syscall_write", "syscall_sync"};
+          options.filter.tree_root = pid;
+        },
+        [&] {
+          if (is_left && ::fork() != 0) {
+            std::this_thread::sleep_for(kFrozen);
+            return 0;
+          }
+          return ::write(file.get(), "abc", 3) == 3 && ::fsync(file.get()) == 0 ? 0 : 1;
+        });
+    ASSERT_TRUE(freeze(false));
+  }
+
+  bool freeze(bool is_frozen) const {
+    const Fd root(::open(served_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return ::ioctl(root.get(), is_frozen ? FIFREEZE : FITHAW, 0) == 0 || !is_frozen;
+  }
+
+  std::vector<Row> of_procedure(const std::string& procedure) const {
+    std::vector<Row> found;
+    for (const Row& row : recording_.rows("fs_rpc"))
+      if (recording_.string(row.u("procedure")) == procedure)
+        found.push_back(row);
+    return found;
+  }
+
+  static constexpr std::chrono::milliseconds kFrozen{500};
+
+  ScratchDirectory scratch_;
+  MountedFileSystem disk_{scratch_ / "disk", scratch_ / "served"};
+  std::filesystem::path served_{scratch_ / "served"};
+  NfsMount nfs_{served_, std::filesystem::path(scratch_ / "mounted")};
+  Recording recording_;
+};
+
+TEST_F(KernelRpcOfAFrozenServer, fs_rpc_takes_as_long_as_the_server_is_silent) {
+  if (!nfs_.refusal().empty())
+    GTEST_SKIP() << nfs_.refusal();
+  record(false, [&] {
+    std::this_thread::sleep_for(8 * kFrozen); // the recording takes a part of it to begin
+    freeze(false);
+  });
+  SKIP_UNLESS_SERVED(recording_, "fs_rpc");
+  EXPECT_EQ(recording_.status(), 0);
+  const std::vector<Row> writes = of_procedure("WRITE");
+  ASSERT_EQ(writes.size(), 1U);
+  const Row& write = writes.front();
+  const Row& sync = recording_.rows("syscall_sync").at(0);
+  const std::uint64_t frozen_ns = std::chrono::nanoseconds(kFrozen).count();
+  EXPECT_EQ(write.u("op_id"), sync.u("op_id"));
+  EXPECT_EQ(write.s("result"), 3);
+  EXPECT_EQ(write.u("transmissions"), 1U);
+  EXPECT_GT(write.u("rtt_ns"), frozen_ns);
+  EXPECT_GE(write.u("duration_ns"), write.u("rtt_ns"));
+  EXPECT_GE(sync.u("duration_ns"), write.u("duration_ns"));
+}
+
+TEST_F(KernelRpcOfAFrozenServer, fs_rpc_that_is_not_answered_is_unfinished) {
+  if (!nfs_.refusal().empty())
+    GTEST_SKIP() << nfs_.refusal();
+  record(true, [] {});
+  SKIP_UNLESS_SERVED(recording_, "fs_rpc");
+  EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
+  const std::vector<Row> writes = of_procedure("WRITE");
+  ASSERT_EQ(writes.size(), 1U);
+  const Row& write = writes.front();
+  const Row& sync = recording_.rows("syscall_sync").at(0);
+  EXPECT_EQ(sync.s("result"), IOT_UNFINISHED);
+  EXPECT_EQ(write.s("result"), IOT_UNFINISHED);
+  EXPECT_EQ(write.u("op_id"), sync.u("op_id"));
+  EXPECT_EQ(recording_.path(write.u("file")), nfs_ / "file");
+  EXPECT_EQ(recording_.string(write.u("server")), "127.0.0.1");
+  EXPECT_EQ(write.u("transmissions"), 0U) << "it is told when the call is over";
+  EXPECT_GT(write.u("duration_ns"), 0U);
+  EXPECT_LE(write.u("duration_ns"), sync.u("duration_ns"));
 }
 
 } // namespace
