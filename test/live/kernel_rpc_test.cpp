@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -162,13 +164,14 @@ TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
 // A server whose disk answers nobody: its file system is frozen.
 class KernelRpcOfAFrozenServer : public testing::Test {
 protected:
-  // Those of a file that is written and synced meanwhile, by a process that does not wait for it if `is_left`.
+  // Those of a file that is written and synced meanwhile, by a process that does not wait for it if `is_left`: nobody else
+  // has the file open, since whoever closes it waits too.
   void record(bool is_left, const std::function<void()>& meanwhile) {
     const std::string path = nfs_ / "file";
-    const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    ASSERT_GE(file.get(), 0);
+    ASSERT_GE(Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)).get(), 0);
     ASSERT_TRUE(freeze(true));
     const std::jthread other(meanwhile);
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     recording_ = Recording::of(
         [](capture::SourceOptions& options, pid_t pid) {
           options.filter.events = {"fs_rpc", "syscall_write", "syscall_sync"};
@@ -179,9 +182,12 @@ protected:
             std::this_thread::sleep_for(kFrozen);
             return 0;
           }
-          return ::write(file.get(), "abc", 3) == 3 && ::fsync(file.get()) == 0 ? 0 : 1;
+          const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+          return ::write(file, "abc", 3) == 3 && ::fsync(file) == 0 ? 0 : 1;
         });
     ASSERT_TRUE(freeze(false));
+    while (::waitpid(-1, nullptr, 0) > 0) { // one that was left: it needs the server to end
+    }
   }
 
   bool freeze(bool is_frozen) const {
