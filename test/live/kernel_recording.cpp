@@ -44,42 +44,6 @@ void end_child(const Child& child) {
   ::waitpid(child.pid, nullptr, 0);
 }
 
-// A recorder that stays: loading the source takes longer than what a test does with it.
-struct Lasting {
-  ScratchDirectory directory;
-  std::string trace = directory / "test.iotrail";
-  std::unique_ptr<capture::Recorder> recorder; // none: refused
-  std::string refusal;
-  store::Manifest account{}; // up to now
-};
-
-std::unique_ptr<Lasting> start_lasting(const std::vector<schema::Layer>& layers) {
-  auto lasting = std::make_unique<Lasting>();
-  capture::SourceOptions options;
-  options.filter.layers = layers;
-  auto recorder = open_recorder(lasting->trace, capture::make_kernel_source(), options);
-  if (!recorder) {
-    lasting->refusal = recorder.error().message();
-    return lasting;
-  }
-  lasting->recorder = std::move(*recorder);
-  IOTRAIL_CHECK(lasting->recorder->start().has_value());
-  lasting->account = *lasting->recorder->checkpoint();
-  return lasting;
-}
-
-// Of the last layers asked for; the tests of a fixture, which follow each other, have the same.
-Lasting& lasting_of(const std::vector<schema::Layer>& layers) {
-  static std::vector<schema::Layer> last;
-  static std::unique_ptr<Lasting> lasting;
-  if (!lasting || last != layers) {
-    lasting.reset();
-    lasting = start_lasting(layers);
-    last = layers;
-  }
-  return *lasting;
-}
-
 // What came between two checkpoints.
 store::Manifest difference(store::Manifest now, const store::Manifest& before) {
   store::SourceTally& tally = now.sources.at(0);
@@ -159,9 +123,54 @@ Recording Recording::of(std::vector<schema::Layer> layers, const std::function<i
       body);
 }
 
+// A recorder that stays: loading the source takes longer than what a test does with it.
+struct Recording::Lasting {
+  ScratchDirectory directory;
+  std::string trace = directory / "test.iotrail";
+  std::unique_ptr<capture::Recorder> recorder; // none: refused
+  std::string refusal;
+  store::Manifest account{}; // up to now
+};
+
+std::unique_ptr<Recording::Lasting> Recording::start_lasting(const Choice& choice) {
+  auto lasting = std::make_unique<Lasting>();
+  capture::SourceOptions options;
+  options.filter.layers = choice.layers;
+  options.filter.events = choice.events;
+  auto recorder = open_recorder(lasting->trace, capture::make_kernel_source(), options);
+  if (!recorder) {
+    lasting->refusal = recorder.error().message();
+    return lasting;
+  }
+  lasting->recorder = std::move(*recorder);
+  IOTRAIL_CHECK(lasting->recorder->start().has_value());
+  lasting->account = *lasting->recorder->checkpoint();
+  return lasting;
+}
+
+// Of the last choice; the tests of a fixture, which follow each other, have the same.
+Recording::Lasting& Recording::lasting_of(const Choice& choice) {
+  static Choice last;
+  static std::unique_ptr<Lasting> lasting;
+  if (!lasting || last != choice) {
+    lasting.reset();
+    lasting = start_lasting(choice);
+    last = choice;
+  }
+  return *lasting;
+}
+
 Recording Recording::among_others(const std::vector<schema::Layer>& layers,
                                   const std::function<int()>& body) {
-  Lasting& lasting = lasting_of(layers);
+  return among(lasting_of({.layers = layers}), body);
+}
+
+Recording Recording::among_others(const std::vector<std::string>& events,
+                                  const std::function<int()>& body) {
+  return among(lasting_of({.events = events}), body);
+}
+
+Recording Recording::among(Lasting& lasting, const std::function<int()>& body) {
   Recording recording;
   recording.refusal_ = lasting.refusal;
   if (!lasting.recorder)

@@ -28,15 +28,29 @@ namespace {
 
 class KernelVfsNames : public KernelFileTest {
 protected:
+  // All of the layer, and the calls that lead to them.
+  static const std::vector<std::string>& events_recorded() {
+    static const std::vector<std::string> events = [] {
+      std::vector<std::string> names;
+      for (const schema::Event& event : schema::kEvents) {
+        const std::string call = "syscall_" + std::string(event.name.substr(4));
+        if (event.layer != schema::Layer::vfs)
+          continue;
+        names.emplace_back(event.name);
+        if (schema::find_event(call) != nullptr)
+          names.push_back(call);
+      }
+      for (const char* const call : {"syscall_close", "syscall_dup", "syscall_close_range"})
+        names.emplace_back(call);
+      return names;
+    }();
+    return events;
+  }
+
   // Of `vfs_x`, and of the calls that lead to it.
   void record_with(const std::string& event, const std::function<int()>& body) {
     event_ = event;
-    recording_ = Recording::of(
-        [&](capture::SourceOptions& options, pid_t pid) {
-          options.filter.tree_root = pid;
-          options.filter.events = {event, "syscall_" + event.substr(4)};
-        },
-        body);
+    recording_ = Recording::among_others(events_recorded(), body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();
@@ -373,22 +387,16 @@ TEST_F(KernelVfsNames, vfs_access_of_a_file_and_a_directory) {
 // A descriptor is closed by a call of its own, by one that takes its number, and by one that closes many.
 TEST_F(KernelVfsNames, vfs_flush_of_descriptors) {
   constexpr int kFirst = 100;
-  recording_ = Recording::of(
-      [&](capture::SourceOptions& options, pid_t pid) {
-        options.filter.tree_root = pid;
-        options.filter.events = {"vfs_flush", "syscall_close", "syscall_dup",
-                                 "syscall_close_range"};
-      },
-      [&] {
-        const int fd = ::open(file_.c_str(), O_RDONLY);
-        const int other = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
-        return ::dup2(fd, kFirst) == kFirst && ::dup2(other, kFirst) == kFirst &&
-                       ::dup2(fd, kFirst + 1) == kFirst + 1 &&
-                       ::syscall(SYS_close_range, kFirst, kFirst + 1, 0) == 0 && ::close(fd) == 0 &&
-                       ::close(1000) == -1
-                   ? 0
-                   : 1;
-      });
+  recording_ = Recording::among_others(events_recorded(), [&] {
+    const int fd = ::open(file_.c_str(), O_RDONLY);
+    const int other = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
+    return ::dup2(fd, kFirst) == kFirst && ::dup2(other, kFirst) == kFirst &&
+                   ::dup2(fd, kFirst + 1) == kFirst + 1 &&
+                   ::syscall(SYS_close_range, kFirst, kFirst + 1, 0) == 0 && ::close(fd) == 0 &&
+                   ::close(1000) == -1
+               ? 0
+               : 1;
+  });
   SKIP_UNLESS_SERVED(recording_, "vfs_flush");
   check_child_and_account();
   EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_hook_bypassed), 0U);
@@ -414,20 +422,15 @@ TEST_F(KernelVfsNames, vfs_flush_in_a_file_system_that_does_something_then) {
     std::filesystem::create_directory(directory_ / name);
   const std::string folder = directory_.string();
   const std::string mounted = folder + "/mounted/file";
-  recording_ = Recording::of(
-      [&](capture::SourceOptions& options, pid_t pid) {
-        options.filter.tree_root = pid;
-        options.filter.events = {"vfs_flush"};
-      },
-      [&] {
-        const std::string layers = "lowerdir=" + folder + "/lower,upperdir=" + folder +
-                                   "/upper,workdir=" + folder + "/work";
-        if (::unshare(CLONE_NEWNS) != 0 ||
-            ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            ::mount("layers", (folder + "/mounted").c_str(), "overlay", 0, layers.c_str()) != 0)
-          return 77;
-        return ::close(::open(mounted.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-      });
+  recording_ = Recording::among_others(events_recorded(), [&] {
+    const std::string layers =
+        "lowerdir=" + folder + "/lower,upperdir=" + folder + "/upper,workdir=" + folder + "/work";
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("layers", (folder + "/mounted").c_str(), "overlay", 0, layers.c_str()) != 0)
+      return 77;
+    return ::close(::open(mounted.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  });
   SKIP_UNLESS_SERVED(recording_, "vfs_flush");
   if (recording_.status() == 77)
     GTEST_SKIP() << "this machine mounts no overlay here";
