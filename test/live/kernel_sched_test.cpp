@@ -181,7 +181,8 @@ TEST(KernelSched, sched_wait_for_a_journal) {
     GTEST_SKIP() << system.refusal();
   RECORD_WAITS([&] {
     const sched_param first = {.sched_priority = 1};
-    ::sched_setscheduler(0, SCHED_FIFO, &first); // refused here and there, where there are more CPUs
+    ::sched_setscheduler(0, SCHED_FIFO,
+                         &first); // refused here and there, where there are more CPUs
     const int file = ::open((system / "f").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     for (std::size_t i = 0; i < kSyncsOfOne; ++i)
       if (file < 0 || ::write(file, "abc", 3) != 3 || ::fsync(file) != 0)
