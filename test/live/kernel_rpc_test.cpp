@@ -4,18 +4,21 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
+#include <new>
 #include <set>
 #include <sstream>
 #include <string>
@@ -164,6 +167,8 @@ TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
 // A server whose disk answers nobody: its file system is frozen.
 class KernelRpcOfAFrozenServer : public testing::Test {
 protected:
+  ~KernelRpcOfAFrozenServer() override { ::munmap(is_syncing_, sizeof *is_syncing_); }
+
   // Those of a file that is written and synced meanwhile, by a process that does not wait for it if `is_left`: nobody else
   // has the file open, since whoever closes it waits too.
   void record(bool is_left, const std::function<void()>& meanwhile) {
@@ -179,15 +184,25 @@ protected:
         },
         [&] {
           if (is_left && ::fork() != 0) {
-            std::this_thread::sleep_for(kFrozen);
+            wait_in_the_sync();
             return 0;
           }
           const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-          return ::write(file, "abc", 3) == 3 && ::fsync(file) == 0 ? 0 : 1;
+          const bool is_written = ::write(file, "abc", 3) == 3;
+          *is_syncing_ = true;
+          return is_written && ::fsync(file) == 0 ? 0 : 1;
         });
+    *is_syncing_ = true; // if it was not to be recorded, nobody has begun
     ASSERT_TRUE(freeze(false));
     while (::waitpid(-1, nullptr, 0) > 0) { // one that was left: it needs the server to end
     }
+  }
+
+  // Until the child has been in its fsync for a while.
+  void wait_in_the_sync() const {
+    while (!*is_syncing_)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(2 * kFrozen);
   }
 
   bool freeze(bool is_frozen) const {
@@ -203,8 +218,12 @@ protected:
     return found;
   }
 
-  static constexpr std::chrono::milliseconds kFrozen{500};
+  static constexpr std::chrono::milliseconds kFrozen{500}; // at least
 
+  // Shared with the children.
+  std::atomic<bool>* is_syncing_ =
+      new (::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<bool>;
   ScratchDirectory scratch_;
   MountedFileSystem disk_{scratch_ / "disk", scratch_ / "served"};
   std::filesystem::path served_{scratch_ / "served"};
@@ -216,7 +235,7 @@ TEST_F(KernelRpcOfAFrozenServer, fs_rpc_takes_as_long_as_the_server_is_silent) {
   if (!nfs_.refusal().empty())
     GTEST_SKIP() << nfs_.refusal();
   record(false, [&] {
-    std::this_thread::sleep_for(8 * kFrozen); // the recording takes a part of it to begin
+    wait_in_the_sync();
     freeze(false);
   });
   SKIP_UNLESS_SERVED(recording_, "fs_rpc");
