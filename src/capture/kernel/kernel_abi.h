@@ -213,7 +213,7 @@ struct iot_task {
   iot_u16 op_depth;       /* of `outer_ops` */
   iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
   iot_u32 needs_below;    /* a vfs event that it needs beside its call's; 0: none */
-  iot_u32 entry_file;     /* what a descriptor, or memory, was of at entry, where the call may end that */
+  iot_u32 entry_file;     /* of a descriptor, or of memory, at entry: the call may end that */
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a bucket that the loader filled: not traced before the task's next exec */
   iot_u32 aio_begun;   /* operations of the io_submit in progress that are known */
