@@ -86,6 +86,9 @@ struct inode {
   struct hlist_head i_dentry;
   struct rw_semaphore i_rwsem;
 };
+struct file_operations {
+  void* flush;
+};
 struct file {
   u32 f_mode;
   u32 f_flags;
@@ -94,6 +97,7 @@ struct file {
   struct path f_path;
   s64 f_pos;
   void* private_data;
+  const struct file_operations* f_op;
 };
 struct file_lock_core {
   struct file_lock_core* flc_blocker;

@@ -108,10 +108,10 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
     task->entry_file = iot_file_of_fd(fd);
   else if (IOT_CALL_CLASS(call) == CLASS(poll))
     task->timeout_ns = begin_poll(regs, call, ctx[1]);
-  else if (IOT_CALL_CLASS(call) != CLASS(aio_submit))
-    begin_mapped(regs, call);
-  else
+  else if (IOT_CALL_CLASS(call) == CLASS(aio_submit))
     return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
+  else
+    begin_mapped(regs, call);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }

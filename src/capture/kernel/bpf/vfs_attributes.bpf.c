@@ -276,13 +276,6 @@ VFS_PROGRAMS(vfs_clone_file_range, IOT_vfs_call_vfs_clone_file_range, IOT_KIND_v
 VFS_PROGRAMS(vfs_dedupe_file_range_one, IOT_vfs_call_vfs_dedupe_file_range_one, IOT_KIND_vfs_copy,
              begin_copy, end_copy)
 
-struct file_operations {
-  void* flush;
-} __attribute__((preserve_access_index));
-struct file___operations {
-  const struct file_operations* f_op;
-} __attribute__((preserve_access_index));
-
 /*
  * filp_flush(file, owner of its locks), before 6.6 a part of filp_close(file, owner): by close(), by what closes for another
  * reason (dup2, close_range, exec, exit), and where the kernel has opened a file for itself.
@@ -292,9 +285,8 @@ static __always_inline int begin_flush(const struct vfs_arguments* arguments, io
   struct iot_task* task = iot_current();
   if (!task)
     return 0;
-  const struct file___operations* file = (const void*)arguments->at[0];
-  struct iot_span* span =
-      vfs_begin(task, kind, arguments, iot_file_of(task, (const void*)arguments->at[0]));
+  const struct file* file = (const void*)arguments->at[0];
+  struct iot_span* span = vfs_begin(task, kind, arguments, iot_file_of(task, file));
   if (!span)
     return 0;
   span->flags = BPF_CORE_READ(file, f_op, flush) ? 1 : 0;
