@@ -18,14 +18,7 @@ constexpr std::uint64_t kUserData = 0xfeedULL << 40U;
 class KernelAsync : public KernelSyscall {
 protected:
   void record(const std::function<int()>& body) {
-    recording_ =
-        with_steps_ ? Recording::of(
-                          [](capture::SourceOptions& options, pid_t pid) {
-                            options.filter.tree_root = pid;
-                            options.filter.events = {"async_operation", "async_step"};
-                          },
-                          body)
-                    : Recording::among_others({schema::Layer::syscall, schema::Layer::async}, body);
+    recording_ = Recording::among_others(choice_, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
@@ -52,7 +45,7 @@ protected:
     return rows.front();
   }
 
-  bool with_steps_ = false;
+  Recording::Choice choice_{.layers = {schema::Layer::syscall, schema::Layer::async}};
 
   std::vector<Row> steps(std::uint64_t number) {
     return recording_.rows("async_step", "user_data", kUserData + number);

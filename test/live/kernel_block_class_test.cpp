@@ -22,8 +22,8 @@ constexpr std::size_t kWrittenBytes = kWrittenPages * kCachePageBytes;
 class KernelBlockClass : public KernelColdFileTest<kWrittenPages> {
 protected:
   void record(const std::function<int()>& body) {
-    recording_ =
-        Recording::of({schema::Layer::syscall, schema::Layer::block, schema::Layer::fs}, body);
+    recording_ = Recording::among_others(
+        {.layers = {schema::Layer::syscall, schema::Layer::block, schema::Layer::fs}}, body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();

@@ -51,13 +51,8 @@ protected:
 
   void record_of(const std::string& path, const std::vector<std::string>& events,
                  const std::function<int(DirectDevice&)>& body) {
-    recording_ = Recording::of(
-        [&](capture::SourceOptions& options, pid_t pid) {
-          options.filter.layers = {schema::Layer::syscall, schema::Layer::block};
-          options.filter.tree_root = pid;
-          options.filter.events = events;
-        },
-        [&] {
+    recording_ = Recording::among_others(
+        {.layers = {schema::Layer::syscall, schema::Layer::block}, .events = events}, [&] {
           DirectDevice disk(path, block_bytes_);
           return disk.fd() < 0 ? errno : body(disk);
         });

@@ -95,7 +95,11 @@ TEST_P(KernelBlockDeviceThatSpins, devices_says_so) {
   if (!device_->refusal().empty())
     GTEST_SKIP() << device_->refusal();
   ASSERT_TRUE(device_->set_queue("rotational", std::to_string(GetParam())));
-  RECORD_DEVICE({}, [](DirectDevice& disk) { return disk.write(0, 1); });
+  recording_ = Recording::alone({.layers = {schema::Layer::block}}, [this] {
+    DirectDevice disk(device_->path(), block_bytes_);
+    return disk.write(0, 1);
+  });
+  ASSERT_EQ(recording_.refusal(), "");
   const std::vector<Row> devices = recording_.rows("devices", "device", device_->device());
   ASSERT_EQ(devices.size(), 1U);
   EXPECT_EQ(devices[0].u("rotational"), GetParam());

@@ -152,11 +152,13 @@ TEST_F(KernelBlockOperations, appends_to_a_zone_are_where_the_device_put_them) {
     GTEST_SKIP() << "there is no btrfs for zones";
   const std::string file = mounted + "/file";
   const std::string text(kBytes, 'x');
-  recording_ = Recording::of({schema::Layer::syscall, schema::Layer::block}, [&] {
-    const int fd = ::open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    return ::write(fd, text.data(), kBytes) == static_cast<ssize_t>(kBytes) && ::fsync(fd) == 0 ? 0
-                                                                                                : 1;
-  });
+  recording_ =
+      Recording::among_others({.layers = {schema::Layer::syscall, schema::Layer::block}}, [&] {
+        const int fd = ::open(file.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        return ::write(fd, text.data(), kBytes) == static_cast<ssize_t>(kBytes) && ::fsync(fd) == 0
+                   ? 0
+                   : 1;
+      });
   const Fd device(::open(disk.path().c_str(), O_RDONLY | O_CLOEXEC));
   const auto zone_of = [&](const Row& row) {
     return row.u("sector") / kZoneSectors * kZoneSectors;

@@ -81,8 +81,8 @@ protected:
   void TearDown() override { std::filesystem::remove(file_); }
 
   void record(const std::function<int()>& body) {
-    recording_ =
-        Recording::of({schema::Layer::syscall, schema::Layer::async, schema::Layer::block}, body);
+    recording_ = Recording::among_others(
+        {.layers = {schema::Layer::syscall, schema::Layer::async, schema::Layer::block}}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());

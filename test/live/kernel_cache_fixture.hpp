@@ -42,7 +42,8 @@ inline Pages from_to(std::uint64_t first, std::uint64_t end) {
 class KernelCache : public KernelPagesTest<16> {
 protected:
   void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::cache}, body);
+    recording_ =
+        Recording::among_others({.layers = {schema::Layer::syscall, schema::Layer::cache}}, body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();

@@ -170,29 +170,61 @@ constexpr std::size_t kGroupPages = (16U << 20U) / kCachePageBytes;
 constexpr std::size_t kReadPages = 4 * kGroupPages;
 constexpr std::size_t kRingBytes = 64U << 20U; // for all that happens, however slow the machine
 
-// A file four times as large as its reader's memory is read twice: the reader drops its pages to make room, and reads them again.
-class KernelCacheShortOfMemory : public KernelCacheLeave {
+// A recording of a large file, which takes so long that the tests of a fixture look at the same one.
+struct LargeFile {
+  std::string path;
+  Recording recording{};
+  std::string refusal{};
+};
+
+LargeFile record_large_file(std::size_t pages,
+                            const std::function<Recording(const std::string& path)>& record) {
+  LargeFile file{.path = std::filesystem::current_path() / "kernel-large-XXXXXX"};
+  const Fd made(::mkstemp(file.path.data()));
+  if (make_cold_file(file.path, pages))
+    file.recording = record(file.path);
+  else
+    file.refusal = "the file stays in memory";
+  std::filesystem::remove(file.path);
+  return file;
+}
+
+class KernelCacheOfLargeFile : public KernelTest {
 protected:
-  void SetUp() override {
-    KernelCacheLeave::SetUp();
-    if (!group_.refusal().empty())
-      GTEST_SKIP() << group_.refusal();
-    path_ = file_.native() + "-large";
-    ASSERT_TRUE(make_cold_file(path_, kReadPages));
-    recording_ = Recording::of(
-        {schema::Layer::syscall, schema::Layer::cache},
-        [&] { return group_.enter() && read_to_end(path_) && read_to_end(path_) ? 0 : 1; },
-        kRingBytes);
-    if (recording_.refusal().empty())
-      check_child_and_account();
-  }
-  void TearDown() override {
-    KernelCacheLeave::TearDown();
-    std::filesystem::remove(path_);
+  void look_at(const LargeFile& file) {
+    if (!file.refusal.empty())
+      GTEST_SKIP() << file.refusal;
+    path_ = file.path;
+    recording_ = file.recording;
+    if (recording_.refusal().empty()) {
+      ASSERT_EQ(recording_.status(), 0) << "the child failed";
+    }
   }
 
-  SmallGroup group_{kGroupPages * kCachePageBytes};
   std::string path_;
+};
+
+// A file four times as large as its reader's memory is read twice: the reader drops its pages to make room, and reads them again.
+class KernelCacheShortOfMemory : public KernelCacheOfLargeFile {
+protected:
+  void SetUp() override {
+    static const LargeFile file = record_once();
+    look_at(file);
+    if (!IsSkipped() && recording_.refusal().empty())
+      check_account();
+  }
+
+  static LargeFile record_once() {
+    const SmallGroup group{kGroupPages * kCachePageBytes};
+    if (!group.refusal().empty())
+      return {.path = {}, .refusal = group.refusal()};
+    return record_large_file(kReadPages, [&](const std::string& path) {
+      return Recording::of(
+          {schema::Layer::syscall, schema::Layer::cache},
+          [&] { return group.enter() && read_to_end(path) && read_to_end(path) ? 0 : 1; },
+          kRingBytes);
+    });
+  }
 };
 
 TEST_F(KernelCacheShortOfMemory, cache_delete_by_who_needs_memory) {
@@ -241,28 +273,20 @@ std::uint64_t available_bytes() {
 }
 
 // All but a little of the machine's memory is in use; then a file is read that does not fit.
-class KernelCacheKswapd : public KernelCacheLeave {
+class KernelCacheKswapd : public KernelCacheOfLargeFile {
 protected:
   void SetUp() override {
-    KernelCacheLeave::SetUp();
     if (!is_emulated())
       GTEST_SKIP() << "it would take memory from others, so that it is tried in emulated machines";
-    path_ = file_.native() + "-large";
-    ASSERT_TRUE(make_cold_file(path_, kPagesLeft * 2));
-    recording_ = Recording::of(
-        [](capture::SourceOptions& options, pid_t pid) {
-          options.filter.layers = {schema::Layer::cache, schema::Layer::memory};
-          options.filter.events = {"cache_add", "cache_delete", "memory_kswapd"};
-          options.filter.tree_root = pid;
-        },
-        [&] { return read_with_little_memory(path_); });
-    if (recording_.refusal().empty()) {
-      ASSERT_EQ(recording_.status(), 0);
-    }
-  }
-  void TearDown() override {
-    KernelCacheLeave::TearDown();
-    std::filesystem::remove(path_);
+    static const LargeFile file = record_large_file(kPagesLeft * 2, [](const std::string& path) {
+      return Recording::of(
+          [](capture::SourceOptions& options, pid_t pid) {
+            options.filter.events = {"cache_add", "cache_delete", "memory_kswapd"};
+            options.filter.tree_root = pid;
+          },
+          [&] { return read_with_little_memory(path); });
+    });
+    look_at(file);
   }
 
   // kswapd is told of when it goes to sleep: it gets room to.
@@ -282,7 +306,6 @@ protected:
   }
 
   static constexpr std::size_t kPagesLeft = (160U << 20U) / kCachePageBytes;
-  std::string path_;
 };
 
 TEST_F(KernelCacheKswapd, cache_delete_by_kswapd) {

@@ -26,14 +26,8 @@ protected:
 
   // The body gets the file's descriptor.
   void record(const std::function<int(int)>& body) {
-    recording_ = Recording::of(
-        [](capture::SourceOptions& options, pid_t pid) {
-          options.filter.layers = {schema::Layer::syscall, schema::Layer::cache};
-          options.filter.events = {"syscall_read", "syscall_advise", "cache_add",
-                                   "cache_readahead"};
-          options.filter.tree_root = pid;
-        },
-        [&] {
+    recording_ = Recording::among_others(
+        {.events = {"syscall_read", "syscall_advise", "cache_add", "cache_readahead"}}, [&] {
           const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
           return fd < 0 ? 1 : body(fd);
         });

@@ -42,7 +42,7 @@ protected:
 
   void record(const std::function<int()>& body) {
     recording_ = Recording::among_others(
-        {schema::Layer::syscall, schema::Layer::cache, schema::Layer::fault}, body);
+        {.layers = {schema::Layer::syscall, schema::Layer::cache, schema::Layer::fault}}, body);
     if (!recording_.refusal().empty())
       return;
     check_account();

@@ -103,7 +103,7 @@ protected:
     system_.emplace(folder_ / "disk", folder_ / "mounted", kind);
     if (!system_->refusal().empty())
       return system_->refusal();
-    name_ = kind.name;
+    kind_ = kind;
     file_ = *system_ / "file";
     device_ = system_->file_system_device();
     before_ns_ = monotonic_ns();
@@ -111,7 +111,7 @@ protected:
   }
 
   void record(const std::function<int()>& body) {
-    recording_ = Recording::of({schema::Layer::syscall, schema::Layer::fs}, body);
+    recording_ = record_on(kind_, {.layers = {schema::Layer::syscall, schema::Layer::fs}}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.status(), 0) << "the child failed";
@@ -161,7 +161,7 @@ protected:
 
   ScratchDirectory folder_;
   std::optional<MountedFileSystem> system_;
-  std::string name_;
+  FileSystemKind kind_;
   std::string file_;
   std::uint64_t device_ = 0;
   std::uint64_t before_ns_ = 0;
@@ -186,7 +186,7 @@ protected:
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
     SKIP_UNLESS_SERVED(recording_, event);                                                         \
-    if (recording_.hook_of(event).hook.find(name_) == std::string::npos)                           \
+    if (recording_.hook_of(event).hook.find(kind_.name) == std::string::npos)                      \
       GTEST_SKIP() << recording_.hook_of(event).reason;                                            \
   } while (false)
 

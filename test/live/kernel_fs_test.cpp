@@ -46,15 +46,12 @@ protected:
   void record(const std::vector<std::string>& added, const std::function<int()>& body) {
     if (!system_->refusal().empty())
       return;
-    recording_ = Recording::of(
-        [&](capture::SourceOptions& options, pid_t pid) {
-          options.filter.layers = {schema::Layer::syscall, schema::Layer::fs};
-          options.filter.tree_root = pid;
-          if (!added.empty())
-            options.filter.events = {"syscall_sync", "fs_sync", "fs_journal_commit"};
-          std::ranges::copy(added, std::back_inserter(options.filter.events));
-        },
-        body);
+    std::vector<std::string> events;
+    if (!added.empty())
+      events = {"syscall_sync", "fs_sync", "fs_journal_commit"};
+    std::ranges::copy(added, std::back_inserter(events));
+    recording_ = Recording::among_others(
+        {.layers = {schema::Layer::syscall, schema::Layer::fs}, .events = events}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.status(), 0) << "the child failed";

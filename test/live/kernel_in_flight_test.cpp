@@ -30,13 +30,7 @@ constexpr std::uint32_t kFollowed = 4;
 class KernelInFlight : public testing::Test {
 protected:
   void record(const std::vector<std::string>& events, const std::function<int()>& body) {
-    recording_ = Recording::of(
-        [&](capture::SourceOptions& options, pid_t pid) {
-          options.filter.events = events;
-          options.filter.tree_root = pid;
-          options.in_flight_at_once = kFollowed;
-        },
-        body);
+    recording_ = Recording::alone({.events = events, .in_flight_at_once = kFollowed}, body);
     if (!recording_.refusal().empty())
       return;
     EXPECT_EQ(recording_.status(), 0);

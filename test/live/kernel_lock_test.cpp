@@ -29,6 +29,9 @@ struct Witness {
   pid_t holder;
 };
 
+const std::vector<std::string> kEvents = {"fs_lock", "syscall_fcntl", "syscall_flock",
+                                          "syscall_close"};
+
 class KernelLock : public KernelFileTest {
 protected:
   void SetUp() override {
@@ -44,12 +47,12 @@ protected:
   }
 
   void record(const std::function<int()>& body) {
-    recording_ = Recording::of(
-        [](capture::SourceOptions& options, pid_t pid) {
-          options.filter.tree_root = pid;
-          options.filter.events = {"fs_lock", "syscall_fcntl", "syscall_flock", "syscall_close"};
-        },
-        body);
+    recording_ = Recording::among_others({.events = kEvents}, body);
+    if (recording_.refusal().empty())
+      check_child_and_account();
+  }
+  void record_to_the_end(const std::function<int()>& body) {
+    recording_ = Recording::alone({.events = kEvents}, body);
     if (recording_.refusal().empty())
       check_child_and_account();
   }
@@ -213,7 +216,7 @@ TEST_F(KernelLock, fs_lock_whose_wait_a_signal_ends) {
 }
 
 TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
-  RECORD_EVENT("fs_lock", [&] {
+  record_to_the_end([&] {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0)
       return 1;
@@ -225,6 +228,7 @@ TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
     ::usleep(kHeldMicroseconds);
     return 0;
   });
+  SKIP_UNLESS_SERVED(recording_, "fs_lock");
   const std::vector<Row> rows = recording_.rows(
       "fs_lock", "result", static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED}));
   ASSERT_EQ(rows.size(), 1U);

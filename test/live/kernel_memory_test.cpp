@@ -74,7 +74,7 @@ const Row* call_of(const std::vector<Row>& calls, const Row& event) {
 }
 
 Recording record_memory(const std::function<int()>& body) {
-  return Recording::among_others({schema::Layer::memory, schema::Layer::syscall}, body);
+  return Recording::among_others({.layers = {schema::Layer::memory, schema::Layer::syscall}}, body);
 }
 
 TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {

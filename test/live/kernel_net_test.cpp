@@ -89,7 +89,7 @@ class KernelNet : public KernelTest, public testing::WithParamInterface<int> {
 protected:
   void record(const std::function<int()>& body) {
     set_begin();
-    recording_ = Recording::among_others({schema::Layer::net}, body);
+    recording_ = Recording::among_others({.layers = {schema::Layer::net}}, body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();

@@ -25,7 +25,8 @@ namespace iotrail::live {
 namespace {
 
 Recording record(const std::function<int()>& body) {
-  return Recording::among_others({schema::Layer::process, schema::Layer::syscall}, body);
+  return Recording::among_others({.layers = {schema::Layer::process, schema::Layer::syscall}},
+                                 body);
 }
 
 #define RECORD_PROCESSES(...)                                                                      \

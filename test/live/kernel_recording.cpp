@@ -89,6 +89,13 @@ store::Manifest settled_account(capture::Recorder& recorder) {
   }
 }
 
+// How many parts of the kernel tell of their types.
+std::size_t loaded_modules() {
+  std::error_code none; // the kernel tells of no types
+  const std::filesystem::directory_iterator types("/sys/kernel/btf", none);
+  return static_cast<std::size_t>(std::ranges::distance(types));
+}
+
 } // namespace
 
 std::uint64_t Row::u(std::string_view column) const {
@@ -123,6 +130,21 @@ Recording Recording::of(std::vector<schema::Layer> layers, const std::function<i
       body);
 }
 
+void Recording::choose(capture::SourceOptions& options, const Choice& choice) {
+  options.filter.layers = choice.layers;
+  options.filter.events = choice.events;
+  options.in_flight_at_once = choice.in_flight_at_once;
+}
+
+Recording Recording::alone(const Choice& choice, const std::function<int()>& body) {
+  return of(
+      [&](capture::SourceOptions& options, pid_t pid) {
+        choose(options, choice);
+        options.filter.tree_root = pid;
+      },
+      body);
+}
+
 // A recorder that stays: loading the source takes longer than what a test does with it.
 struct Recording::Lasting {
   ScratchDirectory directory;
@@ -135,8 +157,7 @@ struct Recording::Lasting {
 std::unique_ptr<Recording::Lasting> Recording::start_lasting(const Choice& choice) {
   auto lasting = std::make_unique<Lasting>();
   capture::SourceOptions options;
-  options.filter.layers = choice.layers;
-  options.filter.events = choice.events;
+  choose(options, choice);
   auto recorder = open_recorder(lasting->trace, capture::make_kernel_source(), options);
   if (!recorder) {
     lasting->refusal = recorder.error().message();
@@ -148,29 +169,23 @@ std::unique_ptr<Recording::Lasting> Recording::start_lasting(const Choice& choic
   return lasting;
 }
 
-// Of the last choice; the tests of a fixture, which follow each other, have the same.
+// Of the last choice; the tests of a fixture, which follow each other, have the same. What a module that has been loaded since
+// brings is asked for anew.
 Recording::Lasting& Recording::lasting_of(const Choice& choice) {
   static Choice last;
+  static std::size_t modules = 0;
   static std::unique_ptr<Lasting> lasting;
-  if (!lasting || last != choice) {
+  if (!lasting || last != choice || modules != loaded_modules()) {
     lasting.reset();
     lasting = start_lasting(choice);
     last = choice;
+    modules = loaded_modules();
   }
   return *lasting;
 }
 
-Recording Recording::among_others(const std::vector<schema::Layer>& layers,
-                                  const std::function<int()>& body) {
-  return among(lasting_of({.layers = layers}), body);
-}
-
-Recording Recording::among_others(const std::vector<std::string>& events,
-                                  const std::function<int()>& body) {
-  return among(lasting_of({.events = events}), body);
-}
-
-Recording Recording::among(Lasting& lasting, const std::function<int()>& body) {
+Recording Recording::among_others(const Choice& choice, const std::function<int()>& body) {
+  Lasting& lasting = lasting_of(choice);
   Recording recording;
   recording.refusal_ = lasting.refusal;
   if (!lasting.recorder)

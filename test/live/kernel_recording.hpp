@@ -41,12 +41,19 @@ public:
   static Recording of(const std::function<void(capture::SourceOptions&, pid_t)>& adapt,
                       const std::function<int()>& body);
 
-  // As the first, by a recorder that goes on for the next recording of the same layers or events: a test's own rows are those
-  // of its child, its account is what came since the recording before.
-  static Recording among_others(const std::vector<schema::Layer>& layers,
-                                const std::function<int()>& body);
-  static Recording among_others(const std::vector<std::string>& events,
-                                const std::function<int()>& body);
+  // What a recorder is asked for; neither: what it records by default.
+  struct Choice {
+    std::vector<schema::Layer> layers{};
+    std::vector<std::string> events{};
+    std::uint32_t in_flight_at_once = 0; // as in capture::SourceOptions
+    bool operator==(const Choice&) const = default;
+  };
+
+  static Recording alone(const Choice& choice, const std::function<int()>& body);
+
+  // As that, by a recorder that goes on for the next recording of the same choice: a test's own rows are those of its child,
+  // its account is what came since the recording before. Files and devices are what they were when first seen.
+  static Recording among_others(const Choice& choice, const std::function<int()>& body);
 
   // Not empty: the machine does not permit it, and why.
   const std::string& refusal() const { return refusal_; }
@@ -71,17 +78,11 @@ public:
   std::vector<Row> rows_of_file(const std::string& table, std::string_view path) const;
 
 private:
-  // What a recorder is asked for.
-  struct Choice {
-    std::vector<schema::Layer> layers{};
-    std::vector<std::string> events{};
-    bool operator==(const Choice&) const = default;
-  };
   struct Lasting;
 
+  static void choose(capture::SourceOptions& options, const Choice& choice);
   static std::unique_ptr<Lasting> start_lasting(const Choice& choice);
   static Lasting& lasting_of(const Choice& choice);
-  static Recording among(Lasting& lasting, const std::function<int()>& body);
   void read(const std::string& trace);
   void forget_before(std::uint64_t begin_ns);
 

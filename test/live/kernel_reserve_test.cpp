@@ -46,13 +46,8 @@ protected:
       return mounted_->refusal();
     counted_ = "/sys/fs/ext4/" + mounted_->device().name() + "/delayed_allocation_blocks";
     file_ = *mounted_ / "file";
-    recording_ = Recording::of(
-        [](capture::SourceOptions& source, pid_t pid) {
-          source.filter.layers = {schema::Layer::fs, schema::Layer::syscall};
-          source.filter.events = {"fs_reserve", "syscall_write", "syscall_truncate",
-                                  "syscall_sync"};
-          source.filter.tree_root = pid;
-        },
+    recording_ = Recording::among_others(
+        {.events = {"fs_reserve", "syscall_write", "syscall_truncate", "syscall_sync"}},
         [this] { return use_file(); });
     return {};
   }

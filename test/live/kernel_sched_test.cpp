@@ -29,7 +29,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 
 Recording record_waits(const std::function<int()>& body) {
-  return Recording::among_others({schema::Layer::sched, schema::Layer::syscall}, body);
+  return Recording::among_others({.layers = {schema::Layer::sched, schema::Layer::syscall}}, body);
 }
 
 #define RECORD_WAITS(...)                                                                          \

@@ -155,13 +155,9 @@ protected:
     if (!refusal_.empty())
       return;
     const Swapped before = Swapped::now();
-    recording_ = Recording::of(
-        [](capture::SourceOptions& options, pid_t pid) {
-          options.filter.layers = {schema::Layer::memory, schema::Layer::syscall};
-          options.filter.events = {"memory_swap_in", "memory_swap_out", "syscall_read"};
-          options.filter.tree_root = pid;
-        },
-        [&] { return group.enter() ? use_memory(account_) : 1; });
+    recording_ =
+        Recording::among_others({.events = {"memory_swap_in", "memory_swap_out", "syscall_read"}},
+                                [&] { return group.enter() ? use_memory(account_) : 1; });
     swapped_ = Swapped::now().since(before);
     in_ = recording_.rows("memory_swap_in");
     out_ = recording_.rows("memory_swap_out");

@@ -29,7 +29,7 @@ protected:
 
   // Records `body`; the test is skipped where the machine does not permit it.
   void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others({schema::Layer::syscall}, body);
+    recording_ = Recording::among_others({.layers = {schema::Layer::syscall}}, body);
     if (recording_.refusal().empty())
       check_child_and_account();
   }

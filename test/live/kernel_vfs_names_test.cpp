@@ -50,7 +50,7 @@ protected:
   // Of `vfs_x`, and of the calls that lead to it.
   void record_with(const std::string& event, const std::function<int()>& body) {
     event_ = event;
-    recording_ = Recording::among_others(events_recorded(), body);
+    recording_ = Recording::among_others({.events = events_recorded()}, body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();
@@ -387,7 +387,7 @@ TEST_F(KernelVfsNames, vfs_access_of_a_file_and_a_directory) {
 // A descriptor is closed by a call of its own, by one that takes its number, and by one that closes many.
 TEST_F(KernelVfsNames, vfs_flush_of_descriptors) {
   constexpr int kFirst = 100;
-  recording_ = Recording::among_others(events_recorded(), [&] {
+  recording_ = Recording::among_others({.events = events_recorded()}, [&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);
     const int other = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
     return ::dup2(fd, kFirst) == kFirst && ::dup2(other, kFirst) == kFirst &&
@@ -422,7 +422,7 @@ TEST_F(KernelVfsNames, vfs_flush_in_a_file_system_that_does_something_then) {
     std::filesystem::create_directory(directory_ / name);
   const std::string folder = directory_.string();
   const std::string mounted = folder + "/mounted/file";
-  recording_ = Recording::among_others(events_recorded(), [&] {
+  recording_ = Recording::among_others({.events = events_recorded()}, [&] {
     const std::string layers =
         "lowerdir=" + folder + "/lower,upperdir=" + folder + "/upper,workdir=" + folder + "/work";
     if (::unshare(CLONE_NEWNS) != 0 ||

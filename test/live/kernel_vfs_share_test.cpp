@@ -45,12 +45,8 @@ protected:
   }
 
   void record(const std::function<int(int from, int to)>& body) {
-    recording_ = Recording::of(
-        [](capture::SourceOptions& options, pid_t pid) {
-          options.filter.tree_root = pid;
-          options.filter.events = {"vfs_copy", "syscall_copy", "syscall_ioctl"};
-        },
-        [&] {
+    recording_ =
+        record_on(GetParam(), {.events = {"vfs_copy", "syscall_copy", "syscall_ioctl"}}, [&] {
           return body(::open(from_.c_str(), O_RDWR | O_CLOEXEC),
                       ::open(to_.c_str(), O_RDWR | O_CLOEXEC));
         });
@@ -171,12 +167,7 @@ TEST_P(KernelVfsShare, vfs_copy_of_what_is_shared_and_what_must_be_moved) {
 class KernelVfsNameless : public KernelFileTest {
 protected:
   void record(const std::vector<std::string>& events, const std::function<int()>& body) {
-    recording_ = Recording::of(
-        [&](capture::SourceOptions& options, pid_t pid) {
-          options.filter.tree_root = pid;
-          options.filter.events = events;
-        },
-        body);
+    recording_ = Recording::alone({.events = events}, body);
     if (recording_.refusal().empty())
       check_child_and_account();
   }

@@ -25,7 +25,8 @@ constexpr std::uint64_t kLargeFile = 0100000; // what the kernel adds for 64-bit
 class KernelVfs : public KernelFileTest {
 protected:
   void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others({schema::Layer::syscall, schema::Layer::vfs}, body);
+    recording_ =
+        Recording::among_others({.layers = {schema::Layer::syscall, schema::Layer::vfs}}, body);
     if (!recording_.refusal().empty())
       return;
     check_child_and_account();

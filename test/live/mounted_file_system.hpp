@@ -15,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "block_device.hpp"
+#include "kernel_recording.hpp"
 
 namespace iotrail::live {
 
@@ -30,6 +31,14 @@ inline const FileSystemKind kXfs{"xfs", "-q -f", "", 320ULL << 20};
 inline const FileSystemKind kBtrfs{"btrfs", "-q -f", "", 256ULL << 20};
 inline const FileSystemKind kJournalledExt4{
     "ext4", "-q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4"};
+
+// Each new btrfs gives its files the numbers and the generations of the one before: a recorder that goes on takes them for the
+// same.
+inline Recording record_on(const FileSystemKind& kind, const Recording::Choice& choice,
+                           const std::function<int()>& body) {
+  return kind.name == kBtrfs.name ? Recording::alone(choice, body)
+                                  : Recording::among_others(choice, body);
+}
 
 // A file system on a loop device over a file, mounted in a directory of its own.
 class MountedFileSystem {
