@@ -21,6 +21,12 @@ TEST(value_text, open_flags_read_as_the_manual_names_them) {
   EXPECT_EQ(flags_text("open", 4259840 | 2), "O_RDWR|O_TMPFILE");
 }
 
+TEST(value_text, map_flags_are_a_type_and_bits) {
+  EXPECT_EQ(flags_text("map", 2 | 32), "MAP_PRIVATE|MAP_ANONYMOUS");
+  EXPECT_EQ(flags_text("map", 3), "MAP_SHARED_VALIDATE");
+  EXPECT_EQ(flags_text("map", 3 | 524288), "MAP_SHARED_VALIDATE|MAP_SYNC");
+}
+
 TEST(value_text, block_flags_are_an_operation_and_hints) {
   EXPECT_EQ(flags_text("block", 0), "read");
   EXPECT_EQ(flags_text("block", 1 | 2048 | 131072), "write|sync|fua");

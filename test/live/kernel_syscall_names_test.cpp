@@ -121,6 +121,7 @@ TEST_F(KernelSyscall, syscall_setattr) {
   const Row times = one("syscall_setattr", IOT_syscall_utimensat);
   EXPECT_EQ(path_of(times), file_);
   EXPECT_EQ(times.u("path"), 0U);
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_path_unread), 0U) << "there is none to read";
 }
 
 TEST_F(KernelSyscall, syscall_xattr) {

@@ -123,7 +123,7 @@ WITH
                           THEN 1 ELSE 0 END), 1) = 1 AS is_write_mapped
     FROM mappings AS m
       JOIN value_names AS p ON p.value_table = 'prot' AND p.name = 'PROT_WRITE'
-      JOIN value_names AS s ON s.value_table = 'map' AND s.name = 'MAP_SHARED'
+      JOIN value_names AS s ON s.value_table = 'map' AND s.name IN ('MAP_SHARED', 'MAP_SHARED_VALIDATE')
   )
 SELECT direction, step, layer, operations, bytes, other_bytes, above, above_operations, above_bytes,
        CASE

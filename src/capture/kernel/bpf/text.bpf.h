@@ -71,9 +71,9 @@ static __always_inline iot_u32 send_string_of(iot_u64 string, const int is_of_us
   return is_cut ? send_string(string, is_of_user, IOT_PATH_BYTES, &is_cut) : id;
 }
 
-/* Local id of a text in the program's memory; 0: none. */
+/* Local id of a text in the program's memory; 0: none. No address is no text that could not be read: futimens() has none. */
 __noinline iot_u32 iot_text_of_user(iot_u64 string) {
-  return send_string_of(string, 1);
+  return string ? send_string_of(string, 1) : 0;
 }
 
 /* The same of one in the kernel's. */
