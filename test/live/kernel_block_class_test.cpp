@@ -138,6 +138,27 @@ TEST_F(KernelBlockClass, block_queue_of_data_and_journal) {
   EXPECT_FALSE(bytes.contains(IOT_io_class_direct));
 }
 
+// Where a disk is recorded, the journal's thread is traced like any other task.
+TEST_F(KernelBlockClass, block_queue_of_a_journal_is_of_who_waits_where_all_tasks_are_traced) {
+  recording_ = Recording::of(
+      [&](capture::SourceOptions& options, pid_t) {
+        options.filter.layers = {schema::Layer::syscall, schema::Layer::block, schema::Layer::fs};
+        options.filter.wanted.devices = {system_->device().path()};
+      },
+      [&] {
+        const int fd = ::open((*system_ / "new").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+        return ::pwrite(fd, buffer_, 1, 0) == 1 && ::fsync(fd) == 0 ? 0 : 1;
+      });
+  SKIP_UNLESS_SERVED(recording_, "block_queue");
+  ASSERT_EQ(recording_.status(), 0);
+  const std::vector<Row> syncs = recording_.rows_of_file("syscall_sync", *system_ / "new");
+  ASSERT_EQ(syncs.size(), 1U);
+  const std::vector<Row> written = bios_of(IOT_io_class_journal);
+  EXPECT_FALSE(written.empty());
+  for (const Row& row : written)
+    EXPECT_EQ(row.u("op_id"), syncs[0].u("op_id"));
+}
+
 TEST_F(KernelBlockClass, block_queue_of_metadata) {
   const std::string directory = *system_ / "directory";
   ASSERT_EQ(::mkdir(directory.c_str(), 0700), 0);

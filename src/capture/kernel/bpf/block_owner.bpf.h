@@ -167,6 +167,13 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
   return 1;
 }
 
+/* Fills in who waits for metadata that a kernel thread writes; 0: it is none, or nobody does. */
+static __noinline int iot_charge_waiter(struct iot_owner* owner, iot_u64 vector, iot_u32 flags,
+                                        iot_u32 device) {
+  return owner && flags & 1U << BIT_OF(__REQ_META) &&
+         find_sync_waiter(iot_disk_of_metadata(vector, device), owner);
+}
+
 /* Of a file in the context of a task that is not traced. One that it uses for an operation that is recorded may be new. */
 static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_async* async) {
   struct iot_task* own =
@@ -185,9 +192,7 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
   content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
   if (content->inode)
     entry->file = file_for_others(content->inode, async);
-  else if (flags & 1U << BIT_OF(__REQ_META) &&
-           find_sync_waiter(iot_disk_of_metadata(iot_number_of(bio->bi_io_vec), device),
-                            &entry->owner))
+  else if (iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
     return 1; /* of an operation that is wanted, or it would not be known to wait */
   const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
   const int is_written_back =
@@ -260,7 +265,10 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
     return 0;
   if (task) {
     content->is_of_fault = task->op_depth && !async;
-    const int is_waited_for = charge_task(&entry->owner, task, async, flags);
+    const int is_waited_for =
+        charge_task(&entry->owner, task, async, flags) ||
+        (!inode && !entry->owner.op_id && /* kernel threads are traced where all tasks are */
+         iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device));
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);

@@ -37,7 +37,7 @@ static __always_inline int find_caller(struct charge* charge, const struct rpc_t
   if (inode) {
     if (!find_charge(charge, task, inode, 0))
       return 0;
-    if (!task) /* a mount without a disk: its own number stands for it */
+    if (!charge->owner.op_id) /* a mount without a disk: its own number stands for it */
       find_sync_waiter(BPF_CORE_READ(inode, i_sb, s_dev), &charge->owner);
     return 1;
   }
