@@ -9,10 +9,7 @@ namespace iotrail::store {
 
 namespace {
 
-bool is_wanted(const TraceReader& trace, const BlockInfo& block,
-               const std::vector<iot_u16>& kinds) {
-  if (!kinds.empty())
-    return std::ranges::find(kinds, block.kind) != kinds.end();
+bool is_event(const TraceReader& trace, const BlockInfo& block) {
   const TableInfo* table = trace.table(block.kind);
   return table && !table->is_dictionary();
 }
@@ -33,28 +30,24 @@ std::uint64_t EventStream::OpenBlock::time_ns() const {
   return times ? (*times)[row] : 0;
 }
 
-EventStream::EventStream(const TraceReader& trace, const std::vector<iot_u16>& kinds)
-    : trace_(trace) {
-  for (const BlockInfo& block : trace.blocks())
-    if (is_wanted(trace, block, kinds))
+template <typename IsWanted> void EventStream::take_blocks(const IsWanted& is_wanted) {
+  for (const BlockInfo& block : trace_.blocks())
+    if (is_wanted(block))
       blocks_.push_back(&block);
   std::ranges::stable_sort(blocks_, {}, &BlockInfo::first_ns);
 }
 
-namespace {
-
-std::vector<iot_u16> kinds_of(const EventStream::Columns& columns) {
-  std::vector<iot_u16> kinds;
-  for (const auto& [kind, positions] : columns)
-    kinds.push_back(kind);
-  return kinds;
+EventStream::EventStream(const TraceReader& trace, const std::vector<iot_u16>& kinds)
+    : trace_(trace) {
+  take_blocks([&](const BlockInfo& block) {
+    return kinds.empty() ? is_event(trace, block)
+                         : std::ranges::find(kinds, block.kind) != kinds.end();
+  });
 }
 
-} // namespace
-
 EventStream::EventStream(const TraceReader& trace, Columns columns)
-    : EventStream(trace, kinds_of(columns)) {
-  wanted_ = std::move(columns);
+    : trace_(trace), wanted_(std::move(columns)) {
+  take_blocks([&](const BlockInfo& block) { return wanted_.contains(block.kind); });
 }
 
 Result<std::vector<Column>> EventStream::read(const BlockInfo& block, int time_column) const {

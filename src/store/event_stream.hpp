@@ -55,6 +55,7 @@ private:
     }
   };
 
+  template <typename IsWanted> void take_blocks(const IsWanted& is_wanted);
   const OpenBlock& current() const { return *current_; }
   void open_blocks();
   void open_block(const BlockInfo& block);

@@ -51,6 +51,12 @@ TEST(event_stream, a_column_is_found_by_its_role_its_meaning_or_its_name) {
   EXPECT_EQ(read.index("sector"), -1);
 }
 
+TEST(event_stream, no_column_of_any_table_is_no_event) {
+  const golden::TestTrace trace("syscall_read ts_ns=1\n");
+  const auto reader = open_reader(trace);
+  EXPECT_FALSE(EventStream(*reader, EventStream::Columns{}).next());
+}
+
 TEST(event_stream, one_table_can_be_read_alone) {
   const golden::TestTrace trace(
       "syscall_read ts_ns=1\nsyscall_write ts_ns=2\nsyscall_read ts_ns=3\n");

@@ -154,9 +154,11 @@ std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader&
 
 store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& sources) {
   store::EventStream::Columns columns;
-  for (const Source& source : sources)
+  for (const Source& source : sources) {
+    std::vector<int>& positions = columns[source.kind];
     for (const auto& [column, member] : source.columns)
-      columns[source.kind].push_back(static_cast<int>(column));
+      positions.push_back(static_cast<int>(column));
+  }
   return columns;
 }
 
