@@ -175,7 +175,8 @@ GROUP BY c.op_id, c.step, p.part, c.reason;
 --   ns           how long this part took of all
 CREATE VIEW call_times AS
 WITH
-  inside AS MATERIALIZED (SELECT syscall_op, app_op FROM app_calls_of_syscalls WHERE place = 'inside'),
+  -- One row a number, here and of the library's calls: in a trace that was made up, thousands of calls may share one.
+  inside AS MATERIALIZED (SELECT syscall_op, min(app_op) AS app_op FROM app_calls_of_syscalls WHERE place = 'inside' GROUP BY syscall_op),
   spans AS (
     SELECT e.op_id AS op_id, e.layer AS layer, coalesce(e.call, e.class) AS call, e.duration_ns AS duration_ns,
            n.file IS NOT NULL OR waits_for_others(e.class) AS for_others
@@ -183,13 +184,13 @@ WITH
     WHERE e.op_id <> 0 AND e.duration_ns IS NOT NULL
       AND (e.layer IN (SELECT asked_layer FROM asked_layers) OR e.layer = layer_at('library'))
   ),
+  library AS (SELECT op_id, min(call) AS call, bool_or(for_others) AS for_others FROM spans WHERE layer = layer_at('library') GROUP BY op_id),
   -- Each system call as part of what the program called.
   heads AS (
     SELECT s.op_id AS op_id, coalesce(a.call, s.call) AS call, coalesce(a.for_others, s.for_others) AS for_others, a.call IS NOT NULL AS is_inside
     FROM (SELECT * FROM spans WHERE layer IN (SELECT asked_layer FROM asked_layers)) AS s
-      LEFT JOIN (SELECT i.syscall_op AS syscall_op, p.call AS call, p.for_others AS for_others
-                 FROM inside AS i JOIN spans AS p ON p.op_id = i.app_op AND p.layer = layer_at('library')) AS a
-        ON s.op_id = a.syscall_op
+      LEFT JOIN inside AS i ON s.op_id = i.syscall_op
+      LEFT JOIN library AS a ON i.app_op = a.op_id
   ),
   kernel AS (
     SELECT h.call AS call, h.for_others AS for_others, t.step AS step, t.reason AS reason, h.is_inside AS is_inside, sum(t.ns) AS ns
