@@ -1,11 +1,12 @@
 -- Sockets that were connected to somebody, and what went over them by system calls. Datagrams that name their receiver
--- each are in syscall_send.
---   since_ns          when it was connected
---   pid, comm         who connected it or accepted it
+-- each are in syscall_send. Not those of which the program was told that the connect that it did not wait for has failed;
+-- what became of one that did not ask: tcp_connections.
+--   since_ns          when it was connected, of several times the first
+--   pid, comm         who connected it or accepted it then
 --   side              'connect' or 'accept'
---   address           of the other side; NULL: the program did not ask whom it accepted
+--   address           of the other side then; NULL: the program did not ask whom it accepted
 --   socket            key of files
---   sent, received    bytes
+--   sent, received    bytes, of which those that were only looked at (MSG_PEEK) are none
 --   operations        calls that sent or received, sendfile and splice too
 --   total_ns          the time that these calls took
 CREATE VIEW connections AS
@@ -16,18 +17,26 @@ WITH
     FROM syscall_connection AS c
     WHERE c.call IN ('connect', 'accept', 'accept4')
   ),
+  failed AS (
+    SELECT file FROM syscall_sockopt WHERE option = 'SO_ERROR' AND value <> 0 AND result >= 0
+  ),
   -- A connect that does not wait says so by an error.
   connected AS (
     SELECT socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END AS side, min(ts_ns) AS since_ns,
-           argMax(pid, ts_ns) AS pid, argMax(address, ts_ns) AS address
+           argMin(pid, ts_ns) AS pid, argMin(address, ts_ns) AS address
     FROM calls
-    WHERE (result >= 0 OR errno_name(result) = 'EINPROGRESS') AND socket <> 0
+    WHERE (result >= 0 OR errno_name(result) = 'EINPROGRESS') AND socket <> 0 AND socket NOT IN (SELECT file FROM failed)
     GROUP BY socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END
   ),
   calls_on_files AS (
     SELECT file, CASE WHEN sends(class) THEN coalesce(bytes, 0) ELSE 0 END AS sent,
            CASE WHEN receives(class) THEN coalesce(bytes, 0) ELSE 0 END AS received, duration_ns
-    FROM events WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class))
+    FROM events
+    WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class)) AND event <> 'syscall_receive'
+    UNION ALL
+    SELECT r.file, 0, CASE WHEN bitAnd(r.flags, p.mask) = p.number THEN 0 ELSE greatest(r.result, 0) END, r.duration_ns
+    FROM syscall_receive AS r
+      JOIN value_names AS p ON p.value_table = 'msg' AND p.name = 'MSG_PEEK'
     UNION ALL
     SELECT out_file, greatest(result, 0), 0, duration_ns FROM syscall_copy
     UNION ALL
