@@ -21,7 +21,6 @@ enum Field : std::size_t {
   kThreads = 17,
   kStart = 19,
   kVirtual = 20,
-  kResident = 21,
   kBlockIo = 39,
   kFields = 40,
 };
@@ -58,7 +57,6 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const std::size_t end = text.rfind(')');
   if (begin == text.npos || end == text.npos || end < begin || text.size() < end + 3)
     return std::nullopt;
-  static const auto kPageBytes = static_cast<std::uint64_t>(std::max(0L, ::sysconf(_SC_PAGESIZE)));
   const auto numbers = numbers_of(text.substr(end + 2));
   return ProcessStat{
       .state = text[end + 2],
@@ -71,7 +69,6 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
       .block_io_ns = ticks_ns(numbers[kBlockIo]),
       .major_faults = numbers[kMajorFaults],
       .virtual_bytes = numbers[kVirtual],
-      .resident_bytes = numbers[kResident] * kPageBytes,
   };
 }
 

@@ -22,7 +22,6 @@ struct ProcessStat {
   std::uint64_t block_io_ns = 0;
   std::uint64_t major_faults = 0;
   std::uint64_t virtual_bytes = 0;
-  std::uint64_t resident_bytes = 0;
 };
 
 // nullopt: this is no such text.

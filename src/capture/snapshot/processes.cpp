@@ -63,7 +63,6 @@ iot_snapshot_process record_of(iot_u32 pid, const ProcessStat& stat, const CpuSh
   process.cpu_system_ns = stat.system_ns;
   process.block_io_ns = stat.block_io_ns;
   process.virtual_bytes = stat.virtual_bytes;
-  process.resident_bytes = stat.resident_bytes;
   process.major_faults = stat.major_faults;
   process.parent_pid = stat.parent;
   process.state = static_cast<unsigned char>(stat.state);
@@ -128,6 +127,7 @@ void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessSta
   };
   const std::string_view status = read("status");
   process.uid = static_cast<iot_u32>(leading_number(line_value(status, "Uid:")));
+  process.resident_bytes = leading_number(line_value(status, "VmRSS:")) * kKibibyte;
   process.swap_bytes = leading_number(line_value(status, "VmSwap:")) * kKibibyte;
   read_io(read("io"), process);
   const std::string cgroup(cgroup_of(read("cgroup")));

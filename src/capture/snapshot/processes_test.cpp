@@ -38,7 +38,8 @@ protected:
 
 TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
   add_process("7", "my prog");
-  write("7/status", "Name:\tUid: 9\nUid:\t1000\t0\t0\t0\nVmSwap:\t      12 kB\n");
+  write("7/status",
+        "Name:\tUid: 9\nUid:\t1000\t0\t0\t0\nVmRSS:\t     300 kB\nVmSwap:\t      12 kB\n");
   write("7/io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n"
                 "cancelled_write_bytes: 7\n");
   write("7/cmdline", std::string("a\0b c\0", 6));
@@ -56,6 +57,7 @@ TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
   EXPECT_EQ(row.text("exe"), "/bin/prog");
   EXPECT_EQ(row.text("cgroup"), "/new.slice/a:b");
   EXPECT_EQ(row["uid"], 1000);
+  EXPECT_EQ(row["resident_bytes"], 300 * 1024);
   EXPECT_EQ(row["swap_bytes"], 12 * 1024);
   EXPECT_EQ(row["call_bytes_read"], 1);
   EXPECT_EQ(row["call_bytes_written"], 2);
