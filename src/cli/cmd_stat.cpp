@@ -30,6 +30,7 @@ namespace {
 
 constexpr std::uint64_t kUsualIntervalNs = 10'000'000'000; // where no other is asked for
 constexpr std::uint64_t kLeastIntervalNs = 100'000'000;
+constexpr std::ptrdiff_t kLinesBelowTitle = 20; // so that one is to be seen on a terminal
 
 struct StatRequest {
   std::string output;
@@ -104,10 +105,14 @@ capture::SumOptions sum_options(std::uint64_t interval_ns, std::uint64_t rows,
                            .on_interval = {}};
   if (interval_ns != 0)
     sums.on_interval = [begin_ns = std::move(begin_ns), sample,
-                        is_first = true](std::span<const rows::event_sums> of_interval) mutable {
-      const std::string text = output::interval_text(of_interval, *begin_ns, sample, is_first);
+                        lines_below_title = kLinesBelowTitle](
+                           std::span<const rows::event_sums> of_interval) mutable {
+      const bool with_title = lines_below_title >= kLinesBelowTitle;
+      const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
       std::fputs(text.c_str(), stderr);
-      is_first = is_first && text.empty();
+      if (with_title && !text.empty())
+        lines_below_title = 0;
+      lines_below_title += std::ranges::count(text, '\n');
     };
   return sums;
 }

@@ -266,6 +266,8 @@ std::uint64_t p99_ns(const StatLine& line) {
   return line.max_ns;
 }
 
+constexpr fmt::string_view kStatLine = "  {:<8}{:<15}{:>10}{:>12}{:>9}{:>9}{:>9}{:>6}\n";
+
 std::string stat_line_text(const StatLine& line, double seconds, const Sample& sample) {
   const std::string_view layer = schema::layer_name(line.first->layer);
   const std::uint64_t stands_for = sample.stands_for(layer);
@@ -274,18 +276,19 @@ std::string stat_line_text(const StatLine& line, double seconds, const Sample& s
         std::llround(static_cast<double>(scaled(number, stands_for)) / seconds));
   };
   const auto mark = [&](std::uint64_t number) { return estimate_mark(number, stands_for); };
+  const auto rate_text = [&](std::uint64_t number) { // what is seldom is not said to be none
+    const std::uint64_t of_second = rate(number);
+    return mark(number) + (of_second == 0 && number != 0 ? "< 1" : human_count(of_second));
+  };
   const bool has_time = line.first->below_ns != 0;
   const auto duration = [&](std::uint64_t ns) {
     return has_time ? human_duration(ns) : std::string("-");
   };
-  const std::string errors =
-      line.errors == 0 ? "" : mark(line.errors) + human_count(scaled(line.errors, stands_for));
+  const std::string errors = line.errors == 0 ? "" : rate_text(line.errors);
   const std::string bytes =
       line.bytes == 0 ? "-" : mark(line.bytes) + human_bytes(rate(line.bytes)) + "/s";
-  return fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n", layer,
-                     line.first->operation.substr(0, 15),
-                     mark(line.events) + human_count(rate(line.events)), bytes,
-                     duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
+  return fmt::format(kStatLine, layer, line.first->operation.substr(0, 14), rate_text(line.events),
+                     bytes, duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
                      duration(p99_ns(line)), duration(line.max_ns), errors);
 }
 
@@ -307,8 +310,8 @@ std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t 
   const double seconds = static_cast<double>(to_ns - from_ns) / 1e9;
   std::string text;
   if (with_title)
-    text = fmt::format("  {:<8}{:<16}{:>10}{:>12}{:>9}{:>9}{:>9}{:>5}\n", "layer", "operation",
-                       "per s", "bytes", "mean", "p99", "max", "err");
+    text = fmt::format(kStatLine, "layer", "operation", "per s", "bytes", "mean", "p99", "max",
+                       "err/s");
   text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
   for (const auto& [key, line] : stat_lines_of(rows))
     text += stat_line_text(line, std::max(seconds, 1e-9), sample);
