@@ -214,6 +214,8 @@ rows::processes KernelIds::process_of(const iot_text_process& text) {
   const std::size_t bytes = std::min<std::size_t>(text.arguments_bytes, sizeof(text.arguments));
   row.exe = executable(text.exe_file, text.pid);
   row.command = command_line(std::string(text.arguments, bytes));
+  if (bytes == sizeof(text.arguments) && text.arguments[bytes - 1] != '\0')
+    row.command += "...";
   return row;
 }
 

@@ -221,6 +221,23 @@ TEST_F(RecordCopierTest, a_record_of_an_unknown_kind_is_counted) {
   EXPECT_EQ(store::testing::rows_of(*finish(), record.event().id).size(), 2U);
 }
 
+using Commands = std::map<std::uint64_t, std::string>; // by process
+
+Commands commands_in(const store::TraceReader& reader) {
+  Commands commands;
+  for (const store::BlockInfo& block : reader.blocks())
+    if (const store::TableInfo& table = *reader.table(block.kind); table.name == "processes") {
+      const auto columns = reader.read(block).value();
+      const auto column = [&](std::string_view name) -> const store::Column& {
+        return columns[static_cast<std::size_t>(table.column(name))];
+      };
+      for (std::size_t i = 0; i < block.rows; ++i)
+        commands[std::get<store::Numbers>(column("pid"))[i]] =
+            std::get<store::Texts>(column("command"))[i];
+    }
+  return commands;
+}
+
 TEST_F(RecordCopierTest, a_process_that_ended_hands_its_program_to_nobody) {
   open({});
   Tasks tasks;
@@ -244,19 +261,25 @@ TEST_F(RecordCopierTest, a_process_that_ended_hands_its_program_to_nobody) {
     ids_.take(fork->text, *writer_);
   }
   tasks.write(*writer_, monotonic_ns());
-  std::map<std::uint64_t, std::string> commands;
-  const auto reader = finish();
-  for (const store::BlockInfo& block : reader->blocks())
-    if (const store::TableInfo& table = *reader->table(block.kind); table.name == "processes") {
-      const auto columns = reader->read(block).value();
-      const auto column = [&](std::string_view name) -> const store::Column& {
-        return columns[static_cast<std::size_t>(table.column(name))];
-      };
-      for (std::size_t i = 0; i < block.rows; ++i)
-        commands[std::get<store::Numbers>(column("pid"))[i]] =
-            std::get<store::Texts>(column("command"))[i];
-    }
-  EXPECT_EQ(commands, (std::map<std::uint64_t, std::string>{{7, "cp"}, {8, "cp"}, {9, ""}}));
+  EXPECT_EQ(commands_in(*finish()), (Commands{{7, "cp"}, {8, "cp"}, {9, ""}}));
+}
+
+TEST_F(RecordCopierTest, a_command_that_was_cut_says_so) {
+  open({});
+  Tasks tasks;
+  tasks.expect_kernel();
+  ids_.report_to(tasks);
+  const auto exec = make_text<iot_text_process>(IOT_TEXT_EXEC, 0);
+  exec->pid = 7;
+  exec->arguments_bytes = sizeof exec->arguments;
+  std::memset(exec->arguments, 'x', sizeof exec->arguments);
+  ids_.take(exec->text, *writer_);
+  exec->pid = 8;
+  exec->arguments[sizeof exec->arguments - 1] = '\0'; // it just fits
+  ids_.take(exec->text, *writer_);
+  tasks.write(*writer_, monotonic_ns());
+  const std::string fits(sizeof exec->arguments - 1, 'x');
+  EXPECT_EQ(commands_in(*finish()), (Commands{{7, fits + "x..."}, {8, fits}}));
 }
 
 TEST(RecordRings, slots_end_where_the_ring_begins_anew) {
