@@ -168,6 +168,20 @@ TEST_F(KernelLock, fs_lock_that_is_refused) {
   EXPECT_EQ(rows[0].u("blocker"), 0U);
 }
 
+TEST_F(KernelLock, fs_lock_not_of_what_is_malformed) {
+  constexpr int kNoType = 77;
+  RECORD_EVENT("fs_lock", [&] {
+    const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
+    return lock_range(fd, F_SETLK, F_WRLCK, -5, 2) == -1 && errno == EINVAL &&
+                   lock_range(fd, F_SETLK, F_WRLCK, INT64_MAX - 1, 8) == -1 && errno == EOVERFLOW &&
+                   lock_range(fd, F_SETLK, kNoType, 0, 0) == -1 && errno == EINVAL
+               ? 0
+               : 1;
+  });
+  EXPECT_TRUE(rows_of_child().empty());
+  EXPECT_EQ(recording_.rows("syscall_fcntl").size(), 3U);
+}
+
 TEST_F(KernelLock, fs_lock_of_an_open_file_that_waits) {
   RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10); },

@@ -76,6 +76,13 @@ TEST_F(KernelSyscall, syscall_read) {
   expect(IOT_syscall_readv, 1000, 123, 123, 0);
 }
 
+TEST_F(KernelSyscall, a_call_in_which_a_process_was_before_is_counted) {
+  recording_ = Recording::alone({.events = {"syscall_read"}}, [] { return 0; });
+  SKIP_UNLESS_SERVED(recording_, "syscall_read");
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_call_begun_before), 1U) << "it waited to begin";
+  EXPECT_TRUE(recording_.rows("syscall_read").empty());
+}
+
 TEST_F(KernelSyscall, syscall_read_of_a_pipe_has_no_offset) {
   RECORD([&] {
     int ends[2];

@@ -108,6 +108,11 @@ static __always_inline int begin_lock_wait(iot_u64 lock, iot_u32 call) {
   return 0;
 }
 
+/* The kernel refused what the program asks for before it had understood all of it. */
+static __always_inline int is_malformed(iot_s64 result) {
+  return result == -EINVAL || result == -EOVERFLOW;
+}
+
 /* A call began it, so calls that began before the recording are left out. */
 static __always_inline int end_lock(iot_u64 lock, iot_u32 call, iot_s64 result) {
   struct iot_task* task = iot_current();
@@ -117,6 +122,8 @@ static __always_inline int end_lock(iot_u64 lock, iot_u32 call, iot_s64 result) 
     const struct iot_span* span = iot_span_end(task, IOT_KIND_fs_lock, 0);
     return span ? emit_lock(task, span, result, bpf_ktime_get_ns()) : 0;
   }
+  if (is_malformed(result))
+    return 0;
   struct seen_lock seen;
   see_lock(&seen, lock);
   struct iot_span span = {.start_ns = task->entry_ns};

@@ -332,6 +332,14 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   return 0;
 }
 
+/* A traced task returns from a call, in which it was when it became one. */
+static __noinline int count_begun_before(unsigned long long* ctx) {
+  const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
+  if (call_of(bpf_get_current_task_btf(), regs->orig_ax) & IOT_CALL_RECORDED)
+    iot_count(IOT_COUNTER_kernel_call_begun_before);
+  return 0;
+}
+
 #define IS_PLAIN (IOT_CALL_PLAIN | IOT_CALL_RECORDED)
 
 SEC("?tp_btf/sys_exit")
@@ -340,7 +348,9 @@ int syscall_sys_exit(unsigned long long* ctx) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_bucket_of(tid);
   const int is_found = task->live_tid == tid;
-  if (is_found ? !task->owner.op_id : !task->is_shared && task->live_tid != (tid | IOT_MUTED))
+  if (is_found && !task->owner.op_id)
+    return count_begun_before(ctx);
+  if (!is_found && !task->is_shared && task->live_tid != (tid | IOT_MUTED))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_s64 result = (iot_s64)ctx[1];
