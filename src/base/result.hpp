@@ -38,8 +38,11 @@ struct Error {
 // "No such file or directory (ENOENT)"
 inline std::string errno_text(int code) {
   const char* name = strerrorname_np(code);
+  const char* more = code == EFBIG    ? ", `ulimit -f` tells the limit"
+                     : code == EEXIST ? ", and nothing is written over"
+                                      : "";
   return fmt::format("{} ({}){}", strerrordesc_np(code) ? strerrordesc_np(code) : "unknown error",
-                     name ? name : "?", code == EFBIG ? ", `ulimit -f` tells the limit" : "");
+                     name ? name : "?", more);
 }
 
 template <class T> using Result = std::expected<T, Error>;

@@ -10,6 +10,7 @@
 #include "analysis/trace_dictionaries.hpp"
 #include "base/fd.hpp"
 #include "output/json.hpp"
+#include "store/catalogue.hpp"
 #include "store/event_stream.hpp"
 #include "value_text.hpp"
 
@@ -221,6 +222,9 @@ Result<std::uint64_t> export_table(const store::TraceReader& trace, std::string_
 Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const ExportOptions& options,
                                        const std::filesystem::path& directory) {
+  if (store::is_trace(directory))
+    return fail("cannot export to " + directory.string(),
+                "it is a trace, to which nothing is added", "choose another directory with -o");
   NewFiles made;
   if (::mkdir(directory.c_str(), 0750) == 0)
     made.add(directory);

@@ -34,6 +34,25 @@ std::filesystem::path finished_trace(const std::filesystem::path& trace) {
   return trace;
 }
 
+TEST(Refusal, a_segment_that_somebody_removes_or_cuts_is_told_at_the_end) {
+  const TemporaryDirectory directory;
+  for (const bool is_removed : {true, false}) {
+    const auto trace = directory / (is_removed ? "removed.iotrail" : "cut.iotrail");
+    auto writer = create(trace);
+    Record record(*schema::find_event("vfs_read"));
+    writer->append(record.as_event());
+    const auto segment = trace / "events-0001.seg";
+    if (is_removed)
+      std::filesystem::remove(segment);
+    else
+      std::filesystem::resize_file(segment, 0);
+    Manifest manifest;
+    expect_refusal(writer->finish(manifest), segment.string(),
+                   is_removed ? "was removed meanwhile" : "somebody else has changed");
+    EXPECT_EQ(manifest.state, State::ERROR);
+  }
+}
+
 // As somebody would who makes the checksum fit.
 void change_manifest(const std::filesystem::path& trace, const std::function<void(Json&)>& change) {
   Json json = Json::parse(contents(trace / "manifest.json"));

@@ -8,6 +8,8 @@
 
 namespace iotrail::store {
 
+constexpr const char* kLeaveIt = "while a trace is recorded, its directory is the recorder's alone";
+
 Result<SegmentFile> SegmentFile::create(const Fd& directory, const std::filesystem::path& trace,
                                         SegmentKind kind, std::uint32_t number,
                                         const TraceId& trace_id) {
@@ -30,6 +32,8 @@ Result<SegmentFile> SegmentFile::create(const Fd& directory, const std::filesyst
 }
 
 Result<void> SegmentFile::append(ByteSpan block, std::uint32_t rows) {
+  if (auto untouched = check_untouched(); !untouched)
+    return untouched;
   auto written = write(block);
   if (written) {
     ++blocks_;
@@ -60,6 +64,21 @@ Result<void> SegmentFile::write(ByteSpan bytes) {
 Result<void> SegmentFile::sync() {
   if (fdatasync(file_.get()) != 0)
     return fail_errno("cannot bring to the disk " + shown_as_);
+  return check_untouched();
+}
+
+// What is written to a file that has no name any more is gone, and no write says so.
+Result<void> SegmentFile::check_untouched() const {
+  struct stat found{};
+  if (fstat(file_.get(), &found) != 0)
+    return fail_errno("cannot look at " + shown_as_);
+  if (found.st_nlink == 0)
+    return fail("the trace is not whole", shown_as_ + " was removed meanwhile", kLeaveIt);
+  if (static_cast<std::uint64_t>(found.st_size) != bytes_)
+    return fail("the trace is not whole",
+                fmt::format("somebody else has changed {}: of {} bytes that were written it has {}",
+                            shown_as_, bytes_, found.st_size),
+                kLeaveIt);
   return {};
 }
 

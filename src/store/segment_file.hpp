@@ -19,9 +19,10 @@ public:
                                     SegmentKind kind, std::uint32_t number,
                                     const TraceId& trace_id);
 
+  // Both fail, too, where somebody else has removed the file or changed its length.
   // Where the write fails, what was written of it is taken back.
   Result<void> append(ByteSpan block, std::uint32_t rows);
-  Result<void> sync();
+  Result<void> sync(); // brings it to the disk
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t blocks() const { return blocks_; }
@@ -29,6 +30,7 @@ public:
 
 private:
   Result<void> write(ByteSpan bytes);
+  Result<void> check_untouched() const;
 
   Fd file_;
   std::string shown_as_;

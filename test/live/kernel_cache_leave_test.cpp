@@ -9,6 +9,7 @@
 
 #include <array>
 #include <fstream>
+#include <optional>
 
 #include "block_device.hpp"
 #include "kernel_cache_fixture.hpp"
@@ -191,25 +192,37 @@ LargeFile record_large_file(std::size_t pages,
 
 class KernelCacheOfLargeFile : public KernelTest {
 protected:
-  void look_at(const LargeFile& file) {
-    if (!file.refusal.empty())
-      GTEST_SKIP() << file.refusal;
-    path_ = file.path;
-    recording_ = file.recording;
+  // It is the test's while that lasts: a copy would take longer than the test.
+  void look_at(const std::function<LargeFile()>& record_once) {
+    if (!file_)
+      file_ = record_once();
+    if (!file_->refusal.empty())
+      GTEST_SKIP() << file_->refusal;
+    path_ = file_->path;
+    std::swap(recording_, file_->recording);
+    has_recording_ = true;
     if (recording_.refusal().empty()) {
       ASSERT_EQ(recording_.status(), 0) << "the child failed";
     }
   }
+  void TearDown() override {
+    if (has_recording_)
+      std::swap(recording_, file_->recording);
+  }
+  static void TearDownTestSuite() { file_.reset(); }
 
   std::string path_;
+
+private:
+  bool has_recording_ = false;
+  static inline std::optional<LargeFile> file_;
 };
 
 // A file four times as large as its reader's memory is read twice: the reader drops its pages to make room, and reads them again.
 class KernelCacheShortOfMemory : public KernelCacheOfLargeFile {
 protected:
   void SetUp() override {
-    static const LargeFile file = record_once();
-    look_at(file);
+    look_at(record_once);
     if (!IsSkipped() && recording_.refusal().empty())
       check_account();
   }
@@ -278,15 +291,14 @@ protected:
   void SetUp() override {
     if (!is_emulated())
       GTEST_SKIP() << "it would take memory from others, so that it is tried in emulated machines";
-    static const LargeFile file = record_large_file(kPagesLeft * 2, [](const std::string& path) {
-      return Recording::of(
-          [](capture::SourceOptions& options, pid_t pid) {
-            options.filter.events = {"cache_add", "cache_delete", "memory_kswapd"};
-            options.filter.tree_root = pid;
-          },
-          [&] { return read_with_little_memory(path); });
+    look_at(record_once);
+  }
+
+  static LargeFile record_once() {
+    return record_large_file(kPagesLeft * 2, [](const std::string& path) {
+      return Recording::alone({.events = {"cache_add", "cache_delete", "memory_kswapd"}},
+                              [&] { return read_with_little_memory(path); });
     });
-    look_at(file);
   }
 
   // kswapd is told of when it goes to sleep: it gets room to.
