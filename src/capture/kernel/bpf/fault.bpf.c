@@ -143,6 +143,7 @@ struct {
 /* Bits of the error code of a page fault of x86. */
 #define FAULT_CODE_WRITE 0x2
 #define FAULT_CODE_INSTRUCTION 0x10
+#define NO_CALL (-1) /* in the place of a call's number, of a task that came into the kernel by a fault */
 
 SEC("?tp_btf/page_fault_user")
 int BPF_PROG(fault_user, iot_u64 address, struct pt_regs* regs, iot_u64 code) {
@@ -170,7 +171,12 @@ static __always_inline struct iot_task* find_toucher(struct address_space* trust
   return iot_file_wanted(*file) ? task : 0;
 }
 
-/* A touch is of a fault outside any call: what the kernel touches in one comes without. */
+/* What the kernel touches in a call, also in one that is not followed (exec), comes without a touch of its own. */
+static __always_inline int is_outside_calls(void) {
+  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  return (iot_s64)regs->orig_ax == NO_CALL;
+}
+
 SEC("?tp_btf/mm_filemap_fault")
 int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
   iot_u32 file = 0;
@@ -179,7 +185,7 @@ int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
     return 0;
   struct touch now = {};
   struct touch* touch = bpf_task_storage_get(&touches, bpf_get_current_task_btf(), 0, 0);
-  if (touch && (!task->owner.op_id || (task->op_depth == 1 && !task->owner.parent_op)))
+  if (touch && is_outside_calls())
     now = *touch;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
