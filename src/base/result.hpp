@@ -27,8 +27,11 @@ struct Error {
   int code = 0; // errno, where the system refused; 0 otherwise
   Failure kind = Failure::operation;
 
+  std::string line() const { return why.empty() ? what : what + ": " + why; }
+
+  // That, and on lines of its own what to do.
   std::string message() const {
-    std::string text = why.empty() ? what : what + ": " + why;
+    std::string text = line();
     if (!hint.empty())
       text += "\n  " + hint;
     return text;

@@ -235,7 +235,7 @@ bool Recorder::has_ended(std::uint64_t now_ns) {
   else if (limits.until_sources_end && std::ranges::all_of(sources_, &Source::has_ended))
     manifest_.stop_reason = "all is recorded";
   else if (const Error* failure = writer_->failure(); failure != nullptr)
-    manifest_.stop_reason = failure->message();
+    manifest_.stop_reason = failure->line();
   else
     return false;
   return true;

@@ -154,6 +154,8 @@ void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals)
 }
 
 void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace) {
+  if (manifest.state == store::State::ERROR)
+    say("iotrail: " + output::printable(manifest.stop_reason));
   print_still_running(manifest);
   std::uint64_t all = manifest.lost() + manifest.events() + manifest.left_out();
   for (const store::SourceTally& source : manifest.sources)

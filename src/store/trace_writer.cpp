@@ -282,7 +282,7 @@ Result<void> TraceWriter::finish(Manifest& manifest) {
   if (manifest.state == State::INITIALIZING || manifest.state == State::RUNNING)
     manifest.state = flushed ? State::COMPLETE : State::ERROR;
   if (!flushed)
-    manifest.stop_reason = flushed.error().message();
+    manifest.stop_reason = flushed.error().line();
   auto closed = write_manifest(manifest);
   drop_manifest_reserve(impl_->directory);
   return closed ? flushed : closed;
