@@ -15,9 +15,11 @@
 #include <fmt/format.h>
 
 #include "abi.h"
+#include "analysis/directory_links.hpp"
 #include "analysis/known_names.hpp"
 #include "analysis/name_changes.hpp"
 #include "analysis/path_text.hpp"
+#include "analysis/process_places.hpp"
 #include "analysis/table_rows.hpp"
 
 namespace iotrail::analysis {
@@ -26,7 +28,6 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::uint64_t kNever = UINT64_MAX;
-constexpr int kAncestorsMost = 64;
 constexpr std::size_t kNodeBytes = 128; // of a name or a descriptor that is known, beside its text
 
 class Finder {
@@ -59,25 +60,25 @@ private:
     std::size_t last; // place of its last path
     bool is_directory;
     bool is_nameless; // made with O_TMPFILE: the kernel calls it by its number until it is linked
-  };
-  struct CurrentDirectory {
-    std::string path; // empty: not known
-    bool is_first;    // the process has not changed it
+    std::uint32_t container = 0; // of whom its first event is of: paths of others are not its names
+    std::uint64_t seen_ns = kNever; // the end of that event
   };
 
   void load_files();
   void load_texts();
   void tell_limit(std::uint64_t at_ns) const;
   void apply(const NameChange& change);
+  void note_sight(const NameChange& sight);
   void note_open(const NameChange& open);
-  void learn_directory(std::uint32_t pid, std::string_view given, const std::string& path);
+  void note_duplicate(const NameChange& duplicate);
+  void change_root(const NameChange& change);
   void change_directory(const NameChange& change);
-  void inherit_directory(const NameChange& birth);
   void link(const NameChange& change);
   void rename(const NameChange& change);
-  void remove_at(const std::string& path, std::uint32_t only, std::uint64_t at_ns);
-  void put_tree(const std::vector<KnownName>& tree, const std::string& from, const std::string& to,
-                std::uint64_t at_ns);
+  void remove_at(KnownNames& names, const std::string& path, std::uint32_t only,
+                 std::uint64_t at_ns);
+  void put_tree(KnownNames& names, const std::vector<KnownName>& tree, const std::string& from,
+                const std::string& to, std::uint64_t at_ns);
   void give(std::uint32_t file, std::uint64_t since_ns, const std::string& path, bool is_removed);
 
   // Work and memory grow with what is spent.
@@ -92,15 +93,17 @@ private:
     const auto found = files_.find(file);
     return found == files_.end() ? std::string_view{} : paths_[found->second.last].path();
   }
-  std::string_view current_directory(std::uint32_t pid) const;
-  void set_directory(std::uint32_t pid, std::string path, bool is_first);
   std::uint32_t file_at(std::uint32_t pid, std::int32_t fd) const {
     const auto found = descriptors_.find({pid, fd});
     return found == descriptors_.end() ? 0 : found->second;
   }
 
-  // Empty: where it begins is not known.
-  std::string whole(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const;
+  // Empty: where it begins is not known. As given: links to directories on its way are not followed.
+  std::string whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const;
+  std::string whole(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const {
+    return links_.follow(whole_as_given(pid, fd, key));
+  }
+  KnownNames& names_of(std::uint32_t file) { return names_[files_.at(file).container]; }
   std::string named(std::uint32_t directory, std::uint32_t key) const {
     const std::string_view path = path_of(directory);
     return is_whole(path) ? joined(path, text(key)) : std::string();
@@ -113,20 +116,27 @@ private:
     return change.is_of_vfs ? named(change.new_directory, change.new_text)
                             : whole(change.pid, change.new_fd, change.new_text);
   }
-  // All that have the name, or the only one that an event tells.
-  std::vector<std::uint32_t> files_named(const std::string& path, std::uint32_t only) const {
-    return only == 0 ? names_.files_at(path) : std::vector<std::uint32_t>{only};
+  // Among which names a call changes some: those of the only file that its event tells, or of its container.
+  KnownNames& names_for(const NameChange& change, std::uint32_t only) {
+    const auto found = files_.find(only);
+    return names_[found != files_.end() ? found->second.container
+                                        : places_.container_of(change.pid)];
   }
-  std::vector<std::uint32_t> linked_files(const NameChange& change) const;
+  // All that have the name, or the only one that an event tells.
+  static std::vector<std::uint32_t> files_named(const KnownNames& names, const std::string& path,
+                                                std::uint32_t only) {
+    return only == 0 ? names.files_at(path) : std::vector<std::uint32_t>{only};
+  }
+  std::vector<std::uint32_t> linked_files(const NameChange& change);
 
   const store::TraceReader& trace_;
   std::size_t bytes_left_;
   std::vector<FilePath> paths_;
   std::unordered_map<std::uint32_t, File> files_;
   std::unordered_map<std::uint32_t, std::string> texts_;
-  std::unordered_map<std::uint32_t, std::uint32_t> parents_;
-  KnownNames names_; // of files that have had an event
-  std::unordered_map<std::uint32_t, CurrentDirectory> current_directories_;
+  std::map<std::uint32_t, KnownNames> names_; // of files that have had an event, by container
+  ProcessPlaces places_;
+  DirectoryLinks links_;
   // Of pid and fd: directories, and files without a name.
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> descriptors_;
 };
@@ -144,7 +154,10 @@ void Finder::load_files() {
         files_[file] = {.last = paths_.size(),
                         .is_directory = S_ISDIR(number(2)),
                         .is_nameless = path.ends_with(fmt::format("/#{}", number(3)))};
-        paths_.push_back({file, false, 0, kNever, std::move(path)});
+        const bool is_nameless = files_[file].is_nameless;
+        if (is_nameless)
+          path += kDeleted;
+        paths_.push_back({file, is_nameless, 0, kNever, std::move(path)});
       });
 }
 
@@ -166,84 +179,67 @@ void Finder::tell_limit(std::uint64_t at_ns) const {
 void Finder::apply(const NameChange& change) {
   switch (change.what) {
   case NameEvent::birth:
-    return inherit_directory(change);
+    return spend(places_.add(change.pid, change.parent_pid, change.container));
   case NameEvent::sight:
-    if (const std::string_view path = path_of(change.file);
-        is_whole(path) && !files_.at(change.file).is_nameless)
-      names_.note(std::string(path), change.file);
-    return;
+    return note_sight(change);
   case NameEvent::open:
     return note_open(change);
+  case NameEvent::duplicate:
+    return note_duplicate(change);
   case NameEvent::directory:
     return change_directory(change);
+  case NameEvent::root:
+    return change_root(change);
   case NameEvent::link:
     return link(change);
   case NameEvent::removal:
-    return remove_at(old_path(change), change.file, change.at_ns);
+    return remove_at(names_for(change, change.file), old_path(change), change.file, change.at_ns);
   case NameEvent::renaming:
     return rename(change);
   }
 }
 
-// Where a process has not been, it is where the nearest ancestor was that is known to have been at one place from its beginning on.
-std::string_view Finder::current_directory(std::uint32_t pid) const {
-  std::uint32_t process = pid;
-  for (int ancestors = 0; ancestors < kAncestorsMost; ++ancestors) {
-    if (const auto found = current_directories_.find(process); found != current_directories_.end())
-      return process == pid || found->second.is_first ? std::string_view(found->second.path)
-                                                      : std::string_view{};
-    const auto parent = parents_.find(process);
-    if (parent == parents_.end())
-      break;
-    process = parent->second;
-  }
-  return {};
+void Finder::note_sight(const NameChange& sight) {
+  File& file = files_.at(sight.file);
+  file.seen_ns = sight.at_ns;
+  file.container = places_.container_of(sight.pid);
+  if (const std::string_view path = path_of(sight.file); is_whole(path) && !file.is_nameless)
+    names_of(sight.file).note(std::string(path), sight.file);
 }
 
 // Calls without a descriptor (-1) begin at the current directory.
-std::string Finder::whole(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const {
+std::string Finder::whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const {
   const std::string_view given = text(key);
-  if (is_whole(given))
-    return joined("/", given);
+  if (is_whole(given)) {
+    const std::string_view root = places_.root_of(pid);
+    return root == "/" ? joined(root, given) : joined(root, "./" + std::string(given));
+  }
   const std::string_view directory =
-      fd == IOT_AT_FDCWD || fd == -1 ? current_directory(pid) : path_of(file_at(pid, fd));
+      fd == IOT_AT_FDCWD || fd == -1 ? places_.directory_of(pid) : path_of(file_at(pid, fd));
   return is_whole(directory) ? joined(directory, given) : std::string();
 }
 
-void Finder::inherit_directory(const NameChange& birth) {
-  parents_.try_emplace(birth.pid, birth.parent_pid);
-  const auto parent = current_directories_.find(birth.parent_pid);
-  if (parent == current_directories_.end() || current_directories_.contains(birth.pid))
-    return;
-  set_directory(birth.pid, std::string(parent->second.path), true);
+void Finder::note_duplicate(const NameChange& duplicate) {
+  const std::uint32_t file = file_at(duplicate.pid, duplicate.fd);
+  const auto made = std::pair(duplicate.pid, static_cast<std::int32_t>(duplicate.result));
+  if (file == 0)
+    bytes_left_ += descriptors_.erase(made) * kNodeBytes;
+  else if (descriptors_.insert_or_assign(made, file).second)
+    spend(kNodeBytes);
+}
+
+void Finder::change_root(const NameChange& change) {
+  const std::string root = whole(change.pid, IOT_AT_FDCWD, change.text);
+  if (!root.empty())
+    spend(places_.set_root(change.pid, root));
 }
 
 void Finder::change_directory(const NameChange& change) {
   const std::string_view opened = path_of(change.file);
-  set_directory(
-      change.pid,
-      is_whole(opened) ? std::string(opened) : whole(change.pid, IOT_AT_FDCWD, change.text), false);
-}
-
-void Finder::set_directory(std::uint32_t pid, std::string path, bool is_first) {
-  const auto [directory, is_new] = current_directories_.try_emplace(pid);
-  bytes_left_ += is_new ? 0 : kNodeBytes + directory->second.path.size();
-  spend(kNodeBytes + path.size());
-  directory->second = {std::move(path), is_first};
-}
-
-// From a relative path, and the whole one of the file that it led to.
-void Finder::learn_directory(std::uint32_t pid, std::string_view given, const std::string& path) {
-  const std::string ending = joined("/", given);
-  if (ending.empty() || given.contains("..") || (ending != "/" && !path.ends_with(ending)))
-    return;
-  std::string directory = ending == "/" ? path : path.substr(0, path.size() - ending.size());
-  if (directory.empty())
-    directory = "/";
-  if (const auto known = current_directories_.find(pid); known == current_directories_.end())
-    set_directory(pid, std::move(directory), true);
-  else if (known->second.path != directory)
-    set_directory(pid, std::move(directory), false);
+  spend(places_.set_directory(change.pid,
+                              is_whole(opened) ? std::string(opened)
+                                               : whole(change.pid, IOT_AT_FDCWD, change.text),
+                              false));
 }
 
 // Where relative paths begin at, which name is in use; and a file without a name that a path leads to has one again: an inode
@@ -255,18 +251,23 @@ void Finder::note_open(const NameChange& open) {
   const File& file = files_.at(open.file);
   const std::string_view given = text(open.text);
   if ((open.fd == IOT_AT_FDCWD || open.fd == -1) && !given.starts_with('/') && !file.is_nameless)
-    learn_directory(open.pid, given, path);
+    spend(places_.learn_directory(open.pid, given, path));
   const auto opened = std::pair(open.pid, static_cast<std::int32_t>(open.result));
   if (!file.is_directory && !file.is_nameless)
     bytes_left_ += descriptors_.erase(opened) * kNodeBytes;
   else if (descriptors_.insert_or_assign(opened, open.file).second)
     spend(kNodeBytes);
-  const std::string name = whole(open.pid, open.fd, open.text);
-  if (name.empty() || name.starts_with("/proc/"))
+  const std::string as_given = whole_as_given(open.pid, open.fd, open.text);
+  if (as_given.empty() || as_given.starts_with("/proc/") || file.is_nameless ||
+      file.container != places_.container_of(open.pid))
     return;
+  if (file.seen_ns == open.at_ns)
+    spend(links_.learn(as_given, path));
+  const std::string name = links_.follow(as_given);
   const FilePath& last = paths_[file.last];
-  if (last.is_removed || names_.has(name, open.file)) {
-    names_.note(name, open.file);
+  KnownNames& names = names_of(open.file);
+  if (last.is_removed || names.has(name, open.file)) {
+    names.note(name, open.file);
     if (last.is_removed || last.path() != name)
       give(open.file, open.begin_ns, name, false);
   }
@@ -287,18 +288,20 @@ void Finder::give(std::uint32_t file, std::uint64_t since_ns, const std::string&
   paths_.push_back(std::move(next));
 }
 
-void Finder::remove_at(const std::string& path, std::uint32_t only, std::uint64_t at_ns) {
+void Finder::remove_at(KnownNames& names, const std::string& path, std::uint32_t only,
+                       std::uint64_t at_ns) {
   if (path.empty())
     return;
-  for (const std::uint32_t file : files_named(path, only)) {
-    if (!names_.remove(path, file) || path_of(file) != path)
+  links_.forget(path);
+  for (const std::uint32_t file : files_named(names, path, only)) {
+    if (!names.remove(path, file) || path_of(file) != path)
       continue;
-    const std::string* other = names_.latest(file);
+    const std::string* other = names.latest(file);
     give(file, at_ns, other ? *other : path, !other);
   }
 }
 
-std::vector<std::uint32_t> Finder::linked_files(const NameChange& change) const {
+std::vector<std::uint32_t> Finder::linked_files(const NameChange& change) {
   if (change.is_of_vfs)
     return {change.file};
   const std::string_view given = text(change.text);
@@ -307,7 +310,7 @@ std::vector<std::uint32_t> Finder::linked_files(const NameChange& change) const 
   if (fd >= 0)
     return {file_at(change.pid, fd)};
   const std::string path = old_path(change);
-  return path.empty() ? std::vector<std::uint32_t>{} : names_.files_at(path);
+  return path.empty() ? std::vector<std::uint32_t>{} : names_for(change, 0).files_at(path);
 }
 
 void Finder::link(const NameChange& change) {
@@ -320,17 +323,18 @@ void Finder::link(const NameChange& change) {
     if (found == files_.end())
       continue;
     const bool has_none = paths_[found->second.last].is_removed || found->second.is_nameless;
-    if (!has_none && !names_.latest(file))
+    KnownNames& names = names_of(file);
+    if (!has_none && !names.latest(file))
       continue; // it has had no event yet
-    names_.note(path, file);
+    names.note(path, file);
     found->second.is_nameless = false;
     if (has_none)
       give(file, change.at_ns, path, false);
   }
 }
 
-void Finder::put_tree(const std::vector<KnownName>& tree, const std::string& from,
-                      const std::string& to, std::uint64_t at_ns) {
+void Finder::put_tree(KnownNames& names, const std::vector<KnownName>& tree,
+                      const std::string& from, const std::string& to, std::uint64_t at_ns) {
   for (const auto& [path, file, rank] : tree) {
     spend(kNodeBytes + path.size());
     if (bytes_left_ == 0)
@@ -338,7 +342,7 @@ void Finder::put_tree(const std::vector<KnownName>& tree, const std::string& fro
     if (to.size() + path.size() - from.size() >= PATH_MAX)
       continue;
     const std::string moved = to + path.substr(from.size());
-    names_.put(moved, file, rank);
+    names.put(moved, file, rank);
     if (path_of(file) == path)
       give(file, at_ns, moved, false);
   }
@@ -350,16 +354,18 @@ void Finder::rename(const NameChange& change) {
   if (from.empty() || to.empty() || from == to)
     return;
   const bool exchanges = (change.flags & RENAME_EXCHANGE) != 0;
-  const std::vector<std::uint32_t> files = files_named(from, change.file);
+  KnownNames& names = names_for(change, change.file);
+  const std::vector<std::uint32_t> files = files_named(names, from, change.file);
   if (!exchanges &&
-      std::ranges::any_of(files, [&](std::uint32_t file) { return names_.has(to, file); }))
+      std::ranges::any_of(files, [&](std::uint32_t file) { return names.has(to, file); }))
     return spend(files.size() * kNodeBytes); // two names of one file: rename leaves both
-  const std::vector<KnownName> moved = names_.take_tree(from, change.file);
+  links_.forget(from);
+  const std::vector<KnownName> moved = names.take_tree(from, change.file);
   if (exchanges)
-    put_tree(names_.take_tree(to, change.replaced), to, from, change.at_ns);
+    put_tree(names, names.take_tree(to, change.replaced), to, from, change.at_ns);
   else
-    remove_at(to, change.replaced, change.at_ns);
-  put_tree(moved, from, to, change.at_ns);
+    remove_at(names, to, change.replaced, change.at_ns);
+  put_tree(names, moved, from, to, change.at_ns);
 }
 
 } // namespace

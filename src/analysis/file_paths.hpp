@@ -7,6 +7,8 @@
 // directory. A relative path counts where the directory is known that it begins at: from opens, and from chdir.
 // A file with several names (hard links) has the path that it was seen with or opened by last, while that is there, then
 // another one; a file made without a name has its first one from its link on.
+// Paths begin at a process's root, where a chroot of it or of those that it comes of is recorded, and are of the container that it
+// is in: directory_links.hpp, process_places.hpp.
 // Not known are what processes renamed that were not recorded, and links that no event of the layers vfs or syscall tells of.
 #pragma once
 

@@ -50,6 +50,56 @@ TEST(file_paths, a_renamed_file_has_its_new_path_from_the_end_of_the_call_on) {
             (Texts{"0 /d/a", "25 /d/b", "35 /e/c", "45 /e/d", "55 /e/d removed"}));
 }
 
+TEST(file_paths, a_call_in_a_chroot_is_of_what_lies_below_it) {
+  const std::string events = "processes since_ns=1 pid=1 comm=sh\n" + std::string(kOpenA) +
+                             "syscall_chdir ts_ns=15 pid=2 path=/jail call=chroot\n"
+                             "processes since_ns=16 pid=3 parent_pid=2 comm=rm\n"
+                             "syscall_open ts_ns=17 pid=3 file=/jail/d/a path=/d/a result=3\n"
+                             "syscall_rename ts_ns=20 pid=3 path=/d/a new_path=/d/b\n"
+                             "syscall_unlink ts_ns=30 pid=2 path=/d/b\n";
+  EXPECT_EQ(paths_of(events, "/d/a"), (Texts{"0 /d/a"}));
+  EXPECT_EQ(paths_of(events, "/jail/d/a"),
+            (Texts{"0 /jail/d/a", "20 /jail/d/b", "30 /jail/d/b removed"}));
+}
+
+TEST(file_paths, a_call_in_a_container_is_of_its_own_files) {
+  const std::string events =
+      "processes since_ns=1 pid=1 comm=sh\nprocesses since_ns=2 pid=2 comm=sh container=c1\n" +
+      std::string(kOpenA) +
+      "syscall_open ts_ns=15 pid=2 file=/d/b path=/d/b result=3\n"
+      "syscall_unlink ts_ns=20 pid=2 path=/d/a\n"
+      "syscall_rename ts_ns=30 pid=2 path=/d/b new_path=/d/c\n"
+      "syscall_unlink ts_ns=40 pid=1 path=/d/c\n";
+  EXPECT_EQ(paths_of(events, "/d/a"), (Texts{"0 /d/a"}));
+  EXPECT_EQ(paths_of(events, "/d/b"), (Texts{"0 /d/b", "30 /d/c"}));
+}
+
+TEST(file_paths, a_rename_over_a_link_to_a_directory_is_of_what_it_leads_to) {
+  const std::string open =
+      "syscall_open ts_ns=10 pid=1 file=/d/real/log path=/d/cur/log result=3\n";
+  EXPECT_EQ(paths_of(open + "syscall_rename ts_ns=20 pid=1 path=/d/cur/log new_path=/d/cur/log.1\n"
+                            "syscall_unlink ts_ns=30 pid=1 path=/d/cur/log.1\n",
+                     "/d/real/log"),
+            (Texts{"0 /d/real/log", "20 /d/real/log.1", "30 /d/real/log.1 removed"}));
+  // Another directory stands in the link's place.
+  EXPECT_EQ(paths_of(open + "syscall_rename ts_ns=20 pid=1 path=/d/next new_path=/d/cur\n"
+                            "syscall_unlink ts_ns=30 pid=1 path=/d/cur/log\n",
+                     "/d/real/log"),
+            (Texts{"0 /d/real/log"}));
+}
+
+TEST(file_paths, a_duplicate_of_a_directory_is_where_names_begin_too) {
+  for (const std::string_view duplicate :
+       {"syscall_dup ts_ns=15 pid=1 fd=4 result=9 call=dup\n",
+        "syscall_fcntl ts_ns=15 pid=1 fd=4 command=F_DUPFD_CLOEXEC result=9\n"})
+    EXPECT_EQ(paths_of("file path=/d inode=5 mode=040755\n"
+                       "syscall_open ts_ns=5 pid=1 file=/d path=/d result=4\n" +
+                           std::string(kOpenA) + std::string(duplicate) +
+                           "syscall_rename ts_ns=20 pid=1 fd=9 new_fd=9 path=a new_path=b\n",
+                       "/d/a"),
+              (Texts{"0 /d/a", "20 /d/b"}));
+}
+
 TEST(file_paths, what_lies_below_a_renamed_directory_moves_with_it) {
   EXPECT_EQ(
       paths_of(std::string(kOpenA) + "syscall_rename ts_ns=20 pid=1 path=/d new_path=/other/./e/\n",
@@ -168,7 +218,7 @@ TEST(file_paths, a_file_made_without_a_name_has_the_first_that_it_is_linked_to) 
         "call=linkat flags=0x400\n",
         "syscall_link ts_ns=20 pid=1 target_fd=3 path=b fd=-100 call=linkat flags=0x1000\n",
         "vfs_link ts_ns=20 pid=1 file=/d/#14 directory=/d name=b\n"})
-    EXPECT_EQ(paths_of(made + std::string(link), "/d/#14"), (Texts{"0 /d/#14", "20 /d/b"})) << link;
+    EXPECT_EQ(paths_of(made + std::string(link), "/d/#14"), (Texts{"0 /d/#14 removed", "20 /d/b"})) << link;
 }
 
 TEST(file_paths, a_relative_path_begins_where_chdir_went) {

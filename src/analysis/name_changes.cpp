@@ -34,7 +34,9 @@ enum : std::size_t {
 
 using ColumnNames = std::array<std::string_view, kCall + 1>;
 
-ColumnNames column_names(NameEvent what, bool is_of_vfs) {
+constexpr std::string_view kCommands = "fcntl";
+
+ColumnNames column_names(NameEvent what, bool is_of_vfs, std::string_view calls) {
   ColumnNames names{"duration_ns", "pid",           "result", "file",     "replaced",
                     "directory",   "new_directory", "path",   "new_path", "fd",
                     "new_fd",      "flags",         "call"};
@@ -42,6 +44,8 @@ ColumnNames column_names(NameEvent what, bool is_of_vfs) {
     names[kText] = "name";
     names[kNewText] = "new_name";
   }
+  if (calls == kCommands)
+    names[kCall] = "command";
   if (what == NameEvent::link) {
     names[kDirectory] = "";
     names[kNewDirectory] = "directory";
@@ -54,10 +58,9 @@ ColumnNames column_names(NameEvent what, bool is_of_vfs) {
 }
 
 // Calls that share an event with those that say something about names.
-bool is_another_call(NameEvent what, bool is_of_vfs, std::uint32_t call) {
-  const std::string_view name = schema::value_name(is_of_vfs ? "vfs_call" : "syscall", call);
+bool is_another_call(NameEvent what, std::string_view calls, std::string_view name) {
   return (what == NameEvent::link && name.contains("symlink")) ||
-         (what == NameEvent::directory && name == "chroot");
+         (calls == kCommands && !name.starts_with("F_DUPFD"));
 }
 
 std::uint64_t end_of(std::uint64_t begin_ns, std::uint64_t duration_ns) {
@@ -83,6 +86,8 @@ NameChanges::NameChanges(const store::TraceReader& trace) : trace_(trace) {
   add_source("syscall_open", NameEvent::open, false);
   add_source("app_open", NameEvent::open, false);
   add_source("syscall_chdir", NameEvent::directory, false);
+  add_source("syscall_dup", NameEvent::duplicate, false);
+  add_source("syscall_fcntl", NameEvent::duplicate, false, kCommands);
   find_births();
   find_sights();
   std::ranges::stable_sort(firsts_, {}, order_of);
@@ -100,12 +105,13 @@ bool NameChanges::add_lowest(std::string_view event, NameEvent what) {
   return false;
 }
 
-bool NameChanges::add_source(std::string_view name, NameEvent what, bool is_of_vfs) {
+bool NameChanges::add_source(std::string_view name, NameEvent what, bool is_of_vfs,
+                             std::string_view calls) {
   const store::TableInfo* table = trace_.table(name);
   if (!table || !trace_.has_rows(table->kind))
     return false;
-  Source source{what, is_of_vfs, {}};
-  std::ranges::transform(column_names(what, is_of_vfs), source.columns.begin(),
+  Source source{what, is_of_vfs, is_of_vfs ? "vfs_call" : calls, {}};
+  std::ranges::transform(column_names(what, is_of_vfs, calls), source.columns.begin(),
                          [&](std::string_view column) { return table->column(column); });
   sources_[table->kind] = source;
   return true;
@@ -115,39 +121,49 @@ void NameChanges::find_births() {
   const store::TableInfo* table = trace_.table("processes");
   if (!table)
     return;
-  TableRows(trace_, *table, {"since_ns", "pid", "parent_pid"}).for_each([&](auto number, auto) {
-    NameChange birth{};
-    birth.at_ns = number(0);
-    birth.what = NameEvent::birth;
-    birth.pid = static_cast<std::uint32_t>(number(1));
-    birth.parent_pid = static_cast<std::uint32_t>(number(2));
-    firsts_.push_back(birth);
-  });
+  std::unordered_map<std::string, std::uint32_t> containers{{"", 0}};
+  TableRows(trace_, *table, {"since_ns", "pid", "parent_pid", "container"})
+      .for_each([&](auto number, auto text) {
+        const auto next = static_cast<std::uint32_t>(containers.size());
+        NameChange birth{};
+        birth.at_ns = number(0);
+        birth.what = NameEvent::birth;
+        birth.pid = static_cast<std::uint32_t>(number(1));
+        birth.parent_pid = static_cast<std::uint32_t>(number(2));
+        birth.container = containers.try_emplace(text(3), next).first->second;
+        firsts_.push_back(birth);
+      });
 }
 
 // Keys that the dictionary lacks name no file, so that they take no memory.
 void NameChanges::find_sights() {
-  std::unordered_map<std::uint32_t, std::uint64_t> ends;
+  struct Sight {
+    std::uint64_t end_ns = UINT64_MAX;
+    std::uint32_t pid = 0;
+  };
+  std::unordered_map<std::uint32_t, Sight> sights;
   if (const store::TableInfo* table = trace_.table("files"))
     TableRows(trace_, *table, {"file"}).for_each([&](auto number, auto) {
-      ends.try_emplace(static_cast<std::uint32_t>(number(0)), UINT64_MAX);
+      sights.try_emplace(static_cast<std::uint32_t>(number(0)));
     });
   for (const store::TableInfo& table : trace_.tables()) {
     if (table.is_dictionary())
       continue;
     for (const store::ColumnInfo& column : table.columns)
       if (column.meaning == schema::Meaning::file)
-        TableRows(trace_, table, {"ts_ns", "duration_ns", column.name})
+        TableRows(trace_, table, {"ts_ns", "duration_ns", column.name, "pid"})
             .for_each([&](auto number, auto) {
-              if (const auto found = ends.find(static_cast<std::uint32_t>(number(2)));
-                  found != ends.end())
-                found->second = std::min(found->second, end_of(number(0), number(1)));
+              const auto found = sights.find(static_cast<std::uint32_t>(number(2)));
+              const std::uint64_t end_ns = end_of(number(0), number(1));
+              if (found != sights.end() && end_ns < found->second.end_ns)
+                found->second = {end_ns, static_cast<std::uint32_t>(number(3))};
             });
   }
-  for (const auto& [file, end_ns] : ends) {
+  for (const auto& [file, first] : sights) {
     NameChange sight{};
-    sight.at_ns = end_ns;
+    sight.at_ns = first.end_ns;
     sight.what = NameEvent::sight;
+    sight.pid = first.pid;
     sight.file = file;
     firsts_.push_back(sight);
   }
@@ -164,14 +180,16 @@ void NameChanges::add_row() {
   const std::uint64_t begin_ns = stream_->time_ns();
   read_up_to_ns_ = std::max(read_up_to_ns_, begin_ns);
   const auto result = static_cast<std::int64_t>(number(kResult));
-  if (result < 0 || is_another_call(source.what, source.is_of_vfs, key(kCall)))
+  const std::string_view call = schema::value_name(source.calls, key(kCall));
+  if (result < 0 || is_another_call(source.what, source.calls, call))
     return;
   under_way_.push({{.at_ns = end_of(begin_ns, number(kDuration)),
                     .begin_ns = begin_ns,
-                    .what = source.what,
+                    .what = call == "chroot" ? NameEvent::root : source.what,
                     .is_of_vfs = source.is_of_vfs,
                     .pid = key(kPid),
                     .parent_pid = 0,
+                    .container = 0,
                     .file = key(kFile),
                     .replaced = key(kReplaced),
                     .directory = key(kDirectory),

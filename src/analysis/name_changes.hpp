@@ -27,7 +27,9 @@ enum class NameEvent : std::uint8_t {
   birth, // of a process: its first row in the dictionary
   sight, // of a file: its first event has ended, by which its path was read
   open,
+  duplicate, // of a descriptor
   directory, // the current one of a process
+  root,      // the same, where its whole paths begin
   link,
   removal,
   renaming
@@ -42,6 +44,7 @@ struct NameChange {
   bool is_of_vfs; // names lie in `directory` and `new_directory`, else paths begin at descriptors
   std::uint32_t pid;
   std::uint32_t parent_pid; // of a birth
+  std::uint32_t container;  // of a birth: a number for each; 0: none
   std::uint32_t file;
   std::uint32_t replaced;
   std::uint32_t directory;
@@ -69,6 +72,7 @@ private:
   struct Source {
     NameEvent what;
     bool is_of_vfs;
+    std::string_view calls;            // which table its calls are values of
     std::array<int, kColumns> columns; // -1: it has none
   };
   struct Pending {
@@ -80,7 +84,8 @@ private:
   };
 
   bool add_lowest(std::string_view event, NameEvent what);
-  bool add_source(std::string_view table, NameEvent what, bool is_of_vfs);
+  bool add_source(std::string_view table, NameEvent what, bool is_of_vfs,
+                  std::string_view calls = "syscall");
   void find_sights();
   void find_births();
   void add_row();
