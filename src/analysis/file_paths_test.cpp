@@ -218,7 +218,8 @@ TEST(file_paths, a_file_made_without_a_name_has_the_first_that_it_is_linked_to) 
         "call=linkat flags=0x400\n",
         "syscall_link ts_ns=20 pid=1 target_fd=3 path=b fd=-100 call=linkat flags=0x1000\n",
         "vfs_link ts_ns=20 pid=1 file=/d/#14 directory=/d name=b\n"})
-    EXPECT_EQ(paths_of(made + std::string(link), "/d/#14"), (Texts{"0 /d/#14 removed", "20 /d/b"})) << link;
+    EXPECT_EQ(paths_of(made + std::string(link), "/d/#14"), (Texts{"0 /d/#14 removed", "20 /d/b"}))
+        << link;
 }
 
 TEST(file_paths, a_relative_path_begins_where_chdir_went) {
