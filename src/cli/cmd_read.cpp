@@ -10,6 +10,7 @@
 
 #include "analysis/definitions.hpp"
 #include "analysis/engine.hpp"
+#include "base/nearest_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/tell.hpp"
 #include "output/export.hpp"
@@ -58,6 +59,13 @@ Result<const output::Format*> parse_format(const std::string& name) {
                     "the formats are " + format_names());
 }
 
+std::vector<std::string_view> event_names(const store::TraceReader& trace) {
+  std::vector<std::string_view> names;
+  for (const store::TableInfo& table : trace.tables())
+    names.push_back(table.name);
+  return names;
+}
+
 Result<int> script(const std::string& name, const std::vector<std::string>& events) {
   auto trace = open_trace(name);
   if (!trace)
@@ -66,8 +74,9 @@ Result<int> script(const std::string& name, const std::vector<std::string>& even
   for (const std::string& event : events) {
     const store::TableInfo* table = (*trace)->table(event);
     if (table == nullptr)
-      return fail_usage(fmt::format("there is no event '{}'", event), {},
-                        "`iotrail schema` lists the events.");
+      return fail_usage(fmt::format("there is no event '{}'", event),
+                        "`iotrail schema` lists the events",
+                        did_you_mean(event, event_names(**trace)));
     kinds.push_back(table->kind);
   }
   auto lines = output::write_script(**trace, stdout, kinds);

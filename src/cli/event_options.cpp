@@ -5,6 +5,8 @@
 
 #include <fmt/ranges.h>
 
+#include "base/nearest_name.hpp"
+
 namespace iotrail::cli {
 namespace {
 
@@ -53,6 +55,14 @@ std::vector<std::string> expand_events(const std::vector<std::string>& names) {
   return events;
 }
 
+std::vector<std::string_view> event_names() {
+  std::vector<std::string_view> names;
+  for (const schema::Event& event : schema::kEvents)
+    if (!event.is_dictionary() && event.layer != schema::Layer::snapshot)
+      names.push_back(event.name);
+  return names;
+}
+
 // Events that are named also name their layers.
 Result<void> check_events(std::string_view option, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
@@ -62,7 +72,7 @@ Result<void> check_events(std::string_view option, const std::vector<std::string
                         "--snapshot records these");
     if (event == nullptr || event->is_dictionary())
       return fail_usage(fmt::format("{}: there is no event '{}'", option, name),
-                        "`iotrail schema` lists the events");
+                        "`iotrail schema` lists the events", did_you_mean(name, event_names()));
   }
   return {};
 }

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <ranges>
 #include <sstream>
 #include <system_error>
 
+#include "base/nearest_name.hpp"
 #include "cli/commands.hpp"
 #include "cli/exit.hpp"
 #include "cli/help.hpp"
@@ -21,6 +23,19 @@ namespace {
 int print_error(const Error& error) {
   tell(fmt::format("iotrail: {}", output::printable_lines(error.message())));
   return static_cast<int>(exit_of(error));
+}
+
+// "Did you mean '--layers'?" of the first word that is no option of `verb`.
+std::string near_option(const CLI::App& verb) {
+  std::vector<std::string> options;
+  for (const CLI::Option* option : verb.get_options())
+    for (const std::string& name : option->get_lnames())
+      options.push_back("--" + name);
+  const std::vector<std::string> words = verb.remaining();
+  const auto word =
+      std::ranges::find_if(words, [](const std::string& text) { return text.starts_with("--"); });
+  return word == words.end() ? std::string()
+                             : did_you_mean(word->substr(0, word->find('=')), options);
 }
 
 // CLI11 tells help, version and mistakes all by exceptions; they end here.
@@ -42,7 +57,9 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
                              .error());
   }
   const std::string help = verb.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", verb);
-  return print_error(fail_usage(parse.what(), {}, fmt::format("See `{}`.", help)).error());
+  std::string hint = chosen.empty() ? std::string() : near_option(*chosen.front());
+  hint += fmt::format("{}See `{}`.", hint.empty() ? "" : " ", help);
+  return print_error(fail_usage(parse.what(), {}, std::move(hint)).error());
 }
 
 // `iotrail recrod`: CLI11 would only say that an argument was not expected.
@@ -55,8 +72,19 @@ Result<void> check_verb(const std::vector<std::string>& arguments) {
       std::ranges::any_of(verbs(), [&](const Verb& row) { return row.name == verb; });
   if (known || verb.starts_with('-'))
     return {};
+  std::string hint = did_you_mean(verb, verbs() | std::views::transform(&Verb::name));
+  hint += hint.empty() ? "" : " ";
   return fail_usage(fmt::format("unknown verb '{}'", verb), {},
-                    "See `iotrail --help` for the verbs there are.");
+                    hint + "See `iotrail --help` for the verbs there are.");
+}
+
+// `iotrail help record`, as other programs have it.
+void take_help_as_option(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.front() != "help")
+    return;
+  arguments.erase(arguments.begin());
+  arguments.resize(std::min<std::size_t>(arguments.size(), 1));
+  arguments.emplace_back("--help");
 }
 
 // An empty value would count as none: as if the option were not there. Scripts have them by mistake ("$UNSET").
@@ -91,6 +119,7 @@ int run(std::vector<std::string> arguments) {
     refuse_empty_values(*sub);
     sub->callback([&action, declared = std::move(declared)] { action = declared; });
   }
+  take_help_as_option(arguments);
   if (Result<void> checked = check_verb(arguments); !checked)
     return print_error(checked.error());
   std::ranges::reverse(arguments); // CLI11 takes them from the back

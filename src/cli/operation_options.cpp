@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/nearest_name.hpp"
 #include "capture/operations.hpp"
 
 namespace iotrail::cli {
@@ -15,11 +16,31 @@ namespace {
 
 using capture::Operation;
 
-std::string classes_text() {
-  std::set<std::string_view> classes;
+std::set<std::string_view> class_names() {
+  std::set<std::string_view> names;
   for (const Operation& operation : capture::all_operations())
-    classes.insert(operation.class_name);
-  return fmt::format("{}", fmt::join(classes, ", "));
+    names.insert(operation.class_name);
+  return names;
+}
+
+std::string near_operation(std::string_view name) {
+  std::set<std::string_view> names = class_names();
+  for (const Operation& operation : capture::all_operations())
+    names.insert(operation.call);
+  return did_you_mean(name, names);
+}
+
+Result<void> fail_unknown(std::string_view option, std::string_view name) {
+  const std::string what = fmt::format("{}: there is no operation '{}'", option, name);
+  if (std::string near = near_operation(name); !near.empty())
+    return fail_usage(what, {}, std::move(near));
+  return fail_usage(
+      what,
+      fmt::format("operations are calls by name, of the system (pread64), the C library "
+                  "(fwrite), io_uring (IORING_OP_READ) and libaio (IOCB_CMD_PREAD), and "
+                  "classes of them: {}",
+                  fmt::join(class_names(), ", ")),
+      "Requests of disks are chosen with --device, or as events with --events.");
 }
 
 Result<void> check_names(std::string_view option, const std::vector<std::string>& names) {
@@ -27,12 +48,7 @@ Result<void> check_names(std::string_view option, const std::vector<std::string>
     if (std::ranges::none_of(capture::all_operations(), [&](const Operation& operation) {
           return capture::has_name(operation, name);
         }))
-      return fail_usage(fmt::format("{}: there is no operation '{}'", option, name),
-                        "operations are calls by name, of the system (pread64), the C library "
-                        "(fwrite), io_uring (IORING_OP_READ) and libaio (IOCB_CMD_PREAD), and "
-                        "classes of them: " +
-                            classes_text(),
-                        "Requests of disks are chosen with --device, or as events with --events.");
+      return fail_unknown(option, name);
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/sql_text.hpp"
+#include "base/nearest_name.hpp"
 #include "output/markdown.hpp"
 #include "output/printable.hpp"
 #include "output/schema_print.hpp"
@@ -295,6 +296,14 @@ Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t w
   return sink.finish();
 }
 
+Result<void> fail_unknown(std::string_view name, const std::vector<Relation>& relations) {
+  std::vector<std::string_view> names;
+  for (const Relation& relation : relations)
+    names.push_back(std::string_view(relation.name).substr(0, relation.name.find('(')));
+  return fail_usage(fmt::format("there is no table, view or function '{}'", name),
+                    "`iotrail query TRACE --tables` lists them", did_you_mean(name, names));
+}
+
 Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sink& sink,
                             std::size_t width) {
   const std::vector<Relation> relations = sql_relations();
@@ -302,8 +311,7 @@ Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sin
     return relation.name == name || relation.name.starts_with(std::string(name) + "(");
   });
   if (found == relations.end())
-    return fail_usage(fmt::format("there is no table, view or function '{}'", name), {},
-                      "`iotrail query TRACE --tables` lists them.");
+    return fail_unknown(name, relations);
   for (const std::string& line : wrapped(fmt::format("{}: {}", found->name, found->doc), width))
     sink.print("{}\n", line);
   if (found->kind == RelationKind::function)

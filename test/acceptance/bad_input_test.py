@@ -26,7 +26,23 @@ class BadInput(harness.AcceptanceTest):
         return self.record("true", name="good").path
 
     def test_unknown_verb(self):
-        self.refused(USAGE, "recrod", says="unknown verb 'recrod'")
+        self.refused(USAGE, "recrod", says=("unknown verb 'recrod'", "Did you mean 'record'?"))
+
+    def test_what_is_misspelt(self):
+        trace = self.good_trace()
+        for words, meant in ((("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
+                             (("record", "--events", "syscall_raed", "--", "true"), "syscall_read"),
+                             (("record", "--operations", "fsnyc", "--", "true"), "fsync"),
+                             (("script", trace, "-e", "syscall_wirte"), "syscall_write"),
+                             (("query", trace, "--describe", "slowst"), "slowest")):
+            with self.subTest(words=words):
+                self.refused(USAGE, *words, says=f"Did you mean '{meant}'?")
+
+    def test_help_as_a_verb(self):
+        for words in (["help"], ["help", "record"]):
+            process = harness.run(harness.IOTRAIL, *words)
+            self.assertEqual(process.returncode, 0)
+            self.assertEqual(process.stdout, harness.run(harness.IOTRAIL, *words[1:], "--help").stdout)
 
     def test_no_verb(self):
         self.refused(USAGE, says="no verb given")
