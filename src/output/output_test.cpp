@@ -49,6 +49,35 @@ TEST(table, rows_after_the_sample_are_not_held_back) {
   EXPECT_TRUE(text.contains("1400  longer than the column\n"));
 }
 
+std::string table_of(std::size_t rows, std::size_t width) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = open_memstream(&data, &size);
+  Sink sink(file);
+  TableOutput table(sink, width);
+  const ResultColumn columns[] = {{"file", Kind::text}, {"number", Kind::number}};
+  table.begin(columns);
+  const Cell cells[] = {std::string_view("/a/path/that/is/not/short"), std::uint64_t{12345678901}};
+  for (std::size_t n = 0; n < rows; ++n)
+    table.row(cells);
+  table.end();
+  EXPECT_TRUE(sink.finish().has_value());
+  std::fclose(file);
+  std::string text(data, size);
+  std::free(data);
+  return text;
+}
+
+TEST(table, few_rows_that_are_too_wide_stand_upright) {
+  constexpr std::size_t kNarrow = 30;
+  const std::string row = "file    /a/path/that/is/not/short\nnumber  12345678901\n";
+  EXPECT_EQ(table_of(1, kNarrow), row);
+  EXPECT_EQ(table_of(2, kNarrow), row + "\n" + row);
+  EXPECT_TRUE(table_of(4, kNarrow).contains("not shown: number"));
+  EXPECT_TRUE(table_of(0, kNarrow).contains("file"));
+  EXPECT_FALSE(table_of(1, kAnyWidth).starts_with(row));
+}
+
 TEST(table, control_characters_do_not_reach_the_terminal) {
   char* data = nullptr;
   std::size_t size = 0;

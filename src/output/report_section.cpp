@@ -72,9 +72,12 @@ bool is_shown(const SmallResult& rows, const SectionColumn& column) {
   return false;
 }
 
-// What says nothing is left out before anything else, and what must be seen never.
-int rank_of(const SmallResult& rows, const SectionColumn& column, const Sample& sample) {
+// What says nothing is left out before anything else, and what must be seen never, nor what the rows are sorted by.
+int rank_of(const SmallResult& rows, const SectionColumn& column, const SectionOptions& options,
+            const Sample& sample) {
   constexpr int kFirst = 100;
+  if (column.name == options.sort)
+    return 0;
   bool is_empty = true;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (column.is_alarm && rows.number(row, column.name) > 0)
@@ -156,7 +159,7 @@ void print_section(const Section& section, const SectionOptions& options, const 
       shown.push_back(&column);
       titles.push_back({std::string(column.title),
                         column.show == Show::text ? Align::left : Align::right, column.fit,
-                        rank_of(rows, column, sample)});
+                        rank_of(rows, column, options, sample)});
     }
   TextTable table(std::move(titles));
   for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -172,12 +172,12 @@ void TableOutput::row(std::span<const Cell> cells) {
     widths_[i] = std::max(widths_[i], display_width(texts[i]));
   sample_.push_back(std::move(texts));
   if (sample_.size() == kSampleRows)
-    print_sample();
+    print_all();
 }
 
 void TableOutput::end() {
   if (is_sampling_ && !is_plan_)
-    print_sample();
+    print_all();
   if (shown_.size() == columns_.size())
     return;
   std::string hidden;
@@ -211,8 +211,30 @@ void TableOutput::choose_columns() {
   widths_ = fitted(columns, widths_, shown_, width_);
 }
 
-void TableOutput::print_sample() {
+// The widths of columns are chosen when it is known how many rows there are, or that there are many.
+void TableOutput::print_all() {
   choose_columns();
+  if (shown_.size() == columns_.size() || sample_.size() > kUprightRows || sample_.empty())
+    print_sample();
+  else
+    print_upright();
+}
+
+void TableOutput::print_upright() {
+  std::size_t width = 0;
+  for (const ResultColumn& column : columns_)
+    width = std::max(width, display_width(printable(column.name)));
+  for (std::size_t n = 0; n < sample_.size(); ++n) {
+    if (n > 0)
+      sink_.put('\n');
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      sink_.print("{}{}{}\n", padded(printable(columns_[i].name), width, Align::left), kGap,
+                  sample_[n][i]);
+  }
+  shown_.resize(columns_.size());
+}
+
+void TableOutput::print_sample() {
   std::vector<std::string> names;
   std::vector<std::string> rules;
   for (std::size_t i = 0; i < columns_.size(); ++i) {

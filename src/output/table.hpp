@@ -46,7 +46,8 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Of a given width, texts lose their middle, and the last columns are left out and named below; of kAnyWidth nothing is.
+// Of a given width, texts lose their middle, and the last columns are left out and named below; the columns of up to
+// kUprightRows rows stand one below the other instead. Of kAnyWidth nothing is left out.
 // The engine's plan of a query (EXPLAIN) is printed as it is drawn.
 class TableOutput : public Output {
 public:
@@ -57,9 +58,12 @@ public:
 
 private:
   static constexpr std::size_t kSampleRows = 1000;
+  static constexpr std::size_t kUprightRows = 3;
 
   void print_line(std::span<const std::string> cells);
+  void print_all();
   void print_sample();
+  void print_upright();
   void choose_columns();
 
   Sink& sink_;

@@ -77,11 +77,25 @@ std::string shortened_end(std::string_view text, std::size_t width) {
   return std::string(first(text, width - cut)).append(kCut.substr(0, cut));
 }
 
+namespace {
+
+// A command to copy, up to the next semicolon, is one word where a line has room for it.
+std::size_t word_end(std::string_view text, std::size_t width) {
+  if (text.starts_with("iotrail ")) {
+    const std::string_view command = text.substr(0, text.find(';'));
+    if (command.contains(" TRACE") && display_width(command) < width)
+      return std::min(command.size() + 1, text.size());
+  }
+  return std::min(text.find(' '), text.size());
+}
+
+} // namespace
+
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines(1);
   std::size_t used = 0; // of the last line
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::size_t end = word_end(text, width);
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::size_t word_width = display_width(word);

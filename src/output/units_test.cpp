@@ -63,6 +63,11 @@ TEST(text_width, sentences_are_wrapped_between_words) {
   EXPECT_EQ(wrapped("incomprehensible it is", 6),
             (std::vector<std::string>{"incomprehensible", "it is"}));
   EXPECT_EQ(wrapped("", 6), std::vector<std::string>{""});
+  EXPECT_EQ(
+      wrapped("all of it: iotrail query TRACE \"FROM x\"; and more", 34),
+      (std::vector<std::string>{"all of it:", "iotrail query TRACE \"FROM x\"; and", "more"}));
+  EXPECT_EQ(wrapped("all: iotrail query TRACE \"FROM x\"", 20),
+            (std::vector<std::string>{"all: iotrail query", "TRACE \"FROM x\""}));
 }
 
 TEST(text_width, many_words_take_time_for_each_once) {

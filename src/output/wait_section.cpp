@@ -52,7 +52,9 @@ Section waits_section() {
           .title = "What calls waited for",
           .view = "wait_causes",
           .sql = kWaitCausesSql,
-          .order = "for_others, wait_ns DESC, call, reason, waited_in",
+          .order = "wait_ns DESC, call, reason, waited_in",
+          .group = "for_others",
+          .group_order = "for_others",
           .rows = 10,
           .columns = kWaitColumns,
           .add_notes = note_waits};
