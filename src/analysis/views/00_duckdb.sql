@@ -152,5 +152,9 @@ CREATE MACRO counts_for(layer) AS CASE layer WHEN layer_at('later') THEN layer_a
 -- A path without `./`, double slashes and a slash at its end.
 CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+', '/', 'g'), '/./', '/'), '^\./|(.)/$', '\1');
 
+-- A path as a call gives it, tidy, with the directory before it that it begins at, if that is known and it is not whole.
+CREATE MACRO path_in(directory, given) AS CASE WHEN given LIKE '/%' OR directory IS NULL THEN tidy_path(given)
+  ELSE directory || CASE WHEN directory = '/' THEN '' ELSE '/' END || tidy_path(given) END;
+
 -- A container as its runtime shows it: of an id the first 12 digits; a name as it is.
 CREATE MACRO short_container(container) AS CASE WHEN regexp_full_match(container, '[0-9a-f]{64}') THEN left(container, 12) ELSE container END;

@@ -1,9 +1,9 @@
--- Directories that relative paths begin at, as far as opens tell: a descriptor that an open returned, and the current
--- directory of a process that opened a relative path whose file is known.
+-- Directories that relative paths begin at, as far as calls tell: a descriptor that an open returned, and the current
+-- directory of a process that opened a relative path whose file is known, or went to a whole path.
 -- A process that opened none is where its parent was when it began.
 --   pid, fd     whose, and which
 --   since_ns    from when on
---   directory   its path
+--   directory   its path; NULL: from here on it is not known
 CREATE VIEW directories AS
 WITH
   opens AS (
@@ -21,19 +21,28 @@ WITH
     FROM value_names
     WHERE value_table = 'file_type' AND name = 'directory'
   ),
-  working AS (
-    SELECT pid, ts_ns, left(path, length(path) - length(given) - 1) AS directory,
-           lag(left(path, length(path) - length(given) - 1)) OVER (PARTITION BY pid ORDER BY ts_ns) AS before
+  places AS (
+    SELECT pid, ts_ns, 0 AS is_moved, left(path, length(path) - length(given) - 1) AS directory
     FROM opens
     WHERE fd = at_fdcwd() AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
+    UNION ALL
+    SELECT c.pid AS pid, plus(c.ts_ns, c.duration_ns) AS ts_ns, 1 AS is_moved,
+           CASE WHEN f.path LIKE '/%' THEN f.path WHEN s.text LIKE '/%' THEN tidy_path(s.text) END AS directory
+    FROM syscall_chdir AS c LEFT JOIN files AS f ON c.file = f.file LEFT JOIN strings AS s ON c.path = s.string
+    WHERE c.result >= 0 AND c.call <> 'chroot'
+  ),
+  working AS (
+    SELECT pid, ts_ns, is_moved, directory, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
+    FROM places
+    WINDOW in_time AS (PARTITION BY pid ORDER BY ts_ns)
   )
 SELECT pid, CAST(result AS INTEGER) AS fd, ts_ns AS since_ns, path AS directory
 FROM opens CROSS JOIN directory_bits
 WHERE bitAnd(mode, type_mask) = type_number
 UNION ALL
-SELECT pid, at_fdcwd() AS fd, CASE WHEN before IS NULL THEN 0 ELSE ts_ns END AS since_ns, directory
+SELECT pid, at_fdcwd() AS fd, CASE WHEN place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory
 FROM working
-WHERE before IS NULL OR before <> directory
+WHERE place = 1 OR before IS DISTINCT FROM directory
 UNION ALL
 -- A process that opened nothing so began where its parent was.
 SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory
@@ -56,10 +65,7 @@ WITH
   )
 SELECT c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
        c.string AS string, c.to_string AS to_string,
-       CASE WHEN s.text LIKE '/%' OR d.directory IS NULL THEN tidy_path(s.text)
-            ELSE d.directory || '/' || tidy_path(s.text) END AS path,
-       CASE WHEN t.text LIKE '/%' OR e.directory IS NULL THEN tidy_path(t.text)
-            ELSE e.directory || '/' || tidy_path(t.text) END AS to_path
+       path_in(d.directory, s.text) AS path, path_in(e.directory, t.text) AS to_path
 FROM calls AS c
   LEFT JOIN strings AS s ON c.string = s.string
   LEFT JOIN strings AS t ON c.to_string = t.string

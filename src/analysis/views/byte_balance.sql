@@ -18,11 +18,11 @@ INSERT INTO balance_parts VALUES
   ('write', 5, 'overwritten', NULL, 'before they were written back'),
   ('write', 6, 'dropped', NULL, 'truncated or deleted before they were written back'),
   ('write', 7, 'still in the cache', NULL, 'when the recording ended'),
-  ('write', 8, 'under way', NULL, 'handed to a device, which did not complete them in the trace'),
+  ('write', 8, 'under way', NULL, 'handed to a device; their end is not in the trace'),
   ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
   ('read', 1, 'read by calls', NULL, 'of files'),
   ('read', 2, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
-  ('read', 8, 'under way', NULL, 'asked of a device, which did not complete them in the trace'),
+  ('read', 8, 'under way', NULL, 'asked of a device; their end is not in the trace'),
   ('read', 9, 'handed on', NULL, 'to disks that are made of others, by those');
 INSERT INTO balance_parts
 SELECT direction, 20 + number, part, cause, meaning

@@ -1,6 +1,6 @@
 -- The longest spans of each layer, 20 of each. A long call is there once for every layer that it passed.
 -- Calls on pipes, sockets, terminals and the like are left out: they wait for somebody else, not for I/O.
---   columns as in the view operations, and
+--   columns as in the view operations, but that a relative path has the directory before it that it begins at, if that is known
 --   operation       as in events
 --   comm            name of the process
 CREATE VIEW slowest AS
@@ -19,10 +19,12 @@ WITH
   )
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, e.ts_ns), s.text) AS path,
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, e.ts_ns), path_in(d.directory, s.text)) AS path,
        e.operation AS operation, p.comm AS comm
 FROM ranked AS e
   LEFT JOIN given_paths AS g ON e.file = g.file
   LEFT JOIN strings AS s ON e.path = s.string
   LEFT JOIN programs AS p ON e.pid = p.program_pid
+  ASOF LEFT JOIN directories AS d
+    ON e.pid = d.pid AND CASE e.at_fd WHEN -1 THEN at_fdcwd() ELSE e.at_fd END = d.fd AND e.ts_ns >= d.since_ns
 WHERE e.place <= 20;

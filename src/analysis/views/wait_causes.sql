@@ -1,5 +1,5 @@
 -- What calls waited for: each part of their waits, which add up to the time in which they did not run.
---   call          the system call; NULL: not known, such as of a page fault outside calls
+--   call          the system call; 'fault': of mapped memory that was touched outside calls; NULL: not known
 --   reason        as in waits, and 'cpu': it could have run, and others did
 --   waited_in     the function of the kernel that waited; NULL: not known, or there is none
 --   for_others    1: what somebody else does ends such a wait, not I/O of files
@@ -15,15 +15,17 @@ WITH
     WHERE op_id <> 0 AND duration_ns IS NOT NULL AND layer IN (SELECT seen_layer FROM call_layer)
     GROUP BY op_id
   ),
+  faults AS (SELECT DISTINCT op_id AS fault_op, 'fault' AS what FROM fault_file WHERE op_id <> 0),
   parts AS (
     SELECT op_id, parent_op, reason, waited_in, blocked_ns AS part_ns FROM waits WHERE reason IS NOT NULL
     UNION ALL
     SELECT op_id, parent_op, 'cpu' AS reason, NULL AS waited_in, runnable_ns AS part_ns FROM waits WHERE runnable_ns > 0
   )
-SELECT coalesce(c.call, o.call) AS call, p.reason AS reason, p.waited_in AS waited_in, max(r.is_for_others) AS for_others,
+SELECT coalesce(c.call, o.call, f.what) AS call, p.reason AS reason, p.waited_in AS waited_in, max(r.is_for_others) AS for_others,
        count(DISTINCT p.op_id) AS operations, count(*) AS waits, total(p.part_ns) AS wait_ns, max(p.part_ns) AS longest_ns
 FROM parts AS p
   LEFT JOIN calls AS c ON p.op_id = c.call_op
   LEFT JOIN calls AS o ON p.parent_op = o.call_op
+  LEFT JOIN faults AS f ON p.op_id = f.fault_op
   LEFT JOIN wait_reasons AS r ON p.reason = r.reason
-GROUP BY coalesce(c.call, o.call), p.reason, p.waited_in;
+GROUP BY coalesce(c.call, o.call, f.what), p.reason, p.waited_in;
