@@ -3,6 +3,7 @@
 // Operations of io_uring and libaio, each known to the test: what was asked for, by which call, and how it ended.
 #include <linux/aio_abi.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -26,7 +27,8 @@ TEST_F(KernelAsync, async_operation_of_io_uring_tells_what_was_asked_and_what_ca
                    ring.run(transfer(IORING_OP_READV, 4, fd, two, 2, 40)) == 30 &&
                    ring.run(entry(IORING_OP_FSYNC, 5, fd)) == 0 &&
                    ring.run(entry(IORING_OP_NOP, 6)) == 0 &&
-                   ring.run(transfer(IORING_OP_READ, 7, 999, buffer, 8, 0)) == -EBADF
+                   ring.run(transfer(IORING_OP_READ, 7, 999, buffer, 8, 0)) == -EBADF &&
+                   ring.run(entry(IORING_OP_CLOSE, 8, fd)) == 0
                ? 0
                : 1;
   });
@@ -57,7 +59,27 @@ TEST_F(KernelAsync, async_operation_of_io_uring_tells_what_was_asked_and_what_ca
   const Row nothing = expect(6, IOT_async_call_IORING_OP_NOP, -1, 0, 0);
   EXPECT_EQ(nothing.u("file"), 0U);
   EXPECT_EQ(nothing.s("fd"), IOT_NO_FD);
-  EXPECT_EQ(expect(7, IOT_async_call_IORING_OP_READ, 0, 8, -EBADF).u("file"), 0U);
+  const Row refused = expect(7, IOT_async_call_IORING_OP_READ, 0, 8, -EBADF);
+  EXPECT_EQ(refused.u("file"), 0U);
+  EXPECT_EQ(refused.s("fd"), 999);
+  const Row closed = expect(8, IOT_async_call_IORING_OP_CLOSE, -1, 0, 0);
+  EXPECT_EQ(path_of(closed), file_);
+  EXPECT_EQ(closed.s("fd"), read.s("fd"));
+}
+
+TEST_F(KernelAsync, async_operation_of_a_message_says_what_was_asked_for) {
+  RECORD_RING([&](IoUring& ring) {
+    char buffer[100];
+    int ends[2];
+    return ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0 &&
+                   ring.run(transfer(IORING_OP_SEND, 1, ends[0], buffer, 70, 0)) == 70 &&
+                   ring.run(transfer(IORING_OP_RECV, 2, ends[1], buffer, 90, 0)) == 70
+               ? 0
+               : 1;
+  });
+  EXPECT_EQ(operation(1).u("bytes_requested"), 70U);
+  EXPECT_EQ(operation(2).u("bytes_requested"), 90U);
+  EXPECT_EQ(operation(2).u("bytes"), 70U);
 }
 
 TEST_F(KernelAsync, async_operation_by_a_registered_file_has_that_file) {

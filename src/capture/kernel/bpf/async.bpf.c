@@ -11,7 +11,7 @@
 
 /* The file that a descriptor names; 0: it needs none, or it is of the ring's table. */
 static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
-  return is_one_of(async->call, ON_FILES) && !(async->flags & IOT_sqe_FIXED_FILE)
+  return is_one_of(async->call, ON_FILES | ON_DESCRIPTORS) && !(async->flags & IOT_sqe_FIXED_FILE)
              ? iot_file_of_fd(async->fd)
              : 0;
 }
@@ -40,10 +40,12 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
   async->owner = task->owner;
   async->owner.parent_op = task->owner.op_id;
   async->owner.op_id = iot_new_op(task);
-  if (!is_one_of(async->call, ON_FILES))
+  const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);
+  if (!is_on_descriptor && !is_one_of(async->call, ON_FILES))
     async->fd = IOT_NO_FD;
   /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
-  if (FILTERS_FILES || may_go_on(async) || async->flags & IOT_sqe_CQE_SKIP_SUCCESS)
+  if (FILTERS_FILES || is_on_descriptor || may_go_on(async) ||
+      async->flags & IOT_sqe_CQE_SKIP_SUCCESS)
     async->file = file_named_by(async);
   iot_async_begin(&key, async, task);
   if (may_go_on(async))
@@ -57,6 +59,21 @@ static __always_inline void ask_for_transfer(struct iot_async* async, iot_u64 re
     async->bytes_requested = BPF_CORE_READ(transfer, len);
   if (is_one_of(async->call, WRITES))
     forget_place_of_append(async, BPF_CORE_READ(transfer, flags));
+}
+
+static __always_inline void ask_for_message(struct iot_async* async, iot_u64 request) {
+  if (bpf_core_type_exists(struct io_sr_msg))
+    async->bytes_requested = BPF_CORE_READ((const struct io_sr_msg*)request, len);
+}
+
+/* The descriptor of a request that holds no file; IOT_NO_FD: it is of the ring's own table, or the kernel does not tell. */
+static __always_inline iot_s32 descriptor_of(iot_u32 call, iot_u64 request) {
+  if (call == IOT_async_call_IORING_OP_EPOLL_CTL && bpf_core_type_exists(struct io_epoll))
+    return BPF_CORE_READ((const struct io_epoll*)request, epfd);
+  if (call != IOT_async_call_IORING_OP_CLOSE || !bpf_core_type_exists(struct io_close))
+    return IOT_NO_FD;
+  const struct io_close* close = (const struct io_close*)request;
+  return BPF_CORE_READ(close, file_slot) ? IOT_NO_FD : BPF_CORE_READ(close, fd);
 }
 
 #define GIVES_UP (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)
@@ -90,6 +107,10 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
   };
   if (is_one_of(async.call, READS_AND_WRITES))
     ask_for_transfer(&async, (iot_u64)request);
+  else if (is_one_of(async.call, OF_ONE_MESSAGE))
+    ask_for_message(&async, (iot_u64)request);
+  else if (is_one_of(async.call, ON_DESCRIPTORS))
+    async.fd = descriptor_of(async.call, (iot_u64)request);
   else
     ask_for_change(&async, (iot_u64)request);
   begin_uring(task, &async, (iot_u64)request);
@@ -137,7 +158,7 @@ int BPF_PROG(async_req_failed, const struct io_uring_sqe* entry, struct io_kiocb
     return 0;
   if (is_one_of(async.call, READS_AND_WRITES))
     async.offset = (iot_s64)BPF_CORE_READ(entry, off);
-  if (is_one_of(async.call, OF_ONE_BUFFER))
+  if (is_one_of(async.call, OF_ONE_BUFFER | OF_ONE_MESSAGE))
     async.bytes_requested = BPF_CORE_READ(entry, len);
   begin_uring(task, &async, (iot_u64)request);
   return 0;
@@ -272,9 +293,10 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
     return 0;
   }
   const iot_u32 file = file_of_request(request);
-  async->file = file ? file : file_named_by(async); /* of one that was cancelled before it began */
-  if (!async->file && !(async->flags & IOT_sqe_FIXED_FILE))
-    async->fd = IOT_NO_FD;
+  if (file)
+    async->file = file;
+  else if (!async->file) /* of one that was cancelled before it began */
+    async->file = file_named_by(async);
   place_when_done(async, request, result);
   emit_async_operation(async, result, bpf_ktime_get_ns());
   if (flags & CQE_MORE)

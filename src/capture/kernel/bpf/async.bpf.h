@@ -37,13 +37,16 @@ struct iot_functions iot_functions;
   (READS_AND_WRITES | CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SENDMSG) | CALL_BIT(RECVMSG) |    \
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
-/* With a descriptor. Others may have a file too, which their request tells when they end. */
+#define OF_ONE_MESSAGE (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SEND_ZC))
+/* With a descriptor whose file the request holds. Others may have a file too, which their request tells when they end. */
 #define ON_FILES                                                                                   \
   (MOVES_BYTES | CALL_BIT(FSYNC) | CALL_BIT(POLL_ADD) | CALL_BIT(SYNC_FILE_RANGE) |                \
    CALL_BIT(ACCEPT) | CALL_BIT(CONNECT) | CALL_BIT(FALLOCATE) | CALL_BIT(FADVISE) |                \
    CALL_BIT(SHUTDOWN) | CALL_BIT(FSETXATTR) | CALL_BIT(FGETXATTR) | CALL_BIT(URING_CMD) |          \
    CALL_BIT(MSG_RING) | CALL_BIT(FIXED_FD_INSTALL) | CALL_BIT(FTRUNCATE) | CALL_BIT(BIND) |        \
    CALL_BIT(LISTEN) | CALL_BIT(EPOLL_WAIT))
+/* With a descriptor that the request holds no file of. */
+#define ON_DESCRIPTORS (CALL_BIT(CLOSE) | CALL_BIT(EPOLL_CTL))
 /* Several results have, if at all, those, and these where they pick their buffers themselves. */
 #define MAY_GO_ON                                                                                  \
   (CALL_BIT(POLL_ADD) | CALL_BIT(ACCEPT) | CALL_BIT(TIMEOUT) | CALL_BIT(READ_MULTISHOT) |          \

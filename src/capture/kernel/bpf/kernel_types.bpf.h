@@ -375,6 +375,16 @@ struct io_rw {
 struct io_ftrunc { /* since 6.9 */
   s64 len;
 };
+struct io_sr_msg {
+  u32 len;
+};
+struct io_close {
+  int fd;
+  u32 file_slot;
+};
+struct io_epoll {
+  int epfd;
+};
 struct io_sync {
   s64 len;
   s64 off;
