@@ -166,7 +166,12 @@ TEST_F(KernelOp, a_call_that_hangs_is_recorded_when_the_recording_stops) {
       [](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::syscall}; },
       leave_a_reader_that_waits);
   SKIP_REFUSED(recording);
-  EXPECT_EQ(unfinished_one(recording, "syscall_read").u("call"), std::uint64_t{IOT_syscall_read});
+  const Row read = unfinished_one(recording, "syscall_read");
+  EXPECT_EQ(read.u("call"), std::uint64_t{IOT_syscall_read});
+  EXPECT_EQ(read.u("bytes_requested"), 1U);
+  const auto pipes = recording.rows("syscall_pipe");
+  ASSERT_EQ(pipes.size(), 1U);
+  EXPECT_EQ(read.s("fd"), pipes[0].s("read_fd"));
 }
 
 TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops) {

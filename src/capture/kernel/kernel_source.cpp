@@ -197,8 +197,10 @@ Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
 
 Result<void> KernelSource::stop() {
   completions_missed_ = forget_missed_completions(*object_);
+  const auto arguments =
+      tasks_->counts_like_proc() ? arguments_in_progress(*object_) : ArgumentsOfCalls{};
   object_->detach();
-  unfinished_ = unfinished_records(*object_);
+  unfinished_ = unfinished_records(*object_, arguments);
   end_ = account_at_end();
   return {};
 }

@@ -14,6 +14,10 @@
 namespace iotrail::capture::kernel {
 namespace {
 
+bool is_in_recorded_call(const iot_task& task) {
+  return task.owner.op_id != 0 && task.is_muted == 0 && (task.call & IOT_CALL_RECORDED) != 0;
+}
+
 RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t stopped_ns) {
   RecordSlot record{};
   set_header(event_of(record), task.owner, task.entry_ns, event.id);
@@ -24,16 +28,21 @@ RecordSlot call_record(const iot_task& task, const schema::Event& event, std::ui
   return record;
 }
 
-void add_calls(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSlot>& records) {
+void add_calls(BpfObject& object, const ArgumentsOfCalls& arguments, std::uint64_t stopped_ns,
+               std::vector<RecordSlot>& records) {
   const iot_config& config = object.skeleton().rodata->iot_config;
   if (config.filter_files || config.filter_devices)
     return;
   for (const iot_task& task : object.skeleton().bss->task_states) {
-    if (task.owner.op_id == 0 || task.is_muted != 0 || (task.call & IOT_CALL_RECORDED) == 0)
+    if (!is_in_recorded_call(task))
       continue;
     const auto kind = static_cast<std::uint16_t>((task.call & IOT_CALL_KIND_BITS) >> 16U);
-    if (const schema::Event* event = schema::find_event(kind); event != nullptr)
-      records.push_back(call_record(task, *event, stopped_ns));
+    const schema::Event* const event = schema::find_event(kind);
+    if (event == nullptr)
+      continue;
+    records.push_back(call_record(task, *event, stopped_ns));
+    if (const auto known = arguments.find(task.owner.op_id); known != arguments.end())
+      set_what_was_asked(records.back(), task, *event, known->second);
   }
 }
 
@@ -260,7 +269,19 @@ std::uint64_t forget_missed_completions(BpfObject& object) {
   return missed;
 }
 
-std::vector<RecordSlot> unfinished_records(BpfObject& object) {
+ArgumentsOfCalls arguments_in_progress(BpfObject& object) {
+  ArgumentsOfCalls known;
+  for (const iot_task& seen : object.skeleton().bss->task_states) {
+    const iot_task task = seen; // it goes on meanwhile
+    if (!is_in_recorded_call(task))
+      continue;
+    if (const auto arguments = read_arguments(task))
+      known.emplace(task.owner.op_id, *arguments);
+  }
+  return known;
+}
+
+std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfCalls& arguments) {
   // What ended at the same moment is being recorded by a program that is to be waited for. Most often all has ended.
   if (!is_anything_open(object))
     return {};
@@ -268,7 +289,7 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object) {
   const iot_config& config = object.skeleton().rodata->iot_config;
   const std::uint64_t stopped_ns = object.silenced_ns();
   std::vector<RecordSlot> records;
-  add_calls(object, stopped_ns, records);
+  add_calls(object, arguments, stopped_ns, records);
   add_spans(object, stopped_ns, records);
   if (is_wanted(config, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)

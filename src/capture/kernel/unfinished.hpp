@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/call_arguments.hpp"
 #include "capture/kernel/rings.hpp"
 
 namespace iotrail::capture::kernel {
@@ -16,11 +17,16 @@ namespace iotrail::capture::kernel {
 // were: each is an event that is missing.
 std::uint64_t forget_missed_completions(BpfObject& object);
 
-// System calls in progress, spans below them, what they wait for, and requests at their devices, as slots of a ring whose first position is 0; `object` has been
-// detached. They last until no task counted as traced any more: how long the kernel takes to detach is no time of theirs. What the kernel tells only at the end is missing: of a call its arguments, of a request
-// the bytes moved.
+// Of the system calls in progress, as far as /proc tells; it must number tasks as the kernel does. To be called before detach():
+// a call that is then still in progress has been so all the time, so that these are its arguments.
+ArgumentsOfCalls arguments_in_progress(BpfObject& object);
+
+// System calls in progress, spans below them, what they wait for, and requests at their devices, as slots of a ring whose
+// first position is 0; `object` has been detached. They last until no task counted as traced any more: how long the kernel
+// takes to detach is no time of theirs. What the kernel tells only at the end is missing: of a call what it has in memory,
+// and its arguments where `arguments` has none; of a request the bytes moved.
 // Which file a call is on is not known here: a recording of files or disks has none of them.
 // Of tasks that share a bucket of `task_states` (more than IOT_TASK_BUCKETS at once) nothing is known here.
-std::vector<RecordSlot> unfinished_records(BpfObject& object);
+std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfCalls& arguments);
 
 } // namespace iotrail::capture::kernel
