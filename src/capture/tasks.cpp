@@ -194,6 +194,14 @@ void Tasks::note_exec(rows::processes row) {
   rows_.push_back(std::move(row));
 }
 
+void Tasks::note_adopted(rows::processes row) {
+  bystanders_.erase(row.pid);
+  if (programs_.contains(row.pid))
+    return;
+  remember(row);
+  rows_.push_back(std::move(row));
+}
+
 void Tasks::see_running(iot_u32 own, iot_u32 pid) {
   bystanders_.erase(pid);
   const std::string base = fmt::format("/proc/{}", own);

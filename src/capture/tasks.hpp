@@ -68,6 +68,8 @@ public:
   // The kernel's word on processes. `note_fork` takes the program from the parent.
   void note_fork(rows::processes row);
   void note_exec(rows::processes row);
+  void
+  note_adopted(rows::processes row); // it runs, and is recorded from now on; told more than once
   // Of the process that this one sees as `own`, in /proc too, and events call `pid`. Nothing where it is gone.
   void see_running(iot_u32 own, iot_u32 pid);
   void see_bystander(iot_u32 own,

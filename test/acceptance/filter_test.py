@@ -169,6 +169,24 @@ class Filters(harness.AcceptanceTest):
                 self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
                 shutil.rmtree(recording.path)
 
+    def test_a_process_that_comes_into_a_control_group(self):
+        """It began outside, when the recording ran."""
+        group = self.cgroup()
+        late = []
+
+        def work():
+            late.append(Worker())
+            self.addCleanup(late[0].stop)
+            (group / "below/cgroup.procs").write_text(str(late[0].pid))
+            late[0].write(self.folder / "late")
+
+        recording = self.record_while(["--cgroup", group], work)
+        self.assertEqual(self.written(recording), {"late": self.ALL, "late.child": self.ALL})
+        (row,) = recording.query(f"SELECT command, cgroup, parent_pid FROM processes WHERE pid = {late[0].pid}")
+        self.assertIn("python3", row["command"])
+        self.assertTrue(row["cgroup"].endswith("/below"), row)
+        self.assertEqual(row["parent_pid"], os.getpid())
+
     def test_a_recording_ends_with_its_control_group(self):
         """One of the same name that is made later is another one."""
         group = self.cgroup()

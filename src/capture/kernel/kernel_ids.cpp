@@ -122,6 +122,8 @@ void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
     return tasks_->note_fork(process_of(reinterpret_cast<const iot_text_process&>(text)));
   case IOT_TEXT_EXEC:
     return tasks_->note_exec(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_ADOPTED:
+    return tasks_->note_adopted(process_of(reinterpret_cast<const iot_text_process&>(text)));
   case IOT_TEXT_STACK:
     return take_stack(reinterpret_cast<const iot_text_stack&>(text), writer);
   case IOT_TEXT_TASK:
@@ -211,6 +213,7 @@ rows::processes KernelIds::process_of(const iot_text_process& text) {
     row.start_ns = text.ts_ns;
     return row;
   }
+  row.start_ns = text.start_ns;
   const std::size_t bytes = std::min<std::size_t>(text.arguments_bytes, sizeof(text.arguments));
   row.exe = executable(text.exe_file, text.pid);
   row.command = command_line(std::string(text.arguments, bytes));

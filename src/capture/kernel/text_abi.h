@@ -20,6 +20,7 @@ enum iot_text_type {
   IOT_TEXT_FILE,
   IOT_TEXT_FORK,
   IOT_TEXT_EXEC,
+  IOT_TEXT_ADOPTED, /* of a process that runs already, by each of its tasks */
   IOT_TEXT_TASK,
   IOT_TEXT_STACK
 };
@@ -65,11 +66,11 @@ struct iot_text_process {
   iot_u64 cgroup;   /* id of its group in the unified hierarchy; 0: the kernel has none */
   iot_u32 pid;
   iot_u32 parent_pid;
-  iot_u32 exe_file; /* local file id; fork: 0 */
+  iot_u32 exe_file; /* local file id; 0 unless exec */
   iot_u32 arguments_bytes;
   struct iot_namespaces namespaces;
   char comm[16];
-  char arguments[IOT_PATH_BYTES]; /* exec: each with its end; longer ones are cut */
+  char arguments[IOT_PATH_BYTES]; /* not of fork: each with its end; longer ones are cut */
 };
 
 /* A place where tasks wait: names of functions, innermost first, each with a semicolon behind it but the last. */

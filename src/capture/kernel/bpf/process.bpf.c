@@ -107,15 +107,16 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
   return 0;
 }
 
-static __always_inline void send_exec(const struct iot_task* own, const struct task_struct* task,
-                                      iot_u32 exe_file, iot_u64 ts_ns) {
-  struct iot_text_process* text = reserve_text(IOT_TEXT_EXEC, sizeof(*text));
+/* What the task's process executes. */
+static __always_inline void send_program(iot_u32 type, const struct task_struct* task,
+                                         iot_u32 exe_file, iot_u64 ts_ns) {
+  struct iot_text_process* text = reserve_text(type, sizeof(*text));
   if (!text)
     return;
   text->ts_ns = ts_ns;
   text->start_ns = BPF_CORE_READ(task, start_time);
   text->cgroup = cgroup_of(task);
-  text->pid = own->owner.pid;
+  text->pid = (iot_u32)BPF_CORE_READ(task, tgid);
   text->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
   text->exe_file = exe_file;
   read_namespaces(&text->namespaces, task);
@@ -129,6 +130,12 @@ static __always_inline void send_exec(const struct iot_task* own, const struct t
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
   if (is_unread)
     iot_count(IOT_COUNTER_kernel_path_unread);
+}
+
+/* A task that has come into a group that is recorded: its process may have begun after the loader looked, outside the group. */
+__noinline int iot_tell_adopted(void) {
+  send_program(IOT_TEXT_ADOPTED, bpf_get_current_task_btf(), 0, bpf_ktime_get_ns());
+  return 0;
 }
 
 /* The process that the loader named begins to be traced with the program that it was made for. */
@@ -177,7 +184,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     const struct iot_file_sight program = {.file = (iot_u64)file};
     iot_file_tell(&program, 1);
   }
-  send_exec(own, task, exe_file, now_ns);
+  send_program(IOT_TEXT_EXEC, task, exe_file, now_ns);
   if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file) || !is_task_chosen(own))
     return 0;
   const iot_u32 path = iot_text_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));

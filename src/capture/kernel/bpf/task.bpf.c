@@ -65,10 +65,15 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   return own;
 }
 
+int iot_tell_adopted(void); /* process.bpf.c */
+
 static __noinline struct iot_task* iot_current_slow(struct task_struct* current) {
   struct iot_task* own = iot_state_of(current);
-  if (!own && is_adopted((iot_u32)current->tgid))
+  if (!own && is_adopted((iot_u32)current->tgid)) {
     own = iot_claim(current);
+    if (iot_config.adopt_cgroups)
+      iot_tell_adopted();
+  }
   if (!own || !own->is_muted)
     return own;
   return iot_find_muted_worker() && iot_async_of(0) ? own : 0;
