@@ -25,7 +25,10 @@ TEST_F(KernelSyscall, syscall_fcntl) {
     const int fd = ::open(file_.c_str(), O_RDWR);
     struct flock lock = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 100, .l_len = 50, .l_pid = 0};
-    return ::fcntl(fd, F_SETLK, &lock) == 0 && ::fcntl(fd, F_GETFL) >= 0 && ::fcntl(-1, F_GETFD) < 0
+    struct flock before = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 700, .l_len = -200, .l_pid = 0};
+    return ::fcntl(fd, F_SETLK, &lock) == 0 && ::fcntl(fd, F_OFD_SETLK, &before) == 0 &&
+                   ::fcntl(fd, F_GETFL) >= 0 && ::fcntl(-1, F_GETFD) < 0
                ? 0
                : 1;
   });
@@ -42,6 +45,9 @@ TEST_F(KernelSyscall, syscall_fcntl) {
   EXPECT_EQ(lock.u("bytes"), 50U);
   EXPECT_EQ(lock.s("result"), 0);
   EXPECT_EQ(lock.s("fd"), one("syscall_open", IOT_syscall_openat).s("result"));
+  const Row by_its_end = of_command(F_OFD_SETLK);
+  EXPECT_EQ(by_its_end.s("offset"), 500);
+  EXPECT_EQ(by_its_end.u("bytes"), 200U);
   const Row flags = of_command(F_GETFL);
   EXPECT_EQ(flags.u("lock"), 0U);
   EXPECT_EQ(flags.s("offset"), -1);

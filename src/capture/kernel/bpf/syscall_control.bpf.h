@@ -16,6 +16,14 @@ struct program_lock {
   iot_s64 length;
 };
 
+/* A range may be given by its end. */
+static __always_inline void begin_at_first_byte(struct program_lock* lock) {
+  if (lock->length >= 0)
+    return;
+  lock->start += lock->length;
+  lock->length = -lock->length;
+}
+
 static __always_inline int is_lock(iot_u32 command) {
   return command == IOT_fcntl_F_GETLK || command == IOT_fcntl_F_SETLK ||
          command == IOT_fcntl_F_SETLKW || command == IOT_fcntl_F_OFD_GETLK ||
@@ -32,6 +40,7 @@ static __always_inline void emit_fcntl(struct returned* call) {
   const int has_lock =
       !call->is_compat && is_lock(command) &&
       bpf_probe_read_user(&lock, sizeof(lock), (const void*)call->arguments[2]) == 0;
+  begin_at_first_byte(&lock);
   struct iot_place place;
   struct iot_syscall_fcntl* record = IOT_RESERVE_SELDOM(syscall_fcntl, &place);
   if (!record)

@@ -310,11 +310,20 @@ struct program_linger {
   iot_u32 seconds;
 };
 
+/* As many bytes as there are, of a number of `room` bytes, a constant, that is 0 so far. */
+static __always_inline void read_at_most(void* number, const iot_u32 room, iot_u64 address,
+                                         iot_u32 bytes) {
+  if (bytes > room)
+    bytes = room;
+  bpf_probe_read_user(number, bytes, (const void*)address);
+}
+
 /* Of `shape` at `address`, where there are so many bytes of it. */
 static __always_inline iot_s64 number_of_option(iot_u32 shape, iot_u64 address, iot_u32 bytes,
                                                 iot_u32 is_narrow) {
   struct program_linger linger = {};
   iot_s64 time_ns = 0;
+  iot_u64 wide = 0;
   iot_s32 value = 0;
   switch (shape) {
   case IOT_socket_value_text:
@@ -328,9 +337,11 @@ static __always_inline iot_s64 number_of_option(iot_u32 shape, iot_u64 address, 
         bpf_probe_read_user(&linger, sizeof(linger), (const void*)address))
       return 0;
     return linger.is_on ? (iot_s64)linger.seconds : LINGER_OFF;
+  case IOT_socket_value_u64:
+    read_at_most(&wide, sizeof(wide), address, bytes);
+    return (iot_s64)wide;
   default:
-    if (bytes >= sizeof(value))
-      bpf_probe_read_user(&value, sizeof(value), (const void*)address);
+    read_at_most(&value, sizeof(value), address, bytes);
     return value;
   }
 }
