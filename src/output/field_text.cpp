@@ -54,6 +54,14 @@ private:
   // Of a file its descriptor, of a descriptor its file; -1: none. Both come in one order; a pipe has more descriptors than
   // files.
   int find_partner(std::size_t column) const;
+  // The file that a call has opened by its path, and shown with the new descriptor: the other one is where the path begins. -1: it
+  // is no such call.
+  int find_opened() const {
+    const int result = find(Role::result);
+    const bool makes_descriptor =
+        result >= 0 && info(static_cast<std::size_t>(result)).meaning == Meaning::result_fd;
+    return makes_descriptor && find(Role::at_fd) >= 0 ? find(Role::file) : -1;
+  }
   // Where in the file the bytes are; -1: no bytes, or a copy's, whose places stand by their names.
   int find_position() const {
     const bool has_one_place = find(Meaning::bytes) >= 0 && find(Role::to_file) < 0;
@@ -88,6 +96,7 @@ private:
   }
 
   std::string argument_text(std::size_t column) const;
+  std::string file_name(std::uint64_t file) const;
   std::string file_text(std::size_t column) const;
   std::string fd_text(std::size_t column) const;
   std::string descriptor_text(std::size_t column) const;
@@ -108,8 +117,11 @@ private:
     if (column < 0 || !schema::is_result(info(static_cast<std::size_t>(column)).meaning))
       return {};
     const auto index = static_cast<std::size_t>(column);
-    return " = " + schema::number_text(info(index).meaning,
-                                       static_cast<std::uint64_t>(signed_value(index)));
+    const std::uint64_t opened = value(find_opened());
+    return " = " +
+           schema::number_text(info(index).meaning,
+                               static_cast<std::uint64_t>(signed_value(index))) +
+           (opened == 0 ? "" : " " + file_name(opened));
   }
 
   std::string duration() const {
@@ -138,6 +150,8 @@ const Line::Rule Line::kRules[] = {
 };
 
 int Line::find_partner(std::size_t column) const {
+  if (find_opened() >= 0)
+    return -1;
   std::vector<std::size_t> files;
   std::vector<std::size_t> descriptors;
   for (std::size_t i = 0; i < event_.table().columns.size(); ++i)
@@ -151,7 +165,14 @@ int Line::find_partner(std::size_t column) const {
   return has_partner ? static_cast<int>(others[rank]) : -1;
 }
 
+std::string Line::file_name(std::uint64_t file) const {
+  const std::string_view path = dictionaries_.file(file, event_.time_ns());
+  return path.empty() ? fmt::format("<file {}>", file) : fmt::format("<{}>", path);
+}
+
 std::string Line::file_text(std::size_t column) const {
+  if (static_cast<int>(column) == find_opened())
+    return {};
   const std::string& name = info(column).name;
   const std::uint64_t file = event_.number(column);
   const int descriptor = find_partner(column);
@@ -160,9 +181,8 @@ std::string Line::file_text(std::size_t column) const {
     text = descriptor_text(static_cast<std::size_t>(descriptor));
   if (file == 0)
     return text;
-  const std::string_view path = dictionaries_.file(file, event_.time_ns());
   text += text.empty() ? fmt::format("{}=", name) : " ";
-  return text + (path.empty() ? fmt::format("<file {}>", file) : fmt::format("<{}>", path));
+  return text + file_name(file);
 }
 
 std::string Line::descriptor_text(std::size_t column) const {
