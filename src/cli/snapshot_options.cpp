@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/snapshot_options.hpp"
 
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
 #include "cli/amounts.hpp"
 #include "schema.hpp"
 
@@ -17,6 +21,17 @@ std::size_t period_position(std::string_view text) {
   return colon;
 }
 
+// A recording goes on without what cannot be had, but somebody asked for this one.
+Result<void> check_root(std::string_view option, std::string_view word, const std::string& root) {
+  std::error_code error;
+  const auto status = std::filesystem::status(root, error);
+  if (error)
+    return fail_errno(fmt::format("{} {}", option, word), error.value());
+  if (!std::filesystem::is_directory(status))
+    return fail_errno(fmt::format("{} {}", option, word), ENOTDIR);
+  return {};
+}
+
 Result<capture::SnapshotWanted> parse_one(std::string_view option, std::string_view word,
                                           std::uint64_t period_ns, const std::string& root) {
   const std::size_t equals = word.find('=');
@@ -29,6 +44,9 @@ Result<capture::SnapshotWanted> parse_one(std::string_view option, std::string_v
   if (equals != word.npos && (wanted.root.empty() || *kind != IOT_snapshot_kind_fs))
     return fail_usage(fmt::format("{} {}", option, word), "only a file system has a path",
                       "Write fs=PATH.");
+  if (equals != word.npos)
+    if (auto checked = check_root(option, word, wanted.root); !checked)
+      return std::unexpected(checked.error());
   return wanted;
 }
 

@@ -256,6 +256,8 @@ class BadInput(SnapshotTest):
         self.refused(USAGE, "record", *trace, "--snapshot", "process:1ms", "--", "true", says="10ms")
         self.refused(USAGE, "record", *trace, "--snapshot", "process=/x", "--", "true", says="fs=PATH")
         self.refused(USAGE, "record", *trace, "--snapshot", "fs=", "--", "true", says="fs=PATH")
+        self.refused(FAILED, "record", *trace, "--snapshot", f"fs={self.tree / 'missing'}", "--", "true", says="missing: No such file")
+        self.refused(FAILED, "record", *trace, "--snapshot", "fs=/dev/zero:1s", "--", "true", says="ENOTDIR")
         self.refused(USAGE, "record", *trace, "--events", "snapshot_file", "--", "true", says="--snapshot")
         self.assertFalse(trace[1].exists())
 
