@@ -210,9 +210,13 @@ std::string_view model_of(std::string_view doc) {
   return doc.substr(0, doc.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
 }
 
-// Where a relation says that a column, or all, are as in another one, it is that one which tells.
-std::string doc_of(std::span<const Relation> relations, const Relation& relation,
-                   std::string_view column) {
+constexpr std::pair<RelationKind, std::string_view> kChapters[] = {
+    {RelationKind::view, "Views and small tables"}, {RelationKind::function, "Functions"}};
+
+} // namespace
+
+std::string column_doc(std::span<const Relation> relations, const Relation& relation,
+                       std::string_view column) {
   const auto found = std::ranges::find_if(
       relation.columns, [&](const RelationColumn& row) { return tells_of(row, column); });
   const bool is_told = found != relation.columns.end();
@@ -221,14 +225,9 @@ std::string doc_of(std::span<const Relation> relations, const Relation& relation
   const auto model =
       std::ranges::find(relations, model_of(is_told ? found->doc : relation.doc), &Relation::name);
   const std::string doc =
-      model == relations.end() || &*model == &relation ? "" : doc_of(relations, *model, column);
+      model == relations.end() || &*model == &relation ? "" : column_doc(relations, *model, column);
   return doc.empty() && is_told ? found->doc : doc;
 }
-
-constexpr std::pair<RelationKind, std::string_view> kChapters[] = {
-    {RelationKind::view, "Views and small tables"}, {RelationKind::function, "Functions"}};
-
-} // namespace
 
 std::vector<Relation> sql_relations() {
   std::vector<Relation> relations;
@@ -317,14 +316,14 @@ Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sin
   if (found->kind == RelationKind::function)
     return sink.finish();
   const auto columns =
-      SmallResult::query(engine, fmt::format("DESCRIBE {}", analysis::sql_name(name)));
+      SmallResult::query(engine, fmt::format("DESCRIBE FROM {}", analysis::sql_name(name)));
   if (!columns)
     return std::unexpected(columns.error());
   TextTable table(
       {{"column", Align::left}, {"type", Align::left}, {"meaning", Align::left, Fit::wrap}});
   for (std::size_t row = 0; row < columns->size(); ++row) {
     const std::string column = columns->text(row, "column_name");
-    table.add({column, columns->text(row, "column_type"), doc_of(relations, *found, column)});
+    table.add({column, columns->text(row, "column_type"), column_doc(relations, *found, column)});
   }
   sink.put('\n');
   table.print(sink, "  ", width);

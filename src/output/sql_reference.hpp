@@ -4,6 +4,7 @@
 // schema and from the comments of the views (src/analysis/views), so that it is written down once.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,11 @@ struct Relation {
 };
 
 std::vector<Relation> sql_relations(); // views, then events, dictionaries and functions
+
+// What a column of one of `relations` means. Where that says that it, or all, are as in another one, it is that one which tells.
+// Empty: nobody tells.
+std::string column_doc(std::span<const Relation> relations, const Relation& relation,
+                       std::string_view column);
 
 // docs/sql.md
 std::string sql_markdown();

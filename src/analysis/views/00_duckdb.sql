@@ -31,6 +31,7 @@
 --   columns as in all_links
 
 -- TABLE causes: what the causes of links mean.
+--   number           their order
 --   cause, meaning   its name, and in words
 --   is_remainder     1: one that names nobody
 

@@ -1,4 +1,5 @@
 -- The files that never reach a device: pipes, sockets, character devices, anonymous inodes, and files of /proc and /sys.
+--   file   key of files
 CREATE VIEW files_without_device AS
 SELECT file
 FROM files
@@ -10,6 +11,7 @@ WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%'
 
 -- The files of the kernel's own in whose pages file systems keep their metadata: disks, and an inode of btrfs, which has no
 -- type. They have no name.
+--   file   key of files
 CREATE VIEW disk_caches AS
 SELECT file
 FROM files

@@ -14,5 +14,6 @@ UNION ALL
 SELECT layer_at('later');
 
 -- Layers whose events move bytes without being spans: the page cache.
+--   layer   its name
 CREATE VIEW layers_without_spans AS
 SELECT layer FROM layer_list WHERE moves_bytes AND NOT has_spans;

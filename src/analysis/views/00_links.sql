@@ -12,7 +12,8 @@
 --   set_off_by        of pages that were written back, what set it off: writeback_reasons says what each means; NULL: others
 --   file, position    the file, and where in it; NULL: not known
 --   used_bytes        of read_ahead: those that a call read later; what is loaded from mapped memory is not seen
---   late_bytes        of these: by a call that began before they were there; late_ns: how long it waited for them, as in late_reads
+--   late_bytes        of these: by a call that began before they were there
+--   late_ns           how long that call waited for them, as late_reads has it
 --   device, device_position   where on the device, in bytes
 --   stored_ns         of bytes written back: when they came into the page cache, at the latest; NULL: others
 --   inserted_ns       when its request was put into a scheduler's queue; NULL: there is none, or it went past that

@@ -50,7 +50,7 @@ FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_n
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
 -- Calls that only name a path, of the layer call_layer, and what they name; path_calls: those that are selected.
---   ts_ns, pid, class   as in events
+--   columns as in events, and
 --   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
 --   path, to_path       whole where the directory that they begin at is known, else as given
 CREATE VIEW all_path_calls AS
@@ -94,7 +94,8 @@ FROM found_file_paths() AS p LEFT JOIN given_paths AS g ON p.file = g.file;
 
 -- Files by their last name.
 --   file         key of files
---   path         the last name; first_path: that at first sight
+--   path         the last name
+--   first_path   the name at first sight
 CREATE VIEW file_names AS
 SELECT l.file AS file, l.path AS path, f.path AS first_path
 FROM file_paths AS l JOIN file_paths AS f ON l.file = f.file

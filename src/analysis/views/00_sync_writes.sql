@@ -1,7 +1,7 @@
 -- What calls that wait for data to reach the device had to wait for, of what others had written back: the pages of their file, or
 -- of all files, that were on their way in their course. One row for each call and link.
+--   columns as in all_links, and
 --   op_id       the call
---   of links: ts_ns, inserted_ns, issued_ns, completed_ns, device, direction, cause, bytes, by_op
 -- A call can need any number of links, and a link be needed by any number of calls; but most calls on a file follow one another. So
 -- each link looks for the first and the last call that can need it, by their order, instead of being held against all.
 CREATE VIEW sync_writes AS

@@ -15,9 +15,9 @@
 -- Made of layer_bytes, the numbers, and byte_rules, the words.
 
 -- Each layer's bytes beside those of the next layer above that is there.
+--   columns as in amplification, and
 --   above, above_operations, above_bytes   that layer and its numbers; NULL: there is none
 --   bytes_are         'more', 'less' or 'same' than above; 'first': nothing is above
---   lost_share        as in amplification
 --   calls_are         'fewer' than above, else 'other'
 --   is_asynchronous   more bytes than the calls moved, and io_uring or libaio were used but their operations not recorded
 --   is_mapped         more bytes than the calls moved, and files were mapped, or may have been
@@ -141,6 +141,7 @@ SELECT direction, step, layer, operations, bytes, other_bytes, above, above_oper
 FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped;
 
 -- Why a layer moved other bytes than the one above: of the rules that fit, the one with the smallest number.
+--   number      which of several rules that fit counts: the smallest
 --   place       of the layer, as in layer_list; '': any
 --   direction, bytes_are, calls_are   of layer_bytes; '': any
 --   above       place of the layer above; 'calls': any but 'pages'; '': any

@@ -8,7 +8,9 @@
 -- Made of what calls moved, of the fates of bytes written and of links; a part is left out where it is 0.
 
 -- The parts, in order.
---   cause   the cause of links that it stands for; NULL: none
+--   direction, step, part   as in byte_balance
+--   cause     the cause of links that it stands for; NULL: none
+--   meaning   in words
 CREATE TABLE balance_parts (direction VARCHAR, step INTEGER, part VARCHAR, cause VARCHAR, meaning VARCHAR);
 INSERT INTO balance_parts VALUES
   ('write', 1, 'written by calls', NULL, 'to files'),

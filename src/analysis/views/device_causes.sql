@@ -6,7 +6,8 @@
 --   path          the file; NULL: none, or not known
 --   cause         as in links
 --   is_remainder  1: the cause names nobody
---   bytes         that the device completed; exact_bytes: of them, those without a doubt
+--   bytes         that the device completed
+--   exact_bytes   of them, those whose cause is without a doubt
 --   operations    that caused them
 --   requests      bios, or parts of them
 --   delay_ns      of bytes written back: the longest time from the write to the bio; NULL: others

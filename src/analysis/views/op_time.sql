@@ -8,7 +8,9 @@
 --   ns         how long
 
 -- The parts. What devices and journals did is a reason only for time in which the task waited, where its waits are known.
---   words    as a sentence has it
+--   step, part   as in op_time
+--   words     as a sentence has it
+--   meaning   in more words
 CREATE TABLE time_parts (step INTEGER, part VARCHAR, words VARCHAR, meaning VARCHAR);
 INSERT INTO time_parts VALUES
   (1, 'device', 'the device', 'a device worked for it, or for what it had to wait for'),
@@ -170,7 +172,7 @@ GROUP BY c.op_id, c.step, p.part, c.reason;
 -- The same by the call that the program made: that into the C library where it is known, else the system call.
 --   call         as in operations, or the class where there is none
 --   for_others   true: what somebody else does ends such a call, as of pipes, sockets and terminals
---   part, reason as in op_time
+--   part, reason   as in op_time
 --   calls        how many there were
 --   ns           how long this part took of all
 CREATE VIEW call_times AS

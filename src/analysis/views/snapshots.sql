@@ -64,7 +64,8 @@ FROM snapshot_left_out AS o LEFT JOIN strings AS s ON o.path = s.string;
 --   cpu_5s_permille, cpu_2m_permille, cpu_1h_permille   thousandths of one CPU of late; NULL: not known
 --   resident_bytes, swap_bytes              memory
 --   read_bytes, written_bytes               by calls, whatever they were to
---   device_bytes_read, device_bytes_written what devices read for it; what it is to have written
+--   device_bytes_read                       what devices read for it
+--   device_bytes_written                    what it is to have written to devices
 --   block_io_ns, major_faults               waiting for block I/O, faults that waited for a device
 --   error                                   not 0: part of it could not be read
 CREATE VIEW snapshot_processes AS

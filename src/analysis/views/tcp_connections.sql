@@ -1,5 +1,6 @@
 -- TCP connections that began in the recording, or that something happened to in it; one over the loopback device has two
 -- rows, one a side. Sockets that listen are in net_state.
+--   connection        number of the connection, one a side
 --   since_ns          when it began, or was first seen
 --   pid, comm         who connected it or accepted it; of one that nobody accepted, who listens
 --   side              'connect' or 'accept'; NULL: it was there before
@@ -10,7 +11,8 @@
 --   ending            'open', 'closed', 'reset', 'refused' (a reset before it was established), 'not connected'
 --   sent, received    bytes of data, each counted once; NULL: it was still open
 --   retransmitted     segments that were sent again
---   resets_sent, resets_received, drops   events of net_reset and net_drop
+--   resets_sent, resets_received   events of net_reset, by their direction
+--   drops             events of net_drop: packets that were thrown away
 --   rtt_ns            round trip, smoothed, as it was last; NULL: none was measured
 CREATE VIEW tcp_connections AS
 WITH

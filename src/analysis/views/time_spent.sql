@@ -10,6 +10,10 @@
 --   p50_ns, p99_ns, max_ns   durations, exact
 
 -- The spans of those layers, cut off where the run begins and ends.
+--   layer, operation, bytes, error   as in events
+--   on_files           as in time_spent
+--   from_ns, until_ns  when it began and ended, within the run
+--   duration_ns        how long it took, also outside the run
 CREATE VIEW timed_spans AS
 SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_for_others(e.class) AND NOT (e.file = 0 AND is_unfinished(e.error)) AS on_files,
        e.bytes AS bytes, e.error AS error,
