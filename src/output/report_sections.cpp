@@ -10,6 +10,7 @@
 #include "output/call_time_section.hpp"
 #include "output/cgroup_section.hpp"
 #include "output/failed_section.hpp"
+#include "output/lock_section.hpp"
 #include "output/net_sections.hpp"
 #include "output/trail_sections.hpp"
 #include "output/units.hpp"
@@ -372,9 +373,10 @@ std::span<const Section> first_page() {
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
     // Why calls took so long comes first.
-    std::vector<Section> pages = {call_time_section(),   waits_section(),      causes_section(),
-                                  write_backs_section(), read_ahead_section(), async_section(),
-                                  cgroup_section(),      server_section(),     tcp_section()};
+    std::vector<Section> pages = {call_time_section(), waits_section(),       lock_section(),
+                                  causes_section(),    write_backs_section(), read_ahead_section(),
+                                  async_section(),     cgroup_section(),      server_section(),
+                                  tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto slowest = std::ranges::find(pages, "slowest", &Section::name);
     pages.insert(slowest, {bytes_section(), balance_section()});
