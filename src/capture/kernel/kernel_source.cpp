@@ -28,8 +28,7 @@ namespace iotrail::capture {
 namespace kernel {
 namespace {
 
-constexpr std::uint64_t kTextPatienceNs =
-    10'000'000; // a text under way is finished in microseconds
+constexpr std::uint64_t kTextPatienceNs = 10'000'000; // a text takes microseconds
 
 class KernelSource final : public Source {
 public:
@@ -197,8 +196,7 @@ Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
 
 Result<void> KernelSource::stop() {
   completions_missed_ = forget_missed_completions(*object_);
-  const auto arguments =
-      tasks_->counts_like_proc() ? arguments_in_progress(*object_) : ArgumentsOfCalls{};
+  const ArgumentsOfCalls arguments = arguments_in_progress(*object_, *tasks_);
   object_->detach();
   unfinished_ = unfinished_records(*object_, arguments);
   end_ = account_at_end();

@@ -269,8 +269,10 @@ std::uint64_t forget_missed_completions(BpfObject& object) {
   return missed;
 }
 
-ArgumentsOfCalls arguments_in_progress(BpfObject& object) {
+ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks) {
   ArgumentsOfCalls known;
+  if (!tasks.counts_like_proc())
+    return known;
   for (const iot_task& seen : object.skeleton().bss->task_states) {
     const iot_task task = seen; // it goes on meanwhile
     if (!is_in_recorded_call(task))

@@ -9,6 +9,7 @@
 #include "capture/kernel/bpf_object.hpp"
 #include "capture/kernel/call_arguments.hpp"
 #include "capture/kernel/rings.hpp"
+#include "capture/tasks.hpp"
 
 namespace iotrail::capture::kernel {
 
@@ -17,9 +18,9 @@ namespace iotrail::capture::kernel {
 // were: each is an event that is missing.
 std::uint64_t forget_missed_completions(BpfObject& object);
 
-// Of the system calls in progress, as far as /proc tells; it must number tasks as the kernel does. To be called before detach():
-// a call that is then still in progress has been so all the time, so that these are its arguments.
-ArgumentsOfCalls arguments_in_progress(BpfObject& object);
+// Of the system calls in progress, as far as /proc tells: nothing where it numbers tasks otherwise than the kernel. To be called
+// before detach(): a call that is then still in progress has been so all the time, so that these are its arguments.
+ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks);
 
 // System calls in progress, spans below them, what they wait for, and requests at their devices, as slots of a ring whose
 // first position is 0; `object` has been detached. They last until no task counted as traced any more: how long the kernel
