@@ -14,6 +14,11 @@
 namespace iotrail::store {
 namespace {
 
+// Thrown through the library: what it throws does not say where.
+struct WrongMember {
+  std::string name; // "hooks.event"
+};
+
 constexpr std::array<std::string_view, 5> kStates = {"INITIALIZING", "RUNNING", "COMPLETE",
                                                      "INCOMPLETE", "ERROR"};
 
@@ -129,8 +134,14 @@ template <class Row>
   requires requires(Row& row) { visit_members(row, [](const char*, auto&) {}); }
 static void from_json(const Json& json, Row& row) {
   visit_members(row, [&](const char* name, auto& member) {
-    if (json.contains(name))
-      json.at(name).get_to(member);
+    try {
+      if (json.contains(name))
+        json.at(name).get_to(member);
+    } catch (const Json::exception&) {
+      throw WrongMember{name};
+    } catch (const WrongMember& inner) {
+      throw WrongMember{fmt::format("{}.{}", name, inner.name)};
+    }
   });
 }
 
@@ -231,8 +242,10 @@ Result<StoredManifest> manifest_from_json(std::string_view text) {
     if (!tables)
       return std::unexpected(tables.error());
     stored.tables = std::move(*tables);
-  } catch (const Json::exception& problem) {
-    return damaged_manifest(problem.what());
+  } catch (const WrongMember& wrong) {
+    return damaged_manifest(fmt::format("its member '{}' is of another type", wrong.name));
+  } catch (const Json::exception&) {
+    return damaged_manifest("its schema has a member of another type, or lacks one");
   }
   if (has_too_many(stored.manifest))
     return damaged_manifest("it has more hooks, sources, counters or tags than any recording");

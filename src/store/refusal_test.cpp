@@ -73,6 +73,23 @@ TEST(Refusal, rows_of_a_table_that_the_schema_lacks_are_damage) {
   EXPECT_EQ((*reader)->damage().rows_skipped, 1U);
 }
 
+TEST(Refusal, a_member_of_another_type_is_named) {
+  const TemporaryDirectory directory;
+  const auto trace = finished_trace(directory / "t.iotrail");
+  change_manifest(trace, [](Json& json) { json["stop_reason"] = 7; });
+  expect_refusal(read_manifest(trace), "t.iotrail", "its member 'stop_reason' is of another type");
+  change_manifest(trace, [](Json& json) {
+    json["stop_reason"] = "";
+    json["hooks"] = Json::array({{{"event", Json::array()}}});
+  });
+  expect_refusal(read_manifest(trace), "t.iotrail", "its member 'hooks.event' is of another type");
+  change_manifest(trace, [](Json& json) {
+    json["hooks"] = Json::array();
+    json["schema"][0]["name"] = 7;
+  });
+  expect_refusal(read_manifest(trace), "t.iotrail", "its schema has a member of another type");
+}
+
 // The parser's time grows with the square of the members of an object: 200,000 took it 20 seconds.
 TEST(Refusal, a_manifest_with_more_names_than_any_recording_is_refused_at_once) {
   const TemporaryDirectory directory;
