@@ -86,8 +86,7 @@ private:
 
   std::string_view text(std::uint32_t key) const {
     const auto found = texts_.find(key);
-    return found == texts_.end() || found->second.size() >= PATH_MAX ? std::string_view{}
-                                                                     : found->second;
+    return found == texts_.end() ? std::string_view{} : found->second;
   }
   std::string_view path_of(std::uint32_t file) const {
     const auto found = files_.find(file);
@@ -164,7 +163,11 @@ void Finder::load_files() {
 void Finder::load_texts() {
   if (const store::TableInfo* table = trace_.table("strings"))
     TableRows(trace_, *table, {"string", "text"}).for_each([&](auto number, auto read_text) {
-      texts_[static_cast<std::uint32_t>(number(0))] = read_text(1);
+      std::string text = read_text(1);
+      if (text.size() >= PATH_MAX || bytes_left_ == 0)
+        return;
+      spend(kNodeBytes + text.size());
+      texts_[static_cast<std::uint32_t>(number(0))] = std::move(text);
     });
 }
 

@@ -253,6 +253,7 @@ TEST(file_paths, a_path_that_held_at_no_time_is_not_there) {
 }
 
 TEST(file_paths, what_would_need_too_much_memory_is_not_followed_and_told) {
+  constexpr std::size_t kTextsBytes = std::size_t{4} * (128 + 4); // of the four names
   const golden::TestTrace trace("manifest begin_ns=5\n" + std::string(kOpenA) +
                                 "syscall_rename ts_ns=20 pid=1 path=/d/a new_path=/d/b\n"
                                 "syscall_rename ts_ns=1500000005 pid=1 path=/d/b new_path=/d/c\n"
@@ -261,8 +262,8 @@ TEST(file_paths, what_would_need_too_much_memory_is_not_followed_and_told) {
   ASSERT_TRUE(reader.has_value());
   EXPECT_EQ(find_file_paths(**reader).size(), 4U);
   EXPECT_EQ((*reader)->limits(), Texts{});
-  EXPECT_EQ(find_file_paths(**reader, 450).size(), 3U);
-  EXPECT_EQ(find_file_paths(**reader, 450).size(), 3U);
+  EXPECT_EQ(find_file_paths(**reader, 450 + kTextsBytes).size(), 3U);
+  EXPECT_EQ(find_file_paths(**reader, 450 + kTextsBytes).size(), 3U);
   ASSERT_EQ((*reader)->limits().size(), 1U);
   EXPECT_TRUE((*reader)->limits()[0].contains("PATHS AS OF SECOND 1.600000"))
       << (*reader)->limits()[0];

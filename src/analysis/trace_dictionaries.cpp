@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "analysis/file_paths.hpp"
 
 namespace iotrail::analysis {
@@ -50,11 +52,21 @@ std::string stored_text(const store::Column& column, std::size_t row) {
   return texts ? (*texts)[row] : std::string{};
 }
 
+// What no room is left for is as if it was not there.
 void load_map(const store::TraceReader& trace, std::string_view table, std::string_view key,
-              std::string_view name, Map& map) {
+              std::string_view name, std::size_t most_bytes, Map& map) {
+  std::size_t bytes = 0;
   for_each_row(trace, table, {key, name}, [&](auto column, std::size_t row) {
-    map[stored_number(column(0), row)] = stored_text(column(1), row);
+    std::string text = stored_text(column(1), row);
+    bytes += text.size();
+    if (bytes <= most_bytes)
+      map[stored_number(column(0), row)] = std::move(text);
   });
+  if (bytes > most_bytes)
+    trace.add_limit(
+        fmt::format("{} OF {} BYTES OF {}: more would need too much memory, and what is "
+                    "beyond has no name.",
+                    most_bytes, bytes, table));
 }
 
 std::string_view find(const Map& map, std::uint64_t key) {
@@ -64,12 +76,13 @@ std::string_view find(const Map& map, std::uint64_t key) {
 
 } // namespace
 
-TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace) {
+TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace,
+                                          std::size_t most_text_bytes) {
   TraceDictionaries dictionaries;
   for (FilePath& path : find_file_paths(trace))
     dictionaries.files_[path.file].push_back({path.since_ns, std::move(path.shown_path)});
-  load_map(trace, "strings", "string", "text", dictionaries.texts_);
-  load_map(trace, "devices", "device", "name", dictionaries.devices_);
+  load_map(trace, "strings", "string", "text", most_text_bytes, dictionaries.texts_);
+  load_map(trace, "devices", "device", "name", most_text_bytes, dictionaries.devices_);
   for_each_row(trace, "processes", {"since_ns", "pid", "comm"}, [&](auto column, std::size_t row) {
     dictionaries.programs_[stored_number(column(1), row)].push_back(
         {stored_number(column(0), row), stored_text(column(2), row)});

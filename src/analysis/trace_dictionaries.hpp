@@ -15,9 +15,14 @@
 
 namespace iotrail::analysis {
 
+// A few blocks of a trace that was made up may stand for any amount of text.
+inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 30U;
+
 class TraceDictionaries {
 public:
-  static TraceDictionaries load(const store::TraceReader& trace);
+  // Of the dictionary `strings` as much as `most_text_bytes`; a trace that has more says so among its limits().
+  static TraceDictionaries load(const store::TraceReader& trace,
+                                std::size_t most_text_bytes = kMostTextBytes);
 
   // Empty: not known.
   // The path that a file had at the time; of one that has none any more the last, and " (deleted)", as the kernel says it.
