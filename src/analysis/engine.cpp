@@ -144,7 +144,7 @@ Result<void> Engine::Impl::register_tables() {
 
 // The trace's own tables come last: none takes the name of what iotrail makes.
 void Engine::Impl::add_definitions(const Selection& selection) {
-  add_manifest_tables(definitions, reader->manifest());
+  add_manifest_tables(definitions, *reader);
   add_schema_tables(definitions, tables);
   add_table_list(definitions, *reader);
   add_causes(definitions);

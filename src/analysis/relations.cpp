@@ -126,7 +126,8 @@ std::string empty_table_sql(const schema::Event& event) {
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
 }
 
-std::string manifest_rows_sql(const store::Manifest& manifest) {
+std::string manifest_rows_sql(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
   std::vector<std::pair<std::string, std::string>> facts = {
       {"state", std::string(store::state_name(manifest.state))},
       {"stop_reason", manifest.stop_reason},
@@ -153,6 +154,8 @@ std::string manifest_rows_sql(const store::Manifest& manifest) {
       {"recorder_memory_bytes", fmt::format("{}", manifest.recorder_memory_bytes)},
       {"ring_memory_bytes", fmt::format("{}", manifest.ring_memory_bytes)},
   };
+  if (trace.damage().manifest)
+    std::erase_if(facts, [](const auto& fact) { return fact.first == "monotonic_to_real_ns"; });
   for (const auto& [name, value] : manifest.tags)
     facts.emplace_back("tag." + name, value);
   std::vector<std::string> rows;
@@ -320,8 +323,9 @@ void add_selection(Definitions& definitions, const Selection& selection,
   definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
 }
 
-void add_manifest_tables(Definitions& definitions, const store::Manifest& manifest) {
-  definitions.add("the manifest", manifest_rows_sql(manifest));
+void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  definitions.add("the manifest", manifest_rows_sql(trace));
   definitions.add("the table hooks", hook_rows_sql(manifest));
   definitions.add("the table counters", counter_rows_sql(manifest));
   definitions.add("the table source_tallies", source_rows_sql(manifest));

@@ -32,7 +32,7 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 
 std::string macros_sql();
 std::string schema_macros_sql(); // of rows of schema/*.def
-void add_manifest_tables(Definitions& definitions, const store::Manifest& manifest);
+void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace);
 void add_schema_tables(Definitions& definitions, Tables tables);
 void add_table_list(Definitions& definitions, const store::TraceReader& reader);
 void add_causes(Definitions& definitions);

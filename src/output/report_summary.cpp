@@ -63,8 +63,10 @@ std::string run_text(const store::TraceReader& trace) {
              : fmt::format("last event after {}", human_duration(last_ns - manifest.begin_ns));
 }
 
-std::string begin_text(const store::Manifest& manifest) {
-  return manifest.begin_ns == 0 ? "" : human_date(manifest.begin_real_ns());
+std::string begin_text(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  const bool is_known = manifest.begin_ns != 0 && !trace.damage().manifest;
+  return is_known ? human_date(manifest.begin_real_ns()) : "";
 }
 
 std::string state_text(const store::TraceReader& trace) {
@@ -201,9 +203,10 @@ void print_trace_header(const store::TraceReader& trace, std::string_view select
     print_sentence(sink, sentence, width);
 }
 
-void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t width) {
+void print_recording(const store::TraceReader& trace, Sink& sink, std::size_t width) {
+  const store::Manifest& manifest = trace.manifest();
   sink.put("\nRecording\n");
-  print_fact(sink, "begin", begin_text(manifest), width);
+  print_fact(sink, "begin", begin_text(trace), width);
   print_fact(sink, "machine", machine_text(manifest), width);
   print_fact(sink, "recorder", recorder_text(manifest), width);
 }
@@ -234,7 +237,7 @@ std::string refusals_text(const store::Manifest& manifest) {
   if (!by_choice.empty())
     text += fmt::format(
         "{}left out, since it does not go with what was to be recorded{}: {}",
-        text.empty() ? "" : ". ",
+        text.empty() ? "" : "; ",
         manifest.filters.empty() ? "" : fmt::format(" ({})", fmt::join(manifest.filters, " ")),
         fmt::join(by_choice, ", "));
   return text;

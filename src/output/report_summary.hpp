@@ -24,7 +24,7 @@ void print_trace_header(const store::TraceReader& trace, std::string_view select
                         std::size_t width);
 
 // Where and at what cost it was recorded.
-void print_recording(const store::Manifest& manifest, Sink& sink, std::size_t width);
+void print_recording(const store::TraceReader& trace, Sink& sink, std::size_t width);
 
 // One line: what was asked for and not recorded; nothing if all was. The reasons are for `iotrail doctor`.
 std::string refusals_text(const store::Manifest& manifest);

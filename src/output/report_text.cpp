@@ -116,7 +116,7 @@ Result<void> write_whole(analysis::Engine& engine, const ReportOptions& options,
   print_losses(trace, losses ? *losses : SmallResult{}, sink, options.width);
   if (!losses)
     print_failure("Counters", losses.error(), sink);
-  print_recording(trace.manifest(), sink, options.width);
+  print_recording(trace, sink, options.width);
   print_views(sink, options.width);
   print_refusals(trace.manifest(), sink, options.width);
   return sink.finish();

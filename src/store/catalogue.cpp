@@ -159,11 +159,14 @@ Result<fs::path> find_trace(std::string_view name) {
   std::vector<fs::path> tried = {fs::path(name)};
   if (with_suffix(name) != name)
     tried.emplace_back(with_suffix(name));
-  if (!name.starts_with('/'))
+  if (!name.contains('/'))
     tried.push_back(repository_path() / with_suffix(name));
   std::error_code ignored;
-  for (fs::path path : tried)
-    if (fs::exists(path, ignored)) {
+  // Something else may have that name; if there is no trace, what it is says why.
+  for (const bool only_traces : {true, false})
+    for (fs::path path : tried) {
+      if (only_traces ? !is_trace(path) : !fs::exists(path, ignored))
+        continue;
       if (!path.has_filename()) // NAME.iotrail/
         path = path.parent_path();
       return path;

@@ -13,7 +13,10 @@ namespace {
 class Catalogue : public ::testing::Test {
 protected:
   void SetUp() override { setenv("IOTRAIL_REPOSITORY", repository().c_str(), 1); }
-  void TearDown() override { unsetenv("IOTRAIL_REPOSITORY"); }
+  void TearDown() override {
+    unsetenv("IOTRAIL_REPOSITORY");
+    std::filesystem::current_path("/");
+  }
 
   std::filesystem::path repository() const { return directory_ / "traces"; }
 
@@ -77,6 +80,13 @@ TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
   EXPECT_EQ(find_trace("a1.iotrail").value(), a);
   EXPECT_EQ(find_trace(a.string() + "/").value(), a);
   EXPECT_EQ(find_trace("latest").value(), b);
+  std::filesystem::current_path(repository());
+  std::filesystem::create_directory("a2"); // no trace, and in the way of its name
+  EXPECT_EQ(find_trace("a2").value(), "a2.iotrail");
+  std::filesystem::current_path("a2");
+  std::filesystem::create_directory("b");
+  EXPECT_EQ(find_trace("b").value(), b);
+  EXPECT_EQ(find_trace("./b").value(), "./b") << "which is then refused by what it is";
   const auto none = find_trace("c");
   ASSERT_FALSE(none.has_value());
   EXPECT_NE(none.error().message().find((repository() / "c.iotrail").string()), std::string::npos);

@@ -65,6 +65,7 @@ struct TraceReader::Impl {
   void index_blocks(const TraceId& id);
   void compare_with_manifest(const Extent& seen);
   void note_missing_segments();
+  std::uint64_t first_event_ns() const;
 
   const Segment* segment(std::uint32_t number) const;
   std::unexpected<Error> bad_block(const BlockInfo& block, std::string_view why);
@@ -118,9 +119,11 @@ Result<void> TraceReader::Impl::read_manifest() {
   manifest.state = State::INCOMPLETE;
   tables = builtin_schema();
   found_at_open.manifest = true;
-  notices.push_back(fmt::format("{}: {}; the command, the losses and all else that it says are not "
-                                "known, the events are read by the schema of this iotrail",
-                                stored.error().what, stored.error().why));
+  notices.push_back(fmt::format(
+      "{}: {}; the command, the time of day, the losses and all else that it says are not "
+      "known; times count from the first event, and the events are read by the schema of this "
+      "iotrail",
+      stored.error().what, stored.error().why));
   return {};
 }
 
@@ -170,7 +173,18 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
   }
   if (manifest.end_ns != 0)
     compare_with_manifest(seen);
+  if (found_at_open.manifest)
+    manifest.begin_ns = first_event_ns();
   is_bad = std::make_unique<std::atomic<bool>[]>(blocks.size());
+}
+
+// 0: there is none.
+std::uint64_t TraceReader::Impl::first_event_ns() const {
+  std::uint64_t first_ns = UINT64_MAX;
+  for (const BlockInfo& block : blocks)
+    if (block.segment != 0)
+      first_ns = std::min(first_ns, block.first_ns);
+  return first_ns == UINT64_MAX ? 0 : first_ns;
 }
 
 // Of a trace with an end it is known how much there was, so that a segment cut off between two blocks, gone as a whole or

@@ -38,6 +38,16 @@ class BadInput(harness.AcceptanceTest):
             with self.subTest(words=words):
                 self.refused(USAGE, *words, says=f"Did you mean '{meant}'?")
 
+    def test_a_trace_without_its_manifest_has_no_time_of_day(self):
+        trace = self.record("ls", "/", options=("--layers", "app"), name="bare").path
+        (trace / "manifest.json").unlink()
+        recording = harness.Recording(trace, None)
+        (run,) = recording.query("SELECT duration_ns FROM run")
+        self.assertLess(run["duration_ns"], 60e9, "from the first event on, not since the machine started")
+        self.assertEqual(recording.query("SELECT DISTINCT wall_clock(ts_ns) AS day FROM events"), [{"day": None}])
+        lines = harness.run(harness.IOTRAIL, "script", trace).stdout.splitlines()
+        self.assertEqual(lines[0].split()[0], "0.000000000")
+
     def test_help_as_a_verb(self):
         for words in (["help"], ["help", "record"]):
             process = harness.run(harness.IOTRAIL, *words)
