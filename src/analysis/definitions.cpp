@@ -99,11 +99,14 @@ bool lists_relations(std::string_view sql) {
   auto word = words.next();
   if (word == "desc") // elsewhere an order
     return true;
-  for (; word; word = words.next())
+  for (; word; word = words.next()) {
+    if (word == "show") // shown_path_at() is no such word
+      return true;
     for (const std::string_view begin :
-         {"show", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
+         {"show_", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
       if (word->starts_with(begin))
         return true;
+  }
   return false;
 }
 

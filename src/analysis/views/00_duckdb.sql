@@ -153,6 +153,10 @@ CREATE MACRO counts_for(layer) AS CASE layer WHEN layer_at('later') THEN layer_a
 -- A path without `./`, double slashes and a slash at its end.
 CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+', '/', 'g'), '/./', '/'), '^\./|(.)/$', '\1');
 
+-- The path that a directory had then: by its file, or as it was first told.
+CREATE MACRO place_of(directory_file, directory, ts_ns) AS
+  CASE WHEN directory_file = 0 THEN directory ELSE coalesce(nullif(shown_path_at(CAST(directory_file AS UINTEGER), ts_ns), ''), directory) END;
+
 -- A path as a call gives it, tidy, with the directory before it that it begins at, if that is known and it is not whole.
 CREATE MACRO path_in(directory, given) AS CASE WHEN given LIKE '/%' OR directory IS NULL THEN tidy_path(given)
   ELSE directory || CASE WHEN directory = '/' THEN '' ELSE '/' END || tidy_path(given) END;

@@ -1,56 +1,74 @@
 -- Directories that relative paths begin at, as far as calls tell: a descriptor that an open returned, and the current
 -- directory of a process that opened a relative path whose file is known, or went to a whole path.
 -- A process that opened none is where its parent was when it began.
---   pid, fd     whose, and which
---   since_ns    from when on
---   directory   its path; NULL: from here on it is not known
+--   pid, fd          whose, and which
+--   since_ns         from when on
+--   directory        its path at first; NULL: from here on the number means something else, or it is not known what
+--   directory_file   key of files, by which the path at any time is found: place_of(directory_file, directory, ts_ns); 0: not known
 CREATE VIEW directories AS
 WITH
   opens AS (
-    SELECT o.pid AS pid, o.ts_ns AS ts_ns, o.result AS result, o.fd AS fd, f.path AS path, f.mode AS mode,
-           tidy_path(s.text) AS given
+    SELECT o.pid AS pid, o.ts_ns AS ts_ns, CAST(o.result AS INTEGER) AS made_fd, o.fd AS fd, f.file AS file, f.path AS path,
+           bitAnd(f.mode, b.mask) = b.number AS is_directory, tidy_path(s.text) AS given
     FROM (SELECT pid, ts_ns, result, fd, file, path FROM syscall_open
           UNION ALL
           SELECT pid, ts_ns, result, fd, file, path FROM app_open) AS o
       JOIN files AS f ON o.file = f.file
       JOIN strings AS s ON o.path = s.string
+      CROSS JOIN (SELECT mask, number FROM value_names WHERE value_table = 'file_type' AND name = 'directory') AS b
     WHERE o.result >= 0
   ),
-  directory_bits AS (
-    SELECT mask AS type_mask, number AS type_number
-    FROM value_names
-    WHERE value_table = 'file_type' AND name = 'directory'
+  opened AS (SELECT pid, made_fd AS fd, ts_ns AS since_ns, path AS directory, file AS directory_file FROM opens WHERE is_directory),
+  numbers AS (SELECT DISTINCT pid, fd FROM opened),
+  -- What else is done to such a number.
+  changes AS (
+    SELECT pid, made_fd AS fd, ts_ns AS since_ns FROM opens WHERE NOT is_directory
+    UNION ALL
+    SELECT pid, fd, ts_ns AS since_ns FROM syscall_close WHERE result >= 0
+    UNION ALL
+    SELECT pid, fd, ts_ns AS since_ns FROM app_close WHERE result >= 0
+    UNION ALL
+    SELECT pid, CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_dup WHERE result >= 0
+    UNION ALL
+    SELECT pid, CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_fcntl
+    WHERE result >= 0 AND command LIKE 'F_DUPFD%'
+    UNION ALL
+    SELECT n.pid AS pid, n.fd AS fd, c.ts_ns AS since_ns
+    FROM syscall_close_range AS c JOIN numbers AS n ON c.pid = n.pid AND n.fd BETWEEN c."first" AND c."last"
+    WHERE c.result >= 0
   ),
   places AS (
-    SELECT pid, ts_ns, 0 AS is_moved, left(path, length(path) - length(given) - 1) AS directory
+    SELECT pid, ts_ns, 0 AS is_moved, left(path, length(path) - length(given) - 1) AS directory, 0 AS directory_file
     FROM opens
     WHERE fd = at_fdcwd() AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
     UNION ALL
     SELECT c.pid AS pid, plus(c.ts_ns, c.duration_ns) AS ts_ns, 1 AS is_moved,
-           CASE WHEN f.path LIKE '/%' THEN f.path WHEN s.text LIKE '/%' THEN tidy_path(s.text) END AS directory
+           CASE WHEN f.path LIKE '/%' THEN f.path WHEN s.text LIKE '/%' THEN tidy_path(s.text) END AS directory,
+           coalesce(f.file, 0) AS directory_file
     FROM syscall_chdir AS c LEFT JOIN files AS f ON c.file = f.file LEFT JOIN strings AS s ON c.path = s.string
     WHERE c.result >= 0 AND c.call <> 'chroot'
   ),
   working AS (
-    SELECT pid, ts_ns, is_moved, directory, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
+    SELECT pid, ts_ns, is_moved, directory, directory_file, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
     FROM places
     WINDOW in_time AS (PARTITION BY pid ORDER BY ts_ns)
   )
-SELECT pid, CAST(result AS INTEGER) AS fd, ts_ns AS since_ns, path AS directory
-FROM opens CROSS JOIN directory_bits
-WHERE bitAnd(mode, type_mask) = type_number
+SELECT pid, fd, since_ns, directory, directory_file FROM opened
 UNION ALL
-SELECT pid, at_fdcwd() AS fd, CASE WHEN place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory
+SELECT c.pid AS pid, c.fd AS fd, c.since_ns AS since_ns, NULL AS directory, 0 AS directory_file
+FROM changes AS c JOIN numbers AS n ON c.pid = n.pid AND c.fd = n.fd
+UNION ALL
+SELECT pid, at_fdcwd() AS fd, CASE WHEN place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory, directory_file
 FROM working
-WHERE place = 1 OR before IS DISTINCT FROM directory
+WHERE place = 1 OR is_moved = 1 OR before IS DISTINCT FROM directory
 UNION ALL
 -- A process that opened nothing so began where its parent was.
-SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory
+SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory, w.directory_file AS directory_file
 FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
 -- Calls that only name a path, of the layer call_layer, and what they name; path_calls: those that are selected.
---   columns as in events, and
+--   ts_ns, pid, class, error, duration_ns, bytes   as in events
 --   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
 --   path, to_path       whole where the directory that they begin at is known, else as given
 CREATE VIEW all_path_calls AS
@@ -65,7 +83,8 @@ WITH
   )
 SELECT c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
        c.string AS string, c.to_string AS to_string,
-       path_in(d.directory, s.text) AS path, path_in(e.directory, t.text) AS to_path
+       path_in(place_of(d.directory_file, d.directory, c.ts_ns), s.text) AS path,
+       path_in(place_of(e.directory_file, e.directory, c.ts_ns), t.text) AS to_path
 FROM calls AS c
   LEFT JOIN strings AS s ON c.string = s.string
   LEFT JOIN strings AS t ON c.to_string = t.string
