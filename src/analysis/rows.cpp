@@ -87,6 +87,13 @@ bool is_nested(duckdb_type type) {
          type == DUCKDB_TYPE_MAP;
 }
 
+// Of a column whose cells come as text.
+Kind kind_of_cast(duckdb_type type) {
+  if (type == DUCKDB_TYPE_DECIMAL || type == DUCKDB_TYPE_UHUGEINT)
+    return Kind::number;
+  return is_nested(type) ? Kind::nested : Kind::text;
+}
+
 // The column of that place: of another type than the plain ones, which has no cell of its own, its text.
 std::string plain_column(idx_t place, duckdb_type type) {
   if (is_plain(type))
@@ -287,9 +294,9 @@ Result<Rows> Rows::run(Connection& connection, std::string_view sql) {
   for (idx_t i = 0; i < duckdb_column_count(&rows.result_); ++i) {
     const duckdb_type type = duckdb_column_type(&rows.result_, i);
     rows.types_.push_back(type);
-    const bool nested = type == DUCKDB_TYPE_VARCHAR && i < types.size() && is_nested(types[i]);
+    const bool is_cast = type == DUCKDB_TYPE_VARCHAR && i < types.size();
     rows.columns_.push_back(
-        {duckdb_column_name(&rows.result_, i), nested ? Kind::nested : kind_of(type)});
+        {duckdb_column_name(&rows.result_, i), is_cast ? kind_of_cast(types[i]) : kind_of(type)});
   }
   rows.row_.resize(rows.columns_.size());
   rows.digits_.resize(rows.columns_.size());
