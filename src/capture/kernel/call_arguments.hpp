@@ -25,6 +25,9 @@ std::optional<Arguments> parse_arguments(std::string_view text, iot_u32 number);
 // those of its operation if it is in that afterwards, too. Nothing: /proc does not tell.
 std::optional<Arguments> read_arguments(const iot_task& task);
 
+// The number of the call that a thread sleeps in. Nothing: it runs, or sleeps elsewhere.
+std::optional<iot_u32> read_call_number(iot_u32 tid);
+
 // Gives a record of a call that did not end what its arguments say that need not be read from memory.
 void set_what_was_asked(RecordSlot& record, const iot_task& task, const schema::Event& event,
                         const Arguments& arguments);

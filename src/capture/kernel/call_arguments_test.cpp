@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/kernel/call_arguments.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -50,6 +51,26 @@ TEST(call_arguments, tell_what_was_asked_for) {
   const RecordSlot vector =
       record_of(IOT_KIND_syscall_read, IOT_syscall_readv, {4, 0x1000, 2, 0, 0, 0});
   EXPECT_EQ(reinterpret_cast<const iot_syscall_read&>(vector).bytes_requested, 0U) << "2 buffers";
+
+  const RecordSlot opened = record_of(IOT_KIND_syscall_open, IOT_syscall_openat,
+                                      {9, 0x1000, O_WRONLY | O_CLOEXEC, 0600, 0, 0});
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_open&>(opened).fd, 9);
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_open&>(opened).flags, O_WRONLY | O_CLOEXEC);
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_open&>(opened).mode, 0600U);
+
+  const RecordSlot copy =
+      record_of(IOT_KIND_syscall_copy, IOT_syscall_splice, {3, 0, 8, 0, 4444, 0});
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).in_fd, 3);
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).out_fd, 8);
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).bytes_requested, 4444U);
+
+  const auto timeout_ns = [](iot_u32 number, const Arguments& arguments) {
+    const RecordSlot poll = record_of(IOT_KIND_syscall_poll, number, arguments);
+    return reinterpret_cast<const iot_syscall_poll&>(poll).timeout_ns;
+  };
+  EXPECT_EQ(timeout_ns(IOT_syscall_poll, {0x1000, 2, 0xffffffff, 0, 0, 0}), -1);
+  EXPECT_EQ(timeout_ns(IOT_syscall_poll, {0x1000, 1, 100'000, 0, 0, 0}), 100'000'000'000);
+  EXPECT_EQ(timeout_ns(IOT_syscall_epoll_wait, {12, 0x1000, 9, 250, 0, 0}), 250'000'000);
 
   const RecordSlot message =
       record_of(IOT_KIND_syscall_receive, IOT_syscall_recvfrom, {4, 0x1000, 100, 2, 0, 0});

@@ -43,7 +43,7 @@ public:
   bool adds_up() const override { return sums_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
-  std::vector<store::HookReport> hooks() const override;
+  std::vector<store::HookReport> hooks() const override { return report_hooks(filter_, refusals_); }
   std::vector<std::string> bare_file_systems() const override { return ids_.bare_file_systems(); }
   std::size_t ring_memory_bytes() const override {
     return rings_.memory_bytes() + texts_.memory_bytes() + sums_.memory_bytes();
@@ -89,6 +89,7 @@ private:
   std::vector<RecordSlot> unfinished_; // when the recording stopped, until they are written
   std::uint64_t unfinished_written_ = 0;
   std::uint64_t completions_missed_ = 0; // found when the recording stopped
+  std::uint64_t calls_from_before_ = 0;  // likewise
 };
 
 iot_config KernelSource::configuration(const SourceOptions& options) const {
@@ -196,6 +197,7 @@ Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
 
 Result<void> KernelSource::stop() {
   completions_missed_ = forget_missed_completions(*object_);
+  calls_from_before_ = count_calls_from_before(*object_, *tasks_, filter_.pids);
   const ArgumentsOfCalls arguments = arguments_in_progress(*object_, *tasks_);
   object_->detach();
   unfinished_ = unfinished_records(*object_, arguments);
@@ -340,6 +342,7 @@ iot_counter_values KernelSource::counter_values() const {
   }
   sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
+  sums.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;
   sums.value[IOT_COUNTER_kernel_file_forgotten] += file_tables_->forgotten();
   return sums;
 }
@@ -376,10 +379,6 @@ std::uint64_t KernelSource::produced() const {
   for (const iot_cpu& cpu : rings_.cpus())
     produced += __atomic_load_n(&cpu.produced, __ATOMIC_RELAXED);
   return produced;
-}
-
-std::vector<store::HookReport> KernelSource::hooks() const {
-  return report_hooks(filter_, refusals_);
 }
 
 } // namespace

@@ -4,7 +4,12 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
 
 #include "capture/kernel/unfinished_record.hpp"
 #include "capture/kernel/unfinished_spans.hpp"
@@ -25,6 +30,8 @@ RecordSlot call_record(const iot_task& task, const schema::Event& event, std::ui
   for (const schema::Field& field : event.fields)
     if (field.meaning == schema::Meaning::value_syscall)
       store(record, field.offset, IOT_CALL_NUMBER(task.call));
+  if (event.id == IOT_KIND_syscall_poll)
+    reinterpret_cast<iot_syscall_poll&>(record).timeout_ns = -1; // not known
   return record;
 }
 
@@ -247,6 +254,16 @@ bool is_over(const BpfObject& object, const OpenRequest& request) {
          question.is_over != 0;
 }
 
+std::vector<iot_u32> threads_of(pid_t pid) {
+  std::vector<iot_u32> threads;
+  std::error_code gone;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone))
+    threads.push_back(
+        static_cast<iot_u32>(std::strtoul(entry.path().filename().c_str(), nullptr, 10)));
+  return threads;
+}
+
 bool is_anything_open(BpfObject& object) {
   const auto& tasks = object.skeleton().bss->task_states;
   if (std::ranges::any_of(tasks, [](const iot_task& task) {
@@ -281,6 +298,27 @@ ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks) {
       known.emplace(task.owner.op_id, *arguments);
   }
   return known;
+}
+
+std::uint64_t count_calls_from_before(BpfObject& object, const Tasks& tasks,
+                                      std::span<const pid_t> pids) {
+  const auto* const skeleton = &object.skeleton();
+  const auto is_seen = [&](iot_u32 tid) {
+    const iot_task& task = skeleton->bss->task_states[tid % IOT_TASK_BUCKETS];
+    return task.is_shared != 0 || (task.owner.tid == tid && task.owner.op_id != 0);
+  };
+  std::uint64_t calls = 0;
+  if (!tasks.counts_like_proc())
+    return calls;
+  for (const pid_t pid : pids)
+    for (const iot_u32 tid : threads_of(pid)) {
+      const auto number = read_call_number(tid);
+      const iot_u64 call = number ? skeleton->rodata->iot_config.calls[*number] : 0;
+      const bool waits_by_design = IOT_CALL_CLASS(call) == (IOT_KIND_syscall_poll & 0xffU);
+      if ((call & IOT_CALL_RECORDED) != 0 && !waits_by_design && !is_seen(tid))
+        ++calls;
+    }
+  return calls;
 }
 
 std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfCalls& arguments) {

@@ -4,6 +4,9 @@
 // that a device does not answer is what the recording was made for.
 #pragma once
 
+#include <sys/types.h>
+
+#include <span>
 #include <vector>
 
 #include "capture/kernel/bpf_object.hpp"
@@ -21,6 +24,11 @@ std::uint64_t forget_missed_completions(BpfObject& object);
 // Of the system calls in progress, as far as /proc tells: nothing where it numbers tasks otherwise than the kernel. To be called
 // before detach(): a call that is then still in progress has been so all the time, so that these are its arguments.
 ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks);
+
+// How many of the threads of these processes sleep in a system call that is recorded and began before they were: no record tells of
+// it, however long it lasts. Calls that wait for descriptors (poll and the like) are left out: threads rest in them. 0 where /proc numbers tasks otherwise than the kernel. To be called before detach().
+std::uint64_t count_calls_from_before(BpfObject& object, const Tasks& tasks,
+                                      std::span<const pid_t> pids);
 
 // System calls in progress, spans below them, what they wait for, and requests at their devices, as slots of a ring whose
 // first position is 0; `object` has been detached. They last until no task counted as traced any more: how long the kernel
