@@ -168,8 +168,8 @@ void print_losses(const store::Manifest& manifest, const std::filesystem::path& 
   for (const auto& [name, value] : manifest.counters)
     if (const schema::Counter* counter = schema::find_counter(name);
         counter != nullptr && counter->severity == schema::Severity::gap)
-      say(fmt::format("iotrail: events may be missing, {} times: {}", output::human_count(value),
-                      counter->doc));
+      say(fmt::format("iotrail: events may be missing, {} time{}: {}", output::human_count(value),
+                      value == 1 ? "" : "s", counter->doc));
 }
 
 void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace) {
@@ -180,15 +180,15 @@ void print_summary(const store::Manifest& manifest, const std::filesystem::path&
   print_account(manifest);
   print_causes(manifest, trace);
   const std::uint64_t events = manifest.events();
-  say(fmt::format("  on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
-                  output::human_bytes(manifest.events_bytes),
-                  events == 0 ? ""
-                              : fmt::format(" ({:.1f} bytes an event)",
-                                            static_cast<double>(manifest.events_bytes) /
-                                                static_cast<double>(events)),
-                  output::human_duration(manifest.recorder_cpu_ns),
-                  output::human_bytes(manifest.recorder_memory_bytes),
-                  output::human_bytes(manifest.ring_memory_bytes)));
+  say(fmt::format(
+      "  events on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
+      output::human_bytes(manifest.events_bytes),
+      events == 0 ? ""
+                  : fmt::format(" ({:.1f} bytes each)", static_cast<double>(manifest.events_bytes) /
+                                                            static_cast<double>(events)),
+      output::human_duration(manifest.recorder_cpu_ns),
+      output::human_bytes(manifest.recorder_memory_bytes),
+      output::human_bytes(manifest.ring_memory_bytes)));
   for (const std::string& sentence : output::choice_sentences(manifest))
     say(fmt::format("  {}", sentence));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())

@@ -27,6 +27,8 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 struct Nearest {
   std::string order;
   std::string_view words; // of the one that comes first by it
+  std::string
+      maker{}; // with which its name is to begin; of one of another maker it is just the first
 };
 
 // Operations are numbered by each CPU, and by each thread of the app layer: the nearest has the same begin of its name.
@@ -37,10 +39,11 @@ Nearest nearest_to(const std::string& op) {
   const auto number = dot == op.npos ? std::nullopt : number_of(op.substr(dot + 1));
   if (!number)
     return {"since_ns", "The first one is"};
-  return {fmt::format("split_part(name, '.', 1) <> {}, abs(CAST(split_part(name, '.', 2) AS "
-                      "HUGEINT) - {})",
-                      analysis::sql_literal(op.substr(0, dot)), *number),
-          "The nearest is"};
+  const std::string maker = op.substr(0, dot);
+  return {fmt::format("CASE WHEN split_part(name, '.', 1) = {} "
+                      "THEN abs(CAST(split_part(name, '.', 2) AS HUGEINT) - {}) END, since_ns",
+                      analysis::sql_literal(maker), *number),
+          "The nearest is", maker + "."};
 }
 
 // The first that began later or, where none did, the last before.
@@ -60,6 +63,8 @@ std::string nearest_text(analysis::Engine& engine, const ExplainOptions& options
   std::string_view words = nearest.words;
   if (options.at_ns)
     words = since_ns >= *options.at_ns ? "The next one is" : "The last one before is";
+  else if (!rows->text(0, "name").starts_with(nearest.maker))
+    words = "The first one is";
   return fmt::format("{} {}, at second {:.6f}.", words, rows->text(0, "name"),
                      static_cast<double>(since_ns) / 1e9);
 }

@@ -178,27 +178,42 @@ void TableOutput::row(std::span<const Cell> cells) {
 void TableOutput::end() {
   if (is_sampling_ && !is_plan_)
     print_all();
-  if (shown_.size() == columns_.size())
-    return;
   std::string hidden;
   for (std::size_t i = shown_.size(); !is_plan_ && i < columns_.size(); ++i)
     hidden += (hidden.empty() ? "" : ", ") + printable(columns_[i].name);
-  if (!hidden.empty())
-    for (const std::string& line : wrapped("not shown: " + hidden + "; --wide has all", width_))
-      sink_.print("{}\n", line);
+  if (hidden.empty() && !is_cut_)
+    return;
+  const std::string note = hidden.empty() ? "longer texts are cut (...)" : "not shown: " + hidden;
+  for (const std::string& line : wrapped(note + "; --wide has all", width_))
+    sink_.print("{}\n", line);
 }
 
 void TableOutput::print_line(std::span<const std::string> cells) {
   std::vector<std::string> fitting;
   std::vector<std::size_t> widths;
+  std::vector<std::string> below; // of the sentence in the last column
   for (const std::size_t i : shown_) {
-    fitting.push_back(width_ == kAnyWidth ? cells[i] : shortened_middle(cells[i], widths_[i]));
     widths.push_back(widths_[i]);
+    if (width_ == kAnyWidth || display_width(cells[i]) <= widths_[i]) {
+      fitting.push_back(cells[i]);
+    } else if (i == shown_.back() && cells[i].contains(' ') && !cells[i].starts_with('/')) {
+      below = wrapped(cells[i], widths_[i]);
+      fitting.push_back(below.front());
+      below.erase(below.begin());
+    } else {
+      fitting.push_back(shortened_middle(cells[i], widths_[i]));
+      is_cut_ = true;
+    }
   }
-  sink_.put(line_of(fitting, widths, [&](std::size_t n) {
+  const auto align_of = [&](std::size_t n) {
     return columns_[shown_[n]].kind == Kind::number ? Align::right : Align::left;
-  }));
-  sink_.put('\n');
+  };
+  sink_.print("{}\n", line_of(fitting, widths, align_of));
+  fitting.assign(fitting.size(), "");
+  for (std::string& line : below) {
+    fitting.back() = std::move(line);
+    sink_.print("{}\n", line_of(fitting, widths, align_of));
+  }
 }
 
 // The first column always stays; the others are left out from the last on.
@@ -220,6 +235,18 @@ void TableOutput::print_all() {
     print_upright();
 }
 
+// A long value goes on below itself.
+void TableOutput::print_upright(const std::string& name, std::string_view value,
+                                std::size_t name_width) {
+  const std::size_t indent = name_width + kGap.size();
+  const std::size_t room = std::max(width_ > indent ? width_ - indent : 0, kLeastWidth);
+  std::string_view first = name;
+  for (const std::string& line : wrapped(value, room)) {
+    sink_.print("{}{}{}\n", padded(first, name_width, Align::left), kGap, line);
+    first = {};
+  }
+}
+
 void TableOutput::print_upright() {
   std::size_t width = 0;
   for (const ResultColumn& column : columns_)
@@ -228,8 +255,7 @@ void TableOutput::print_upright() {
     if (n > 0)
       sink_.put('\n');
     for (std::size_t i = 0; i < columns_.size(); ++i)
-      sink_.print("{}{}{}\n", padded(printable(columns_[i].name), width, Align::left), kGap,
-                  sample_[n][i]);
+      print_upright(printable(columns_[i].name), sample_[n][i], width);
   }
   shown_.resize(columns_.size());
 }

@@ -46,8 +46,8 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Of a given width, texts lose their middle, and the last columns are left out and named below; the columns of up to
-// kUprightRows rows stand one below the other instead. Of kAnyWidth nothing is left out.
+// Of a given width, texts lose their middle, but sentences in the last column go on below, and the last columns are left out
+// and named below; the columns of up to kUprightRows rows stand one below the other instead. Of kAnyWidth nothing is left out.
 // The engine's plan of a query (EXPLAIN) is printed as it is drawn.
 class TableOutput : public Output {
 public:
@@ -64,6 +64,7 @@ private:
   void print_all();
   void print_sample();
   void print_upright();
+  void print_upright(const std::string& name, std::string_view value, std::size_t name_width);
   void choose_columns();
 
   Sink& sink_;
@@ -74,6 +75,7 @@ private:
   std::vector<std::size_t> shown_; // columns, once the sample is known
   std::vector<std::vector<std::string>> sample_;
   bool is_sampling_ = true;
+  bool is_cut_ = false; // any text so far
 };
 
 } // namespace iotrail::output

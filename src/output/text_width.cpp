@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 
@@ -79,14 +80,43 @@ std::string shortened_end(std::string_view text, std::size_t width) {
 
 namespace {
 
-// A command to copy, up to the next semicolon, is one word where a line has room for it.
+std::size_t next_blank(std::string_view text, std::size_t from) {
+  return std::min(text.find(' ', from), text.size());
+}
+
+// Where a command ends that begins at `begin`: of one with a trace's place in it at its quote or the next semicolon, of others
+// behind its options.
+std::size_t command_end(std::string_view text, std::size_t begin) {
+  const bool is_quoted = begin > 0 && text[begin - 1] == '`';
+  const std::size_t end = std::min(text.find(is_quoted ? '`' : ';', begin), text.size());
+  if (is_quoted || text.substr(begin, end - begin).contains(" TRACE"))
+    return next_blank(text, end);
+  std::size_t last = next_blank(text, begin + std::string_view("iotrail ").size());
+  while (text.substr(std::min(last + 1, text.size())).starts_with("--"))
+    last = next_blank(text, last + 1);
+  return last;
+}
+
+bool is_unit(std::string_view word) {
+  constexpr std::string_view kUnits[] = {"%", "ns", "us",  "ms",  "s",   "min",
+                                         "h", "B",  "KiB", "MiB", "GiB", "TiB"};
+  return std::ranges::find(kUnits, word.substr(0, word.find_last_not_of(";:,.)") + 1)) !=
+         std::end(kUnits);
+}
+
+// What is not broken: a word, a number with its unit, a command to copy.
 std::size_t word_end(std::string_view text, std::size_t width) {
-  if (text.starts_with("iotrail ")) {
-    const std::string_view command = text.substr(0, text.find(';'));
-    if (command.contains(" TRACE") && display_width(command) < width)
-      return std::min(command.size() + 1, text.size());
+  const std::size_t end = next_blank(text, 0);
+  const std::size_t begin = text.find_first_not_of("`('\"");
+  if (begin != text.npos && text.substr(begin).starts_with("iotrail ")) {
+    const std::size_t whole = command_end(text, begin);
+    return display_width(text.substr(0, whole)) <= width ? whole : end;
   }
-  return std::min(text.find(' '), text.size());
+  if (end == 0 || end >= text.size() ||
+      std::isdigit(static_cast<unsigned char>(text[end - 1])) == 0)
+    return end;
+  const std::size_t next = next_blank(text, end + 1);
+  return is_unit(text.substr(end + 1, next - end - 1)) ? next : end;
 }
 
 } // namespace

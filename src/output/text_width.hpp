@@ -29,8 +29,8 @@ std::string shortened_end(std::string_view text, std::size_t width);
 // has it whole.
 std::string shortened_fact(std::string_view text, std::size_t width);
 
-// Lines of whole words, each at most `width` wide unless one word is longer; "iotrail VERB TRACE ..." is not broken where a
-// line has room for it. At least one line.
+// Lines of whole words, each at most `width` wide unless one word is longer. A number stays with its unit, and a command of
+// iotrail whole where a line has room for it. At least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 } // namespace iotrail::output

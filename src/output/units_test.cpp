@@ -68,6 +68,16 @@ TEST(text_width, sentences_are_wrapped_between_words) {
       (std::vector<std::string>{"all of it:", "iotrail query TRACE \"FROM x\"; and", "more"}));
   EXPECT_EQ(wrapped("all: iotrail query TRACE \"FROM x\"", 20),
             (std::vector<std::string>{"all: iotrail query", "TRACE \"FROM x\""}));
+  EXPECT_EQ(wrapped("not all; why: iotrail info --wide", 30),
+            (std::vector<std::string>{"not all; why:", "iotrail info --wide"}));
+  EXPECT_EQ(wrapped("it is (`iotrail stat`) that adds up", 16),
+            (std::vector<std::string>{"it is", "(`iotrail stat`)", "that adds up"}));
+  EXPECT_EQ(wrapped("`iotrail query TRACE` lists", 22),
+            (std::vector<std::string>{"`iotrail query TRACE`", "lists"}));
+  EXPECT_EQ(wrapped("any of app: 0.5 %; all", 15),
+            (std::vector<std::string>{"any of app:", "0.5 %; all"}));
+  EXPECT_EQ(wrapped("waited 19.5 us (39.0 %), ran", 14),
+            (std::vector<std::string>{"waited 19.5 us", "(39.0 %), ran"}));
 }
 
 TEST(text_width, many_words_take_time_for_each_once) {
