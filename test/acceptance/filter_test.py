@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import uuid
 
 import harness
@@ -119,6 +120,19 @@ class Filters(harness.AcceptanceTest):
         (listed,) = json.loads(harness.run(harness.IOTRAIL, "list", self.folder, "--json").stdout)
         self.assertEqual(listed["command"], words)
         self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
+
+    def test_a_process_that_hangs_from_before_to_after(self):
+        """No record tells of its call: a counter does."""
+        ends = os.pipe()
+        self.addCleanup(lambda: [os.close(end) for end in ends])
+        process = subprocess.Popen(["head", "-c", "5"], stdin=ends[0], stdout=subprocess.DEVNULL)
+        self.addCleanup(lambda: (process.kill(), process.wait()))
+        while pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[:2] != ["0", "0x0"]:
+            time.sleep(0.01)
+        recording = self.record_while(["-p", process.pid], lambda: time.sleep(0.2), layers="syscall")
+        self.assertEqual(recording.value("SELECT count(*) FROM events"), 0)
+        self.assertEqual(recording.manifest["counters"]["kernel_call_from_before"], 1)
+        self.assertIn("it waits, or hangs", " ".join(recording.process.stderr.split()))
 
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
