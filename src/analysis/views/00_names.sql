@@ -8,7 +8,7 @@
 CREATE VIEW directories AS
 WITH
   opens AS (
-    SELECT o.pid AS pid, o.ts_ns AS ts_ns, CAST(o.result AS INTEGER) AS made_fd, o.fd AS fd, f.file AS file, f.path AS path,
+    SELECT o.pid AS pid, o.ts_ns AS ts_ns, TRY_CAST(o.result AS INTEGER) AS made_fd, o.fd AS fd, f.file AS file, f.path AS path,
            bitAnd(f.mode, b.mask) = b.number AS is_directory, tidy_path(s.text) AS given
     FROM (SELECT pid, ts_ns, result, fd, file, path FROM syscall_open
           UNION ALL
@@ -28,9 +28,9 @@ WITH
     UNION ALL
     SELECT pid, fd, ts_ns AS since_ns FROM app_close WHERE result >= 0
     UNION ALL
-    SELECT pid, CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_dup WHERE result >= 0
+    SELECT pid, TRY_CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_dup WHERE result >= 0
     UNION ALL
-    SELECT pid, CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_fcntl
+    SELECT pid, TRY_CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_fcntl
     WHERE result >= 0 AND command LIKE 'F_DUPFD%'
     UNION ALL
     SELECT n.pid AS pid, n.fd AS fd, c.ts_ns AS since_ns
