@@ -44,8 +44,8 @@ Result<uid_t> parse_user(std::string_view option, const std::string& text) {
   if (const auto [at, code] = std::from_chars(text.data(), end, number);
       code == std::errc{} && at == end)
     return number;
-  return fail_usage(fmt::format("{} {}: there is no such user", option, text),
-                    "name a user of this machine, or a number");
+  return fail(fmt::format("{} {}: there is no such user", option, text),
+              "name a user of this machine, or a number");
 }
 
 Result<void> add_users(std::string_view option, const std::vector<std::string>& texts,
@@ -65,8 +65,8 @@ Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture
   for (const pid_t thread : threads) {
     const pid_t process = thread > 0 ? process_of_thread(thread) : 0;
     if (process == 0)
-      return fail_usage(fmt::format("--tid {}: there is no such thread", thread),
-                        "`ps -eL` lists the threads there are");
+      return fail(fmt::format("--tid {}: there is no such thread", thread),
+                  "`ps -eL` lists the threads there are");
     if (process == ::getpid())
       return fail_usage(fmt::format("--tid {}: a recording does not trace itself", thread));
     if (has_pids && std::ranges::find(filter.pids, process) == filter.pids.end())
@@ -83,7 +83,7 @@ Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& t
                             std::string_view what) {
   for (const pid_t task : tasks)
     if (task <= 0 || process_of_thread(task) == 0)
-      return fail_usage(fmt::format("{} {}: there is no such {}", option, task, what));
+      return fail(fmt::format("{} {}: there is no such {}", option, task, what));
   return {};
 }
 

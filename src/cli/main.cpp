@@ -38,6 +38,20 @@ std::string near_option(const CLI::App& verb) {
                              : did_you_mean(word->substr(0, word->find('=')), options);
 }
 
+// In our words where CLI11's do not say what is wrong: "Could not convert: --pid = abc".
+std::string parse_problem(const CLI::ParseError& parse) {
+  constexpr std::string_view kConvert = "Could not convert: ";
+  const std::string what = parse.what();
+  const std::size_t equals = what.find(" = ");
+  if (what == "trace is required")
+    return "no trace is named; `latest` stands for the last one recorded";
+  if (!what.starts_with(kConvert) || equals == what.npos)
+    return what;
+  return fmt::format("{}: '{}' is no number that it takes",
+                     what.substr(kConvert.size(), equals - kConvert.size()),
+                     what.substr(equals + 3));
+}
+
 // CLI11 tells help, version and mistakes all by exceptions; they end here.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
   if (parse.get_exit_code() == 0) {
@@ -59,7 +73,7 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
   const std::string help = verb.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", verb);
   std::string hint = chosen.empty() ? std::string() : near_option(*chosen.front());
   hint += fmt::format("{}See `{}`.", hint.empty() ? "" : " ", help);
-  return print_error(fail_usage(parse.what(), {}, std::move(hint)).error());
+  return print_error(fail_usage(parse_problem(parse), {}, std::move(hint)).error());
 }
 
 // `iotrail recrod`: CLI11 would only say that an argument was not expected.

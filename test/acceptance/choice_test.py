@@ -387,8 +387,8 @@ class Choices(harness.AcceptanceTest):
     def test_choices_that_are_none(self):
         file = self.place / "file"
         file.touch()
-        self.refused(USAGE, "--uid", "no-such-user", "--", "true", says="no such user")
-        self.refused(USAGE, "--tid", "99999999", says="no such thread")
+        self.refused(FAILED, "--uid", "no-such-user", "--", "true", says="no such user")
+        self.refused(FAILED, "--tid", "99999999", says="no such thread")
         self.refused(USAGE, "--tid", os.getpid(), "--", "true", says="excludes")
         self.refused(USAGE, "--exclude-comm", "sh", says="nothing to record")
         self.refused(USAGE, "--exclude-layers", "sycall", "--", "true", says="no layer 'sycall'")
@@ -411,7 +411,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(FAILED, "--dir", self.place / "missing", "--", "true", says="missing")
         self.refused(FAILED, "--file", self.place, "--", "true", says="--dir")
         self.refused(FAILED, "--exclude-device", "/dev/null", "--", "true", says="not a block device")
-        self.refused(USAGE, "--exclude-pid", "99999999", "--", "true", says="no such process")
+        self.refused(FAILED, "--exclude-pid", "99999999", "--", "true", says="no such process")
         self.refused(FAILED, "--exclude-cgroup", "no/such/group", "--", "true", says="no/such/group")
 
     def test_choices_of_which_nothing_would_be_recorded(self):

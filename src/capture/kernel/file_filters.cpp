@@ -26,9 +26,9 @@ Result<void> add_folders(const std::vector<std::string>& paths, iot_verdict verd
     std::error_code code;
     const std::string folder = std::filesystem::canonical(path, code).native();
     if (code)
-      return fail_errno("filter: directory " + path, code.value());
+      return fail_errno("directory " + path, code.value());
     if (!std::filesystem::is_directory(folder, code))
-      return fail("filter: directory " + path, "it is none", "--file stands for a single file.");
+      return fail("directory " + path, "it is none", "--file stands for a single file.");
     folders.push_back({folder, verdict});
   }
   return {};
@@ -77,12 +77,12 @@ Result<Mount> find_mount(const std::string& path) {
   std::error_code code;
   const std::string point = std::filesystem::canonical(path, code).native();
   if (code)
-    return fail_errno("filter: mount " + path, code.value());
+    return fail_errno("mount " + path, code.value());
   std::vector<Mount> mounts = read_mounts();
   const auto mount = std::ranges::find(mounts.rbegin(), mounts.rend(), point, &Mount::point);
   if (mount != mounts.rend())
     return std::move(*mount);
-  return fail("filter: mount " + path, "nothing is mounted there",
+  return fail("mount " + path, "nothing is mounted there",
               "`findmnt` lists what is mounted; --dir stands for the files below a directory.");
 }
 
@@ -91,10 +91,9 @@ Result<Mount> find_mount(const std::string& path) {
 Result<void> judge_file(BpfObject& object, const std::string& path, iot_verdict verdict) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("filter: " + path);
+    return fail_errno("file " + path);
   if (S_ISDIR(status.st_mode))
-    return fail("filter: file " + path, "it is a directory",
-                "--dir stands for the files below one.");
+    return fail("file " + path, "it is a directory", "--dir stands for the files below one.");
   const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
   return put(object.map_fd("wanted_files"), key, path, verdict);
 }
@@ -120,7 +119,7 @@ Result<void> judge_folders(BpfObject& object, const Filter& filter) {
   for (const JudgedFolder& folder : folders) {
     struct stat status{};
     if (::stat(folder.path.c_str(), &status) != 0)
-      return fail_errno("filter: directory " + folder.path);
+      return fail_errno("directory " + folder.path);
     const iot_file_key key{
         .inode = status.st_ino, .device = file_system_of(folder.path), .generation = 0};
     if (auto set = put(map, key, folder.path, folder.verdict); !set)
@@ -134,10 +133,10 @@ Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdic
   const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("filter: device " + path);
+    return fail_errno("device " + path);
   const iot_u32 disk = disk_of(path);
   if (disk == 0)
-    return fail("filter: device " + path, "not a block device",
+    return fail("device " + path, "not a block device",
                 "`lsblk --paths` lists the block devices there are.");
   // The disk's own numbers: for what is mounted later, or where this process does not see it.
   std::vector<iot_u32> file_systems = partitions_of(disk);

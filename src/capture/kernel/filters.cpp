@@ -27,7 +27,7 @@ namespace {
 Result<void> name_cgroup(int map, iot_u32 index, const Result<std::filesystem::path>& group) {
   if (!group)
     return std::unexpected(group.error());
-  const std::string what = "filter: control group " + group->native();
+  const std::string what = "control group " + group->native();
   if (index >= IOT_CGROUP_LIMIT)
     return fail(what, "more are named than a recording can be restricted to",
                 fmt::format("There is room for {}.", IOT_CGROUP_LIMIT));
@@ -51,7 +51,7 @@ Result<void> judge_name(int map, const std::string& text, iot_verdict verdict) {
   const std::string name = text.substr(0, text.size() - (is_beginning ? 1 : 0));
   iot_name_key key{.bits = 8 * IOT_COMM_BYTES, .name = {}};
   if (name.size() >= sizeof(key.name))
-    return fail("filter: task name " + text,
+    return fail("task name " + text,
                 fmt::format("the kernel keeps {} bytes of one", sizeof(key.name) - 1),
                 fmt::format("Write '{}'.", name.substr(0, sizeof(key.name) - 1)));
   if (is_beginning)
@@ -69,7 +69,7 @@ Result<void> judge_task(BpfObject& object, PidNumbers& numbers, iot_choice_by by
                         iot_verdict verdict) {
   const iot_u32 number = numbers.of(pid);
   if (number == 0)
-    return fail(fmt::format("filter: task {}", pid), "it is gone");
+    return fail(fmt::format("task {}", pid), "it is gone");
   return judge_number(object.map_fd("choices"), by, number, verdict);
 }
 
