@@ -41,7 +41,7 @@ std::string near_option(const CLI::App& verb) {
 // In our words where CLI11's do not say what is wrong: "Could not convert: --pid = abc".
 std::string parse_problem(const CLI::ParseError& parse) {
   constexpr std::string_view kConvert = "Could not convert: ";
-  const std::string what = parse.what();
+  std::string what = parse.what();
   const std::size_t equals = what.find(" = ");
   if (what == "trace is required")
     return "no trace is named; `latest` stands for the last one recorded";
