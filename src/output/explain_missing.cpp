@@ -27,8 +27,7 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 struct Nearest {
   std::string order;
   std::string_view words; // of the one that comes first by it
-  std::string
-      maker{}; // with which its name is to begin; of one of another maker it is just the first
+  std::string maker{};    // its name is to begin so; one that does not is just the first
 };
 
 // Operations are numbered by each CPU, and by each thread of the app layer: the nearest has the same begin of its name.

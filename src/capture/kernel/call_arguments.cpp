@@ -34,10 +34,6 @@ std::optional<iot_u64> number_of(std::string_view word, int base) {
   return number;
 }
 
-template <class Record> Record& as(RecordSlot& record) {
-  return reinterpret_cast<Record&>(record);
-}
-
 // Empty: the thread is gone.
 std::string read_call(iot_u32 tid) {
   std::ifstream file(fmt::format("/proc/{}/syscall", tid));

@@ -17,6 +17,10 @@ inline iot_event& event_of(RecordSlot& record) {
   return reinterpret_cast<iot_event&>(record);
 }
 
+template <class Record> Record& as(RecordSlot& record) {
+  return reinterpret_cast<Record&>(record);
+}
+
 template <class T> void store(RecordSlot& record, std::size_t offset, T value) {
   std::memcpy(record.bytes + offset, &value, sizeof value);
 }

@@ -39,10 +39,6 @@ std::optional<iot_u64> parent_of(const iot_task& task, iot_u64 op_id) {
   return std::nullopt;
 }
 
-template <class Record> Record& as(RecordSlot& record) {
-  return reinterpret_cast<Record&>(record);
-}
-
 void set_what_the_begin_told(RecordSlot& record, const iot_span& span) {
   switch (span.kind) {
   case IOT_KIND_vfs_read:

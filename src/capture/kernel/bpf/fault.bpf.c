@@ -143,8 +143,8 @@ struct {
 /* Bits of the error code of a page fault of x86. */
 #define FAULT_CODE_WRITE 0x2
 #define FAULT_CODE_INSTRUCTION 0x10
-#define NO_CALL                                                                                    \
-  (-1) /* in the place of a call's number, of a task that came into the kernel by a fault */
+/* In the place of a call's number, of a task that came into the kernel by a fault. */
+#define NO_CALL (-1)
 
 SEC("?tp_btf/page_fault_user")
 int BPF_PROG(fault_user, iot_u64 address, struct pt_regs* regs, iot_u64 code) {
