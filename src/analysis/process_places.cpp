@@ -43,7 +43,7 @@ std::size_t ProcessPlaces::learn_directory(std::uint32_t pid, std::string_view g
     return 0;
   std::string directory = ending == "/" ? path : path.substr(0, path.size() - ending.size());
   if (directory.empty())
-    directory = "/";
+    directory.push_back('/');
   const auto known = directories_.find(pid);
   if (known != directories_.end() && known->second.path == directory)
     return 0;
