@@ -39,6 +39,7 @@ LossMeaning meaning_of(std::uint64_t counter) {
   case IOT_COUNTER_kernel_rpc_untracked:
   case IOT_COUNTER_kernel_connection_untracked:
   case IOT_COUNTER_kernel_connection_unknown:
+  case IOT_COUNTER_kernel_connection_missed:
     return LossMeaning::nothing;
   default:
     break;

@@ -23,7 +23,7 @@ SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 
 
 # What a machine's kernel does not tell can be counted and not prevented: docs/adr/0007.
-UNTOLD = {"kernel_completion_missed", "kernel_wait_end_missed"}
+UNTOLD = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
 
 
 def run(*command, **options):

@@ -376,6 +376,9 @@ struct iot_connection {
   iot_u32 tid;
   iot_u32 file;  /* local id; 0: not known */
   iot_u32 inode; /* of a UDP socket: number of its inode, 0 where no program has it */
+  /* Of TCP, what was last told of it: */
+  iot_u32 state;
+  iot_u32 segments_sent_again;
 };
 
 /* A task by two numbers: bpf/task.bpf.c lists them. */

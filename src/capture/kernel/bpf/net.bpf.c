@@ -51,6 +51,15 @@ static __always_inline iot_u64 bytes_received(iot_u64 socket) {
   return bytes - (bytes ? has_ended : 0);
 }
 
+/* The kernel may send segments again without a word: docs/adr/0007. `told`: those that it tells of now. */
+static __always_inline void count_untold_segments(struct iot_connection* known, iot_u64 socket,
+                                                  iot_u32 told) {
+  const iot_u32 segments = BPF_CORE_READ(TCP_OF(socket), total_retrans);
+  if ((iot_s32)(segments - known->segments_sent_again - told) > 0)
+    iot_count(IOT_COUNTER_kernel_connection_missed);
+  known->segments_sent_again = segments;
+}
+
 static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 states,
                                  iot_u64 state_ns) {
   const iot_u64 sent_again = BPF_CORE_READ(TCP_OF(socket), bytes_retrans);
@@ -119,11 +128,20 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_u64 state_ns = known->since_ns ? now_ns - known->since_ns : 0;
   known->since_ns = now_ns;
+  const int was_change_missed = known->state != (iot_u32)old_state;
+  known->state = new_state;
+  if (old_state == IOT_tcp_state_SYN_RECV) /* answers that were sent again are the listener's */
+    known->segments_sent_again = BPF_CORE_READ(TCP_OF(socket), total_retrans);
   struct told told = {.ts_ns = now_ns};
   if (task)
     told.owner = task->owner;
-  if (iot_wants(IOT_KIND_net_state) && describe_connection(&told, socket, 0))
-    emit_state(&told, socket, (iot_u32)old_state << 16 | (iot_u32)new_state, state_ns);
+  if (iot_wants(IOT_KIND_net_retransmit) && iot_file_wanted(known->file))
+    count_untold_segments(known, socket, 0);
+  if (!iot_wants(IOT_KIND_net_state) || !describe_connection(&told, socket, 0))
+    return 0;
+  if (was_change_missed)
+    iot_count(IOT_COUNTER_kernel_connection_missed);
+  emit_state(&told, socket, (iot_u32)old_state << 16 | (iot_u32)new_state, state_ns);
   return 0;
 }
 
@@ -186,6 +204,9 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
   struct told told = {.ts_ns = bpf_ktime_get_ns()};
   if (!describe_connection(&told, socket, request))
     return 0;
+  struct iot_connection* known = request ? 0 : iot_find_connection(socket);
+  if (known)
+    count_untold_segments(known, socket, packet->segments);
   const iot_u32 ticks = BPF_CORE_READ((const struct inet_connection_sock*)socket, icsk_rto);
   const iot_u32 window = BPF_CORE_READ(TCP_OF(socket), snd_cwnd);
   struct iot_place place;

@@ -20,6 +20,8 @@
 #define IOT_IPPROTO_UDP 17
 #define IOT_AF_INET 2
 #define IOT_AF_INET6 10
+#define SOCK_OF(socket) ((const struct sock*)(socket))
+#define TCP_OF(socket) ((const struct tcp_sock*)(socket))
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -35,10 +37,12 @@ static __always_inline struct iot_connection* iot_find_connection(iot_u64 socket
   return is_stopped ? 0 : bpf_map_lookup_elem(&connections, &socket);
 }
 
-/* Whose it is and in what state stands in `from`; NULL: there is no room, which is counted. */
+/* Whose it is stands in `from`; NULL: there is no room, which is counted. */
 static __noinline struct iot_connection* iot_add_connection(iot_u64 socket,
                                                             struct iot_connection* from) {
   from->number = __sync_fetch_and_add(&last_connection, 1) + 1;
+  from->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  from->segments_sent_again = BPF_CORE_READ(TCP_OF(socket), total_retrans);
   if (bpf_map_update_elem(&connections, &socket, from, BPF_ANY))
     iot_count(IOT_COUNTER_kernel_connection_untracked);
   return bpf_map_lookup_elem(&connections, &socket);

@@ -7,8 +7,6 @@
 
 #include "net.bpf.h"
 
-#define SOCK_OF(socket) ((const struct sock*)(socket))
-#define TCP_OF(socket) ((const struct tcp_sock*)(socket))
 #define SWAP_BYTES(port) ((iot_u16)((port) << 8 | (port) >> 8))
 
 enum { OWN_SIDE, OTHER_SIDE };
