@@ -110,13 +110,13 @@ bool lists_relations(std::string_view sql) {
   return false;
 }
 
-void Definitions::add(std::string what, std::string sql) {
+void Definitions::add(std::string what, std::string sql, std::string fallback_sql) {
   const std::vector<std::string> names = relations_made_by(sql);
   if (std::ranges::any_of(names, [&](const auto& name) { return entry_of_.contains(name); }))
     return;
   for (const std::string& name : names)
     entry_of_.emplace(name, entries_.size());
-  entries_.push_back({{std::move(what), std::move(sql)}});
+  entries_.push_back({{std::move(what), std::move(sql), std::move(fallback_sql)}});
 }
 
 void Definitions::take(Entry& entry, std::vector<Definition>& taken) {

@@ -17,12 +17,13 @@ class Definitions {
 public:
   // `sql` makes the relations after its CREATE VIEW and CREATE TABLE, at the beginning of lines. A relation that is
   // already known keeps its definition: what comes later under its name, as a table of a foreign trace, is passed over.
-  // `what` names the SQL in messages.
-  void add(std::string what, std::string sql);
+  // `what` names the SQL in messages. `fallback_sql` makes the same relations where `sql` fails.
+  void add(std::string what, std::string sql, std::string fallback_sql = {});
 
   struct Definition {
     std::string what;
     std::string sql;
+    std::string fallback_sql; // "": none
   };
   // What has to be run, in this order, before `statement`, and was not handed out before: the definitions of all names in
   // it, and of those in their SQL. A name that only looks like one costs time and nothing else.

@@ -174,8 +174,10 @@ Result<void> Engine::Impl::lock() {
 
 // Fails for want of memory only.
 Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& taken) {
-  for (const auto& [what, sql] : taken) {
+  for (const auto& [what, sql, fallback_sql] : taken) {
     auto done = run(what, sql);
+    if (!done && done.error().code != ENOMEM && !fallback_sql.empty())
+      done = run(what, fallback_sql);
     if (!done && done.error().code == ENOMEM)
       return done;
     if (!done)

@@ -196,8 +196,20 @@ TEST(engine, a_column_that_the_trace_is_too_old_to_have_is_null_and_the_views_st
   EXPECT_EQ(answer(*engine, "SELECT events || event FROM loss_totals"), "30");
 }
 
-TEST(engine, events_unites_the_tables_that_have_rows_and_is_there_without_any) {
+TEST(engine, few_events_are_put_together_once) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT event || ts_ns FROM events"), "syscall_read1");
+  EXPECT_EQ(answer(*engine, "SELECT estimated_size FROM duckdb_tables() WHERE table_name = "
+                            "'all_events'"),
+            "1");
+}
+
+TEST(engine, events_unites_the_tables_that_have_rows_and_is_there_without_any) {
+  std::string rows;
+  for (int number = 0; number <= 50'000; ++number)
+    rows += "syscall_read ts_ns=1 pid=7\n";
+  const golden::TestTrace trace(rows);
   const auto engine = open(trace);
   const std::string sql =
       answer(*engine, "SELECT sql FROM duckdb_views() WHERE view_name = 'all_events'");

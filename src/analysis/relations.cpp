@@ -111,10 +111,16 @@ std::string narrowed_view_sql(std::string_view view, std::string_view whole,
                      conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
 }
 
-bool has_rows(const store::TraceReader& reader, const store::TableInfo& table) {
-  return std::ranges::any_of(
-      reader.blocks(), [&](const store::BlockInfo& block) { return block.kind == table.kind; });
+std::uint64_t rows_of(const store::TraceReader& reader, const store::TableInfo& table) {
+  std::uint64_t rows = 0;
+  for (const store::BlockInfo& block : reader.blocks())
+    rows += block.kind == table.kind ? block.rows : 0;
+  return rows;
 }
+
+// Up to so many events are put together once: to plan a union of all tables anew, each time that a query names it, takes
+// longer than to read as many.
+constexpr std::uint64_t kMostRowsKept = 50'000;
 
 // A table of this version that the trace is too old to have.
 std::string empty_table_sql(const schema::Event& event) {
@@ -270,18 +276,24 @@ void add_table_list(Definitions& definitions, const store::TraceReader& reader) 
 void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
   std::vector<std::string> parts;
   std::string without_rows;
+  std::uint64_t all_rows = 0;
   for (const store::TableInfo& table : tables) {
     if (table.is_dictionary())
       continue;
-    if (has_rows(reader, table))
+    const std::uint64_t rows = rows_of(reader, table);
+    if (rows != 0)
       parts.push_back(event_rows_sql(table));
     else
       without_rows = event_rows_sql(table);
+    all_rows += rows;
   }
   if (parts.empty() && !without_rows.empty())
     parts.push_back(without_rows);
-  definitions.add("the view all_events", fmt::format("CREATE VIEW all_events AS\n{};\n",
-                                                     fmt::join(parts, "\nUNION ALL\n")));
+  const std::string select = fmt::format("all_events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
+  if (all_rows <= kMostRowsKept)
+    definitions.add("the table all_events", "CREATE TABLE " + select, "CREATE VIEW " + select);
+  else
+    definitions.add("the view all_events", "CREATE VIEW " + select);
 }
 
 void add_selection(Definitions& definitions, const Selection& selection,
