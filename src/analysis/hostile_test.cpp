@@ -226,6 +226,7 @@ TEST(engine, a_name_that_is_no_text_harms_no_query) {
 
 TEST(engine, a_query_is_one_statement_that_reads) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = open(trace);
   for (const char* sql :
        {"CALL enable_logging(storage = 'file', storage_path = '/tmp/l'); SELECT 1",
         "CALL enable_logging()",
@@ -252,12 +253,10 @@ TEST(engine, a_query_is_one_statement_that_reads) {
         "CREATE TABLE t (a INT); FROM __pivot_enum_a",
         "CALL enable_logging(); FROM __pivot_enum_a",
         "PIVOT (SELECT 1 AS a FROM enable_logging()) ON a USING count(*)"}) {
-    const auto engine = open(trace);
     const auto rows = engine->query(sql);
     EXPECT_TRUE(!rows.has_value() && rows.error().message().contains("one statement that reads"))
         << sql;
   }
-  const auto engine = open(trace);
   for (const char* sql :
        {"SELECT 1", "WITH a AS (SELECT 1) FROM a", "VALUES (1);", "FROM events", "SHOW TABLES",
         "DESCRIBE events", "SUMMARIZE tables", "EXPLAIN SELECT 1", "FROM range(3)",
