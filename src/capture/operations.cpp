@@ -6,7 +6,6 @@
 namespace iotrail::capture {
 namespace {
 
-constexpr std::string_view kCallAlone = "call:";
 constexpr std::string_view kFault = "fault"; // the event's own class says what it is on
 
 std::vector<Operation> make_operations() {

@@ -25,6 +25,9 @@ struct Operation {
 // System calls, functions of the C library, operations of io_uring and libaio, faults.
 const std::vector<Operation>& all_operations();
 
+// Before the name of a call that is not meant as a class's.
+inline constexpr std::string_view kCallAlone = "call:";
+
 bool has_name(const Operation& operation, std::string_view name);
 
 enum class Choice : std::uint8_t { unnamed, wanted, excluded };

@@ -19,6 +19,7 @@
 #include "output/report_text.hpp"
 #include "output/script.hpp"
 #include "output/sql_reference.hpp"
+#include "output/stat_text.hpp"
 #include "output/text_width.hpp"
 #include "store/catalogue.hpp"
 
@@ -59,11 +60,16 @@ Result<const output::Format*> parse_format(const std::string& name) {
                     "the formats are " + format_names());
 }
 
-std::vector<std::string_view> event_names(const store::TraceReader& trace) {
+// An event or a dictionary.
+Result<const store::TableInfo*> find_table(const store::TraceReader& trace,
+                                           const std::string& name) {
+  if (const store::TableInfo* table = trace.table(name))
+    return table;
   std::vector<std::string_view> names;
   for (const store::TableInfo& table : trace.tables())
     names.push_back(table.name);
-  return names;
+  return fail_usage(fmt::format("there is no event or table '{}'", name),
+                    "`iotrail schema` lists them", did_you_mean(name, names));
 }
 
 Result<int> script(const std::string& name, const std::vector<std::string>& events) {
@@ -72,17 +78,17 @@ Result<int> script(const std::string& name, const std::vector<std::string>& even
     return std::unexpected(trace.error());
   std::vector<iot_u16> kinds;
   for (const std::string& event : events) {
-    const store::TableInfo* table = (*trace)->table(event);
-    if (table == nullptr)
-      return fail_usage(fmt::format("there is no event '{}'", event),
-                        "`iotrail schema` lists the events",
-                        did_you_mean(event, event_names(**trace)));
-    kinds.push_back(table->kind);
+    const auto table = find_table(**trace, event);
+    if (!table)
+      return std::unexpected(table.error());
+    kinds.push_back((*table)->kind);
   }
   auto lines = output::write_script(**trace, stdout, kinds);
   if (!lines)
     return std::unexpected(lines.error());
   tell_warnings(**trace);
+  if (*lines == 0 && output::has_sums(**trace))
+    tell("iotrail: the trace has sums of its events alone: `iotrail report` shows them");
   for (const iot_u16 kind : kinds)
     tell_not_recorded(**trace, *(*trace)->table(kind));
   return 0;
@@ -110,7 +116,7 @@ auto write_output(const std::string& path, const Write& write) -> decltype(write
 struct QueryRequest {
   std::string trace;
   std::string sql;
-  std::string format = "text";
+  std::string format;   // empty: what the name of the file ends with, else text
   std::string describe; // a table, view or function
   bool tables = false;
   std::string path;
@@ -147,8 +153,17 @@ Result<int> print_reference(analysis::Engine& engine, const QueryRequest& reques
   return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
+Result<const output::Format*> format_of(const QueryRequest& request) {
+  if (!request.format.empty())
+    return parse_format(request.format);
+  const std::string extension = std::filesystem::path(request.path).extension();
+  const output::Format* format =
+      extension.empty() ? nullptr : output::find_format(extension.substr(1));
+  return format ? format : output::find_format("text");
+}
+
 Result<int> query(const QueryRequest& request) {
-  auto format = parse_format(request.format);
+  auto format = format_of(request);
   if (!format)
     return std::unexpected(format.error());
   const bool asks_what = request.tables || !request.describe.empty();
@@ -185,9 +200,14 @@ struct ExportTarget {
 
 Result<std::uint64_t> export_to_file(const store::TraceReader& trace, const ExportTarget& target,
                                      const output::ExportOptions& options) {
+  if (target.table.empty())
+    return write_output(
+        target.path, [&](std::FILE* file) { return output::export_stream(trace, options, file); });
+  const auto table = find_table(trace, target.table);
+  if (!table)
+    return std::unexpected(table.error());
   return write_output(target.path, [&](std::FILE* file) {
-    return target.table.empty() ? output::export_stream(trace, options, file)
-                                : output::export_table(trace, target.table, options, file);
+    return output::export_table(trace, **table, options, file);
   });
 }
 
@@ -237,7 +257,9 @@ Action declare_query(CLI::App& app, const Trailing&) {
       app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
   CLI::Option* describe = app.add_option("--describe", request->describe,
                                          "Columns of this table or view, with units and meanings");
-  CLI::Option* format = app.add_option("--format", request->format, format_names());
+  CLI::Option* format = app.add_option(
+      "--format", request->format,
+      format_names() + "; default: what the name of the -o file ends with, else text");
   CLI::Option* json = app.add_flag_callback(
       "--json", [request] { request->format = "json"; }, "The same as --format json");
   CLI::Option* output =

@@ -24,9 +24,13 @@ std::set<std::string_view> class_names() {
 }
 
 std::string near_operation(std::string_view name) {
-  std::set<std::string_view> names = class_names();
+  std::set<std::string> names;
+  const bool is_call_alone = name.starts_with(capture::kCallAlone);
   for (const Operation& operation : capture::all_operations())
-    names.insert(operation.call);
+    names.insert(fmt::format("{}{}", is_call_alone ? capture::kCallAlone : "", operation.call));
+  if (!is_call_alone)
+    for (const std::string_view name_of_class : class_names())
+      names.emplace(name_of_class);
   return did_you_mean(name, names);
 }
 

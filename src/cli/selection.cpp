@@ -69,9 +69,12 @@ Result<void> check_matches(analysis::Engine& engine, const SelectionOptions& opt
              some_names(engine, "SELECT DISTINCT path AS name FROM file_names "
                                 "WHERE path <> '' ORDER BY path") +
              "; ";
-  return fail(fmt::format("nothing in the trace matches {}", selection),
-              fmt::format("{}its run: {}", there, run_length(engine)),
-              "--process takes a name or a pid, --file a whole path with * and ? as in a shell.");
+  return fail(
+      fmt::format("nothing in the trace matches {}", selection),
+      fmt::format("{}its run: {}", there, run_length(engine)),
+      there.empty()
+          ? "--since and --until count from the beginning of the run."
+          : "--process takes a name or a pid, --file a whole path with * and ? as in a shell.");
 }
 
 } // namespace iotrail::cli

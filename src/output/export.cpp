@@ -210,13 +210,9 @@ private:
 
 } // namespace
 
-Result<std::uint64_t> export_table(const store::TraceReader& trace, std::string_view table,
+Result<std::uint64_t> export_table(const store::TraceReader& trace, const store::TableInfo& table,
                                    const ExportOptions& options, std::FILE* file) {
-  const store::TableInfo* found = trace.table(table);
-  if (!found)
-    return fail_usage(fmt::format("the trace has no table {}", table), "",
-                      "`iotrail schema` lists them");
-  return write_table(trace, *found, TraceDictionaries::load(trace), options, file);
+  return write_table(trace, table, TraceDictionaries::load(trace), options, file);
 }
 
 Result<std::uint64_t> export_directory(const store::TraceReader& trace,

@@ -22,8 +22,8 @@ struct ExportOptions {
 
 // All return the number of rows written.
 
-// One table: an event or a dictionary.
-Result<std::uint64_t> export_table(const store::TraceReader& trace, std::string_view table,
+// One table of the trace: an event or a dictionary.
+Result<std::uint64_t> export_table(const store::TraceReader& trace, const store::TableInfo& table,
                                    const ExportOptions& options, std::FILE* file);
 
 // Every table that has rows as <directory>/<table>.<format>. Makes the directory; refuses to replace files.

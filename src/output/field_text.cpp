@@ -23,6 +23,17 @@ using store::EventStream;
 constexpr Role kPlaced[] = {Role::time, Role::op,   Role::parent_op, Role::pid,     Role::tid,
                             Role::cpu,  Role::call, Role::result,    Role::duration};
 
+// In quotes, whatever is in it. Control characters are shown where the line is printed.
+std::string quoted(std::string_view text) {
+  std::string all = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      all += '\\';
+    all += c;
+  }
+  return all + '"';
+}
+
 class Line {
 public:
   Line(const EventStream& event, const TraceDictionaries& dictionaries)
@@ -219,7 +230,7 @@ std::string Line::bytes_text(std::size_t column) const {
 
 std::string Line::path_text(std::size_t column) const {
   const std::uint64_t path = event_.number(column);
-  return path == 0 ? "" : fmt::format("{}=\"{}\"", info(column).name, dictionaries_.text(path));
+  return path == 0 ? "" : fmt::format("{}={}", info(column).name, quoted(dictionaries_.text(path)));
 }
 
 std::string Line::device_text(std::size_t column) const {
@@ -236,7 +247,7 @@ std::string Line::date_text(std::size_t column) const {
 }
 
 std::string Line::string_text(std::size_t column) const {
-  return fmt::format("{}=\"{}\"", info(column).name, event_.text(column));
+  return fmt::format("{}={}", info(column).name, quoted(event_.text(column)));
 }
 
 std::string Line::plain_text(std::size_t column) const {

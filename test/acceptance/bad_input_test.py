@@ -33,7 +33,9 @@ class BadInput(harness.AcceptanceTest):
         for words, meant in ((("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
                              (("record", "--events", "syscall_raed", "--", "true"), "syscall_read"),
                              (("record", "--operations", "fsnyc", "--", "true"), "fsync"),
+                             (("record", "--operations", "call:reed", "--", "true"), "call:read"),
                              (("script", trace, "-e", "syscall_wirte"), "syscall_write"),
+                             (("export", trace, "--to", "csv", "--table", "syscall_wirte"), "syscall_write"),
                              (("query", trace, "--describe", "slowst"), "slowest")):
             with self.subTest(words=words):
                 self.refused(USAGE, *words, says=f"Did you mean '{meant}'?")
@@ -327,7 +329,7 @@ class BadInput(harness.AcceptanceTest):
     def test_report_of_what_is_not_there(self):
         path = self.record("sh", "-c", "cat /etc/passwd; true", name="good").path
         for option, value, says in (("--process", "NONE", ("--process NONE", "cat")), ("--file", "NONE", ("--file NONE", "/etc/passwd")),
-                                    ("--since", "1h", ("--since 1h", "its run"))):
+                                    ("--since", "1h", ("--since 1h", "its run", "--since and --until count"))):
             for form in ((), ("--json",)):
                 process = self.refused(FAILED, "report", path, option, value, *form, says=("nothing in the trace matches", *says))
                 self.assertEqual(process.stdout, "")

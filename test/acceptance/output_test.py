@@ -32,6 +32,13 @@ class Output(harness.AcceptanceTest):
                 self.assertIn("ENOSPC", process.stderr)
                 self.assertEqual(list(disk.iterdir()), [])
 
+    def test_a_file_gets_the_format_that_its_name_ends_with(self):
+        path = self.record("true", name="short", options=("--layers", "app")).path
+        for name, content in (("a.csv", "n\n1\n"), ("a.json", [{"n": 1}]), ("a.txt", "n\n-\n1\n")):
+            self.assertEqual(harness.run(harness.IOTRAIL, "query", path, "SELECT 1 AS n", "-o", self.folder / name).returncode, 0)
+            text = (self.folder / name).read_text()
+            self.assertEqual(text if isinstance(content, str) else json.loads(text), content)
+
     def test_query_that_a_signal_ends_leaves_nothing_behind(self):
         path = self.record("true", name="good").path
         temporary = self.folder / "tmp"

@@ -109,6 +109,12 @@ class Stat(harness.AcceptanceTest):
             self.assertEqual([{key: str(value) for key, value in row.items()} for row in files[0]],
                              [{key: str(value) for key, value in row.items()} for row in files[1]])
 
+    def test_script_of_sums_says_where_they_are(self):
+        stat = self.stat("true")
+        process = harness.run(harness.IOTRAIL, "script", stat.path)
+        self.assertEqual((process.returncode, process.stdout), (0, ""))
+        self.assertIn("iotrail report", process.stderr)
+
     def test_latencies_are_within_their_class(self):
         stat = self.stat(SUMS, self.folder / "data", self.folder / "direct", options=("--layers", "syscall"))
         outside = stat.value("SELECT count(*) AS n FROM sums WHERE below_ns > 0 AND (max_ns >= below_ns OR max_ns < least_ns "

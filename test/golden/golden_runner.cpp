@@ -241,7 +241,8 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   if (verb == "export") {
     const output::Format* format = output::find_format(next_word(command));
     const std::string table = next_word(command);
-    return without_count(output::export_table(trace, table, {format, command == "--raw"}, file));
+    return without_count(
+        output::export_table(trace, *trace.table(table), {format, command == "--raw"}, file));
   }
   return fail("the runner has no command " + verb);
 }
