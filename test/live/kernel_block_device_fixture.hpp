@@ -51,7 +51,7 @@ protected:
 
   void record_of(const std::string& path, const std::vector<std::string>& events,
                  const std::function<int(DirectDevice&)>& body) {
-    recording_ = Recording::among_others(
+    recording_ = Recording::with_missed_completions(
         {.layers = {schema::Layer::syscall, schema::Layer::block}, .events = events}, [&] {
           DirectDevice disk(path, block_bytes_);
           return disk.fd() < 0 ? errno : body(disk);

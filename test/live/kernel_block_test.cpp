@@ -81,7 +81,7 @@ protected:
   void TearDown() override { std::filesystem::remove(file_); }
 
   void record(const std::function<int()>& body) {
-    recording_ = Recording::among_others(
+    recording_ = Recording::with_missed_completions(
         {.layers = {schema::Layer::syscall, schema::Layer::async, schema::Layer::block}}, body);
     if (!recording_.refusal().empty())
       return;
