@@ -43,7 +43,7 @@ Error no_library(const char* why) {
 
 // Stays for the life of the process. A function that this version of the library lacks is never called.
 Result<void> load_once() {
-  void* const library = ::dlopen("libduckdb.so", RTLD_NOW | RTLD_LOCAL);
+  void* const library = ::dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr)
     return std::unexpected(no_library(::dlerror()));
   for (std::size_t place = 0; place < std::size(kNames); ++place)
