@@ -240,9 +240,11 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
         file));
   if (verb == "export") {
     const output::Format* format = output::find_format(next_word(command));
-    const std::string table = next_word(command);
-    return without_count(
-        output::export_table(trace, *trace.table(table), {format, command == "--raw"}, file));
+    const std::string name = next_word(command);
+    const store::TableInfo* table = trace.table(name);
+    if (!table)
+      return fail("the trace has no table " + name);
+    return without_count(output::export_table(trace, *table, {format, command == "--raw"}, file));
   }
   return fail("the runner has no command " + verb);
 }
