@@ -152,14 +152,38 @@ TEST(file_paths, an_inode_that_is_used_again_has_a_name_again) {
 }
 
 TEST(file_paths, the_lowest_layer_tells_of_names_once) {
-  EXPECT_EQ(paths_of(std::string(kOpenA) +
-                         "file path=/d mode=0040755\n"
-                         "vfs_rename ts_ns=21 duration_ns=2 pid=1 file=/d/a directory=/d name=a "
-                         "new_directory=/d new_name=b\n"
-                         "syscall_rename ts_ns=20 duration_ns=5 pid=1 path=/d/a new_path=/d/b\n"
-                         "app_rename ts_ns=19 duration_ns=8 pid=1 path=/d/a new_path=/d/b\n",
-                     "/d/a"),
-            (Texts{"0 /d/a", "23 /d/b"}));
+  EXPECT_EQ(
+      paths_of(std::string(kOpenA) +
+                   "file path=/d mode=0040755\n"
+                   "vfs_rename ts_ns=21 duration_ns=2 pid=1 file=/d/a directory=/d name=a "
+                   "new_directory=/d new_name=b\n"
+                   "syscall_rename ts_ns=20 duration_ns=5 pid=1 path=/d/a new_path=/d/b\n"
+                   "app_rename ts_ns=19 duration_ns=8 pid=1 path=/d/a new_path=/d/b\n"
+                   "async_path ts_ns=29 pid=1 path=/d/b new_path=/d/c call=IORING_OP_RENAMEAT\n",
+               "/d/a"),
+      (Texts{"0 /d/a", "23 /d/b"}));
+}
+
+TEST(file_paths, operations_of_io_uring_change_names) {
+  const std::string events =
+      "file path=/d mode=0040755\n"
+      "async_path ts_ns=5 pid=1 file=/d path=/d call=IORING_OP_OPENAT result=9\n"
+      "async_path ts_ns=10 pid=1 file=/d/a path=a fd=9 call=IORING_OP_OPENAT2 result=3\n"
+      "async_path ts_ns=20 pid=1 path=a fd=9 new_path=/d/b call=IORING_OP_RENAMEAT\n"
+      "async_path ts_ns=25 pid=1 path=/d/b new_path=/d/x call=IORING_OP_RENAMEAT result=-2\n"
+      "async_path ts_ns=30 pid=1 path=/d/b call=IORING_OP_STATX\n"
+      "syscall_rename ts_ns=40 pid=1 path=/d/b new_path=/d/c\n"
+      "async_path ts_ns=50 pid=1 path=/d/c new_path=/d/e call=IORING_OP_LINKAT\n"
+      "async_path ts_ns=60 pid=1 path=/d/c call=IORING_OP_UNLINKAT\n";
+  EXPECT_EQ(paths_of(events, "/d/a"), (Texts{"0 /d/a", "20 /d/b", "40 /d/c", "60 /d/e"}));
+}
+
+TEST(file_paths, an_exchange_by_io_uring_moves_both) {
+  const std::string events = "syscall_open ts_ns=5 pid=1 file=/d/b path=/d/b result=4\n" +
+                             std::string(kOpenA) +
+                             "async_path ts_ns=20 pid=1 path=/d/a new_path=/d/b rename_flags=0x2 "
+                             "call=IORING_OP_RENAMEAT\n";
+  EXPECT_EQ(paths_of(events, "/d/b"), (Texts{"0 /d/b", "20 /d/a"}));
 }
 
 TEST(file_paths, a_file_that_is_linked_to_its_last_name_has_that_once_the_first_is_gone) {

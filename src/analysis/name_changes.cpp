@@ -29,17 +29,19 @@ enum : std::size_t {
   kFd,
   kNewFd,
   kFlags,
+  kRenameFlags, // of an event of several calls, whose flags differ
   kCall
 };
 
 using ColumnNames = std::array<std::string_view, kCall + 1>;
 
 constexpr std::string_view kCommands = "fcntl";
+constexpr std::string_view kAsyncCalls = "async_call";
 
 ColumnNames column_names(NameEvent what, bool is_of_vfs, std::string_view calls) {
-  ColumnNames names{"duration_ns", "pid",           "result", "file",     "replaced",
-                    "directory",   "new_directory", "path",   "new_path", "fd",
-                    "new_fd",      "flags",         "call"};
+  ColumnNames names{"duration_ns", "pid",           "result",       "file",     "replaced",
+                    "directory",   "new_directory", "path",         "new_path", "fd",
+                    "new_fd",      "flags",         "rename_flags", "call"};
   if (is_of_vfs) {
     names[kText] = "name";
     names[kNewText] = "new_name";
@@ -57,10 +59,27 @@ ColumnNames column_names(NameEvent what, bool is_of_vfs, std::string_view calls)
   return names;
 }
 
-// Calls that share an event with those that say something about names.
-bool is_another_call(NameEvent what, std::string_view calls, std::string_view name) {
-  return (what == NameEvent::link && name.contains("symlink")) ||
-         (calls == kCommands && !name.starts_with("F_DUPFD"));
+std::optional<NameEvent> what_of_async(std::string_view call) {
+  if (call.starts_with("IORING_OP_OPENAT"))
+    return NameEvent::open;
+  if (call == "IORING_OP_LINKAT")
+    return NameEvent::link;
+  if (call == "IORING_OP_UNLINKAT")
+    return NameEvent::removal;
+  if (call == "IORING_OP_RENAMEAT")
+    return NameEvent::renaming;
+  return std::nullopt;
+}
+
+// What one of the calls says that share an event; nullopt: nothing about names.
+std::optional<NameEvent> what_of(NameEvent what, std::string_view calls, std::string_view name) {
+  if (calls == kAsyncCalls)
+    return what_of_async(name);
+  if (name == "chroot")
+    return NameEvent::root;
+  const bool is_another_call = (what == NameEvent::link && name.contains("symlink")) ||
+                               (calls == kCommands && !name.starts_with("F_DUPFD"));
+  return is_another_call ? std::nullopt : std::optional(what);
 }
 
 std::uint64_t end_of(std::uint64_t begin_ns, std::uint64_t duration_ns) {
@@ -81,7 +100,8 @@ NameChanges::NameChanges(const store::TraceReader& trace) : trace_(trace) {
   const bool has_renames = add_lowest("rename", NameEvent::renaming);
   const bool has_removals = add_lowest("unlink", NameEvent::removal);
   const bool has_links = add_lowest("link", NameEvent::link);
-  if (!has_renames && !has_removals && !has_links)
+  const bool has_paths = add_source("async_path", NameEvent::open, false, kAsyncCalls);
+  if (!has_renames && !has_removals && !has_links && !has_paths)
     return;
   add_source("syscall_open", NameEvent::open, false);
   add_source("app_open", NameEvent::open, false);
@@ -114,6 +134,8 @@ bool NameChanges::add_source(std::string_view name, NameEvent what, bool is_of_v
   std::ranges::transform(column_names(what, is_of_vfs, calls), source.columns.begin(),
                          [&](std::string_view column) { return table->column(column); });
   sources_[table->kind] = source;
+  if (is_of_vfs)
+    told_by_vfs_.insert(what);
   return true;
 }
 
@@ -181,11 +203,12 @@ void NameChanges::add_row() {
   read_up_to_ns_ = std::max(read_up_to_ns_, begin_ns);
   const auto result = static_cast<std::int64_t>(number(kResult));
   const std::string_view call = schema::value_name(source.calls, key(kCall));
-  if (result < 0 || is_another_call(source.what, source.calls, call))
+  const std::optional<NameEvent> what = what_of(source.what, source.calls, call);
+  if (result < 0 || !what || (!source.is_of_vfs && told_by_vfs_.contains(*what)))
     return;
   under_way_.push({{.at_ns = end_of(begin_ns, number(kDuration)),
                     .begin_ns = begin_ns,
-                    .what = call == "chroot" ? NameEvent::root : source.what,
+                    .what = *what,
                     .is_of_vfs = source.is_of_vfs,
                     .pid = key(kPid),
                     .parent_pid = 0,
@@ -199,7 +222,7 @@ void NameChanges::add_row() {
                     .fd = fd(kFd),
                     .new_fd = fd(kNewFd),
                     .result = result,
-                    .flags = key(kFlags)},
+                    .flags = key(kFlags) | key(kRenameFlags)},
                    ++rows_});
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the events of a trace say about the names of files, in the order in which the calls ended. Renames, removals and links
-// are taken from the lowest layer that tells of any: vfs, else syscall, else app. Blocks that cannot be read are
+// are taken from the lowest layer that tells of any: vfs, else syscall, else app; those of io_uring, which are no system calls, from
+// its operations where the layer vfs tells of none. Blocks that cannot be read are
 // passed over; the reader counts them.
 //
 // In memory are the blocks at the current time, the first sight of each file and process, and the calls under way: at most
@@ -13,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -68,7 +70,7 @@ public:
   std::optional<NameChange> next(); // nullopt: the end
 
 private:
-  static constexpr std::size_t kColumns = 13;
+  static constexpr std::size_t kColumns = 14;
   struct Source {
     NameEvent what;
     bool is_of_vfs;
@@ -92,6 +94,7 @@ private:
 
   const store::TraceReader& trace_;
   std::map<iot_u16, Source> sources_;
+  std::set<NameEvent> told_by_vfs_;
   std::optional<store::EventStream> stream_;
   std::vector<NameChange> firsts_; // births and sights by time
   std::size_t next_first_ = 0;

@@ -202,6 +202,7 @@ void add_asyncs(std::vector<EventHooks>& rows) {
   rows.push_back(served_by("", Layer::async, {tracepoint("kallsyms", {"block_find_functions"})}));
   rows.push_back(served_by("async_operation", Layer::async, operations));
   rows.push_back(served_by("async_result", Layer::async, operations));
+  rows.push_back(served_by("async_path", Layer::async, operations));
   rows.push_back(served_by("async_overflow", Layer::async,
                            {tracepoint("tp_btf/io_uring_cqe_overflow", {"async_cqe_overflow"})}));
   rows.push_back(served_by(

@@ -315,35 +315,6 @@ struct iot_request_set {
   struct iot_request_place places[IOT_KNOWN_WAYS];
 };
 
-/*
- * An asynchronous operation by the kernel's request of io_uring, by the program's own iocb of libaio, and one that may
- * have several results also by its `user_data`, which is all that is told with a result.
- */
-enum iot_async_by { IOT_ASYNC_BY_REQUEST, IOT_ASYNC_BY_IOCB, IOT_ASYNC_BY_USER_DATA };
-struct iot_async_key {
-  iot_u64 number;
-  iot_u32 scope; /* of the number: 0, the process, the low bits of the ring's address */
-  iot_u32 by;
-};
-
-struct iot_async {
-  struct iot_owner owner; /* the operation, and whose; its parent is the call that submitted it */
-  iot_u64 start_ns;
-  iot_u64 handed_over_ns; /* after the start; 0: it was not */
-  iot_u64 user_data;
-  iot_u64 ring;
-  iot_s64 offset;
-  iot_u64 bytes_requested;
-  iot_u64 linked_to_op; /* the operation that has to end before; 0: none */
-  iot_u64 request;      /* by `user_data`: the kernel's; 0: there is none, or no longer */
-  iot_u32 file;
-  iot_s32 fd;
-  iot_u32 call;      /* of the value table `async_call` */
-  iot_u32 flags;     /* IOSQE_* */
-  iot_u32 sync_disk; /* that it waits for; 0: none */
-  iot_u32 sharers;   /* by `user_data`: operations that have the same */
-};
-
 /* The journal of a file system that traced tasks have to do with. */
 struct iot_journal {
   iot_u64 handles

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "capture/kernel/unfinished_async.hpp"
 #include "capture/kernel/unfinished_record.hpp"
 #include "capture/kernel/unfinished_spans.hpp"
 #include "iotrail.skel.h"
@@ -86,26 +87,6 @@ RecordSlot request_record(iot_u64 key, const iot_request& request, std::uint64_t
   complete.file = request.first.file;
   complete.tags_in_use = request.tags_in_use;
   complete.hardware_queue = static_cast<iot_u16>(request.hardware_queue);
-  return record;
-}
-
-RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns, bool are_ends_missed) {
-  RecordSlot record{};
-  auto& operation = reinterpret_cast<iot_async_operation&>(record);
-  set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
-  // Else it may have ended without a completion, by which its end would be known.
-  if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) == 0 && !are_ends_missed)
-    operation.duration_ns = length_ns(async.start_ns, stopped_ns);
-  operation.handed_over_ns = async.handed_over_ns;
-  operation.user_data = async.user_data;
-  operation.ring = async.ring;
-  operation.offset = async.offset;
-  operation.bytes_requested = async.bytes_requested;
-  operation.result = IOT_UNFINISHED;
-  operation.file = async.file;
-  operation.fd = async.fd;
-  operation.call = async.call;
-  operation.flags = async.flags;
   return record;
 }
 
@@ -223,8 +204,13 @@ bool take(BpfObject& object, const OpenRequest& request) {
          now.issued_ns == request.value.issued_ns && bpf_map_delete_elem(map, &request.key) == 0;
 }
 
-auto open_asyncs(const BpfObject& object) {
-  return entries_of<iot_async_key, iot_async>(object, "asyncs", IOT_ASYNC_LIMIT);
+void add_asyncs(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSlot>& records) {
+  const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
+  for (const auto& [key, async] :
+       entries_of<iot_async_key, iot_async>(object, "asyncs", IOT_ASYNC_LIMIT))
+    if (key.by != IOT_ASYNC_BY_USER_DATA)
+      add_unfinished_async(async, object.skeleton().rodata->iot_config, stopped_ns, are_ends_missed,
+                           records);
 }
 
 // Those that concern the recording: as in bpf/journal.bpf.c.
@@ -345,11 +331,7 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfC
     records.push_back(swap_record(swap, stopped_ns));
   for (const auto& [call, rpc] : open_rpcs(object))
     records.push_back(rpc_record(rpc, stopped_ns));
-  const bool are_ends_missed = object.skeleton().bss->are_async_ends_missed != 0;
-  if (is_wanted(config, IOT_KIND_async_operation))
-    for (const auto& [key, async] : open_asyncs(object))
-      if (key.by != IOT_ASYNC_BY_USER_DATA)
-        records.push_back(async_record(async, stopped_ns, are_ends_missed));
+  add_asyncs(object, stopped_ns, records);
   for (std::size_t position = 0; position < records.size(); ++position)
     event_of(records[position]).tag = static_cast<iot_u32>(position + 1);
   return records;

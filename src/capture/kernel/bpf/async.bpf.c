@@ -9,11 +9,12 @@
 #define CQE_NOTIFICATION (1U << 3) /* IORING_CQE_F_NOTIF: memory sent without a copy is free */
 #define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
 
-/* The file that a descriptor names; 0: it needs none, or it is of the ring's table. */
+/* The file that a descriptor names; 0: it needs none, a path begins at it, or it is of the ring's table. */
 static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
-  return is_one_of(async->call, ON_FILES | ON_DESCRIPTORS) && !(async->flags & IOT_sqe_FIXED_FILE)
-             ? iot_file_of_fd(async->fd)
-             : 0;
+  if (!is_one_of(async->call, ON_FILES | ON_DESCRIPTORS | ON_PATHS) || has_paths(async) ||
+      async->flags & IOT_sqe_FIXED_FILE)
+    return 0;
+  return iot_file_of_fd(async->fd);
 }
 
 /* Mutes who submits an operation that is not recorded, up to the next one. */
@@ -41,7 +42,7 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
   async->owner.parent_op = task->owner.op_id;
   async->owner.op_id = iot_new_op(task);
   const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);
-  if (!is_on_descriptor && !is_one_of(async->call, ON_FILES))
+  if (!is_on_descriptor && !is_one_of(async->call, ON_FILES | ON_PATHS))
     async->fd = IOT_NO_FD;
   /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
   if (FILTERS_FILES || is_on_descriptor || may_go_on(async) ||
@@ -111,6 +112,8 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
     ask_for_message(&async, (iot_u64)request);
   else if (is_one_of(async.call, ON_DESCRIPTORS))
     async.fd = descriptor_of(async.call, (iot_u64)request);
+  else if (is_one_of(async.call, ON_PATHS))
+    async.fd = ask_for_paths(&async.paths, async.call, (iot_u64)request);
   else
     ask_for_change(&async, (iot_u64)request);
   begin_uring(task, &async, (iot_u64)request);
@@ -222,9 +225,16 @@ int BPF_PROG(async_fail_link, struct io_kiocb* failed, struct io_kiocb* request)
   return emit_async_step(async, IOT_async_step_link_failed, async ? async->linked_to_op : 0);
 }
 
-/* The file that a request has by now; 0: it needs none. */
-static __always_inline iot_u32 file_of_request(iot_u64 request) {
-  const struct file* file = BPF_CORE_READ((const struct io_kiocb*)request, file);
+/* The file that an operation has opened; NULL: none, or it was put into the ring's own table. */
+static __always_inline const struct file* opened_by(iot_u32 call, iot_u64 request, iot_s32 result) {
+  if (!IS_OPEN(call) || result < 0 || !bpf_core_type_exists(struct io_open) ||
+      BPF_CORE_READ((const struct io_open*)request, file_slot))
+    return 0;
+  return (const struct file*)iot_file_pointer_of_fd(result);
+}
+
+/* Key of a file that a request has, or has opened; 0: none. */
+static __always_inline iot_u32 identify_file(const struct file* file) {
   if (!file)
     return 0;
   struct iot_task* task = iot_current();
@@ -248,6 +258,11 @@ static __always_inline void emit_async_result(const struct iot_async* async, iot
   record->file = async->file;
   record->call = async->call;
   iot_commit(&place, &async->owner, now_ns);
+}
+
+/* The file that a request has by now; 0: it needs none. */
+static __always_inline iot_u32 file_of_request(iot_u64 request) {
+  return identify_file(BPF_CORE_READ((const struct io_kiocb*)request, file));
 }
 
 /* What the program is told of one that goes on, or goes on to use the program's memory. */
@@ -292,13 +307,14 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
     emit_more(async, result, flags);
     return 0;
   }
-  const iot_u32 file = file_of_request(request);
+  const struct file* opened = opened_by(async->call, request, result);
+  const iot_u32 file = opened ? identify_file(opened) : file_of_request(request);
   if (file)
     async->file = file;
   else if (!async->file) /* of one that was cancelled before it began */
     async->file = file_named_by(async);
   place_when_done(async, request, result);
-  emit_async_operation(async, result, bpf_ktime_get_ns());
+  emit_uring_end(async, result, bpf_ktime_get_ns());
   if (flags & CQE_MORE)
     await_results(async, 0);
   forget_async(&by_request, async);

@@ -7,6 +7,7 @@
 #define IOTRAIL_ASYNC_BPF_H
 
 #include "append.bpf.h"
+#include "async_paths.bpf.h"
 #include "core.bpf.h"
 #include "sync_waiter.bpf.h"
 
@@ -45,6 +46,10 @@ struct iot_functions iot_functions;
    CALL_BIT(SHUTDOWN) | CALL_BIT(FSETXATTR) | CALL_BIT(FGETXATTR) | CALL_BIT(URING_CMD) |          \
    CALL_BIT(MSG_RING) | CALL_BIT(FIXED_FD_INSTALL) | CALL_BIT(FTRUNCATE) | CALL_BIT(BIND) |        \
    CALL_BIT(LISTEN) | CALL_BIT(EPOLL_WAIT))
+#define ON_PATHS                                                                                   \
+  (CALL_BIT(OPENAT) | CALL_BIT(OPENAT2) | CALL_BIT(STATX) | CALL_BIT(RENAMEAT) |                   \
+   CALL_BIT(UNLINKAT) | CALL_BIT(MKDIRAT) | CALL_BIT(SYMLINKAT) | CALL_BIT(LINKAT) |               \
+   CALL_BIT(SETXATTR) | CALL_BIT(GETXATTR))
 /* With a descriptor that the request holds no file of. */
 #define ON_DESCRIPTORS (CALL_BIT(CLOSE) | CALL_BIT(EPOLL_CTL))
 /* Several results have, if at all, those, and these where they pick their buffers themselves. */
@@ -104,6 +109,14 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
   record->call = async->call;
   record->flags = async->flags;
   iot_commit(&place, &async->owner, async->start_ns);
+}
+
+/* The end of one of io_uring: what is told of it. */
+static __always_inline void emit_uring_end(const struct iot_async* async, iot_s64 result,
+                                           iot_u64 now_ns) {
+  emit_async_operation(async, result, now_ns);
+  if (has_paths(async))
+    emit_async_path(async, result, now_ns);
 }
 
 /*
@@ -183,7 +196,7 @@ static __noinline int iot_async_begin(const struct iot_async_key* key, struct io
     return 0;
   const struct iot_async* before = bpf_map_lookup_elem(&asyncs, key);
   if (before) {
-    emit_async_operation(before, IOT_UNFINISHED, bpf_ktime_get_ns());
+    emit_uring_end(before, IOT_UNFINISHED, bpf_ktime_get_ns());
     forget_async(key, before);
   }
   begin_sync_of_async(async, task);

@@ -74,6 +74,49 @@ struct io_sync {
   s64 off;
   int mode;
 };
+struct filename {
+  const char* name;
+};
+struct open_how {
+  u64 flags;
+};
+struct io_open {
+  int dfd;
+  u32 file_slot;
+  struct filename* filename;
+  struct open_how how;
+};
+struct io_statx {
+  int dfd;
+  u32 flags;
+  struct filename* filename;
+};
+struct io_mkdir {
+  int dfd;
+  struct filename* filename;
+};
+struct io_unlink {
+  int dfd;
+  int flags;
+  struct filename* filename;
+};
+struct io_rename {
+  int old_dfd;
+  int new_dfd;
+  struct filename* oldpath;
+  struct filename* newpath;
+  int flags;
+};
+struct io_link {
+  int old_dfd;
+  int new_dfd;
+  struct filename* oldpath;
+  struct filename* newpath;
+  int flags;
+};
+struct io_xattr {
+  struct filename* filename;
+};
 struct io_event {
   u64 obj;
 };

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Operations of io_uring on paths. The kernel has its own copy of each path from the preparation of the request on, and gives
+ * it up before it tells the end: the texts are sent when the operation is submitted.
+ */
+#ifndef IOTRAIL_ASYNC_PATHS_BPF_H
+#define IOTRAIL_ASYNC_PATHS_BPF_H
+
+#include "capture/kernel/kernel_abi_async.h"
+#include "core.bpf.h"
+
+#define IS_CALL(call, name) ((call) == IOT_async_call_IORING_OP_##name)
+#define IS_OPEN(call) (IS_CALL(call, OPENAT) || IS_CALL(call, OPENAT2))
+#define IS_LINK(call) (IS_CALL(call, LINKAT) || IS_CALL(call, SYMLINKAT))
+
+static __always_inline iot_u32 text_of_name(const struct filename* name) {
+  const iot_u64 string = (iot_u64)BPF_CORE_READ(name, name);
+  return string ? iot_text_of_kernel(string) : 0;
+}
+
+/* Whether the kernel has a path there: what it keeps of a request is its own affair, and may change. */
+#define HAS_PATH(type, field) bpf_core_field_exists(((struct type*)0)->field)
+
+#define ASK_FOR_PATH(paths, type, request, flags_field)                                            \
+  do {                                                                                             \
+    const struct type* asked = (const struct type*)(request);                                      \
+    (paths)->path = text_of_name(BPF_CORE_READ(asked, filename));                                  \
+    (paths)->fd = BPF_CORE_READ(asked, dfd);                                                       \
+    (paths)->flags = (iot_u32)BPF_CORE_READ(asked, flags_field);                                   \
+  } while (0)
+#define ASK_FOR_BOTH_PATHS(paths, type, request)                                                   \
+  do {                                                                                             \
+    const struct type* asked = (const struct type*)(request);                                      \
+    (paths)->path = text_of_name(BPF_CORE_READ(asked, oldpath));                                   \
+    (paths)->new_path = text_of_name(BPF_CORE_READ(asked, newpath));                               \
+    (paths)->fd = BPF_CORE_READ(asked, old_dfd);                                                   \
+    (paths)->new_fd = BPF_CORE_READ(asked, new_dfd);                                               \
+    (paths)->flags = (iot_u32)BPF_CORE_READ(asked, flags);                                         \
+  } while (0)
+
+/* Of the request of an operation on paths. The descriptor that the first path begins at. */
+static __noinline iot_s32 ask_for_paths(struct iot_async_paths* paths, iot_u32 call,
+                                        iot_u64 request) {
+  if (!paths)
+    return IOT_NO_FD;
+  paths->fd = IOT_NO_FD;
+  paths->new_fd = IOT_NO_FD;
+  if (IS_OPEN(call) && HAS_PATH(io_open, filename)) {
+    ASK_FOR_PATH(paths, io_open, request, how.flags);
+  } else if (IS_CALL(call, STATX) && HAS_PATH(io_statx, filename)) {
+    ASK_FOR_PATH(paths, io_statx, request, flags);
+  } else if (IS_CALL(call, UNLINKAT) && HAS_PATH(io_unlink, filename)) {
+    ASK_FOR_PATH(paths, io_unlink, request, flags);
+  } else if (IS_CALL(call, MKDIRAT) && HAS_PATH(io_mkdir, filename)) {
+    const struct io_mkdir* made = (const struct io_mkdir*)request;
+    paths->path = text_of_name(BPF_CORE_READ(made, filename));
+    paths->fd = BPF_CORE_READ(made, dfd);
+  } else if (IS_CALL(call, RENAMEAT) && HAS_PATH(io_rename, oldpath)) {
+    ASK_FOR_BOTH_PATHS(paths, io_rename, request);
+  } else if (IS_LINK(call) && HAS_PATH(io_link, oldpath)) {
+    ASK_FOR_BOTH_PATHS(paths, io_link, request);
+    if (IS_CALL(call, SYMLINKAT)) /* the text of a link begins nowhere */
+      paths->fd = IOT_NO_FD;
+  } else if (HAS_PATH(io_xattr, filename)) {
+    paths->path = text_of_name(BPF_CORE_READ((const struct io_xattr*)request, filename));
+    paths->fd = IOT_AT_FDCWD;
+  }
+  return paths->fd;
+}
+
+static __always_inline int has_paths(const struct iot_async* async) {
+  return (async->paths.path | async->paths.new_path) != 0;
+}
+
+static __noinline int emit_async_path(const struct iot_async* async, iot_s64 result,
+                                      iot_u64 now_ns) {
+  if (!async || !iot_wants(IOT_KIND_async_path) || !iot_file_wanted(async->file))
+    return 0;
+  const iot_u32 call = async->call;
+  const iot_u32 flags = async->paths.flags;
+  struct iot_place place;
+  struct iot_async_path* record = IOT_RESERVE(async_path, &place);
+  if (!record)
+    return 0;
+  record->result = result;
+  record->file = async->file;
+  record->path = async->paths.path;
+  record->new_path = async->paths.new_path;
+  record->fd = async->paths.fd;
+  record->new_fd = async->paths.new_fd;
+  record->open_flags = IS_OPEN(call) ? flags : 0;
+  record->rename_flags = IS_CALL(call, RENAMEAT) ? flags : 0;
+  record->flags = IS_OPEN(call) || IS_CALL(call, RENAMEAT) ? 0 : flags;
+  record->call = call;
+  iot_commit(&place, &async->owner, now_ns);
+  return 0;
+}
+
+#endif
