@@ -35,7 +35,7 @@ enum : std::size_t {
 
 using ColumnNames = std::array<std::string_view, kCall + 1>;
 
-constexpr std::string_view kCommands = "fcntl";
+constexpr std::string_view kDescriptorCalls = "fcntl";
 constexpr std::string_view kAsyncCalls = "async_call";
 
 ColumnNames column_names(NameEvent what, bool is_of_vfs, std::string_view calls) {
@@ -46,7 +46,7 @@ ColumnNames column_names(NameEvent what, bool is_of_vfs, std::string_view calls)
     names[kText] = "name";
     names[kNewText] = "new_name";
   }
-  if (calls == kCommands)
+  if (calls == kDescriptorCalls)
     names[kCall] = "command";
   if (what == NameEvent::link) {
     names[kDirectory] = "";
@@ -78,7 +78,7 @@ std::optional<NameEvent> what_of(NameEvent what, std::string_view calls, std::st
   if (name == "chroot")
     return NameEvent::root;
   const bool is_another_call = (what == NameEvent::link && name.contains("symlink")) ||
-                               (calls == kCommands && !name.starts_with("F_DUPFD"));
+                               (calls == kDescriptorCalls && !name.starts_with("F_DUPFD"));
   return is_another_call ? std::nullopt : std::optional(what);
 }
 
@@ -107,7 +107,7 @@ NameChanges::NameChanges(const store::TraceReader& trace) : trace_(trace) {
   add_source("app_open", NameEvent::open, false);
   add_source("syscall_chdir", NameEvent::directory, false);
   add_source("syscall_dup", NameEvent::duplicate, false);
-  add_source("syscall_fcntl", NameEvent::duplicate, false, kCommands);
+  add_source("syscall_fcntl", NameEvent::duplicate, false, kDescriptorCalls);
   find_births();
   find_sights();
   std::ranges::stable_sort(firsts_, {}, order_of);

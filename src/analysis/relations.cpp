@@ -13,114 +13,11 @@ namespace iotrail::analysis {
 
 namespace {
 
-// "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
-class CaseSql {
-public:
-  explicit CaseSql(std::string_view subject) : sql_(fmt::format("CASE {}", subject)) {}
-  void when(std::string_view value, std::string_view result) {
-    sql_ += fmt::format(" WHEN {} THEN {}", value, sql_literal(result));
-  }
-  std::string otherwise(std::string_view result) const {
-    return fmt::format("{} ELSE {} END", sql_, sql_literal(result));
-  }
-
-private:
-  std::string sql_;
-};
-
-// The operation that a set of flags names in its choice: "read", "write", ...
-std::string choice_sql(const store::ColumnInfo& flags) {
-  const std::string_view table = schema::value_table(flags.meaning);
-  const std::uint32_t mask = schema::choice_mask(table);
-  CaseSql sql(fmt::format("{} & {}", sql_name(flags.name), mask));
-  for (const schema::Value& value : schema::kValues)
-    if (value.table == table && (value.number & ~mask) == 0)
-      sql.when(fmt::format("{}", value.number), value.name);
-  return sql.otherwise("other");
-}
-
-std::string class_sql(const store::TableInfo& table) {
-  if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
-    return choice_sql(*flags);
-  const store::ColumnInfo* call = table.column(schema::Role::call);
-  CaseSql sql(call ? sql_name(call->name) : "");
-  const std::string_view name = schema::class_name(table.name, table.layer);
-  bool is_constant = true;
-  for (const schema::CallClass& row : schema::kCallClasses)
-    if (call && row.event == table.name && row.name != name) {
-      sql.when(sql_literal(row.call), row.name);
-      is_constant = false;
-    }
-  return is_constant ? sql_literal(name) : sql.otherwise(name);
-}
-
-// The class, and what the operation is for where its flags tell: "read ahead", "write metadata".
-std::string operation_sql(const store::TableInfo& table) {
-  const store::ColumnInfo* flags = table.column(schema::Role::operation);
-  if (flags == nullptr)
-    return class_sql(table);
-  std::string purposes;
-  for (const schema::Purpose& purpose : schema::kPurposes)
-    if (purpose.table == schema::value_table(flags->meaning))
-      purposes += fmt::format(" WHEN {0} & {1} = {1} THEN {2}", sql_name(flags->name),
-                              purpose.number, sql_literal(fmt::format(" {}", purpose.name)));
-  return purposes.empty() ? class_sql(table)
-                          : fmt::format("{} || CASE{} ELSE '' END", class_sql(table), purposes);
-}
-
-std::string bytes_sql(const store::ColumnInfo& column) {
-  const std::string name = sql_name(column.name);
-  if (schema::is_result(column.meaning))
-    return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
-  if (column.meaning == schema::Meaning::pages)
-    return fmt::format("bytes_of_pages({})", name);
-  return fmt::format("nullif(CAST({} AS UBIGINT), 0)", name); // a flush moves none
-}
-
-// The column of `events` that the field with `role` gives.
-std::string role_sql(const store::TableInfo& table, schema::Role role) {
-  if (role == schema::Role::operation)
-    return class_sql(table);
-  const store::ColumnInfo* column = table.column(role);
-  if (role == schema::Role::result && !column)
-    column = table.column(schema::Role::bytes); // negative bytes are an error
-  if (role == schema::Role::result && column && schema::is_result(column->meaning))
-    return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)",
-                       sql_name(column->name));
-  if (role == schema::Role::bytes && column)
-    return bytes_sql(*column);
-  if (!column || role == schema::Role::result)
-    return fmt::format("CAST({} AS {})", schema::info(role).absent, schema::info(role).sql_type);
-  return sql_name(column->name);
-}
-
-std::string event_rows_sql(const store::TableInfo& table) {
-  std::string columns =
-      fmt::format("{} AS layer, {} AS event", sql_literal(table.layer), sql_literal(table.name));
-  for (std::size_t i = 1; i < std::size(schema::kRoles); ++i)
-    if (!schema::kRoles[i].column.empty())
-      columns += fmt::format(", {} AS {}", role_sql(table, static_cast<schema::Role>(i)),
-                             schema::kRoles[i].column);
-  return fmt::format("SELECT {}, {} AS operation FROM {}()", columns, operation_sql(table),
-                     sql_name(table.name));
-}
-
 std::string narrowed_view_sql(std::string_view view, std::string_view whole,
                               const std::vector<std::string>& conditions) {
   return fmt::format("CREATE VIEW {} AS SELECT * FROM {}{}{};\n", view, whole,
                      conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
 }
-
-std::uint64_t rows_of(const store::TraceReader& reader, const store::TableInfo& table) {
-  std::uint64_t rows = 0;
-  for (const store::BlockInfo& block : reader.blocks())
-    rows += block.kind == table.kind ? block.rows : 0;
-  return rows;
-}
-
-// Up to so many events are put together once: to plan a union of all tables anew, each time that a query names it, takes
-// longer than to read as many.
-constexpr std::uint64_t kMostRowsKept = 50'000;
 
 // A table of this version that the trace is too old to have.
 std::string empty_table_sql(const schema::Event& event) {
@@ -271,29 +168,6 @@ void add_table_list(Definitions& definitions, const store::TraceReader& reader) 
       table_sql("tables",
                 "name VARCHAR, layer VARCHAR, row_count UBIGINT, first_ns UBIGINT, last_ns UBIGINT",
                 table_rows));
-}
-
-void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
-  std::vector<std::string> parts;
-  std::string without_rows;
-  std::uint64_t all_rows = 0;
-  for (const store::TableInfo& table : tables) {
-    if (table.is_dictionary())
-      continue;
-    const std::uint64_t rows = rows_of(reader, table);
-    if (rows != 0)
-      parts.push_back(event_rows_sql(table));
-    else
-      without_rows = event_rows_sql(table);
-    all_rows += rows;
-  }
-  if (parts.empty() && !without_rows.empty())
-    parts.push_back(without_rows);
-  const std::string select = fmt::format("all_events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
-  if (all_rows <= kMostRowsKept)
-    definitions.add("the table all_events", "CREATE TABLE " + select, "CREATE VIEW " + select);
-  else
-    definitions.add("the view all_events", "CREATE VIEW " + select);
 }
 
 void add_selection(Definitions& definitions, const Selection& selection,
