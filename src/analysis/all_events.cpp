@@ -94,15 +94,53 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
   return sql_name(column->name);
 }
 
-std::string event_rows_sql(const store::TableInfo& table) {
+// A table, and what its rows are selected from.
+struct EventRows {
+  store::TableInfo table;
+  std::string source;
+};
+
+std::string event_rows_sql(const EventRows& rows) {
+  const store::TableInfo& table = rows.table;
   std::string columns =
       fmt::format("{} AS layer, {} AS event", sql_literal(table.layer), sql_literal(table.name));
   for (std::size_t i = 1; i < std::size(schema::kRoles); ++i)
     if (!schema::kRoles[i].column.empty())
       columns += fmt::format(", {} AS {}", role_sql(table, static_cast<schema::Role>(i)),
                              schema::kRoles[i].column);
-  return fmt::format("SELECT {}, {} AS operation FROM {}()", columns, operation_sql(table),
-                     sql_name(table.name));
+  return fmt::format("SELECT {}, {} AS operation FROM {}", columns, operation_sql(table),
+                     rows.source);
+}
+
+EventRows rows_alone(const store::TableInfo& table) {
+  return {table, sql_name(table.name) + "()"};
+}
+
+// Operations with the paths that another event of the same operation tells. Of a strange trace that tells several, the
+// least are taken: an operation stays one row.
+EventRows rows_with_paths(const store::TableInfo& operations, const store::TableInfo& paths) {
+  using enum schema::Role;
+  EventRows rows = rows_alone(operations);
+  if (!operations.column(op) || !paths.column(op))
+    return rows;
+  std::string given;
+  std::string joined;
+  for (const schema::Role role : {path, at_fd, to_path, to_at_fd}) {
+    const store::ColumnInfo* column = paths.column(role);
+    if (!column || operations.column(role))
+      continue;
+    const std::string name = "paths." + column->name; // columns of a trace have no dot
+    given += fmt::format(", min({}) AS {}", sql_name(column->name), sql_name(name));
+    joined += fmt::format(", coalesce({0}, {1}) AS {0}", sql_name(name), schema::info(role).absent);
+    rows.table.columns.push_back({name, column->type, column->meaning, role});
+  }
+  const std::string key = sql_name("paths.op");
+  rows.source = fmt::format("(SELECT o.*{} FROM {} AS o LEFT JOIN (SELECT {} AS {}{} FROM {} GROUP "
+                            "BY {}) ON o.{} = {})",
+                            joined, rows.source, sql_name(paths.column(op)->name), key, given,
+                            rows_alone(paths).source, sql_name(paths.column(op)->name),
+                            sql_name(operations.column(op)->name), key);
+  return rows;
 }
 
 std::uint64_t rows_of(const store::TraceReader& reader, const store::TableInfo& table) {
@@ -112,6 +150,11 @@ std::uint64_t rows_of(const store::TraceReader& reader, const store::TableInfo& 
   return rows;
 }
 
+const store::TableInfo* find_table(Tables tables, std::string_view name) {
+  const auto found = std::ranges::find(tables, name, &store::TableInfo::name);
+  return found == tables.end() ? nullptr : &*found;
+}
+
 // Up to so many events are put together once: to plan a union of all tables anew, each time that a query names it, takes
 // longer than to read as many.
 constexpr std::uint64_t kMostRowsKept = 50'000;
@@ -119,6 +162,8 @@ constexpr std::uint64_t kMostRowsKept = 50'000;
 } // namespace
 
 void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
+  const store::TableInfo* paths = find_table(tables, "async_path");
+  const bool has_paths = paths != nullptr && rows_of(reader, *paths) != 0;
   std::vector<std::string> parts;
   std::string without_rows;
   std::uint64_t all_rows = 0;
@@ -126,10 +171,12 @@ void add_all_events(Definitions& definitions, const store::TraceReader& reader, 
     if (table.is_dictionary())
       continue;
     const std::uint64_t rows = rows_of(reader, table);
+    const bool takes_paths = has_paths && table.name == "async_operation";
     if (rows != 0)
-      parts.push_back(event_rows_sql(table));
+      parts.push_back(
+          event_rows_sql(takes_paths ? rows_with_paths(table, *paths) : rows_alone(table)));
     else
-      without_rows = event_rows_sql(table);
+      without_rows = event_rows_sql(rows_alone(table));
     all_rows += rows;
   }
   if (parts.empty() && !without_rows.empty())

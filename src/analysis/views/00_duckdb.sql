@@ -17,7 +17,8 @@
 --                     cache; NULL where no data moves
 --   error             0, a negative errno, or unfinished: is_error(error) and is_unfinished(error) tell them apart
 --   file, to_file     keys of files (0: none); to_file is the second file of a copy
---   path, to_path     keys of strings (0: none): the path that a call names, and the new one of a rename
+--   path, to_path     keys of strings (0: none): the path that a call names, and the new one of a rename; of an operation of
+--                     io_uring those of its async_path
 --   at_fd, to_at_fd   where a relative path begins: a descriptor; -100: the current directory
 --   operation         the class, with what it was for where the event tells: 'read ahead', 'write metadata'
 

@@ -12,7 +12,9 @@ WITH
            bitAnd(f.mode, b.mask) = b.number AS is_directory, tidy_path(s.text) AS given
     FROM (SELECT pid, ts_ns, result, fd, file, path FROM syscall_open
           UNION ALL
-          SELECT pid, ts_ns, result, fd, file, path FROM app_open) AS o
+          SELECT pid, ts_ns, result, fd, file, path FROM app_open
+          UNION ALL
+          SELECT pid, ts_ns, result, fd, file, path FROM async_path) AS o
       JOIN files AS f ON o.file = f.file
       JOIN strings AS s ON o.path = s.string
       CROSS JOIN (SELECT mask, number FROM value_names WHERE value_table = 'file_type' AND name = 'directory') AS b
@@ -27,6 +29,8 @@ WITH
     SELECT pid, fd, ts_ns AS since_ns FROM syscall_close WHERE result >= 0
     UNION ALL
     SELECT pid, fd, ts_ns AS since_ns FROM app_close WHERE result >= 0
+    UNION ALL
+    SELECT pid, fd, ts_ns AS since_ns FROM async_operation WHERE result >= 0 AND call = 'IORING_OP_CLOSE'
     UNION ALL
     SELECT pid, TRY_CAST(result AS INTEGER) AS fd, plus(ts_ns, duration_ns) AS since_ns FROM syscall_dup WHERE result >= 0
     UNION ALL
@@ -67,21 +71,21 @@ SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS di
 FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
--- Calls that only name a path, of the layer call_layer, and what they name; path_calls: those that are selected.
---   ts_ns, pid, class, error, duration_ns, bytes   as in events
+-- Calls that only name a path, of the layers asked_layers, and what they name; path_calls: those that are selected.
+--   layer, ts_ns, pid, class, error, duration_ns, bytes   as in events
 --   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
 --   path, to_path       whole where the directory that they begin at is known, else as given
 CREATE VIEW all_path_calls AS
 WITH
   calls AS (
-    SELECT ts_ns, pid, class, error, duration_ns, bytes, file, path AS string, to_path AS to_string,
+    SELECT layer, ts_ns, pid, class, error, duration_ns, bytes, file, path AS string, to_path AS to_string,
            CASE at_fd WHEN -1 THEN at_fdcwd() ELSE at_fd END AS at_fd,
            CASE to_at_fd WHEN -1 THEN at_fdcwd() ELSE to_at_fd END AS to_at_fd
     FROM all_events
-    WHERE path <> 0 AND file = 0 AND layer IN (SELECT seen_layer FROM call_layer)
+    WHERE path <> 0 AND file = 0 AND layer IN (SELECT asked_layer FROM asked_layers)
       AND duration_ns IS NOT NULL
   )
-SELECT c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
+SELECT c.layer AS layer, c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
        c.string AS string, c.to_string AS to_string,
        path_in(place_of(d.directory_file, d.directory, c.ts_ns), s.text) AS path,
        path_in(place_of(e.directory_file, e.directory, c.ts_ns), t.text) AS to_path

@@ -15,7 +15,7 @@ WITH
     FROM events AS e
       -- A condition on one side alone would make the engine hold each row against every other.
       LEFT JOIN file_names AS n ON e.file = n.file
-      LEFT JOIN path_calls AS p ON CASE WHEN e.file = 0 THEN e.path END = p.string AND e.ts_ns = p.ts_ns AND e.pid = p.pid
+      LEFT JOIN path_calls AS p ON CASE WHEN e.file = 0 THEN e.path END = p.string AND e.layer = p.layer AND e.ts_ns = p.ts_ns AND e.pid = p.pid
     WHERE e.layer IN (SELECT asked_layer FROM asked_layers) AND e.duration_ns IS NOT NULL
   ),
   counted AS (

@@ -45,12 +45,12 @@ WITH
       LEFT JOIN disk_caches AS d ON s.file = d.file
   ),
   only_named AS (
-    SELECT s.seen_layer AS layer, p.class AS class, p.class AS operation, 0 AS file, count(*) AS operations,
+    SELECT p.layer AS layer, p.class AS class, p.class AS operation, 0 AS file, count(*) AS operations,
            sum(CASE WHEN is_error(p.error) THEN 1 ELSE 0 END) AS errors, sum(p.duration_ns) AS total_ns,
            0 AS bytes_read, 0 AS bytes_written, NULL AS cache_bytes,
            coalesce(p.to_path, p.path) AS path, 'file' AS kind
-    FROM path_calls AS p CROSS JOIN call_layer AS s
-    GROUP BY s.seen_layer, p.class, coalesce(p.to_path, p.path)
+    FROM path_calls AS p
+    GROUP BY p.layer, p.class, coalesce(p.to_path, p.path)
   ),
   everything AS (
     SELECT *, layer IN (SELECT asked_layer FROM asked_layers) AS is_asked
