@@ -113,7 +113,7 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
   else if (is_one_of(async.call, ON_DESCRIPTORS))
     async.fd = descriptor_of(async.call, (iot_u64)request);
   else if (is_one_of(async.call, ON_PATHS))
-    async.fd = ask_for_paths(&async.paths, async.call, (iot_u64)request);
+    async.fd = iot_ask_for_paths(&async.paths, async.call, iot_number_of(request));
   else
     ask_for_change(&async, (iot_u64)request);
   begin_uring(task, &async, (iot_u64)request);

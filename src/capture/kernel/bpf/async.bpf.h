@@ -116,7 +116,7 @@ static __always_inline void emit_uring_end(const struct iot_async* async, iot_s6
                                            iot_u64 now_ns) {
   emit_async_operation(async, result, now_ns);
   if (has_paths(async))
-    emit_async_path(async, result, now_ns);
+    iot_emit_async_path(async, result, now_ns);
 }
 
 /*

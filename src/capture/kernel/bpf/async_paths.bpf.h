@@ -12,59 +12,78 @@
 #define IS_CALL(call, name) ((call) == IOT_async_call_IORING_OP_##name)
 #define IS_OPEN(call) (IS_CALL(call, OPENAT) || IS_CALL(call, OPENAT2))
 #define IS_LINK(call) (IS_CALL(call, LINKAT) || IS_CALL(call, SYMLINKAT))
-
-static __always_inline iot_u32 text_of_name(const struct filename* name) {
-  const iot_u64 string = (iot_u64)BPF_CORE_READ(name, name);
-  return string ? iot_text_of_kernel(string) : 0;
-}
+#define IS_CALL_ON_ATTRIBUTE(call) (IS_CALL(call, SETXATTR) || IS_CALL(call, GETXATTR))
 
 /* Whether the kernel has a path there: what it keeps of a request is its own affair, and may change. */
 #define HAS_PATH(type, field) bpf_core_field_exists(((struct type*)0)->field)
 
-#define ASK_FOR_PATH(paths, type, request, flags_field)                                            \
+/* The kernel's copies of the paths; 0: there is none. */
+struct given_names {
+  iot_u64 path;
+  iot_u64 new_path;
+};
+
+#define ASK_FOR_PATH(type, flags_field)                                                            \
   do {                                                                                             \
-    const struct type* asked = (const struct type*)(request);                                      \
-    (paths)->path = text_of_name(BPF_CORE_READ(asked, filename));                                  \
-    (paths)->fd = BPF_CORE_READ(asked, dfd);                                                       \
-    (paths)->flags = (iot_u32)BPF_CORE_READ(asked, flags_field);                                   \
+    const struct type* asked = (const struct type*)request;                                        \
+    names->path = (iot_u64)BPF_CORE_READ(asked, filename);                                         \
+    paths->fd = BPF_CORE_READ(asked, dfd);                                                         \
+    paths->flags = (iot_u32)BPF_CORE_READ(asked, flags_field);                                     \
   } while (0)
-#define ASK_FOR_BOTH_PATHS(paths, type, request)                                                   \
+#define ASK_FOR_BOTH_PATHS(type)                                                                   \
   do {                                                                                             \
-    const struct type* asked = (const struct type*)(request);                                      \
-    (paths)->path = text_of_name(BPF_CORE_READ(asked, oldpath));                                   \
-    (paths)->new_path = text_of_name(BPF_CORE_READ(asked, newpath));                               \
-    (paths)->fd = BPF_CORE_READ(asked, old_dfd);                                                   \
-    (paths)->new_fd = BPF_CORE_READ(asked, new_dfd);                                               \
-    (paths)->flags = (iot_u32)BPF_CORE_READ(asked, flags);                                         \
+    const struct type* asked = (const struct type*)request;                                        \
+    names->path = (iot_u64)BPF_CORE_READ(asked, oldpath);                                          \
+    names->new_path = (iot_u64)BPF_CORE_READ(asked, newpath);                                      \
+    paths->fd = BPF_CORE_READ(asked, old_dfd);                                                     \
+    paths->new_fd = BPF_CORE_READ(asked, new_dfd);                                                 \
+    paths->flags = (iot_u32)BPF_CORE_READ(asked, flags);                                           \
   } while (0)
 
-/* Of the request of an operation on paths. The descriptor that the first path begins at. */
-static __noinline iot_s32 ask_for_paths(struct iot_async_paths* paths, iot_u32 call,
-                                        iot_u64 request) {
-  if (!paths)
-    return IOT_NO_FD;
-  paths->fd = IOT_NO_FD;
-  paths->new_fd = IOT_NO_FD;
+static __always_inline void ask_for_names(struct given_names* names, struct iot_async_paths* paths,
+                                          iot_u32 call, iot_u64 request) {
   if (IS_OPEN(call) && HAS_PATH(io_open, filename)) {
-    ASK_FOR_PATH(paths, io_open, request, how.flags);
+    ASK_FOR_PATH(io_open, how.flags);
   } else if (IS_CALL(call, STATX) && HAS_PATH(io_statx, filename)) {
-    ASK_FOR_PATH(paths, io_statx, request, flags);
+    ASK_FOR_PATH(io_statx, flags);
   } else if (IS_CALL(call, UNLINKAT) && HAS_PATH(io_unlink, filename)) {
-    ASK_FOR_PATH(paths, io_unlink, request, flags);
+    ASK_FOR_PATH(io_unlink, flags);
   } else if (IS_CALL(call, MKDIRAT) && HAS_PATH(io_mkdir, filename)) {
     const struct io_mkdir* made = (const struct io_mkdir*)request;
-    paths->path = text_of_name(BPF_CORE_READ(made, filename));
+    names->path = (iot_u64)BPF_CORE_READ(made, filename);
     paths->fd = BPF_CORE_READ(made, dfd);
   } else if (IS_CALL(call, RENAMEAT) && HAS_PATH(io_rename, oldpath)) {
-    ASK_FOR_BOTH_PATHS(paths, io_rename, request);
+    ASK_FOR_BOTH_PATHS(io_rename);
   } else if (IS_LINK(call) && HAS_PATH(io_link, oldpath)) {
-    ASK_FOR_BOTH_PATHS(paths, io_link, request);
+    ASK_FOR_BOTH_PATHS(io_link);
     if (IS_CALL(call, SYMLINKAT)) /* the text of a link begins nowhere */
       paths->fd = IOT_NO_FD;
-  } else if (HAS_PATH(io_xattr, filename)) {
-    paths->path = text_of_name(BPF_CORE_READ((const struct io_xattr*)request, filename));
+  } else if (IS_CALL_ON_ATTRIBUTE(call) && HAS_PATH(io_xattr, filename)) {
+    names->path = (iot_u64)BPF_CORE_READ((const struct io_xattr*)request, filename);
     paths->fd = IOT_AT_FDCWD;
   }
+}
+
+static __always_inline iot_u32 text_of_name(iot_u64 name) {
+  const iot_u64 string = (iot_u64)BPF_CORE_READ((const struct filename*)name, name);
+  return string ? iot_text_of_kernel(string) : 0;
+}
+
+/*
+ * Of the request of an operation on paths. The descriptor that the first path begins at. A global function: a program that
+ * calls it is verified without it.
+ */
+__noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call, iot_u64 request) {
+  if (!paths)
+    return IOT_NO_FD;
+  struct given_names names = {};
+  paths->fd = IOT_NO_FD;
+  paths->new_fd = IOT_NO_FD;
+  ask_for_names(&names, paths, call, request);
+  if (names.path)
+    paths->path = text_of_name(names.path);
+  if (names.new_path)
+    paths->new_path = text_of_name(names.new_path);
   return paths->fd;
 }
 
@@ -72,8 +91,7 @@ static __always_inline int has_paths(const struct iot_async* async) {
   return (async->paths.path | async->paths.new_path) != 0;
 }
 
-static __noinline int emit_async_path(const struct iot_async* async, iot_s64 result,
-                                      iot_u64 now_ns) {
+__noinline int iot_emit_async_path(const struct iot_async* async, iot_s64 result, iot_u64 now_ns) {
   if (!async || !iot_wants(IOT_KIND_async_path) || !iot_file_wanted(async->file))
     return 0;
   const iot_u32 call = async->call;
