@@ -68,6 +68,7 @@ FROM snapshot_left_out AS o LEFT JOIN strings AS s ON o.path = s.string;
 --   device_bytes_written                    what it is to have written to devices
 --   block_io_ns, major_faults               waiting for block I/O, faults that waited for a device
 --   error                                   not 0: part of it could not be read
+--   container                               the container that the control group is of, by its whole id or its name; NULL: of none
 CREATE VIEW snapshot_processes AS
 SELECT p.snapshot AS snapshot, p.ts_ns AS ts_ns, p.pid AS pid, p.parent_pid AS parent_pid, p.uid AS uid, p.state AS state,
        p.threads AS threads, n.text AS name, c.text AS command, x.text AS exe, g.text AS cgroup, p.start_ns AS start_ns,
@@ -77,9 +78,10 @@ SELECT p.snapshot AS snapshot, p.ts_ns AS ts_ns, p.pid AS pid, p.parent_pid AS p
        p.resident_bytes AS resident_bytes, p.swap_bytes AS swap_bytes,
        p.call_bytes_read AS read_bytes, p.call_bytes_written AS written_bytes,
        p.device_bytes_read AS device_bytes_read, p.device_bytes_written AS device_bytes_written,
-       p.block_io_ns AS block_io_ns, p.major_faults AS major_faults, p.error AS error
+       p.block_io_ns AS block_io_ns, p.major_faults AS major_faults, p.error AS error, k.text AS container
 FROM snapshot_process AS p
   LEFT JOIN strings AS n ON p.name = n.string
   LEFT JOIN strings AS c ON p.command = c.string
   LEFT JOIN strings AS x ON p.exe = x.string
-  LEFT JOIN strings AS g ON p.cgroup = g.string;
+  LEFT JOIN strings AS g ON p.cgroup = g.string
+  LEFT JOIN strings AS k ON p.container = k.string;

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/directory.hpp"
 #include "capture/cgroups.hpp"
+#include "capture/containers.hpp"
 #include "capture/namespaces.hpp"
 #include "capture/snapshot/proc_text.hpp"
 #include "capture/tasks.hpp"
@@ -146,7 +147,8 @@ void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessSta
   taking.add(process, {{&iot_snapshot_process::name, stat.name},
                        {&iot_snapshot_process::command, command},
                        {&iot_snapshot_process::exe, exe},
-                       {&iot_snapshot_process::cgroup, cgroup}});
+                       {&iot_snapshot_process::cgroup, cgroup},
+                       {&iot_snapshot_process::container, container_of(cgroup)}});
 }
 
 } // namespace iotrail::capture::snapshot

@@ -43,7 +43,7 @@ TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
   write("7/io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 6\n"
                 "cancelled_write_bytes: 7\n");
   write("7/cmdline", std::string("a\0b c\0", 6));
-  write("7/cgroup", "4:memory:/old\n0::/new.slice/a:b\n");
+  write("7/cgroup", "4:memory:/old\n0::/lxc/web/a:b\n");
   fs::create_symlink("/bin/prog", proc_ / "7/exe");
   fs::create_directory(proc_ / "7/ns");
   fs::create_symlink("mnt:[4026531841]", proc_ / "7/ns/mnt");
@@ -55,7 +55,8 @@ TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
   EXPECT_EQ(row.text("name"), "my prog");
   EXPECT_EQ(row.text("command"), "a b c");
   EXPECT_EQ(row.text("exe"), "/bin/prog");
-  EXPECT_EQ(row.text("cgroup"), "/new.slice/a:b");
+  EXPECT_EQ(row.text("cgroup"), "/lxc/web/a:b");
+  EXPECT_EQ(row.text("container"), "web");
   EXPECT_EQ(row["uid"], 1000);
   EXPECT_EQ(row["resident_bytes"], 300 * 1024);
   EXPECT_EQ(row["swap_bytes"], 12 * 1024);
@@ -75,7 +76,9 @@ TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
 TEST_F(ProcessesTest, a_kernel_thread_has_no_command) {
   add_process("2", "kthreadd", 0);
   write("2/cmdline", "not read");
-  EXPECT_EQ(processes().at(0).text("command"), "");
+  const auto found = processes();
+  EXPECT_EQ(found.at(0).text("command"), "");
+  EXPECT_EQ(found.at(0).text("container"), "");
 }
 
 TEST_F(ProcessesTest, names_are_hostile) {
