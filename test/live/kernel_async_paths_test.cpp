@@ -57,6 +57,7 @@ protected:
     EXPECT_EQ(rows.size(), 1U);
     if (rows.size() != 1)
       return {};
+    EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_async_path_untold), 0U);
     const Row& row = rows.front();
     EXPECT_EQ(row.u("parent_op"), whole.u("parent_op"));
     EXPECT_EQ(row.u("pid"), whole.u("pid"));

@@ -43,7 +43,7 @@ struct iot_async {
   iot_u32 sync_disk; /* that it waits for; 0: none */
   iot_u32 sharers;   /* by `user_data`: operations that have the same */
   struct iot_async_paths paths;
-  iot_u32 reserved;
+  iot_u32 is_on_path; /* it was given a path, which `paths` has as far as the kernel told it */
 };
 
 #endif

@@ -11,10 +11,9 @@
 
 /* The file that a descriptor names; 0: it needs none, a path begins at it, or it is of the ring's table. */
 static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
-  if (!is_one_of(async->call, ON_FILES | ON_DESCRIPTORS | ON_PATHS) || has_paths(async) ||
-      async->flags & IOT_sqe_FIXED_FILE)
-    return 0;
-  return iot_file_of_fd(async->fd);
+  return is_one_of(async->call, ON_FILES | ON_DESCRIPTORS) && !(async->flags & IOT_sqe_FIXED_FILE)
+             ? iot_file_of_fd(async->fd)
+             : 0;
 }
 
 /* Mutes who submits an operation that is not recorded, up to the next one. */
@@ -42,7 +41,7 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
   async->owner.parent_op = task->owner.op_id;
   async->owner.op_id = iot_new_op(task);
   const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);
-  if (!is_on_descriptor && !is_one_of(async->call, ON_FILES | ON_PATHS))
+  if (!is_on_descriptor && !async->is_on_path && !is_one_of(async->call, ON_FILES))
     async->fd = IOT_NO_FD;
   /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
   if (FILTERS_FILES || is_on_descriptor || may_go_on(async) ||
@@ -105,6 +104,7 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
       .fd = request->cqe.fd,
       .call = request->opcode,
       .flags = (iot_u32)request->flags & SQE_FLAGS,
+      .is_on_path = is_one_of(request->opcode, ON_PATHS),
   };
   if (is_one_of(async.call, READS_AND_WRITES))
     ask_for_transfer(&async, (iot_u64)request);
@@ -112,7 +112,7 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
     ask_for_message(&async, (iot_u64)request);
   else if (is_one_of(async.call, ON_DESCRIPTORS))
     async.fd = descriptor_of(async.call, (iot_u64)request);
-  else if (is_one_of(async.call, ON_PATHS))
+  else if (async.is_on_path)
     async.fd = iot_ask_for_paths(&async.paths, async.call, iot_number_of(request));
   else
     ask_for_change(&async, (iot_u64)request);

@@ -82,13 +82,11 @@ __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call
   ask_for_names(&names, paths, call, request);
   if (names.path)
     paths->path = text_of_name(names.path);
+  else
+    iot_count(IOT_COUNTER_kernel_async_path_untold);
   if (names.new_path)
     paths->new_path = text_of_name(names.new_path);
   return paths->fd;
-}
-
-static __always_inline int has_paths(const struct iot_async* async) {
-  return (async->paths.path | async->paths.new_path) != 0;
 }
 
 __noinline int iot_emit_async_path(const struct iot_async* async, iot_s64 result, iot_u64 now_ns) {
