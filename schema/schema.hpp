@@ -333,6 +333,10 @@ constexpr Type type_in_sql(Type type, Meaning meaning) {
   return value_table(meaning).empty() || is_flag_set(meaning) ? type : Type::text;
 }
 
+constexpr std::string_view sql_type(Type type, Meaning meaning) {
+  return info(type_in_sql(type, meaning)).sql_type;
+}
+
 // Empty: the table has no name for the number.
 constexpr std::string_view value_name(std::string_view table, std::uint32_t number) {
   for (const Value& value : kValues)

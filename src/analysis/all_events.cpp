@@ -13,6 +13,19 @@ namespace iotrail::analysis {
 
 namespace {
 
+// A strange trace may have a column of any type: where that cannot be made one of `sql_type`, there is no value.
+std::string cast_sql(const store::ColumnInfo& column, std::string_view sql_type) {
+  const std::string name = sql_name(column.name);
+  return schema::sql_type(column.type, column.meaning) == sql_type
+             ? name
+             : fmt::format("TRY_CAST({} AS {})", name, sql_type);
+}
+
+std::string number_sql(const store::ColumnInfo& column) {
+  const bool is_text = schema::type_in_sql(column.type, column.meaning) == schema::Type::text;
+  return is_text ? cast_sql(column, "BIGINT") : sql_name(column.name);
+}
+
 // "CASE x WHEN 1 THEN 'one' ... ELSE 'other' END"
 class CaseSql {
 public:
@@ -32,7 +45,7 @@ private:
 std::string choice_sql(const store::ColumnInfo& flags) {
   const std::string_view table = schema::value_table(flags.meaning);
   const std::uint32_t mask = schema::choice_mask(table);
-  CaseSql sql(fmt::format("{} & {}", sql_name(flags.name), mask));
+  CaseSql sql(fmt::format("{} & {}", number_sql(flags), mask));
   for (const schema::Value& value : schema::kValues)
     if (value.table == table && (value.number & ~mask) == 0)
       sql.when(fmt::format("{}", value.number), value.name);
@@ -43,7 +56,7 @@ std::string class_sql(const store::TableInfo& table) {
   if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
     return choice_sql(*flags);
   const store::ColumnInfo* call = table.column(schema::Role::call);
-  CaseSql sql(call ? sql_name(call->name) : "");
+  CaseSql sql(call ? cast_sql(*call, "VARCHAR") : "");
   const std::string_view name = schema::class_name(table.name, table.layer);
   bool is_constant = true;
   for (const schema::CallClass& row : schema::kCallClasses)
@@ -62,14 +75,14 @@ std::string operation_sql(const store::TableInfo& table) {
   std::string purposes;
   for (const schema::Purpose& purpose : schema::kPurposes)
     if (purpose.table == schema::value_table(flags->meaning))
-      purposes += fmt::format(" WHEN {0} & {1} = {1} THEN {2}", sql_name(flags->name),
-                              purpose.number, sql_literal(fmt::format(" {}", purpose.name)));
+      purposes += fmt::format(" WHEN {0} & {1} = {1} THEN {2}", number_sql(*flags), purpose.number,
+                              sql_literal(fmt::format(" {}", purpose.name)));
   return purposes.empty() ? class_sql(table)
                           : fmt::format("{} || CASE{} ELSE '' END", class_sql(table), purposes);
 }
 
 std::string bytes_sql(const store::ColumnInfo& column) {
-  const std::string name = sql_name(column.name);
+  const std::string name = number_sql(column);
   if (schema::is_result(column.meaning))
     return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
   if (column.meaning == schema::Meaning::pages)
@@ -85,13 +98,12 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
   if (role == schema::Role::result && !column)
     column = table.column(schema::Role::bytes); // negative bytes are an error
   if (role == schema::Role::result && column && schema::is_result(column->meaning))
-    return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)",
-                       sql_name(column->name));
+    return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)", number_sql(*column));
   if (role == schema::Role::bytes && column)
     return bytes_sql(*column);
   if (!column || role == schema::Role::result)
     return fmt::format("CAST({} AS {})", schema::info(role).absent, schema::info(role).sql_type);
-  return sql_name(column->name);
+  return cast_sql(*column, schema::info(role).sql_type);
 }
 
 // A table, and what its rows are selected from.
@@ -116,17 +128,27 @@ EventRows rows_alone(const store::TableInfo& table) {
   return {table, sql_name(table.name) + "()"};
 }
 
+// The column with the role, if it is of its type.
+const store::ColumnInfo* column_as(const store::TableInfo& table, schema::Role role) {
+  const store::ColumnInfo* column = table.column(role);
+  return column && schema::sql_type(column->type, column->meaning) == schema::info(role).sql_type
+             ? column
+             : nullptr;
+}
+
 // Operations with the paths that another event of the same operation tells. Of a strange trace that tells several, the
 // least are taken: an operation stays one row.
 EventRows rows_with_paths(const store::TableInfo& operations, const store::TableInfo& paths) {
   using enum schema::Role;
   EventRows rows = rows_alone(operations);
-  if (!operations.column(op) || !paths.column(op))
+  const store::ColumnInfo* of_operation = column_as(operations, op);
+  const store::ColumnInfo* of_paths = column_as(paths, op);
+  if (!of_operation || !of_paths)
     return rows;
   std::string given;
   std::string joined;
   for (const schema::Role role : {path, at_fd, to_path, to_at_fd}) {
-    const store::ColumnInfo* column = paths.column(role);
+    const store::ColumnInfo* column = column_as(paths, role);
     if (!column || operations.column(role))
       continue;
     const std::string name = "paths." + column->name; // columns of a trace have no dot
@@ -137,9 +159,9 @@ EventRows rows_with_paths(const store::TableInfo& operations, const store::Table
   const std::string key = sql_name("paths.op");
   rows.source = fmt::format("(SELECT o.*{} FROM {} AS o LEFT JOIN (SELECT {} AS {}{} FROM {} GROUP "
                             "BY {}) ON o.{} = {})",
-                            joined, rows.source, sql_name(paths.column(op)->name), key, given,
-                            rows_alone(paths).source, sql_name(paths.column(op)->name),
-                            sql_name(operations.column(op)->name), key);
+                            joined, rows.source, sql_name(of_paths->name), key, given,
+                            rows_alone(paths).source, sql_name(of_paths->name),
+                            sql_name(of_operation->name), key);
   return rows;
 }
 

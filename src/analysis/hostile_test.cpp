@@ -215,6 +215,23 @@ TEST(engine, no_view_takes_far_longer_where_operations_share_a_number) {
   EXPECT_LT(shared_ns, 3 * others_ns);
 }
 
+TEST(engine, calls_on_one_path_at_one_time_are_each_counted_once) {
+  std::string events;
+  for (int call = 0; call < 3000; ++call)
+    events +=
+        "syscall_stat ts_ns=5 pid=7 path=/a fd=-100 duration_ns=5 call=statx result=-ENOENT\n";
+  const golden::TestTrace trace(events);
+  EXPECT_EQ(answer(*open(trace), "SELECT calls || ' ' || path FROM errors"), "3000 /a");
+}
+
+// Each row would have a copy of the text.
+TEST(engine, a_text_that_is_too_long_for_a_path_is_none) {
+  const golden::TestTrace trace(
+      "syscall_stat ts_ns=5 pid=7 path=/" + std::string(4095, 'x') + " call=statx duration_ns=5\n" +
+      "syscall_stat ts_ns=6 pid=7 path=/" + std::string(4094, 'x') + " call=statx duration_ns=5\n");
+  EXPECT_EQ(answer(*open(trace), "SELECT sum(strlen(path)) FROM path_calls"), "4095");
+}
+
 TEST(engine, a_name_that_is_no_text_harms_no_query) {
   const golden::TestTrace trace("file path=/a\xff\xfe\xed\xa0\x80z inode=1\n"
                                 "syscall_read ts_ns=1 pid=7 file=/a\xff\xfe\xed\xa0\x80z\n");

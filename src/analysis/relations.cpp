@@ -19,12 +19,28 @@ std::string narrowed_view_sql(std::string_view view, std::string_view whole,
                      conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
 }
 
+// The rows of a table, in the types that its columns have in this version: a strange trace may have others.
+std::string table_view_sql(const store::TableInfo& table) {
+  std::vector<std::string> casts;
+  if (const schema::Event* event = schema::find_event(table.name))
+    for (const schema::Field& field : event->fields) {
+      const std::string_view type = schema::sql_type(field.type, field.meaning);
+      for (const store::ColumnInfo& column : table.columns)
+        if (schema::column_name(column.name) == schema::column_name(field.name) &&
+            schema::sql_type(column.type, column.meaning) != type)
+          casts.push_back(fmt::format("TRY_CAST({0} AS {1}) AS {0}",
+                                      sql_name(schema::column_name(field.name)), type));
+    }
+  return fmt::format("CREATE VIEW {0} AS SELECT *{1} FROM {0}();\n", sql_name(table.name),
+                     casts.empty() ? "" : fmt::format(" REPLACE ({})", fmt::join(casts, ", ")));
+}
+
 // A table of this version that the trace is too old to have.
 std::string empty_table_sql(const schema::Event& event) {
   std::string columns;
   for (const schema::Field& field : event.fields)
     columns += fmt::format("{}CAST(NULL AS {}) AS {}", columns.empty() ? "" : ", ",
-                           schema::info(schema::type_in_sql(field.type, field.meaning)).sql_type,
+                           schema::sql_type(field.type, field.meaning),
                            sql_name(schema::column_name(field.name)));
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
 }
@@ -141,8 +157,7 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
 
 void add_trace_tables(Definitions& definitions, Tables tables) {
   for (const store::TableInfo& table : tables)
-    definitions.add(fmt::format("the table {}", table.name),
-                    fmt::format("CREATE VIEW {0} AS SELECT * FROM {0}();\n", sql_name(table.name)));
+    definitions.add(fmt::format("the table {}", table.name), table_view_sql(table));
   for (const schema::Event& event : schema::kEvents)
     definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
 }

@@ -83,7 +83,7 @@ Section server_section() {
 
 Section tcp_section() {
   return {.name = "tcp_connections",
-          .title = "TCP connections",
+          .title = "TCP connections, in the whole trace",
           .view = "tcp_connections",
           .sql = kTcpSql,
           .order = "retransmitted DESC, drops DESC, resets DESC, coalesce(sent, 0) + "

@@ -24,7 +24,7 @@ std::string_view type_name(const Field& field) {
 }
 
 std::string_view sql_type(const Field& field) {
-  return schema::info(schema::type_in_sql(field.type, field.meaning)).sql_type;
+  return schema::sql_type(field.type, field.meaning);
 }
 
 std::span<const Field> own_fields(const Event& event) {

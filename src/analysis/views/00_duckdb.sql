@@ -158,9 +158,13 @@ CREATE MACRO tidy_path(path) AS regexp_replace(replace(regexp_replace(path, '/+'
 CREATE MACRO place_of(directory_file, directory, ts_ns) AS
   CASE WHEN directory_file = 0 THEN directory ELSE coalesce(nullif(shown_path_at(CAST(directory_file AS UINTEGER), ts_ns), ''), directory) END;
 
+-- When to look for the name of an operation's file: as it begins. An asynchronous one may wait for another that renames it.
+CREATE MACRO named_at(layer, ts_ns, duration_ns) AS CASE WHEN layer = layer_at('later') THEN plus(ts_ns, coalesce(duration_ns, 0)) ELSE ts_ns END;
+
 -- A path as a call gives it, tidy, with the directory before it that it begins at, if that is known and it is not whole.
-CREATE MACRO path_in(directory, given) AS CASE WHEN given LIKE '/%' OR directory IS NULL THEN tidy_path(given)
-  ELSE directory || CASE WHEN directory = '/' THEN '' ELSE '/' END || tidy_path(given) END;
+-- What is longer than a path can be (PATH_MAX) is none: a strange trace may name such a text in each row.
+CREATE MACRO path_in(directory, given) AS CASE WHEN strlen(given) >= 4096 THEN NULL WHEN given LIKE '/%' OR directory IS NULL
+  THEN tidy_path(given) ELSE directory || CASE WHEN directory = '/' THEN '' ELSE '/' END || tidy_path(given) END;
 
 -- A container as its runtime shows it: of an id the first 12 digits; a name as it is.
 CREATE MACRO short_container(container) AS CASE WHEN regexp_full_match(container, '[0-9a-f]{64}') THEN left(container, 12) ELSE container END;

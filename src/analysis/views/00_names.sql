@@ -1,6 +1,7 @@
 -- Directories that relative paths begin at, as far as calls tell: a descriptor that an open returned, and the current
 -- directory of a process that opened a relative path whose file is known, or went to a whole path.
--- A process that opened none is where its parent was when it began.
+-- A process that opened none is where its parent was when it began. Where chdir is not recorded, a current directory is known
+-- from when it shows on; before, the process may have been elsewhere.
 --   pid, fd          whose, and which
 --   since_ns         from when on
 --   directory        its path at first; NULL: from here on the number means something else, or it is not known what
@@ -52,6 +53,7 @@ WITH
     FROM syscall_chdir AS c LEFT JOIN files AS f ON c.file = f.file LEFT JOIN strings AS s ON c.path = s.string
     WHERE c.result >= 0 AND c.call <> 'chroot'
   ),
+  told AS (SELECT count(*) > 0 AS has_moves FROM hooks WHERE event = 'syscall_chdir' AND hook <> ''),
   working AS (
     SELECT pid, ts_ns, is_moved, directory, directory_file, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
     FROM places
@@ -62,8 +64,8 @@ UNION ALL
 SELECT c.pid AS pid, c.fd AS fd, c.since_ns AS since_ns, NULL AS directory, 0 AS directory_file
 FROM changes AS c JOIN numbers AS n ON c.pid = n.pid AND c.fd = n.fd
 UNION ALL
-SELECT pid, at_fdcwd() AS fd, CASE WHEN place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory, directory_file
-FROM working
+SELECT pid, at_fdcwd() AS fd, CASE WHEN has_moves AND place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory, directory_file
+FROM working CROSS JOIN told
 WHERE place = 1 OR is_moved = 1 OR before IS DISTINCT FROM directory
 UNION ALL
 -- A process that opened nothing so began where its parent was.
@@ -72,28 +74,33 @@ FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_n
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
 -- Calls that only name a path, of the layers asked_layers, and what they name; path_calls: those that are selected.
---   layer, ts_ns, pid, class, error, duration_ns, bytes   as in events
+--   layer, class, call, pid, ts_ns, error, duration_ns, bytes   as in events
 --   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
 --   path, to_path       whole where the directory that they begin at is known, else as given
 CREATE VIEW all_path_calls AS
 WITH
   calls AS (
-    SELECT layer, ts_ns, pid, class, error, duration_ns, bytes, file, path AS string, to_path AS to_string,
+    SELECT layer, class, call, pid, ts_ns, error, duration_ns, bytes, path AS string, to_path AS to_string,
            CASE at_fd WHEN -1 THEN at_fdcwd() ELSE at_fd END AS at_fd,
            CASE to_at_fd WHEN -1 THEN at_fdcwd() ELSE to_at_fd END AS to_at_fd
     FROM all_events
-    WHERE path <> 0 AND file = 0 AND layer IN (SELECT asked_layer FROM asked_layers)
-      AND duration_ns IS NOT NULL
+    WHERE path <> 0 AND file = 0 AND layer IN (SELECT asked_layer FROM asked_layers) AND duration_ns IS NOT NULL
+  ),
+  -- Texts come last: the joins by time would copy those of each row.
+  placed AS (
+    SELECT c.*, d.directory_file AS directory_file, d.directory AS directory,
+           e.directory_file AS to_directory_file, e.directory AS to_directory
+    FROM calls AS c
+      ASOF LEFT JOIN directories AS d ON c.pid = d.pid AND c.at_fd = d.fd AND c.ts_ns >= d.since_ns
+      ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns
   )
-SELECT c.layer AS layer, c.ts_ns AS ts_ns, c.pid AS pid, c.class AS class, c.error AS error, c.duration_ns AS duration_ns, c.bytes AS bytes,
-       c.string AS string, c.to_string AS to_string,
-       path_in(place_of(d.directory_file, d.directory, c.ts_ns), s.text) AS path,
-       path_in(place_of(e.directory_file, e.directory, c.ts_ns), t.text) AS to_path
-FROM calls AS c
+SELECT c.layer AS layer, c.class AS class, c.call AS call, c.pid AS pid, c.ts_ns AS ts_ns, c.error AS error,
+       c.duration_ns AS duration_ns, c.bytes AS bytes, c.string AS string, c.to_string AS to_string,
+       path_in(place_of(c.directory_file, c.directory, c.ts_ns), s.text) AS path,
+       path_in(place_of(c.to_directory_file, c.to_directory, c.ts_ns), t.text) AS to_path
+FROM placed AS c
   LEFT JOIN strings AS s ON c.string = s.string
-  LEFT JOIN strings AS t ON c.to_string = t.string
-  ASOF LEFT JOIN directories AS d ON c.pid = d.pid AND c.at_fd = d.fd AND c.ts_ns >= d.since_ns
-  ASOF LEFT JOIN directories AS e ON c.pid = e.pid AND c.to_at_fd = e.fd AND c.ts_ns >= e.since_ns;
+  LEFT JOIN strings AS t ON c.to_string = t.string;
 
 -- Of a file that was seen without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
 --   file, given_path   key of files, the path

@@ -1,4 +1,4 @@
--- Where the time of each asynchronous operation went, of those whose end was told. The parts add up to duration_ns.
+-- Where the time of each asynchronous operation that is selected went, of those whose end was told. The parts add up to duration_ns.
 --   op_id, call, pid, file, duration_ns   as in async_operation
 --   submit_ns   until it asked a device, or was given to a worker of the kernel
 --   worker_ns   from then on, until the worker asked a device; to its end where none was asked
@@ -13,7 +13,8 @@ WITH
   ended AS (
     SELECT op_id, call, pid, file, ts_ns, duration_ns, plus(ts_ns, duration_ns) AS end_ns,
            least(handed_over_ns, duration_ns) AS handed_ns
-    FROM async_operation WHERE NOT is_unfinished(result)
+    FROM async_operation
+    WHERE NOT is_unfinished(result) AND op_id IN (SELECT op_id FROM events WHERE event = 'async_operation')
   ),
   work AS (
     SELECT by_op, ts_ns, issued_ns, completed_ns FROM all_links WHERE completed_ns IS NOT NULL

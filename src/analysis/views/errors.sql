@@ -11,12 +11,11 @@ CREATE VIEW errors AS
 WITH
   calls AS (
     SELECT e.layer AS layer, e.class AS class, e.call AS call, e.pid AS pid, e.error AS error, e.ts_ns AS ts_ns,
-           e.duration_ns AS duration_ns, coalesce(n.path, p.path) AS path
-    FROM events AS e
-      -- A condition on one side alone would make the engine hold each row against every other.
-      LEFT JOIN file_names AS n ON e.file = n.file
-      LEFT JOIN path_calls AS p ON CASE WHEN e.file = 0 THEN e.path END = p.string AND e.layer = p.layer AND e.ts_ns = p.ts_ns AND e.pid = p.pid
-    WHERE e.layer IN (SELECT asked_layer FROM asked_layers) AND e.duration_ns IS NOT NULL
+           e.duration_ns AS duration_ns, n.path AS path
+    FROM events AS e LEFT JOIN file_names AS n ON e.file = n.file
+    WHERE e.layer IN (SELECT asked_layer FROM asked_layers) AND e.duration_ns IS NOT NULL AND (e.file <> 0 OR e.path = 0)
+    UNION ALL
+    SELECT layer, class, call, pid, error, ts_ns, duration_ns, path FROM path_calls
   ),
   counted AS (
     SELECT layer, class, call, pid, path, error, count(*) AS calls, min(ts_ns) AS first_ns, max(ts_ns) AS last_ns,

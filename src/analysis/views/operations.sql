@@ -11,11 +11,12 @@
 --   bytes           bytes moved; NULL where no data moves
 --   error           0 or a negative errno; errno_name(error) gives its name
 --   file            key of files, 0: none or not known
---   path            the name that it had then, with ' (deleted)' if it was removed; else the path that the call gave, else NULL
+--   path            the name that it had then (of an asynchronous operation: when it ended), with ' (deleted)' if it was removed;
+--                   else the path that the call gave, else NULL
 CREATE VIEW operations AS
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, e.ts_ns), s.text) AS path
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, named_at(e.layer, e.ts_ns, e.duration_ns)), s.text) AS path
 FROM events AS e
   LEFT JOIN given_paths AS g ON e.file = g.file
   LEFT JOIN strings AS s ON e.path = s.string

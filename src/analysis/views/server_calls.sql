@@ -1,4 +1,4 @@
--- Calls to the servers of network file systems (NFS), by what is called.
+-- Calls to the servers of network file systems (NFS) that are selected, by what is called.
 --   server, program, version, procedure   as in fs_rpc
 --   calls            that have ended
 --   errors           of these, with a negative result, such as names that there are not
@@ -14,7 +14,7 @@
 CREATE VIEW server_calls AS
 WITH said AS (
   SELECT r.*, s.text AS server_name, p.text AS program_name, n.text AS procedure_name, is_unfinished(r.result) AS is_open
-  FROM fs_rpc AS r
+  FROM fs_rpc AS r SEMI JOIN (SELECT ts_ns, tid FROM events WHERE event = 'fs_rpc') AS e ON r.ts_ns = e.ts_ns AND r.tid = e.tid
     LEFT JOIN strings AS s ON r.server = s.string
     LEFT JOIN strings AS p ON r.program = p.string
     LEFT JOIN strings AS n ON r.procedure = n.string

@@ -19,7 +19,7 @@ WITH
   )
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,
-       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, e.ts_ns), path_in(place_of(d.directory_file, d.directory, e.ts_ns), s.text)) AS path,
+       e.bytes AS bytes, e.error AS error, e.file AS file, coalesce(g.given_path, shown_path_at(e.file, named_at(e.layer, e.ts_ns, e.duration_ns)), path_in(place_of(d.directory_file, d.directory, e.ts_ns), s.text)) AS path,
        e.operation AS operation, p.comm AS comm
 FROM ranked AS e
   LEFT JOIN given_paths AS g ON e.file = g.file
