@@ -24,7 +24,8 @@ struct iot_async_paths {
   iot_u32 new_path;
   iot_s32 fd;
   iot_s32 new_fd;
-  iot_u32 flags; /* of which kind, the call says */
+  iot_u32 flags;    /* of which kind, the call says */
+  iot_u32 is_given; /* it was given a path, which is here as far as the kernel told it */
 };
 struct iot_async {
   struct iot_owner owner; /* the operation, and whose; its parent is the call that submitted it */
@@ -43,7 +44,6 @@ struct iot_async {
   iot_u32 sync_disk; /* that it waits for; 0: none */
   iot_u32 sharers;   /* by `user_data`: operations that have the same */
   struct iot_async_paths paths;
-  iot_u32 is_on_path; /* it was given a path, which `paths` has as far as the kernel told it */
 };
 
 #endif

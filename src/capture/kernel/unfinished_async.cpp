@@ -54,7 +54,7 @@ void add_unfinished_async(const iot_async& async, const iot_config& config,
                           std::vector<RecordSlot>& records) {
   if (is_wanted(config, IOT_KIND_async_operation))
     records.push_back(async_record(async, stopped_ns, are_ends_missed));
-  if (is_wanted(config, IOT_KIND_async_path) && async.is_on_path)
+  if (is_wanted(config, IOT_KIND_async_path) && async.paths.is_given)
     records.push_back(paths_record(async, stopped_ns));
 }
 

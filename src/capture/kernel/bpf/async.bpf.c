@@ -41,7 +41,7 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
   async->owner.parent_op = task->owner.op_id;
   async->owner.op_id = iot_new_op(task);
   const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);
-  if (!is_on_descriptor && !async->is_on_path && !is_one_of(async->call, ON_FILES))
+  if (!is_on_descriptor && !async->paths.is_given && !is_one_of(async->call, ON_FILES))
     async->fd = IOT_NO_FD;
   /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
   if (FILTERS_FILES || is_on_descriptor || may_go_on(async) ||
@@ -104,7 +104,6 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
       .fd = request->cqe.fd,
       .call = request->opcode,
       .flags = (iot_u32)request->flags & SQE_FLAGS,
-      .is_on_path = is_one_of(request->opcode, ON_PATHS),
   };
   if (is_one_of(async.call, READS_AND_WRITES))
     ask_for_transfer(&async, (iot_u64)request);
@@ -112,7 +111,7 @@ static __always_inline void begin_submitted(struct io_kiocb* trusted) {
     ask_for_message(&async, (iot_u64)request);
   else if (is_one_of(async.call, ON_DESCRIPTORS))
     async.fd = descriptor_of(async.call, (iot_u64)request);
-  else if (async.is_on_path)
+  else if (is_one_of(async.call, ON_PATHS))
     async.fd = iot_ask_for_paths(&async.paths, async.call, iot_number_of(request));
   else
     ask_for_change(&async, (iot_u64)request);

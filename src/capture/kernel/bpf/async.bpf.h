@@ -115,7 +115,7 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
 static __always_inline void emit_uring_end(const struct iot_async* async, iot_s64 result,
                                            iot_u64 now_ns) {
   emit_async_operation(async, result, now_ns);
-  if (async->is_on_path)
+  if (async->paths.is_given)
     iot_emit_async_path(async, result, now_ns);
 }
 

@@ -77,6 +77,7 @@ __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call
   if (!paths)
     return IOT_NO_FD;
   struct given_names names = {};
+  paths->is_given = 1;
   paths->fd = IOT_NO_FD;
   paths->new_fd = IOT_NO_FD;
   ask_for_names(&names, paths, call, request);
