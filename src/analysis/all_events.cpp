@@ -87,7 +87,7 @@ std::string bytes_sql(const store::ColumnInfo& column) {
     return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
   if (column.meaning == schema::Meaning::pages)
     return fmt::format("bytes_of_pages({})", name);
-  return fmt::format("nullif(CAST({} AS UBIGINT), 0)", name); // a flush moves none
+  return fmt::format("nullif(TRY_CAST({} AS UBIGINT), 0)", name); // a flush moves none
 }
 
 // The column of `events` that the field with `role` gives.
