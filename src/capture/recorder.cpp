@@ -187,6 +187,10 @@ Step Recorder::step(std::uint64_t now_ns) {
 std::size_t Recorder::drain() {
   std::size_t records = 0;
   for (const auto& source : sources_)
+    source->look();
+  for (const auto& source : sources_)
+    source->name_files(*writer_);
+  for (const auto& source : sources_)
     records += source->drain(*writer_);
   return records;
 }

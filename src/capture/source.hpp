@@ -4,7 +4,8 @@
 //
 //   open()   load, allocate, detect; nothing is recorded yet. May fail for the whole source, never for one hook.
 //   start()  events arise from here on; follow() may add processes
-//   drain()  every millisecond or so: moves all that arose up to now into the writer, oldest first per producer
+//   look(), name_files(), drain()   every millisecond or so, each of all sources before the next: what arose up to the look
+//            goes into the writer, oldest first per producer
 //   stop()   no event arises any more; the recorder then drains until nothing comes
 //
 // A source never blocks on the traced program and never throws. What it could not deliver it counts.
@@ -87,6 +88,11 @@ public:
   virtual Result<void> follow(pid_t) {
     return fail(fmt::format("source {}", name()), "it cannot follow one more process");
   }
+  // The names of files that arise from here on wait for the next time.
+  virtual void look() {}
+  // Tells the writer of the files that were seen up to now, if each is seen from its opening on: the name that a file has
+  // in the trace is the one that the writer is told first.
+  virtual void name_files(store::TraceWriter&) {}
   // Number of records moved, or that wait.
   virtual std::size_t drain(store::TraceWriter& writer) = 0;
   // Nothing more will come of it, and all that came is drained.

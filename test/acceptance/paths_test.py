@@ -88,6 +88,18 @@ os.unlink("made")
 write(nameless)
 """
 
+# Opened by calls that the C library does not make, renamed, and then first used through it.
+PAST_THE_LIBRARY = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+os.chdir(sys.argv[1])
+for number in range(40):
+    fd = libc.syscall(ctypes.c_long({"x86_64": 257}.get(os.uname().machine, 56)), -100, f"first{number}".encode(), os.O_CREAT | os.O_RDWR, 0o600)
+    os.rename(f"first{number}", f"second{number}")
+    os.write(fd, b"x" * (1000 + number))
+    print(1000 + number, os.readlink(f"/proc/self/fd/{fd}"))
+"""
+
 
 class Paths(harness.AcceptanceTest):
     def exported(self, recording, event, *fields):
@@ -99,6 +111,7 @@ class Paths(harness.AcceptanceTest):
         folder = self.folder / "work"
         folder.mkdir()
         recording = self.record(sys.executable, "-c", program, folder, options=("-q", "--layers", layers))
+        self.last = recording
         self.require(recording, event.split("_")[0])
         expected = [(int(size), path) for size, path in (line.split(" ", 1) for line in recording.process.stdout.splitlines())]
         self.assertEqual(len(expected), writes)
@@ -118,6 +131,12 @@ class Paths(harness.AcceptanceTest):
 
     def test_both(self):
         self.check_renames("app,syscall", "app_write")
+
+    def test_files_that_are_opened_past_the_library(self):
+        """Both sources see them in the same moment, each under another name: the first is that of the opening."""
+        self.check_renames("app,syscall", "app_write", PAST_THE_LIBRARY, 40)
+        (row,) = self.last.query("SELECT count(*) AS files FROM file_names WHERE first_path LIKE '%/work/first%' AND path LIKE '%/work/second%'")
+        self.assertEqual(int(row["files"]), 40)
 
     def test_functions_of_the_kernel(self):
         self.check_renames("syscall,vfs", "vfs_write")

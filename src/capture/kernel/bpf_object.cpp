@@ -209,6 +209,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
                           const iot_config& configuration, std::uint32_t cpu_count) {
   const auto& maps = skeleton_->maps;
   bpf_map__set_max_entries(maps.slots, cpu_count * configuration.slots_per_cpu);
+  bpf_map__set_max_entries(maps.texts, text_bytes_for(configuration.slots_per_cpu));
   prepare_sums(*skeleton_, configuration, cpu_count);
   bpf_map__set_max_entries(maps.first_files, configuration.files_at_once);
   if (configuration.adopt_pids)

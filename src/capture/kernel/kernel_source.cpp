@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "capture/kernel/bpf_object.hpp"
+#include "capture/kernel/counters.hpp"
 #include "capture/kernel/file_tables.hpp"
 #include "capture/kernel/filters.hpp"
 #include "capture/kernel/hooks.hpp"
@@ -36,6 +37,7 @@ public:
   Result<void> open(const SourceOptions& options) override;
   Result<void> start() override;
   Result<void> follow(pid_t pid) override;
+  void name_files(store::TraceWriter& writer) override;
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
@@ -71,6 +73,7 @@ private:
   std::optional<PidNumbers> numbers_; // since open()
   RecordRings rings_;
   TextRing texts_;
+  bool sees_openings_ = false;            // of files, all of them
   std::optional<FileTables> file_tables_; // since open()
   KernelIds ids_;
   RecordCopier copier_;
@@ -108,6 +111,8 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
 
 Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
+  sees_openings_ = is_wanted(filter_, *schema::find_event("syscall_open")) ||
+                   is_wanted(filter_, *schema::find_event("vfs_open"));
   sums_.configure(options.sums);
   hold_back_.configure(filter_.least);
   const int cpus = libbpf_num_possible_cpus();
@@ -148,7 +153,7 @@ Result<void> KernelSource::map_rings(const iot_config& config) {
   if (!rings)
     return std::unexpected(rings.error());
   rings_ = std::move(*rings);
-  auto texts = TextRing::map(object_->map_fd("texts"), IOT_TEXT_BYTES);
+  auto texts = TextRing::map(object_->map_fd("texts"), text_bytes_for(config.slots_per_cpu));
   if (!texts)
     return std::unexpected(texts.error());
   texts_ = std::move(*texts);
@@ -254,6 +259,12 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
   return true;
 }
 
+// Where it is told of each opening, it has seen the file by the time that a program does something with it.
+void KernelSource::name_files(store::TraceWriter& writer) {
+  if (sees_openings_)
+    drain_texts(writer);
+}
+
 /*
  * A text is sent before the record that needs it is begun. So all that is below the heads, read first, finds its texts
  * among those sent by the time that the heads were read.
@@ -326,20 +337,10 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
   return position - begin;
 }
 
-// Sums over the processors.
 iot_counter_values KernelSource::counter_values() const {
-  iot_counter_values sums{};
   if (!object_)
-    return sums;
-  std::vector<iot_counter_values> values(cpu_count_);
-  const iot_u32 zero = 0;
-  if (bpf_map_lookup_elem(object_->map_fd("counters"), &zero, values.data()) != 0)
-    return sums;
-  for (const iot_counter_values& own : values) {
-    std::ranges::transform(sums.value, own.value, std::begin(sums.value), std::plus{});
-    std::ranges::transform(sums.bypassed, own.bypassed, std::begin(sums.bypassed), std::plus{});
-    sums.longest_lost_ns = std::max(sums.longest_lost_ns, own.longest_lost_ns);
-  }
+    return {};
+  iot_counter_values sums = read_counters(object_->map_fd("counters"), cpu_count_);
   sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
   sums.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;

@@ -33,6 +33,13 @@ std::uint32_t slots_for(std::size_t ring_bytes) {
   return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
 }
 
+std::uint32_t text_bytes_for(std::uint32_t slots_per_cpu) {
+  constexpr std::uint32_t kMost = 1U << 30U;
+  return std::clamp<std::uint32_t>(std::min(slots_per_cpu, kMost / IOT_KERNEL_SLOT_BYTES) *
+                                       IOT_KERNEL_SLOT_BYTES,
+                                   IOT_TEXT_BYTES, kMost);
+}
+
 Result<Mapping> Mapping::make(int fd, std::size_t bytes, int protection, std::size_t offset) {
   void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));
   if (data == MAP_FAILED)

@@ -38,6 +38,9 @@ struct RecordSlot {
 // Of the ring of a CPU that may have so many bytes; 0: the default.
 std::uint32_t slots_for(std::size_t ring_bytes);
 
+// Size of the ring of texts beside such rings: as large as one of them, for a burst of long paths is one of records too.
+std::uint32_t text_bytes_for(std::uint32_t slots_per_cpu);
+
 class RecordRings {
 public:
   // `cpus` is shared with the programs already and outlives the rings.

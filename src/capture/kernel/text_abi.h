@@ -11,7 +11,7 @@
 #define IOT_NAME_BYTES 256        /* NAME_MAX and its end */
 #define IOT_PATH_BYTES 4096       /* PATH_MAX */
 #define IOT_ADDRESS_BYTES 128     /* struct sockaddr_storage */
-#define IOT_TEXT_BYTES (2U << 20) /* of the ring `texts` */
+#define IOT_TEXT_BYTES (2U << 20) /* of the ring `texts`, at least */
 
 /* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */
 enum iot_text_type {

@@ -39,6 +39,7 @@ public:
   std::vector<std::string> child_environment() const override;
   std::vector<fs::path> own_files() const override { return {library_, arena_->path()}; }
   Result<void> start() override;
+  void look() override;
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
@@ -206,8 +207,6 @@ std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t no
   if (!readers_.empty())
     clock_->settle();
   for (PlaceReader& reader : readers_)
-    reader.look();
-  for (PlaceReader& reader : readers_)
     reader.read_text(*ids_);
   for (PlaceReader& reader : readers_)
     reader.identify(*tasks_, now_ns);
@@ -222,15 +221,20 @@ std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t no
   return records + waiting;
 }
 
+void PreloadSource::look() {
+  if (!finish_until_ns_)
+    follow_new_places();
+  else
+    wait_for_last();
+  for (PlaceReader& reader : readers_)
+    reader.look();
+}
+
 std::size_t PreloadSource::drain(store::TraceWriter& writer) {
   if (!ids_)
     begin_to_read(writer);
   const std::uint64_t now_ns = monotonic_ns();
   clock_->tick(now_ns);
-  if (!finish_until_ns_)
-    follow_new_places();
-  else
-    wait_for_last();
   const std::size_t records = read_all(writer, now_ns);
   hold_back_.keep_slow(now_ns, writer); // none is: a call is told at its end
   if (now_ns >= next_check_ns_) {
