@@ -117,4 +117,14 @@ std::string_view TraceDictionaries::comm(std::uint64_t pid, std::uint64_t ts_ns)
   return later == programs.begin() ? programs.front().comm : std::prev(later)->comm;
 }
 
+std::uint64_t naming_time_ns(const store::EventStream& event) {
+  const auto layer =
+      std::ranges::find(schema::kLayers, event.table().layer, &schema::LayerInfo::name);
+  const store::ColumnInfo* duration = event.table().column(schema::Role::duration);
+  if (layer == std::end(schema::kLayers) || layer->place != schema::Place::later || !duration)
+    return event.time_ns();
+  const std::uint64_t duration_ns = event.number(event.table().index(schema::Role::duration));
+  return event.time_ns() + std::min(duration_ns, UINT64_MAX - event.time_ns());
+}
+
 } // namespace iotrail::analysis

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "store/event_stream.hpp"
 #include "store/trace_reader.hpp"
 
 namespace iotrail::analysis {
@@ -46,5 +47,9 @@ private:
   std::unordered_map<std::uint64_t, std::string> devices_;
   std::unordered_map<std::uint64_t, std::vector<NamedProgram>> programs_; // oldest first
 };
+
+// When the files of the current event have the names that it is shown with: as it begins. An asynchronous operation may wait
+// for another that renames its file, and so has them as it ends.
+std::uint64_t naming_time_ns(const store::EventStream& event);
 
 } // namespace iotrail::analysis

@@ -78,7 +78,7 @@ private:
     const schema::Meaning meaning = table_.columns[column].meaning;
     const std::uint64_t raw = event.number(column);
     if (meaning == schema::Meaning::file)
-      return known_or_null(dictionaries_.file(raw, event.time_ns()));
+      return known_or_null(dictionaries_.file(raw, analysis::naming_time_ns(event)));
     if (schema::is_string_key(meaning))
       return known_or_null(dictionaries_.text(raw));
     if (meaning == schema::Meaning::device)

@@ -177,7 +177,7 @@ int Line::find_partner(std::size_t column) const {
 }
 
 std::string Line::file_name(std::uint64_t file) const {
-  const std::string_view path = dictionaries_.file(file, event_.time_ns());
+  const std::string_view path = dictionaries_.file(file, analysis::naming_time_ns(event_));
   return path.empty() ? fmt::format("<file {}>", file) : fmt::format("<{}>", path);
 }
 
@@ -257,7 +257,9 @@ std::string Line::plain_text(std::size_t column) const {
   if (wording == schema::Wording::number && schema::info(field.type).is_signed)
     return fmt::format("{}={}", field.name, signed_value(column));
   const std::string text = schema::number_text(field.meaning, raw);
-  const bool is_unset = wording == schema::Wording::flags && text == "0";
+  // Of an event of several calls with flags of their own, as open_flags, it has those of one.
+  const bool is_of_others = raw == 0 && field.name.ends_with("_flags");
+  const bool is_unset = wording == schema::Wording::flags && (text == "0" || is_of_others);
   return is_unset ? "" : fmt::format("{}={}", field.name, text);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <climits>
 #include <string>
 
 #include "kernel_async_fixture.hpp"
@@ -178,6 +179,39 @@ TEST_F(KernelAsyncPaths, async_path_of_calls_on_names) {
   const Row removed = paths(6, IOT_async_call_IORING_OP_UNLINKAT, -ENOTEMPTY);
   EXPECT_EQ(text_of(removed), folder);
   expect_flags(removed, 0, 0, AT_REMOVEDIR);
+}
+
+// The kernel refuses them before it has a copy of the path, or gives that up.
+TEST_F(KernelAsyncPaths, async_path_of_what_is_refused) {
+  const std::string too_long(PATH_MAX, 'x');
+  RECORD_RING([&](IoUring& ring) {
+    const int at = ::open(directory_.c_str(), O_DIRECTORY | O_RDONLY);
+    char soft[] = "soft"; // in memory: the kernel does not get as far as to read it
+    io_uring_sqe symlink = on_path(IORING_OP_SYMLINKAT, 3, at, too_long.c_str());
+    symlink.addr2 = address(soft);
+    return ring.run(open_file(1, at, too_long.c_str(), O_RDONLY)) == -ENAMETOOLONG &&
+                   ring.run(on_both(IORING_OP_RENAMEAT, 2, at, "file", AT_FDCWD, too_long.c_str(),
+                                    RENAME_NOREPLACE)) == -ENAMETOOLONG &&
+                   ring.run(symlink) == -ENAMETOOLONG &&
+                   ring.run(on_path(IORING_OP_STATX, 4, at, nullptr)) == -EFAULT
+               ? 0
+               : 1;
+  });
+  const std::int64_t at = one("syscall_open", IOT_syscall_openat).s("result");
+  const std::string cut = too_long.substr(0, PATH_MAX - 1);
+  const Row opened = paths(1, IOT_async_call_IORING_OP_OPENAT, -ENAMETOOLONG);
+  EXPECT_EQ(text_of(opened), cut);
+  EXPECT_EQ(opened.s("fd"), at);
+  const Row renamed = paths(2, IOT_async_call_IORING_OP_RENAMEAT, -ENAMETOOLONG);
+  EXPECT_EQ(text_of(renamed), "file");
+  EXPECT_EQ(text_of(renamed, "new_path"), cut);
+  EXPECT_EQ(renamed.s("new_fd"), AT_FDCWD);
+  expect_flags(renamed, 0, RENAME_NOREPLACE, 0);
+  const Row symlink = paths(3, IOT_async_call_IORING_OP_SYMLINKAT, -ENAMETOOLONG);
+  EXPECT_EQ(text_of(symlink), cut);
+  EXPECT_EQ(text_of(symlink, "new_path"), "soft");
+  EXPECT_EQ(symlink.s("new_fd"), at);
+  EXPECT_EQ(text_of(paths(4, IOT_async_call_IORING_OP_STATX, -EFAULT)), "");
 }
 
 TEST_F(KernelAsyncPaths, async_path_of_attributes) {

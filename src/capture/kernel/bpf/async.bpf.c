@@ -162,6 +162,8 @@ int BPF_PROG(async_req_failed, const struct io_uring_sqe* entry, struct io_kiocb
     async.offset = (iot_s64)BPF_CORE_READ(entry, off);
   if (is_one_of(async.call, OF_ONE_BUFFER | OF_ONE_MESSAGE))
     async.bytes_requested = BPF_CORE_READ(entry, len);
+  if (is_one_of(async.call, ON_PATHS))
+    async.fd = iot_read_paths(&async.paths, async.call, iot_number_of(entry));
   begin_uring(task, &async, (iot_u64)request);
   return 0;
 }

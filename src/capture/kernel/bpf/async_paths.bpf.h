@@ -90,6 +90,29 @@ __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call
   return paths->fd;
 }
 
+/*
+ * Of an entry of the queue that the kernel refuses: it has no copy of the paths, or gave it up. What is left of the program's
+ * is read, a path that is too long as far as one can be.
+ */
+__noinline iot_s32 iot_read_paths(struct iot_async_paths* paths, iot_u32 call, iot_u64 at) {
+  if (!paths)
+    return IOT_NO_FD;
+  const struct io_uring_sqe* entry = (const struct io_uring_sqe*)at;
+  const int is_symlink = IS_CALL(call, SYMLINKAT);
+  const int has_two = IS_LINK(call) || IS_CALL(call, RENAMEAT);
+  const iot_s32 fd = BPF_CORE_READ(entry, fd);
+  paths->is_given = 1;
+  paths->fd = IS_CALL_ON_ATTRIBUTE(call) ? IOT_AT_FDCWD : is_symlink ? IOT_NO_FD : fd;
+  paths->new_fd = is_symlink ? fd : has_two ? (iot_s32)BPF_CORE_READ(entry, len) : IOT_NO_FD;
+  paths->path = iot_text_of_user(IS_CALL_ON_ATTRIBUTE(call) ? BPF_CORE_READ(entry, addr3)
+                                                            : BPF_CORE_READ(entry, addr));
+  if (has_two)
+    paths->new_path = iot_text_of_user(BPF_CORE_READ(entry, off));
+  if (!IS_CALL_ON_ATTRIBUTE(call) && !is_symlink && !IS_CALL(call, OPENAT2))
+    paths->flags = BPF_CORE_READ(entry, open_flags);
+  return paths->fd;
+}
+
 __noinline int iot_emit_async_path(const struct iot_async* async, iot_s64 result, iot_u64 now_ns) {
   if (!async || !iot_wants(IOT_KIND_async_path) || !iot_file_wanted(async->file))
     return 0;

@@ -24,8 +24,19 @@ struct io_uring_sqe {
   union {
     u64 off;
   };
+  union {
+    u64 addr;
+  };
   u32 len;
+  union {
+    u32 open_flags; /* or those of another call on paths */
+  };
   u64 user_data;
+  union {
+    struct {
+      u64 addr3;
+    };
+  };
 };
 struct io_uring_cqe {
   u64 user_data;
