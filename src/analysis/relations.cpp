@@ -45,6 +45,16 @@ std::string empty_table_sql(const schema::Event& event) {
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
 }
 
+// Of a selection by `glob`. They are found once: each view would do it again.
+void add_selected_files(Definitions& definitions, const std::string& glob) {
+  const auto add = [&](std::string_view name, std::string_view select) {
+    definitions.add(fmt::format("the {}", name),
+                    fmt::format("CREATE TABLE {} AS {} WHERE path GLOB {};\n", name, select, glob));
+  };
+  add("selected_files", "SELECT file FROM file_names");
+  add("selected_paths", "SELECT DISTINCT string FROM all_path_calls");
+}
+
 std::string manifest_rows_sql(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -205,15 +215,13 @@ void add_selection(Definitions& definitions, const Selection& selection,
     wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
   std::vector<std::string> path_conditions = conditions;
   std::vector<std::string> link_conditions = conditions;
-  if (const std::string glob = sql_literal(selection.file); !selection.file.empty()) {
-    conditions.push_back(fmt::format(
-        "(file IN (SELECT file FROM file_names WHERE path GLOB {0})"
-        " OR to_file IN (SELECT file FROM file_names WHERE path GLOB {0})"
-        " OR file = 0 AND path IN (SELECT string FROM all_path_calls WHERE path GLOB {0}))",
-        glob));
-    path_conditions.push_back(fmt::format("path GLOB {}", glob));
-    link_conditions.push_back(
-        fmt::format("file IN (SELECT file FROM file_names WHERE path GLOB {})", glob));
+  if (!selection.file.empty()) {
+    add_selected_files(definitions, sql_literal(selection.file));
+    conditions.push_back("(file IN (SELECT file FROM selected_files)"
+                         " OR to_file IN (SELECT file FROM selected_files)"
+                         " OR file = 0 AND path IN (SELECT string FROM selected_paths))");
+    path_conditions.push_back(fmt::format("path GLOB {}", sql_literal(selection.file)));
+    link_conditions.emplace_back("file IN (SELECT file FROM selected_files)");
   }
   definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
                                              {fmt::format("{}, {}", from_ns, to_ns)}));
