@@ -53,6 +53,7 @@ struct Fact {
   std::uint64_t flags = 0;
   std::uint64_t call = 0;
   std::uint64_t is_contiguous = 1;
+  std::uint64_t io_class = 0; // of a bio, as schema/values.def numbers it; 0: not told
   std::uint64_t above = 0; // of a bio: the mapped disk that hands it on, whose bio is in the trace
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }

@@ -82,6 +82,7 @@ const std::vector<Table>& tables() {
         kSector,
         kFlags,
         {"is_contiguous", &Fact::is_contiguous},
+        {Meaning::value_io_class, &Fact::io_class},
         {"above", &Fact::above}}},
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,

@@ -2,7 +2,7 @@
 #include "trail/trails.hpp"
 
 #include <algorithm>
-#include <initializer_list>
+#include <vector>
 
 #include "schema.hpp"
 #include "store/event_stream.hpp"
@@ -20,7 +20,7 @@ using Keys = std::unordered_set<std::uint32_t>;
 // The rows of a table, of these columns. None where the trace has not all of them.
 class Rows {
 public:
-  Rows(const store::TraceReader& trace, iot_u16 kind, std::initializer_list<store::ColumnKey> keys)
+  Rows(const store::TraceReader& trace, iot_u16 kind, const std::vector<store::ColumnKey>& keys)
       : columns_(columns_of(trace, kind, keys)),
         rows_(trace, store::EventStream::Columns{{kind, columns_}}) {}
 
@@ -33,7 +33,7 @@ public:
 
 private:
   static std::vector<int> columns_of(const store::TraceReader& trace, iot_u16 kind,
-                                     std::initializer_list<store::ColumnKey> keys) {
+                                     const std::vector<store::ColumnKey>& keys) {
     std::vector<int> columns;
     if (const store::TableInfo* table = trace.table(kind))
       for (const store::ColumnKey& key : keys)
@@ -50,18 +50,6 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   for (Rows rows(trace, kind, {meaning}); rows.next();)
     keys.insert(rows.key(0));
   return keys;
-}
-
-// A bio of a read or write of a file that carries no pages of it. An older trace does not tell of pages.
-std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
-  std::unordered_set<std::uint64_t> operations;
-  for (Rows bios(trace, IOT_KIND_block_queue,
-                 {Meaning::op, Meaning::offset, Meaning::file, Meaning::flags_block});
-       bios.next();)
-    if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
-        (bios.number(3) & IOT_block_hint_meta) == 0)
-      operations.insert(bios.number(0));
-  return operations;
 }
 
 struct BlockDeviceFiles {
@@ -81,6 +69,26 @@ BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
   return found;
 }
 
+// A bio of a read or write of a file that carries no pages of it, nor of its disk's own cache. An older trace does not tell of pages.
+std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace,
+                                                         const Keys& nodes) {
+  std::vector<store::ColumnKey> keys{Meaning::op, Meaning::offset, Meaning::file,
+                                     Meaning::flags_block};
+  const store::TableInfo* table = trace.table(iot_u16{IOT_KIND_block_queue});
+  const bool has_class = table && table->index(Meaning::value_io_class) >= 0;
+  if (has_class)
+    keys.emplace_back(Meaning::value_io_class);
+  std::unordered_set<std::uint64_t> operations;
+  for (Rows bios(trace, IOT_KIND_block_queue, keys); bios.next();) {
+    const bool is_of_disk =
+        has_class && bios.number(4) == IOT_io_class_device && !nodes.contains(bios.key(2));
+    if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
+        (bios.number(3) & IOT_block_hint_meta) == 0 && !is_of_disk)
+      operations.insert(bios.number(0));
+  }
+  return operations;
+}
+
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
@@ -91,10 +99,10 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.has_evictions = trace.has_rows(IOT_KIND_cache_delete);
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, Meaning::file);
   replay.disks = find_keys(trace, IOT_KIND_block_complete, Meaning::device);
-  replay.direct = find_direct_operations(trace);
   BlockDeviceFiles devices = find_block_device_files(trace);
   replay.disk_caches = std::move(devices.caches);
   replay.nodes = std::move(devices.nodes);
+  replay.direct = find_direct_operations(trace, replay.nodes);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());

@@ -9,8 +9,16 @@ namespace iotrail::trail {
 
 namespace {
 
-Cause cause_of(const Fact& bio, bool is_call) {
-  if (bio.flags & IOT_block_hint_meta)
+// So marked, or in the disk's own cache without a mark, as the blocks of ext4 that say where a file's extents are. Programs
+// have data there by the disk's node alone.
+bool is_metadata(const Replay& replay, const Fact& bio) {
+  return (bio.flags & IOT_block_hint_meta) != 0 ||
+         (bio.io_class == IOT_io_class_device &&
+          !replay.nodes.contains(static_cast<std::uint32_t>(bio.file)));
+}
+
+Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
+  if (is_metadata(replay, bio))
     return bio.op_id ? Cause::metadata : Cause::other_metadata;
   if (bio.flags & IOT_block_hint_swap)
     return Cause::swap;
@@ -25,14 +33,14 @@ Cause cause_of(const Fact& bio, bool is_call) {
 
 BioParts charge_other(Replay& replay, const Fact& bio) {
   const Call* call = replay.call_of(bio.op_id, bio.file);
-  BioPart part{0, bio.bytes, cause_of(bio, call != nullptr)};
+  BioPart part{0, bio.bytes, cause_of(replay, bio, call != nullptr)};
   part.is_repeat = bio.above != 0;
   if (!is_remainder(part.cause)) {
     part.op_id = bio.op_id;
     part.pid = static_cast<std::uint32_t>(bio.pid);
   }
-  // The operation is sure; the purpose of a bio that is not marked as metadata, or whose call is not in the trace, is not.
-  if ((part.cause == Cause::metadata && !(bio.flags & IOT_block_hint_meta)) ||
+  // The operation is sure; the purpose of a bio that is not known as metadata, or whose call is not in the trace, is not.
+  if ((part.cause == Cause::metadata && !is_metadata(replay, bio)) ||
       (part.cause == Cause::direct && !call))
     part.confidence = Confidence::inferred;
   return {part};
