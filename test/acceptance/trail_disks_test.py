@@ -75,6 +75,25 @@ print(own('/proc/self/io', 'read_bytes') - read_before, bytes_out)
 """
 
 
+# Files that are synced one after another; prints what the disk wrote meanwhile, in bytes and in flushes.
+SYNCS = """
+import ctypes, os, sys
+folder, call, stat = sys.argv[1:]
+def disk():
+    fields = open(stat).read().split()
+    return int(fields[6]) * 512, int(fields[15])
+libc = ctypes.CDLL(None)
+before = disk()
+for number in range(5):
+    fd = os.open(f"{folder}/{call}{number}", os.O_CREAT | os.O_WRONLY, 0o600)
+    os.write(fd, b"x" * 100000)
+    getattr(libc, call)(fd)
+    os.close(fd)
+print(*(now - then for now, then in zip(disk(), before)))
+"""
+LEAST_SHARE = 0.9  # of what the disk says: others may sync it, too
+
+
 class TrailDisks(harness.AcceptanceTest):
     def record_trails(self, *command, **options):
         recording = self.record(*command, options=["--layers", "syscall,async,cache,block"], **options)
@@ -290,10 +309,8 @@ class TrailDisks(harness.AcceptanceTest):
         recording = self.record_writes(self.mount(inner))
         self.assertEqual(self.causes(recording, inner), written(PAGES))
 
-    def test_a_file_system_on_another(self):
-        """overlayfs keeps data in files below, which no program names: the trails have the file above."""
-        disk = self.make_bare_disk(DISK_BYTES)
-        below = self.mount(disk)
+    def mount_overlay(self, below):
+        """Where it lies above a mounted file system."""
         layers = {name: below / name for name in ("lowerdir", "upperdir", "workdir")}
         for folder in layers.values():
             folder.mkdir()
@@ -303,6 +320,29 @@ class TrailDisks(harness.AcceptanceTest):
         if mounted.returncode:
             self.skipTest(f"there is no overlayfs: {mounted.stderr}")
         self.addCleanup(harness.run, "umount", above)
+        return above
+
+    def test_syncs_of_a_file_system_on_another(self):
+        """What the journal below writes for a sync above is the sync's: as much as the disk says, and as many flushes."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        above = self.mount_overlay(self.mount(disk))
+        name = pathlib.Path(disk).name
+        for call in ("fsync", "fdatasync", "syncfs"):
+            os.sync()
+            recording = self.record_trails("python3", "-c", SYNCS, above, call, f"/sys/block/{name}/stat", name=call)
+            if recording.manifest["counters"].get("kernel_completion_missed", 0):
+                continue  # what the kernel does not tell of a request's end is counted
+            written_bytes, flushes = map(int, recording.process.stdout.split())
+            (row,) = recording.query(f"SELECT completed FROM conservation WHERE device_name = '{name}' AND direction = 'write'")
+            self.assertGreaterEqual(int(row["completed"]), LEAST_SHARE * written_bytes, call)
+            (row,) = recording.query("SELECT count(*) AS flushes FROM block_complete AS b JOIN devices AS d USING (device) "
+                                     f"WHERE b.bytes = 0 AND d.name = '{name}'")
+            self.assertGreaterEqual(int(row["flushes"]), LEAST_SHARE * flushes, call)
+
+    def test_a_file_system_on_another(self):
+        """overlayfs keeps data in files below, which no program names: the trails have the file above."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        above = self.mount_overlay(self.mount(disk))
         recording = self.record_writes(above)
         self.assertEqual(self.causes(recording, disk), written(PAGES))
         self.check_ranges(recording, disk, PAGES * PAGE)

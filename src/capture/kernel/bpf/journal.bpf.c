@@ -252,6 +252,21 @@ static __always_inline struct iot_owner owner_of_sync(const struct iot_task* tas
   return owner;
 }
 
+/*
+ * The task waits for this file's disk from now on, unless it did. It did not in a write to a file opened with O_DSYNC, or if
+ * it syncs a file of overlayfs, whose disk was not known up to here.
+ */
+static __always_inline int begin_to_wait(struct iot_task* task, const struct file* file,
+                                         iot_u32 key) {
+  if (task->sync_disk && (task->sync_disk == disk_of_file(file) || !iot_file_of_bio_wanted(key)))
+    return 0;
+  const struct iot_owner owner = owner_of_sync(task);
+  if (task->sync_disk)
+    iot_end_sync_of_task(task, owner.op_id);
+  iot_begin_sync_of_task(task, &owner, file, key);
+  return 1;
+}
+
 SEC("?tp_btf/ext4_sync_file_enter")
 int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   struct file* file = IOT_UNTRUSTED(file, trusted);
@@ -265,11 +280,8 @@ int BPF_PROG(journal_sync_enter, struct file* trusted, int datasync) {
   span->file = iot_identify(task, file->f_inode, file, 1);
   span->flags = inode->i_sb->s_dev;
   span->detail = datasync ? IOT_SPAN_DATASYNC : 0;
-  if (!task->sync_disk) { /* no call that syncs: a write to a file opened with O_DSYNC */
-    const struct iot_owner owner = owner_of_sync(task);
-    iot_begin_sync_of_task(task, &owner, file, span->file);
+  if (begin_to_wait(task, file, span->file))
     span->detail |= BEGAN_TO_WAIT;
-  }
   if (iot_file_wanted(span->file))
     find_journal(span->flags);
   span->start_ns = bpf_ktime_get_ns();

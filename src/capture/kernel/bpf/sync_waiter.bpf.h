@@ -21,18 +21,25 @@ struct {
   __type(value, struct sync_waiters);
 } sync_waiters SEC(".maps");
 
-#define ANY_DISK (~0U) /* of sync(2): it waits for all */
+#define ANY_DISK                                                                                   \
+  (~0U) /* of sync(2), which waits for all, and of who waits for one that is not known */
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
 
 /*
  * The disk of the file system that a file lies in. One that may have several disks (btrfs) names none: its own number
- * stands for them, whose major number no disk has. 0: not known.
+ * stands for them, whose major number no disk has. That of overlayfs is the one of the directory above the others, which
+ * may be any. 0: not known.
  */
 static __always_inline iot_u32 disk_of_file(const struct file* file) {
   if (!file)
     return 0;
-  const struct gendisk* disk = BPF_CORE_READ(file, f_inode, i_sb, s_bdev, bd_disk);
-  return disk ? IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor))
-              : BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+  const struct super_block* file_system = BPF_CORE_READ(file, f_inode, i_sb);
+  const struct gendisk* disk = BPF_CORE_READ(file_system, s_bdev, bd_disk);
+  if (disk)
+    return IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
+  return BPF_CORE_READ(file_system, s_magic) == OVERLAYFS_SUPER_MAGIC
+             ? ANY_DISK
+             : BPF_CORE_READ(file_system, s_dev);
 }
 
 /* The operation begins to wait, unless all places are taken. */
