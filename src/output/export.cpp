@@ -30,9 +30,11 @@ public:
         storage_(table.columns.size()) {
     if (with_event)
       columns_.push_back({"event", Kind::text});
-    for (const store::ColumnInfo& column : table.columns)
-      columns_.push_back({std::string(schema::column_name(column.name)),
+    for (const store::ColumnInfo& column : table.columns) {
+      const std::string_view name = schema::column_name(column.name);
+      columns_.push_back({with_event && name == "event" ? "of_event" : std::string(name),
                           is_text(column) ? Kind::text : Kind::number});
+    }
     cells_.resize(columns_.size());
   }
 
@@ -166,7 +168,8 @@ bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   return false;
 }
 
-// Rows of any table as JSON objects with the key "event": one a line, or the elements of one array.
+// Rows of any table as JSON objects with the key "event": one a line, or the elements of one array. A column of that name
+// (of losses and event_sums) has the key "of_event".
 class ObjectWriter {
 public:
   ObjectWriter(Sink& sink, const TraceDictionaries& dictionaries, bool raw, bool is_array)

@@ -61,15 +61,18 @@ constexpr std::array<SectionColumn, 6 + Count> sums_of(const SectionColumn (&who
 }
 
 constexpr auto kStatFileColumns = sums_of({
+    {.title = "inodes", .name = "inodes", .show = Show::count_or_dash, .when = When::known},
     {.title = "file", .name = "path", .fit = Fit::middle},
 });
 // Files and processes are counted where programs meet the kernel or, where that was not asked for, below.
 constexpr std::string_view kStatFilesSql = R"(
 WITH
   shown AS MATERIALIZED (
-    SELECT layer, file, coalesce(path, '(no name)') AS path, operations, nullif(errors, 0) AS errors, bytes_read, bytes_written,
-           total_ns, max_ns
+    SELECT layer, coalesce(path, '(no name)') AS path, nullif(count(DISTINCT file), 1) AS inodes, total(operations) AS operations,
+           nullif(total(errors), 0) AS errors, total(bytes_read) AS bytes_read, total(bytes_written) AS bytes_written,
+           total(total_ns) AS total_ns, max(max_ns) AS max_ns
     FROM sum_files WHERE file <> 0 AND layer IN (SELECT layer FROM sum_layer)
+    GROUP BY layer, coalesce(path, '(no name)')
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
@@ -160,7 +163,7 @@ constexpr Section kStatSections[] = {
      .view = "sum_files",
      .layer_phrase = ", seen at layer ",
      .sql = kStatFilesSql,
-     .order = "total_ns DESC, operations DESC, path, file",
+     .order = "total_ns DESC, operations DESC, path",
      .order_words = "total time",
      .rows = 8,
      .columns = kStatFileColumns,
@@ -186,9 +189,13 @@ constexpr Section kStatSections[] = {
      .add_notes = note_stat_devices},
 };
 
-std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {
-  const auto found = manifest.counters.find(std::string(schema::find_counter(counter)->name));
+std::uint64_t counted(const store::Manifest& manifest, const schema::Counter& counter) {
+  const auto found = manifest.counters.find(std::string(counter.name));
   return found == manifest.counters.end() ? 0 : found->second;
+}
+
+std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {
+  return counted(manifest, *schema::find_counter(counter));
 }
 
 // Sources are counted when a recording ends.
@@ -212,6 +219,11 @@ void print_header(const store::TraceReader& trace, Sink& sink, std::size_t width
                                           : fmt::format("{}", fmt::join(manifest.command, " "))),
                             account_text(manifest)),
                 sink, width);
+  for (const schema::Counter& counter : schema::kCounters)
+    if (const std::uint64_t lost = counted(manifest, counter);
+        lost != 0 && counter.severity == schema::Severity::loss)
+      print_wrapped(fmt::format("  {} {}: {}", human_count(lost), counter.name, counter.doc), sink,
+                    width);
   if (const std::uint64_t left_out = counted(manifest, IOT_COUNTER_kernel_pseudo_left_out))
     print_wrapped(fmt::format("  {} on pseudo file systems (/proc, /sys and the like) left out: "
                               "--pseudo records them",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/units.hpp"
 
+#include <string.h>
+
 #include <algorithm>
 #include <ctime>
 #include <iterator>
@@ -110,6 +112,13 @@ std::string clock_time(std::int64_t real_ns) {
   const std::tm time = local_time(real_ns / kNsPerSecond);
   return fmt::format("{:02}:{:02}:{:02}.{:09}", time.tm_hour, time.tm_min, time.tm_sec,
                      real_ns % kNsPerSecond);
+}
+
+std::string human_status(int status) {
+  constexpr int kOfSignals = 128;
+  const char* signal = status > kOfSignals ? ::sigabbrev_np(status - kOfSignals) : nullptr;
+  return signal ? fmt::format("status {} (SIG{})", status, signal)
+                : fmt::format("status {}", status);
 }
 
 } // namespace iotrail::output

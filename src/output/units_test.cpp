@@ -3,6 +3,7 @@
 #include "output/units.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 namespace iotrail::output {
 namespace {
@@ -29,6 +30,13 @@ TEST(units, durations_have_three_digits_and_never_1000_of_a_unit) {
   EXPECT_EQ(human_duration(125'000'000'000), "2 min 05 s");
   EXPECT_EQ(human_duration(UINT64_MAX), "5124095 h 34 min");
   EXPECT_EQ(human_duration(7'260'000'000'000), "2 h 01 min");
+}
+
+TEST(units, a_status_that_a_signal_gave_names_it) {
+  EXPECT_EQ(human_status(3), "status 3");
+  EXPECT_EQ(human_status(128 + SIGSEGV), "status 139 (SIGSEGV)");
+  EXPECT_EQ(human_status(128), "status 128");
+  EXPECT_EQ(human_status(255), "status 255");
 }
 
 TEST(units, counts_are_grouped) {

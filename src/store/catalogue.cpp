@@ -99,7 +99,7 @@ CatalogueEntry catalogue_entry(const fs::path& trace) {
   if (auto manifest = read_manifest(trace))
     entry.manifest = std::move(*manifest);
   else
-    entry.problem = manifest.error().message();
+    entry.problem = manifest.error().line();
   return entry;
 }
 

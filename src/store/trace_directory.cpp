@@ -103,7 +103,9 @@ Result<Fd> open_trace_directory(const std::filesystem::path& trace) {
   if (code == ENOTDIR)
     return fail("cannot open the trace " + trace.string(), "it is a file, not a directory",
                 "a trace is a directory NAME.iotrail; see: iotrail list");
-  return fail_errno("cannot open the trace " + trace.string(), code, "see: iotrail list");
+  return fail_errno("cannot open the trace " + trace.string(), code,
+                    code == EACCES ? "Read it as the user who owns it, or as root."
+                                   : "see: iotrail list");
 }
 
 bool lock_for_recording(const Fd& directory) {
