@@ -17,6 +17,9 @@ struct Member {
 };
 
 // Where a table of the schema tells what a fact needs. Columns that a trace is too old to have keep their default.
+using schema::Meaning;
+using schema::Role;
+
 struct Table {
   iot_u16 kind;
   FactKind fact;
@@ -24,8 +27,6 @@ struct Table {
 };
 
 const std::vector<Table>& tables() {
-  using schema::Meaning;
-  using schema::Role;
   static const Member kPid = {Role::pid, &Fact::pid};
   static const Member kOp = {Role::op, &Fact::op_id};
   static const Member kFile = {Role::file, &Fact::file};

@@ -24,14 +24,17 @@ StackedFiles::StackedFiles(std::unordered_set<std::uint32_t> with_pages,
                            const std::unordered_map<std::uint32_t, std::uint32_t>& disk_caches)
     : with_pages_(std::move(with_pages)), disk_caches_(disk_caches) {}
 
+// Where a copy goes to is not told: it may be anywhere.
 void StackedFiles::remember(const Fact& write) {
-  if (write.op_id == 0 || write.file == 0 || write.offset >= kFarthest || write.moved() == 0 ||
+  const bool is_copy = write.kind == FactKind::copy;
+  if (write.op_id == 0 || write.file == 0 ||
+      (!is_copy && (write.offset >= kFarthest || write.moved() == 0)) ||
       with_pages_.contains(static_cast<std::uint32_t>(write.file)))
     return;
   if (writes_.size() >= kWritesKept)
     std::erase_if(writes_, [&](const auto& item) { return item.second.end_ns < write.ts_ns; });
-  writes_[write.op_id] = {static_cast<std::uint32_t>(write.file), write.offset,
-                          write.offset + write.moved(), write.end_ns()};
+  writes_[write.op_id] = {static_cast<std::uint32_t>(write.file), is_copy ? 0 : write.offset,
+                          is_copy ? kFarthest : write.offset + write.moved(), write.end_ns()};
 }
 
 std::uint32_t StackedFiles::find_above(const Fact& stored) {
@@ -47,7 +50,7 @@ std::uint32_t StackedFiles::find_above(const Fact& stored) {
 }
 
 std::uint32_t StackedFiles::translate(Fact& fact) {
-  if (fact.kind == FactKind::write)
+  if (fact.kind == FactKind::write || fact.kind == FactKind::copy)
     remember(fact);
   if (!above_.empty())
     if (const auto above = above_.find(static_cast<std::uint32_t>(fact.file));

@@ -28,7 +28,7 @@ public:
 private:
   struct Write {
     std::uint32_t file;
-    std::uint64_t begin; // of its range; none that is not known is here
+    std::uint64_t begin; // of its range; no write whose range is not known is here
     std::uint64_t end;
     std::uint64_t end_ns;
   };

@@ -91,6 +91,21 @@ for number in range(5):
     os.close(fd)
 print(*(now - then for now, then in zip(disk(), before)))
 """
+COPIES = f"""
+import os, sys
+os.chdir(sys.argv[1])
+def new(name):
+    return os.open(name, os.O_CREAT | os.O_RDWR, 0o600)
+source = new("source")
+os.write(source, b"x" * {PAGES * PAGE})
+copied = new("copied")
+assert os.copy_file_range(source, copied, {PAGES * PAGE}, 0, 0) == {PAGES * PAGE}
+sent = new("sent")
+os.lseek(source, 0, 0)
+assert os.sendfile(sent, source, None, {PAGES * PAGE}) == {PAGES * PAGE}
+for fd in source, copied, sent:
+    os.fsync(fd)
+"""
 LEAST_SHARE = 0.9  # of what the disk says: others may sync it, too
 
 
@@ -338,6 +353,15 @@ class TrailDisks(harness.AcceptanceTest):
             (row,) = recording.query("SELECT count(*) AS flushes FROM block_complete AS b JOIN devices AS d USING (device) "
                                      f"WHERE b.bytes = 0 AND d.name = '{name}'")
             self.assertGreaterEqual(int(row["flushes"]), LEAST_SHARE * flushes, call)
+
+    def test_copies_on_a_file_system_on_another(self):
+        disk = self.make_bare_disk(DISK_BYTES)
+        above = self.mount_overlay(self.mount(disk))
+        recording = self.record_trails("python3", "-c", COPIES, above)
+        rows = recording.query("SELECT n.path, l.cause, sum(l.bytes) AS bytes FROM links AS l JOIN file_names AS n USING (file) JOIN devices AS d USING (device) "
+                               f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'write' GROUP BY ALL ORDER BY n.path")
+        self.assertEqual([tuple(row.values()) for row in rows],
+                         [(str(above / name), "write_back", PAGES * PAGE) for name in ("copied", "sent", "source")])
 
     def test_a_file_system_on_another(self):
         """overlayfs keeps data in files below, which no program names: the trails have the file above."""
