@@ -63,4 +63,10 @@ struct Fact {
   std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }
 };
 
+// Whether a bio of such flags and class is of metadata: it is so marked, or in the disk's own cache without a mark, as the blocks
+// of ext4 that say where a file's extents are. Programs have data there by the disk's node alone: `is_of_node`.
+inline bool is_metadata(std::uint64_t flags, std::uint64_t io_class, bool is_of_node) {
+  return (flags & IOT_block_hint_meta) != 0 || (io_class == IOT_io_class_device && !is_of_node);
+}
+
 } // namespace iotrail::trail

@@ -80,10 +80,9 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
     keys.emplace_back(Meaning::value_io_class);
   std::unordered_set<std::uint64_t> operations;
   for (Rows bios(trace, IOT_KIND_block_queue, keys); bios.next();) {
-    const bool is_of_disk =
-        has_class && bios.number(4) == IOT_io_class_device && !nodes.contains(bios.key(2));
+    const std::uint64_t io_class = has_class ? bios.number(4) : 0;
     if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
-        (bios.number(3) & IOT_block_hint_meta) == 0 && !is_of_disk)
+        !is_metadata(bios.number(3), io_class, nodes.contains(bios.key(2))))
       operations.insert(bios.number(0));
   }
   return operations;

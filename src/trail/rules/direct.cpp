@@ -9,12 +9,9 @@ namespace iotrail::trail {
 
 namespace {
 
-// So marked, or in the disk's own cache without a mark, as the blocks of ext4 that say where a file's extents are. Programs
-// have data there by the disk's node alone.
 bool is_metadata(const Replay& replay, const Fact& bio) {
-  return (bio.flags & IOT_block_hint_meta) != 0 ||
-         (bio.io_class == IOT_io_class_device &&
-          !replay.nodes.contains(static_cast<std::uint32_t>(bio.file)));
+  return trail::is_metadata(bio.flags, bio.io_class,
+                            replay.nodes.contains(static_cast<std::uint32_t>(bio.file)));
 }
 
 Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
