@@ -252,7 +252,7 @@ void print_manifest(const store::TraceReader& trace, std::size_t width) {
   print.fact("state", state_text(trace));
   print.command(manifest.command);
   if (manifest.command_status >= 0)
-    print.fact("status", output::human_status(manifest.command_status).substr(sizeof "status"));
+    print.fact("status", output::human_status(manifest.command_status));
   print.fact("begin", trace.damage().manifest ? output::kNotKnown : local_time(manifest));
   if (manifest.end_ns != 0)
     print.fact("duration", output::human_duration(manifest.end_ns - manifest.begin_ns));

@@ -175,7 +175,7 @@ void print_losses(const store::Manifest& manifest, const std::filesystem::path& 
 void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace) {
   const bool has_failed = manifest.command_status > 0;
   say(fmt::format("iotrail: {}{} after {}", output::printable(manifest.stop_reason),
-                  has_failed ? " with " + output::human_status(manifest.command_status) : "",
+                  has_failed ? " with status " + output::human_status(manifest.command_status) : "",
                   output::human_duration(manifest.end_ns - manifest.begin_ns)));
   print_still_running(manifest);
   print_layers(manifest);

@@ -78,7 +78,7 @@ std::string state_text(const store::TraceReader& trace) {
   if (!manifest.stop_reason.empty())
     text += ": " + manifest.stop_reason;
   if (manifest.command_status >= 0 && !manifest.command.empty())
-    text += " with " + human_status(manifest.command_status);
+    text += " with status " + human_status(manifest.command_status);
   return text;
 }
 

@@ -117,8 +117,7 @@ std::string clock_time(std::int64_t real_ns) {
 std::string human_status(int status) {
   constexpr int kOfSignals = 128;
   const char* signal = status > kOfSignals ? ::sigabbrev_np(status - kOfSignals) : nullptr;
-  return signal ? fmt::format("status {} (SIG{})", status, signal)
-                : fmt::format("status {}", status);
+  return signal ? fmt::format("{} (SIG{})", status, signal) : fmt::format("{}", status);
 }
 
 } // namespace iotrail::output

@@ -20,7 +20,7 @@ std::string human_share_of(std::uint64_t part, std::uint64_t whole); // of nothi
 
 // "2026-05-01 12:34:56.789012" in the local time zone; ns of CLOCK_REALTIME.
 std::string human_date(std::int64_t real_ns);
-// "status 3"; "status 139 (SIGSEGV)": as a shell shows that of a program that a signal ended.
+// "3"; "139 (SIGSEGV)": as a shell shows that of a program that a signal ended.
 std::string human_status(int status);
 // "12:34:56.789012345"
 std::string clock_time(std::int64_t real_ns);

@@ -33,10 +33,10 @@ TEST(units, durations_have_three_digits_and_never_1000_of_a_unit) {
 }
 
 TEST(units, a_status_that_a_signal_gave_names_it) {
-  EXPECT_EQ(human_status(3), "status 3");
-  EXPECT_EQ(human_status(128 + SIGSEGV), "status 139 (SIGSEGV)");
-  EXPECT_EQ(human_status(128), "status 128");
-  EXPECT_EQ(human_status(255), "status 255");
+  EXPECT_EQ(human_status(3), "3");
+  EXPECT_EQ(human_status(128 + SIGSEGV), "139 (SIGSEGV)");
+  EXPECT_EQ(human_status(128), "128");
+  EXPECT_EQ(human_status(255), "255");
 }
 
 TEST(units, counts_are_grouped) {
