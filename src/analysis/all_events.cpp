@@ -185,7 +185,7 @@ constexpr std::uint64_t kMostRowsKept = 50'000;
 
 void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
   const store::TableInfo* paths = find_table(tables, "async_path");
-  const bool has_paths = paths != nullptr && rows_of(reader, *paths) != 0;
+  const bool has_paths = paths != nullptr && reader.has_rows(paths->kind);
   std::vector<std::string> parts;
   std::string without_rows;
   std::uint64_t all_rows = 0;

@@ -18,6 +18,15 @@ struct iot_async_key {
   iot_u32 by;
 };
 
+/* Which flags of iot_async_paths are of which kind. */
+#define IOT_IS_ASYNC_OPEN(call)                                                                    \
+  ((call) == IOT_async_call_IORING_OP_OPENAT || (call) == IOT_async_call_IORING_OP_OPENAT2)
+#define IOT_IS_ASYNC_RENAME(call) ((call) == IOT_async_call_IORING_OP_RENAMEAT)
+#define IOT_OPEN_FLAGS(call, flags) (IOT_IS_ASYNC_OPEN(call) ? (flags) : 0)
+#define IOT_RENAME_FLAGS(call, flags) (IOT_IS_ASYNC_RENAME(call) ? (flags) : 0)
+#define IOT_OTHER_FLAGS(call, flags)                                                               \
+  (IOT_IS_ASYNC_OPEN(call) || IOT_IS_ASYNC_RENAME(call) ? 0 : (flags))
+
 /* The paths that an operation was given, by the local ids of their texts, and where they begin. */
 struct iot_async_paths {
   iot_u32 path;

@@ -37,13 +37,9 @@ RecordSlot paths_record(const iot_async& async, std::uint64_t stopped_ns) {
   told.fd = async.paths.fd;
   told.new_fd = async.paths.new_fd;
   told.call = async.call;
-  if (async.call == IOT_async_call_IORING_OP_OPENAT ||
-      async.call == IOT_async_call_IORING_OP_OPENAT2)
-    told.open_flags = async.paths.flags;
-  else if (async.call == IOT_async_call_IORING_OP_RENAMEAT)
-    told.rename_flags = async.paths.flags;
-  else
-    told.flags = async.paths.flags;
+  told.open_flags = IOT_OPEN_FLAGS(async.call, async.paths.flags);
+  told.rename_flags = IOT_RENAME_FLAGS(async.call, async.paths.flags);
+  told.flags = IOT_OTHER_FLAGS(async.call, async.paths.flags);
   return record;
 }
 

@@ -10,7 +10,7 @@
 #include "core.bpf.h"
 
 #define IS_CALL(call, name) ((call) == IOT_async_call_IORING_OP_##name)
-#define IS_OPEN(call) (IS_CALL(call, OPENAT) || IS_CALL(call, OPENAT2))
+#define IS_OPEN(call) IOT_IS_ASYNC_OPEN(call)
 #define IS_LINK(call) (IS_CALL(call, LINKAT) || IS_CALL(call, SYMLINKAT))
 #define IS_CALL_ON_ATTRIBUTE(call) (IS_CALL(call, SETXATTR) || IS_CALL(call, GETXATTR))
 
@@ -128,9 +128,9 @@ __noinline int iot_emit_async_path(const struct iot_async* async, iot_s64 result
   record->new_path = async->paths.new_path;
   record->fd = async->paths.fd;
   record->new_fd = async->paths.new_fd;
-  record->open_flags = IS_OPEN(call) ? flags : 0;
-  record->rename_flags = IS_CALL(call, RENAMEAT) ? flags : 0;
-  record->flags = IS_OPEN(call) || IS_CALL(call, RENAMEAT) ? 0 : flags;
+  record->open_flags = IOT_OPEN_FLAGS(call, flags);
+  record->rename_flags = IOT_RENAME_FLAGS(call, flags);
+  record->flags = IOT_OTHER_FLAGS(call, flags);
   record->call = call;
   iot_commit(&place, &async->owner, now_ns);
   return 0;
