@@ -83,19 +83,25 @@ TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata)
   EXPECT_EQ(told(facts.replay()), (Lines{"metadata 7:4096 inferred", "metadata 7:4096 exact"}));
 }
 
+Lines read_into_cache_of_disk(NodeFacts facts, std::uint64_t flags) {
+  facts.read(10, 1, 0, 4096, 9).bio(12, kNoOffset, 1024, 1, flags);
+  for (Fact& fact : facts.facts)
+    if (fact.kind == FactKind::queued)
+      fact.io_class = IOT_io_class_device;
+  return told(facts.replay());
+}
+
 // As where the extents of a file are: the kernel marks it not, and it is in no page of the file.
 TEST(replay_node, what_a_read_of_a_file_reads_into_the_cache_of_the_disk_is_metadata) {
-  for (const bool is_node : {false, true}) {
-    NodeFacts facts;
-    if (!is_node)
-      facts.nodes.clear();
-    facts.read(10, 1, 0, 4096, 9).bio(12, kNoOffset, 1024, 1, IOT_block_read);
-    for (Fact& fact : facts.facts)
-      if (fact.kind == FactKind::queued)
-        fact.io_class = IOT_io_class_device;
-    EXPECT_EQ(told(facts.replay()),
-              is_node ? Lines{"direct 1:1024 exact"} : Lines{"metadata 1:1024 exact"});
-  }
+  NodeFacts facts;
+  facts.nodes.clear();
+  EXPECT_EQ(read_into_cache_of_disk(facts, IOT_block_read), Lines{"metadata 1:1024 exact"});
+}
+
+TEST(replay_node, what_a_read_of_a_node_reads_into_the_cache_of_the_disk_is_read) {
+  EXPECT_EQ(read_into_cache_of_disk({}, IOT_block_read), Lines{"read 1:1024 exact"});
+  EXPECT_EQ(read_into_cache_of_disk({}, IOT_block_read | IOT_block_hint_readahead),
+            Lines{"read 1:1024 inferred"});
 }
 
 } // namespace

@@ -70,8 +70,7 @@ BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
 }
 
 // A bio of a read or write of a file that carries no pages of it, nor of its disk's own cache. An older trace does not tell of pages.
-std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace,
-                                                         const Keys& nodes) {
+std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
   std::vector<store::ColumnKey> keys{Meaning::op, Meaning::offset, Meaning::file,
                                      Meaning::flags_block};
   const store::TableInfo* table = trace.table(iot_u16{IOT_KIND_block_queue});
@@ -82,7 +81,7 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   for (Rows bios(trace, IOT_KIND_block_queue, keys); bios.next();) {
     const std::uint64_t io_class = has_class ? bios.number(4) : 0;
     if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
-        !is_metadata(bios.number(3), io_class, nodes.contains(bios.key(2))))
+        !is_metadata(bios.number(3), io_class, false))
       operations.insert(bios.number(0));
   }
   return operations;
@@ -101,7 +100,7 @@ Trails find_trails(const store::TraceReader& trace) {
   BlockDeviceFiles devices = find_block_device_files(trace);
   replay.disk_caches = std::move(devices.caches);
   replay.nodes = std::move(devices.nodes);
-  replay.direct = find_direct_operations(trace, replay.nodes);
+  replay.direct = find_direct_operations(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());

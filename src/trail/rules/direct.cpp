@@ -14,6 +14,11 @@ bool is_metadata(const Replay& replay, const Fact& bio) {
                             replay.nodes.contains(static_cast<std::uint32_t>(bio.file)));
 }
 
+// Of a program that has the disk itself open.
+bool is_read_into_cache(const Fact& bio) {
+  return bio.io_class == IOT_io_class_device && bio.operation() == IOT_block_read;
+}
+
 Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
   if (is_metadata(replay, bio))
     return bio.op_id ? Cause::metadata : Cause::other_metadata;
@@ -23,6 +28,8 @@ Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
     return Cause::unknown;
   if (bio.operation() != IOT_block_read && bio.operation() != IOT_block_write)
     return Cause::discard;
+  if (is_read_into_cache(bio))
+    return Cause::read;
   return is_call || bio.file != 0 ? Cause::direct : Cause::metadata;
 }
 
@@ -36,9 +43,11 @@ BioParts charge_other(Replay& replay, const Fact& bio) {
     part.op_id = bio.op_id;
     part.pid = static_cast<std::uint32_t>(bio.pid);
   }
-  // The operation is sure; the purpose of a bio that is not known as metadata, or whose call is not in the trace, is not.
+  // The operation is sure; the purpose of a bio that is not known as metadata, or whose call is not in the trace, is not. Nor
+  // is how much of what the cache of a disk grouped the operation asked for: a bio does not say where in the node it reads.
   if ((part.cause == Cause::metadata && !is_metadata(replay, bio)) ||
-      (part.cause == Cause::direct && !call))
+      (part.cause == Cause::direct && !call) ||
+      (part.cause == Cause::read && (bio.flags & IOT_block_hint_readahead) != 0))
     part.confidence = Confidence::inferred;
   return {part};
 }
