@@ -212,7 +212,7 @@ struct iot_task {
   iot_u16 span_depth;     /* of `spans`; may exceed it */
   iot_u16 op_depth;       /* of `outer_ops` */
   iot_u32 below;          /* IOT_BELOW of the vfs events seen in the operation in progress */
-  iot_u32 needs_below;    /* a vfs event that it needs beside its call's; 0: none */
+  iot_u32 needs_fsync;    /* IOT_BELOW of vfs_fsync: it needs that beside its call's; 0: not */
   iot_u32 entry_file;     /* of a descriptor, or of memory, at entry: the call may end that */
   iot_u32 group_exited;
   iot_u32 awaits_exec; /* a bucket that the loader filled: not traced before the task's next exec */

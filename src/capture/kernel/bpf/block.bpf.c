@@ -18,7 +18,7 @@
 SEC("?tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  const struct iot_bio* first = find_first(request);
+  const struct iot_bio* first = find_first(request->bio);
   if (!first)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -37,15 +37,14 @@ static __always_inline int wants_completion(void) {
          iot_wants(IOT_KIND_device_scsi) || iot_wants(IOT_KIND_device_nvme);
 }
 
-static __always_inline void emit_issue(const struct request* request,
+static __always_inline void emit_issue(iot_u64 request, const struct bio* bio,
                                        const struct iot_request* entry) {
-  const struct bio* bio = request->bio;
-  const iot_u32 bios_carried = count_bios(request);
+  const iot_u32 bios_carried = count_bios(bio);
   struct iot_place place;
   struct iot_block_issue* record = IOT_RESERVE(block_issue, &place);
   if (!record)
     return;
-  record->request = (iot_u64)request;
+  record->request = request;
   record->sector = entry->sector;
   record->bytes = entry->bytes;
   record->device = entry->device;
@@ -66,13 +65,14 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
     iot_lose(IOT_COUNTER_kernel_completion_missed);
   struct iot_request entry;
   entry.device = device_of(request->q->disk);
-  const struct iot_bio* first = find_first(request);
+  const struct bio* bio = request->bio;
+  const struct iot_bio* first = find_first(bio);
   if (first)
     entry.first = *first;
   else if (!find_flush(request, entry.device, &entry.first))
     return 0;
-  if (is_flushed_behind(request, trusted->cmd_flags))
-    await_flush(iot_number_of(request->bio), entry.device, &entry.first);
+  if (is_flushed_behind(bio, trusted->cmd_flags))
+    await_flush(iot_number_of(bio), entry.device, &entry.first);
   const struct blk_mq_hw_ctx* queue = request->mq_hctx;
   entry.handed_over_ns = 0;
   entry.sector = trusted->__sector;
@@ -86,7 +86,7 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
   if (wants_completion() && iot_add_request(key, &entry) && !first)
     iot_lose(IOT_COUNTER_kernel_request_untracked);
   if (iot_wants(IOT_KIND_block_issue))
-    emit_issue(request, &entry);
+    emit_issue(key, bio, &entry);
   return 0;
 }
 
@@ -96,7 +96,7 @@ int BPF_PROG(block_rq_requeue, struct request* trusted) {
   const iot_u64 key = iot_number_of(request);
   const struct iot_request* entry = iot_find_request(key);
   const struct iot_bio* found = entry ? &entry->first /* a flush, too, which has no bio */
-                                      : find_first(request);
+                                      : find_first(request->bio);
   if (!found)
     return 0;
   const struct iot_owner owner = found->owner;
@@ -117,7 +117,7 @@ int BPF_PROG(block_rq_requeue, struct request* trusted) {
 SEC("?tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
-  const struct iot_bio* first = find_first(request);
+  const struct iot_bio* first = find_first(request->bio);
   if (!first)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();

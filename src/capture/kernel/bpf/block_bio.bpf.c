@@ -29,7 +29,7 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   struct iot_bio entry = {};
   struct content content = {};
   const iot_u64 key = iot_number_of(bio);
-  if (!find_owner(&entry, &content, bio, flags, device)) {
+  if (!find_owner(&entry, &content, trusted, flags, device)) {
     /* Of whom had its memory before, and whose end was not told: docs/adr/0007. */
     iot_take_bio(key);
     return 0;
@@ -40,7 +40,7 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
     await_flush(key, device, &entry);
   if (!iot_wants(IOT_KIND_block_queue))
     return 0;
-  const iot_u32 io_class = class_of_bio(bio, flags, &content);
+  const iot_u32 io_class = class_of_bio(trusted, flags, &content);
   const iot_s64 file_bytes = size_of_file(content.inode);
   struct iot_place place;
   struct iot_block_queue* record = IOT_RESERVE(block_queue, &place);
@@ -112,7 +112,7 @@ int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 
   const iot_u32 device = device_of_bio(bio);
   struct iot_bio entry = {};
   struct content content = {};
-  if (!iot_device_wanted(device) || !find_owner(&entry, &content, bio, trusted->bi_opf, device))
+  if (!iot_device_wanted(device) || !find_owner(&entry, &content, trusted, trusted->bi_opf, device))
     return 0;
   struct iot_place place;
   struct iot_block_remap* record = IOT_RESERVE(block_remap, &place);

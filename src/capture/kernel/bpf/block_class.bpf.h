@@ -59,9 +59,10 @@ __noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u3
   return iot_class_of_memory(vector ? WORD_OF(bio_vec, vector, bv_page) : 0);
 }
 
-static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags,
+/* `trusted`: as the argument came. */
+static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
                                             const struct content* content) {
-  if (carries_no_data(flags, bio->bi_iter.bi_size))
+  if (carries_no_data(flags, trusted->bi_iter.bi_size))
     return IOT_io_class_no_data;
   if (HAS_BIT(__REQ_SWAP) && flags >> BIT_OF(__REQ_SWAP) & 1)
     return IOT_io_class_swap;
@@ -75,16 +76,16 @@ static __always_inline iot_u32 class_of_bio(const struct bio* bio, iot_u32 flags
   }
   if (content->carrier)
     return iot_class_of_carried(content->topmost, content->carrier, flags);
-  if (iot_is_of_journal(iot_number_of((const void*)bio->bi_end_io), iot_number_of(bio->bi_private)))
+  if (iot_is_of_journal(iot_number_of((const void*)trusted->bi_end_io),
+                        iot_number_of(trusted->bi_private)))
     return IOT_io_class_journal;
   if (flags >> BIT_OF(__REQ_META) & 1)
     return IOT_io_class_metadata;
-  if (!bio->bi_io_vec)
+  const iot_u64 vectors = iot_number_of(IOT_UNTRUSTED(bio, trusted)->bi_io_vec);
+  if (!vectors)
     return IOT_io_class_other;
-  return iot_class_of_memory(WORD_OF(bio_vec,
-                                     iot_number_of(bio->bi_io_vec) +
-                                         bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
-                                     bv_page));
+  return iot_class_of_memory(WORD_OF(
+      bio_vec, vectors + trusted->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec), bv_page));
 }
 
 /* A block device's own inode has none. */

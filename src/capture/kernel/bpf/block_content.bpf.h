@@ -45,17 +45,16 @@ __noinline iot_u64 iot_inode_of_page(iot_u64 page) {
       WORD_OF(page, head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page, mapping));
 }
 
-/* The inode whose page a bio carries first; 0: metadata, a program's own memory, a block device. */
-static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 flags) {
+/* The inode whose page a bio carries first, in its vector `index`; 0: metadata, a program's own memory, a block device. */
+static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 index, iot_u32 flags) {
   if (flags & 1U << BIT_OF(__REQ_META))
     return 0;
   if (!bio->bi_io_vec)
     return 0;
-  if (bio->bi_iter.bi_idx) /* the rest of a bio whose front part is on its way */
-    return iot_inode_of_page(WORD_OF(bio_vec,
-                                     iot_number_of(bio->bi_io_vec) +
-                                         bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec),
-                                     bv_page));
+  if (index) /* the rest of a bio whose front part is on its way */
+    return iot_inode_of_page(
+        WORD_OF(bio_vec, iot_number_of(bio->bi_io_vec) + index * bpf_core_type_size(struct bio_vec),
+                bv_page));
   const struct page* page = bio->bi_io_vec->bv_page;
   if (iot_number_of((const void*)page->compound_head) & COMPOUND_TAIL)
     return iot_inode_of_page(iot_number_of(page));

@@ -16,6 +16,8 @@
 #define HAS_BIT(name) bpf_core_enum_value_exists(enum req_flag_bits, name)
 #define OPERATION(name) bpf_core_enum_value(enum req_op, REQ_OP_##name)
 
+#define IS_WRITE 1 /* in the number of each operation that writes */
+
 /* Kernels have numbered zone operations differently. */
 static __always_inline iot_u32 operation_of(iot_u32 flags) {
   const iot_u32 operation = flags & IOT_CHOICE_block;
@@ -123,34 +125,34 @@ struct tag_words {
 
 #define CACHE_LINE_BYTES 64 /* each of the two words has one of its own */
 
-/* By helpers. One that copies both words, and what lies between them, takes less than two. */
-static __always_inline void load_tags(iot_u64* taken, iot_u64* given_back,
-                                      const struct sbitmap_word* tag) {
-  if (bpf_core_field_offset(struct sbitmap_word, cleared) -
-          bpf_core_field_offset(struct sbitmap_word, word) !=
-      CACHE_LINE_BYTES) {
-    bpf_core_read(taken, sizeof(*taken), &tag->word);
-    bpf_core_read(given_back, sizeof(*given_back), &tag->cleared);
-    return;
-  }
-  iot_u64 both[CACHE_LINE_BYTES / sizeof(iot_u64) + 1];
-  bpf_core_read(both, sizeof(both), &tag->word);
-  *taken = both[0];
-  *given_back = both[CACHE_LINE_BYTES / sizeof(iot_u64)];
-}
-
-/* What the kernel itself counts by: bits that are set when a tag is taken, and bits of those given back since. */
-static __always_inline void count_tags(struct tag_words* words) {
-  const struct sbitmap_word* tag = IOT_TYPED(sbitmap_word, words->at, iot_config.has_cast);
+/* Bits that are set when a tag is taken, without those given back since: what the kernel itself counts by. */
+static __always_inline iot_u64 taken_of(const struct sbitmap_word* tag) {
   iot_u64 taken = 0;
   iot_u64 given_back = 0;
+  bpf_core_read(&taken, sizeof(taken), &tag->word);
+  bpf_core_read(&given_back, sizeof(given_back), &tag->cleared);
+  return taken & ~given_back;
+}
+
+/* The same by one helper: one that copies both words, and what lies between them, takes less than two. */
+static __always_inline iot_u64 copy_taken_of(const struct sbitmap_word* tag) {
+  iot_u64 both[CACHE_LINE_BYTES / sizeof(iot_u64) + 1];
+  if (bpf_core_field_offset(struct sbitmap_word, cleared) -
+          bpf_core_field_offset(struct sbitmap_word, word) !=
+      CACHE_LINE_BYTES)
+    return taken_of(tag);
+  bpf_core_read(both, sizeof(both), &tag->word);
+  return both[0] & ~both[CACHE_LINE_BYTES / sizeof(iot_u64)];
+}
+
+static __always_inline void count_tags(struct tag_words* words) {
+  iot_u64 taken = 0;
   if (iot_config.has_cast) {
-    taken = tag->word;
-    given_back = tag->cleared;
+    const struct sbitmap_word* tag = IOT_TYPED(sbitmap_word, words->at, 1);
+    taken = tag->word & ~tag->cleared;
   } else {
-    load_tags(&taken, &given_back, tag);
+    taken = copy_taken_of((const struct sbitmap_word*)words->at);
   }
-  taken &= ~given_back;
   if (taken) /* of most words nothing is, and counting bits costs most */
     words->used += (iot_u32)__builtin_popcountll(taken);
   words->at += bpf_core_type_size(struct sbitmap_word);

@@ -49,9 +49,8 @@ static __always_inline void await_flush(iot_u64 bio, iot_u32 device, const struc
 }
 
 /* Whether the disk cannot force this one's data out by itself (FUA): the kernel takes the wish off it and flushes behind it. */
-static __always_inline int is_flushed_behind(struct request* request, iot_u32 flags) {
-  const struct bio* bio = request->bio;
-  return bio && bio->bi_opf & ~flags & 1U << BIT_OF(__REQ_FUA);
+static __always_inline int is_flushed_behind(const struct bio* bio, iot_u32 flags) {
+  return flags & IS_WRITE && bio && bio->bi_opf & ~flags & 1U << BIT_OF(__REQ_FUA);
 }
 
 /* A bio that has ended waits for a flush no more. */

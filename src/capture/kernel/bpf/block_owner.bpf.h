@@ -38,9 +38,8 @@ __noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
   return number && !(number >> IOT_MINOR_BITS) ? number : device;
 }
 
-/* What a bio of direct I/O completes in the end, by iomap; 0: it is none, or not known. */
-static __always_inline iot_u64 iomap_dio_of(const struct bio* bio) {
-  const iot_u64 end = (iot_u64)bio->bi_end_io;
+/* What a bio of direct I/O, whose end is `end`, completes in the end, by iomap; 0: it is none, or not known. */
+static __always_inline iot_u64 iomap_dio_of(const struct bio* bio, iot_u64 end) {
   if (!bpf_core_type_exists(struct iomap_dio) || !end)
     return 0;
   if (end == iot_functions.iomap_dio_bio_end_io)
@@ -49,11 +48,10 @@ static __always_inline iot_u64 iomap_dio_of(const struct bio* bio) {
 }
 
 /* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
-static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio) {
+static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio, iot_u64 end) {
   const int cast = iot_config.has_cast;
-  const iot_u64 end = (iot_u64)bio->bi_end_io;
   struct kiocb* iocb = 0;
-  const iot_u64 of_iomap = iomap_dio_of(bio);
+  const iot_u64 of_iomap = iomap_dio_of(bio, end);
   if (of_iomap) {
     const struct iomap_dio* dio = IOT_TYPED(iomap_dio, of_iomap, cast);
     IOT_LOAD(iocb, dio, iocb, cast);
@@ -146,8 +144,6 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
   return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
 }
 
-#define IS_WRITE 1 /* in the number of each operation that writes */
-
 /*
  * Of what a task queues that the recording is not of: what it does for an operation that the recording is of, and pages of files that recorded
  * calls have used. In a sample, those are taken for what its own calls have written.
@@ -160,9 +156,9 @@ static __always_inline int is_for_others(int has_pages, const struct iot_async* 
 
 /* Fills in the operation that the running task hands a bio on for; 0: none is known. */
 static __always_inline int find_submitter(struct iot_owner* owner, const struct bio* bio,
-                                          const struct iot_async* async) {
+                                          iot_u64 end, const struct iot_async* async) {
   if (!async)
-    return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio), owner);
+    return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio, end), owner);
   *owner = async->owner;
   return 1;
 }
@@ -183,12 +179,13 @@ static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_a
 
 /* Fills whose a bio is that no traced task queues; 0: it is not traced. */
 static __always_inline int find_other_owner(struct iot_bio* entry, struct content* content,
-                                            const struct bio* bio, const struct iot_async* async,
-                                            iot_u32 flags, iot_u32 device) {
+                                            const struct bio* bio, iot_u64 end,
+                                            const struct iot_async* async, iot_u32 flags,
+                                            iot_u32 device) {
   if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
     return 0;
   charge_running_task(&entry->owner);
-  const int has_submitter = find_submitter(&entry->owner, bio, async);
+  const int has_submitter = find_submitter(&entry->owner, bio, end, async);
   content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
   if (content->inode)
     entry->file = file_for_others(content->inode, async);
@@ -210,10 +207,10 @@ static __always_inline int charge_task(struct iot_owner* owner, const struct iot
 }
 
 /* Fills in what a bio is of that nobody hands on. Returns the iocb that its end completes; 0: none is known. */
-static __always_inline iot_u64 find_content(struct content* content, const struct bio* bio,
-                                            iot_u32 flags) {
-  const iot_u64 iocb = iocb_of_direct_bio(bio);
-  content->inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, flags);
+static __always_inline iot_u64 find_content(struct content* content, const struct bio* trusted,
+                                            const struct bio* bio, iot_u32 flags) {
+  const iot_u64 iocb = iocb_of_direct_bio(bio, (iot_u64)trusted->bi_end_io);
+  content->inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, trusted->bi_iter.bi_idx, flags);
   content->has_pages = content->inode && !iocb;
   content->is_direct = iocb != 0;
   return iocb;
@@ -246,16 +243,17 @@ static __noinline int iot_is_of_left_out(iot_u64 iocb) {
           complete == iot_functions.io_complete_rw_iopoll);
 }
 
-/* Fills whose the bio is, and what it is of; 0: it is not traced. */
+/* Fills whose the bio is, and what it is of; 0: it is not traced. `trusted`: as the argument came. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
-                                      const struct bio* bio, iot_u32 flags, iot_u32 device) {
+                                      struct bio* trusted, iot_u32 flags, iot_u32 device) {
+  const struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+  const iot_u64 end = (iot_u64)trusted->bi_end_io;
   struct iot_task* task = iot_current();
   entry->queued_ns = bpf_ktime_get_ns();
   entry->device = device;
-  if (is_handed_on((iot_u64)bio->bi_end_io) &&
-      iot_find_mapped(entry, content, iot_number_of(bio), flags))
+  if (is_handed_on(end) && iot_find_mapped(entry, content, iot_number_of(bio), flags))
     return 1;
-  const iot_u64 iocb = content->carrier ? 0 : find_content(content, bio, flags);
+  const iot_u64 iocb = content->carrier ? 0 : find_content(content, trusted, bio, flags);
   const iot_u64 inode = content->inode;
   const struct iot_async* async = iot_async_of(iocb);
   if (inode && iot_is_own_page(task, (const void*)inode))
@@ -273,7 +271,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);
   }
-  return find_other_owner(entry, content, bio, async, flags, device);
+  return find_other_owner(entry, content, bio, end, async, flags, device);
 }
 
 /*
@@ -310,9 +308,9 @@ static __noinline iot_u64 iot_find_first_traced(iot_u64 bio) {
   return 0;
 }
 
-/* The first traced bio of a request; NULL: it has none. Most often it is the very first. */
-static __always_inline const struct iot_bio* find_first(const struct request* request) {
-  const iot_u64 bio = iot_number_of(request->bio);
+/* The first traced bio of a request that carries `first_bio` and those behind it; NULL: it has none. Most often it is the very first. */
+static __always_inline const struct iot_bio* find_first(const struct bio* first_bio) {
+  const iot_u64 bio = iot_number_of(first_bio);
   if (!bio)
     return 0;
   const struct iot_bio* first = iot_find_bio(bio);
@@ -338,8 +336,7 @@ static __noinline iot_u32 iot_count_bios(iot_u64 bio) {
   return walk.count;
 }
 
-static __always_inline iot_u32 count_bios(const struct request* request) {
-  const struct bio* bio = request->bio;
+static __always_inline iot_u32 count_bios(const struct bio* bio) {
   if (!bio)
     return 0;
   return bio->bi_next ? iot_count_bios(iot_number_of(bio)) : 1;

@@ -241,11 +241,13 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes,
   iot_u64 end = (position + bytes + (1 << IOT_PAGE_SHIFT) - 1) >> IOT_PAGE_SHIFT; /* as wanted */
   if (end != first + 1)
     end = lower(end, batch_end(batch, count));
-  struct inode* inode = mapping->host; /* differs from the file's for block devices */
-  const int is_of_file = inode == file->f_inode;
+  /* Pages of a block device are its disk's, whose inode the file has not. */
+  const int is_of_file = (iot_u64)mapping == (iot_u64)&file->f_inode->i_data;
   iot_u32 id = is_of_file ? file_of_reading(task, file) : 0;
-  if (!id)
-    id = iot_identify(task, inode, is_of_file ? file : 0, 1);
+  if (!id) {
+    struct inode* inode = mapping->host;
+    id = iot_identify(task, inode, inode == file->f_inode ? file : 0, 1);
+  }
   if (task->added.are_any)
     return emit_among_added(task, iot_number_of(mapping), first, end, id);
   if (end <= first || !iot_file_wanted(id))

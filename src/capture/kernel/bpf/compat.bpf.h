@@ -102,9 +102,9 @@ static __always_inline iot_u64 iot_number_of(const void* pointer) {
 
 /* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */
 static __always_inline iot_u64 iot_read_word(iot_u64 address) {
-  iot_u64 word = 0;
   if (iot_config.has_cast)
     return (iot_u64)IOT_TYPED(timespec64, address, 1)->tv_sec;
+  iot_u64 word = 0;
   bpf_probe_read_kernel(&word, sizeof(word), (const void*)address);
   return word;
 }

@@ -109,7 +109,7 @@ int BPF_PROG(nvme_setup_cmd, struct request* trusted, const struct nvme_command*
     return 0;
   struct request* request = IOT_UNTRUSTED(request, trusted);
   iot_u64 key = iot_number_of(request);
-  if (request->bio && !find_first(request))
+  if (request->bio && !find_first(request->bio))
     return 0;
   const struct nvme_told told = {.name_space = BPF_CORE_READ(command, common.nsid),
                                  .number = BPF_CORE_READ(command, common.command_id),

@@ -57,21 +57,24 @@ static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
 static __always_inline iot_u32 iot_identify(struct iot_task* task, struct inode* inode,
                                             const void* file, int cast) {
   struct super_block* sb = 0;
-  struct iot_file_sight sight = {.inode = (iot_u64)inode, .file = (iot_u64)file};
-  struct iot_file_key* key = &sight.key;
+  iot_u64 number = 0;
+  iot_u32 device = 0;
+  iot_u32 generation = 0;
   IOT_LOAD(sb, inode, i_sb, cast);
-  IOT_LOAD(key->device, sb, s_dev, cast);
-  IOT_LOAD(key->inode, inode, i_ino, cast);
-  IOT_LOAD(key->generation, inode, i_generation, cast);
+  IOT_LOAD(device, sb, s_dev, cast);
+  IOT_LOAD(number, inode, i_ino, cast);
+  IOT_LOAD(generation, inode, i_generation, cast);
 
-  struct iot_cached_file* cached = &task->files[key->inode & (IOT_TASK_FILES - 1)];
-  if (cached->inode == key->inode && cached->device == key->device &&
-      cached->generation == key->generation && cached->file)
+  struct iot_cached_file* cached = &task->files[number & (IOT_TASK_FILES - 1)];
+  if (cached->inode == number && cached->device == device && cached->generation == generation &&
+      cached->file)
     return cached->file;
+  const struct iot_file_sight sight = {
+      .key = {number, device, generation}, .inode = (iot_u64)inode, .file = (iot_u64)file};
   const iot_u32 id = iot_file_register(&sight);
-  cached->inode = key->inode;
-  cached->device = key->device;
-  cached->generation = key->generation;
+  cached->inode = number;
+  cached->device = device;
+  cached->generation = generation;
   cached->file = id;
   return id;
 }
@@ -126,23 +129,31 @@ static __noinline struct file* iot_small_file_of_fd(iot_s32 fd) {
   return 0;
 }
 
+/* The same of any descriptor, as a number, where bpf_rdonly_cast is there. */
+static __always_inline iot_u64 iot_file_pointer_in(const struct files_struct* files, iot_s32 fd) {
+  const struct fdtable* table = files->fdt;
+  /* The first table holds as many as there are places in the structure itself, whose address is known. */
+  iot_u64 at = (iot_u64)files->fd_array;
+  if ((iot_u32)fd >= IOT_SMALL_FILES || (iot_u64)table != (iot_u64)&files->fdtab) {
+    if ((iot_u32)fd >= table->max_fds)
+      return 0;
+    at = (iot_u64)table->fd;
+  }
+  at += (iot_u64)(iot_u32)fd * sizeof(void*);
+  return (iot_u64)IOT_TYPED(timespec64, at, 1)->tv_sec;
+}
+
+static __always_inline struct file* iot_file_in(const struct files_struct* files, iot_s32 fd) {
+  const iot_u64 file = iot_file_pointer_in(files, fd);
+  return file ? IOT_TYPED(file, file, 1) : 0;
+}
+
 /* The struct file behind a descriptor of the running task, as a number; 0: there is none. */
 static __always_inline iot_u64 iot_file_pointer_of_fd(iot_s32 fd) {
-  if (iot_config.has_cast) {
-    const struct task_struct* task = IOT_UNTRUSTED(task_struct, bpf_get_current_task_btf());
-    const struct files_struct* files = task->files;
-    const struct fdtable* table = files->fdt;
-    /* The first table holds as many as there are places in the structure itself, whose address is known. */
-    iot_u64 at = (iot_u64)files->fd_array;
-    if ((iot_u32)fd >= IOT_SMALL_FILES || (iot_u64)table != (iot_u64)&files->fdtab) {
-      if ((iot_u32)fd >= table->max_fds)
-        return 0;
-      at = (iot_u64)table->fd;
-    }
-    at += (iot_u64)(iot_u32)fd * sizeof(void*);
-    return iot_read_word(at);
-  }
-  const struct fdtable* table = bpf_get_current_task_btf()->files->fdt;
+  struct task_struct* current = bpf_get_current_task_btf();
+  if (iot_config.has_cast)
+    return iot_file_pointer_in(IOT_TYPED(task_struct, current, 1)->files, fd);
+  const struct fdtable* table = current->files->fdt;
   if ((iot_u32)fd >= table->max_fds)
     return 0;
   return iot_read_word((iot_u64)table->fd + (iot_u64)(iot_u32)fd * sizeof(void*));
@@ -152,8 +163,7 @@ static __always_inline iot_u64 iot_file_pointer_of_fd(iot_s32 fd) {
 static __always_inline struct file* iot_typed_file_of_fd(iot_s32 fd) {
   if (!iot_config.has_cast)
     return iot_small_file_of_fd(fd);
-  const iot_u64 file = iot_file_pointer_of_fd(fd);
-  return file ? IOT_TYPED(file, file, 1) : 0;
+  return iot_file_in(IOT_TYPED(task_struct, bpf_get_current_task_btf(), 1)->files, fd);
 }
 
 static __always_inline int means_the_same(const struct iot_cached_fd* cached, iot_s32 fd,

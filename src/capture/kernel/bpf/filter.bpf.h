@@ -56,8 +56,11 @@ static __always_inline int iot_is_wanted_file(iot_u32 file, int are_named) {
   return (file || !are_named) && !(file & IOT_FILE_UNWANTED);
 }
 
+_Static_assert(IOT_FILE_UNWANTED == 1U << 31, "an id that is marked so is a negative number");
+
+/* An id without a mark is wanted by all filters: most are seen to be so by one comparison. */
 static __always_inline int iot_file_wanted(iot_u32 file) {
-  return (!FILTERS_ANY && !iot_config.leaves_out_pseudo) ||
+  return (iot_s32)file > 0 || (!FILTERS_ANY && !iot_config.leaves_out_pseudo) ||
          iot_is_wanted_file(file, iot_config.filter_files || iot_config.filter_devices);
 }
 

@@ -74,6 +74,11 @@ struct rw_semaphore {
 };
 #define RWSEM_READER_OWNED 1
 #define RWSEM_OWNER_FLAGS 7
+struct address_space {
+  struct inode* host;
+  unsigned long flags;
+};
+enum mapping_flags { AS_EXITING = 4 };
 struct inode {
   u16 i_mode;
   u8 i_blkbits;
@@ -85,6 +90,7 @@ struct inode {
   s64 i_size;
   struct hlist_head i_dentry;
   struct rw_semaphore i_rwsem;
+  struct address_space i_data;
 };
 struct file_operations {
   void* flush;
@@ -252,11 +258,6 @@ struct linux_binprm {
 };
 
 /* Page cache */
-struct address_space {
-  struct inode* host;
-  unsigned long flags;
-};
-enum mapping_flags { AS_EXITING = 4 };
 struct page {
   unsigned long compound_head;
   struct address_space* mapping;

@@ -74,8 +74,15 @@ static __noinline int iot_forget_ops(struct iot_task* task) {
   return 0;
 }
 
+/* How deep in spans and operations it is, loaded as one word: 0 if in none. */
+#define IOT_DEPTHS(task) (*(const volatile iot_u32*)&(task)->span_depth)
+_Static_assert(__builtin_offsetof(struct iot_task, span_depth) % sizeof(iot_u32) == 0 &&
+                   __builtin_offsetof(struct iot_task, op_depth) ==
+                       __builtin_offsetof(struct iot_task, span_depth) + sizeof(iot_u16),
+               "both depths are one word");
+
 static __always_inline void iot_op_begin(struct iot_task* task) {
-  if (task->span_depth | task->op_depth)
+  if (IOT_DEPTHS(task))
     iot_forget_ops(task);
   task->owner.op_id = iot_new_op(task);
 }

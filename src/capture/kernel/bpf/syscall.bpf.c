@@ -28,7 +28,7 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   task->call = call;
   if (iot_config.served_below) {
     task->below = 0;
-    task->needs_below = 0;
+    task->needs_fsync = 0;
   }
   task->entry_ns = bpf_ktime_get_ns();
 }
@@ -137,12 +137,14 @@ int syscall_sys_enter(unsigned long long* ctx) {
   const iot_u64 call = iot_config.calls[number];
   if (!call)
     return 0;
-  if (call & IOT_CALL_IS_LOOKED_AT || iot_config.chooses_tasks ||
-      iot_may_be_own(task, (struct pt_regs*)ctx[0]))
+  if (iot_config.chooses_tasks || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
     return begin_seldom_call(ctx);
-  begin_call(task, call);
-  if (call & IOT_CALL_MAY_APPEND)
+  if (call & (IOT_CALL_IS_LOOKED_AT | IOT_CALL_MAY_APPEND)) {
+    if (call & IOT_CALL_IS_LOOKED_AT)
+      return begin_seldom_call(ctx);
     begin_append(task, (struct pt_regs*)ctx[0], call);
+  }
+  begin_call(task, call);
   return 0;
 }
 
@@ -242,20 +244,22 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
 static __always_inline void check_below(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
   if (!iot_config.served_below)
     return;
-  const iot_u32 missing = iot_config.served_below & ~task->below;
-  iot_u32 kind = IOT_CALL_BELOW(task->call);
-  if (!(IOT_BELOW(kind) & missing))
-    kind = task->needs_below;
-  if (IOT_BELOW(kind) & missing && result >= -ERESTART_LAST)
-    iot_find_bypassed(kind, result, now_ns);
+  const iot_u32 of_call = IOT_CALL_BELOW(task->call);
+  const iot_u32 needed = IOT_BELOW(of_call) | task->needs_fsync;
+  const iot_u32 missing = needed & iot_config.served_below & ~task->below;
+  if (!missing || result < -ERESTART_LAST)
+    return;
+  const int is_of_call = (missing & IOT_BELOW(of_call)) != 0;
+  iot_find_bypassed(is_of_call ? of_call : IOT_KIND_vfs_fsync & 0xff, result, now_ns);
 }
 
-static __always_inline void end_call(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
+static __always_inline void end_call(const struct task_struct* current, struct iot_task* task,
+                                     iot_s64 result, iot_u64 now_ns) {
   if (task->wait_start_ns)
     iot_end_missed_wait(task, now_ns);
   check_below(task, result, now_ns);
   iot_op_end(task);
-  iot_begin_between(bpf_get_current_task_btf(), task);
+  iot_begin_between(current, task);
 }
 
 /* The end of a call that the recording is not of: it may reap operations that the recording is of. */
@@ -306,8 +310,9 @@ static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 ca
 }
 
 static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
-  unmute_kept_call(bpf_get_current_task_btf());
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  struct task_struct* current = bpf_get_current_task_btf();
+  unmute_kept_call(current);
+  struct iot_task* task = iot_busy(current);
   if (!task && (iot_config.follows_async || iot_config.chooses_operations) && iot_is_muted())
     return end_muted_call(ctx);
   if (!task)
@@ -328,7 +333,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     iot_end_flock(result);
   if (call & IOT_CALL_RECORDED)
     emit_call(call, result, now_ns);
-  end_call(task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);
+  end_call(current, task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);
   return 0;
 }
 
@@ -355,8 +360,8 @@ int syscall_sys_exit(unsigned long long* ctx) {
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_s64 result = (iot_s64)ctx[1];
   if (is_found && (task->call & IS_PLAIN) == IS_PLAIN &&
-      emit_plain_call(task, (struct pt_regs*)ctx[0], result, now_ns)) {
-    end_call(task, result, now_ns);
+      emit_plain_call(current, task, (struct pt_regs*)ctx[0], result, now_ns)) {
+    end_call(current, task, result, now_ns);
     return 0;
   }
   return end_any_call(ctx, now_ns); /* in one place: the verifier checks it for each */

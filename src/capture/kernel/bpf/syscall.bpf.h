@@ -13,6 +13,8 @@
 #define ERESTART_LAST 516
 
 static __always_inline iot_s64 visible_result(iot_s64 result) {
+  if (result >= 0) /* most are: one comparison */
+    return result;
   return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
 }
 

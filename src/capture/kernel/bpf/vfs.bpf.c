@@ -103,7 +103,7 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
   if (!iot_file_wanted(span->file))
     return 0;
   if (span->reserved && result > 0)
-    need_below(task, IOT_KIND_vfs_fsync);
+    task->needs_fsync = IOT_BELOW(IOT_KIND_vfs_fsync);
   const iot_u64 duration_ns = bpf_ktime_get_ns() - span->start_ns;
   struct iot_place place;
   struct iot_vfs_read* record = iot_reserve(&place, kind);

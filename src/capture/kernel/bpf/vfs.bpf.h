@@ -10,13 +10,7 @@
 #include "syscall.bpf.h"
 
 static __always_inline void note_below(struct iot_task* task, iot_u32 kind) {
-  if (iot_config.served_below & IOT_BELOW(kind))
-    task->below |= IOT_BELOW(kind);
-}
-
-/* What its files and arguments say: the call in progress cannot succeed without the event. */
-static __always_inline void need_below(struct iot_task* task, iot_u32 kind) {
-  task->needs_below = kind & 0xff;
+  task->below |= IOT_BELOW(kind); /* of what is not served nobody asks */
 }
 
 /*
