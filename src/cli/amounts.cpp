@@ -84,8 +84,8 @@ Result<std::uint64_t> parse_count(std::string_view option, const std::string& te
   std::string_view rest = text;
   const std::uint64_t number = take_number(rest);
   if (number == 0 || !rest.empty())
-    return fail_usage(fmt::format("{} {}: this is no number of rows", option, text),
-                      "a number of rows is a whole number above 0, as 20");
+    return fail_usage(fmt::format("{} {}: this is no number of them", option, text),
+                      "it takes a whole number above 0, as 20");
   return number;
 }
 

@@ -41,7 +41,7 @@ struct Listed {
 
   std::string_view state() const {
     if (!entry.problem.empty())
-      return "UNREADABLE";
+      return is_damaged ? "DAMAGED" : "UNREADABLE";
     return is_damaged && entry.manifest.state == store::State::COMPLETE
                ? "DAMAGED"
                : store::state_name(entry.manifest.state);
@@ -60,11 +60,12 @@ bool is_damaged(const store::TraceReader& trace) {
 
 Listed looked_into(store::CatalogueEntry entry) {
   Listed listed{std::move(entry)};
-  if (!listed.entry.problem.empty() || !has_ended(listed.entry.manifest))
+  if (listed.entry.problem.empty() && !has_ended(listed.entry.manifest))
     return listed;
   const auto trace = store::TraceReader::open(listed.entry.path);
   if (!trace) {
-    listed.entry.problem = trace.error().message();
+    if (listed.entry.problem.empty())
+      listed.entry.problem = trace.error().message();
     return listed;
   }
   if (listed.entry.events_bytes <= kReadBytes)
@@ -78,6 +79,7 @@ nlohmann::json to_json(const Listed& listed) {
   nlohmann::json json = {
       {"name", entry.name}, {"path", entry.path.native()}, {"bytes", entry.events_bytes}};
   if (!entry.problem.empty()) {
+    json["is_damaged"] = listed.is_damaged;
     json["problem"] = entry.problem;
     return json;
   }
@@ -101,7 +103,8 @@ std::string tags_text(const store::Manifest& manifest) {
 }
 
 // Below the table, which has no room for sentences.
-void print_problem(const store::CatalogueEntry& entry, output::Sink& sink, std::size_t width) {
+void print_problem(const Listed& listed, output::Sink& sink, std::size_t width) {
+  const store::CatalogueEntry& entry = listed.entry;
   if (entry.problem.empty())
     return;
   const std::string text =
@@ -111,7 +114,11 @@ void print_problem(const store::CatalogueEntry& entry, output::Sink& sink, std::
     sink.print("{}{}\n", indent, line);
     indent = "  ";
   }
-  sink.print("  iotrail info {} says more\n", output::printable(entry.path.native()));
+  const std::string path = output::printable(entry.path.native());
+  if (listed.is_damaged)
+    sink.print("  its events can be read: iotrail report {}\n", path);
+  else
+    sink.print("  iotrail info {} says more\n", path);
 }
 
 void print_entries(const std::vector<Listed>& traces, std::size_t width) {
@@ -139,7 +146,7 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
   output::Sink sink(stdout);
   table.print(sink, "", width);
   for (const Listed& listed : traces)
-    print_problem(listed.entry, sink, width);
+    print_problem(listed, sink, width);
   (void)sink.finish(); // main tells of what standard output does not take
 }
 

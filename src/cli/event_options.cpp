@@ -14,13 +14,11 @@ namespace {
 Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
                                                 const std::vector<std::string>& names) {
   std::vector<schema::Layer> layers;
-  std::string known;
+  std::vector<std::string_view> known;
   for (const schema::LayerInfo& row : schema::kLayers) {
     if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot)
       continue;
-    if (!known.empty())
-      known += ", ";
-    known += row.name;
+    known.push_back(row.name);
     const bool is_usual = names.empty() && !schema::is_on_request(row.layer);
     if (is_usual || std::ranges::find(names, row.name) != names.end())
       layers.push_back(row.layer);
@@ -30,7 +28,8 @@ Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
           return schema::layer_name(static_cast<std::uint32_t>(layer)) == name;
         }))
       return fail_usage(fmt::format("{}: there is no layer '{}'", option, name),
-                        "the layers are " + known);
+                        fmt::format("the layers are {}", fmt::join(known, ", ")),
+                        did_you_mean(name, known));
   return layers;
 }
 

@@ -38,11 +38,14 @@ std::string near_option(const CLI::App& verb) {
                              : did_you_mean(word->substr(0, word->find('=')), options);
 }
 
-// In our words where CLI11's do not say what is wrong: "Could not convert: --pid = abc".
-std::string parse_problem(const CLI::ParseError& parse) {
+// In our words where CLI11's do not say what is wrong: "Could not convert: --pid = abc", and the words that no option takes
+// from the last to the first.
+std::string parse_problem(const CLI::ParseError& parse, const std::vector<std::string>& left) {
   constexpr std::string_view kConvert = "Could not convert: ";
   std::string what = parse.what();
   const std::size_t equals = what.find(" = ");
+  if (dynamic_cast<const CLI::ExtrasError*>(&parse) != nullptr && !left.empty())
+    return fmt::format("not expected: {}", fmt::join(left, " "));
   if (what == "trace is required")
     return "no trace is named; `latest` stands for the last one recorded";
   if (!what.starts_with(kConvert) || equals == what.npos)
@@ -52,8 +55,15 @@ std::string parse_problem(const CLI::ParseError& parse) {
                      what.substr(equals + 3));
 }
 
+// The command that `ls -l` was meant to be: from its first word on, with what was taken for options of `verb`.
+std::vector<std::string> command_from(const std::vector<std::string>& arguments,
+                                      const std::string& first) {
+  return {std::ranges::find(arguments, first), arguments.end()};
+}
+
 // CLI11 tells help, version and mistakes all by exceptions; they end here.
-int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
+int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse,
+                   const std::vector<std::string>& arguments) {
   if (parse.get_exit_code() == 0) {
     std::ostringstream asked_for;
     const int status = app.exit(parse, asked_for);
@@ -65,15 +75,18 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse) {
   if (verb == "record" || verb == "stat") { // `ls -l`: its options are taken for iotrail's
     const std::vector<std::string> words = chosen.front()->remaining();
     if (!words.empty() && !words.front().starts_with('-'))
-      return print_error(fail_usage(fmt::format("'{}' is no option of {}", words.front(), verb), {},
-                                    fmt::format("A command follows after `--`: iotrail {} -- {}",
-                                                verb, fmt::join(words, " ")))
-                             .error());
+      return print_error(
+          fail_usage(fmt::format("'{}' is no option of {}", words.front(), verb), {},
+                     fmt::format("A command follows after `--`: iotrail {} -- {}", verb,
+                                 fmt::join(command_from(arguments, words.front()), " ")))
+              .error());
   }
   const std::string help = verb.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", verb);
   std::string hint = chosen.empty() ? std::string() : near_option(*chosen.front());
   hint += fmt::format("{}See `{}`.", hint.empty() ? "" : " ", help);
-  return print_error(fail_usage(parse_problem(parse), {}, std::move(hint)).error());
+  const std::vector<std::string> left =
+      chosen.empty() ? app.remaining() : chosen.front()->remaining();
+  return print_error(fail_usage(parse_problem(parse, left), {}, std::move(hint)).error());
 }
 
 // `iotrail recrod`: CLI11 would only say that an argument was not expected.
@@ -136,11 +149,10 @@ int run(std::vector<std::string> arguments) {
   take_help_as_option(arguments);
   if (Result<void> checked = check_verb(arguments); !checked)
     return print_error(checked.error());
-  std::ranges::reverse(arguments); // CLI11 takes them from the back
   try {
-    app.parse(std::move(arguments));
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // from the back
   } catch (const CLI::ParseError& parse) {
-    return end_of_parsing(app, parse);
+    return end_of_parsing(app, parse, arguments);
   }
   Result<int> status = action();
   return status ? *status : print_error(status.error());

@@ -16,6 +16,10 @@ Result<void> check_output(const std::string& output) {
         "`latest` stands for the newest trace of the repository, so none is called so");
   if (name == "." || name == ".." || (name.empty() && !output.empty()))
     return fail_usage(fmt::format("-o {}", output), "this is a directory, not the name of a trace");
+  std::error_code ignored;
+  if (std::filesystem::is_other(output, ignored)) // "-o /dev/null"
+    return fail_usage(fmt::format("-o {}", output), "a trace is a directory, and this is a device",
+                      "`iotrail stat` adds events up and records none.");
   return {};
 }
 

@@ -91,7 +91,8 @@ std::string recorder_text(const store::Manifest& manifest) {
                      human_bytes(manifest.ring_memory_bytes), human_bytes(manifest.events_bytes));
 }
 
-std::string events_text(const store::Manifest& manifest) {
+std::string events_text(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
   if (manifest.sources.empty())
     return {};
   if (const std::string lost = lost_text(manifest); !lost.empty())
@@ -99,8 +100,10 @@ std::string events_text(const store::Manifest& manifest) {
   std::uint64_t produced = 0;
   for (const store::SourceTally& source : manifest.sources)
     produced += source.produced;
-  return fmt::format("{}, {}", human_count(produced),
-                     manifest.gaps() == 0 ? "none lost" : "SOME MAY BE MISSING: see Losses");
+  if (manifest.gaps() != 0)
+    return human_count(produced) + ", SOME MAY BE MISSING: see Losses";
+  return fmt::format("{}, none lost{}", human_count(produced),
+                     trace.damage().any() ? " while recording" : "");
 }
 
 bool is_gap(const SmallResult& totals, std::size_t row) {
@@ -197,7 +200,7 @@ void print_trace_header(const store::TraceReader& trace, std::string_view select
   print_fact(sink, "unseen", fmt::format("{}", fmt::join(manifest.not_followed, "; ")), width);
   print_fact(sink, "filters", fmt::format("{}", fmt::join(manifest.filters, "; ")), width);
   print_fact(sink, "limits", fmt::format("{}", fmt::join(manifest.limits, "; ")), width);
-  print_fact(sink, "events", events_text(manifest), width);
+  print_fact(sink, "events", events_text(trace), width);
   print_fact(sink, "only", selection, width);
   for (const std::string& sentence : warning_sentences(trace))
     print_sentence(sink, sentence, width);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 
 #include <fmt/ranges.h>
 
+#include "base/nearest_name.hpp"
 #include "output/json.hpp"
 #include "output/printable.hpp"
 #include "output/report_sections.hpp"
@@ -144,8 +146,10 @@ Result<std::string> column_to_sort_by(const Section& section, const std::string&
   for (const SectionColumn& column : section.columns)
     if (is_heading(column.title, text) || column.name == text)
       return std::string(column.name);
-  return fail_usage(fmt::format("--sort: there is no column '{}'", text),
-                    "the columns, and their names in SQL, are " + sortable(section));
+  return fail_usage(
+      fmt::format("--sort: there is no column '{}'", text),
+      "the columns, and their names in SQL, are " + sortable(section),
+      did_you_mean(text, section.columns | std::views::transform(&SectionColumn::title)));
 }
 
 struct OneTable {

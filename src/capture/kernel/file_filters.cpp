@@ -91,7 +91,10 @@ Result<Mount> find_mount(const std::string& path) {
 Result<void> judge_file(BpfObject& object, const std::string& path, iot_verdict verdict) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
-    return fail_errno("file " + path);
+    return fail_errno(
+        "file " + path, errno,
+        "It has to be there when the recording begins; --dir stands for files that are made "
+        "later, too.");
   if (S_ISDIR(status.st_mode))
     return fail("file " + path, "it is a directory", "--dir stands for the files below one.");
   const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
