@@ -124,6 +124,10 @@ bool Replay::is_truncation(std::uint64_t op_id) const {
          std::ranges::any_of(drops_, [&](const auto& drop) { return drop.second.op_id == op_id; });
 }
 
+bool Replay::is_of_path(std::uint64_t op_id) const {
+  return op_id != 0 && std::ranges::binary_search(of_paths, op_id);
+}
+
 Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
   Fate& fate = fates[std::uint64_t{pid} << 32U | file];
   fate.pid = pid;

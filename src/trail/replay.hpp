@@ -110,6 +110,8 @@ struct Replay {
       written_back; // files of which bios carry pages: of others, no operations are kept
   std::unordered_set<std::uint32_t> disks;  // devices that complete requests: others hand bios on
   std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
+  std::vector<std::uint64_t>
+      of_paths; // operations that name paths and move no bytes of the program's, sorted
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_caches; // files of the kernel's own that hold the pages of a disk: the disk
@@ -143,6 +145,8 @@ struct Replay {
   bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;
   // Whether this operation makes a file shorter, or a hole in it, at the moment.
   bool is_truncation(std::uint64_t op_id) const;
+  // Whether it names a path, and hands no memory to the kernel: what becomes dirty in it the file system has written itself.
+  bool is_of_path(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
   bool is_traced(std::uint64_t pid) const;
 

@@ -54,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   replay.has_cache_events = size % 2 == 0;
   replay.written_back = {1};
   replay.direct = {7};
+  replay.of_paths = {5};
   std::uint64_t now_ns = 0;
   for (; size >= sizeof(RawFact); data += sizeof(RawFact), size -= sizeof(RawFact)) {
     RawFact raw;

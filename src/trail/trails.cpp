@@ -15,6 +15,7 @@ namespace iotrail::trail {
 namespace {
 
 using schema::Meaning;
+using schema::Role;
 using Keys = std::unordered_set<std::uint32_t>;
 
 // The rows of a table, of these columns. None where the trace has not all of them.
@@ -87,6 +88,21 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   return operations;
 }
 
+// Operations on paths that may change files, by calls and by io_uring. Of those that open a file, all that do not read alone.
+std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& trace) {
+  std::vector<std::uint64_t> operations;
+  for (const iot_u16 kind :
+       {IOT_KIND_syscall_setattr, IOT_KIND_syscall_xattr, IOT_KIND_syscall_rename,
+        IOT_KIND_syscall_link, IOT_KIND_syscall_truncate, IOT_KIND_async_path})
+    for (Rows calls(trace, kind, {Role::op}); calls.next();)
+      operations.push_back(calls.number(0));
+  for (Rows opens(trace, IOT_KIND_syscall_open, {Role::op, Meaning::flags_open}); opens.next();)
+    if ((opens.number(1) & (IOT_open_O_WRONLY | IOT_open_O_RDWR | IOT_open_O_TRUNC)) != 0)
+      operations.push_back(opens.number(0));
+  std::ranges::sort(operations);
+  return operations;
+}
+
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
@@ -101,6 +117,7 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.disk_caches = std::move(devices.caches);
   replay.nodes = std::move(devices.nodes);
   replay.direct = find_direct_operations(trace);
+  replay.of_paths = find_operations_on_paths(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());

@@ -91,6 +91,11 @@ for number in range(5):
     os.close(fd)
 print(*(now - then for now, then in zip(disk(), before)))
 """
+COPY_UP = """
+import os, sys
+os.fsync(os.open(sys.argv[1], os.O_WRONLY))
+"""
+
 COPIES = f"""
 import os, sys
 os.chdir(sys.argv[1])
@@ -325,10 +330,12 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(self.causes(recording, inner), written(PAGES))
 
     def mount_overlay(self, below):
-        """Where it lies above a mounted file system."""
+        """Where it lies above a mounted file system. Its lower layer has a file."""
         layers = {name: below / name for name in ("lowerdir", "upperdir", "workdir")}
         for folder in layers.values():
             folder.mkdir()
+        (layers["lowerdir"] / "lower").write_bytes(bytes(range(256)) * (PAGES * PAGE // 256))
+        os.sync()
         above = self.folder / "above"
         above.mkdir()
         mounted = harness.run("mount", "-t", "overlay", "overlay", "-o", ",".join(f"{name}={folder}" for name, folder in layers.items()), above)
@@ -362,6 +369,15 @@ class TrailDisks(harness.AcceptanceTest):
                                f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'write' GROUP BY ALL ORDER BY n.path")
         self.assertEqual([tuple(row.values()) for row in rows],
                          [(str(above / name), "write_back", PAGES * PAGE) for name in ("copied", "sent", "source")])
+
+    def test_a_file_that_a_file_system_on_another_copies_up(self):
+        """The whole file is written when it is opened to be written to: by that call, and not through a mapping."""
+        disk = self.make_bare_disk(DISK_BYTES)
+        above = self.mount_overlay(self.mount(disk))
+        recording = self.record_trails("python3", "-c", COPY_UP, above / "lower")
+        rows = recording.query("SELECT l.cause, o.class, sum(l.bytes) AS bytes FROM links AS l JOIN operations AS o USING (op_id) JOIN devices AS d USING (device) "
+                               f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'write' AND o.layer = 'syscall' AND l.file <> 0 GROUP BY ALL")
+        self.assertEqual([tuple(row.values()) for row in rows], [("write_back", "open", PAGES * PAGE)])
 
     def test_a_file_system_on_another(self):
         """overlayfs keeps data in files below, which no program names: the trails have the file above."""

@@ -50,6 +50,17 @@ void note_zeroed_pages(Replay& replay, const Fact& fact) {
                                                                  fact.offset + fact.bytes, zeroed);
 }
 
+namespace {
+
+// overlayfs copies a file that is opened to be written, or given another mode, to its upper layer.
+Cause cause_without_write(const Replay& replay, const Fact& dirtied) {
+  if (replay.is_of_path(dirtied.op_id))
+    return Cause::write_back;
+  return replay.is_traced(dirtied.pid) ? Cause::mapped : Cause::outside;
+}
+
+} // namespace
+
 void store_dirty_pages(Replay& replay, const Fact& fact) {
   const auto file = static_cast<std::uint32_t>(fact.file);
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
@@ -59,9 +70,7 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
     return note_zeroed_pages(replay, fact);
   Call* call = replay.call_for(fact, FactKind::write);
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
-              call                         ? Cause::write_back
-              : replay.is_traced(fact.pid) ? Cause::mapped
-                                           : Cause::outside};
+              call ? Cause::write_back : cause_without_write(replay, fact)};
   if (!call || !call->has_range()) {
     if (call) // how much of its pages it wrote is not known
       dirty.confidence = Confidence::inferred;
