@@ -231,6 +231,8 @@ void Replay::begin_truncation(const Fact& fact) {
   if ((fact.file == 0 && !are_all_told) ||
       (fact.kind == FactKind::truncated && fact.offset == kNoOffset))
     note_doubt(fact);
+  if (fact.kind == FactKind::truncated && fact.offset < kFarthest)
+    doubt_tail(*this, static_cast<std::uint32_t>(fact.file), fact.offset);
   drops_.emplace(fact.end_ns(), fact);
 }
 

@@ -53,6 +53,20 @@ TEST(replay, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
   EXPECT_EQ(trails.fates[0].mapped, 4096U);
 }
 
+// XFS has filled it with zeroes by then, ext4 has not.
+TEST(replay, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192);
+  facts.add({.kind = FactKind::truncated,
+             .ts_ns = 20,
+             .duration_ns = 15,
+             .op_id = 2,
+             .file = kTestFile,
+             .offset = 5000});
+  facts.write_back(30, 0, 8192);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
+}
+
 // Which pages a path had is told by those that leave the cache, but for what is left of the last one.
 
 TEST(replay, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {

@@ -183,6 +183,21 @@ void store_rest_of_write(Replay& replay, const Call& call) {
   });
 }
 
+void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin) {
+  const auto cached = replay.files.find(file);
+  if (cached == replay.files.end())
+    return;
+  RangeMap<Dirty> tail;
+  RangeMap<Dirty>& dirty = cached->second.dirty;
+  dirty.take(begin, page_after(begin), [&](std::uint64_t from, std::uint64_t to, Dirty of) {
+    of.confidence = Confidence::inferred;
+    tail.put(from, to, of);
+  });
+  tail.visit(begin, page_after(begin), [&](std::uint64_t from, std::uint64_t to, const Dirty& of) {
+    dirty.put(from, to, of);
+  });
+}
+
 void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end) {
   const auto cached = replay.files.find(file);
   if (cached == replay.files.end())

@@ -30,6 +30,8 @@ using BioParts = std::vector<BioPart>;
 // rules/cache_pages.cpp: what is dirty.
 void store_dirty_pages(Replay& replay, const Fact& fact);   // of cache_dirty
 void store_rest_of_write(Replay& replay, const Call& call); // at its end: what no cache_dirty told
+// A file is cut at `begin`: some file systems write its last page back after they have filled the rest of it with zeroes, others before.
+void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin);
 void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end);
 void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
            const Dirty& dirty);
