@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 
 #include "base/clock.hpp"
 #include "base/fd.hpp"
@@ -24,6 +25,7 @@
 #include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
 #include "capture/kernel/relocation_types.hpp"
+#include "capture/kernel/signals_blocked.hpp"
 #include "capture/kernel/sums.hpp"
 #include "iotrail.skel.h"
 
@@ -328,11 +330,24 @@ void BpfObject::silence() {
   silenced_ns_ = monotonic_ns();
 }
 
-void BpfObject::let_go(bool slow_ones) {
+std::vector<bpf_link*> BpfObject::take_links(bool slow_ones) {
+  std::vector<bpf_link*> links;
   for (const Attached& attached : attached_)
     if (attached.is_slow == slow_ones)
-      bpf_link__destroy(attached.link);
+      links.push_back(attached.link);
   std::erase_if(attached_, [&](const Attached& a) { return a.is_slow == slow_ones; });
+  return links;
+}
+
+// Takes the kernel some 10 ms, in which the recording is finished.
+void BpfObject::let_go_meanwhile() {
+  const std::vector<bpf_link*> links = take_links(false);
+  const SignalsBlocked blocked;
+  try {
+    letting_go_ = std::thread([links] { std::ranges::for_each(links, bpf_link__destroy); });
+  } catch (const std::system_error&) { // as many threads as there may be
+    std::ranges::for_each(links, bpf_link__destroy);
+  }
 }
 
 // A child that has copies of the descriptors and nothing else outlives our letting go of them, so that the kernel takes
@@ -340,7 +355,7 @@ void BpfObject::let_go(bool slow_ones) {
 void BpfObject::leave_links_to_child() {
   std::array<int, 2> until{};
   if (std::ranges::none_of(attached_, &Attached::is_slow) || ::pipe2(until.data(), O_CLOEXEC) != 0)
-    return let_go(true);
+    return void(std::ranges::for_each(take_links(true), bpf_link__destroy));
   Fd wait(until[0]);
   Fd gone(until[1]);
   std::vector<unsigned> kept = {static_cast<unsigned>(wait.get())};
@@ -365,7 +380,7 @@ void BpfObject::leave_links_to_child() {
   }
   if (child > 0)
     ::waitpid(child, nullptr, 0);
-  let_go(true);
+  std::ranges::for_each(take_links(true), bpf_link__destroy);
 }
 
 void BpfObject::detach() {
@@ -373,7 +388,7 @@ void BpfObject::detach() {
     return;
   silence();
   recursion_misses_ = recursion_misses();
-  let_go(false);
+  let_go_meanwhile();
   leave_links_to_child();
 }
 
@@ -383,6 +398,8 @@ void BpfObject::wait_for_programs() {
 
 BpfObject::~BpfObject() {
   detach();
+  if (letting_go_.joinable())
+    letting_go_.join();
   iotrail_bpf__destroy(skeleton_);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/result.hpp"
@@ -68,11 +69,13 @@ private:
   int try_attach(const std::vector<std::string_view>& programs,
                  const std::vector<std::string>& hooks_left_out, Refusals& refusals);
   void silence();
+  std::vector<bpf_link*> take_links(bool slow_ones);
+  void let_go_meanwhile();
   void leave_links_to_child();
-  void let_go(bool slow_ones);
 
   iotrail_bpf* skeleton_ = nullptr;
   std::vector<Attached> attached_;
+  std::thread letting_go_;
   std::uint64_t silenced_ns_ = 0;
   std::uint64_t recursion_misses_ = 0; // of programs whose links are gone
 };

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/kernel/program_loader.hpp"
 
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 
 #include <bpf/libbpf.h>
 
@@ -22,6 +20,7 @@
 #include "capture/kernel/module_types.hpp"
 #include "capture/kernel/program_job.hpp"
 #include "capture/kernel/program_types.hpp"
+#include "capture/kernel/signals_blocked.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -45,22 +44,6 @@ unsigned processors() {
 bool is_shorter(const ProgramJob* one, const ProgramJob* other) {
   return one->length() < other->length();
 }
-
-// For threads that begin while it lives.
-class SignalsBlocked {
-public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
-private:
-  sigset_t before_{};
-};
 
 thread_local ProgramQueue* taking = nullptr; // while libbpf loads an object in this thread
 
