@@ -226,13 +226,11 @@ static __always_inline iot_u32 file_of_reading(struct iot_task* task, const stru
   return span && span->kind == IOT_KIND_vfs_read && span->object == (iot_u64)file ? span->file : 0;
 }
 
-static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes,
-                                      struct folio_batch* batch) {
-  struct iot_task* task = iot_current();
+/* `error` 0: the batch has a folio at least. */
+static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes, struct folio_batch* batch,
+                                      int error) {
+  struct iot_task* task = error ? 0 : iot_current();
   if (!task)
-    return 0;
-  const iot_u32 count = batch->nr;
-  if (!count)
     return 0;
   const struct file* file = iocb->ki_filp;
   const struct address_space* mapping = file->f_mapping;
@@ -240,7 +238,7 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes,
   const iot_u64 first = position >> IOT_PAGE_SHIFT;
   iot_u64 end = (position + bytes + (1 << IOT_PAGE_SHIFT) - 1) >> IOT_PAGE_SHIFT; /* as wanted */
   if (end != first + 1)
-    end = lower(end, batch_end(batch, count));
+    end = lower(end, batch_end(batch, batch->nr));
   /* Pages of a block device are its disk's, whose inode the file has not. */
   const int is_of_file = (iot_u64)mapping == (iot_u64)&file->f_inode->i_data;
   iot_u32 id = is_of_file ? file_of_reading(task, file) : 0;
@@ -255,17 +253,16 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes,
   return emit_pages(IOT_KIND_cache_hit, &task->owner, id, first, (iot_u32)(end - first));
 }
 
-/* Its length used to come as the vector. The third argument is told apart by its place: a program that asks for a
- * fourth one is refused where there is none, and the next is tried. */
+/* Its length used to come as the vector. Of three arguments the result is the fourth: a program that asks for a fifth is
+ * refused, and the next is tried. */
 SEC("?fexit/filemap_get_pages")
 int BPF_PROG(cache_get_pages_exit, struct kiocb* iocb, iot_u64 bytes, struct folio_batch* batch,
-             iot_u64 need_uptodate) {
-  asm volatile("" ::"r"(need_uptodate));
-  return end_lookup(iocb, bytes, batch);
+             iot_u64 need_uptodate, int error) {
+  return end_lookup(iocb, bytes, batch, error);
 }
 
 SEC("?fexit/filemap_get_pages")
 int BPF_PROG(cache_get_pages_iter_exit, struct kiocb* iocb, struct iov_iter* iter,
-             struct folio_batch* batch) {
-  return end_lookup(iocb, iter->count, batch);
+             struct folio_batch* batch, int error) {
+  return end_lookup(iocb, iter->count, batch, error);
 }
