@@ -244,12 +244,21 @@ private:
       enter(target(insn.off), state);
   }
 
+  // Which register the address of a map went to is not told: it may be one that held the context.
+  static void forget_contexts(State& state) {
+    for (Value& value : state.registers)
+      if (value.kind == Value::Kind::context)
+        value = {};
+  }
+
   void call(std::size_t at, State& state, std::size_t function) {
     const bpf_insn& insn = instructions_[at];
     if (insn.imm == kPoison && insn.src_reg == 0) {
       paths_.poisoned.insert(at);
       return;
     }
+    if (insn.imm >= kUnmadeMap && insn.src_reg == 0)
+      forget_contexts(state);
     if (insn.src_reg == BPF_PSEUDO_CALL) {
       const Value first = state.registers[kContext];
       enter(function, State::at_entry(first.kind == Value::Kind::frame ? Value{} : first));

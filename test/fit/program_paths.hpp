@@ -15,6 +15,8 @@ namespace iotrail::fit {
 
 // What libbpf puts in the place of an instruction that names what the kernel's types do not have.
 inline constexpr int kPoison = 0xbad2310;
+// From here on: in the place of the address of a map that it has not made.
+inline constexpr int kUnmadeMap = 2001000000;
 
 struct Paths {
   std::set<std::size_t> reached;  // by the number of the instruction

@@ -66,6 +66,13 @@ TEST(ProgramPaths, arguments_are_known_by_way_of_the_stack_and_of_functions) {
   EXPECT_EQ(paths.arguments, (std::map<std::size_t, std::size_t>{{2, 2}, {5, 3}}));
 }
 
+TEST(ProgramPaths, where_the_address_of_a_map_lies_is_no_context) {
+  const Paths paths = follow_paths(std::vector{store(10, -8, 1), load(6, 10, -8), load(2, 6, 8),
+                                               call(kUnmadeMap), call(kUnmadeMap), load(2, 6, 40),
+                                               leave()});
+  EXPECT_EQ(paths.arguments, (std::map<std::size_t, std::size_t>{{2, 1}}));
+}
+
 TEST(ProgramPaths, what_a_call_may_write_is_not_known) {
   const Paths paths = follow_paths(
       std::vector{set(6, 0), store(10, -8, 6), insn(BPF_ALU64 | BPF_MOV | BPF_X, 1, 10, 0, 0),
