@@ -67,9 +67,9 @@ TEST(ProgramPaths, arguments_are_known_by_way_of_the_stack_and_of_functions) {
 }
 
 TEST(ProgramPaths, where_the_address_of_a_map_lies_is_no_context) {
-  const Paths paths = follow_paths(std::vector{store(10, -8, 1), load(6, 10, -8), load(2, 6, 8),
-                                               call(kUnmadeMap), call(kUnmadeMap), load(2, 6, 40),
-                                               leave()});
+  const Paths paths =
+      follow_paths(std::vector{store(10, -8, 1), load(6, 10, -8), load(2, 6, 8), call(kUnmadeMap),
+                               call(kUnmadeMap), load(2, 6, 40), leave()});
   EXPECT_EQ(paths.arguments, (std::map<std::size_t, std::size_t>{{2, 1}}));
 }
 
