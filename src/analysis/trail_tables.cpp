@@ -2,12 +2,16 @@
 #include "analysis/trail_tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <new>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "analysis/vectors.hpp"
 #include "schema.hpp"
@@ -31,9 +35,17 @@ std::uint64_t known(std::uint64_t number) {
   return number == 0 ? kNull : number;
 }
 
+// One that this version does not know has its number, as in the tables of events.
 std::string_view operation_name(const trail::Link& link) {
-  const std::string_view name = schema::value_name("block", link.operation);
-  return name.empty() ? "unknown" : name;
+  static const auto names = [] {
+    std::array<std::string, UINT8_MAX + 1> made;
+    for (std::uint32_t number = 0; number < made.size(); ++number) {
+      const std::string_view name = schema::value_name("block", number);
+      made[number] = name.empty() ? fmt::format("{}", number) : name;
+    }
+    return made;
+  }();
+  return names[link.operation];
 }
 
 // NULL: no pages of a file that were written back.

@@ -26,8 +26,9 @@ constexpr std::uint64_t kTryEveryNs = 1'000'000'000;
 
 bool is_cgroup(const std::filesystem::path& directory) {
   struct statfs status{};
+  std::error_code ignored;
   return ::statfs(directory.c_str(), &status) == 0 && status.f_type == CGROUP2_SUPER_MAGIC &&
-         std::filesystem::is_directory(directory);
+         std::filesystem::is_directory(directory, ignored);
 }
 
 } // namespace

@@ -50,7 +50,7 @@ void TargetWatch::watch_process(pid_t pid) {
 void TargetWatch::watch_group(const Result<std::filesystem::path>& group) {
   groups_.emplace_back(group ? ::open((*group / "cgroup.events").c_str(), O_RDONLY | O_CLOEXEC)
                              : -1);
-  if (group && !groups_.back() && std::filesystem::exists(*group))
+  if (std::error_code ignored; group && !groups_.back() && std::filesystem::exists(*group, ignored))
     knows_all_ = false;
 }
 
@@ -64,7 +64,8 @@ void TargetWatch::watch_device(const std::filesystem::path& path) {
 }
 
 bool TargetWatch::Device::is_removed() const {
-  return !std::filesystem::exists(folder) || sequence_of(folder) != sequence;
+  std::error_code ignored;
+  return !std::filesystem::exists(folder, ignored) || sequence_of(folder) != sequence;
 }
 
 bool TargetWatch::have_all_ended() const {

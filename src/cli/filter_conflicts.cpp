@@ -127,7 +127,7 @@ Result<void> check_places(const Filter& filter) {
   const FileSystems where = file_systems_of(wanted, "");
   const FileSystems elsewhere = file_systems_of(filter.excluded, "exclude-");
   const auto may_be_recorded = [&](const std::string& path, bool is_folder) {
-    if (!fs::exists(path))
+    if (std::error_code ignored; !fs::exists(path, ignored))
       return true; // which is told elsewhere
     if (!where.words.empty() && !is_on(where, path) &&
         !(is_folder && is_mounted_below(where, path)))

@@ -18,7 +18,8 @@ Result<void> check_output(const std::string& output) {
     return fail_usage(fmt::format("-o {}", output), "this is a directory, not the name of a trace");
   std::error_code ignored;
   if (std::filesystem::is_other(output, ignored)) // "-o /dev/null"
-    return fail_usage(fmt::format("-o {}", output), "a trace is a directory, and this is a device",
+    return fail_usage(fmt::format("-o {}", output),
+                      "a trace is a directory, and this is a device, a FIFO or a socket",
                       "`iotrail stat` adds events up and records none.");
   return {};
 }

@@ -53,10 +53,11 @@ struct Verdict {
   bool is_counted = false; // sources told what they produced
   bool is_failed = false;  // the recorder could not go on
   bool has_gaps = false;   // events may be missing that nobody counted
+  bool is_limited = false; // not all that is there was looked at
   bool has_devices = false;
   std::uint64_t lost = 0; // counted one by one
 
-  bool is_clean() const { return is_sound && is_counted && !is_failed && !has_gaps; }
+  bool is_clean() const { return is_sound && is_counted && !is_failed && !has_gaps && !is_limited; }
 };
 
 std::string conclusion(const Verdict& verdict) {
@@ -68,6 +69,8 @@ std::string conclusion(const Verdict& verdict) {
       verdict.lost == 0 ? "" : fmt::format(", {} lost", human_count(verdict.lost));
   if (verdict.is_failed)
     return fmt::format("What was counted adds up{}; but the recording failed", lost);
+  if (verdict.is_limited)
+    return fmt::format("What was looked at adds up{}; but not all of the trace was", lost);
   if (verdict.has_gaps)
     return fmt::format("What was counted adds up{}; but events may be missing", lost);
   return fmt::format("Everything {}adds up{}.", verdict.has_devices ? "" : "that was recorded ",
@@ -117,6 +120,7 @@ Verdict verdict_of(const store::TraceReader& trace, const Findings& findings, bo
           .is_counted = manifest.is_counted(),
           .is_failed = manifest.state == store::State::ERROR,
           .has_gaps = findings.gaps.size() != 0,
+          .is_limited = !trace.limits().empty(),
           .has_devices = has_devices,
           .lost = findings.lost.size() == 0 ? 0 : findings.lost.number(0, "lost")};
 }

@@ -64,12 +64,15 @@ void EventStream::open_block(const BlockInfo& block) {
   const TableInfo* table = trace_.table(block.kind);
   if (!table || block.rows == 0)
     return;
+  if (values_open_ > kMostValues)
+    return trace_.add_limit("NOT ALL EVENTS: more of them are at one time than fit into memory.");
   const int time_column = time_column_of(*table);
   auto columns = read(block, time_column);
   if (!columns)
     return;
   auto opened = std::make_unique<OpenBlock>(
       OpenBlock{table, std::move(*columns), time_column, block.rows, 0, next_block_});
+  values_open_ += opened->values();
   heap_.push(opened.get());
   open_.push_back(std::move(opened));
   blocks_open_max_ = std::max(blocks_open_max_, open_.size());
@@ -86,10 +89,12 @@ void EventStream::open_blocks() {
 
 bool EventStream::next() {
   if (current_) {
-    if (++current_->row < current_->rows)
+    if (++current_->row < current_->rows) {
       heap_.push(current_);
-    else
+    } else {
+      values_open_ -= current_->values();
       std::erase_if(open_, [&](const auto& block) { return block.get() == current_; });
+    }
     current_ = nullptr;
   }
   open_blocks();

@@ -36,6 +36,10 @@ public:
 
   std::size_t blocks_open_max() const { return blocks_open_max_; }
 
+  // Of blocks whose times overlap as many are held as have this many values; those beyond are passed over, which
+  // TraceReader::limits() tells. Of what a recorder writes they have some hundredths of that.
+  static constexpr std::size_t kMostValues = 64U << 20U;
+
 private:
   struct OpenBlock {
     const TableInfo* table;
@@ -45,6 +49,7 @@ private:
     std::size_t row;
     std::size_t order; // place among the blocks: decides between equal times
 
+    std::size_t values() const { return rows * columns.size(); }
     std::uint64_t time_ns() const;
   };
   struct Later {
@@ -70,6 +75,7 @@ private:
   std::vector<std::unique_ptr<OpenBlock>> open_;
   OpenBlock* current_ = nullptr;
   std::size_t blocks_open_max_ = 0;
+  std::size_t values_open_ = 0;
 };
 
 } // namespace iotrail::store

@@ -38,6 +38,7 @@ std::vector<QueuedPart> DeviceQueue::complete(std::uint64_t begin, std::uint64_t
   for (auto at = bios_.lower_bound(begin - std::min(begin, longest_));
        at != bios_.end() && at->first < end;) {
     const Bio& bio = at->second;
+    ++looks_;
     is_ambiguous |= bio.front().begin < reached && bio.back().end() > begin && reached > begin;
     if (bio.back().end() <= reached || reached == end) {
       ++at;

@@ -38,17 +38,21 @@ public:
   // Hands over each part of what is queued for some of the bytes from `begin` to `end`.
   template <class Found> void visit(std::uint64_t begin, std::uint64_t end, Found&& found) const {
     for (auto at = bios_.lower_bound(begin - std::min(begin, longest_));
-         at != bios_.end() && at->first < end; ++at)
+         at != bios_.end() && at->first < end; ++at, ++looks_)
       for (const QueuedPart& part : at->second)
         if (part.begin < end && part.end() > begin)
           found(part);
   }
 
+  // At how many bios it has looked: what a trace may cost.
+  std::uint64_t looks() const { return looks_; }
+
 private:
   using Bio = std::vector<QueuedPart>;
 
   std::multimap<std::uint64_t, Bio> bios_; // by begin
-  std::uint64_t longest_ = 0;              // of the bios that ever were here, in bytes
+  mutable std::uint64_t looks_ = 0;
+  std::uint64_t longest_ = 0; // of the bios that ever were here, in bytes
 };
 
 } // namespace iotrail::trail

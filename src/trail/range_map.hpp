@@ -56,17 +56,20 @@ public:
       gap(reached, end);
   }
 
-  // Puts the value where nothing lies.
-  void fill(std::uint64_t begin, std::uint64_t end, const Value& value) {
+  // Puts the value where nothing lies. Returns past how many entries it came.
+  std::size_t fill(std::uint64_t begin, std::uint64_t end, const Value& value) {
+    std::size_t passed = 0;
     std::uint64_t reached = begin;
     for (auto at = first_beyond(begin); at != entries_.end() && at->first < end;) {
       const std::uint64_t gap_end = at->first;
       const std::uint64_t next = at->second.end;
       ++at;
+      ++passed;
       put(reached, std::max(reached, gap_end), value);
       reached = next;
     }
     put(reached, std::max(reached, end), value);
+    return passed;
   }
 
   // Hands over each part between `begin` and `end` as found(begin, end, value), in order.

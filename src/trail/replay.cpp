@@ -103,7 +103,8 @@ Call* Replay::call_for(const Fact& fact, FactKind kind) {
   if (file == files.end())
     return nullptr;
   Call* of_unknown_place = nullptr;
-  for (const std::uint64_t op_id : file->second.calls) {
+  for (const auto& [number, op_id] : file->second.calls) {
+    ++looks;
     Call& call = calls.at(op_id);
     if (call.kind != kind || call.pid != fact.pid)
       continue;
@@ -119,13 +120,20 @@ bool Replay::is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const {
   return ts_ns < std::min(file.doubtful_ns, losses.dirty_ns());
 }
 
-bool Replay::is_truncation(std::uint64_t op_id) const {
-  return op_id != 0 &&
-         std::ranges::any_of(drops_, [&](const auto& drop) { return drop.second.op_id == op_id; });
+const Fact* Replay::truncation_of(std::uint64_t op_id) const {
+  const auto found = truncations_.find(op_id);
+  return found != truncations_.end() ? &found->second : nullptr;
 }
 
 bool Replay::is_of_path(std::uint64_t op_id) const {
   return op_id != 0 && std::ranges::binary_search(of_paths, op_id);
+}
+
+std::uint64_t Replay::all_looks() const {
+  std::uint64_t sum = looks;
+  for (const auto& [device, queue] : queues)
+    sum += queue.looks();
+  return sum;
 }
 
 Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
@@ -157,11 +165,30 @@ void Replay::note_doubt(const Fact& call) {
   doubtful_ns = std::min(doubtful_ns, call.ts_ns);
 }
 
-void Replay::take_over_doubt(std::uint32_t below, std::uint32_t above) {
-  if (const auto lower = files.find(below); lower != files.end()) {
-    const std::uint64_t doubtful_ns = lower->second.doubtful_ns;
-    files[above].doubtful_ns = std::min(files[above].doubtful_ns, doubtful_ns);
-  }
+void Replay::take_over(std::uint32_t below, std::uint32_t above) {
+  const auto lower = files.find(below);
+  if (lower == files.end())
+    return;
+  const std::uint64_t doubtful_ns = lower->second.doubtful_ns;
+  RangeMap<Dirty> dirty;
+  lower->second.dirty.take(0, UINT64_MAX,
+                           [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
+                             dirty.put(begin, end, entry);
+                           });
+  files[above].doubtful_ns = std::min(files[above].doubtful_ns, doubtful_ns);
+  dirty.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
+    if (!entry.is_data()) {
+      files[above].dirty.fill(begin, end, entry);
+      return;
+    }
+    Fate& lower_fate = fate(entry.pid, below);
+    lower_fate.written -= end - begin;
+    if (entry.cause == Cause::mapped)
+      lower_fate.mapped -= end - begin;
+    if (entry.cause == Cause::outside)
+      lower_fate.outside -= end - begin;
+    store(*this, above, begin, end, entry);
+  });
 }
 
 // A range that is not known is empty.
@@ -182,6 +209,7 @@ void Replay::begin_call(const Fact& fact) {
             0,
             fact.ts_ns,
             is_silent ? UINT64_MAX : fact.end_ns()};
+  call.number = ++calls_begun_;
   if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
     call.is_placed = true;
     call.begin = fact.offset;
@@ -191,7 +219,7 @@ void Replay::begin_call(const Fact& fact) {
   }
   end_call(fact.op_id);
   if (!is_silent && !direct.contains(call.op_id))
-    files[call.file].calls.push_back(call.op_id);
+    files[call.file].calls.emplace(call.number, call.op_id);
   ends_.emplace(call.end_ns, call.op_id);
   calls.emplace(call.op_id, std::move(call));
 }
@@ -205,7 +233,7 @@ void Replay::end_call(std::uint64_t op_id) {
     use_read_ahead(*this, call);
   else if (!direct.contains(op_id))
     store_rest_of_write(*this, call);
-  std::erase(files[call.file].calls, op_id);
+  files[call.file].calls.erase(call.number);
   calls.erase(found);
 }
 
@@ -234,9 +262,12 @@ void Replay::begin_truncation(const Fact& fact) {
   if (fact.kind == FactKind::truncated && fact.offset < kFarthest)
     doubt_tail(*this, static_cast<std::uint32_t>(fact.file), fact.offset);
   drops_.emplace(fact.end_ns(), fact);
+  if (fact.op_id != 0)
+    truncations_.insert_or_assign(fact.op_id, fact);
 }
 
 void Replay::drop(const Fact& fact) {
+  truncations_.erase(fact.op_id);
   const std::uint64_t begin = std::min(fact.offset, kFarthest);
   const std::uint64_t end =
       fact.kind == FactKind::truncated ? UINT64_MAX : begin + std::min(fact.bytes, kFarthest);

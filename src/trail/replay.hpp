@@ -63,6 +63,7 @@ struct Call {
   RangeMap<Assumed> assumed{}; // of `stored`: no page has said so
   bool is_contested = false;   // a part of a page that it writes was given up in its course
   bool is_placed = false;      // where it reads or writes is known
+  std::uint64_t number = 0;    // of the calls that began, this is which
 
   bool has_range() const { return begin < end; }
 };
@@ -93,11 +94,12 @@ struct AheadBio {
 
 struct CachedFile {
   RangeMap<Dirty> dirty;
-  RangeMap<Carried> carried;        // last, to a device that is no disk
-  RangeMap<Carried> asked;          // likewise, of one
-  RangeMap<std::size_t> ahead;      // read ahead and not yet asked for: the link
-  std::vector<std::uint64_t> calls; // in flight on it through the cache, by op_id
-  bool is_mapped = false;           // so that stores that nobody sees may reach it
+  RangeMap<Carried> carried;   // last, to a device that is no disk
+  RangeMap<Carried> asked;     // likewise, of one
+  RangeMap<std::size_t> ahead; // read ahead and not yet asked for: the link
+  std::map<std::uint64_t, std::uint64_t>
+      calls;              // in flight on it through the cache: op_id by when they began
+  bool is_mapped = false; // so that stores that nobody sees may reach it
   std::uint64_t doubtful_ns =
       UINT64_MAX; // from then on it is not sure what of it is dirty, and whose it is
 };
@@ -129,6 +131,9 @@ struct Replay {
       flushes; // what a process writes back at the moment, by pid
   std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
 
+  std::uint64_t looks = 0; // at entries of what is looked through, but for queues
+  std::uint64_t all_looks() const;
+
   // In the order of time.
   void step(const Fact& fact);
   // After the last one.
@@ -139,12 +144,12 @@ struct Replay {
   // The same; else one of the same process through the cache that overlaps the fact's range, or whose range is not known: what
   // io_uring and libaio do is done under whatever runs.
   Call* call_for(const Fact& fact, FactKind kind);
-  // A file is found to lie below another, as which it is known from now on.
-  void take_over_doubt(std::uint32_t below, std::uint32_t above);
+  // A file is found to lie below another, as which it is known from now on, with what of it is dirty.
+  void take_over(std::uint32_t below, std::uint32_t above);
   // Whether all is in the trace that can have changed what is dirty of a file.
   bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;
-  // Whether this operation makes a file shorter, or a hole in it, at the moment.
-  bool is_truncation(std::uint64_t op_id) const;
+  // Whether this operation makes a file shorter, or a hole in it, at the moment; nullptr: it does not.
+  const Fact* truncation_of(std::uint64_t op_id) const;
   // Whether it names a path, and hands no memory to the kernel: what becomes dirty in it the file system has written itself.
   bool is_of_path(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
@@ -154,9 +159,12 @@ private:
   bool may_have_stored_more(const Fact& call) const;
   void note_doubt(const Fact& call);
 
+  std::uint64_t calls_begun_ = 0;
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end
+  std::unordered_map<std::uint64_t, Fact>
+      truncations_; // the same by their op_id, where they have one
 
   void begin_truncation(const Fact& fact);
   void begin_call(const Fact& fact);

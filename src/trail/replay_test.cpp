@@ -211,9 +211,36 @@ TEST(replay, a_doubt_goes_with_a_file_that_turns_out_to_lie_below_another) {
   constexpr std::uint32_t kBelow = kTestFile + 1;
   Replay replay;
   replay.files[kBelow].doubtful_ns = 20;
-  replay.take_over_doubt(kBelow, kTestFile);
+  replay.take_over(kBelow, kTestFile);
   EXPECT_TRUE(replay.is_sure_of(replay.files[kTestFile], 19));
   EXPECT_FALSE(replay.is_sure_of(replay.files[kTestFile], 20));
+}
+
+TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another) {
+  constexpr std::uint32_t kBelow = kTestFile + 1;
+  TestFacts facts;
+  facts.write(1, 1, 0, 4096);
+  facts.facts.back().file = kBelow;
+  Replay replay;
+  replay.written_back = {kBelow, kTestFile};
+  replay.traced = {kTestPid};
+  replay.step(facts.facts.front());
+  replay.step({.kind = FactKind::mapped, .ts_ns = 5}); // the write has ended
+  replay.take_over(kBelow, kTestFile);
+  const Trails trails = replay.finish();
+  ASSERT_EQ(trails.fates.size(), 2U);
+  EXPECT_EQ(trails.fates[0].file, kTestFile);
+  EXPECT_EQ(trails.fates[0].written, 4096U);
+  EXPECT_EQ(trails.fates[0].pending, 4096U);
+  EXPECT_EQ(trails.fates[1].written, 0U);
+}
+
+TEST(replay, a_page_of_which_all_that_was_written_is_cut_off_is_dirty_as_before) {
+  TestFacts facts;
+  facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
+  facts.add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 5000});
+  facts.write_back(30, 4096, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"along 1:4096 exact"});
 }
 
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trail/stacked_files.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "abi.h"
@@ -8,8 +9,6 @@
 namespace iotrail::trail {
 
 namespace {
-
-constexpr std::size_t kWritesKept = 4096; // before those that have ended are forgotten
 
 // Pages of a file became dirty, or a bio takes to the device what the program has in its memory.
 bool stores(const Fact& fact) {
@@ -31,8 +30,11 @@ void StackedFiles::remember(const Fact& write) {
       (!is_copy && (write.offset >= kFarthest || write.moved() == 0)) ||
       with_pages_.contains(static_cast<std::uint32_t>(write.file)))
     return;
-  if (writes_.size() >= kWritesKept)
+  if (writes_.size() >= most_writes_) {
     std::erase_if(writes_, [&](const auto& item) { return item.second.end_ns < write.ts_ns; });
+    most_writes_ =
+        std::max(kWritesKept, 2 * writes_.size()); // looked through the more seldom the more stay
+  }
   writes_[write.op_id] = {static_cast<std::uint32_t>(write.file), is_copy ? 0 : write.offset,
                           is_copy ? kFarthest : write.offset + write.moved(), write.end_ns()};
 }

@@ -39,6 +39,8 @@ private:
   std::unordered_set<std::uint32_t> with_pages_;
   const std::unordered_map<std::uint32_t, std::uint32_t>& disk_caches_;
   std::unordered_map<std::uint32_t, std::uint32_t> above_; // by the file below
+  static constexpr std::size_t kWritesKept = 4096;
+  std::size_t most_writes_ = kWritesKept;           // before those that have ended are forgotten
   std::unordered_map<std::uint64_t, Write> writes_; // in flight, and some that have ended, by op_id
 };
 

@@ -2,7 +2,10 @@
 #include "trail/trails.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "schema.hpp"
 #include "store/event_stream.hpp"
@@ -103,6 +106,23 @@ std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& tr
   return operations;
 }
 
+// Recorded programs have few operations at once on what another one is looked up in. A trace made to have many of them is not to
+// take hours.
+constexpr std::uint64_t kFactsBetweenChecks = 256;
+constexpr std::uint64_t kLooksOfAny = 100'000'000;
+constexpr std::uint64_t kLooksOfFact = 2048;
+
+bool is_too_dear(const Replay& replay, std::uint64_t facts) {
+  return replay.all_looks() > kLooksOfAny + kLooksOfFact * facts;
+}
+
+std::string limit_text(const store::TraceReader& trace, const Fact& fact) {
+  const std::uint64_t begin_ns = trace.manifest().begin_ns;
+  return fmt::format("CAUSES UP TO SECOND {:.6f}: so many operations are under way at once that "
+                     "the others would take too long.",
+                     static_cast<double>(fact.ts_ns - std::min(fact.ts_ns, begin_ns)) / 1e9);
+}
+
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
@@ -122,12 +142,16 @@ Trails find_trails(const store::TraceReader& trace) {
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());
   StackedFiles stacked(std::move(with_pages), replay.disk_caches);
-  while (facts.next()) {
+  for (std::uint64_t number = 0; facts.next(); ++number) {
     Fact fact = facts.fact();
+    if (number % kFactsBetweenChecks == 0 && is_too_dear(replay, number)) {
+      trace.add_limit(limit_text(trace, fact));
+      break;
+    }
     const auto file = static_cast<std::uint32_t>(fact.file);
     if (const std::uint32_t above = stacked.translate(fact); above != 0) {
       replay.written_back.insert(above); // bios carry its pages, as those of the file below
-      replay.take_over_doubt(file, above);
+      replay.take_over(file, above);
     }
     replay.step(fact);
   }

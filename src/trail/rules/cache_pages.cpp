@@ -3,6 +3,7 @@
 // What of a file is dirty, and whose it is: the last one who wrote a byte. A page that was clean tells by cache_dirty who
 // made it dirty; one that was dirty already tells nothing, so that the rest of a write is taken for stored at its end.
 #include <algorithm>
+#include <optional>
 
 #include "trail/rules/rules.hpp"
 
@@ -15,6 +16,7 @@ void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_
   if (!replay.written_back.contains(file))
     kept.op_id = kept.stored_ns = 0; // so that what one process writes lies together
   cached.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
+    ++replay.looks;
     if (before.is_data())
       replay.fate(before.pid, file).absorbed += to - from;
   });
@@ -52,6 +54,13 @@ void note_zeroed_pages(Replay& replay, const Fact& fact) {
 
 namespace {
 
+// What a truncation makes dirty elsewhere than where it cuts, it copies: a file of overlayfs to its upper layer.
+bool fills_with_zeroes(const Replay& replay, const Fact& dirtied) {
+  const Fact* cut = replay.truncation_of(dirtied.op_id);
+  return cut && (cut->kind == FactKind::punched || !replay.is_of_path(dirtied.op_id) ||
+                 (dirtied.offset <= cut->offset && cut->offset < dirtied.offset + dirtied.bytes));
+}
+
 // overlayfs copies a file that is opened to be written, or given another mode, to its upper layer.
 Cause cause_without_write(const Replay& replay, const Fact& dirtied) {
   if (replay.is_of_path(dirtied.op_id))
@@ -66,7 +75,7 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
   if (file == 0 || fact.bytes == 0)
     return;
-  if (replay.is_truncation(fact.op_id))
+  if (fills_with_zeroes(replay, fact))
     return note_zeroed_pages(replay, fact);
   Call* call = replay.call_for(fact, FactKind::write);
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
@@ -81,7 +90,7 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   if (begin < end) {
     take_assumption_back(replay, *call, begin);
     store(replay, file, begin, end, dirty);
-    call->stored.fill(begin, end, true);
+    replay.looks += call->stored.fill(begin, end, true);
   }
   dirty.cause = Cause::along; // the other pages of the folio
   RangeMap<Dirty>& pages = replay.files[file].dirty;
@@ -156,14 +165,15 @@ void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_
                           std::uint64_t end) {
   const std::uint64_t whole_begin = page_after(begin);
   const std::uint64_t whole_end = std::max(whole_begin, page_begin(end));
-  for (const std::uint64_t op_id : cached.calls) {
+  for (const auto& [number, op_id] : cached.calls) {
+    ++replay.looks;
     Call& call = replay.calls.at(op_id);
     if (call.kind != FactKind::write || call.begin >= end || call.end <= begin)
       continue;
     const std::uint64_t from = std::max(call.begin, whole_begin);
     const std::uint64_t to = std::min(call.end, whole_end);
     if (replay.has_cache_events && from < to)
-      call.cleaned.fill(from, to, true);
+      replay.looks += call.cleaned.fill(from, to, true);
     call.is_contested |=
         !replay.has_cache_events || call.begin < whole_begin || call.end > whole_end;
   }
@@ -182,6 +192,21 @@ void store_rest_of_write(Replay& replay, const Call& call) {
     });
   });
 }
+
+namespace {
+
+// A page of which all that was written has been cut off is dirty as before.
+void keep_dirty(RangeMap<Dirty>& pages, std::uint64_t cut_at, Dirty cut) {
+  bool has_more = false;
+  pages.visit(page_begin(cut_at), cut_at,
+              [&](std::uint64_t, std::uint64_t, const Dirty&) { has_more = true; });
+  cut.cause = Cause::along;
+  cut.confidence = Confidence::exact;
+  if (!has_more)
+    pages.fill(page_begin(cut_at), page_after(cut_at), cut);
+}
+
+} // namespace
 
 void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin) {
   const auto cached = replay.files.find(file);
@@ -203,11 +228,17 @@ void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::ui
   if (cached == replay.files.end())
     return;
   cut_writes_in_flight(replay, cached->second, begin, end);
+  std::optional<Dirty> cut; // that the page had which is cut
   cached->second.dirty.take(begin, end,
                             [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
+                              ++replay.looks;
+                              if (from < page_after(begin))
+                                cut = dirty;
                               if (dirty.is_data())
                                 replay.fate(dirty.pid, file).dropped += to - from;
                             });
+  if (cut)
+    keep_dirty(cached->second.dirty, begin, *cut);
   cached->second.ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
 }
 

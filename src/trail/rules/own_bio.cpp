@@ -22,6 +22,7 @@ bool is_in(const Link& link, std::uint64_t begin, std::uint64_t end) {
 // The bio had what was there before.
 void correct_links(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
                    const Assumed& assumed) {
+  replay.looks += replay.links.size() - std::min(replay.links.size(), assumed.first_link);
   for (std::size_t at = assumed.first_link; at < replay.links.size(); ++at) {
     Link& link = replay.links[at];
     if (link.op_id != call.op_id || link.by_op != call.op_id || link.file != call.file ||
@@ -64,7 +65,7 @@ void assume_stored(Replay& replay, Call& call, std::uint64_t begin, std::uint64_
   }
   store(replay, call.file, begin, end,
         {call.op_id, now_ns, call.pid, Cause::write_back, Confidence::exact});
-  call.stored.fill(begin, end, true);
+  replay.looks += call.stored.fill(begin, end, true);
 }
 
 // A write goes from front to back: what it had not stored at one place of the bio, it had not stored behind it.

@@ -24,12 +24,13 @@ BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause c
 
 // A limit of a control group holds a bio back until a thread of the kernel queues it. Who reads the file meanwhile waits for it,
 // or had it read ahead: the call that asked for bytes of it, else the last that began.
-const Call* reader_of_held_back(const Replay& replay, const Fact& bio) {
+const Call* reader_of_held_back(Replay& replay, const Fact& bio) {
   const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
   if (bio.op_id != 0 || replay.is_traced(bio.pid) || file == replay.files.end())
     return nullptr;
   const Call* reader = nullptr;
-  for (const std::uint64_t op_id : file->second.calls) {
+  for (const auto& [number, op_id] : file->second.calls) {
+    ++replay.looks;
     const Call& call = replay.calls.at(op_id);
     if (call.kind != FactKind::read || !call.has_range())
       continue;
@@ -46,7 +47,7 @@ Cause cause_without_call(const Replay& replay, const Fact& bio) {
     return replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
   if (bio.flags & IOT_block_hint_fault)
     return Cause::mapped_read;
-  if (replay.is_truncation(bio.op_id)) // the page that it cuts
+  if (replay.truncation_of(bio.op_id)) // the page that it cuts
     return Cause::rounding;
   const auto call = replay.calls.find(bio.op_id);
   if (call != replay.calls.end() && call->second.kind == FactKind::copy)

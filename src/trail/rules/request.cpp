@@ -125,6 +125,7 @@ void fail_bio(Replay& replay, const Fact& bio) {
     return;
   const std::uint64_t queued_ns = replay.links[last].queued_ns;
   for (std::size_t place = last + 1; place-- > 0;) {
+    ++replay.looks;
     Link& link = replay.links[place];
     if (link.queued_ns != queued_ns || link.device != bio.device)
       break;

@@ -28,8 +28,9 @@ std::vector<Range> open_parts(const Call& call, const Range& range) {
   return parts;
 }
 
-// Pages that were dirty already and took a write without a word: which of the two the bio carries is open.
-void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
+// Pages that were dirty already and took a write without a word: which of the two the bio carries is open. Returns how many
+// entries they are.
+std::size_t mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
   std::vector<std::pair<Range, Dirty>> marked;
   dirty.take(range.begin, range.end,
              [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
@@ -39,32 +40,37 @@ void mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
              });
   for (const auto& [place, entry] : marked)
     dirty.put(place.begin, place.end, entry);
+  return marked.size();
 }
 
 void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range) {
   CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
-  for (const std::uint64_t op_id : file.calls) {
+  for (const auto& [number, op_id] : file.calls) {
+    ++replay.looks;
     Call& call = replay.calls.at(op_id);
     if (call.kind == FactKind::read)
       continue;
     const bool is_own = op_id == bio.op_id;
     const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, Confidence::shared};
     for (const Range& part : open_parts(call, range)) {
+      ++replay.looks;
       if (is_own) {
         assume_stored(replay, call, part.begin, part.end, bio.ts_ns);
         continue;
       }
       std::vector<Range> gaps;
       file.dirty.visit_gaps(part.begin, part.end, [&](std::uint64_t begin, std::uint64_t end) {
+        ++replay.looks;
         gaps.push_back({begin, end});
       });
-      mark_shared(file.dirty, part);
+      replay.looks += mark_shared(file.dirty, part);
       for (const Range& gap : gaps) {
         store(replay, call.file, gap.begin, gap.end, dirty);
-        (replay.has_cache_events ? call.counted : call.stored).fill(gap.begin, gap.end, true);
+        RangeMap<bool>& told = replay.has_cache_events ? call.counted : call.stored;
+        replay.looks += told.fill(gap.begin, gap.end, true);
       }
       if (replay.has_cache_events)
-        call.cleaned.fill(part.begin, part.end, false);
+        replay.looks += call.cleaned.fill(part.begin, part.end, false);
     }
   }
 }
@@ -109,6 +115,7 @@ BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
   BioParts taken;
   file.dirty.take(range.begin, range.end,
                   [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+                    ++replay.looks;
                     taken.push_back({begin, end, dirty.cause, dirty.confidence, dirty.op_id,
                                      dirty.pid, dirty.stored_ns});
                     if (dirty.is_data())

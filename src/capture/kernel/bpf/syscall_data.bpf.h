@@ -28,10 +28,12 @@ static long add_part(iot_u32 index, struct vector_sum* of) {
   return 0;
 }
 
-/* Sum of the lengths of an iovec array. */
+/* Sum of the lengths of an iovec array; 0 of one that is longer than the kernel takes: what lies there is no length. */
 __noinline iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat) {
   struct vector_sum of = {.vector = vector, .is_compat = is_compat};
-  bpf_loop(count < IOT_VECTOR_LIMIT ? count : IOT_VECTOR_LIMIT, add_part, &of, 0);
+  if (count > IOT_VECTOR_LIMIT)
+    return 0;
+  bpf_loop(count, add_part, &of, 0);
   return of.sum;
 }
 
@@ -107,6 +109,8 @@ static __always_inline void emit_transfer(struct returned* call) {
       call->number != IOT_syscall_pread64 && call->number != IOT_syscall_pwrite64)
     bytes = iot_vector_bytes(call->arguments[1], (iot_u32)bytes, call->is_compat);
   const struct target target = target_of(call->task, fd, call->result);
+  if (!target.file && call->result > 0) /* another thread has closed the descriptor meanwhile */
+    iot_count(IOT_COUNTER_kernel_file_unknown);
   if (!iot_file_of_call_wanted(target.file))
     return;
   struct iot_place place;
