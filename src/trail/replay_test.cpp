@@ -34,66 +34,6 @@ TEST(replay, pages_that_nobody_wrote_are_a_remainder) {
                    "rounding 1:3288 exact", "dirty_before 0:4096 exact"}));
 }
 
-TEST(replay, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
-  TestFacts facts;
-  facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
-  facts.add({.kind = FactKind::truncated,
-             .ts_ns = 20,
-             .duration_ns = 5,
-             .op_id = 2,
-             .file = kTestFile,
-             .offset = 100});
-  facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
-  facts.dirty(40, 2, 0, 4096); // when it is over, the same number tells nothing
-  const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails),
-            (Lines{"write_back 1:8192 exact", "along 2:100 exact", "along 2:3996 exact"}));
-  ASSERT_EQ(trails.fates.size(), 1U);
-  EXPECT_EQ(trails.fates[0].written, 8192U + 4096U);
-  EXPECT_EQ(trails.fates[0].mapped, 4096U);
-}
-
-// XFS has filled it with zeroes by then, ext4 has not.
-TEST(replay, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
-  TestFacts facts;
-  facts.write(10, 1, 0, 8192);
-  facts.add({.kind = FactKind::truncated,
-             .ts_ns = 20,
-             .duration_ns = 15,
-             .op_id = 2,
-             .file = kTestFile,
-             .offset = 5000});
-  facts.write_back(30, 0, 8192);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
-}
-
-// Which pages a path had is told by those that leave the cache, but for what is left of the last one.
-
-TEST(replay, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {
-  for (const bool has_evictions : {false, true})
-    for (const std::uint64_t length : {0U, 100U}) {
-      TestFacts facts;
-      facts.has_evictions = has_evictions;
-      facts.add({.kind = FactKind::truncated, .ts_ns = 5, .op_id = 9, .offset = length});
-      facts.write(10, 1, 0, 4096).write_back(20, 0, 4096);
-      EXPECT_EQ(told(facts.replay()),
-                (Lines{has_evictions && length == 0 ? "write_back 1:4096 exact"
-                                                    : "write_back 1:4096 inferred"}));
-    }
-}
-
-TEST(replay, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
-  TestFacts facts;
-  facts.write(10, 1, 0, 8192)
-      .add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
-  facts.write_back(30, 0, 4096);
-  const Trails trails = facts.replay();
-  ASSERT_EQ(trails.fates.size(), 1U);
-  EXPECT_EQ(trails.fates[0].written, 8192U);
-  EXPECT_EQ(trails.fates[0].to_device, 4096U);
-  EXPECT_EQ(trails.fates[0].dropped, 4096U);
-}
-
 TEST(replay, what_is_overwritten_before_it_is_written_back_is_absorbed) {
   TestFacts facts;
   facts.write(10, 1, 0, 4096).write(20, 2, 0, 4096).write(25, 3, 0, 100);
@@ -233,14 +173,6 @@ TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another)
   EXPECT_EQ(trails.fates[0].written, 4096U);
   EXPECT_EQ(trails.fates[0].pending, 4096U);
   EXPECT_EQ(trails.fates[1].written, 0U);
-}
-
-TEST(replay, a_page_of_which_all_that_was_written_is_cut_off_is_dirty_as_before) {
-  TestFacts facts;
-  facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
-  facts.add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 5000});
-  facts.write_back(30, 4096, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"along 1:4096 exact"});
 }
 
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files that become shorter while some of their pages are dirty.
+#include <gtest/gtest.h>
+
+#include "schema.hpp"
+#include "test_facts.hpp"
+
+namespace iotrail::trail {
+namespace {
+
+TEST(replay_truncation, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
+  facts.add({.kind = FactKind::truncated,
+             .ts_ns = 20,
+             .duration_ns = 5,
+             .op_id = 2,
+             .file = kTestFile,
+             .offset = 100});
+  facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
+  facts.dirty(40, 2, 0, 4096); // when it is over, the same number tells nothing
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails),
+            (Lines{"write_back 1:8192 exact", "along 2:100 exact", "along 2:3996 exact"}));
+  ASSERT_EQ(trails.fates.size(), 1U);
+  EXPECT_EQ(trails.fates[0].written, 8192U + 4096U);
+  EXPECT_EQ(trails.fates[0].mapped, 4096U);
+}
+
+// XFS has filled it with zeroes by then, ext4 has not.
+TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192);
+  facts.add({.kind = FactKind::truncated,
+             .ts_ns = 20,
+             .duration_ns = 15,
+             .op_id = 2,
+             .file = kTestFile,
+             .offset = 5000});
+  facts.write_back(30, 0, 8192);
+  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
+}
+
+// Which pages a path had is told by those that leave the cache, but for what is left of the last one.
+TEST(replay_truncation, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {
+  for (const bool has_evictions : {false, true})
+    for (const std::uint64_t length : {0U, 100U}) {
+      TestFacts facts;
+      facts.has_evictions = has_evictions;
+      facts.add({.kind = FactKind::truncated, .ts_ns = 5, .op_id = 9, .offset = length});
+      facts.write(10, 1, 0, 4096).write_back(20, 0, 4096);
+      EXPECT_EQ(told(facts.replay()),
+                (Lines{has_evictions && length == 0 ? "write_back 1:4096 exact"
+                                                    : "write_back 1:4096 inferred"}));
+    }
+}
+
+TEST(replay_truncation, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
+  TestFacts facts;
+  facts.write(10, 1, 0, 8192)
+      .add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
+  facts.write_back(30, 0, 4096);
+  const Trails trails = facts.replay();
+  ASSERT_EQ(trails.fates.size(), 1U);
+  EXPECT_EQ(trails.fates[0].written, 8192U);
+  EXPECT_EQ(trails.fates[0].to_device, 4096U);
+  EXPECT_EQ(trails.fates[0].dropped, 4096U);
+}
+
+TEST(replay_truncation, a_page_of_which_all_that_was_written_is_cut_off_is_dirty_as_before) {
+  TestFacts facts;
+  facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
+  facts.add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 5000});
+  facts.write_back(30, 4096, 4096);
+  EXPECT_EQ(told(facts.replay()), Lines{"along 1:4096 exact"});
+}
+
+} // namespace
+} // namespace iotrail::trail
