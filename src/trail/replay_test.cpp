@@ -175,6 +175,21 @@ TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another)
   EXPECT_EQ(trails.fates[1].written, 0U);
 }
 
+// A trace that is made to be dear ends where they are too many.
+TEST(replay, what_is_looked_through_is_counted) {
+  constexpr std::uint64_t kCalls = 1000;
+  TestFacts facts;
+  facts.has_cache_events = true;
+  for (std::uint64_t op = 1; op <= kCalls; ++op)
+    facts.write(op, op, op * 4096, 4096, kCalls * 10);
+  facts.dirty(kCalls + 1, kCalls + 1, 0, 4096);
+  Replay replay;
+  for (const Fact& fact : facts.facts)
+    replay.step(fact);
+  EXPECT_GE(replay.all_looks(), kCalls);
+  EXPECT_LT(replay.all_looks(), 2 * kCalls);
+}
+
 TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
   TestFacts facts;
   facts.write(1, 1, 0, 4096);

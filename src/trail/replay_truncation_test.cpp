@@ -12,12 +12,7 @@ namespace {
 TEST(replay_truncation, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
-  facts.add({.kind = FactKind::truncated,
-             .ts_ns = 20,
-             .duration_ns = 5,
-             .op_id = 2,
-             .file = kTestFile,
-             .offset = 100});
+  facts.truncate(20, 2, 100, 5);
   facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
   facts.dirty(40, 2, 0, 4096); // when it is over, the same number tells nothing
   const Trails trails = facts.replay();
@@ -31,14 +26,7 @@ TEST(replay_truncation, what_a_truncation_fills_with_zeroes_is_stored_by_nobody)
 // XFS has filled it with zeroes by then, ext4 has not.
 TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
   TestFacts facts;
-  facts.write(10, 1, 0, 8192);
-  facts.add({.kind = FactKind::truncated,
-             .ts_ns = 20,
-             .duration_ns = 15,
-             .op_id = 2,
-             .file = kTestFile,
-             .offset = 5000});
-  facts.write_back(30, 0, 8192);
+  facts.write(10, 1, 0, 8192).truncate(20, 2, 5000, 15).write_back(30, 0, 8192);
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
 }
 
@@ -48,7 +36,8 @@ TEST(replay_truncation, a_truncation_of_a_path_that_nobody_can_follow_is_told_by
     for (const std::uint64_t length : {0U, 100U}) {
       TestFacts facts;
       facts.has_evictions = has_evictions;
-      facts.add({.kind = FactKind::truncated, .ts_ns = 5, .op_id = 9, .offset = length});
+      facts.truncate(5, 9, length);
+      facts.facts.back().file = 0;
       facts.write(10, 1, 0, 4096).write_back(20, 0, 4096);
       EXPECT_EQ(told(facts.replay()),
                 (Lines{has_evictions && length == 0 ? "write_back 1:4096 exact"
@@ -58,9 +47,7 @@ TEST(replay_truncation, a_truncation_of_a_path_that_nobody_can_follow_is_told_by
 
 TEST(replay_truncation, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) {
   TestFacts facts;
-  facts.write(10, 1, 0, 8192)
-      .add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 4096});
-  facts.write_back(30, 0, 4096);
+  facts.write(10, 1, 0, 8192).truncate(20, 0, 4096).write_back(30, 0, 4096);
   const Trails trails = facts.replay();
   ASSERT_EQ(trails.fates.size(), 1U);
   EXPECT_EQ(trails.fates[0].written, 8192U);
@@ -71,8 +58,7 @@ TEST(replay_truncation, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) 
 TEST(replay_truncation, a_page_of_which_all_that_was_written_is_cut_off_is_dirty_as_before) {
   TestFacts facts;
   facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
-  facts.add({.kind = FactKind::truncated, .ts_ns = 20, .file = kTestFile, .offset = 5000});
-  facts.write_back(30, 4096, 4096);
+  facts.truncate(20, 0, 5000).write_back(30, 4096, 4096);
   EXPECT_EQ(told(facts.replay()), Lines{"along 1:4096 exact"});
 }
 

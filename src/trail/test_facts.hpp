@@ -65,6 +65,17 @@ struct TestFacts {
                 .bytes = bytes});
   }
 
+  // The file has `length` bytes from then on.
+  TestFacts& truncate(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t length,
+                      std::uint64_t duration_ns = 0) {
+    return add({.kind = FactKind::truncated,
+                .ts_ns = ts_ns,
+                .duration_ns = duration_ns,
+                .op_id = op,
+                .file = kTestFile,
+                .offset = length});
+  }
+
   TestFacts& complete(std::uint64_t ts_ns, std::uint64_t place, std::uint64_t bytes,
                       std::uint64_t op, std::uint64_t flags) {
     return add({.kind = FactKind::completed,

@@ -32,6 +32,8 @@ class BadInput(harness.AcceptanceTest):
         trace = self.good_trace()
         for words, meant in ((("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
                              (("record", "--events", "syscall_raed", "--", "true"), "syscall_read"),
+                             (("record", "--layers", "syscal", "--", "true"), "syscall"),
+                             (("report", trace, "--by", "file", "--sort", "tme"), "time"),
                              (("record", "--operations", "fsnyc", "--", "true"), "fsync"),
                              (("record", "--operations", "call:reed", "--", "true"), "call:read"),
                              (("script", trace, "-e", "syscall_wirte"), "syscall_write"),
@@ -76,9 +78,17 @@ class BadInput(harness.AcceptanceTest):
 
     def test_command_without_dashes(self):
         self.refused(USAGE, "record", "true", "-v", says="iotrail record -- true")
+        self.refused(USAGE, "record", "-q", "ls", "-l", says="iotrail record -- ls -l")
+
+    def test_words_that_nothing_takes_are_told_in_their_order(self):
+        self.refused(USAGE, "report", self.good_trace(), "first", "second", says="not expected: first second")
+
+    def test_files_that_are_not_there(self):
+        for name in ("/nope", "a" * 300):
+            self.refused(FAILED, "record", "--layers", "syscall", "--file", name, "--", "true", says="It has to be there when the recording begins")
 
     def test_names_that_no_trace_can_have(self):
-        for name in ("latest", ".", "..", f"{self.folder}/"):
+        for name in ("latest", ".", "..", f"{self.folder}/", "/dev/null"):
             with self.subTest(name=name):
                 self.refused(USAGE, "record", "-o", name, "--", "true", says=f"-o {name}")
 
@@ -154,6 +164,9 @@ class BadInput(harness.AcceptanceTest):
             self.assertNotIn(text, shown)
         self.assertEqual(shown.count("not known"), 3, shown)
         self.assertNotIn("INCOMPLETE", harness.run(harness.IOTRAIL, "report", path).stdout)
+        listed = harness.run(harness.IOTRAIL, "list", path).stdout
+        self.assertIn("DAMAGED", listed)
+        self.assertIn(f"iotrail report {path}", listed)
 
     def test_doctor_gives_each_event_its_own_reason(self):
         hooks = {hook["event"]: hook for source in json.loads(harness.run(harness.IOTRAIL, "doctor", "--json").stdout)["sources"]

@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <thread>
+#include <vector>
 
 #include "io_uring.hpp"
 #include "kernel_syscall_fixture.hpp"
@@ -81,6 +83,39 @@ TEST_F(KernelSyscall, a_call_in_which_a_process_was_before_is_counted) {
   SKIP_UNLESS_SERVED(recording_, "syscall_read");
   EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_call_begun_before), 1U) << "it waited to begin";
   EXPECT_TRUE(recording_.rows("syscall_read").empty());
+}
+
+TEST_F(KernelSyscall, syscall_read_whose_descriptor_is_closed_meanwhile_is_counted) {
+  recording_ = Recording::alone({.events = {"syscall_read"}}, [] {
+    int ends[2];
+    if (::pipe(ends) != 0)
+      return 1;
+    char byte = 0;
+    ssize_t got = 0;
+    std::thread reader([&] { got = ::read(ends[0], &byte, 1); });
+    ::usleep(100'000); // it waits
+    const bool is_written = ::close(ends[0]) == 0 && ::write(ends[1], "x", 1) == 1;
+    reader.join();
+    return is_written && got == 1 ? 0 : 1;
+  });
+  SKIP_UNLESS_SERVED(recording_, "syscall_read");
+  ASSERT_EQ(recording_.status(), 0);
+  EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_file_unknown), 1U);
+  const std::vector<Row> reads = recording_.rows("syscall_read", "result", 1);
+  ASSERT_EQ(reads.size(), 1U);
+  EXPECT_EQ(reads[0].u("file"), 0U);
+}
+
+TEST_F(KernelSyscall, syscall_read_of_more_parts_than_the_kernel_takes_asks_for_nothing) {
+  constexpr int kParts = 1025;
+  RECORD([&] {
+    std::vector<iovec> parts(kParts, {contents_, 1});
+    const int fd = ::open("/dev/zero", O_RDONLY);
+    return ::readv(fd, parts.data(), kParts) < 0 && errno == EINVAL ? 0 : 1;
+  });
+  const Row read = one("syscall_read", IOT_syscall_readv);
+  EXPECT_EQ(read.s("result"), -EINVAL);
+  EXPECT_EQ(read.u("bytes_requested"), 0U);
 }
 
 TEST_F(KernelSyscall, syscall_read_of_a_pipe_has_no_offset) {
