@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Traces are listed, tagged and removed by their names."""
+import json
+import os
+import subprocess
+
+import harness
+
+FAILED = 1
+
+
+class Catalogue(harness.AcceptanceTest):
+    def setUp(self):
+        super().setUp()
+        self.environment = dict(os.environ, IOTRAIL_REPOSITORY=str(self.folder / "repository"))
+
+    def iotrail(self, *arguments, expect=0):
+        process = harness.run(harness.IOTRAIL, *arguments, env=self.environment)
+        self.assertEqual(process.returncode, expect, process.stderr)
+        return process
+
+    def names(self, *pattern):
+        return [trace["name"] for trace in json.loads(self.iotrail("list", *pattern, "--json").stdout)]
+
+    def test_list_tag_remove(self):
+        for name in ("alpha-1", "alpha-2", "beta"):
+            self.iotrail("record", "-q", "-o", name, "--tag", f"which={name}", "--", "true")
+        self.assertEqual(self.names(), ["alpha-1", "alpha-2", "beta"])
+        self.assertEqual(self.names("alpha*"), ["alpha-1", "alpha-2"])
+        self.assertEqual(self.names("velociraptor*"), [])
+        self.iotrail("tag", "beta", "colour=red", "which=")
+        tags = json.loads(self.iotrail("info", "beta", "--json").stdout)["tags"]
+        self.assertEqual(tags, {"colour": "red"})
+        self.iotrail("remove", "alpha-1", "alpha-2")
+        self.assertEqual(self.names(), ["beta"])
+
+    def test_list_of_one_trace(self):
+        for name in ("alpha", "beta"):
+            self.iotrail("record", "-q", "-o", name, "--", "true")
+        self.assertEqual(self.names(self.folder / "repository/alpha.iotrail"), ["alpha"])
+        self.assertEqual(self.names("alpha"), ["alpha"])
+        self.assertEqual(self.names("latest"), ["beta"])
+        self.assertEqual(self.names(self.folder / "repository"), ["alpha", "beta"])
+        for form in ((), ("--json",)):
+            self.assertIn("there is no trace nosuch", self.iotrail("list", "nosuch", *form, expect=FAILED).stderr)
+
+    def test_traces_that_may_not_be_read_are_listed(self):
+        self.iotrail("record", "-q", "-o", "secret", "--", "true")
+        self.folder.chmod(0o755)
+        (self.folder / "repository/secret.iotrail").chmod(0o700)
+        process = harness.run("setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "list", env=self.environment)
+        if os.geteuid() != 0 or "setpriv" in process.stderr:
+            self.skipTest("needs root and setpriv")
+        self.assertRegex(process.stdout, "secret +UNREADABLE")
+
+    def test_running_trace_is_not_removed(self):
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "100"],
+                                    env=self.environment, stdin=subprocess.DEVNULL)
+        try:
+            harness.wait_until_running(self.folder / "repository/running.iotrail")
+            self.assertIn("RUNNING", self.iotrail("list").stdout)
+            refused = self.iotrail("remove", "running", expect=FAILED)
+            self.assertIn("--force", refused.stderr)
+            self.assertEqual(self.names(), ["running"])
+            self.iotrail("remove", "--force", "running")
+            self.assertEqual(self.names(), [])
+        finally:
+            recorder.terminate()
+            recorder.wait()
+
+
+if __name__ == "__main__":
+    harness.main()
