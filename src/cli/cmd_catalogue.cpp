@@ -65,7 +65,7 @@ Listed looked_into(store::CatalogueEntry entry) {
   const auto trace = store::TraceReader::open(listed.entry.path);
   if (!trace) {
     if (listed.entry.problem.empty())
-      listed.entry.problem = trace.error().message();
+      listed.entry.problem = trace.error().line();
     return listed;
   }
   if (listed.entry.events_bytes <= kReadBytes)
@@ -89,6 +89,7 @@ nlohmann::json to_json(const Listed& listed) {
   json["begin"] = local_time(entry.manifest);
   if (entry.manifest.is_counted()) {
     json["events"] = entry.manifest.events();
+    json["summed_up"] = entry.manifest.summed_up();
     json["lost"] = entry.manifest.lost();
   }
   json["tags"] = entry.manifest.tags;
@@ -121,6 +122,15 @@ void print_problem(const Listed& listed, output::Sink& sink, std::size_t width) 
     sink.print("  iotrail info {} says more\n", path);
 }
 
+// A trace of `iotrail stat` has its events in sums alone.
+std::string events_text(const store::Manifest& manifest) {
+  if (!manifest.is_counted())
+    return "?";
+  const std::uint64_t summed_up = manifest.summed_up();
+  return summed_up == 0 ? output::human_count(manifest.events())
+                        : output::human_count(summed_up) + " in sums";
+}
+
 void print_entries(const std::vector<Listed>& traces, std::size_t width) {
   using output::Align;
   using output::Fit;
@@ -138,7 +148,7 @@ void print_entries(const std::vector<Listed>& traces, std::size_t width) {
     else
       table.add(
           {entry.name, std::string(listed.state()), local_time(entry.manifest),
-           entry.manifest.is_counted() ? output::human_count(entry.manifest.events()) : "?",
+           events_text(entry.manifest),
            entry.manifest.is_counted() ? output::human_count(entry.manifest.lost()) : "?",
            output::human_bytes(entry.events_bytes),
            output::shortened_fact(fmt::format("{}", fmt::join(entry.manifest.command, " ")), width),

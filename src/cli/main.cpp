@@ -90,15 +90,19 @@ int end_of_parsing(const CLI::App& app, const CLI::ParseError& parse,
 }
 
 // `iotrail recrod`: CLI11 would only say that an argument was not expected.
-Result<void> check_verb(const std::vector<std::string>& arguments) {
+Result<void> check_verb(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty())
     return fail_usage("no verb given", {},
                       "See `iotrail --help`; to begin: `iotrail record -- COMMAND`.");
   const std::string& verb = arguments.front();
   const bool known =
       std::ranges::any_of(verbs(), [&](const Verb& row) { return row.name == verb; });
-  if (known || verb.starts_with('-'))
+  if (known || app.get_option_no_throw(verb) != nullptr)
     return {};
+  if (verb.starts_with('-'))
+    return fail_usage(fmt::format("'{}' is no option of iotrail itself", verb), {},
+                      "A verb comes first, its options follow: `iotrail record --help`. See "
+                      "`iotrail --help` for the verbs there are.");
   std::string hint = did_you_mean(verb, verbs() | std::views::transform(&Verb::name));
   hint += hint.empty() ? "" : " ";
   return fail_usage(fmt::format("unknown verb '{}'", verb), {},
@@ -147,7 +151,7 @@ int run(std::vector<std::string> arguments) {
     sub->callback([&action, declared = std::move(declared)] { action = declared; });
   }
   take_help_as_option(arguments);
-  if (Result<void> checked = check_verb(arguments); !checked)
+  if (Result<void> checked = check_verb(app, arguments); !checked)
     return print_error(checked.error());
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // from the back

@@ -157,9 +157,8 @@ void print_losses(const store::Manifest& manifest, const std::filesystem::path& 
   if (manifest.state == store::State::ERROR)
     say("iotrail: " + output::printable(manifest.stop_reason));
   print_still_running(manifest);
-  std::uint64_t all = manifest.lost() + manifest.events() + manifest.left_out();
-  for (const store::SourceTally& source : manifest.sources)
-    all += source.summed_up;
+  const std::uint64_t all =
+      manifest.lost() + manifest.events() + manifest.summed_up() + manifest.left_out();
   const std::string more =
       trace.empty() ? "" : "; see: iotrail report " + output::printable(trace.native());
   if (const std::uint64_t lost = manifest.lost(); lost != 0)

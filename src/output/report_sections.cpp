@@ -72,11 +72,11 @@ std::uint64_t largest_group(const SmallResult& rows) {
   return most;
 }
 
-// "5 of 20 operations of syscall; all: iotrail report TRACE --top 20"; empty: nothing was cut off.
+// "5 of 20 operations of syscall; all: add --top 20"; empty: nothing was cut off.
 std::string tell_cut(const SmallResult& rows, std::string_view by) {
   const std::string cut = cut_groups(rows);
   return cut.empty() ? cut
-                     : fmt::format("{}; all: iotrail report TRACE {}--top {}", cut, by,
+                     : fmt::format("{}; all: add {}--top {}", cut, by,
                                    largest_group(rows));
 }
 

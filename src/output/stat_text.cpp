@@ -202,11 +202,8 @@ std::uint64_t counted(const store::Manifest& manifest, iot_counter counter) {
 std::string account_text(const store::Manifest& manifest) {
   if (manifest.sources.empty())
     return "how many events were added up, and how many lost, is not known";
-  std::uint64_t summed_up = 0;
-  for (const store::SourceTally& source : manifest.sources)
-    summed_up += source.summed_up;
   const std::uint64_t lost = manifest.lost();
-  return fmt::format("{} events added up in {}, {}", human_count(summed_up),
+  return fmt::format("{} events added up in {}, {}", human_count(manifest.summed_up()),
                      human_duration(manifest.end_ns - manifest.begin_ns),
                      lost == 0 ? "none lost" : fmt::format("{} LOST", human_count(lost)));
 }

@@ -189,6 +189,13 @@ std::uint64_t Manifest::events() const {
   return sum;
 }
 
+std::uint64_t Manifest::summed_up() const {
+  std::uint64_t sum = 0;
+  for (const SourceTally& source : sources)
+    sum += source.summed_up;
+  return sum;
+}
+
 std::uint64_t Manifest::counted(schema::Severity severity) const {
   std::uint64_t sum = 0;
   for (const schema::Counter& counter : schema::kCounters)

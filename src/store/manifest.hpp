@@ -122,7 +122,8 @@ struct Manifest {
 
   std::int64_t begin_real_ns() const; // CLOCK_REALTIME
   bool is_counted() const;            // events and losses are, which is done when a recording ends
-  std::uint64_t events() const;
+  std::uint64_t events() const;       // with a row of their own
+  std::uint64_t summed_up() const;    // those that only the table `event_sums` tells of
   std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
   std::uint64_t lost() const;                             // events that are missing
   std::uint64_t left_out() const; // events of operations that took or moved too little

@@ -27,6 +27,7 @@ class BadInput(harness.AcceptanceTest):
 
     def test_unknown_verb(self):
         self.refused(USAGE, "recrod", says=("unknown verb 'recrod'", "Did you mean 'record'?"))
+        self.refused(USAGE, "-q", "record", "--", "true", says=("'-q' is no option of iotrail itself", "A verb comes first"))
 
     def test_what_is_misspelt(self):
         trace = self.good_trace()

@@ -19,7 +19,7 @@ INSERT INTO time_parts VALUES
   (4, 'queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
   (5, 'journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
   (6, 'held back', 'held back before the device, as by a limit of its control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
-  (7, 'wait', 'waiting', 'its task did not run'),
+  (7, 'wait', 'wait', 'its task did not run'),
   (8, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
   (9, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
   (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
