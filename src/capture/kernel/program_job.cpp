@@ -18,9 +18,9 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-std::vector<std::byte> copy_of(const void* records, std::uint32_t count, std::uint32_t size) {
+PlaceRecords copy_of(const void* records, std::uint32_t count, std::uint32_t size) {
   const auto* bytes = static_cast<const std::byte*>(records);
-  return {bytes, bytes + std::size_t{count} * size};
+  return {{bytes, bytes + std::size_t{count} * size}, size};
 }
 
 } // namespace
@@ -37,20 +37,14 @@ void call_cast(std::vector<bpf_insn>& instructions, std::uint32_t function) {
 }
 
 ProgramJob::ProgramJob(bpf_program* program, const ProgramSection& section,
-                       const bpf_prog_load_opts& options)
-    : program_(program), section_(section), options_(options) {
+                       const bpf_prog_load_opts& options, const Constants& constants)
+    : program_(program), section_(section), constants_(constants), options_(options) {
   const bpf_insn* begin = bpf_program__insns(program);
-  instructions_.assign(begin, begin + bpf_program__insn_cnt(program));
-  call_cast(instructions_, kernel_types().function_id(kCastFunction));
-  function_info_ = copy_of(options.func_info, options.func_info_cnt, options.func_info_rec_size);
-  options_.func_info = function_info_.data();
-  if (shows_libbpf_log()) { // only there lines of the source are shown
-    line_info_ = copy_of(options.line_info, options.line_info_cnt, options.line_info_rec_size);
-    options_.line_info = line_info_.data();
-  } else {
-    options_.line_info = nullptr;
-    options_.line_info_cnt = options_.line_info_rec_size = 0;
-  }
+  code_.instructions.assign(begin, begin + bpf_program__insn_cnt(program));
+  call_cast(code_.instructions, kernel_types().function_id(kCastFunction));
+  code_.functions = copy_of(options.func_info, options.func_info_cnt, options.func_info_rec_size);
+  if (shows_libbpf_log()) // only there lines of the source are shown
+    code_.lines = copy_of(options.line_info, options.line_info_cnt, options.line_info_rec_size);
   options_.expected_attach_type = section_.attach_type;
   options_.prog_flags |= section_.flags;
   options_.attempts = kInterruptionsMost;
@@ -64,20 +58,26 @@ bool ProgramJob::find_type(ModuleTypes& modules) {
   options_.attach_btf_id = hooked.id;
   options_.attach_btf_obj_fd = static_cast<std::uint32_t>(module);
   if (hooked.id == 0)
-    code_ = ENOENT;
+    refusal_ = ENOENT;
   else if (module < 0)
-    code_ = -module;
-  return code_ == 0;
+    refusal_ = -module;
+  return refusal_ == 0;
 }
 
 int ProgramJob::load_into_kernel(const bpf_prog_load_opts& options) const {
   return ::bpf_prog_load(section_.type, bpf_program__name(program_), IOT_PROGRAM_LICENSE,
-                         instructions_.data(), instructions_.size(), &options);
+                         code_.instructions.data(), code_.instructions.size(), &options);
 }
 
 void ProgramJob::load() {
+  fold_constants(code_, constants_);
+  options_.func_info = code_.functions.bytes.data();
+  options_.func_info_cnt = code_.functions.count();
+  options_.line_info = code_.lines.bytes.empty() ? nullptr : code_.lines.bytes.data();
+  options_.line_info_cnt = code_.lines.count();
+  options_.line_info_rec_size = code_.lines.record_size;
   loaded_ = Fd(load_into_kernel(options_));
-  code_ = loaded_ ? 0 : errno;
+  refusal_ = loaded_ ? 0 : errno;
   if (!loaded_ && shows_libbpf_log())
     show_reasons();
 }
@@ -92,12 +92,12 @@ void ProgramJob::show_reasons() const {
   options.log_level = 1;
   const Fd loaded(load_into_kernel(options));
   show_in_log(fmt::format("prog '{}': {}\n-- BEGIN PROG LOAD LOG --\n{}-- END PROG LOAD LOG --\n",
-                          bpf_program__name(program_), errno_text(code_), log.c_str()));
+                          bpf_program__name(program_), errno_text(refusal_), log.c_str()));
 }
 
 void ProgramJob::hand_over() {
   if (loaded_ && ::dup3(loaded_.get(), bpf_program__fd(program_), O_CLOEXEC) < 0)
-    code_ = errno;
+    refusal_ = errno;
   loaded_.reset();
 }
 

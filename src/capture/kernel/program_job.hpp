@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "capture/kernel/constant_folding.hpp"
 
 struct bpf_program;
 
@@ -48,13 +49,13 @@ inline constexpr std::array kIdleProgram = {
 
 class ProgramJob {
 public:
-  // `options` as libbpf has filled them in; of the object that they are of, its types must stay open.
-  ProgramJob(bpf_program* program, const ProgramSection& section,
-             const bpf_prog_load_opts& options);
+  // `options` as libbpf has filled them in; of the object that they are of, its types must stay open, and its constants.
+  ProgramJob(bpf_program* program, const ProgramSection& section, const bpf_prog_load_opts& options,
+             const Constants& constants);
 
   bpf_program* program() const { return program_; }
-  std::size_t length() const { return instructions_.size(); } // in instructions
-  int code() const { return code_; } // 0, or the errno with which it was refused
+  std::size_t length() const { return code_.instructions.size(); } // in instructions
+  int refusal() const { return refusal_; } // 0, or the errno with which it was refused
 
   // Finds the number by which the kernel knows what the program hooks. False: it is refused, since there is no such thing.
   bool find_type(ModuleTypes& modules);
@@ -69,12 +70,11 @@ private:
 
   bpf_program* program_;
   const ProgramSection& section_;
-  std::vector<bpf_insn> instructions_;
-  std::vector<std::byte> function_info_; // what `options_` point to
-  std::vector<std::byte> line_info_;
+  ProgramCode code_;
+  Constants constants_;
   bpf_prog_load_opts options_;
   Fd loaded_;
-  int code_ = 0;
+  int refusal_ = 0;
 };
 
 // A call of the kernel's function that casts (bpf/compat.bpf.h) stands in programs as one of a helper that there is not. Where

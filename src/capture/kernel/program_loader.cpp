@@ -45,6 +45,12 @@ bool is_shorter(const ProgramJob* one, const ProgramJob* other) {
   return one->length() < other->length();
 }
 
+Constants constants_of(bpf_map* map) {
+  std::size_t size = 0;
+  const auto* bytes = static_cast<const std::byte*>(bpf_map__initial_value(map, &size));
+  return {bpf_map__fd(map), {bytes, size}};
+}
+
 thread_local ProgramQueue* taking = nullptr; // while libbpf loads an object in this thread
 
 } // namespace
@@ -57,7 +63,8 @@ public:
   ProgramQueue& operator=(const ProgramQueue&) = delete;
 
   // All of the thread that calls libbpf.
-  void add(std::unique_ptr<ProgramJob> job);
+  void begin(bpf_map* constants) { constants_ = constants; }
+  void add(bpf_program* program, const ProgramSection& section, const bpf_prog_load_opts& options);
   void finish(); // loads what waits; returns when all are loaded or refused
   void give_up();
   void hand_over(std::vector<RefusedProgram>& refused);
@@ -73,6 +80,7 @@ private:
   std::vector<ProgramJob*> waiting_; // a heap
   bool is_complete_ = false;
   std::vector<std::unique_ptr<ProgramJob>> jobs_;
+  bpf_map* constants_ = nullptr;
   ModuleTypes modules_;
   std::vector<std::thread> threads_;
 };
@@ -90,8 +98,10 @@ ProgramQueue::ProgramQueue() {
   }
 }
 
-void ProgramQueue::add(std::unique_ptr<ProgramJob> job) {
-  jobs_.push_back(std::move(job));
+void ProgramQueue::add(bpf_program* program, const ProgramSection& section,
+                       const bpf_prog_load_opts& options) {
+  jobs_.push_back(
+      std::make_unique<ProgramJob>(program, section, options, constants_of(constants_)));
   if (!jobs_.back()->find_type(modules_))
     return;
   const std::lock_guard lock(mutex_);
@@ -148,8 +158,8 @@ void ProgramQueue::give_up() {
 void ProgramQueue::hand_over(std::vector<RefusedProgram>& refused) {
   for (const auto& job : jobs_) {
     job->hand_over();
-    if (job->code() != 0)
-      refused.push_back({bpf_program__name(job->program()), job->code()});
+    if (job->refusal() != 0)
+      refused.push_back({bpf_program__name(job->program()), job->refusal()});
   }
   jobs_.clear();
 }
@@ -164,7 +174,7 @@ const ProgramSection& section_at(long index) {
 int take_program(bpf_program* program, bpf_prog_load_opts* options, long section) {
   if (taking == nullptr)
     return -EINVAL;
-  taking->add(std::make_unique<ProgramJob>(program, section_at(section), *options));
+  taking->add(program, section_at(section), *options);
   auto idle = kIdleProgram; // libbpf wants what it could change
   options->expected_attach_type = bpf_attach_type{};
   options->prog_btf_fd = 0;
@@ -207,6 +217,7 @@ ProgramLoader::ProgramLoader() : queue_(std::make_unique<ProgramQueue>()) {}
 ProgramLoader::~ProgramLoader() = default;
 
 int ProgramLoader::load(iotrail_bpf* skeleton, std::vector<RefusedProgram>& refused) {
+  queue_->begin(skeleton->maps.rodata);
   taking = queue_.get();
   const int error = -iotrail_bpf__load(skeleton);
   taking = nullptr;

@@ -81,9 +81,15 @@ _Static_assert(__builtin_offsetof(struct iot_task, span_depth) % sizeof(iot_u32)
                        __builtin_offsetof(struct iot_task, span_depth) + sizeof(iot_u16),
                "both depths are one word");
 
+/* Seldom: global, so that it is checked once. */
+__noinline int iot_forget_ops_of_current(void) {
+  struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
+  return own ? iot_forget_ops(own) : 0;
+}
+
 static __always_inline void iot_op_begin(struct iot_task* task) {
   if (IOT_DEPTHS(task))
-    iot_forget_ops(task);
+    iot_forget_ops_of_current();
   task->owner.op_id = iot_new_op(task);
 }
 

@@ -69,9 +69,13 @@ static __noinline int is_of_loading(struct iot_task* task, const struct pt_regs*
          argument_of(regs, 0, 0) - task->library_begin < task->library_bytes;
 }
 
-/* A call that iot_may_be_own() begins. True: it is iotrail's, and the task is muted. */
-static __noinline int iot_begin_own(struct iot_task* task, const struct pt_regs* regs,
-                                    iot_u64 call) {
+/* A call that iot_may_be_own() begins. True: it is iotrail's, and the task is muted. Seldom: global, so that it is checked once. */
+__noinline int iot_begin_own(iot_u64 call) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(current);
+  struct iot_task* task = iot_busy(current);
+  if (!task)
+    return 0;
   if (task->loading_calls) {
     if (--task->loading_calls == 0)
       task->own_bytes = 0; /* a program that does without the library */

@@ -92,7 +92,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   if (!call)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
-  if (iot_may_be_own(task, regs) && iot_begin_own(task, regs, call))
+  if (iot_may_be_own(task, regs) && iot_begin_own(call))
     return 0;
   if (call & IOT_CALL_LEFT_OUT)
     return begin_left_out(task, call);
