@@ -120,9 +120,9 @@ private:
     return (after & ~registers_written(instruction)) | registers_read(instruction);
   }
 
-  // True: there were some.
+  // True: some of them compared registers, whose values may be of no use now.
   bool drop_jumps_to_next() {
-    bool has_changed = false;
+    bool had_branches = false;
     std::size_t next = code_.size(); // that is kept
     for (const std::size_t at : std::views::reverse(reached_)) {
       if (!is_kept_[at])
@@ -131,12 +131,12 @@ private:
       if (goes_elsewhere(instruction) && instruction.off >= 0 &&
           jump_target(at, instruction) <= next) {
         is_kept_[at] = false;
-        has_changed = true;
+        had_branches = had_branches || is_branch(instruction);
       } else {
         next = at;
       }
     }
-    return has_changed;
+    return had_branches;
   }
 
   void number_places() {
