@@ -40,6 +40,8 @@ class Overwritten(harness.AcceptanceTest):
         self.assertEqual(verified.returncode, 1, verified.stdout)
         self.assertIn(COUNTER, verified.stdout)
         self.assertEqual(int(recording.value(f"SELECT sum(events) FROM losses WHERE counter = '{COUNTER}'")), count)
+        for told in manifest["not_followed"]:  # whether a program loaded it was said in that memory
+            self.assertNotRegex(told, "it did not load the preload library$")
 
     def test_what_the_collector_has_seen_before(self):
         for part in ("whole", "header", "owners", "place", "places"):

@@ -53,6 +53,7 @@ private:
   void begin_to_read(store::TraceWriter& writer);
   void follow_new_places();
   std::string arena_variable() const;
+  bool is_arena_bad() const;
   bool is_out_of_reach() const;
   std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
   void free_places(std::uint64_t now_ns);
@@ -313,9 +314,8 @@ std::uint64_t PreloadSource::produced() const {
 
 std::vector<CounterValue> PreloadSource::counters() const {
   const ArenaHeader header = header_ ? header_->last() : ArenaHeader{};
-  const bool is_arena_bad = header_ && (!header_->is_intact() || is_arena_lost());
   const auto overwritten = static_cast<std::uint64_t>(
-      (is_arena_bad ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
+      (is_arena_bad() ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
   return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&PlaceReader::lost)},
           {IOT_COUNTER_preload_no_ring, IOT_LAYER_app, header.no_ring},
           {IOT_COUNTER_preload_no_clock, IOT_LAYER_app, header.no_clock},
@@ -329,6 +329,11 @@ std::vector<CounterValue> PreloadSource::counters() const {
                                        (unseen_command_.empty() ? 0 : 1),
                                    is_out_of_reach() ? 1 : 0)},
           {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0}};
+}
+
+// A program overwrote or cut off what all share.
+bool PreloadSource::is_arena_bad() const {
+  return header_ && (!header_->is_intact() || is_arena_lost());
 }
 
 // Programs could not find the recorder from some time on; which they were, nobody may tell.
@@ -347,9 +352,12 @@ std::vector<std::string> PreloadSource::not_followed() const {
   if (ids_)
     std::ranges::copy(ids_->not_followed(), std::back_inserter(all));
   for (const UnseenPrograms::UnseenProgram& program : tasks_->unseen().first()) {
-    const std::string why = preload_obstacle(program.exe);
-    all.push_back(fmt::format("{} {}: {}", program.pid, program.exe,
-                              why.empty() ? "it did not load the preload library" : why));
+    std::string why = preload_obstacle(program.exe);
+    if (why.empty())
+      why = is_arena_bad() ? "it did not load the preload library, or said so in memory that a "
+                             "program overwrote"
+                           : "it did not load the preload library";
+    all.push_back(fmt::format("{} {}: {}", program.pid, program.exe, why));
   }
   return all;
 }
