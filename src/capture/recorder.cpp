@@ -21,10 +21,13 @@
 namespace iotrail::capture {
 namespace {
 
-// Rings hold at least 60 ms at a million events a second, so a drain each millisecond while events come, and each
-// fourth when none did, leaves room for a machine that lets the recorder wait.
+// Rings hold at least 60 ms at a million events a second, so a drain each millisecond while many events come, and each
+// fourth when few did, leaves room for a machine that lets the recorder wait. To wake it is worth some 40 events.
 constexpr int kBusyWaitMs = 1;
-constexpr int kIdleWaitMs = 4;
+constexpr int kCalmWaitMs = 4;
+constexpr std::size_t kRecordBytes = 128; // at most, in a ring
+constexpr std::size_t kFewRecords = 2000;
+constexpr std::size_t kFewOfRing = 16; // and of small rings what fills such a part
 constexpr std::uint64_t kSampleIntervalNs = 100'000'000; // of loss counters, limits and memory
 constexpr int kDrainRoundsAtEnd = 1000;
 constexpr std::size_t kStillRunningMost = 1000; // that the manifest names
@@ -91,7 +94,7 @@ std::uint64_t rows_of(const Source& source, const std::map<iot_u16, std::uint64_
 } // namespace
 
 int wait_ms(Step last) {
-  return last == Step::busy ? kBusyWaitMs : kIdleWaitMs;
+  return last == Step::busy ? kBusyWaitMs : kCalmWaitMs;
 }
 
 Recorder::Recorder(RecorderOptions options)
@@ -173,7 +176,7 @@ std::vector<std::string> Recorder::child_environment() const {
 
 Step Recorder::step(std::uint64_t now_ns) {
   IOTRAIL_CHECK(writer_);
-  const Step step = drain() > 0 ? Step::busy : Step::idle;
+  const Step step = found(drain());
   writer_->tick(now_ns);
   if (has_reached_size())
     return Step::ended;
@@ -182,6 +185,15 @@ Step Recorder::step(std::uint64_t now_ns) {
   next_sample_ns_ = now_ns + kSampleIntervalNs;
   sample(monotonic_ns()); // draining took its time, in which more may have been lost
   return has_ended(now_ns) ? Step::ended : step;
+}
+
+Step Recorder::found(std::size_t records) const {
+  if (records == 0)
+    return Step::idle;
+  const std::size_t ring_bytes = options_.source.ring_bytes;
+  const std::size_t few =
+      ring_bytes == 0 ? kFewRecords : std::min(kFewRecords, ring_bytes / kRecordBytes / kFewOfRing);
+  return records < few ? Step::calm : Step::busy;
 }
 
 std::size_t Recorder::drain() {

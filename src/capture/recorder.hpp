@@ -57,7 +57,8 @@ struct Refusal {
 // What a step found.
 enum class Step {
   idle, // nothing came
-  busy, // records came: more are on their way
+  calm, // few records came, against what the rings hold
+  busy, // many: more are on their way
   ended, // a limit is reached or the trace takes no more: manifest().stop_reason says which; stop() is next
 };
 
@@ -108,6 +109,7 @@ private:
   Result<void> start_writer_and_sources();
   Result<void> stop_sources();
   Result<void> close_trace(const End& end);
+  Step found(std::size_t records) const;
   std::size_t drain();
   void drain_to_the_end();
   void sample(std::uint64_t to_ns);

@@ -66,7 +66,7 @@ protected:
 TEST_F(RecorderTest, produced_is_written_plus_lost) {
   *work_ = {.produced = 100'000, .lost = 77, .each_drain = 1000};
   const auto recorder = start();
-  while (step(*recorder) == Step::busy) {
+  while (step(*recorder) != Step::idle) {
   }
   ASSERT_TRUE(recorder->stop({.reason = "enough", .command_status = 3}));
   const store::Manifest& manifest = recorder->manifest();
@@ -90,21 +90,29 @@ TEST_F(RecorderTest, what_stop_returns_is_what_the_trace_says) {
 }
 
 TEST_F(RecorderTest, a_step_drains_and_says_whether_more_may_come) {
-  *work_ = {.produced = 250, .each_drain = 100};
+  *work_ = {.produced = 5000, .each_drain = 2000};
   const auto recorder = start();
   EXPECT_EQ(step(*recorder), Step::busy);
   EXPECT_EQ(step(*recorder), Step::busy);
-  EXPECT_EQ(step(*recorder), Step::busy);
+  EXPECT_EQ(step(*recorder), Step::calm);
   EXPECT_EQ(step(*recorder), Step::idle);
-  EXPECT_LT(wait_ms(Step::busy), wait_ms(Step::idle));
-  work_->produced = 251;
+  EXPECT_LT(wait_ms(Step::busy), wait_ms(Step::calm));
+  work_->produced = 5001;
+  EXPECT_EQ(step(*recorder), Step::calm);
+}
+
+TEST_F(RecorderTest, what_is_few_for_large_rings_is_many_for_small_ones) {
+  options_.source.ring_bytes = 32 << 10;
+  *work_ = {.produced = 31, .each_drain = 16};
+  const auto recorder = start();
   EXPECT_EQ(step(*recorder), Step::busy);
+  EXPECT_EQ(step(*recorder), Step::calm);
 }
 
 TEST_F(RecorderTest, a_stop_in_the_middle_takes_what_the_sources_still_hold) {
   *work_ = {.produced = 1000, .after_stop = 30, .each_drain = 10};
   const auto recorder = start();
-  EXPECT_EQ(step(*recorder), Step::busy);
+  EXPECT_EQ(step(*recorder), Step::calm);
   ASSERT_TRUE(recorder->stop({}));
   EXPECT_TRUE(work_->is_stopped);
   EXPECT_EQ(recorder->manifest().sources.at(0).written, 1000U);

@@ -38,9 +38,26 @@ const iot_event& event_of(const RecordSlot& slot) {
   return reinterpret_cast<const iot_event&>(slot);
 }
 
-bool is_finished(const RecordSlot& slot, std::uint64_t position) {
-  const auto tag = static_cast<iot_u32>(position + 1);
-  return __atomic_load_n(&event_of(slot).tag, __ATOMIC_ACQUIRE) == tag;
+// What is at the end of a record's header, which the kernel stores as one word and last: whose record it is and of which kind.
+// The CPU is in it, too.
+constexpr iot_u64 kNextTag = iot_u64{1} << 32U;
+constexpr iot_u64 kAllButCpu = ~iot_u64{UINT16_MAX};
+static_assert(offsetof(iot_event, cpu) % sizeof(iot_u64) == 0 &&
+              offsetof(iot_event, kind) == offsetof(iot_event, cpu) + 2 &&
+              offsetof(iot_event, tag) == offsetof(iot_event, cpu) + 4);
+
+iot_u64 label_of(const RecordSlot& slot) {
+  const auto* word = reinterpret_cast<const iot_u64*>(slot.bytes + offsetof(iot_event, cpu));
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) & kAllButCpu;
+}
+
+iot_u16 kind_in(iot_u64 label) {
+  return static_cast<iot_u16>(label >> 16U);
+}
+
+// Of a finished record of this kind at a position in a ring.
+iot_u64 finished_label(std::uint64_t position, iot_u16 kind) {
+  return (position + 1) << 32U | iot_u64{kind} << 16U;
 }
 
 struct Batch {
@@ -134,19 +151,25 @@ constexpr auto kAppend = append_table(std::make_index_sequence<kEventCount + 1>(
 
 } // namespace
 
-// Returns how many of the slots are finished.
+// Returns how many of the slots are finished. Records of a kind mostly come several at once.
 std::size_t RecordCopier::sort_by_kind(std::span<const RecordSlot> slots, std::uint64_t position) {
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (!is_finished(slots[i], position + i))
-      return i;
-    const iot_u16 kind = event_of(slots[i]).kind;
+  std::size_t at = 0;
+  while (at < slots.size()) {
+    const iot_u16 kind = kind_in(label_of(slots[at]));
     const std::size_t place = kind < kPlaces.size() ? kPlaces[kind] : kUnknown;
-    const std::uint16_t count = counts_[place]++;
-    if (count == 0)
+    const std::size_t before = counts_[place];
+    std::uint8_t* chosen = &slots_of_[place][before];
+    iot_u64 wanted = finished_label(position + at, kind);
+    for (; at < slots.size() && label_of(slots[at]) == wanted; wanted += kNextTag)
+      *chosen++ = static_cast<std::uint8_t>(at++);
+    const auto count = static_cast<std::size_t>(chosen - slots_of_[place].data());
+    if (count == before)
+      return at;
+    if (before == 0)
       present_[present_count_++] = static_cast<std::uint8_t>(place);
-    slots_of_[place][count] = static_cast<std::uint8_t>(i);
+    counts_[place] = static_cast<std::uint16_t>(count);
   }
-  return slots.size();
+  return at;
 }
 
 std::size_t RecordCopier::copy(std::span<const RecordSlot> slots, std::uint64_t position,
