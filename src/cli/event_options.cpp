@@ -34,6 +34,7 @@ Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
 }
 
 constexpr std::string_view kDefaultEvents = "default";
+constexpr std::string_view kAllEvents = "all";
 
 // What is recorded where nothing is asked for.
 bool is_default(const schema::Event& event) {
@@ -41,25 +42,34 @@ bool is_default(const schema::Event& event) {
          !schema::is_on_request(event) && !schema::is_on_request(event.layer);
 }
 
-// With those for which `default` stands, which come first, as their layers do.
-std::vector<std::string> expand_events(const std::vector<std::string>& names) {
-  std::vector<std::string> events;
-  if (std::ranges::find(names, kDefaultEvents) != names.end())
-    for (const schema::Event& event : schema::kEvents)
-      if (is_default(event))
-        events.emplace_back(event.name);
-  for (const std::string& name : names)
-    if (name != kDefaultEvents)
-      events.push_back(name);
-  return events;
+bool can_be_asked_for(const schema::Event& event) {
+  return !event.is_dictionary() && event.layer != schema::Layer::snapshot;
 }
 
 std::vector<std::string_view> event_names() {
   std::vector<std::string_view> names;
   for (const schema::Event& event : schema::kEvents)
-    if (!event.is_dictionary() && event.layer != schema::Layer::snapshot)
+    if (can_be_asked_for(event))
       names.push_back(event.name);
   return names;
+}
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+// With those for which `default` or `all` stands, which come first, as their layers do.
+std::vector<std::string> expand_events(const std::vector<std::string>& names) {
+  const bool has_all = contains(names, kAllEvents);
+  const bool has_default = contains(names, kDefaultEvents);
+  std::vector<std::string> events;
+  for (const schema::Event& event : schema::kEvents)
+    if ((has_all && can_be_asked_for(event)) || (has_default && is_default(event)))
+      events.emplace_back(event.name);
+  for (const std::string& name : names)
+    if (name != kDefaultEvents && name != kAllEvents)
+      events.push_back(name);
+  return events;
 }
 
 // Events that are named also name their layers.
@@ -92,10 +102,6 @@ std::string layers_on_request() {
         row.layer != schema::Layer::dictionary)
       names.push_back(row.name);
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-bool contains(const std::vector<std::string>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 Result<void> leave_out_layers(const std::vector<std::string>& names, capture::Filter& filter) {
@@ -135,7 +141,7 @@ void declare_events(CLI::App& app, EventOptions& options) {
   app.add_option(
          "-e,--events", options.events,
          "Events to record, separated by commas (syscall_write,block_issue); `default` stands for "
-         "those that are recorded without this option")
+         "those that are recorded without this option, `all` for every one")
       ->delimiter(',');
   app.add_option("--exclude-layers", options.excluded_layers,
                  "Not these of the layers that would be recorded")
@@ -154,7 +160,8 @@ Result<void> select_events(const EventOptions& options, bool has_command, captur
     return std::unexpected(layers.error());
   filter.layers =
       options.layers.empty() && !filter.events.empty() ? layers_of(filter.events) : *layers;
-  const bool has_default = filter.events.empty() || contains(options.events, kDefaultEvents);
+  const bool has_default = filter.events.empty() || contains(options.events, kDefaultEvents) ||
+                           contains(options.events, kAllEvents);
   if (options.layers.empty() && !has_command && has_default)
     std::erase(filter.layers, schema::Layer::app);
   if (auto left = leave_out_layers(options.excluded_layers, filter); !left)

@@ -62,7 +62,7 @@ static __noinline int iot_end_missed_wait(struct iot_task* task, iot_u64 now_ns)
 }
 
 /* Spans and operations whose ends the kernel did not tell: it skips programs under recursion. */
-static __noinline int iot_forget_ops(struct iot_task* task) {
+static __always_inline void forget_ops(struct iot_task* task) {
   for (iot_u32 depth = 0; depth < IOT_SPAN_DEPTH && depth < task->span_depth; ++depth)
     iot_lose(IOT_COUNTER_kernel_span_lost);
   if (task->wait_start_ns)
@@ -71,6 +71,18 @@ static __noinline int iot_forget_ops(struct iot_task* task) {
   task->op_depth = 0;
   task->owner.op_id = 0;
   task->owner.parent_op = 0;
+}
+
+static __noinline int iot_forget_ops(struct iot_task* task) {
+  forget_ops(task);
+  return 0;
+}
+
+/* Seldom: global, so that it is checked once. */
+__noinline int iot_forget_ops_of_current(void) {
+  struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
+  if (own)
+    forget_ops(own);
   return 0;
 }
 
@@ -80,12 +92,6 @@ _Static_assert(__builtin_offsetof(struct iot_task, span_depth) % sizeof(iot_u32)
                    __builtin_offsetof(struct iot_task, op_depth) ==
                        __builtin_offsetof(struct iot_task, span_depth) + sizeof(iot_u16),
                "both depths are one word");
-
-/* Seldom: global, so that it is checked once. */
-__noinline int iot_forget_ops_of_current(void) {
-  struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
-  return own ? iot_forget_ops(own) : 0;
-}
 
 static __always_inline void iot_op_begin(struct iot_task* task) {
   if (IOT_DEPTHS(task))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The kernel takes every program, whatever a recording is asked for: each selection makes programs of its own, of which one may be
+too large, too deep or unproven. What a machine does not allow or does not have is another matter."""
+import json
+import os
+import re
+
+import harness
+
+# How the kernel's check of programs refuses one: unproven, too large or too deep, malformed, without memory for it.
+REFUSED_BY_CHECK = re.compile(r"\((EACCES|E2BIG|EINVAL|ENOMEM|EFAULT|ENOSPC|EPROTO|ENOTSUPP)\)")
+# Whether its trace point has a second argument is found out by loading a program that reads it, and then one that does not.
+TRIED = "fs_reserve"
+# Alone, a layer's programs have all to do by themselves; `process` can be recorded wherever any layer can.
+WITH = "process"
+# What makes the programs larger, one option each.
+CHOICES = (("--operations", "read,fsync"), ("--sample", "1/10"), ("--comm", "true"), ("--uid", "0"), ("--file", "/etc/passwd"), ("--dir", "/etc"),
+           ("--exclude-dir", "/etc"), ("--min-latency", "1us"), ("--min-size", "1"), ("--pseudo",))
+
+
+class Loading(harness.AcceptanceTest):
+    def layers(self):
+        """Of the kernel, each with at least one event that this machine allows."""
+        (source,) = (source for source in json.loads(harness.run(harness.IOTRAIL, "doctor", "--json").stdout)["sources"] if source["source"] == "kernel")
+        layers = sorted({hook["event"].split("_")[0] for hook in source["hooks"] if hook["hook"]})
+        if not layers:
+            self.skipTest("this machine does not allow the kernel source")
+        return layers
+
+    def assert_taken(self, verb, *options):
+        path = self.folder / f"{len(list(self.folder.iterdir()))}.iotrail"
+        process = harness.run(harness.IOTRAIL, verb, "-o", path, *options, "--", "true")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        for hook in harness.Recording(path, process).manifest["hooks"]:
+            if hook["event"] == TRIED and hook["hook"]:
+                continue
+            self.assertNotRegex(hook["reason"], REFUSED_BY_CHECK, hook["event"])
+        self.assertNotRegex(process.stderr, REFUSED_BY_CHECK)
+
+    def test_each_layer_alone(self):
+        for layer in self.layers():
+            for verb in ("record", "stat"):
+                with self.subTest(layer=layer, verb=verb):
+                    self.assert_taken(verb, "--layers", f"{WITH},{layer}")
+
+    def test_all_layers_with_each_choice(self):
+        layers = ",".join(self.layers())
+        for choice in CHOICES:
+            for verb in ("record", "stat"):
+                if verb == "stat" and (choice[0].startswith("--min") or os.environ.get("IOTRAIL_VM")):
+                    continue  # which stat has not; an emulated machine is slow
+                with self.subTest(choice=choice, verb=verb):
+                    self.assert_taken(verb, "--layers", layers, *choice)
+
+    def test_all_events(self):
+        self.layers()
+        for verb in ("record", "stat"):
+            with self.subTest(verb=verb):
+                self.assert_taken(verb, "--events", "all")
+
+
+if __name__ == "__main__":
+    harness.main()
