@@ -203,13 +203,14 @@ void move_records(PlaceRecords& records, const Folding& folding, std::size_t cod
 
 } // namespace
 
-void fold_constants(ProgramCode& program, const Constants& constants) {
+bool fold_constants(ProgramCode& program, const Constants& constants) {
   if (!is_understood(program.instructions))
-    return;
+    return false;
   Folding folding(program.instructions, constants);
   folding.fold();
   move_records(program.functions, folding, program.instructions.size());
   move_records(program.lines, folding, program.instructions.size());
+  return true;
 }
 
 } // namespace iotrail::capture::kernel

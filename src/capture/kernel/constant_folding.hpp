@@ -31,7 +31,7 @@ struct ProgramCode {
   PlaceRecords lines;     // bpf_line_info
 };
 
-// A program with instructions of a kind that is not known stays as it is.
-void fold_constants(ProgramCode& program, const Constants& constants);
+// False: it has instructions of a kind that is not known, and stays as it is.
+bool fold_constants(ProgramCode& program, const Constants& constants);
 
 } // namespace iotrail::capture::kernel

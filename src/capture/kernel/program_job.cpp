@@ -70,7 +70,10 @@ int ProgramJob::load_into_kernel(const bpf_prog_load_opts& options) const {
 }
 
 void ProgramJob::load() {
-  fold_constants(code_, constants_);
+  if (!fold_constants(code_, constants_))
+    show_in_log(fmt::format("prog '{}': loaded with all that it does not need: it has instructions "
+                            "that are not known\n",
+                            bpf_program__name(program_)));
   options_.func_info = code_.functions.bytes.data();
   options_.func_info_cnt = code_.functions.count();
   options_.line_info = code_.lines.bytes.empty() ? nullptr : code_.lines.bytes.data();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program and all that it calls have 512 bytes of stack together, which kernels before 6.8 count in 32 bytes a frame. What
-// of it a recording needs hangs on its filters: a chain that is too long refuses a layer in some recordings only. So the
-// longest chain of each program is measured in the object, whatever is recorded.
+// A program and all that it calls have 512 bytes of stack together, which kernels before 6.8 count in 32 bytes a frame, and
+// eight frames. What of it a recording needs hangs on its filters: a chain that is too long refuses a layer in some recordings
+// only. So the longest chain of each program is measured in the object, whatever is recorded.
 #include <elf.h>
 #include <linux/bpf.h>
 
@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kStackMost = 512;
 constexpr int kFrameUnit = 32;
+constexpr std::size_t kFramesMost = 8;
 
 struct Function {
   std::string name;
@@ -153,6 +154,31 @@ Chain longest_chain(const Function& function, std::map<const Function*, Chain>& 
   longest.text = function.name + ' ' + std::to_string(own) + (longest.text.empty() ? "" : " > ") +
                  longest.text;
   return known[&function] = longest;
+}
+
+using Frames = std::vector<std::string>;
+
+Frames deepest_chain(const Function& function, std::map<const Function*, Frames>& known) {
+  if (const auto found = known.find(&function); found != known.end())
+    return found->second;
+  Frames deepest;
+  for (const Function* callee : function.callees)
+    if (Frames chain = deepest_chain(*callee, known); chain.size() > deepest.size())
+      deepest = std::move(chain);
+  deepest.insert(deepest.begin(), function.name);
+  return known[&function] = deepest;
+}
+
+TEST(Stack, of_no_program_has_more_frames_than_any_kernel) {
+  const Object object(IOTRAIL_BPF_OBJECT);
+  std::map<const Function*, Frames> known;
+  std::size_t most = 0;
+  for (const Function* program : object.programs()) {
+    const Frames chain = deepest_chain(*program, known);
+    EXPECT_LE(chain.size(), kFramesMost) << testing::PrintToString(chain);
+    most = std::max(most, chain.size());
+  }
+  EXPECT_GT(most, 6U); // else calls are not seen
 }
 
 TEST(Stack, of_no_program_is_more_than_any_kernel_has) {
