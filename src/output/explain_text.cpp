@@ -247,8 +247,8 @@ ORDER BY t.step, t.reason)";
 
 void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::string reason = rows.text(row, "reason");
-  operation.time.push_back({rows.text(row, "words") + (reason.empty() ? "" : " " + reason),
-                            rows.number(row, "ns")});
+  operation.time.push_back(
+      {rows.text(row, "words") + (reason.empty() ? "" : " " + reason), rows.number(row, "ns")});
 }
 
 // Its bytes that others took to the device, or asked it for.
