@@ -18,10 +18,22 @@ struct QueuedPart {
   std::uint64_t begin;
   std::uint64_t bytes;
   std::size_t link; // its place among the links
+  std::uint64_t queued_ns = 0;
   bool is_ambiguous =
       false; // of what is completed: other bios are queued for places in the request
 
   std::uint64_t end() const { return begin + bytes; }
+};
+
+// When the bios of a request were queued, both ends included: what was queued for its place at another time is not of it.
+struct QueueTimes {
+  std::uint64_t first_ns = 1; // none, unless told
+  std::uint64_t last_ns = 0;
+
+  bool are_known() const { return first_ns <= last_ns; }
+  bool contains(std::uint64_t queued_ns) const {
+    return queued_ns >= first_ns && queued_ns <= last_ns;
+  }
 };
 
 class DeviceQueue {
@@ -31,9 +43,11 @@ public:
   // The parts of a bio follow each other without a gap; at least one.
   void queue(std::vector<QueuedPart> parts);
 
-  // Removes and returns what is queued for the bytes from `begin` to `end`, in order, each byte once: where two bios are queued
-  // for it, the one that begins first, or came first, is meant. A part that reaches beyond is cut, and its rest stays.
-  std::vector<QueuedPart> complete(std::uint64_t begin, std::uint64_t end);
+  // Removes and returns what is queued for the bytes from `begin` to `end`, in order, each byte once. Where two bios are queued
+  // for it, one of those `times` is meant (the completion of another may not be in the trace, and it stays for ever), and of these the
+  // one that begins first, or came first. A part that reaches beyond is cut, and its rest stays.
+  std::vector<QueuedPart> complete(std::uint64_t begin, std::uint64_t end,
+                                   const QueueTimes& times = {});
 
   // Hands over each part of what is queued for some of the bytes from `begin` to `end`.
   template <class Found> void visit(std::uint64_t begin, std::uint64_t end, Found&& found) const {
@@ -49,6 +63,10 @@ public:
 
 private:
   using Bio = std::vector<QueuedPart>;
+  using IsMeant = bool (*)(const Bio& bio, const QueueTimes& times);
+
+  std::vector<QueuedPart> take(std::uint64_t begin, std::uint64_t end, IsMeant is_meant,
+                               const QueueTimes& times);
 
   std::multimap<std::uint64_t, Bio> bios_; // by begin
   mutable std::uint64_t looks_ = 0;

@@ -55,6 +55,30 @@ TEST(device_queue, of_two_bios_for_one_place_the_first_completes_first) {
   EXPECT_EQ(links_of(queue.complete(4096, 8192)), (std::vector<std::size_t>{6}));
 }
 
+TEST(device_queue, of_bios_for_one_place_those_of_the_request_s_time_are_meant) {
+  DeviceQueue queue;
+  queue.queue({{.begin = 4096, .bytes = 4096, .link = 5, .queued_ns = 100}}); // never completes
+  queue.queue({{.begin = 4096, .bytes = 8192, .link = 6, .queued_ns = 200}});
+  queue.queue({{.begin = 4096, .bytes = 4096, .link = 7, .queued_ns = 300}});
+  const auto second = queue.complete(4096, 8192, {.first_ns = 200, .last_ns = 250});
+  ASSERT_EQ(links_of(second), std::vector<std::size_t>{6});
+  EXPECT_FALSE(second[0].is_ambiguous);
+  EXPECT_EQ(links_of(queue.complete(4096, 8192, {.first_ns = 260, .last_ns = 310})),
+            std::vector<std::size_t>{7});
+  EXPECT_EQ(links_of(queue.complete(0, 16384, {.first_ns = 400, .last_ns = 410})),
+            (std::vector<std::size_t>{5, 6}))
+      << "nothing else is there";
+}
+
+TEST(device_queue, what_is_not_of_the_request_s_time_fills_the_gaps) {
+  DeviceQueue queue;
+  queue.queue({{.begin = 0, .bytes = 12288, .link = 1, .queued_ns = 100}});
+  queue.queue({{.begin = 4096, .bytes = 4096, .link = 2, .queued_ns = 200}});
+  const auto parts = queue.complete(0, 12288, {.first_ns = 150, .last_ns = 250});
+  EXPECT_EQ(links_of(parts), (std::vector<std::size_t>{1, 2, 1}));
+  EXPECT_EQ(links_of(queue.complete(4096, 8192)), std::vector<std::size_t>{1}) << "under the other";
+}
+
 TEST(device_queue, too_many_bios_are_forgotten_and_the_rest_still_found) {
   DeviceQueue queue;
   for (std::size_t i = 0; i < DeviceQueue::kMostBios + 10; ++i)

@@ -55,6 +55,8 @@ struct Fact {
   std::uint64_t is_contiguous = 1;
   std::uint64_t io_class = 0; // of a bio, as schema/values.def numbers it; 0: not told
   std::uint64_t above = 0; // of a bio: the mapped disk that hands it on, whose bio is in the trace
+  std::uint64_t queue_ns =
+      0; // of a request: from when its first bio was queued to when it was issued; 0: not known
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }
   // Of a bio or a request, as schema/values.def numbers them: the lowest bits of its flags.

@@ -82,7 +82,10 @@ void queue_bio(Replay& replay, const Fact& bio) {
     replay.links.push_back(link_of(bio, part, place));
     replay.links.back().reason = reason;
     replay.links.back().ahead_bio = ahead_bio;
-    parts.push_back({.begin = place + part.begin, .bytes = part.end - part.begin, .link = link});
+    parts.push_back({.begin = place + part.begin,
+                     .bytes = part.end - part.begin,
+                     .link = link,
+                     .queued_ns = bio.ts_ns});
     if (part.cause == Cause::read_ahead)
       remember_read_ahead(replay, replay.links.back(), link);
   }

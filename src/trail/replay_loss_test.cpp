@@ -189,6 +189,7 @@ private:
     Fact& completed = facts.facts.back();
     completed.ts_ns = issued_ns;
     completed.duration_ns = bio.completed_ns - issued_ns;
+    completed.queue_ns = issued_ns - queued_ns;
     completed.sector = page * kPageBytes / kSectorBytes;
     facts.facts[facts.facts.size() - 2].sector = completed.sector;
   }

@@ -291,6 +291,24 @@ TEST(replay, a_bio_knows_when_its_request_was_in_the_schedulers_queue) {
   EXPECT_EQ(inserted, (Lines{"0: 10 20 40", "4096: 10 20 50", "8192: 30 30 50"}));
 }
 
+// A journal writes its place again and again: a completion that is not told must not be taken from the next bio for it.
+TEST(replay, a_completion_that_is_missing_shifts_no_other) {
+  TestFacts facts;
+  for (const std::uint64_t ts_ns : {100U, 200U, 300U})
+    facts.write_back(ts_ns, 0, 4096, ts_ns);
+  std::erase_if(facts.facts, [](const Fact& fact) {
+    return fact.kind == FactKind::completed && fact.ts_ns < 200;
+  });
+  for (Fact& fact : facts.facts)
+    if (fact.kind == FactKind::completed)
+      fact.queue_ns = 1;
+  std::vector<std::string> completed;
+  for (const Link& link : facts.replay().links)
+    completed.push_back(fmt::format("{}: {}", link.queued_ns, link.completed_ns));
+  std::ranges::sort(completed);
+  EXPECT_EQ(completed, (Lines{"100: 0", "200: 206", "300: 306"}));
+}
+
 TEST(replay, a_write_back_tells_what_set_it_off) {
   constexpr std::uint32_t kFlusher = 77;
   const auto reason = [](std::uint64_t op, std::uint32_t flusher) {

@@ -78,6 +78,14 @@ void note_joined(Replay& replay, const std::vector<std::size_t>& places) {
       link.inserted_ns = link.queued_ns;
 }
 
+// A bio that joins a request is queued while that waits.
+QueueTimes times_of_bios(const Fact& request) {
+  if (request.queue_ns == 0)
+    return {};
+  return {.first_ns = request.ts_ns - std::min(request.ts_ns, request.queue_ns),
+          .last_ns = request.ts_ns};
+}
+
 } // namespace
 
 void insert_request(Replay& replay, const Fact& request) {
@@ -100,7 +108,7 @@ void complete_request(Replay& replay, const Fact& request) {
       replay.queues[{static_cast<std::uint32_t>(request.device), request.operation()}];
   std::uint64_t reached = begin;
   std::vector<std::size_t> completed;
-  for (const QueuedPart& part : queue.complete(begin, end)) {
+  for (const QueuedPart& part : queue.complete(begin, end, times_of_bios(request))) {
     complete_unknown(replay, request, reached, part.begin);
     completed.push_back(complete_part(replay, request, part));
     reached = part.end();
