@@ -81,11 +81,14 @@ void print_left_out(const store::Manifest& manifest) {
         return words.starts_with("--events");
       }))
     return;
+  const auto contains = [](const std::vector<std::string>& layers, const schema::Event& event) {
+    return std::ranges::find(layers, layer_of(std::string(event.name))) != layers.end();
+  };
+  const std::vector<std::string> refused = manifest.layers_refused(); // which is told apart
   std::vector<std::string_view> events;
   for (const schema::Event& event : schema::kEvents)
     if (schema::is_on_request(event) && !asked_for(event.name) &&
-        std::ranges::find(manifest.layers, layer_of(std::string(event.name))) !=
-            manifest.layers.end())
+        contains(manifest.layers, event) && !contains(refused, event))
       events.push_back(event.name);
   if (!events.empty())
     say(fmt::format("  left out, since --events did not ask: {}", fmt::join(events, ", ")));

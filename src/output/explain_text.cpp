@@ -201,7 +201,9 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
   const Span device{rows.number(row, "issued_ns"), rows.number(row, "completed_ns")};
   const std::string layer = rows.text(row, "device");
   const std::string cause = rows.text(row, "cause");
-  const std::string what = rows.text(row, "direction") + (cause.empty() ? "" : " " + cause);
+  const std::string direction = rows.text(row, "direction");
+  const std::string what =
+      cause.empty() || cause == direction ? direction : direction + " " + cause;
   if (operation.parts.empty() || operation.parts.back().layer != layer ||
       operation.parts.back().what != what)
     operation.parts.push_back({layer, what, {}});

@@ -75,9 +75,7 @@ std::uint64_t largest_group(const SmallResult& rows) {
 // "5 of 20 operations of syscall; all: add --top 20"; empty: nothing was cut off.
 std::string tell_cut(const SmallResult& rows, std::string_view by) {
   const std::string cut = cut_groups(rows);
-  return cut.empty() ? cut
-                     : fmt::format("{}; all: add {}--top {}", cut, by,
-                                   largest_group(rows));
+  return cut.empty() ? cut : fmt::format("{}; all: add {}--top {}", cut, by, largest_group(rows));
 }
 
 void note_sizes(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
@@ -86,10 +84,12 @@ void note_sizes(const SmallResult& rows, const store::TraceReader&, Sink& sink, 
 }
 
 // The rest of the run went into computing, or into waits that are no I/O.
-void note_time(const SmallResult& rows, const store::TraceReader&, Sink& sink, std::size_t width) {
+void note_time(const SmallResult& rows, const store::TraceReader& trace, Sink& sink,
+               std::size_t width) {
   std::string text = tell_cut(rows, "--by operation ");
-  text += fmt::format("{}of run: share of its {} in which at least one was going on;",
-                      text.empty() ? "" : "; ", human_duration(rows.number(0, "run_ns")));
+  text += fmt::format("{}of run: share of its {} in which at least one{} was going on;",
+                      text.empty() ? "" : "; ", human_duration(rows.number(0, "run_ns")),
+                      trace.manifest().sample_of == 0 ? "" : " of those in the sample");
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (row == 0 || rows.text(row, "layer") != rows.text(row - 1, "layer"))
       text += fmt::format("{} {} {}: {}", row == 0 ? "" : ",", row == 0 ? "any of" : "of",
@@ -320,7 +320,7 @@ constexpr Section kFirstPage[] = {
      .sql = kProcessesSql,
      .order = kProcessesOrder,
      .order_words = "bytes at the device, then by bytes in calls",
-     .rows = 3,
+     .rows = 5,
      .columns = kProcessColumns,
      .add_notes = note_processes},
     {.name = "sizes",
