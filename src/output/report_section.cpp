@@ -138,8 +138,8 @@ void note_rest(const SmallResult& rows, Sink& sink, std::string_view what,
   if (all <= rows.size())
     return;
   const std::string table = subject.empty() ? "" : fmt::format("--by {} ", subject);
-  sink.print("  {} of {} {}; all: add {}--top {}\n", human_count(rows.size()),
-             human_count(all), what, table, all);
+  sink.print("  {} of {} {}; all: add {}--top {}\n", human_count(rows.size()), human_count(all),
+             what, table, all);
 }
 
 bool has_text(const Section& section, const SmallResult& rows) {

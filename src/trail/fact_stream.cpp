@@ -26,6 +26,20 @@ struct Table {
   std::vector<Member> members;
 };
 
+std::vector<Member> members_of_bio() {
+  return {{Role::pid, &Fact::pid},
+          {Role::op, &Fact::op_id},
+          {Role::file, &Fact::file},
+          {Meaning::offset, &Fact::offset},
+          {Meaning::bytes, &Fact::bytes},
+          {Meaning::device, &Fact::device},
+          {Meaning::sector, &Fact::sector},
+          {Meaning::flags_block, &Fact::flags},
+          {"is_contiguous", &Fact::is_contiguous},
+          {Meaning::value_io_class, &Fact::io_class},
+          {"above", &Fact::above}};
+}
+
 const std::vector<Table>& tables() {
   static const Member kPid = {Role::pid, &Fact::pid};
   static const Member kOp = {Role::op, &Fact::op_id};
@@ -72,19 +86,7 @@ const std::vector<Table>& tables() {
       {IOT_KIND_cache_writeback,
        FactKind::flushed,
        {kPid, kFile, {Meaning::value_writeback_reason, &Fact::flags}}},
-      {IOT_KIND_block_queue,
-       FactKind::queued,
-       {kPid,
-        kOp,
-        kFile,
-        kOffset,
-        kBytes,
-        kDevice,
-        kSector,
-        kFlags,
-        {"is_contiguous", &Fact::is_contiguous},
-        {Meaning::value_io_class, &Fact::io_class},
-        {"above", &Fact::above}}},
+      {IOT_KIND_block_queue, FactKind::queued, members_of_bio()},
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,
        FactKind::completed,
