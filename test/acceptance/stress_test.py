@@ -14,6 +14,7 @@ import harness
 
 SECONDS = int(os.environ.get("IOTRAIL_STRESS_SECONDS", "5"))
 PROCESSES = 2000
+CLOSED_MOST = 200  # calls whose descriptor is closed meanwhile
 
 # Of things in flight, by the names of the maps: empty when nothing is. The sets lie among the programs' variables. The
 # waiters of a disk have places of which each is taken or not; a disk that was waited for stays known.
@@ -159,9 +160,11 @@ class Stress(harness.AcceptanceTest):
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         unexplained = {name: count for name, count in manifest["counters"].items()
-                       if name in ("kernel_task_untracked", "kernel_file_unknown", "kernel_bio_untracked", "kernel_span_lost",
+                       if name in ("kernel_task_untracked", "kernel_bio_untracked", "kernel_span_lost",
                                    "kernel_request_untracked", "kernel_async_untracked", "kernel_journal_untracked") and count}
         self.assertEqual(unexplained, {})
+        # Some of the programs' threads close a descriptor by which another one reads or writes. A full table would make thousands.
+        self.assertLess(manifest["counters"].get("kernel_file_unknown", 0), CLOSED_MOST)
         forks = int(recording.value("SELECT count(*) FROM process_fork"))
         self.assertGreater(forks, PROCESSES)
         print(f"{sum(manifest['counts'].values()):,} events, {forks:,} forks, counters {manifest['counters']}")
