@@ -65,13 +65,13 @@ private:
       if (!known_.is_reached(at))
         continue;
       reached_.push_back(at);
-      is_kept_[at] = true;
+      is_kept_[at] = 1;
       bpf_insn& instruction = code_[at];
       if (const auto value = known_.loaded(at))
         instruction = move_of(instruction.dst_reg, *value).value_or(instruction);
       if (const auto is_taken = known_.is_taken(at)) {
-        is_kept_[at] = *is_taken;
-        instruction = jump_by(*is_taken ? instruction.off : 0);
+        is_kept_[at] = *is_taken ? 1 : 0;
+        instruction = *is_taken ? jump_by(instruction.off) : jump_by(0);
       }
       has_loops_ = has_loops_ || (goes_elsewhere(instruction) && instruction.off < 0);
     }
@@ -82,7 +82,7 @@ private:
     const std::vector<RegisterSet> live = live_registers();
     for (const std::size_t at : reached_)
       if (is_kept_[at] && is_useless(at, live))
-        is_kept_[at] = false;
+        is_kept_[at] = 0;
   }
 
   bool is_useless(std::size_t at, const std::vector<RegisterSet>& live) const {
@@ -130,7 +130,7 @@ private:
       const bpf_insn& instruction = code_[at];
       if (goes_elsewhere(instruction) && instruction.off >= 0 &&
           jump_target(at, instruction) <= next) {
-        is_kept_[at] = false;
+        is_kept_[at] = 0;
         had_branches = had_branches || is_branch(instruction);
       } else {
         next = at;
