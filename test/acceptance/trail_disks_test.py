@@ -312,7 +312,11 @@ class TrailDisks(harness.AcceptanceTest):
         recording = self.record("python3", "-c", WRITES, point, PAGES * PAGE, options=["--layers", "syscall,cache,fs,block"])
         self.require(recording, "block", "cache")
         self.assert_adds_up(recording)
-        self.assertEqual(self.causes(recording, disk), written(PAGES))
+        causes = self.causes(recording, disk)
+        # Linux 6.1 writes a page or so of a file of its own, which has no name, with them.
+        of_its_own = causes.pop(("", "write_back"), 0)
+        self.assertLessEqual(of_its_own, 4 * 4096)
+        self.assertEqual(causes, written(PAGES))
         said = " ".join(recording.process.stderr.split())
         self.assertRegex(said, "no events of the layer fs from [^:]*f2fs[^:]*: seen at the other layers only")
 
