@@ -16,7 +16,6 @@ using BpfCode = std::span<const bpf_insn>;
 using RegisterSet = std::uint32_t; // a bit each
 
 constexpr std::size_t kRegisters = 11;
-constexpr RegisterSet kAllRegisters = (1U << kRegisters) - 1;
 
 // The first half of one that puts 8 bytes, an address or a map into a register.
 inline bool is_wide(const bpf_insn& instruction) {
@@ -60,7 +59,7 @@ inline std::size_t named_function(std::size_t at, const bpf_insn& instruction) {
 // All instructions are of kinds that these functions know, and none leads out of the code.
 bool is_understood(BpfCode code);
 
-// Of one that only calculates or loads, and any other.
+// What an instruction may read, and what it writes; a call may read all that arguments are handed over in.
 RegisterSet registers_read(const bpf_insn& instruction);
 RegisterSet registers_written(const bpf_insn& instruction);
 
