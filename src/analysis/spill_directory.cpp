@@ -10,11 +10,11 @@
 namespace iotrail::analysis {
 namespace {
 
-// Who started the process may have had it ignore some, as nohup does.
-bool ends_process(int number) {
+// Who started the process may have had it ignore some, as nohup does; who made us may wait for some himself.
+bool ends_process(int number, const sigset_t& blocked) {
   struct sigaction action{};
-  return sigaction(number, nullptr, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
-         action.sa_handler == SIG_DFL;
+  return sigismember(&blocked, number) == 0 && sigaction(number, nullptr, &action) == 0 &&
+         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
 }
 
 constexpr int kWakeUp = SIGTERM;
@@ -24,16 +24,17 @@ constexpr int kWakeUp = SIGTERM;
 SpillDirectory::SpillDirectory() {
   std::error_code ignored;
   path_ = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
+  pthread_sigmask(SIG_BLOCK, nullptr, &blocked_before_);
   sigemptyset(&awaited_);
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
-    if (ends_process(number))
+    if (ends_process(number, blocked_before_))
       sigaddset(&awaited_, number);
   sigset_t blocked = awaited_;
   sigaddset(&blocked, kWakeUp);
   // A thread sends this one to itself, so that it waits there: it ends the process when it is unblocked again.
-  if (ends_process(SIGPIPE))
+  if (ends_process(SIGPIPE, blocked_before_))
     sigaddset(&blocked, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &blocked, &blocked_before_);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   if (mkdtemp(path_.data()) == nullptr)
     path_.clear();
   try {

@@ -11,7 +11,7 @@ namespace iotrail::analysis {
 // Where large queries put what does not fit into memory: nobody else can have made it, or look into it. Without one they
 // fail with a message of the engine. It is gone at the end of its owner, and also when a signal ends the process: while it is
 // there, the thread that made it, and those that this one starts, leave SIGINT, SIGTERM and SIGHUP to a thread of its own,
-// and what SIGPIPE would end ends with the owner.
+// but for those that this thread had blocked; and what SIGPIPE would end ends with the owner.
 class SpillDirectory {
 public:
   SpillDirectory();

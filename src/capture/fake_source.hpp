@@ -3,6 +3,9 @@
 // A source for tests of what drives sources: it makes a known number of writes, loses some, fails where told to.
 #pragma once
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -26,6 +29,7 @@ struct FakeWork {
   bool is_started = false;
   pid_t followed = 0;
   bool is_stopped = false;
+  int raised_at_stop = 0; // a signal that comes while the source stops
 };
 
 class FakeSource : public Source {
@@ -54,6 +58,8 @@ public:
   }
   Result<void> stop() override {
     work_->is_stopped = true;
+    if (work_->raised_at_stop != 0)
+      ::kill(::getpid(), work_->raised_at_stop);
     return result_of("stop");
   }
   std::uint64_t produced() const override { return work_->produced; }

@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "capture/command.hpp"
-#include "capture/signals.hpp"
 #include "capture/target_watch.hpp"
 
 namespace iotrail::capture {
@@ -159,7 +158,8 @@ Result<ForegroundEnd> Foreground::end() {
     command_->wait_status(); // a limit ended the recording only
   return ForegroundEnd{.manifest = recorder_->manifest(),
                        .command_status = command_ ? command_->poll_status() : std::nullopt,
-                       .stop_signal = stop_signal_};
+                       .stop_signal = stop_signal_,
+                       .signals = std::move(signals_)};
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 // Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
 // until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
 // first where the command has ended already. A limit ends the recording only: the command goes on and is waited for.
+// Whoever tells what was recorded holds the ForegroundEnd until he has: as long as it lives no further signal ends us.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 
 #include "base/result.hpp"
 #include "capture/recorder.hpp"
+#include "capture/signals.hpp"
 
 namespace iotrail::capture {
 
@@ -22,6 +24,7 @@ struct ForegroundEnd {
   store::Manifest manifest; // as in the trace
   std::optional<int> command_status;
   int stop_signal = 0; // the signal that ended the recording, or 0
+  SignalQueue signals;
 };
 
 // Called once all sources have started and before the command begins.

@@ -130,6 +130,22 @@ TEST_F(ForegroundTest, a_second_signal_ends_the_recording_at_once) {
   ::wait(nullptr);
 }
 
+TEST_F(ForegroundTest, a_signal_that_comes_when_the_recording_ends_already_is_too_late) {
+  options_.command = {"true"};
+  work_->raised_at_stop = SIGINT;
+  {
+    auto end = record();
+    ASSERT_TRUE(end) << end.error().message();
+    EXPECT_EQ(end->manifest.stop_reason, "command ended");
+    EXPECT_EQ(end->stop_signal, 0);
+    ::kill(::getpid(), SIGINT); // the summary is being printed
+  }
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGINT), 0);
+}
+
 TEST_F(ForegroundTest, the_recording_of_a_process_ends_with_it) {
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -21,8 +21,11 @@ Result<SignalQueue> SignalQueue::open() {
 }
 
 SignalQueue::~SignalQueue() {
-  if (fd_)
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  if (!fd_)
+    return;
+  while (wait(0))
+    continue;
+  sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 std::optional<SignalQueue::Signal> SignalQueue::wait(int milliseconds) {

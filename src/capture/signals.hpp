@@ -10,7 +10,8 @@
 
 namespace iotrail::capture {
 
-// SIGINT, SIGTERM, SIGHUP and SIGCHLD of this process as something to wait for, as long as the object lives.
+// SIGINT, SIGTERM, SIGHUP and SIGCHLD of this process as something to wait for, as long as the object lives. Those that
+// nobody has waited for by then are dropped: what they asked for, an end, has come.
 class SignalQueue {
 public:
   struct Signal {

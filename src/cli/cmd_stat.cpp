@@ -222,6 +222,7 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
   if (!request.output.empty())
     fmt::print(stderr, "  trace {0}\n  show it again: iotrail report {0}\n",
                output::printable(trace.native()));
+  temporary.reset(); // as long as no signal ends us
   return exit_status(*end, command);
 }
 

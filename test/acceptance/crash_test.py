@@ -281,6 +281,26 @@ class Crash(harness.AcceptanceTest):
         self.assert_adds_up(recording)
         self.assertIn("the command goes on", recording.manifest["stop_reason"])
 
+    def interrupt_until_it_has_ended(self, *arguments):
+        """What it has said: who is impatient presses Ctrl-C more than once."""
+        environment = dict(os.environ, TMPDIR=str(self.folder))
+        process = subprocess.Popen([harness.IOTRAIL, *arguments, "--", "sh", "-c", "trap '' INT; echo ready; sleep 0.5"], env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        while process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.005)
+        return process.communicate()[1]
+
+    def test_interrupts_without_end_lose_neither_the_summary_nor_a_directory(self):
+        path = self.folder / "t.iotrail"
+        self.assertIn("read it with:", self.interrupt_until_it_has_ended("record", "-o", path, "--layers", "syscall,process"))
+        self.assert_adds_up(harness.Recording(path, None))
+        said = self.interrupt_until_it_has_ended("stat", "--layers", "syscall")
+        if "kernel source is off" not in said:
+            self.assertIn("Operations, by total time", said)
+        self.assertEqual([place.name for place in self.folder.iterdir()], ["t.iotrail"])
+
 
 if __name__ == "__main__":
     harness.main()
