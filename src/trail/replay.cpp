@@ -24,9 +24,9 @@ BioParts charge(Replay& replay, const Fact& bio) {
     if (BioParts parts = charge_shared_memory(replay, bio); !parts.empty())
       return parts;
   if (has_pages(bio, IOT_block_write))
-    return charge_write_back(replay, bio);
+    return as_of_its_file(replay, bio, charge_write_back(replay, bio));
   if (has_pages(bio, IOT_block_read))
-    return charge_read(replay, bio);
+    return as_of_its_file(replay, bio, charge_read(replay, bio));
   return charge_other(replay, bio);
 }
 

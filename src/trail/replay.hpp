@@ -28,10 +28,12 @@ struct Dirty {
   std::uint64_t op_id;
   std::uint64_t stored_ns;
   std::uint32_t pid;
-  Cause cause; // write_back, mapped, outside, along
+  Cause cause; // write_back, mapped, outside, along, metadata, other_metadata
   Confidence confidence = Confidence::exact;
 
-  bool is_data() const { return cause != Cause::along; }
+  bool is_data() const {
+    return cause == Cause::write_back || cause == Cause::mapped || cause == Cause::outside;
+  }
   bool operator==(const Dirty&) const = default;
 };
 
@@ -117,6 +119,8 @@ struct Replay {
   std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_caches; // files of the kernel's own that hold the pages of a disk: the disk
+  std::unordered_set<std::uint32_t>
+      of_metadata; // directories, and files in which a file system keeps metadata of its own
   std::unordered_set<std::uint32_t> nodes; // files of block devices that programs open (/dev/sda)
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_nodes; // by disk: the file by which programs write to these pages (/dev/sda)

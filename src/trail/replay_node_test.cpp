@@ -104,5 +104,38 @@ TEST(replay_node, what_a_read_of_a_node_reads_into_the_cache_of_the_disk_is_read
             Lines{"read 1:1024 inferred"});
 }
 
+// As f2fs keeps its nodes, and most file systems their directories.
+struct MetadataFacts : TestFacts {
+  MetadataFacts() {
+    has_cache_events = true;
+    of_metadata = {kTestFile};
+  }
+};
+
+TEST(replay_node, what_is_dirty_of_a_file_of_metadata_is_for_who_made_it_dirty_and_no_data) {
+  MetadataFacts facts;
+  facts.dirty(10, 1, 4096, 4096);
+  facts.write_back(30, 4096, 4096, 7);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails), Lines{"metadata 1:4096 shared"});
+  EXPECT_TRUE(trails.fates.empty());
+}
+
+TEST(replay_node, what_nobody_in_the_trace_made_dirty_of_a_file_of_metadata_is_for_nobody) {
+  MetadataFacts facts;
+  facts.dirty(10, 0, 0, 4096, kTestPid + 1);
+  facts.write_back(30, 0, 8192);
+  EXPECT_EQ(told(facts.replay()),
+            (Lines{"other_metadata 0:4096 shared", "other_metadata 0:4096 exact"}));
+}
+
+TEST(replay_node, what_is_read_of_a_file_of_metadata_is_for_who_needs_it) {
+  MetadataFacts facts;
+  facts.bio(10, 0, 4096, 4, IOT_block_read | IOT_block_hint_readahead);
+  facts.bio(20, 4096, 4096, 0, IOT_block_read);
+  facts.facts[2].pid = kTestPid + 1;
+  EXPECT_EQ(told(facts.replay()), (Lines{"metadata 4:4096 exact", "other_metadata 0:4096 exact"}));
+}
+
 } // namespace
 } // namespace iotrail::trail

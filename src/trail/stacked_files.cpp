@@ -20,8 +20,8 @@ bool stores(const Fact& fact) {
 } // namespace
 
 StackedFiles::StackedFiles(std::unordered_set<std::uint32_t> with_pages,
-                           const std::unordered_map<std::uint32_t, std::uint32_t>& disk_caches)
-    : with_pages_(std::move(with_pages)), disk_caches_(disk_caches) {}
+                           std::unordered_set<std::uint32_t> not_below)
+    : with_pages_(std::move(with_pages)), not_below_(std::move(not_below)) {}
 
 // Where a copy goes to is not told: it may be anywhere.
 void StackedFiles::remember(const Fact& write) {
@@ -42,7 +42,7 @@ void StackedFiles::remember(const Fact& write) {
 std::uint32_t StackedFiles::find_above(const Fact& stored) {
   const auto found = stored.op_id != 0 ? writes_.find(stored.op_id) : writes_.end();
   if (found == writes_.end() || stored.file == 0 ||
-      disk_caches_.contains(static_cast<std::uint32_t>(stored.file)))
+      not_below_.contains(static_cast<std::uint32_t>(stored.file)))
     return 0;
   const Write& write = found->second;
   const bool is_same_place =

@@ -16,10 +16,9 @@ namespace iotrail::trail {
 class StackedFiles {
 public:
   // with_pages: files of which some page became dirty or was in a bio. Such a file is not above another one.
-  // disk_caches: files of the kernel's own that hold the pages of a disk, in which a write also makes metadata dirty: not below
-  // another one. It outlives this.
+  // not_below: files of which a write of another one makes pages dirty that hold metadata.
   StackedFiles(std::unordered_set<std::uint32_t> with_pages,
-               const std::unordered_map<std::uint32_t, std::uint32_t>& disk_caches);
+               std::unordered_set<std::uint32_t> not_below);
 
   // To be called with each fact, in the order of time. Of a file that is known to lie below another one it makes that one's, which
   // the program knows. The key of the file above if it has just been found, else 0.
@@ -37,7 +36,7 @@ private:
   std::uint32_t find_above(const Fact& stored);
 
   std::unordered_set<std::uint32_t> with_pages_;
-  const std::unordered_map<std::uint32_t, std::uint32_t>& disk_caches_;
+  std::unordered_set<std::uint32_t> not_below_;
   std::unordered_map<std::uint32_t, std::uint32_t> above_; // by the file below
   static constexpr std::size_t kWritesKept = 4096;
   std::size_t most_writes_ = kWritesKept;           // before those that have ended are forgotten

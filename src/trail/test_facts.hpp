@@ -27,6 +27,7 @@ struct TestFacts {
   bool has_evictions = false;
   std::unordered_map<std::uint32_t, std::uint32_t> disk_caches;
   std::unordered_set<std::uint32_t> nodes;
+  std::unordered_set<std::uint32_t> of_metadata;
 
   TestFacts& add(const Fact& fact) {
     facts.push_back(fact);
@@ -119,6 +120,7 @@ struct TestFacts {
     replay.has_evictions = has_evictions;
     replay.disk_caches = disk_caches;
     replay.nodes = nodes;
+    replay.of_metadata = of_metadata;
     for (const Fact& fact : facts) {
       if (fact.kind == FactKind::completed)
         replay.disks.insert(static_cast<std::uint32_t>(fact.device));

@@ -56,21 +56,19 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   return keys;
 }
 
-struct BlockDeviceFiles {
-  Keys nodes;                                              // that programs open
-  std::unordered_map<std::uint32_t, std::uint32_t> caches; // the kernel's own: the disk
-};
-
 // The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
-BlockDeviceFiles find_block_device_files(const store::TraceReader& trace) {
-  BlockDeviceFiles found;
+void find_files_of_kinds(const store::TraceReader& trace, Replay& replay) {
   for (Rows files(trace, IOT_KIND_files, {Meaning::file, Meaning::inode, Meaning::mode});
-       files.next();)
+       files.next();) {
+    const std::uint32_t file = files.key(0);
+    const std::uint64_t type = files.number(2) & IOT_CHOICE_file_type;
     if (files.number(2) == IOT_file_type_block_device)
-      found.caches[files.key(0)] = files.key(1);
-    else if ((files.number(2) & IOT_CHOICE_file_type) == IOT_file_type_block_device)
-      found.nodes.insert(files.key(0));
-  return found;
+      replay.disk_caches[file] = files.key(1);
+    else if (type == IOT_file_type_block_device)
+      replay.nodes.insert(file);
+    else if (type == 0 || type == IOT_file_type_directory)
+      replay.of_metadata.insert(file);
+  }
 }
 
 // A bio of a read or write of a file that carries no pages of it, nor of its disk's own cache. An older trace does not tell of pages.
@@ -133,15 +131,16 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.has_evictions = trace.has_rows(IOT_KIND_cache_delete);
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, Meaning::file);
   replay.disks = find_keys(trace, IOT_KIND_block_complete, Meaning::device);
-  BlockDeviceFiles devices = find_block_device_files(trace);
-  replay.disk_caches = std::move(devices.caches);
-  replay.nodes = std::move(devices.nodes);
+  find_files_of_kinds(trace, replay);
   replay.direct = find_direct_operations(trace);
   replay.of_paths = find_operations_on_paths(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());
-  StackedFiles stacked(std::move(with_pages), replay.disk_caches);
+  Keys not_below = replay.of_metadata;
+  for (const auto& [file, disk] : replay.disk_caches)
+    not_below.insert(file);
+  StackedFiles stacked(std::move(with_pages), std::move(not_below));
   for (std::uint64_t number = 0; facts.next(); ++number) {
     Fact fact = facts.fact();
     if (number % kFactsBetweenChecks == 0 && is_too_dear(replay, number)) {

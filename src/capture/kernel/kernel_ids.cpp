@@ -25,8 +25,11 @@ constexpr iot_u32 kPipeMagic = 0x50495045;
 constexpr iot_u32 kSocketMagic = 0x534f434b;
 constexpr iot_u32 kAnonymousMagic = 0x09041934;
 constexpr iot_u32 kBtrfsMagic = 0x9123683e;
+constexpr iot_u32 kF2fsMagic = 0xf2f52010;
 
-constexpr std::uint64_t kBtrfsMetadataInode = 1; // its pages hold metadata
+// Their pages hold metadata.
+constexpr std::uint64_t kBtrfsMetadataInode = 1;
+constexpr std::uint64_t kF2fsLastMetadataInode = 2; // from 1
 
 constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
 
@@ -38,9 +41,14 @@ std::string mount_point(iot_u32 device) {
   return {};
 }
 
-// btrfs sets no mode of the inode of its metadata: what is there is of whoever had the memory before.
+bool holds_metadata(const iot_text_file& text) {
+  return (text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode) ||
+         (text.magic == kF2fsMagic && text.inode <= kF2fsLastMetadataInode);
+}
+
+// Of these inodes the file systems set no mode: what is there is of whoever had the memory before.
 iot_u32 mode_of(const iot_text_file& text) {
-  return text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode ? 0 : text.mode;
+  return holds_metadata(text) ? 0 : text.mode;
 }
 
 // Not one that is nothing but a descriptor, or memory without a name.

@@ -75,6 +75,8 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
   if (file == 0 || fact.bytes == 0)
     return;
+  if (replay.of_metadata.contains(file))
+    return store_dirty_metadata(replay, fact);
   if (fills_with_zeroes(replay, fact))
     return note_zeroed_pages(replay, fact);
   Call* call = replay.call_for(fact, FactKind::write);

@@ -55,6 +55,11 @@ void remember_for_below(RangeMap<Carried>& carried, const Fact& bio, const BioPa
 Fact pages_of_node(Replay& replay, const Fact& pages);
 Fact bio_of_node(const Replay& replay, const Fact& bio);
 
+// rules/metadata.cpp: pages of directories, and of files in which a file system keeps metadata of its own. What is dirty of
+// them is no data of a program; a bio of them is metadata for whoever its parts are charged to. Other bios' parts stay.
+void store_dirty_metadata(Replay& replay, const Fact& dirtied);
+BioParts as_of_its_file(const Replay& replay, const Fact& bio, BioParts parts);
+
 // rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
 BioParts charge_other(Replay& replay, const Fact& bio);
 

@@ -40,8 +40,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
     await_flush(key, device, &entry);
   if (!iot_wants(IOT_KIND_block_queue))
     return 0;
-  const iot_u32 io_class = class_of_bio(trusted, flags, &content);
   const iot_s64 file_bytes = size_of_file(content.inode);
+  const iot_u32 io_class = class_of_bio(trusted, flags, &content, file_bytes);
   struct iot_place place;
   struct iot_block_queue* record = IOT_RESERVE(block_queue, &place);
   if (!record)

@@ -59,9 +59,19 @@ __noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u3
   return iot_class_of_memory(vector ? WORD_OF(bio_vec, vector, bv_page) : 0);
 }
 
+/*
+ * Directories, and inodes in which a file system keeps metadata of its own: they have no type. f2fs sets none of its own, so
+ * that it has what the memory held before; they have no size, which a file whose pages move has.
+ */
+static __always_inline int holds_metadata(const struct inode* inode, iot_s64 file_bytes) {
+  const iot_u32 type = BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type;
+  return !type || type == IOT_file_type_directory ||
+         (!file_bytes && magic_of_host(iot_number_of(inode)) == F2FS_MAGIC);
+}
+
 /* `trusted`: as the argument came. */
 static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
-                                            const struct content* content) {
+                                            const struct content* content, iot_s64 file_bytes) {
   if (carries_no_data(flags, trusted->bi_iter.bi_size))
     return IOT_io_class_no_data;
   if (HAS_BIT(__REQ_SWAP) && flags >> BIT_OF(__REQ_SWAP) & 1)
@@ -69,8 +79,7 @@ static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
   if (content->is_direct)
     return IOT_io_class_direct;
   if (content->has_pages) {
-    const struct inode* inode = (const struct inode*)content->inode;
-    if ((BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) == IOT_file_type_directory)
+    if (holds_metadata((const struct inode*)content->inode, file_bytes))
       return IOT_io_class_metadata;
     return flags >> BIT_OF(__REQ_RAHEAD) & 1 ? IOT_io_class_read_ahead : IOT_io_class_data;
   }

@@ -9,6 +9,7 @@
 #include "folio.bpf.h"
 
 #define BDEVFS_MAGIC 0x62646576
+#define F2FS_MAGIC 0xf2f52010
 #define TMPFS_MAGIC 0x01021994
 #define COMPOUND_TAIL 1
 
