@@ -89,9 +89,13 @@ bool are_sorted(const std::byte* records, std::size_t record_bytes, std::size_t 
 // Adds to the lane at `differs` the bits in which those of `records` differ from that of the record `first`.
 void compare_lane(const std::byte* first, const std::byte* records, std::size_t record_bytes,
                   std::size_t rows, std::byte* differs) {
+  constexpr std::size_t kRowsOfStep = 4; // a step of the pointer costs as much as a comparison
   const auto wanted = load<Lane>(first);
   auto all = load<Lane>(differs);
-  for (std::size_t row = 0; row < rows; ++row, records += record_bytes)
+  for (; rows >= kRowsOfStep; rows -= kRowsOfStep, records += kRowsOfStep * record_bytes)
+    for (std::size_t row = 0; row < kRowsOfStep; ++row)
+      all |= load<Lane>(records + row * record_bytes) ^ wanted;
+  for (; rows > 0; --rows, records += record_bytes)
     all |= load<Lane>(records) ^ wanted;
   std::memcpy(differs, &all, sizeof all);
 }
