@@ -25,17 +25,21 @@ int print_error(const Error& error) {
   return static_cast<int>(exit_of(error));
 }
 
-// "Did you mean '--layers'?" of the first word that is no option of `verb`.
-std::string near_option(const CLI::App& verb) {
+std::vector<std::string> long_options(const CLI::App& app) {
   std::vector<std::string> options;
-  for (const CLI::Option* option : verb.get_options())
+  for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames())
       options.push_back("--" + name);
+  return options;
+}
+
+// "Did you mean '--layers'?" of the first word that is no option of `verb`.
+std::string near_option(const CLI::App& verb) {
   const std::vector<std::string> words = verb.remaining();
   const auto word =
       std::ranges::find_if(words, [](const std::string& text) { return text.starts_with("--"); });
   return word == words.end() ? std::string()
-                             : did_you_mean(word->substr(0, word->find('=')), options);
+                             : did_you_mean(word->substr(0, word->find('=')), long_options(verb));
 }
 
 // In our words where CLI11's do not say what is wrong: "Could not convert: --pid = abc", and the words that no option takes
@@ -99,12 +103,14 @@ Result<void> check_verb(const CLI::App& app, const std::vector<std::string>& arg
       std::ranges::any_of(verbs(), [&](const Verb& row) { return row.name == verb; });
   if (known || app.get_option_no_throw(verb) != nullptr)
     return {};
-  if (verb.starts_with('-'))
-    return fail_usage(fmt::format("'{}' is no option of iotrail itself", verb), {},
-                      "A verb comes first, its options follow: `iotrail record --help`. See "
-                      "`iotrail --help` for the verbs there are.");
-  std::string hint = did_you_mean(verb, verbs() | std::views::transform(&Verb::name));
+  const bool is_option = verb.starts_with('-');
+  std::string hint = is_option ? did_you_mean(verb, long_options(app))
+                               : did_you_mean(verb, verbs() | std::views::transform(&Verb::name));
   hint += hint.empty() ? "" : " ";
+  if (is_option)
+    return fail_usage(fmt::format("'{}' is no option of iotrail itself", verb), {},
+                      hint + "A verb comes first, its options follow: `iotrail record --help`. See "
+                             "`iotrail --help` for the verbs there are.");
   return fail_usage(fmt::format("unknown verb '{}'", verb), {},
                     hint + "See `iotrail --help` for the verbs there are.");
 }

@@ -148,10 +148,16 @@ void print_counters(const store::Manifest& manifest) {
       say(fmt::format("  {}: {} ({})", name, output::human_count(value), counter->doc));
 }
 
+// Some errors name the source themselves.
+std::string refusal_text(const capture::Refusal& refusal) {
+  const std::string source = fmt::format("the {} source", refusal.source);
+  const std::string why = output::printable_lines(refusal.error.message());
+  return why.starts_with(source) ? why : fmt::format("{} cannot be used: {}", source, why);
+}
+
 void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals) {
   for (const capture::Refusal& refusal : refusals)
-    tell(fmt::format("iotrail: the {} source is off: {}", refusal.source,
-                     output::printable_lines(refusal.error.message())));
+    tell("iotrail: " + refusal_text(refusal));
   if (is_endless)
     fmt::print(stderr, "iotrail: recording; interrupt (Ctrl-C) to end\n");
 }

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "base/clock.hpp"
+#include "base/nearest_name.hpp"
 #include "store/layout.hpp"
 #include "store/segment_index.hpp"
 #include "store/trace_directory.hpp"
@@ -153,6 +154,30 @@ fs::path new_trace_path(std::string_view name, std::string_view command) {
   return path;
 }
 
+namespace {
+
+std::vector<std::string> names_in_repository() {
+  std::vector<std::string> names{std::string(kLatest)};
+  std::error_code error;
+  for (fs::directory_iterator at(repository_path(), error), end; !error && at != end;
+       at.increment(error))
+    if (at->path().extension() == kTraceSuffix)
+      names.push_back(name_of(at->path()));
+  return names;
+}
+
+std::unexpected<Error> no_trace(std::string_view name, const std::vector<fs::path>& tried) {
+  std::string list;
+  for (const fs::path& path : tried)
+    list += (list.empty() ? "" : ", ") + path.string();
+  std::string hint = did_you_mean(name, names_in_repository());
+  hint += hint.empty() ? "" : " ";
+  return fail("there is no trace " + std::string(name), "looked for " + list,
+              hint + "See `iotrail list`; IOTRAIL_REPOSITORY names another directory of traces.");
+}
+
+} // namespace
+
 Result<fs::path> find_trace(std::string_view name) {
   if (name.empty())
     return fail_usage("no trace is named", "", "see: iotrail list");
@@ -173,11 +198,7 @@ Result<fs::path> find_trace(std::string_view name) {
     }
   if (name == kLatest)
     return latest_trace();
-  std::string list;
-  for (const fs::path& path : tried)
-    list += (list.empty() ? "" : ", ") + path.string();
-  return fail("there is no trace " + std::string(name), "looked for " + list,
-              "see: iotrail list; IOTRAIL_REPOSITORY names another directory of traces");
+  return no_trace(name, tried);
 }
 
 Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,

@@ -27,11 +27,14 @@ class BadInput(harness.AcceptanceTest):
 
     def test_unknown_verb(self):
         self.refused(USAGE, "recrod", says=("unknown verb 'recrod'", "Did you mean 'record'?"))
+        self.refused(USAGE, "--verison", says="Did you mean '--version'?")
+        self.refused(USAGE, "query", "SELECT 1", "latest", says="the trace comes first")
         self.refused(USAGE, "-q", "record", "--", "true", says=("'-q' is no option of iotrail itself", "A verb comes first"))
 
     def test_what_is_misspelt(self):
         trace = self.good_trace()
-        for words, meant in ((("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
+        self.refused(USAGE, "query", "SELECT 1", trace, says="the trace comes first, then the SQL")
+        for words, meant in ((("--verison",), "--version"), (("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
                              (("record", "--events", "syscall_raed", "--", "true"), "syscall_read"),
                              (("record", "--layers", "syscal", "--", "true"), "syscall"),
                              (("report", trace, "--by", "file", "--sort", "tme"), "time"),
@@ -229,7 +232,7 @@ class BadInput(harness.AcceptanceTest):
         process = harness.run("setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
                               harness.IOTRAIL, "record", "-o", path, "--", "ls", "/")
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("kernel source is off", process.stderr)
+        self.assertIn("the kernel source cannot be used", process.stderr)
         self.assertIn("CAP_BPF", process.stderr)
         recording = harness.Recording(path, process)
         self.assertEqual(recording.layers_recorded(), {"app"})

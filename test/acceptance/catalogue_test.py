@@ -43,6 +43,7 @@ class Catalogue(harness.AcceptanceTest):
         self.assertEqual(self.names(self.folder / "repository"), ["alpha", "beta"])
         for form in ((), ("--json",)):
             self.assertIn("there is no trace nosuch", self.iotrail("list", "nosuch", *form, expect=FAILED).stderr)
+        self.assertIn("Did you mean 'alpha'?", self.iotrail("report", "alhpa", expect=FAILED).stderr)
 
     def test_traces_that_may_not_be_read_are_listed(self):
         self.iotrail("record", "-q", "-o", "secret", "--", "true")
