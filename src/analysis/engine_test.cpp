@@ -76,7 +76,9 @@ TEST(engine, a_selection_narrows_down_all_views) {
       "fs_lock ts_ns=2200 tid=7 pid=7 file=/a/x duration_ns=5 wait_ns=5 lock=F_WRLCK\n"
       "fs_lock ts_ns=3200 tid=8 pid=8 file=/a/y duration_ns=5 wait_ns=5 lock=F_WRLCK\n"
       "fs_rpc ts_ns=2300 tid=7 pid=7 file=/a/x duration_ns=5 server=x\n"
-      "fs_rpc ts_ns=3300 tid=8 pid=8 file=/a/y duration_ns=5 server=y\n");
+      "fs_rpc ts_ns=3300 tid=8 pid=8 file=/a/y duration_ns=5 server=y\n"
+      "block_complete ts_ns=2400 pid=7 file=/a/x duration_ns=5 bytes=512 flags=read device=8:0\n"
+      "block_complete ts_ns=3400 pid=8 file=/a/y duration_ns=5 bytes=512 flags=write device=8:0\n");
   const std::pair<Selection, std::string> cases[] = {
       {{}, "/a/x,/a/y,/a/z,/b"},          {{.process = "two"}, "/a/y,/a/z"},
       {{.process = "7"}, "/a/x,/a/y,/b"}, {{.file = "*/y"}, "/a/y,/b"},
@@ -90,6 +92,7 @@ TEST(engine, a_selection_narrows_down_all_views) {
     EXPECT_EQ(answer(**engine, "SELECT count(*) FROM async_phases WHERE op_id = 1"), has_x);
     EXPECT_EQ(answer(**engine, "SELECT count(*) FROM lock_waits WHERE path = '/a/x'"), has_x);
     EXPECT_EQ(answer(**engine, "SELECT count(*) FROM server_calls WHERE server = 'x'"), has_x);
+    EXPECT_EQ(answer(**engine, "SELECT count(*) FROM top_devices WHERE operation = 'read'"), has_x);
   }
 }
 

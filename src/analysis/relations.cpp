@@ -214,14 +214,14 @@ void add_selection(Definitions& definitions, const Selection& selection,
   if (!selection.file.empty())
     wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
   std::vector<std::string> path_conditions = conditions;
-  std::vector<std::string> link_conditions = conditions;
+  std::vector<std::string> page_conditions = conditions; // of what moves pages of one file
   if (!selection.file.empty()) {
     add_selected_files(definitions, sql_literal(selection.file));
     conditions.push_back("(file IN (SELECT file FROM selected_files)"
                          " OR to_file IN (SELECT file FROM selected_files)"
                          " OR file = 0 AND path IN (SELECT string FROM selected_paths))");
     path_conditions.push_back(fmt::format("path GLOB {}", sql_literal(selection.file)));
-    link_conditions.emplace_back("file IN (SELECT file FROM selected_files)");
+    page_conditions.emplace_back("file IN (SELECT file FROM selected_files)");
   }
   definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
                                              {fmt::format("{}, {}", from_ns, to_ns)}));
@@ -229,7 +229,9 @@ void add_selection(Definitions& definitions, const Selection& selection,
   definitions.add("the view path_calls",
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
   definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
-  definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
+  definitions.add("the view links", narrowed_view_sql("links", "all_links", page_conditions));
+  definitions.add("the view requests",
+                  narrowed_view_sql("requests", "block_complete", page_conditions));
 }
 
 void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace) {

@@ -88,7 +88,7 @@ Result<int> report(const ReportRequest& request) {
 Action declare_report(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ReportRequest>();
   app.add_option("trace", request->trace, kTraceHelp)->required();
-  app.add_option("--by", request->by, "One table alone: by operation, file or process");
+  app.add_option("--by", request->by, "One table alone: by operation, file, process or device");
   app.add_option("--sort", request->sort,
                  "With --by: the column, as it is headed, whose largest values come first");
   app.add_option("--top", request->top, "Rows of each table");

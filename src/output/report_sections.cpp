@@ -9,6 +9,7 @@
 #include "output/bytes_section.hpp"
 #include "output/call_time_section.hpp"
 #include "output/cgroup_section.hpp"
+#include "output/device_section.hpp"
 #include "output/failed_section.hpp"
 #include "output/lock_section.hpp"
 #include "output/net_sections.hpp"
@@ -357,7 +358,7 @@ constexpr Section kFurtherPages[] = {
 };
 
 constexpr std::pair<std::string_view, std::string_view> kSubjects[] = {
-    {"operation", "time"}, {"file", "files"}, {"process", "processes"}};
+    {"operation", "time"}, {"file", "files"}, {"process", "processes"}, {"device", "devices"}};
 
 } // namespace
 
@@ -373,10 +374,10 @@ std::span<const Section> first_page() {
 std::span<const Section> further_pages() {
   static const std::vector<Section> kPages = [] {
     // Why calls took so long comes first.
-    std::vector<Section> pages = {call_time_section(), waits_section(),       lock_section(),
-                                  causes_section(),    write_backs_section(), read_ahead_section(),
-                                  async_section(),     cgroup_section(),      server_section(),
-                                  tcp_section()};
+    std::vector<Section> pages = {call_time_section(),  waits_section(),  lock_section(),
+                                  device_section(),     causes_section(), write_backs_section(),
+                                  read_ahead_section(), async_section(),  cgroup_section(),
+                                  server_section(),     tcp_section()};
     std::ranges::copy(kFurtherPages, std::back_inserter(pages));
     const auto slowest = std::ranges::find(pages, "slowest", &Section::name);
     pages.insert(slowest, {bytes_section(), balance_section()});
@@ -387,8 +388,10 @@ std::span<const Section> further_pages() {
 
 const Section* section_by(std::string_view subject) {
   for (const auto& [name, section] : kSubjects)
-    if (name == subject)
-      return std::ranges::find(kFirstPage, section, &Section::name);
+    for (const std::span<const Section> pages : {first_page(), further_pages()})
+      if (const auto found = std::ranges::find(pages, section, &Section::name);
+          name == subject && found != pages.end())
+        return &*found;
   return nullptr;
 }
 

@@ -11,7 +11,7 @@ namespace iotrail::output {
 std::span<const Section> first_page();
 std::span<const Section> further_pages();
 
-// For `report --by`: "operation", "file", "process"; nullptr: there is no such section.
+// For `report --by`: "operation", "file", "process", "device"; nullptr: there is no such section.
 const Section* section_by(std::string_view subject);
 
 } // namespace iotrail::output

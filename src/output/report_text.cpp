@@ -161,7 +161,7 @@ Result<OneTable> one_table(const ReportOptions& options) {
   OneTable table{section_by(options.by), options.rows};
   if (table.section == nullptr)
     return fail_usage(fmt::format("--by: there is no table by '{}'", options.by),
-                      "the tables are by operation, file and process");
+                      "the tables are by operation, file, process and device");
   if (table.rows.rows == 0)
     table.rows.rows = kRowsOfOneTable;
   if (table.rows.sort.empty())

@@ -31,6 +31,9 @@
 -- TABLE links: those of all_links that are selected.
 --   columns as in all_links
 
+-- TABLE requests: those of block_complete that are selected.
+--   columns as in block_complete
+
 -- TABLE causes: what the causes of links mean.
 --   number           their order
 --   cause, meaning   its name, and in words
