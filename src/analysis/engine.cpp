@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 #include "analysis/column_meaning.hpp"
@@ -11,9 +13,9 @@
 #include "analysis/duckdb_library.hpp"
 #include "analysis/functions.hpp"
 #include "analysis/relations.hpp"
-#include "analysis/spill_directory.hpp"
 #include "analysis/trace_table.hpp"
 #include "analysis/trail_tables.hpp"
+#include "store/leftovers.hpp"
 
 namespace iotrail::analysis {
 
@@ -30,7 +32,7 @@ struct Engine::Impl {
   std::vector<store::TableInfo>
       tables; // of the reader, with the columns that it is too old to have
   std::unique_ptr<TrailTables> trails;
-  SpillDirectory spill;
+  store::Leftovers leftovers;
   duckdb_database database = nullptr;
   Connection connection;
   Definitions definitions; // of the relations that no query has named yet
@@ -101,13 +103,24 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options,
   return {};
 }
 
+// Where large queries put what does not fit into memory: nobody else can have made it, or look into it. Without one ("") they
+// fail with a message of the engine.
+std::string make_spill_directory(const store::Leftovers& leftovers) {
+  std::error_code ignored;
+  std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
+  if (::mkdtemp(path.data()) == nullptr)
+    return {};
+  leftovers.add_tree(path);
+  return path;
+}
+
 } // namespace
 
 Result<void> Engine::Impl::open_database(const EngineOptions& options) {
   if (Result<void> loaded = load_duckdb(); !loaded)
     return loaded;
   Settings settings;
-  if (auto chosen = choose_settings(settings, options, spill.path()); !chosen)
+  if (auto chosen = choose_settings(settings, options, make_spill_directory(leftovers)); !chosen)
     return chosen;
   char* why = nullptr;
   if (duckdb_open_ext(":memory:", &database, settings.config, &why) != DuckDBSuccess) {

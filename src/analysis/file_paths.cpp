@@ -202,8 +202,12 @@ void Finder::apply(const NameChange& change) {
   }
 }
 
+// Of a damaged trace, a file may be seen that nothing is known of.
 void Finder::note_sight(const NameChange& sight) {
-  File& file = files_.at(sight.file);
+  const auto found = files_.find(sight.file);
+  if (found == files_.end())
+    return;
+  File& file = found->second;
   file.seen_ns = sight.at_ns;
   file.container = places_.container_of(sight.pid);
   if (const std::string_view path = path_of(sight.file); is_whole(path) && !file.is_nameless)

@@ -69,12 +69,14 @@ std::string read_all(int fd) {
   return all;
 }
 
-// The recorder blocks the signals that it reads from a descriptor; the command starts with none blocked.
+// The recorder blocks the signals that it reads from a descriptor, and ignores that a pipe has no reader or a file may not grow;
+// the command starts with none blocked, and ended by these.
 void restore_signals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
 }
 
 [[noreturn]] void run_child(Fd go, const Fd& exec_error, const std::filesystem::path& file,

@@ -68,8 +68,7 @@ Result<void> Foreground::begin(RecorderOptions options,
                                const OnBegin& on_begin) {
   if (Result<void> suspended = suspend_command(options); !suspended)
     return suspended;
-  // A file that may not grow is an error to be told; the command, forked before, has the signal as it was.
-  ::signal(SIGXFSZ, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN); // who reads our lines may stop; the command has been forked before
   const Filter filter = options.source.filter;
   auto recorder = Recorder::open(std::move(options), std::move(sources));
   if (!recorder)

@@ -22,6 +22,7 @@
 #include "output/stat_text.hpp"
 #include "output/text_width.hpp"
 #include "store/catalogue.hpp"
+#include "store/leftovers.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -100,16 +101,16 @@ template <class Write>
 auto write_output(const std::string& path, const Write& write) -> decltype(write(stdout)) {
   if (path.empty())
     return write(stdout);
+  const store::Leftovers made;
   const File file(std::fopen(path.c_str(), "wxe"));
   if (!file)
     return fail_errno(fmt::format("cannot write {}", path));
+  made.add(path);
   auto written = write(file.get());
   if (written)
-    return written;
-  if (std::ferror(file.get()) != 0)
+    made.keep();
+  else if (std::ferror(file.get()) != 0)
     written.error().what = fmt::format("cannot write {}", path);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
   return written;
 }
 

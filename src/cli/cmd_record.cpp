@@ -15,6 +15,7 @@
 #include "cli/record_summary.hpp"
 #include "cli/snapshot_options.hpp"
 #include "cli/target.hpp"
+#include "cli/tell.hpp"
 #include "cli/trace_options.hpp"
 #include "store/catalogue.hpp"
 
@@ -135,17 +136,15 @@ Result<int> record(const RecordOptions& options, const Trailing& command) {
   if (!command.empty() && need_source(filter.layers, IOT_source_preload))
     warn_of_obstacle(command);
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
-    print_begin(command.empty(), refusals);
+    tell_if_heard([&] { print_begin(command.empty(), refusals); });
   };
   auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
                                            options.follow ? capture::Until::all_end
                                                           : capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  if (!options.quiet)
-    print_summary(end->manifest, recorder->trace);
-  else
-    print_losses(end->manifest, recorder->trace);
+  tell_if_heard(
+      [&] { (options.quiet ? print_losses : print_summary)(end->manifest, recorder->trace); });
   return exit_status(*end, options, command);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/exit.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/snapshot_options.hpp"
+#include "cli/tell.hpp"
 #include "cli/trace_options.hpp"
 #include "output/printable.hpp"
 #include "output/units.hpp"
@@ -122,10 +123,8 @@ Result<int> take_snapshot(const Options& options) {
       *recorder, std::move(sources), [](const auto&, const auto&) {}, capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  if (options.quiet)
-    print_losses(end->manifest, recorder->trace);
-  else
-    print_result(end->manifest, recorder->trace);
+  tell_if_heard(
+      [&] { (options.quiet ? print_losses : print_result)(end->manifest, recorder->trace); });
   return end->stop_signal == 0 ? static_cast<int>(Exit::ok) : 128 + end->stop_signal;
 }
 

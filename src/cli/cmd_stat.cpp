@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <signal.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "analysis/engine.hpp"
 #include "base/clock.hpp"
@@ -19,6 +20,7 @@
 #include "cli/operation_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/target.hpp"
+#include "cli/tell.hpp"
 #include "cli/trace_options.hpp"
 #include "output/printable.hpp"
 #include "output/sample.hpp"
@@ -97,6 +99,12 @@ Result<std::uint64_t> parse_interval(const std::string& text) {
   return fail_usage(fmt::format("--interval {}", text), "the shortest is 100ms");
 }
 
+// A reader that pauses may not hold the recording up.
+bool takes_text(int fd) {
+  pollfd waiting{fd, POLLOUT, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
 // Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
 capture::SumOptions sum_options(std::uint64_t interval_ns, std::uint64_t rows,
                                 output::Sample sample, std::shared_ptr<std::uint64_t> begin_ns) {
@@ -105,8 +113,15 @@ capture::SumOptions sum_options(std::uint64_t interval_ns, std::uint64_t rows,
                            .on_interval = {}};
   if (interval_ns != 0)
     sums.on_interval = [begin_ns = std::move(begin_ns), sample,
-                        lines_below_title = kLinesBelowTitle](
-                           std::span<const rows::event_sums> of_interval) mutable {
+                        lines_below_title = kLinesBelowTitle,
+                        missed = 0](std::span<const rows::event_sums> of_interval) mutable {
+      if (!takes_text(STDERR_FILENO)) {
+        ++missed;
+        return;
+      }
+      if (const int intervals = std::exchange(missed, 0); intervals != 0)
+        fmt::print(stderr, "  {} interval{} not shown: nobody read\n", intervals,
+                   intervals == 1 ? " is" : "s are");
       const bool with_title = lines_below_title >= kLinesBelowTitle;
       const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
       std::fputs(text.c_str(), stderr);
@@ -205,9 +220,8 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
       temporary ? temporary->path() / "stat.iotrail" : store::new_trace_path(request.output, "");
   plan->recorder.trace = trace;
   const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
-    ::signal(SIGPIPE, SIG_IGN); // who reads the lines may stop; the command has been forked before
     *plan->begin_ns = manifest.begin_ns;
-    print_begin(command.empty() && request.time.empty(), refusals);
+    tell_if_heard([&] { print_begin(command.empty() && request.time.empty(), refusals); });
   };
   std::vector<std::unique_ptr<capture::Source>> sources;
   sources.push_back(capture::make_kernel_source());

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Parses the command line, runs one verb, prints its error if it has one.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -183,10 +187,22 @@ int run_to_the_end(const std::vector<std::string>& arguments) {
   }
 }
 
+// Who was started with a standard stream closed would have a file of its own in its place, and print into that.
+void open_standard_streams() {
+  int fd = 0;
+  do
+    fd = ::open("/dev/null", O_RDWR); // the lowest that is free
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0)
+    ::close(fd);
+}
+
 } // namespace
 } // namespace iotrail::cli
 
 int main(int argc, char** argv) {
+  iotrail::cli::open_standard_streams();
+  ::signal(SIGXFSZ, SIG_IGN); // that a file may not grow is an error to be told
   try {
     return iotrail::cli::run_to_the_end({argv + 1, argv + argc});
   } catch (const std::bad_alloc&) {

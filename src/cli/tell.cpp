@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,15 @@ void tell(std::string_view text, std::size_t width) {
 void tell(std::string_view text) {
   tell(text,
        ::isatty(STDERR_FILENO) == 1 ? output::terminal_width(STDERR_FILENO) : output::kAnyWidth);
+}
+
+void tell_if_heard(const std::function<void()>& print) {
+  try {
+    print();
+  } catch (const std::system_error&) {
+    if (std::ferror(stderr) == 0)
+      throw;
+  }
 }
 
 void tell_warnings(const store::TraceReader& trace) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
 #include "store/trace_reader.hpp"
@@ -14,6 +15,9 @@ namespace iotrail::cli {
 void tell(std::string_view text);
 // The same at any width: for a summary, which people read wherever it goes.
 void tell(std::string_view text, std::size_t width);
+
+// Runs what prints on stderr. That nobody takes it is no error: what it tells of has been done.
+void tell_if_heard(const std::function<void()>& print);
 
 // Why what was read from the trace may not be the whole truth. What prints rows alone says it here, beside them.
 void tell_warnings(const store::TraceReader& trace);

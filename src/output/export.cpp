@@ -12,6 +12,7 @@
 #include "output/json.hpp"
 #include "store/catalogue.hpp"
 #include "store/event_stream.hpp"
+#include "store/leftovers.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::output {
@@ -143,24 +144,6 @@ Result<File> create_file(const std::filesystem::path& path) {
   return file;
 }
 
-// Unless they are all there, none of them stays.
-class NewFiles {
-public:
-  NewFiles() = default;
-  NewFiles(const NewFiles&) = delete;
-  NewFiles& operator=(const NewFiles&) = delete;
-  ~NewFiles() {
-    std::error_code ignored;
-    for (; !paths_.empty(); paths_.pop_back())
-      std::filesystem::remove(paths_.back(), ignored); // a directory if it is empty
-  }
-  void add(std::filesystem::path path) { paths_.push_back(std::move(path)); }
-  void keep() { paths_.clear(); }
-
-private:
-  std::vector<std::filesystem::path> paths_;
-};
-
 bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   for (const store::BlockInfo& block : trace.blocks())
     if (block.kind == table.kind && block.rows > 0)
@@ -224,7 +207,7 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
   if (store::is_trace(directory))
     return fail("cannot export to " + directory.string(),
                 "it is a trace, to which nothing is added", "choose another directory with -o");
-  NewFiles made;
+  const store::Leftovers made; // unless all are there
   if (::mkdir(directory.c_str(), 0750) == 0)
     made.add(directory);
   else if (errno != EEXIST)

@@ -11,12 +11,14 @@ import pathlib
 import pty
 import random
 import shutil
+import struct
 import subprocess
 
 import harness
 
 FAILED = 1
 CORRUPTIONS = 300
+SEGMENT_HEADER = 48
 TOTALS = "SELECT event, count(*) AS n, sum(bytes) AS bytes, sum(duration_ns) AS ns, count(path) FROM operations GROUP BY event ORDER BY event"
 READERS = {
     "info": ["info"],
@@ -25,7 +27,7 @@ READERS = {
     "query": ["query", "--json", TOTALS],
     "report": ["report"],
 }
-WORKLOAD = "ls -lR /usr/include/linux > {0}/list; sort {0}/list > {0}/sorted; sync {0}/sorted"
+WORKLOAD = "ls -lR /usr/include/linux > {0}/list; sort {0}/list > {0}/sorted; sync {0}/sorted; mv {0}/list {0}/moved"
 
 
 def seal(manifest):
@@ -35,6 +37,35 @@ def seal(manifest):
     xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash"))
     xxhash.XXH3_64bits.restype = ctypes.c_uint64
     return body + b',\n "checksum": "%016x"\n}\n' % xxhash.XXH3_64bits(body, ctypes.c_size_t(len(body)))
+
+
+BLOCK_HEADER = 64
+
+
+def xxh3(data, seed):
+    xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash"))
+    xxhash.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    return xxhash.XXH3_64bits_withSeed(bytes(data), ctypes.c_size_t(len(data)), ctypes.c_uint64(seed))
+
+
+def blocks_of(segment):
+    """Where each block begins, and how many bytes its payload has (docs/format.md)."""
+    at = SEGMENT_HEADER
+    while at + BLOCK_HEADER <= len(segment):
+        (payload,) = struct.unpack_from("<I", segment, at + 12)
+        yield at, payload
+        at += BLOCK_HEADER + payload
+
+
+def with_byte(segment, block, payload, place, byte, trace_id):
+    """The segment with another byte in a block's payload, and the checksums that a recorder would give the block."""
+    changed = bytearray(segment)
+    changed[block + BLOCK_HEADER + place] = byte
+    (seed,) = struct.unpack("<Q", bytes.fromhex(trace_id)[:8])
+    begin = block + BLOCK_HEADER
+    struct.pack_into("<Q", changed, block + 48, xxh3(changed[begin:begin + payload], seed))
+    struct.pack_into("<Q", changed, block + 56, xxh3(changed[block:block + 56], seed))
+    return bytes(changed)
 
 
 def corrupted(chance, data):
@@ -114,6 +145,22 @@ class Adversary(harness.AcceptanceTest):
         expected = {verb: self.shown(self.read(verb, good), good) for verb in READERS}
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for done in [pool.submit(self.corrupt_and_read, number, expected) for number in range(CORRUPTIONS)]:
+                done.result()
+
+    def read_lies(self, block, payload):
+        """A byte of the block's head is another one, with checksums that fit: columns of it cannot be decoded, others can."""
+        trace = self.copy(f"block{block}")
+        file = trace / "dictionary.seg"
+        segment = file.read_bytes()
+        for place in range(min(payload, 16)):
+            file.write_bytes(with_byte(segment, block, payload, place, 0x3f, self.manifest["trace_id"]))
+            for verb in ("script", "verify") if place % 8 == 2 else ("script",):
+                self.assertNotIn("Invalid Error", self.read(verb, trace).stderr, f"{verb}: byte {place} of block {block}")
+
+    def test_blocks_that_lie_with_good_checksums(self):
+        segment = (self.trace / "dictionary.seg").read_bytes()
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in [pool.submit(self.read_lies, *block) for block in blocks_of(segment)]:
                 done.result()
 
     def read_crafted(self, name, manifest, verbs=("info", "script", "export")):

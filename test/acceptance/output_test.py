@@ -59,6 +59,40 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(reader.wait(timeout=60), -signal.SIGPIPE)
         self.assertEqual(list(temporary.iterdir()), [])
 
+    def test_output_that_is_not_whole_when_a_signal_comes_is_gone(self):
+        path = self.record("sh", "-c", "for n in $(seq 300); do /bin/true; done", name="long").path
+        for words, made in ((["query", path, "FROM range(1000000000)"], "rows.csv"), (["export", path, "--to", "csv"], "tables"),
+                            (["export", path, "--to", "jsonl"], "all.jsonl")):
+            with self.subTest(made=made):
+                file = self.folder / made
+                writer = subprocess.Popen([harness.IOTRAIL, *words, "-o", file], stderr=subprocess.PIPE, text=True)
+                while not file.exists() and writer.poll() is None:
+                    time.sleep(0.001)
+                writer.send_signal(signal.SIGTERM)
+                status = writer.wait(timeout=30)  # 0: it was done already
+                self.assertIn((status, file.exists()), ((-signal.SIGTERM, False), (0, True)), writer.communicate()[1])
+
+    def test_files_that_may_not_grow(self):
+        path = self.record("true", name="good").path
+        for words in (["query", path, "FROM all_events, range(1000)", "-o", self.folder / "rows.csv"],
+                      ["export", path, "--to", "jsonl", "-o", self.folder / "all.jsonl"]):
+            process = harness.run("sh", "-c", 'ulimit -f 1; exec "$@"', "sh", harness.IOTRAIL, *words)
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertIn("EFBIG", process.stderr)
+            self.assertFalse(words[-1].exists())
+
+    def test_the_status_is_the_commands_though_nobody_hears_the_summary(self):
+        for number, redirection in enumerate(("2>/dev/full", "2>&-", "<&- >&- 2>&-")):
+            trace = self.folder / f"unheard{number}"
+            process = harness.run("sh", "-c", f'"$@" {redirection}', "sh", harness.IOTRAIL, "record", "-o", trace, "--", "sh", "-c", "exit 3")
+            self.assertEqual(process.returncode, 3, redirection)
+            recorded = harness.run(harness.IOTRAIL, "info", "--json", f"{trace}.iotrail")
+            self.assertEqual(recorded.returncode, 0, recorded.stderr)
+        gone = subprocess.Popen([harness.IOTRAIL, "record", "-o", self.folder / "gone", "--", "sh", "-c", "sleep 0.5; exit 3"],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        gone.stderr.close()
+        self.assertEqual(gone.wait(timeout=60), 3)
+
     def test_list_has_the_whole_reason_why_a_trace_cannot_be_read(self):
         path = self.record("true", name="good").path
         manifest = json.loads((path / "manifest.json").read_text())

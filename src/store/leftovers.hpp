@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+namespace iotrail::store {
+
+// Files and directories that are not whole yet, or of use to this process alone: they are gone at the end of their owner, and
+// also when a signal ends the process. While an owner is there, the thread that made it, and those that this one starts, leave
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT to a thread of its own, but for those that this thread had blocked; and what SIGPIPE would
+// end ends with the owner. Owners end in the opposite order of their beginnings, in the thread that made them.
+class Leftovers {
+public:
+  Leftovers();
+  Leftovers(const Leftovers&) = delete;
+  Leftovers& operator=(const Leftovers&) = delete;
+  ~Leftovers();
+
+  // A directory goes if it is empty by then.
+  void add(std::filesystem::path path) const;
+  // With all that is below.
+  void add_tree(std::filesystem::path path) const;
+  // They stay.
+  void keep() const;
+
+private:
+  void wait_for_signal(const std::stop_token& stop) const;
+
+  sigset_t awaited_{};
+  sigset_t blocked_before_{};
+  std::jthread watch_;
+};
+
+} // namespace iotrail::store
