@@ -13,16 +13,20 @@
 --   bytes_read, bytes_written           bytes moved by calls; a copy reads one file and writes the other
 --   syncs                               calls that asked for data to reach the device
 --   total_ns                            sum of durations; NULL: no calls
---   device_bytes_read, device_bytes_written   bytes that devices moved for pages of the file; NULL: none was seen
+--   device_bytes_read, device_bytes_written   bytes that devices moved of the file, as links has them: a request that carries
+--                                             several files is shared out. Without bios in the trace (block_queue) it is all
+--                                             of the first one. NULL: none was seen
 --   cache_bytes_added, cache_bytes_dirtied    whole pages of the file brought into the page cache, and those that became
 --                                             dirty; NULL: none was seen
 CREATE VIEW top_files AS
 WITH
+  bios AS (SELECT count(*) > 0 AS has_bios FROM tables WHERE name = 'block_queue' AND row_count > 0),
   flows AS (
     SELECT layer, class, operation, file, to_file, count(*) AS operations, sum(bytes) AS bytes,
            sum(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
     FROM events
     WHERE (duration_ns IS NOT NULL OR event IN ('cache_add', 'cache_dirty')) AND (file <> 0 OR path = 0)
+      AND (layer <> layer_at('devices') OR NOT (SELECT has_bios FROM bios))
     GROUP BY layer, class, operation, file, to_file
   ),
   sides AS (
@@ -36,11 +40,20 @@ WITH
            NULL AS cache_bytes
     FROM flows WHERE copies(class)
   ),
+  moved AS (
+    SELECT layer_at('devices') AS layer, direction AS class,
+           CASE WHEN cause IN ('metadata', 'other_metadata') THEN direction || ' metadata' ELSE direction END AS operation,
+           coalesce(file, 0) AS file, 0 AS operations, 0 AS errors, 0 AS total_ns,
+           CASE WHEN reads(direction) THEN bytes ELSE 0 END AS bytes_read,
+           CASE WHEN writes(direction) THEN bytes ELSE 0 END AS bytes_written, NULL AS cache_bytes
+    FROM links
+    WHERE completed_ns IS NOT NULL AND (SELECT has_bios FROM bios)
+  ),
   named AS (
     SELECT s.*, CASE WHEN d.file IS NULL THEN n.path END AS path,
            CASE WHEN d.file IS NOT NULL OR s.operation LIKE '% metadata' AND s.file = 0 THEN 'metadata'
                 WHEN s.file <> 0 THEN 'file' ELSE 'unknown' END AS kind
-    FROM sides AS s
+    FROM (SELECT * FROM sides UNION ALL SELECT * FROM moved) AS s
       LEFT JOIN file_names AS n ON s.file = n.file
       LEFT JOIN disk_caches AS d ON s.file = d.file
   ),
