@@ -231,7 +231,7 @@ void Replay::end_call(std::uint64_t op_id) {
   const auto found = calls.find(op_id);
   if (found == calls.end())
     return;
-  const Call& call = found->second;
+  Call& call = found->second;
   if (call.kind == FactKind::read)
     use_read_ahead(*this, call);
   else if (!direct.contains(op_id))
@@ -312,11 +312,11 @@ void Replay::step(const Fact& fact) {
 Trails Replay::finish() {
   end_calls(UINT64_MAX);
   for (const auto& [number, file] : files)
-    file.dirty.visit(0, UINT64_MAX,
-                     [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-                       if (dirty.is_data())
-                         fate(dirty.pid, number).pending += end - begin;
-                     });
+    for (const RangeMap<Dirty>* kept : {&file.dirty, &file.leaving})
+      kept->visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+        if (dirty.is_data())
+          fate(dirty.pid, number).pending += end - begin;
+      });
   Trails trails;
   trails.links = std::move(links);
   trails.late_reads = std::move(late_reads);

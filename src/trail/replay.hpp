@@ -61,7 +61,8 @@ struct Call {
   // Likewise: pages that became clean in its course, true: since they were given up. What it stored there before is gone, what
   // it stores afterwards is told, unless somebody else makes the page dirty again.
   RangeMap<bool> cleaned{};
-  RangeMap<bool> counted{};    // of these: parts that are counted as written all the same
+  RangeMap<std::size_t>
+      counted{}; // of these: parts that are counted as written all the same, and the first of their bio's links
   RangeMap<Assumed> assumed{}; // of `stored`: no page has said so
   bool is_contested = false;   // a part of a page that it writes was given up in its course
   bool is_placed = false;      // where it reads or writes is known
@@ -96,6 +97,8 @@ struct AheadBio {
 
 struct CachedFile {
   RangeMap<Dirty> dirty;
+  // Was dirty on pages that became clean and dirty once more: the bio that has cleaned them is still to come.
+  RangeMap<Dirty> leaving;
   RangeMap<Carried> carried;   // last, to a device that is no disk
   RangeMap<Carried> asked;     // likewise, of one
   RangeMap<std::size_t> ahead; // read ahead and not yet asked for: the link

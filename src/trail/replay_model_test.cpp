@@ -24,6 +24,8 @@ constexpr int kPrograms = 10000;
 struct Model {
   std::vector<std::uint64_t> writer = std::vector<std::uint64_t>(kBytes); // of dirty bytes, else 0
   std::array<bool, kPages> is_dirty{};
+  std::array<std::vector<std::uint64_t>, kPages>
+      leaving; // who wrote the bytes of a page that a bio is to take
   std::map<std::uint64_t, std::uint64_t> charged; // bytes that reached the device, by operation
   std::uint64_t device_bytes = 0;
   std::uint64_t written = 0;
@@ -46,15 +48,23 @@ struct Model {
     written += end - begin;
   }
 
-  void write_back(std::uint64_t first, std::uint64_t last) {
-    for (std::uint64_t page = first; page <= last; ++page) {
-      if (!std::exchange(is_dirty[page], false))
+  // A file system makes pages clean, and queues their bios now or later: until then they cannot be cleaned again.
+  void clean(std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t page = first; page <= last; ++page)
+      if (leaving[page].empty() && std::exchange(is_dirty[page], false))
+        for (std::uint64_t place = page * kPageBytes; place < (page + 1) * kPageBytes; ++place)
+          leaving[page].push_back(std::exchange(writer[place], 0));
+  }
+
+  void queue_bios() {
+    for (std::uint64_t page = 0; page < kPages; ++page) {
+      if (leaving[page].empty())
         continue;
       facts.write_back(now_ns, page * kPageBytes, kPageBytes);
       device_bytes += kPageBytes;
-      for (std::uint64_t place = page * kPageBytes; place < (page + 1) * kPageBytes; ++place)
-        if (writer[place])
-          ++charged[std::exchange(writer[place], 0)];
+      for (const std::uint64_t op : std::exchange(leaving[page], {}))
+        if (op)
+          ++charged[op];
     }
   }
 
@@ -78,16 +88,22 @@ Model run_program(std::uint32_t seed) {
         std::min<std::uint64_t>(kBytes, begin + 1 + random() % (random() % 2 ? 600 : 9000));
     switch (random() % 5) {
     case 0:
-      model.write_back(begin / kPageBytes, (end - 1) / kPageBytes);
+      model.clean(begin / kPageBytes, (end - 1) / kPageBytes);
+      if (random() % 2 == 0)
+        model.queue_bios();
       break;
     case 1:
-      if (random() % 3 == 0)
-        model.truncate(begin);
+      if (random() % 3 != 0)
+        break;
+      model.queue_bios(); // truncation waits for them
+      model.truncate(begin);
       break;
     default:
       model.write(begin, end);
     }
   }
+  model.now_ns += 10;
+  model.queue_bios();
   return model;
 }
 

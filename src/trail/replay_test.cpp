@@ -218,6 +218,27 @@ TEST(replay, who_makes_dirty_pages_dirty_again_has_not_written_them) {
   EXPECT_EQ(trails.fates[0].absorbed, 0U);
 }
 
+// A file system makes a page clean some time before it queues the bio.
+TEST(replay, a_page_that_is_dirty_once_more_before_its_bio_comes_goes_twice) {
+  TestFacts facts;
+  facts.has_cache_events = true;
+  facts.write(1, 1, 0, 300).dirty(1, 1, 0, 4096);
+  facts.write(10, 2, 100, 100).dirty(10, 2, 0, 4096);
+  facts.write(20, 3, 1000, 10);
+  facts.write_back(30, 0, 4096);
+  facts.write_back(40, 0, 4096);
+  const Trails trails = facts.replay();
+  EXPECT_EQ(told(trails),
+            (Lines{"write_back 1:300 shared", "rounding 2:100 shared", "write_back 2:100 shared",
+                   "rounding 2:800 shared", "rounding 1:3796 shared", "write_back 3:10 exact",
+                   "rounding 3:3086 exact"}));
+  const Fate& fate = trails.fates.at(0);
+  EXPECT_EQ(fate.written, 410U);
+  EXPECT_EQ(fate.to_device, 410U);
+  EXPECT_EQ(fate.absorbed, 0U);
+  EXPECT_EQ(fate.pending, 0U);
+}
+
 TEST(replay, an_asynchronous_write_is_stored_under_whatever_call_runs) {
   TestFacts facts;
   facts.write(10, 1, 4096, 4096, 50).dirty(20, 9, 4096, 4096).write_back(100, 4096, 4096);

@@ -70,6 +70,45 @@ Cause cause_without_write(const Replay& replay, const Fact& dirtied) {
 
 } // namespace
 
+namespace {
+
+// Where no bio came though the pages were clean once more meanwhile, as after a loss, what was to go with it is taken for gone.
+void put_leaving(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+                 const Dirty& entry) {
+  RangeMap<Dirty>& leaving = replay.files[file].leaving;
+  leaving.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
+    ++replay.looks;
+    if (before.is_data())
+      replay.fate(before.pid, file).absorbed += to - from;
+  });
+  leaving.put(begin, end, entry);
+}
+
+// A write makes pages dirty that are known as dirty: they have become clean since, for a bio that is not queued yet, which may
+// carry the new bytes as well. True: there are such pages.
+bool leave_for_bio(Replay& replay, std::uint32_t file, const Fact& dirtied, const Call& call) {
+  if (!replay.written_back.contains(file))
+    return false;
+  RangeMap<Dirty>& dirty = replay.files[file].dirty;
+  RangeMap<Dirty> before;
+  dirty.take(dirtied.offset, dirtied.offset + dirtied.bytes,
+             [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
+               ++replay.looks;
+               before.put(begin, end, entry);
+             });
+  bool leaves = false;
+  before.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, Dirty entry) {
+    if (entry.op_id == call.op_id)
+      return dirty.put(begin, end, entry);
+    entry.confidence = std::max(entry.confidence, Confidence::shared);
+    put_leaving(replay, file, begin, end, entry);
+    leaves = true;
+  });
+  return leaves;
+}
+
+} // namespace
+
 void store_dirty_pages(Replay& replay, const Fact& fact) {
   const auto file = static_cast<std::uint32_t>(fact.file);
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
@@ -91,6 +130,11 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
   const std::uint64_t end = std::clamp(call->end, begin, dirty_end);
   if (begin < end) {
     take_assumption_back(replay, *call, begin);
+    take_guess_back(replay, *call, begin, end);
+  }
+  if (leave_for_bio(replay, file, fact, *call))
+    dirty.confidence = std::max(dirty.confidence, Confidence::shared);
+  if (begin < end) {
     store(replay, file, begin, end, dirty);
     replay.looks += call->stored.fill(begin, end, true);
   }
@@ -147,10 +191,11 @@ void count_gone(Replay& replay, const Call& call, std::uint64_t begin, std::uint
 }
 
 // Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
-void store_where_dirty_again(Replay& replay, const Call& call, std::uint64_t begin,
-                             std::uint64_t end, bool are_given_up) {
+void store_where_dirty_again(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
+                             bool are_given_up) {
   const RangeMap<bool> dirty_pages = find_dirty_pages(replay, call, begin, end);
   dirty_pages.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool) {
+    take_guess_back(replay, call, from, to);
     store_untold(replay, call, from, to, Confidence::shared);
   });
   dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
@@ -183,7 +228,7 @@ void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_
 
 } // namespace
 
-void store_rest_of_write(Replay& replay, const Call& call) {
+void store_rest_of_write(Replay& replay, Call& call) {
   const Confidence confidence = call.is_contested ? Confidence::shared : Confidence::exact;
   call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
     call.cleaned.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
@@ -239,6 +284,11 @@ void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::ui
                               if (dirty.is_data())
                                 replay.fate(dirty.pid, file).dropped += to - from;
                             });
+  cached->second.leaving.take(begin, end,
+                              [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
+                                if (dirty.is_data())
+                                  replay.fate(dirty.pid, file).dropped += to - from;
+                              });
   if (cut)
     keep_dirty(cached->second.dirty, begin, *cut);
   cached->second.ahead.take(begin, end, [](std::uint64_t, std::uint64_t, std::size_t) {});

@@ -93,4 +93,24 @@ void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin) {
   }
 }
 
+void take_guess_back(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end) {
+  std::size_t first_link = SIZE_MAX;
+  call.counted.take(begin, end, [&](std::uint64_t, std::uint64_t, std::size_t link) {
+    first_link = std::min(first_link, link);
+  });
+  if (first_link == SIZE_MAX)
+    return;
+  replay.looks += replay.links.size() - std::min(replay.links.size(), first_link);
+  Fate& fate = replay.fate(call.pid, call.file);
+  for (std::size_t at = first_link; at < replay.links.size(); ++at) {
+    Link& link = replay.links[at];
+    if (link.op_id != call.op_id || link.file != call.file || link.cause != Cause::write_back ||
+        !is_in(link, begin, end))
+      continue;
+    link.cause = Cause::rounding;
+    fate.written -= link.bytes;
+    fate.to_device -= link.bytes;
+  }
+}
+
 } // namespace iotrail::trail

@@ -28,8 +28,8 @@ struct BioPart {
 using BioParts = std::vector<BioPart>;
 
 // rules/cache_pages.cpp: what is dirty.
-void store_dirty_pages(Replay& replay, const Fact& fact);   // of cache_dirty
-void store_rest_of_write(Replay& replay, const Call& call); // at its end: what no cache_dirty told
+void store_dirty_pages(Replay& replay, const Fact& fact); // of cache_dirty
+void store_rest_of_write(Replay& replay, Call& call);     // at its end: what no cache_dirty told
 // A file is cut at `begin`: some file systems write its last page back after they have filled the rest of it with zeroes, others before.
 void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin);
 void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end);
@@ -41,6 +41,8 @@ void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_
 void assume_stored(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t now_ns);
 void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin);
+// The same of a bio of somebody else that was taken for carrying what the write, then in flight, stored there: a later one may.
+void take_guess_back(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end);
 
 // rules/write_back.cpp: a bio that carries pages of a file to the device.
 BioParts charge_write_back(Replay& replay, const Fact& bio);

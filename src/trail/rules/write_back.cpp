@@ -66,8 +66,9 @@ void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range
       replay.looks += mark_shared(file.dirty, part);
       for (const Range& gap : gaps) {
         store(replay, call.file, gap.begin, gap.end, dirty);
-        RangeMap<bool>& told = replay.has_cache_events ? call.counted : call.stored;
-        replay.looks += told.fill(gap.begin, gap.end, true);
+        replay.looks += replay.has_cache_events
+                            ? call.counted.fill(gap.begin, gap.end, replay.links.size())
+                            : call.stored.fill(gap.begin, gap.end, true);
       }
       if (replay.has_cache_events)
         replay.looks += call.cleaned.fill(part.begin, part.end, false);
@@ -109,18 +110,26 @@ Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
                                                   : part.confidence;
 }
 
+// Of pages that became dirty once more before their bio came, what they had before.
 BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
   CachedFile& file = replay.files[number];
   BioParts taken;
-  file.dirty.take(range.begin, range.end,
-                  [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-                    ++replay.looks;
-                    taken.push_back({begin, end, dirty.cause, dirty.confidence, dirty.op_id,
-                                     dirty.pid, dirty.stored_ns});
-                    if (dirty.is_data())
-                      replay.fate(dirty.pid, number).to_device += end - begin;
-                  });
+  const auto take = [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
+    ++replay.looks;
+    taken.push_back(
+        {begin, end, dirty.cause, dirty.confidence, dirty.op_id, dirty.pid, dirty.stored_ns});
+    if (dirty.is_data())
+      replay.fate(dirty.pid, number).to_device += end - begin;
+  };
+  file.leaving.take(range.begin, range.end, take);
+  RangeMap<bool> pages;
+  for (const BioPart& part : taken)
+    pages.fill(page_begin(part.begin), page_after(part.end), true);
+  pages.visit_gaps(range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end) {
+    file.dirty.take(begin, end, take);
+  });
+  std::ranges::sort(taken, {}, &BioPart::begin);
   return taken;
 }
 
