@@ -302,7 +302,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.assertEqual({key: int(value) for key, value in row.items()},
                          {"asked": asked, "ahead": cached - asked, "used": used, "unused": cached - asked - used})
         self.assertEqual(self.balance(recording, "scattered", "read"),
-                         {part: size for part, size in {"read by calls": asked + used, "found in the cache": -used, "read ahead": cached - asked}.items() if size})
+                         {part: size for part, size in {"read by calls": asked + used, "read ahead for them": -used, "read ahead": cached - asked}.items() if size})
         self.assertGreater(cached - asked, used)
 
     def test_waste_on_ext4(self):

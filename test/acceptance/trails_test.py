@@ -283,7 +283,7 @@ class Trails(harness.AcceptanceTest):
                          {"asked": reads * 100, "ahead": 0, "used": 0, "unused": 0, "late": 0, "late_ns": 0})
         self.check_late_reads(recording, ordered)
         self.assertEqual(self.balance(recording, "ordered"),
-                         {("read", "read by calls"): READ_BYTES, ("read", "found in the cache"): -ordered["used"],
+                         {("read", "read by calls"): READ_BYTES, ("read", "read ahead for them"): -ordered["used"],
                           ("read", "read ahead"): ordered["used"]})
         self.assertEqual(self.balance(recording, "scattered"),
                          {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})

@@ -23,7 +23,8 @@ INSERT INTO balance_parts VALUES
   ('write', 8, 'under way', NULL, 'handed to a device; their end is not in the trace'),
   ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
   ('read', 1, 'read by calls', NULL, 'of files'),
-  ('read', 2, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
+  ('read', 2, 'read ahead for them', NULL, 'a device had brought it before a call asked for it'),
+  ('read', 3, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
   ('read', 8, 'under way', NULL, 'asked of a device; their end is not in the trace'),
   ('read', 9, 'handed on', NULL, 'to disks that are made of others, by those');
 INSERT INTO balance_parts
@@ -66,7 +67,7 @@ WITH
   moved AS (
     SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed, is_repeat,
            cause IN ('direct', 'read', 'write_back', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
-           sum(CAST(bytes AS HUGEINT)) AS bytes
+           sum(CAST(bytes AS HUGEINT)) AS bytes, sum(CAST(used_bytes AS HUGEINT)) AS used_bytes
     FROM found_links()
     WHERE direction IN ('read', 'write')
     GROUP BY ALL
@@ -80,9 +81,13 @@ WITH
   parts AS (
     SELECT direction, 1 AS step, pid, file, bytes FROM calls
     UNION ALL
-    SELECT direction, 2 AS step, pid, file, -bytes AS bytes FROM calls
+    SELECT direction, CASE direction WHEN 'read' THEN 3 ELSE 2 END AS step, pid, file, -bytes AS bytes FROM calls
     UNION ALL
-    SELECT direction, 2 AS step, pid, file, bytes FROM followed
+    SELECT direction, CASE direction WHEN 'read' THEN 3 ELSE 2 END AS step, pid, file, bytes FROM followed
+    UNION ALL
+    SELECT direction, 2 AS step, pid, file, -used_bytes AS bytes FROM moved WHERE cause = 'read_ahead' AND is_repeat = 0
+    UNION ALL
+    SELECT direction, 3 AS step, pid, file, used_bytes AS bytes FROM moved WHERE cause = 'read_ahead' AND is_repeat = 0
     UNION ALL
     SELECT 'write' AS direction, 3 AS step, pid, file, mapped AS bytes FROM fates
     UNION ALL
