@@ -153,7 +153,8 @@ Result<int> record(const RecordOptions& options, const Trailing& command) {
 Action declare_record(CLI::App& app, const Trailing& trailing) {
   auto options = std::make_shared<RecordOptions>();
   app.add_option("-o,--output", options->output,
-                 "Name of the trace in the repository, or a path; default: command and time");
+                 "Name of the trace in the repository, or a path (with a `/`, or ending in "
+                 ".iotrail); default: command and time");
   declare_target(app, options->target);
   declare_least(app, options->least);
   app.add_flag(

@@ -136,7 +136,8 @@ Action declare_snapshot(CLI::App& app, const Trailing&) {
                  "Directories to look at with all that is below, other file systems left out; "
                  "default: / or, with --since, as there");
   app.add_option("-o,--output", options->output,
-                 "Name of the trace in the repository, or a path; default: snapshot and time");
+                 "Name of the trace in the repository, or a path (with a `/`, or ending in "
+                 ".iotrail); default: snapshot and time");
   app.add_option("--of", options->kinds,
                  fmt::format("What to take: {}, separated by commas; default: all or, with a path "
                              "or --since, fs",

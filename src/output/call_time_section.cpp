@@ -54,7 +54,9 @@ void note_call_times(const SmallResult& rows, const store::TraceReader&, Sink& s
   const std::uint64_t all = rows.number(0, "all_rows");
   print_wrapped(
       fmt::format(
-          "{}all parts of a call, which --wide has, are 100 %; each operation's: the view op_time",
+          "waits: while no device worked for the call; library: outside the kernel, also without a "
+          "CPU; calls on pipes, sockets and the like are not in it; {}all parts of a call, which "
+          "--wide has, are 100 %; each operation's: the view op_time",
           all > rows.size()
               ? fmt::format("{} more calls are not shown; ", human_count(all - rows.size()))
               : ""),

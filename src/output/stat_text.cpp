@@ -102,11 +102,11 @@ WITH
   )
 SELECT s.*, a.all_rows AS all_rows FROM shown AS s CROSS JOIN (SELECT count(*) AS all_rows FROM shown) AS a)";
 
-// "8 of 703 files; all: --by file --top 703"
+// "8 of 703 files; all: add --by file --top 703"
 void note_left_out(const SmallResult& rows, std::string_view by, std::string_view what, Sink& sink,
                    std::size_t width) {
   if (const std::uint64_t all = rows.number(0, "all_rows"); all > rows.size())
-    print_wrapped(fmt::format("{} of {} {}; all: --by {} --top {}", human_count(rows.size()),
+    print_wrapped(fmt::format("{} of {} {}; all: add --by {} --top {}", human_count(rows.size()),
                               human_count(all), what, by, all),
                   sink, width);
 }
@@ -127,7 +127,7 @@ void note_operations(const SmallResult& rows, const store::TraceReader&, Sink& s
       text += fmt::format("{}{} of {} of {}", text.empty() ? "" : ", ", shown[layer],
                           rows.number(row, "all_rows"), layer);
   if (!text.empty())
-    print_wrapped(fmt::format("{}; all: --by operation --top {}", text, most), sink, width);
+    print_wrapped(fmt::format("{}; all: add --by operation --top {}", text, most), sink, width);
 }
 
 void note_stat_files(const SmallResult& rows, const store::TraceReader&, Sink& sink,

@@ -25,11 +25,13 @@ WITH
     SELECT count(*) AS all_rows, total(bytes) AS all_bytes, total(exact_bytes) AS all_exact,
            total(CASE is_remainder WHEN 0 THEN bytes ELSE 0 END) AS all_attributed
     FROM shown
-  )
+  ),
+  names AS (SELECT comm, min(pid) <> max(pid) AS has_several FROM shown WHERE pid <> 0 GROUP BY comm)
 SELECT c.*, c.call AS what, a.all_rows AS all_rows, a.all_bytes AS all_bytes, a.all_exact AS all_exact,
        a.all_attributed AS all_attributed,
-       CASE WHEN c.pid = 0 THEN NULL ELSE coalesce(nullif(c.comm, ''), CAST(c.pid AS VARCHAR)) END AS process
-FROM shown AS c CROSS JOIN sums AS a)";
+       CASE WHEN c.pid = 0 THEN NULL WHEN coalesce(c.comm, '') = '' THEN CAST(c.pid AS VARCHAR)
+            WHEN n.has_several THEN c.comm || '[' || c.pid || ']' ELSE c.comm END AS process
+FROM shown AS c CROSS JOIN sums AS a LEFT JOIN names AS n ON c.comm = n.comm)";
 
 void note_causes(const SmallResult& rows, const store::TraceReader&, Sink& sink,
                  std::size_t width) {

@@ -22,7 +22,7 @@ constexpr SectionColumn kWaitColumns[] = {
 constexpr std::string_view kWaitCausesSql = R"(
 WITH
   shown AS MATERIALIZED (
-    SELECT call, reason, waited_in, for_others, operations, waits, wait_ns, longest_ns FROM wait_causes WHERE for_others = 0
+    SELECT coalesce(call, '(not recorded)') AS call, reason, waited_in, for_others, operations, waits, wait_ns, longest_ns FROM wait_causes WHERE for_others = 0
     UNION ALL
     SELECT '(no I/O)' AS call, reason, NULL AS waited_in, 1 AS for_others, total(operations) AS operations, total(waits) AS waits,
            total(wait_ns) AS wait_ns, max(longest_ns) AS longest_ns

@@ -1,5 +1,6 @@
 -- Whether all bytes that the devices completed are accounted for, by device and direction.
---   device, device_name, direction   the whole disk
+--   device, device_name   the whole disk
+--   direction     'read', 'write', ...: what was asked for
 --   completed     bytes that it completed
 --   attributed    of them, with an operation or a process as their cause
 --   exact         of these, without a doubt

@@ -1,6 +1,7 @@
 -- Who caused what the devices did, by process, call and file.
 --   device_name, direction   as in conservation
---   pid, comm     the process that called, whoever queued the bio; 0: not known
+--   pid           the process that called, whoever queued the bio; 0: not known
+--   comm          its name; NULL: not known
 --   call          what it called: a class of events, 'fault' of what was stored in or loaded from mapped memory, 'other' of an
 --                 operation that is not in the trace; NULL: not known
 --   path          the file; NULL: none, or not known

@@ -1,5 +1,7 @@
 -- Commits of the journals of file systems, and who waited for each.
---   ts_ns, duration_ns, op_id, result   when it began, how long it took, an operation that waited for it, how it ended
+--   ts_ns, duration_ns   when it began, how long it took
+--   op_id         an operation that waited for it
+--   result        how it ended
 --   device, device_name   the file system's
 --   transaction   its number in the journal
 --   running_ns, request_delay_ns, handle_wait_ns   what was before, as in fs_journal_commit
