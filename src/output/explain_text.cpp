@@ -101,7 +101,8 @@ Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
   return {};
 }
 
-// Spans of the layers below, and operations that began in it. Of each operation no more than are shown ({3}).
+// Spans of the layers below, operations that began in it, and commits that it waited for and others had asked for. Of each
+// operation no more than are shown ({3}).
 constexpr std::string_view kSpansSql = R"(
 WITH
   spans AS (
@@ -110,6 +111,12 @@ WITH
            errno_name(o.error) AS error, d.depth AS depth
     FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
     WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> layer_at('devices') AND o.event <> 'sched_wait'
+    UNION ALL
+    SELECT w.of_op, t.layer, 'journal_commit', c.ts_ns, c.duration_ns, NULL, 'for others too', d.depth
+    FROM fs_sync AS s JOIN ({2}) AS w ON s.op_id = w.op
+      JOIN fs_journal_commit AS c ON s.device = c.device AND s.transaction = c.transaction AND c.op_id <> s.op_id
+      JOIN tables AS t ON t.name = 'fs_journal_commit' JOIN layer_list AS d ON t.layer = d.layer
+    WHERE c.ts_ns < plus(s.ts_ns, s.duration_ns) AND plus(c.ts_ns, c.duration_ns) > s.ts_ns
   )
 SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns, depth) AS place, count(*) OVER (PARTITION BY of_op) AS parts
 FROM spans
