@@ -241,6 +241,14 @@ TEST(engine, a_name_that_is_no_text_harms_no_query) {
             R"(Z08X\0AX\DEX\EFX\FFX\A/)");
 }
 
+TEST(engine, a_byte_and_the_letters_that_stand_for_it_are_two_names) {
+  const golden::TestTrace trace("file path=/a\xfe inode=1\nfile path=/a\\xfe inode=2\n"
+                                "syscall_read ts_ns=1 pid=7 file=/a\xfe\n"
+                                "syscall_read ts_ns=2 pid=7 file=/a\\xfe\n");
+  EXPECT_EQ(answer(*open(trace), "SELECT string_agg(path, ' ' ORDER BY path) FROM top_files"),
+            R"(/a\x5cxfe /a\xfe)");
+}
+
 TEST(engine, a_query_is_one_statement_that_reads) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
   const auto engine = open(trace);

@@ -31,7 +31,7 @@ inline std::string_view text_at(duckdb_vector vector, idx_t row) {
 
 // The engine takes for granted that texts are UTF-8.
 inline void assign_text(duckdb_vector vector, idx_t row, std::string_view text) {
-  if (is_utf8(text))
+  if (is_utf8(text) && !text.contains("\\x"))
     return duckdb_vector_assign_string_element_len(vector, row, text.data(), text.size());
   const std::string valid = as_utf8(text);
   duckdb_vector_assign_string_element_len(vector, row, valid.data(), valid.size());

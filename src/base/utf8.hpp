@@ -56,12 +56,18 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// With the bytes that are not UTF-8 escaped.
+// Whether `text` begins as an escaped byte does.
+inline bool looks_escaped(std::string_view text) {
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  return text.size() >= 4 && text.starts_with("\\x") && is_digit(text[2]) && is_digit(text[3]);
+}
+
+// With the bytes that are not UTF-8 escaped, and the backslash of what looks like one: texts that differ stay different.
 inline std::string as_utf8(std::string_view text) {
   std::string valid;
   while (!text.empty()) {
     const auto [code, bytes] = first_character(text);
-    if (code == kNoCharacter)
+    if (code == kNoCharacter || looks_escaped(text))
       append_escaped(valid, text.substr(0, bytes));
     else
       valid += text.substr(0, bytes);

@@ -285,7 +285,8 @@ Action declare_query(CLI::App& app, const Trailing&) {
   app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
              "terminal, where text is also shortened. Files and pipes get csv with names as they "
              "are, and json with \\u001b. Bytes that are not UTF-8 are \\xff in SQL, and so in "
-             "what it answers; `iotrail export` to csv writes them as they are.");
+             "what it answers, a backslash that would look so is \\x5c; `iotrail export` to csv "
+             "writes them as they are.");
   return [request] { return query(*request); };
 }
 

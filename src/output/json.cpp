@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.hpp"
 #include "output/printable.hpp"
 
 namespace iotrail::output {
@@ -42,7 +43,8 @@ void put_json_text(Sink& sink, std::string_view text) {
     return;
   }
   using nlohmann::json;
-  sink.put(json(text).dump(-1, ' ', !is_printable(text), json::error_handler_t::replace));
+  const json valid = is_utf8(text) ? json(text) : json(as_utf8(text));
+  sink.put(valid.dump(-1, ' ', !is_printable(text)));
 }
 
 std::string json_text(const nlohmann::json& json) {
