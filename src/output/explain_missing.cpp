@@ -12,6 +12,7 @@
 #include "output/report_summary.hpp"
 #include "output/small_result.hpp"
 #include "output/stat_text.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -96,9 +97,10 @@ Error no_operation(analysis::Engine& engine, const ExplainOptions& options,
                    std::string_view heads_sql) {
   Error error{"nothing to explain", none_recorded(engine.trace()), "", 0};
   if (!error.why.empty()) {
-    error.hint = has_sums(engine.trace())
-                     ? "`iotrail report TRACE` shows the sums."
-                     : "--sector and --request tell who caused what devices did.";
+    if (has_sums(engine.trace()))
+      error.hint = "`iotrail report TRACE` shows the sums.";
+    else if (engine.trace().has_rows(IOT_KIND_block_complete))
+      error.hint = "--sector and --request tell who caused what devices did.";
     return error;
   }
   const std::string matching =
