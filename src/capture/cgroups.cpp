@@ -47,12 +47,15 @@ std::string_view unified_cgroup(std::string_view proc_text) {
 Result<std::filesystem::path> find_cgroup(const std::string& path) {
   if (path.starts_with('/') && is_cgroup(path))
     return path;
+  std::string hierarchy = "/sys/fs/cgroup";
   for (const Mount& mount : read_mounts())
-    if (mount.type == "cgroup2")
+    if (mount.type == "cgroup2") {
       if (std::filesystem::path below = mount.point + "/" + path; is_cgroup(below))
         return below;
+      hierarchy = mount.point;
+    }
   return fail("control group " + path, "there is no such group of the version 2 hierarchy",
-              "`systemd-cgls` shows them; give the path below /sys/fs/cgroup.");
+              fmt::format("`systemd-cgls` shows them; give the path below {}.", hierarchy));
 }
 
 std::string Cgroups::path_of(std::uint64_t id) {
