@@ -246,8 +246,9 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
   auto request = std::make_shared<StatRequest>();
   app.add_option("-o,--output", request->output,
                  "Keep the sums as a trace: its name in the repository, or a path");
-  app.add_option("--interval", request->interval,
-                 "Print what has come as it goes, each time that this has passed (1s, 500ms)");
+  app.add_option(
+      "--interval", request->interval,
+      "Print what has come as it goes, by operation, each time that this has passed (1s, 500ms)");
   app.add_option("--by", request->by, "One table alone: by operation, file, process or device");
   app.add_option("--top", request->top, "Rows of each table");
   declare_target(app, request->target);

@@ -293,7 +293,7 @@ std::string stat_line_text(const StatLine& line, double seconds, const Sample& s
   const auto duration = [&](std::uint64_t ns) {
     return has_time ? human_duration(ns) : std::string("-");
   };
-  const std::string errors = line.errors == 0 ? "" : rate_text(line.errors);
+  const std::string errors = line.errors == 0 ? "-" : rate_text(line.errors);
   const std::string bytes =
       line.bytes == 0 ? "-" : mark(line.bytes) + human_bytes(rate(line.bytes)) + "/s";
   return fmt::format(kStatLine, layer, line.first->operation.substr(0, 14), rate_text(line.events),
