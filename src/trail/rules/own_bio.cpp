@@ -105,9 +105,11 @@ void take_guess_back(Replay& replay, Call& call, std::uint64_t begin, std::uint6
   for (std::size_t at = first_link; at < replay.links.size(); ++at) {
     Link& link = replay.links[at];
     if (link.op_id != call.op_id || link.file != call.file || link.cause != Cause::write_back ||
-        !is_in(link, begin, end))
+        link.confidence == Confidence::exact || !is_in(link, begin, end))
       continue;
     link.cause = Cause::rounding;
+    if (link.is_repeat)
+      continue;
     fate.written -= link.bytes;
     fate.to_device -= link.bytes;
   }
