@@ -108,10 +108,9 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options,
 std::string make_spill_directory(const store::Leftovers& leftovers) {
   std::error_code ignored;
   std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
-  if (::mkdtemp(path.data()) == nullptr)
-    return {};
-  leftovers.add_tree(path);
-  return path;
+  const bool is_made =
+      leftovers.make_tree([&] { return ::mkdtemp(path.data()) == nullptr ? std::string() : path; });
+  return is_made ? path : std::string();
 }
 
 } // namespace

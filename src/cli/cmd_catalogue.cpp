@@ -134,7 +134,7 @@ std::string events_text(const store::Manifest& manifest) {
 void print_entries(const std::vector<Listed>& traces, std::size_t width) {
   using output::Align;
   using output::Fit;
-  output::TextTable table({{"NAME", Align::left, Fit::whole},
+  output::TextTable table({{"NAME", Align::left, Fit::middle},
                            {"STATE", Align::left},
                            {"BEGIN", Align::left, Fit::whole, 2},
                            {"EVENTS", Align::right},

@@ -102,10 +102,12 @@ auto write_output(const std::string& path, const Write& write) -> decltype(write
   if (path.empty())
     return write(stdout);
   const store::Leftovers made;
-  const File file(std::fopen(path.c_str(), "wxe"));
-  if (!file)
+  File file;
+  if (!made.make([&] {
+        file.reset(std::fopen(path.c_str(), "wxe"));
+        return file ? std::filesystem::path(path) : std::filesystem::path();
+      }))
     return fail_errno(fmt::format("cannot write {}", path));
-  made.add(path);
   auto written = write(file.get());
   if (written)
     made.keep();

@@ -208,9 +208,10 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
     return fail("cannot export to " + directory.string(),
                 "it is a trace, to which nothing is added", "choose another directory with -o");
   const store::Leftovers made; // unless all are there
-  if (::mkdir(directory.c_str(), 0750) == 0)
-    made.add(directory);
-  else if (errno != EEXIST)
+  const auto make_directory = [&] {
+    return ::mkdir(directory.c_str(), 0750) == 0 ? directory : std::filesystem::path();
+  };
+  if (!made.make(make_directory) && errno != EEXIST)
     return fail_errno("cannot create the directory " + directory.string());
   const TraceDictionaries dictionaries = TraceDictionaries::load(trace);
   std::uint64_t rows = 0;
@@ -218,10 +219,9 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
     if (!has_rows(trace, table))
       continue;
     const auto path = directory / fmt::format("{}.{}", table.name, options.format->name);
-    auto file = create_file(path);
-    if (!file)
+    Result<File> file;
+    if (!made.make([&] { return (file = create_file(path)) ? path : std::filesystem::path(); }))
       return std::unexpected(file.error());
-    made.add(path);
     auto written = write_table(trace, table, dictionaries, options, file->get());
     if (!written) {
       written.error().what = "cannot write " + path.string();

@@ -76,14 +76,21 @@ Leftovers::~Leftovers() {
   pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
 }
 
-void Leftovers::add(std::filesystem::path path) const {
-  const std::lock_guard lock(entries_mutex);
-  entries.push_back({this, std::move(path), false});
+bool Leftovers::make(const Create& create) const {
+  return add(create, false);
 }
 
-void Leftovers::add_tree(std::filesystem::path path) const {
+bool Leftovers::make_tree(const Create& create) const {
+  return add(create, true);
+}
+
+bool Leftovers::add(const Create& create, bool is_tree) const {
   const std::lock_guard lock(entries_mutex);
-  entries.push_back({this, std::move(path), true});
+  std::filesystem::path path = create();
+  if (path.empty())
+    return false;
+  entries.push_back({this, std::move(path), is_tree});
+  return true;
 }
 
 void Leftovers::keep() const {

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 namespace iotrail::store {
@@ -18,14 +19,17 @@ public:
   Leftovers& operator=(const Leftovers&) = delete;
   ~Leftovers();
 
-  // A directory goes if it is empty by then.
-  void add(std::filesystem::path path) const;
-  // With all that is below.
-  void add_tree(std::filesystem::path path) const;
+  // Makes a file or a directory, so that no signal comes in between; returns its path, or "" where it could not (errno says why).
+  using Create = std::function<std::filesystem::path()>;
+  // False: there is none. A directory goes if it is empty by then,
+  bool make(const Create& create) const;
+  // or with all that is below.
+  bool make_tree(const Create& create) const;
   // They stay.
   void keep() const;
 
 private:
+  bool add(const Create& create, bool is_tree) const;
   void wait_for_signal(const std::stop_token& stop) const;
 
   sigset_t awaited_{};

@@ -229,8 +229,8 @@ TEST(replay, a_page_that_is_dirty_once_more_before_its_bio_comes_goes_twice) {
   facts.write_back(40, 0, 4096);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails),
-            (Lines{"write_back 1:300 shared", "rounding 2:100 shared", "write_back 2:100 shared",
-                   "rounding 2:800 shared", "rounding 1:3796 shared", "write_back 3:10 exact",
+            (Lines{"write_back 1:300 shared", "rounding 2:100 exact", "write_back 2:100 exact",
+                   "rounding 2:800 exact", "rounding 1:3796 shared", "write_back 3:10 exact",
                    "rounding 3:3086 exact"}));
   const Fate& fate = trails.fates.at(0);
   EXPECT_EQ(fate.written, 410U);

@@ -85,26 +85,24 @@ void put_leaving(Replay& replay, std::uint32_t file, std::uint64_t begin, std::u
 }
 
 // A write makes pages dirty that are known as dirty: they have become clean since, for a bio that is not queued yet, which may
-// carry the new bytes as well. True: there are such pages.
-bool leave_for_bio(Replay& replay, std::uint32_t file, const Fact& dirtied, const Call& call) {
+// carry the new bytes as well. Of a folio of several pages it carries those alone that had been written to.
+void leave_for_bio(Replay& replay, std::uint32_t file, const Fact& dirtied, const Call& call) {
   if (!replay.written_back.contains(file))
-    return false;
+    return;
   RangeMap<Dirty>& dirty = replay.files[file].dirty;
+  const bool is_one_page = dirtied.bytes <= kPageBytes;
   RangeMap<Dirty> before;
   dirty.take(dirtied.offset, dirtied.offset + dirtied.bytes,
              [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
                ++replay.looks;
                before.put(begin, end, entry);
              });
-  bool leaves = false;
   before.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, Dirty entry) {
-    if (entry.op_id == call.op_id)
+    if (entry.op_id == call.op_id || !(entry.is_data() || is_one_page))
       return dirty.put(begin, end, entry);
     entry.confidence = std::max(entry.confidence, Confidence::shared);
     put_leaving(replay, file, begin, end, entry);
-    leaves = true;
   });
-  return leaves;
 }
 
 } // namespace
@@ -132,8 +130,7 @@ void store_dirty_pages(Replay& replay, const Fact& fact) {
     take_assumption_back(replay, *call, begin);
     take_guess_back(replay, *call, begin, end);
   }
-  if (leave_for_bio(replay, file, fact, *call))
-    dirty.confidence = std::max(dirty.confidence, Confidence::shared);
+  leave_for_bio(replay, file, fact, *call);
   if (begin < end) {
     store(replay, file, begin, end, dirty);
     replay.looks += call->stored.fill(begin, end, true);

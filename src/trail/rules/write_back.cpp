@@ -110,6 +110,26 @@ Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
                                                   : part.confidence;
 }
 
+// A call that queues a bio of what it has stored itself would have waited for one that was still to come: there was none, as
+// where btrfs keeps a small file in its metadata, and the pages have both.
+void rejoin_leaving(Replay& replay, const Fact& bio, const Range& range) {
+  CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
+  bool is_own = false;
+  file.dirty.visit(range.begin, range.end, [&](std::uint64_t, std::uint64_t, const Dirty& dirty) {
+    is_own |= bio.op_id != 0 && dirty.op_id == bio.op_id;
+  });
+  if (!is_own)
+    return;
+  file.leaving.take(
+      range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& before) {
+        if (before.is_data())
+          file.dirty.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty&) {
+            replay.fate(before.pid, static_cast<std::uint32_t>(bio.file)).absorbed += to - from;
+          });
+        replay.looks += file.dirty.fill(begin, end, before);
+      });
+}
+
 // Of pages that became dirty once more before their bio came, what they had before.
 BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
@@ -122,6 +142,7 @@ BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
     if (dirty.is_data())
       replay.fate(dirty.pid, number).to_device += end - begin;
   };
+  rejoin_leaving(replay, bio, range);
   file.leaving.take(range.begin, range.end, take);
   RangeMap<bool> pages;
   for (const BioPart& part : taken)
