@@ -19,25 +19,25 @@ bool is_open(const Fact& call) {
   return static_cast<std::int64_t>(call.result) == IOT_UNFINISHED;
 }
 
-BioParts charge(Replay& replay, const Fact& bio) {
+BioParts charge(State& state, const Fact& bio) {
   if (bio.offset < kFarthest)
-    if (BioParts parts = charge_shared_memory(replay, bio); !parts.empty())
+    if (BioParts parts = charge_shared_memory(state, bio); !parts.empty())
       return parts;
   if (has_pages(bio, IOT_block_write))
-    return as_of_its_file(replay, bio, charge_write_back(replay, bio));
+    return as_of_its_file(state, bio, charge_write_back(state, bio));
   if (has_pages(bio, IOT_block_read))
-    return as_of_its_file(replay, bio, charge_read(replay, bio));
-  return charge_other(replay, bio);
+    return as_of_its_file(state, bio, charge_read(state, bio));
+  return charge_other(state, bio);
 }
 
 // What set off the writing back of a bio's pages: the operation that queued it, if there is one.
-std::uint8_t find_reason(const Replay& replay, const Fact& bio) {
+std::uint8_t find_reason(const State& state, const Fact& bio) {
   if (bio.op_id != 0)
     return IOT_writeback_reason_call;
-  if (bio.ts_ns >= replay.losses.pages_ns) // another flush may have begun
+  if (bio.ts_ns >= state.losses.pages_ns) // another flush may have begun
     return IOT_writeback_reason_unknown;
-  const auto flush = replay.flushes.find(bio.pid);
-  return flush != replay.flushes.end() && flush->second.file == bio.file
+  const auto flush = state.flushes.find(bio.pid);
+  return flush != state.flushes.end() && flush->second.file == bio.file
              ? flush->second.reason
              : std::uint8_t{IOT_writeback_reason_unknown};
 }
@@ -64,91 +64,35 @@ Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
   return link;
 }
 
-void queue_bio(Replay& replay, const Fact& bio) {
+void queue_bio(State& state, const Fact& bio) {
   if (bio.bytes == 0) // a flush
     return;
   const std::uint64_t place = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
   const std::uint8_t reason =
-      has_pages(bio, IOT_block_write) ? find_reason(replay, bio) : kNotWrittenBack;
-  const BioParts charged = charge(replay, bio);
+      has_pages(bio, IOT_block_write) ? find_reason(state, bio) : kNotWrittenBack;
+  const BioParts charged = charge(state, bio);
   std::size_t ahead_bio = kNotAhead;
   if (std::ranges::find(charged, Cause::read_ahead, &BioPart::cause) != charged.end()) {
-    ahead_bio = replay.ahead_bios.size();
-    replay.ahead_bios.push_back({.bytes_left = bio.bytes});
+    ahead_bio = state.ahead_bios.size();
+    state.ahead_bios.push_back({.bytes_left = bio.bytes});
   }
   std::vector<QueuedPart> parts;
   for (const BioPart& part : charged) {
-    const std::size_t link = replay.links.size();
-    replay.links.push_back(link_of(bio, part, place));
-    replay.links.back().reason = reason;
-    replay.links.back().ahead_bio = ahead_bio;
+    const std::size_t link = state.links.size();
+    state.links.push_back(link_of(bio, part, place));
+    state.links.back().reason = reason;
+    state.links.back().ahead_bio = ahead_bio;
     parts.push_back({.begin = place + part.begin,
                      .bytes = part.end - part.begin,
                      .link = link,
                      .queued_ns = bio.ts_ns});
     if (part.cause == Cause::read_ahead)
-      remember_read_ahead(replay, replay.links.back(), link);
+      remember_read_ahead(state, state.links.back(), link);
   }
-  replay.queues[{static_cast<std::uint32_t>(bio.device), bio.operation()}].queue(std::move(parts));
+  state.queues[{static_cast<std::uint32_t>(bio.device), bio.operation()}].queue(std::move(parts));
 }
 
 } // namespace
-
-Call* Replay::call_of(std::uint64_t op_id, std::uint64_t file) {
-  const auto found = op_id ? calls.find(op_id) : calls.end();
-  return found != calls.end() && found->second.file == file ? &found->second : nullptr;
-}
-
-Call* Replay::call_for(const Fact& fact, FactKind kind) {
-  if (Call* own = call_of(fact.op_id, fact.file))
-    return own;
-  const auto file = files.find(static_cast<std::uint32_t>(fact.file));
-  if (file == files.end())
-    return nullptr;
-  Call* of_unknown_place = nullptr;
-  for (const auto& [number, op_id] : file->second.calls) {
-    ++looks;
-    Call& call = calls.at(op_id);
-    if (call.kind != kind || call.pid != fact.pid)
-      continue;
-    if (!call.is_placed && kind == FactKind::write)
-      of_unknown_place = &call;
-    else if (call.begin < fact.offset + fact.bytes && fact.offset < call.end)
-      return &call;
-  }
-  return of_unknown_place;
-}
-
-bool Replay::is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const {
-  return ts_ns < std::min(file.doubtful_ns, losses.dirty_ns());
-}
-
-const Fact* Replay::truncation_of(std::uint64_t op_id) const {
-  const auto found = truncations_.find(op_id);
-  return found != truncations_.end() ? &found->second : nullptr;
-}
-
-bool Replay::is_of_path(std::uint64_t op_id) const {
-  return op_id != 0 && std::ranges::binary_search(of_paths, op_id);
-}
-
-std::uint64_t Replay::all_looks() const {
-  std::uint64_t sum = looks;
-  for (const auto& [device, queue] : queues)
-    sum += queue.looks();
-  return sum;
-}
-
-Fate& Replay::fate(std::uint32_t pid, std::uint32_t file) {
-  Fate& fate = fates[std::uint64_t{pid} << 32U | file];
-  fate.pid = pid;
-  fate.file = file;
-  return fate;
-}
-
-bool Replay::is_traced(std::uint64_t pid) const {
-  return traced.empty() || traced.contains(static_cast<std::uint32_t>(pid));
-}
 
 // How much of it was stored when the recording ended is not known, nor, of an operation whose end was not to be told, whether all
 // of it was; of some not even where.
@@ -266,11 +210,11 @@ void Replay::begin_truncation(const Fact& fact) {
     doubt_tail(*this, static_cast<std::uint32_t>(fact.file), fact.offset);
   drops_.emplace(fact.end_ns(), fact);
   if (fact.op_id != 0)
-    truncations_.insert_or_assign(fact.op_id, fact);
+    truncations.insert_or_assign(fact.op_id, fact);
 }
 
 void Replay::drop(const Fact& fact) {
-  truncations_.erase(fact.op_id);
+  truncations.erase(fact.op_id);
   const std::uint64_t begin = std::min(fact.offset, kFarthest);
   const std::uint64_t end =
       fact.kind == FactKind::truncated ? UINT64_MAX : begin + std::min(fact.bytes, kFarthest);

@@ -9,19 +9,19 @@
 
 namespace iotrail::trail {
 
-void store(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
            const Dirty& dirty) {
-  CachedFile& cached = replay.files[file];
+  CachedFile& cached = state.files[file];
   Dirty kept = dirty;
-  if (!replay.written_back.contains(file))
+  if (!state.written_back.contains(file))
     kept.op_id = kept.stored_ns = 0; // so that what one process writes lies together
   cached.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
-    ++replay.looks;
+    ++state.looks;
     if (before.is_data())
-      replay.fate(before.pid, file).absorbed += to - from;
+      state.fate(before.pid, file).absorbed += to - from;
   });
   cached.dirty.put(begin, end, kept);
-  Fate& fate = replay.fate(dirty.pid, file);
+  Fate& fate = state.fate(dirty.pid, file);
   fate.written += end - begin;
   if (dirty.cause == Cause::mapped)
     fate.mapped += end - begin;
@@ -33,39 +33,39 @@ namespace {
 
 // Pages that somebody made dirty without a call whose range is known. A page that is dirty already is not his: one that could
 // not be written back is made dirty again by whoever tried, such as a journal's thread.
-void store_whole_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+void store_whole_pages(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
                        const Dirty& dirty) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
-  replay.files[file].dirty.visit_gaps(
+  state.files[file].dirty.visit_gaps(
       begin, end, [&](std::uint64_t from, std::uint64_t to) { gaps.emplace_back(from, to); });
   for (const auto& [from, to] : gaps)
     if (page_after(from) < page_begin(to))
-      store(replay, file, page_after(from), page_begin(to), dirty);
+      store(state, file, page_after(from), page_begin(to), dirty);
 }
 
 } // namespace
 
 // What a truncation leaves of a page is filled with zeroes, which nobody wrote.
-void note_zeroed_pages(Replay& replay, const Fact& fact) {
+void note_zeroed_pages(State& state, const Fact& fact) {
   const Dirty zeroed{fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid), Cause::along};
-  replay.files[static_cast<std::uint32_t>(fact.file)].dirty.fill(fact.offset,
-                                                                 fact.offset + fact.bytes, zeroed);
+  state.files[static_cast<std::uint32_t>(fact.file)].dirty.fill(fact.offset,
+                                                                fact.offset + fact.bytes, zeroed);
 }
 
 namespace {
 
 // What a truncation makes dirty elsewhere than where it cuts, it copies: a file of overlayfs to its upper layer.
-bool fills_with_zeroes(const Replay& replay, const Fact& dirtied) {
-  const Fact* cut = replay.truncation_of(dirtied.op_id);
-  return cut && (cut->kind == FactKind::punched || !replay.is_of_path(dirtied.op_id) ||
+bool fills_with_zeroes(const State& state, const Fact& dirtied) {
+  const Fact* cut = state.truncation_of(dirtied.op_id);
+  return cut && (cut->kind == FactKind::punched || !state.is_of_path(dirtied.op_id) ||
                  (dirtied.offset <= cut->offset && cut->offset < dirtied.offset + dirtied.bytes));
 }
 
 // overlayfs copies a file that is opened to be written, or given another mode, to its upper layer.
-Cause cause_without_write(const Replay& replay, const Fact& dirtied) {
-  if (replay.is_of_path(dirtied.op_id))
+Cause cause_without_write(const State& state, const Fact& dirtied) {
+  if (state.is_of_path(dirtied.op_id))
     return Cause::write_back;
-  return replay.is_traced(dirtied.pid) ? Cause::mapped : Cause::outside;
+  return state.is_traced(dirtied.pid) ? Cause::mapped : Cause::outside;
 }
 
 } // namespace
@@ -73,70 +73,70 @@ Cause cause_without_write(const Replay& replay, const Fact& dirtied) {
 namespace {
 
 // Where no bio came though the pages were clean once more meanwhile, as after a loss, what was to go with it is taken for gone.
-void put_leaving(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
+void put_leaving(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
                  const Dirty& entry) {
-  RangeMap<Dirty>& leaving = replay.files[file].leaving;
+  RangeMap<Dirty>& leaving = state.files[file].leaving;
   leaving.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
-    ++replay.looks;
+    ++state.looks;
     if (before.is_data())
-      replay.fate(before.pid, file).absorbed += to - from;
+      state.fate(before.pid, file).absorbed += to - from;
   });
   leaving.put(begin, end, entry);
 }
 
 // A write makes pages dirty that are known as dirty: they have become clean since, for a bio that is not queued yet, which may
 // carry the new bytes as well. Of a folio of several pages it carries those alone that had been written to.
-void leave_for_bio(Replay& replay, std::uint32_t file, const Fact& dirtied, const Call& call) {
-  if (!replay.written_back.contains(file))
+void leave_for_bio(State& state, std::uint32_t file, const Fact& dirtied, const Call& call) {
+  if (!state.written_back.contains(file))
     return;
-  RangeMap<Dirty>& dirty = replay.files[file].dirty;
+  RangeMap<Dirty>& dirty = state.files[file].dirty;
   const bool is_one_page = dirtied.bytes <= kPageBytes;
   RangeMap<Dirty> before;
   dirty.take(dirtied.offset, dirtied.offset + dirtied.bytes,
              [&](std::uint64_t begin, std::uint64_t end, const Dirty& entry) {
-               ++replay.looks;
+               ++state.looks;
                before.put(begin, end, entry);
              });
   before.visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, Dirty entry) {
     if (entry.op_id == call.op_id || !(entry.is_data() || is_one_page))
       return dirty.put(begin, end, entry);
     entry.confidence = std::max(entry.confidence, Confidence::shared);
-    put_leaving(replay, file, begin, end, entry);
+    put_leaving(state, file, begin, end, entry);
   });
 }
 
 } // namespace
 
-void store_dirty_pages(Replay& replay, const Fact& fact) {
+void store_dirty_pages(State& state, const Fact& fact) {
   const auto file = static_cast<std::uint32_t>(fact.file);
   const std::uint64_t dirty_end = fact.offset + fact.bytes;
   if (file == 0 || fact.bytes == 0)
     return;
-  if (replay.of_metadata.contains(file))
-    return store_dirty_metadata(replay, fact);
-  if (fills_with_zeroes(replay, fact))
-    return note_zeroed_pages(replay, fact);
-  Call* call = replay.call_for(fact, FactKind::write);
+  if (state.of_metadata.contains(file))
+    return store_dirty_metadata(state, fact);
+  if (fills_with_zeroes(state, fact))
+    return note_zeroed_pages(state, fact);
+  Call* call = state.call_for(fact, FactKind::write);
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
-              call ? Cause::write_back : cause_without_write(replay, fact)};
+              call ? Cause::write_back : cause_without_write(state, fact)};
   if (!call || !call->has_range()) {
     if (call) // how much of its pages it wrote is not known
       dirty.confidence = Confidence::inferred;
-    return store_whole_pages(replay, file, fact.offset, dirty_end, dirty);
+    return store_whole_pages(state, file, fact.offset, dirty_end, dirty);
   }
   const std::uint64_t begin = std::clamp(call->begin, fact.offset, dirty_end);
   const std::uint64_t end = std::clamp(call->end, begin, dirty_end);
   if (begin < end) {
-    take_assumption_back(replay, *call, begin);
-    take_guess_back(replay, *call, begin, end);
+    take_assumption_back(state, *call, begin);
+    take_guess_back(state, *call, begin, end);
   }
-  leave_for_bio(replay, file, fact, *call);
+  leave_for_bio(state, file, fact, *call);
   if (begin < end) {
-    store(replay, file, begin, end, dirty);
-    replay.looks += call->stored.fill(begin, end, true);
+    store(state, file, begin, end, dirty);
+    state.looks += call->stored.fill(begin, end, true);
   }
   dirty.cause = Cause::along; // the other pages of the folio
-  RangeMap<Dirty>& pages = replay.files[file].dirty;
+  RangeMap<Dirty>& pages = state.files[file].dirty;
   pages.fill(fact.offset, std::clamp(page_begin(begin), fact.offset, dirty_end), dirty);
   pages.fill(std::clamp(page_after(end), fact.offset, dirty_end), dirty_end, dirty);
 }
@@ -145,13 +145,13 @@ namespace {
 
 // When in its course a write stored into pages that were dirty already is not told. What others stored meanwhile may have come
 // before or after.
-void store_untold(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+void store_untold(State& state, const Call& call, std::uint64_t begin, std::uint64_t end,
                   Confidence confidence) {
   const Dirty dirty{call.op_id, call.end_ns, call.pid, Cause::write_back, confidence};
   Dirty shared = dirty;
   shared.confidence = Confidence::shared;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> contested;
-  replay.files[call.file].dirty.visit(
+  state.files[call.file].dirty.visit(
       begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
         if (before.is_data() && before.stored_ns > call.begin_ns)
           contested.emplace_back(from, to);
@@ -159,20 +159,20 @@ void store_untold(Replay& replay, const Call& call, std::uint64_t begin, std::ui
   std::uint64_t reached = begin;
   for (const auto& [from, to] : contested) {
     if (reached < from)
-      store(replay, call.file, reached, from, dirty);
-    store(replay, call.file, from, to, shared);
+      store(state, call.file, reached, from, dirty);
+    store(state, call.file, from, to, shared);
     reached = to;
   }
   if (reached < end)
-    store(replay, call.file, reached, end, dirty);
+    store(state, call.file, reached, end, dirty);
 }
 
 // The pages that hold dirty bytes. By ranges, not page by page: the length of a write in a hostile trace has no limit.
-RangeMap<bool> find_dirty_pages(const Replay& replay, const Call& call, std::uint64_t begin,
+RangeMap<bool> find_dirty_pages(const State& state, const Call& call, std::uint64_t begin,
                                 std::uint64_t end) {
   RangeMap<bool> pages;
-  const auto cached = replay.files.find(call.file);
-  if (cached != replay.files.end())
+  const auto cached = state.files.find(call.file);
+  if (cached != state.files.end())
     cached->second.dirty.visit(page_begin(begin), page_after(end),
                                [&](std::uint64_t from, std::uint64_t to, const Dirty&) {
                                  pages.fill(page_begin(from), page_after(to), true);
@@ -180,59 +180,59 @@ RangeMap<bool> find_dirty_pages(const Replay& replay, const Call& call, std::uin
   return pages;
 }
 
-void count_gone(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+void count_gone(State& state, const Call& call, std::uint64_t begin, std::uint64_t end,
                 std::uint64_t Fate::* where) {
-  Fate& fate = replay.fate(call.pid, call.file);
+  Fate& fate = state.fate(call.pid, call.file);
   fate.written += end - begin;
   fate.*where += end - begin;
 }
 
 // Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
-void store_where_dirty_again(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
+void store_where_dirty_again(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                              bool are_given_up) {
-  const RangeMap<bool> dirty_pages = find_dirty_pages(replay, call, begin, end);
+  const RangeMap<bool> dirty_pages = find_dirty_pages(state, call, begin, end);
   dirty_pages.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool) {
-    take_guess_back(replay, call, from, to);
-    store_untold(replay, call, from, to, Confidence::shared);
+    take_guess_back(state, call, from, to);
+    store_untold(state, call, from, to, Confidence::shared);
   });
   dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
     if (are_given_up)
-      count_gone(replay, call, from, to, &Fate::dropped);
+      count_gone(state, call, from, to, &Fate::dropped);
     else // of two writes that the bio may have carried, its bytes are those of the other one
       call.counted.visit_gaps(from, to, [&](std::uint64_t gap_begin, std::uint64_t gap_end) {
-        count_gone(replay, call, gap_begin, gap_end, &Fate::absorbed);
+        count_gone(state, call, gap_begin, gap_end, &Fate::absorbed);
       });
   });
 }
 
-void cut_writes_in_flight(Replay& replay, const CachedFile& cached, std::uint64_t begin,
+void cut_writes_in_flight(State& state, const CachedFile& cached, std::uint64_t begin,
                           std::uint64_t end) {
   const std::uint64_t whole_begin = page_after(begin);
   const std::uint64_t whole_end = std::max(whole_begin, page_begin(end));
   for (const auto& [number, op_id] : cached.calls) {
-    ++replay.looks;
-    Call& call = replay.calls.at(op_id);
+    ++state.looks;
+    Call& call = state.calls.at(op_id);
     if (call.kind != FactKind::write || call.begin >= end || call.end <= begin)
       continue;
     const std::uint64_t from = std::max(call.begin, whole_begin);
     const std::uint64_t to = std::min(call.end, whole_end);
-    if (replay.has_cache_events && from < to)
-      replay.looks += call.cleaned.fill(from, to, true);
+    if (state.has_cache_events && from < to)
+      state.looks += call.cleaned.fill(from, to, true);
     call.is_contested |=
-        !replay.has_cache_events || call.begin < whole_begin || call.end > whole_end;
+        !state.has_cache_events || call.begin < whole_begin || call.end > whole_end;
   }
 }
 
 } // namespace
 
-void store_rest_of_write(Replay& replay, Call& call) {
+void store_rest_of_write(State& state, Call& call) {
   const Confidence confidence = call.is_contested ? Confidence::shared : Confidence::exact;
   call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
     call.cleaned.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
-      store_untold(replay, call, from, to, confidence);
+      store_untold(state, call, from, to, confidence);
     });
     call.cleaned.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool are_given_up) {
-      store_where_dirty_again(replay, call, from, to, are_given_up);
+      store_where_dirty_again(state, call, from, to, are_given_up);
     });
   });
 }
@@ -252,9 +252,9 @@ void keep_dirty(RangeMap<Dirty>& pages, std::uint64_t cut_at, Dirty cut) {
 
 } // namespace
 
-void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin) {
-  const auto cached = replay.files.find(file);
-  if (cached == replay.files.end())
+void doubt_tail(State& state, std::uint32_t file, std::uint64_t begin) {
+  const auto cached = state.files.find(file);
+  if (cached == state.files.end())
     return;
   RangeMap<Dirty> tail;
   RangeMap<Dirty>& dirty = cached->second.dirty;
@@ -267,24 +267,24 @@ void doubt_tail(Replay& replay, std::uint32_t file, std::uint64_t begin) {
   });
 }
 
-void drop_pages(Replay& replay, std::uint32_t file, std::uint64_t begin, std::uint64_t end) {
-  const auto cached = replay.files.find(file);
-  if (cached == replay.files.end())
+void drop_pages(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end) {
+  const auto cached = state.files.find(file);
+  if (cached == state.files.end())
     return;
-  cut_writes_in_flight(replay, cached->second, begin, end);
+  cut_writes_in_flight(state, cached->second, begin, end);
   std::optional<Dirty> cut; // that the page had which is cut
   cached->second.dirty.take(begin, end,
                             [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
-                              ++replay.looks;
+                              ++state.looks;
                               if (from < page_after(begin))
                                 cut = dirty;
                               if (dirty.is_data())
-                                replay.fate(dirty.pid, file).dropped += to - from;
+                                state.fate(dirty.pid, file).dropped += to - from;
                             });
   cached->second.leaving.take(begin, end,
                               [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
                                 if (dirty.is_data())
-                                  replay.fate(dirty.pid, file).dropped += to - from;
+                                  state.fate(dirty.pid, file).dropped += to - from;
                               });
   if (cut)
     keep_dirty(cached->second.dirty, begin, *cut);

@@ -9,9 +9,9 @@ namespace iotrail::trail {
 
 namespace {
 
-bool is_metadata(const Replay& replay, const Fact& bio) {
+bool is_metadata(const State& state, const Fact& bio) {
   return trail::is_metadata(bio.flags, bio.io_class,
-                            replay.nodes.contains(static_cast<std::uint32_t>(bio.file)));
+                            state.nodes.contains(static_cast<std::uint32_t>(bio.file)));
 }
 
 // Of a program that has the disk itself open.
@@ -19,8 +19,8 @@ bool is_read_into_cache(const Fact& bio) {
   return bio.io_class == IOT_io_class_device && bio.operation() == IOT_block_read;
 }
 
-Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
-  if (is_metadata(replay, bio))
+Cause cause_of(const State& state, const Fact& bio, bool is_call) {
+  if (is_metadata(state, bio))
     return bio.op_id ? Cause::metadata : Cause::other_metadata;
   if (bio.flags & IOT_block_hint_swap)
     return Cause::swap;
@@ -35,9 +35,9 @@ Cause cause_of(const Replay& replay, const Fact& bio, bool is_call) {
 
 } // namespace
 
-BioParts charge_other(Replay& replay, const Fact& bio) {
-  const Call* call = replay.call_of(bio.op_id, bio.file);
-  BioPart part{0, bio.bytes, cause_of(replay, bio, call != nullptr)};
+BioParts charge_other(State& state, const Fact& bio) {
+  const Call* call = state.call_of(bio.op_id, bio.file);
+  BioPart part{0, bio.bytes, cause_of(state, bio, call != nullptr)};
   part.is_repeat = bio.above != 0;
   if (!is_remainder(part.cause)) {
     part.op_id = bio.op_id;
@@ -45,7 +45,7 @@ BioParts charge_other(Replay& replay, const Fact& bio) {
   }
   // The operation is sure; the purpose of a bio that is not known as metadata, or whose call is not in the trace, is not. Nor
   // is how much of what the cache of a disk grouped the operation asked for: a bio does not say where in the node it reads.
-  if ((part.cause == Cause::metadata && !is_metadata(replay, bio)) ||
+  if ((part.cause == Cause::metadata && !is_metadata(state, bio)) ||
       (part.cause == Cause::direct && !call) ||
       (part.cause == Cause::read && (bio.flags & IOT_block_hint_readahead) != 0))
     part.confidence = Confidence::inferred;
@@ -54,14 +54,14 @@ BioParts charge_other(Replay& replay, const Fact& bio) {
 
 // A device that is made of others hands direct I/O on in bios that are known by their pages alone. Memory that programs share is a
 // file's, which is not the one that the call is for, and of which nothing is ever dirty.
-BioParts charge_shared_memory(Replay& replay, const Fact& bio) {
-  const auto call = replay.calls.find(bio.op_id);
-  if (call == replay.calls.end() || !replay.direct.contains(bio.op_id) || bio.file == 0 ||
+BioParts charge_shared_memory(State& state, const Fact& bio) {
+  const auto call = state.calls.find(bio.op_id);
+  if (call == state.calls.end() || !state.direct.contains(bio.op_id) || bio.file == 0 ||
       call->second.file == bio.file || (bio.flags & IOT_block_hint_meta) != 0)
     return {};
   bool is_dirty = false;
-  if (const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
-      file != replay.files.end()) {
+  if (const auto file = state.files.find(static_cast<std::uint32_t>(bio.file));
+      file != state.files.end()) {
     const std::uint64_t end = bio.offset + bio.bytes;
     file->second.dirty.visit(bio.offset, end,
                              [&](std::uint64_t, std::uint64_t, const Dirty&) { is_dirty = true; });

@@ -20,11 +20,11 @@ bool is_in(const Link& link, std::uint64_t begin, std::uint64_t end) {
 }
 
 // The bio had what was there before.
-void correct_links(Replay& replay, const Call& call, std::uint64_t begin, std::uint64_t end,
+void correct_links(State& state, const Call& call, std::uint64_t begin, std::uint64_t end,
                    const Assumed& assumed) {
-  replay.looks += replay.links.size() - std::min(replay.links.size(), assumed.first_link);
-  for (std::size_t at = assumed.first_link; at < replay.links.size(); ++at) {
-    Link& link = replay.links[at];
+  state.looks += state.links.size() - std::min(state.links.size(), assumed.first_link);
+  for (std::size_t at = assumed.first_link; at < state.links.size(); ++at) {
+    Link& link = state.links[at];
     if (link.op_id != call.op_id || link.by_op != call.op_id || link.file != call.file ||
         link.cause != Cause::write_back || link.offset >= end || link.offset + link.bytes <= begin)
       continue;
@@ -40,36 +40,36 @@ void correct_links(Replay& replay, const Call& call, std::uint64_t begin, std::u
   }
 }
 
-void correct_fates(Replay& replay, const Call& call, std::uint64_t bytes, const Dirty& before) {
+void correct_fates(State& state, const Call& call, std::uint64_t bytes, const Dirty& before) {
   if (!before.is_data())
     return;
-  Fate& own = replay.fate(call.pid, call.file);
+  Fate& own = state.fate(call.pid, call.file);
   own.written -= bytes;
   own.to_device -= bytes;
-  Fate& other = replay.fate(before.pid, call.file);
+  Fate& other = state.fate(before.pid, call.file);
   other.absorbed -= bytes;
   other.to_device += bytes;
 }
 
 } // namespace
 
-void assume_stored(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end,
+void assume_stored(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t now_ns) {
-  if (replay.has_cache_events) {
-    const Assumed none{kNothing, replay.links.size()};
-    replay.files[call.file].dirty.visit(
+  if (state.has_cache_events) {
+    const Assumed none{kNothing, state.links.size()};
+    state.files[call.file].dirty.visit(
         begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
-          call.assumed.put(from, to, {before, replay.links.size()});
+          call.assumed.put(from, to, {before, state.links.size()});
         });
     call.assumed.fill(begin, end, none);
   }
-  store(replay, call.file, begin, end,
+  store(state, call.file, begin, end,
         {call.op_id, now_ns, call.pid, Cause::write_back, Confidence::exact});
-  replay.looks += call.stored.fill(begin, end, true);
+  state.looks += call.stored.fill(begin, end, true);
 }
 
 // A write goes from front to back: what it had not stored at one place of the bio, it had not stored behind it.
-void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin) {
+void take_assumption_back(State& state, Call& call, std::uint64_t begin) {
   std::size_t bio = SIZE_MAX;
   call.assumed.visit(begin, begin + 1, [&](std::uint64_t, std::uint64_t, const Assumed& assumed) {
     bio = assumed.first_link;
@@ -88,22 +88,22 @@ void take_assumption_back(Replay& replay, Call& call, std::uint64_t begin) {
              .is_data()) // nobody else is known to have written it: it stays told as it is
       continue;
     call.stored.take(from, to, [](std::uint64_t, std::uint64_t, bool) {});
-    correct_links(replay, call, from, to, assumed);
-    correct_fates(replay, call, to - from, assumed.before);
+    correct_links(state, call, from, to, assumed);
+    correct_fates(state, call, to - from, assumed.before);
   }
 }
 
-void take_guess_back(Replay& replay, Call& call, std::uint64_t begin, std::uint64_t end) {
+void take_guess_back(State& state, Call& call, std::uint64_t begin, std::uint64_t end) {
   std::size_t first_link = SIZE_MAX;
   call.counted.take(begin, end, [&](std::uint64_t, std::uint64_t, std::size_t link) {
     first_link = std::min(first_link, link);
   });
   if (first_link == SIZE_MAX)
     return;
-  replay.looks += replay.links.size() - std::min(replay.links.size(), first_link);
-  Fate& fate = replay.fate(call.pid, call.file);
-  for (std::size_t at = first_link; at < replay.links.size(); ++at) {
-    Link& link = replay.links[at];
+  state.looks += state.links.size() - std::min(state.links.size(), first_link);
+  Fate& fate = state.fate(call.pid, call.file);
+  for (std::size_t at = first_link; at < state.links.size(); ++at) {
+    Link& link = state.links[at];
     if (link.op_id != call.op_id || link.file != call.file || link.cause != Cause::write_back ||
         link.confidence == Confidence::exact || !is_in(link, begin, end))
       continue;

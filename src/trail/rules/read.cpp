@@ -24,14 +24,14 @@ BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause c
 
 // A limit of a control group holds a bio back until a thread of the kernel queues it. Who reads the file meanwhile waits for it,
 // or had it read ahead: the call that asked for bytes of it, else the last that began.
-const Call* reader_of_held_back(Replay& replay, const Fact& bio) {
-  const auto file = replay.files.find(static_cast<std::uint32_t>(bio.file));
-  if (bio.op_id != 0 || replay.is_traced(bio.pid) || file == replay.files.end())
+const Call* reader_of_held_back(State& state, const Fact& bio) {
+  const auto file = state.files.find(static_cast<std::uint32_t>(bio.file));
+  if (bio.op_id != 0 || state.is_traced(bio.pid) || file == state.files.end())
     return nullptr;
   const Call* reader = nullptr;
   for (const auto& [number, op_id] : file->second.calls) {
-    ++replay.looks;
-    const Call& call = replay.calls.at(op_id);
+    ++state.looks;
+    const Call& call = state.calls.at(op_id);
     if (call.kind != FactKind::read || !call.has_range())
       continue;
     if (call.begin < bio.offset + bio.bytes && bio.offset < call.end)
@@ -42,15 +42,15 @@ const Call* reader_of_held_back(Replay& replay, const Fact& bio) {
 }
 
 // Of a bio that no call with a known range had queued. A fault is no operation where a kernel does not let it be hooked.
-Cause cause_without_call(const Replay& replay, const Fact& bio) {
+Cause cause_without_call(const State& state, const Fact& bio) {
   if (bio.op_id == 0)
-    return replay.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
+    return state.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
   if (bio.flags & IOT_block_hint_fault)
     return Cause::mapped_read;
-  if (replay.truncation_of(bio.op_id)) // the page that it cuts
+  if (state.truncation_of(bio.op_id)) // the page that it cuts
     return Cause::rounding;
-  const auto call = replay.calls.find(bio.op_id);
-  if (call != replay.calls.end() && call->second.kind == FactKind::copy)
+  const auto call = state.calls.find(bio.op_id);
+  if (call != state.calls.end() && call->second.kind == FactKind::copy)
     return Cause::read;
   return bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read;
 }
@@ -69,14 +69,14 @@ void note_late(LateRead& late, std::uint64_t& reached_ns, Link& link, std::uint6
   reached_ns = there_ns;
 }
 
-BioParts charge_asked(Replay& replay, const Fact& bio) {
+BioParts charge_asked(State& state, const Fact& bio) {
   const std::uint64_t end = bio.offset + bio.bytes;
-  const Call* call = replay.call_for(bio, FactKind::read);
+  const Call* call = state.call_for(bio, FactKind::read);
   if (!call)
-    call = reader_of_held_back(replay, bio);
+    call = reader_of_held_back(state, bio);
   if (!call || !call->has_range()) {
-    BioPart part = part_of(bio, bio.offset, end, cause_without_call(replay, bio));
-    if (!call && bio.ts_ns >= replay.losses.calls_ns) // it may have had one
+    BioPart part = part_of(bio, bio.offset, end, cause_without_call(state, bio));
+    if (!call && bio.ts_ns >= state.losses.calls_ns) // it may have had one
       part.confidence = Confidence::inferred;
     return {part};
   }
@@ -102,29 +102,29 @@ BioParts charge_asked(Replay& replay, const Fact& bio) {
 
 } // namespace
 
-BioParts charge_read(Replay& replay, const Fact& bio) {
-  RangeMap<Carried>& asked = replay.files[static_cast<std::uint32_t>(bio.file)].asked;
+BioParts charge_read(State& state, const Fact& bio) {
+  RangeMap<Carried>& asked = state.files[static_cast<std::uint32_t>(bio.file)].asked;
   BioParts parts;
   if (bio.above != 0)
     parts = parts_from_above(asked, bio);
   if (parts.empty())
-    parts = charge_asked(replay, bio);
+    parts = charge_asked(state, bio);
   for (BioPart& part : parts)
     part.is_repeat = bio.above != 0;
-  if (!replay.disks.contains(static_cast<std::uint32_t>(bio.device)))
+  if (!state.disks.contains(static_cast<std::uint32_t>(bio.device)))
     remember_for_below(asked, bio, parts);
   return parts;
 }
 
-void remember_read_ahead(Replay& replay, const Link& link, std::size_t place) {
-  RangeMap<std::size_t>& ahead = replay.files[link.file].ahead;
+void remember_read_ahead(State& state, const Link& link, std::size_t place) {
+  RangeMap<std::size_t>& ahead = state.files[link.file].ahead;
   const std::uint64_t end = link.offset + link.bytes;
   ahead.take(link.offset, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
   ahead.put(link.offset, end, place);
 }
 
-void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::size_t to) {
-  RangeMap<std::size_t>& ahead = replay.files[part.file].ahead;
+void move_read_ahead(State& state, const Link& part, std::size_t from, std::size_t to) {
+  RangeMap<std::size_t>& ahead = state.files[part.file].ahead;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
   ahead.visit(part.offset, part.offset + part.bytes,
               [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
@@ -137,23 +137,23 @@ void move_read_ahead(Replay& replay, const Link& part, std::size_t from, std::si
   }
 }
 
-void use_read_ahead(Replay& replay, const Call& call) {
-  const auto file = replay.files.find(call.file);
-  if (file == replay.files.end())
+void use_read_ahead(State& state, const Call& call) {
+  const auto file = state.files.find(call.file);
+  if (file == state.files.end())
     return;
   LateRead late{.op_id = call.op_id, .pid = call.pid, .file = call.file};
   std::uint64_t reached_ns = call.begin_ns; // until then it waited for what was read ahead
   file->second.ahead.take(call.begin, call.moved_end,
                           [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
-                            Link& link = replay.links[place];
+                            Link& link = state.links[place];
                             link.used_bytes += end - begin;
-                            const AheadBio& bio = replay.ahead_bios[link.ahead_bio];
+                            const AheadBio& bio = state.ahead_bios[link.ahead_bio];
                             if (bio.bytes_left == 0 && bio.completed_ns > call.begin_ns &&
                                 bio.completed_ns <= call.end_ns)
                               note_late(late, reached_ns, link, end - begin, bio.completed_ns);
                           });
   if (late.bytes > 0)
-    replay.late_reads.push_back(late);
+    state.late_reads.push_back(late);
 }
 
 } // namespace iotrail::trail

@@ -22,32 +22,32 @@ void complete_ahead(AheadBio& bio, const Link& link) {
 }
 
 // A link of which only a part was completed becomes two. Returns the place of the completed one.
-std::size_t complete_part(Replay& replay, const Fact& request, const QueuedPart& part) {
+std::size_t complete_part(State& state, const Fact& request, const QueuedPart& part) {
   std::size_t place = part.link;
-  if (part.bytes < replay.links[place].bytes) {
-    replay.links[place].bytes -= part.bytes;
-    replay.links.push_back(replay.links[place]);
-    place = replay.links.size() - 1;
-    replay.links[place].used_bytes = 0; // nothing of a bio under way was
+  if (part.bytes < state.links[place].bytes) {
+    state.links[place].bytes -= part.bytes;
+    state.links.push_back(state.links[place]);
+    place = state.links.size() - 1;
+    state.links[place].used_bytes = 0; // nothing of a bio under way was
   }
-  Link& link = replay.links[place];
+  Link& link = state.links[place];
   if (link.offset != kNoOffset)
     link.offset += part.begin - link.begin;
   link.begin = part.begin;
   link.bytes = part.bytes;
   note_completion(link, request);
-  if (request.ts_ns >= replay.losses.blocks_ns ||
-      (part.is_ambiguous && replay.losses.are_completions_missed)) // it may be that of another bio
+  if (request.ts_ns >= state.losses.blocks_ns ||
+      (part.is_ambiguous && state.losses.are_completions_missed)) // it may be that of another bio
     link.confidence = Confidence::inferred;
   if (link.ahead_bio != kNotAhead)
-    complete_ahead(replay.ahead_bios[link.ahead_bio], link);
+    complete_ahead(state.ahead_bios[link.ahead_bio], link);
   if (place != part.link && link.cause == Cause::read_ahead && link.offset != kNoOffset)
-    move_read_ahead(replay, link, part.link, place);
+    move_read_ahead(state, link, part.link, place);
   return place;
 }
 
 // No bio in the trace was queued for these bytes.
-void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, std::uint64_t end) {
+void complete_unknown(State& state, const Fact& request, std::uint64_t begin, std::uint64_t end) {
   if (begin == end)
     return;
   Link link;
@@ -63,18 +63,18 @@ void complete_unknown(Replay& replay, const Fact& request, std::uint64_t begin, 
   link.cause = request.op_id ? Cause::request : Cause::no_bio;
   link.confidence = Confidence::inferred;
   note_completion(link, request);
-  replay.links.push_back(link);
+  state.links.push_back(link);
 }
 
 // A bio that joined a request that was in the scheduler's queue already was there as soon as it was queued.
-void note_joined(Replay& replay, const std::vector<std::size_t>& places) {
+void note_joined(State& state, const std::vector<std::size_t>& places) {
   std::uint64_t inserted_ns = 0;
   for (const std::size_t place : places)
-    inserted_ns = std::max(inserted_ns, replay.links[place].inserted_ns);
+    inserted_ns = std::max(inserted_ns, state.links[place].inserted_ns);
   if (inserted_ns == 0)
     return;
   for (const std::size_t place : places)
-    if (Link& link = replay.links[place]; link.inserted_ns == 0 && link.queued_ns >= inserted_ns)
+    if (Link& link = state.links[place]; link.inserted_ns == 0 && link.queued_ns >= inserted_ns)
       link.inserted_ns = link.queued_ns;
 }
 
@@ -88,53 +88,53 @@ QueueTimes times_of_bios(const Fact& request) {
 
 } // namespace
 
-void insert_request(Replay& replay, const Fact& request) {
+void insert_request(State& state, const Fact& request) {
   const auto queue =
-      replay.queues.find({static_cast<std::uint32_t>(request.device), request.operation()});
-  if (queue == replay.queues.end())
+      state.queues.find({static_cast<std::uint32_t>(request.device), request.operation()});
+  if (queue == state.queues.end())
     return;
   const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
   queue->second.visit(begin, begin + request.bytes, [&](const QueuedPart& part) {
-    std::uint64_t& inserted_ns = replay.links[part.link].inserted_ns;
+    std::uint64_t& inserted_ns = state.links[part.link].inserted_ns;
     if (inserted_ns == 0) // it may be put there again
       inserted_ns = request.ts_ns;
   });
 }
 
-void complete_request(Replay& replay, const Fact& request) {
+void complete_request(State& state, const Fact& request) {
   const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
   const std::uint64_t end = begin + request.bytes;
   DeviceQueue& queue =
-      replay.queues[{static_cast<std::uint32_t>(request.device), request.operation()}];
+      state.queues[{static_cast<std::uint32_t>(request.device), request.operation()}];
   std::uint64_t reached = begin;
   std::vector<std::size_t> completed;
   for (const QueuedPart& part : queue.complete(begin, end, times_of_bios(request))) {
-    complete_unknown(replay, request, reached, part.begin);
-    completed.push_back(complete_part(replay, request, part));
+    complete_unknown(state, request, reached, part.begin);
+    completed.push_back(complete_part(state, request, part));
     reached = part.end();
   }
-  complete_unknown(replay, request, reached, end);
-  note_joined(replay, completed);
+  complete_unknown(state, request, reached, end);
+  note_joined(state, completed);
 }
 
 // Nothing tells of the others when they end, so that the last one queued for the place is meant. Where a front part of it
 // went on by itself, the place is that of the rest.
-void fail_bio(Replay& replay, const Fact& bio) {
-  const auto queue = replay.queues.find({static_cast<std::uint32_t>(bio.device), bio.operation()});
-  if (queue == replay.queues.end())
+void fail_bio(State& state, const Fact& bio) {
+  const auto queue = state.queues.find({static_cast<std::uint32_t>(bio.device), bio.operation()});
+  if (queue == state.queues.end())
     return;
   const std::uint64_t begin = std::min(bio.sector, kFarthest / kSectorBytes) * kSectorBytes;
-  std::size_t last = replay.links.size();
+  std::size_t last = state.links.size();
   queue->second.visit(begin, begin + bio.bytes, [&](const QueuedPart& part) {
-    if (last == replay.links.size() || part.link > last)
+    if (last == state.links.size() || part.link > last)
       last = part.link;
   });
-  if (last == replay.links.size())
+  if (last == state.links.size())
     return;
-  const std::uint64_t queued_ns = replay.links[last].queued_ns;
+  const std::uint64_t queued_ns = state.links[last].queued_ns;
   for (std::size_t place = last + 1; place-- > 0;) {
-    ++replay.looks;
-    Link& link = replay.links[place];
+    ++state.looks;
+    Link& link = state.links[place];
     if (link.queued_ns != queued_ns || link.device != bio.device)
       break;
     link.error = static_cast<std::int32_t>(bio.result);

@@ -43,35 +43,35 @@ std::size_t mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
   return marked.size();
 }
 
-void settle_writes_in_flight(Replay& replay, const Fact& bio, const Range& range) {
-  CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
+void settle_writes_in_flight(State& state, const Fact& bio, const Range& range) {
+  CachedFile& file = state.files[static_cast<std::uint32_t>(bio.file)];
   for (const auto& [number, op_id] : file.calls) {
-    ++replay.looks;
-    Call& call = replay.calls.at(op_id);
+    ++state.looks;
+    Call& call = state.calls.at(op_id);
     if (call.kind == FactKind::read)
       continue;
     const bool is_own = op_id == bio.op_id;
     const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, Confidence::shared};
     for (const Range& part : open_parts(call, range)) {
-      ++replay.looks;
+      ++state.looks;
       if (is_own) {
-        assume_stored(replay, call, part.begin, part.end, bio.ts_ns);
+        assume_stored(state, call, part.begin, part.end, bio.ts_ns);
         continue;
       }
       std::vector<Range> gaps;
       file.dirty.visit_gaps(part.begin, part.end, [&](std::uint64_t begin, std::uint64_t end) {
-        ++replay.looks;
+        ++state.looks;
         gaps.push_back({begin, end});
       });
-      replay.looks += mark_shared(file.dirty, part);
+      state.looks += mark_shared(file.dirty, part);
       for (const Range& gap : gaps) {
-        store(replay, call.file, gap.begin, gap.end, dirty);
-        replay.looks += replay.has_cache_events
-                            ? call.counted.fill(gap.begin, gap.end, replay.links.size())
-                            : call.stored.fill(gap.begin, gap.end, true);
+        store(state, call.file, gap.begin, gap.end, dirty);
+        state.looks += state.has_cache_events
+                           ? call.counted.fill(gap.begin, gap.end, state.links.size())
+                           : call.stored.fill(gap.begin, gap.end, true);
       }
-      if (replay.has_cache_events)
-        replay.looks += call.cleaned.fill(part.begin, part.end, false);
+      if (state.has_cache_events)
+        state.looks += call.cleaned.fill(part.begin, part.end, false);
     }
   }
 }
@@ -112,8 +112,8 @@ Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
 
 // A call that queues a bio of what it has stored itself would have waited for one that was still to come: there was none, as
 // where btrfs keeps a small file in its metadata, and the pages have both.
-void rejoin_leaving(Replay& replay, const Fact& bio, const Range& range) {
-  CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
+void rejoin_leaving(State& state, const Fact& bio, const Range& range) {
+  CachedFile& file = state.files[static_cast<std::uint32_t>(bio.file)];
   bool is_own = false;
   file.dirty.visit(range.begin, range.end, [&](std::uint64_t, std::uint64_t, const Dirty& dirty) {
     is_own |= bio.op_id != 0 && dirty.op_id == bio.op_id;
@@ -124,25 +124,25 @@ void rejoin_leaving(Replay& replay, const Fact& bio, const Range& range) {
       range.begin, range.end, [&](std::uint64_t begin, std::uint64_t end, const Dirty& before) {
         if (before.is_data())
           file.dirty.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty&) {
-            replay.fate(before.pid, static_cast<std::uint32_t>(bio.file)).absorbed += to - from;
+            state.fate(before.pid, static_cast<std::uint32_t>(bio.file)).absorbed += to - from;
           });
-        replay.looks += file.dirty.fill(begin, end, before);
+        state.looks += file.dirty.fill(begin, end, before);
       });
 }
 
 // Of pages that became dirty once more before their bio came, what they had before.
-BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
+BioParts take_dirty(State& state, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
-  CachedFile& file = replay.files[number];
+  CachedFile& file = state.files[number];
   BioParts taken;
   const auto take = [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {
-    ++replay.looks;
+    ++state.looks;
     taken.push_back(
         {begin, end, dirty.cause, dirty.confidence, dirty.op_id, dirty.pid, dirty.stored_ns});
     if (dirty.is_data())
-      replay.fate(dirty.pid, number).to_device += end - begin;
+      state.fate(dirty.pid, number).to_device += end - begin;
   };
-  rejoin_leaving(replay, bio, range);
+  rejoin_leaving(state, bio, range);
   file.leaving.take(range.begin, range.end, take);
   RangeMap<bool> pages;
   for (const BioPart& part : taken)
@@ -155,9 +155,9 @@ BioParts take_dirty(Replay& replay, const Fact& bio, const Range& range) {
 }
 
 // What a bio carries of one range of its file. Places are in the file.
-BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool is_sure) {
-  settle_writes_in_flight(replay, bio, range);
-  const BioParts taken = take_dirty(replay, bio, range);
+BioParts charge_range(State& state, const Fact& bio, const Range& range, bool is_sure) {
+  settle_writes_in_flight(state, bio, range);
+  const BioParts taken = take_dirty(state, bio, range);
   BioParts parts;
   std::uint64_t reached = range.begin;
   for (const BioPart& part : taken) {
@@ -166,7 +166,7 @@ BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool 
     reached = part.end;
   }
   fill_gap(parts, reached, range.end, nullptr);
-  const bool is_mapped = replay.files[static_cast<std::uint32_t>(bio.file)].is_mapped;
+  const bool is_mapped = state.files[static_cast<std::uint32_t>(bio.file)].is_mapped;
   for (BioPart& part : parts)
     part.confidence = confidence_of(part, is_sure, is_mapped);
   return parts;
@@ -174,7 +174,7 @@ BioParts charge_range(Replay& replay, const Fact& bio, const Range& range, bool 
 
 // A bio has pages that follow each other on the device. Where they are not one range of the file, they are those that are dirty
 // from its begin on.
-std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
+std::vector<Range> ranges_of(State& state, const Fact& bio) {
   constexpr std::uint64_t kWindows = 64;
   const Range whole{bio.offset, bio.offset + bio.bytes};
   if (bio.is_contiguous != 0)
@@ -194,18 +194,18 @@ std::vector<Range> ranges_of(Replay& replay, const Fact& bio) {
     left -= to - from;
     reached = to;
   };
-  replay.files[static_cast<std::uint32_t>(bio.file)].dirty.visit(
+  state.files[static_cast<std::uint32_t>(bio.file)].dirty.visit(
       bio.offset, bio.offset + kWindows * bio.bytes, add);
   return left == 0 ? ranges : std::vector<Range>{whole};
 }
 
-BioParts charge_dirty(Replay& replay, const Fact& bio) {
-  const CachedFile& file = replay.files[static_cast<std::uint32_t>(bio.file)];
-  const bool is_sure = bio.is_contiguous != 0 && replay.is_sure_of(file, bio.ts_ns);
+BioParts charge_dirty(State& state, const Fact& bio) {
+  const CachedFile& file = state.files[static_cast<std::uint32_t>(bio.file)];
+  const bool is_sure = bio.is_contiguous != 0 && state.is_sure_of(file, bio.ts_ns);
   BioParts parts;
   std::uint64_t place = 0; // in the bio
-  for (const Range& range : ranges_of(replay, bio)) {
-    for (BioPart part : charge_range(replay, bio, range, is_sure)) {
+  for (const Range& range : ranges_of(state, bio)) {
+    for (BioPart part : charge_range(state, bio, range, is_sure)) {
       part.offset = part.begin;
       part.begin = place;
       part.end = place += part.end - part.offset;
@@ -217,12 +217,12 @@ BioParts charge_dirty(Replay& replay, const Fact& bio) {
 
 } // namespace
 
-BioParts charge_write_back(Replay& replay, const Fact& bio) {
-  RangeMap<Carried>& carried = replay.files[static_cast<std::uint32_t>(bio.file)].carried;
+BioParts charge_write_back(State& state, const Fact& bio) {
+  RangeMap<Carried>& carried = state.files[static_cast<std::uint32_t>(bio.file)].carried;
   BioParts parts = parts_from_above(carried, bio);
   if (parts.empty())
-    parts = charge_dirty(replay, bio);
-  if (!replay.disks.contains(static_cast<std::uint32_t>(bio.device)))
+    parts = charge_dirty(state, bio);
+  if (!state.disks.contains(static_cast<std::uint32_t>(bio.device)))
     remember_for_below(carried, bio, parts);
   return parts;
 }
