@@ -14,12 +14,11 @@
 
 #include "base/fd.hpp"
 #include "base/populated_heap.hpp"
-#include "capture/kernel/kernel_source.hpp"
+#include "capture/kernel/features.hpp"
 #include "capture/kernel/program_loader.hpp"
 #include "capture/kernel/program_types.hpp"
 #include "capture/kernel/reasons.hpp"
 #include "capture/kernel/relocation_types.hpp"
-#include "capture/kernel/sums.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture::kernel {
@@ -148,9 +147,11 @@ iot_config complete(iot_config configuration, const Filter& filter, const Refusa
 
 } // namespace
 
-Result<std::unique_ptr<BpfObject>>
-BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
-                const std::vector<std::string>& hooks_left_out, Refusals& refusals) {
+Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
+                                                   const iot_config& configuration,
+                                                   std::uint32_t cpu_count,
+                                                   const std::vector<std::string>& hooks_left_out,
+                                                   PrepareMaps prepare, Refusals& refusals) {
   raise_locked_memory();
   raise_open_files();
   const PopulatedHeap heap(10U << 20U); // the kernel's types
@@ -160,7 +161,7 @@ BpfObject::load(const Filter& filter, const iot_config& configuration, std::uint
   LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path.c_str());
   int interruptions = 0;
   for (bool is_first = true;; is_first = false) {
-    std::unique_ptr<BpfObject> object(new BpfObject);
+    std::unique_ptr<BpfObject> object(new BpfObject(prepare));
     object->skeleton_ = iotrail_bpf__open_opts(&options);
     if (object->skeleton_ == nullptr)
       return std::unexpected(load_error(errno));
@@ -205,7 +206,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
   const auto& maps = skeleton_->maps;
   bpf_map__set_max_entries(maps.slots, cpu_count * configuration.slots_per_cpu);
   bpf_map__set_max_entries(maps.texts, text_bytes_for(configuration.slots_per_cpu));
-  prepare_sums(*skeleton_, configuration, cpu_count);
+  prepare_(*skeleton_, configuration, cpu_count);
   bpf_map__set_max_entries(maps.first_files, configuration.files_at_once);
   if (configuration.adopt_pids)
     bpf_map__set_max_entries(maps.adopted_pids, IOT_PID_LIMIT);

@@ -21,6 +21,10 @@ struct bpf_program;
 
 namespace iotrail::capture::kernel {
 
+// Sizes further maps before the object is loaded; given in by the source, since what it sizes is read by a later stage.
+using PrepareMaps = void (*)(iotrail_bpf& skeleton, const iot_config& configuration,
+                             std::uint32_t cpu_count);
+
 class BpfObject {
 public:
   // Loads and attaches what serves the filter, by `configuration`, of which it fills in what follows from the choice of
@@ -30,7 +34,7 @@ public:
   // BTF, no memory for the maps), and where tasks cannot be followed.
   static Result<std::unique_ptr<BpfObject>>
   load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
-       const std::vector<std::string>& hooks_left_out, Refusals& refusals);
+       const std::vector<std::string>& hooks_left_out, PrepareMaps prepare, Refusals& refusals);
   ~BpfObject();
 
   iotrail_bpf& skeleton() { return *skeleton_; }
@@ -61,7 +65,7 @@ private:
     bool is_slow; // to let go
   };
 
-  BpfObject() = default;
+  explicit BpfObject(PrepareMaps prepare) : prepare_(prepare) {}
   int try_load(const std::vector<std::string_view>& programs, const iot_config& configuration,
                std::uint32_t cpu_count, std::vector<RefusedProgram>& refused);
   void size_maps(const std::vector<std::string_view>& programs, const iot_config& configuration,
@@ -73,6 +77,7 @@ private:
   void let_go_meanwhile();
   void leave_links_to_child();
 
+  PrepareMaps prepare_;
   iotrail_bpf* skeleton_ = nullptr;
   std::vector<Attached> attached_;
   std::thread letting_go_;

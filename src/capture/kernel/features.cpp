@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/features.hpp"
+
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
 
-#include "capture/kernel/kernel_source.hpp"
 #include "capture/kernel/program_types.hpp"
 
 namespace iotrail::capture {

@@ -5,7 +5,6 @@
 #include <bit>
 
 #include "capture/kernel/kernel_abi.h"
-#include "capture/kernel/pid_numbers.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {

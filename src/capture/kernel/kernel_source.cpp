@@ -128,7 +128,8 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   if (config.filter_files || config.filter_devices)
     for (const char* program : kHooksOnDelays)
       refusals_.add(program, std::string(kNotOfFiles));
-  auto object = BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, refusals_);
+  auto object =
+      BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, prepare_sums, refusals_);
   if (!object)
     return std::unexpected(object.error());
   object_ = std::move(*object);

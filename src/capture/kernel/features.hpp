@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What this machine allows the kernel source to do: BTF, capabilities, lockdown. Found by trying, never by versions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace iotrail::capture {
+
+// A property of this machine that decides what the kernel source can do.
+struct KernelFact {
+  std::string name; // "BTF"
+  bool is_met = false;
+  std::string detail; // what was found
+  std::string remedy; // how to get it; empty: nothing to do
+};
+
+std::vector<KernelFact> kernel_facts();
+// The one of these without which nothing is recorded whatever the privileges: programs read the kernel's memory.
+KernelFact memory_reads();
+
+} // namespace iotrail::capture
