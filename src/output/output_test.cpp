@@ -19,7 +19,7 @@
 #include "output/printable.hpp"
 #include "output/report_text.hpp"
 #include "output/script.hpp"
-#include "output/table.hpp"
+#include "output/table_output.hpp"
 #include "output/warnings.hpp"
 #include "store/manifest_text.hpp"
 #include "test_trace.hpp"

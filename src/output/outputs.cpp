@@ -6,7 +6,7 @@
 #include "output/csv.hpp"
 #include "output/json.hpp"
 #include "output/output.hpp"
-#include "output/table.hpp"
+#include "output/table_output.hpp"
 #include "output/words.hpp"
 
 namespace iotrail::output {

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Aligned columns. TextTable is for tables that are small and known whole (the report); TableOutput for rows of any
-// number: widths come from the first kSampleRows, longer cells after those push their line to the right.
+// Aligned columns of a table that is small and known whole.
 #pragma once
 
-#include "output/output.hpp"
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output/sink.hpp"
 #include "output/text_width.hpp"
 
 namespace iotrail::output {
 
 enum class Align : std::uint8_t { left, right };
+
+inline constexpr std::string_view kColumnGap = "  ";
+inline constexpr std::size_t kLeastColumnWidth = 12; // on the narrowest terminal
 
 // `text` padded with blanks to `width` code points.
 std::string padded(std::string_view text, std::size_t width, Align align);
@@ -46,36 +55,16 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Of a given width, texts lose their middle, but sentences in the last column go on below, and the last columns are left out
-// and named below; the columns of up to kUprightRows rows stand one below the other instead. Of kAnyWidth nothing is left out.
-// The engine's plan of a query (EXPLAIN) is printed as it is drawn.
-class TableOutput : public Output {
-public:
-  explicit TableOutput(Sink& sink, std::size_t width = kAnyWidth) : sink_(sink), width_(width) {}
-  void begin(std::span<const ResultColumn> columns) override;
-  void row(std::span<const Cell> cells) override;
-  void end() override;
-
-private:
-  static constexpr std::size_t kSampleRows = 1000;
-  static constexpr std::size_t kUprightRows = 3;
-
-  void print_line(std::span<const std::string> cells);
-  void print_all();
-  void print_sample();
-  void print_upright();
-  void print_upright(const std::string& name, std::string_view value, std::size_t name_width);
-  void choose_columns();
-
-  Sink& sink_;
-  std::size_t width_;
-  bool is_plan_ = false;
-  std::vector<ResultColumn> columns_;
-  std::vector<std::size_t> widths_;
-  std::vector<std::size_t> shown_; // columns, once the sample is known
-  std::vector<std::vector<std::string>> sample_;
-  bool is_sampling_ = true;
-  bool is_cut_ = false; // any text so far
-};
+// The layout of a table, for those that print rows as they come:
+// the columns that have room, those of the highest rank left out first;
+std::vector<std::size_t> columns_shown(std::span<const TextTable::Column> columns,
+                                       std::span<const std::size_t> widths, std::size_t room);
+// the widths of all columns, of which those shown share `room`;
+std::vector<std::size_t> fitted(std::span<const TextTable::Column> columns,
+                                std::vector<std::size_t> widths, std::span<const std::size_t> shown,
+                                std::size_t room);
+// and one line. The last column is not padded: no line ends in blanks.
+std::string line_of(std::span<const std::string> cells, std::span<const std::size_t> widths,
+                    const std::function<Align(std::size_t)>& align_of);
 
 } // namespace iotrail::output
