@@ -15,17 +15,11 @@
 #include "base/nearest_name.hpp"
 #include "store/layout.hpp"
 #include "store/segment_index.hpp"
-#include "store/trace_directory.hpp"
 
 namespace iotrail::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 bool is_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(kTraceSuffix);
@@ -122,15 +116,6 @@ Result<fs::path> latest_trace() {
 }
 
 } // namespace
-
-fs::path repository_path() {
-  if (const std::string path = environment("IOTRAIL_REPOSITORY"); !path.empty())
-    return path;
-  if (const std::string state = environment("XDG_STATE_HOME"); state.starts_with('/'))
-    return fs::path(state) / "iotrail";
-  const std::string home = environment("HOME");
-  return fs::path(home.empty() ? "/var/lib" : home + "/.local/state") / "iotrail";
-}
 
 fs::path new_trace_path(std::string_view name, std::string_view command) {
   if (is_path(name))

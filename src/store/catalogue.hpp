@@ -11,10 +11,10 @@
 
 #include "base/result.hpp"
 #include "store/manifest.hpp"
+#include "store/trace_directory.hpp"
 
 namespace iotrail::store {
 
-inline constexpr std::string_view kTraceSuffix = ".iotrail";
 inline constexpr std::string_view kLatest = "latest"; // names the newest trace of the repository
 
 struct CatalogueEntry {
@@ -24,8 +24,6 @@ struct CatalogueEntry {
   std::uint64_t events_bytes = 0; // of all segments on disk
   std::string problem;            // not empty: the manifest could not be read, and why
 };
-
-std::filesystem::path repository_path(); // IOTRAIL_REPOSITORY, else XDG state
 
 // As far as names tell; also a directory NAME.iotrail that may not be looked into.
 bool is_trace(const std::filesystem::path& path);

@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include "base/directory.hpp"
-#include "store/catalogue.hpp"
 #include "store/layout.hpp"
 
 namespace iotrail::store {
@@ -72,7 +72,21 @@ void reserve_next(const Fd& directory) {
     (void)fallocate(next.get(), 0, 0, kReserveBytes);
 }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 } // namespace
+
+std::filesystem::path repository_path() {
+  if (const std::string path = environment("IOTRAIL_REPOSITORY"); !path.empty())
+    return path;
+  if (const std::string state = environment("XDG_STATE_HOME"); state.starts_with('/'))
+    return std::filesystem::path(state) / "iotrail";
+  const std::string home = environment("HOME");
+  return std::filesystem::path(home.empty() ? "/var/lib" : home + "/.local/state") / "iotrail";
+}
 
 Result<Fd> create_trace_directory(const std::filesystem::path& trace) {
   std::error_code refused;

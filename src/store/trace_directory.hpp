@@ -15,7 +15,11 @@
 
 namespace iotrail::store {
 
+inline constexpr std::string_view kTraceSuffix = ".iotrail";
 inline constexpr const char* kManifestName = "manifest.json";
+
+// Where traces with a name and no path lie: IOTRAIL_REPOSITORY, else XDG state.
+std::filesystem::path repository_path();
 
 // Makes the directory and takes its lock. Fails if anything has that name.
 Result<Fd> create_trace_directory(const std::filesystem::path& trace);
