@@ -30,8 +30,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "capture/preload/preload_source.hpp"
-#include "store/trace_writer.hpp"
+#include "capture/preload/collector/preload_source.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace {
 

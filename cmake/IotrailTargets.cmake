@@ -1,4 +1,4 @@
-# What every target of the project has in common, so that a folder's CMakeLists.txt names only sources and libraries.
+# What every target of the project has in common, so that a folder's CMakeLists.txt names only libraries.
 #
 # A folder's headers are found by those alone that link its target: each target's include directory, below
 # build/PRESET/include, has links to the headers of its own folder and to nothing else. Who includes against the
@@ -33,24 +33,33 @@ function(iotrail_headers name)
   target_link_libraries(${name} INTERFACE iotrail_options ${ARG_LIBRARIES})
 endfunction()
 
-# iotrail_library(NAME SOURCES a.cpp ... LIBRARIES x ... [HEADERS y]): a folder's sources and headers. HEADERS names the
-# folder's iotrail_headers, if it has them already.
-function(iotrail_library name)
-  cmake_parse_arguments(ARG "" "HEADERS" "SOURCES;LIBRARIES" ${ARGN})
-  if(NOT ARG_HEADERS)
-    set(ARG_HEADERS ${name}_headers)
-    iotrail_headers(${ARG_HEADERS})
-  endif()
-  add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ${ARG_HEADERS} ${ARG_LIBRARIES})
+# iotrail_sources(VARIABLE): the sources of this folder that are no test, benchmark, fuzz target or program (main.cpp, ..._main.cpp). A new file is found by
+# itself.
+function(iotrail_sources variable)
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|main)\\.cpp$")
+  set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-# iotrail_unit_test(NAME SOURCES a_test.cpp ... LIBRARIES x ...): GoogleTest, each case a test of its own.
-# Label: unit/NAME. Target `unit_tests` builds all of them.
+# iotrail_library(NAME [SOURCES a.cpp ...] LIBRARIES x ...): a folder's sources and headers. SOURCES are those that the build
+# makes; of the folder's own, none is named.
+function(iotrail_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  iotrail_headers(${name}_headers)
+  iotrail_sources(sources)
+  add_library(${name} STATIC ${sources} ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC ${name}_headers ${ARG_LIBRARIES})
+endfunction()
+
+# iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, each case a test of its own. Without SOURCES: all
+# *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_TESTS)
     return()
+  endif()
+  if(NOT ARG_SOURCES)
+    file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS *_test.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)

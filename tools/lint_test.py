@@ -93,7 +93,7 @@ class LintTest(unittest.TestCase):
         self.refuses("src/base/a.hpp", "int x;\n", "src/base/a.hpp:1: no SPDX", "tools/run:1: no SPDX")
 
     def test_includes_that_evade_the_order_of_folders(self):
-        text = SPDX + '#include "store/block.hpp"\n#include "../cli/units.hpp"\n#  include "a/../../cli/units.hpp"\n'
+        text = SPDX + '#include "store/format/block.hpp"\n#include "../cli/units.hpp"\n#  include "a/../../cli/units.hpp"\n'
         self.refuses("src/store/a.cpp", text, "src/store/a.cpp:3: an include by ..", "src/store/a.cpp:4: an include by ..")
 
     def test_includes_by_the_name_of_a_folder(self):
@@ -104,8 +104,8 @@ class LintTest(unittest.TestCase):
         self.refuses("src/cli/a.cpp", SPDX + "\n".join(calls) + "\n", *[f"src/cli/a.cpp:{n}: " for n in (2, 3, 4, 5)])
 
     def test_windows_of_all_rows(self):
-        self.refuses("src/output/a.cpp", SPDX + 'auto sql = "SELECT count(*) OVER () FROM a";\n', "src/output/a.cpp:2: a window of all rows")
-        self.accepts("src/output/a.cpp", SPDX + 'auto sql = "SELECT count(*) OVER (PARTITION BY a) FROM a";\n')
+        self.refuses("src/report/a.cpp", SPDX + 'auto sql = "SELECT count(*) OVER () FROM a";\n', "src/report/a.cpp:2: a window of all rows")
+        self.accepts("src/report/a.cpp", SPDX + 'auto sql = "SELECT count(*) OVER (PARTITION BY a) FROM a";\n')
         self.refuses("src/analysis/views/a.sql", "SELECT count(*) OVER () FROM a\n", "src/analysis/views/a.sql:1: a window of all rows")
 
     def test_tests_may_run_a_shell(self):
@@ -113,9 +113,9 @@ class LintTest(unittest.TestCase):
 
     def test_printing_is_for_those_who_speak_to_the_user(self):
         text = SPDX + 'void f() { std::printf("x"); }\n'
-        for name in ("src/cli/a.cpp", "src/output/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
+        for name in ("src/cli/a.cpp", "src/report/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
             self.write(name, text)
-        self.refuses("src/store/a.cpp", text, "src/store/a.cpp:2: printf: only cli/ and output/")
+        self.refuses("src/store/a.cpp", text, "src/store/a.cpp:2: printf: only cli/ and what prints")
 
     def test_names_and_comments_are_not_calls(self):
         self.accepts("src/store/a.cpp", SPDX + '// strcpy(a, b)\nauto x = "system(1)"; int n = snprintf(a, 1, b); filesystem(x);\n')

@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "capture/filter.hpp"
+#include "capture/selection/filter.hpp"
 #include "dictionary_rows.hpp"
 #include "schema.hpp"
-#include "store/manifest.hpp"
-#include "store/trace_writer.hpp"
+#include "store/format/manifest.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace iotrail::capture {
 

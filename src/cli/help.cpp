@@ -3,7 +3,7 @@
 
 #include <fmt/ranges.h>
 
-#include "output/text_width.hpp"
+#include "text/text_width.hpp"
 
 namespace iotrail::cli {
 namespace {

@@ -18,8 +18,8 @@
 #include "cli/exit.hpp"
 #include "cli/help.hpp"
 #include "cli/tell.hpp"
-#include "output/printable.hpp"
-#include "output/sink.hpp"
+#include "text/printable.hpp"
+#include "text/sink.hpp"
 
 namespace iotrail::cli {
 namespace {

@@ -9,17 +9,17 @@
 
 #include <fmt/ranges.h>
 
-#include "capture/command.hpp"
-#include "capture/preload/preload_source.hpp"
+#include "capture/preload/collector/preload_source.hpp"
+#include "capture/session/command.hpp"
 #include "cli/tell.hpp"
-#include "output/printable.hpp"
-#include "output/report_summary.hpp"
-#include "output/sample.hpp"
-#include "output/text_width.hpp"
-#include "output/units.hpp"
-#include "output/warnings.hpp"
+#include "report/report_summary.hpp"
+#include "report/sample.hpp"
+#include "report/warnings.hpp"
 #include "schema.hpp"
-#include "store/trace_reader.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "text/printable.hpp"
+#include "text/text_width.hpp"
+#include "text/units.hpp"
 #include "trail/trails.hpp"
 
 namespace iotrail::cli {

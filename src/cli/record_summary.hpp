@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/recorder.hpp"
+#include "capture/session/recorder.hpp"
 
 namespace iotrail::cli {
 

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "output/recorded.hpp"
-#include "output/text_width.hpp"
-#include "output/warnings.hpp"
+#include "report/recorded.hpp"
+#include "report/warnings.hpp"
+#include "text/text_width.hpp"
 
 namespace iotrail::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string_view>
 
-#include "store/trace_reader.hpp"
+#include "store/reader/trace_reader.hpp"
 
 namespace iotrail::cli {
 

@@ -12,8 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "store/block.hpp"
-#include "store/segment_index.hpp"
+#include "store/format/block.hpp"
+#include "store/reader/segment_index.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::store::testing {

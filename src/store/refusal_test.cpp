@@ -9,8 +9,8 @@
 #include <functional>
 #include <numeric>
 
-#include "store/block.hpp"
-#include "store/catalogue.hpp"
+#include "store/format/block.hpp"
+#include "store/reader/catalogue.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::store::testing {

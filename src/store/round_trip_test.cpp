@@ -6,9 +6,9 @@
 #include <random>
 
 #include "base/clock.hpp"
+#include "store/reader/trace_reader.hpp"
 #include "store/test_support.hpp"
-#include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace iotrail::store::testing {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <numeric>
 
-#include "store/block.hpp"
-#include "store/segment_index.hpp"
+#include "store/format/block.hpp"
+#include "store/reader/segment_index.hpp"
 
 using namespace iotrail;
 using namespace iotrail::store;

@@ -9,8 +9,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace iotrail::store {
 namespace {

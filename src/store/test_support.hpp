@@ -13,10 +13,10 @@
 
 #include <gtest/gtest.h>
 
-#include "store/layout.hpp"
-#include "store/manifest_text.hpp"
-#include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
+#include "store/format/layout.hpp"
+#include "store/format/manifest_text.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace iotrail::store::testing {
 

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <map>
 
-#include "store/catalogue.hpp"
-#include "store/manifest_text.hpp"
-#include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
+#include "store/format/manifest_text.hpp"
+#include "store/reader/catalogue.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "store/writer/trace_writer.hpp"
 
 using namespace iotrail;
 using namespace iotrail::store;

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "store/event_stream.hpp"
-#include "trail/fact.hpp"
-#include "trail/loss_times.hpp"
+#include "store/reader/event_stream.hpp"
 #include "trail/path_files.hpp"
+#include "trail/state/fact.hpp"
+#include "trail/state/loss_times.hpp"
 
 namespace iotrail::trail {
 

@@ -2,7 +2,7 @@
 #include "trail/path_files.hpp"
 
 #include "schema.hpp"
-#include "store/event_stream.hpp"
+#include "store/reader/event_stream.hpp"
 
 namespace iotrail::trail {
 

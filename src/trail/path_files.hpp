@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "store/trace_reader.hpp"
+#include "store/reader/trace_reader.hpp"
 
 namespace iotrail::trail {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "trail/state.hpp"
+#include "trail/state/state.hpp"
 
 namespace iotrail::trail {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "trail/fact.hpp"
+#include "trail/state/fact.hpp"
 
 namespace iotrail::trail {
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "schema.hpp"
-#include "store/event_stream.hpp"
+#include "store/reader/event_stream.hpp"
 #include "trail/fact_stream.hpp"
 #include "trail/replay.hpp"
 #include "trail/stacked_files.hpp"

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "store/trace_reader.hpp"
-#include "trail/link.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "trail/state/link.hpp"
 
 namespace iotrail::trail {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/preload/arena.hpp"
+#include "capture/preload/shared/arena.hpp"
 
 using namespace iotrail::capture::preload;
 

@@ -25,11 +25,11 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
-#include "capture/kernel/hooks.hpp"
-#include "capture/kernel/libbpf_log.hpp"
-#include "capture/kernel/program_job.hpp"
-#include "capture/kernel/program_types.hpp"
-#include "capture/kernel/relocation_types.hpp"
+#include "capture/kernel/btf/libbpf_log.hpp"
+#include "capture/kernel/btf/relocation_types.hpp"
+#include "capture/kernel/load/hooks.hpp"
+#include "capture/kernel/load/program_job.hpp"
+#include "capture/kernel/load/program_types.hpp"
 #include "program_paths.hpp"
 
 namespace iotrail::fit {

@@ -27,14 +27,14 @@
 #include <map>
 #include <sstream>
 
-#include "analysis/engine.hpp"
-#include "output/explain_text.hpp"
-#include "output/export.hpp"
-#include "output/output.hpp"
-#include "output/report_text.hpp"
-#include "output/script.hpp"
-#include "output/stat_text.hpp"
-#include "output/trail_text.hpp"
+#include "analysis/engine/engine.hpp"
+#include "export/export.hpp"
+#include "export/output.hpp"
+#include "export/script.hpp"
+#include "report/explain_text.hpp"
+#include "report/report_text.hpp"
+#include "report/stat_text.hpp"
+#include "report/trail_text.hpp"
 #include "text_trace.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 
 #include "schema.hpp"
 #include "statement.hpp"
-#include "store/trace_reader.hpp"
-#include "store/trace_writer.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "store/writer/trace_writer.hpp"
 
 namespace iotrail::golden {
 

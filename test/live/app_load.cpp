@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
-#include "capture/preload/arena.hpp"
+#include "capture/preload/shared/arena.hpp"
 
 namespace iotrail::live {
 

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "capture/preload/preload_source.hpp"
+#include "capture/preload/collector/preload_source.hpp"
 
 namespace iotrail::live {
 

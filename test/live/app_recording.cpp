@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "capture/preload/preload_source.hpp"
+#include "capture/preload/collector/preload_source.hpp"
 
 namespace iotrail::live {
 

@@ -18,7 +18,7 @@
 
 #include "dictionary_rows.hpp"
 #include "live_recording.hpp"
-#include "store/trace_reader.hpp"
+#include "store/reader/trace_reader.hpp"
 
 namespace iotrail::live {
 

@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_source.hpp"
-#include "store/trace_reader.hpp"
+#include "store/reader/trace_reader.hpp"
 
 namespace iotrail::live {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "capture/recorder.hpp"
+#include "capture/session/recorder.hpp"
 
 namespace iotrail::live {
 

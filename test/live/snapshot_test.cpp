@@ -17,9 +17,9 @@
 #include <set>
 
 #include "base/clock.hpp"
-#include "capture/mounts.hpp"
+#include "capture/selection/mounts.hpp"
+#include "capture/snapshot/rows/taken_rows.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
-#include "capture/snapshot/taken_rows.hpp"
 #include "live_recording.hpp"
 
 namespace iotrail::live {

@@ -9,25 +9,31 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
-#include "capture/kernel/bpf_object.hpp"
-#include "capture/kernel/counters.hpp"
-#include "capture/kernel/file_tables.hpp"
-#include "capture/kernel/filters.hpp"
-#include "capture/kernel/hooks.hpp"
-#include "capture/kernel/kernel_abi.h"
-#include "capture/kernel/kernel_ids.hpp"
-#include "capture/kernel/pid_numbers.hpp"
-#include "capture/kernel/record_copier.hpp"
-#include "capture/kernel/rings.hpp"
-#include "capture/kernel/sum_collector.hpp"
-#include "capture/kernel/sums.hpp"
-#include "capture/kernel/syscalls.hpp"
-#include "capture/kernel/unfinished.hpp"
+#include "capture/kernel/abi/kernel_abi.h"
+#include "capture/kernel/aggregate/sum_collector.hpp"
+#include "capture/kernel/aggregate/sums.hpp"
+#include "capture/kernel/collect/counters.hpp"
+#include "capture/kernel/collect/kernel_ids.hpp"
+#include "capture/kernel/collect/record_copier.hpp"
+#include "capture/kernel/collect/rings.hpp"
+#include "capture/kernel/collect/unfinished.hpp"
+#include "capture/kernel/load/bpf_object.hpp"
+#include "capture/kernel/load/hooks.hpp"
+#include "capture/kernel/load/pid_numbers.hpp"
+#include "capture/kernel/select/file_tables.hpp"
+#include "capture/kernel/select/filters.hpp"
+#include "capture/kernel/select/syscalls.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture {
 namespace kernel {
 namespace {
+
+// The maps that collect/ and aggregate/ read.
+void size_rings(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
+  bpf_map__set_max_entries(skeleton.maps.texts, text_bytes_for(config.slots_per_cpu));
+  prepare_sums(skeleton, config, cpu_count);
+}
 
 constexpr std::uint64_t kTextPatienceNs = 10'000'000; // a text takes microseconds
 
@@ -129,7 +135,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
     for (const char* program : kHooksOnDelays)
       refusals_.add(program, std::string(kNotOfFiles));
   auto object =
-      BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, prepare_sums, refusals_);
+      BpfObject::load(filter_, config, cpu_count_, options.hooks_left_out, size_rings, refusals_);
   if (!object)
     return std::unexpected(object.error());
   object_ = std::move(*object);
@@ -388,14 +394,6 @@ std::uint64_t KernelSource::produced() const {
 
 std::unique_ptr<Source> make_kernel_source() {
   return std::make_unique<kernel::KernelSource>();
-}
-
-std::vector<store::HookReport> probe_hooks(const std::vector<schema::Layer>& layers) {
-  kernel::KernelSource source;
-  SourceOptions options;
-  options.filter.layers = layers;
-  const Result<void> opened = source.open(options);
-  return opened ? source.hooks() : store::refused(source.hooks(), opened.error());
 }
 
 } // namespace iotrail::capture

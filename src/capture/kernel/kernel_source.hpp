@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "capture/kernel/features.hpp"
+#include "capture/kernel/load/features.hpp"
 #include "capture/source.hpp"
 
 namespace iotrail::capture {

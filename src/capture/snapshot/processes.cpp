@@ -7,11 +7,11 @@
 
 #include "base/clock.hpp"
 #include "base/directory.hpp"
-#include "capture/cgroups.hpp"
-#include "capture/containers.hpp"
-#include "capture/namespaces.hpp"
+#include "capture/selection/cgroups.hpp"
+#include "capture/selection/containers.hpp"
 #include "capture/snapshot/proc_text.hpp"
-#include "capture/tasks.hpp"
+#include "capture/tasks/namespaces.hpp"
+#include "capture/tasks/tasks.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "base/fd.hpp"
-#include "capture/process_stat.hpp"
 #include "capture/snapshot/cpu_history.hpp"
-#include "capture/snapshot/taking.hpp"
+#include "capture/snapshot/rows/taking.hpp"
+#include "capture/tasks/process_stat.hpp"
 
 namespace iotrail::capture::snapshot {
 

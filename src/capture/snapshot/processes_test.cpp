@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "capture/snapshot/test_taking.hpp"
+#include "capture/snapshot/rows/test_taking.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "capture/snapshot/baseline_reader.hpp"
+#include "capture/snapshot/files/baseline_reader.hpp"
 #include "capture/snapshot/taker.hpp"
 
 namespace iotrail::capture {

@@ -7,9 +7,9 @@
 #include <fstream>
 
 #include "base/clock.hpp"
-#include "capture/recorder.hpp"
-#include "capture/snapshot/baseline_reader.hpp"
-#include "capture/snapshot/test_taking.hpp"
+#include "capture/session/recorder.hpp"
+#include "capture/snapshot/files/baseline_reader.hpp"
+#include "capture/snapshot/rows/test_taking.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "capture/mounts.hpp"
+#include "capture/selection/mounts.hpp"
 #include "capture/snapshot/proc_text.hpp"
 
 namespace iotrail::capture::snapshot {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "capture/snapshot/taking.hpp"
+#include "capture/snapshot/rows/taking.hpp"
 
 namespace iotrail::capture::snapshot {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/clock.hpp"
-#include "capture/snapshot/file_walk.hpp"
+#include "capture/snapshot/files/file_walk.hpp"
 #include "capture/snapshot/system.hpp"
 
 namespace iotrail::capture::snapshot {

@@ -10,10 +10,10 @@
 #include <string>
 #include <thread>
 
-#include "capture/snapshot/file_baseline.hpp"
+#include "capture/snapshot/files/file_baseline.hpp"
 #include "capture/snapshot/processes.hpp"
-#include "capture/snapshot/row_queue.hpp"
-#include "capture/snapshot/taking.hpp"
+#include "capture/snapshot/rows/row_queue.hpp"
+#include "capture/snapshot/rows/taking.hpp"
 
 namespace iotrail::capture::snapshot {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trail/state.hpp"
+#include "trail/state/state.hpp"
 
 namespace iotrail::trail {
 

@@ -6,7 +6,7 @@
 #ifndef IOTRAIL_ASYNC_PATHS_BPF_H
 #define IOTRAIL_ASYNC_PATHS_BPF_H
 
-#include "capture/kernel/kernel_abi_async.h"
+#include "capture/kernel/abi/kernel_abi_async.h"
 #include "core.bpf.h"
 
 #define IS_CALL(call, name) ((call) == IOT_async_call_IORING_OP_##name)

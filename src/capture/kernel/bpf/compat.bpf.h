@@ -13,7 +13,7 @@
 
 #include <bpf/bpf_core_read.h>
 
-#include "capture/kernel/kernel_abi.h"
+#include "capture/kernel/abi/kernel_abi.h"
 #include "kernel_types.bpf.h"
 
 extern const volatile struct iot_config iot_config;

@@ -6,7 +6,7 @@
 #ifndef IOTRAIL_TEXT_BPF_H
 #define IOTRAIL_TEXT_BPF_H
 
-#include "capture/kernel/text_abi.h"
+#include "capture/kernel/abi/text_abi.h"
 #include "ring.bpf.h"
 
 struct {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/engine/engine.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "analysis/engine/definitions.hpp"
+#include "analysis/engine/duckdb_library.hpp"
+#include "analysis/engine/relations.hpp"
+#include "analysis/functions/functions.hpp"
+#include "analysis/tables/column_meaning.hpp"
+#include "analysis/tables/trace_table.hpp"
+#include "analysis/tables/trail_tables.hpp"
+#include "store/writer/leftovers.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+// The file whose macros and settings all others need.
+constexpr std::string_view kEngineFile = "00_duckdb";
+
+} // namespace
+
+struct Engine::Impl {
+  // Order matters: the tables of the database refer to the reader.
+  std::unique_ptr<store::TraceReader> reader;
+  std::vector<store::TableInfo>
+      tables; // of the reader, with the columns that it is too old to have
+  std::unique_ptr<TrailTables> trails;
+  store::Leftovers leftovers;
+  duckdb_database database = nullptr;
+  Connection connection;
+  Definitions definitions; // of the relations that no query has named yet
+  std::string unfit_views; // why each view that this trace has not all columns for is not there
+
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() {
+    if (database == nullptr)
+      return; // perhaps there is no library either
+    duckdb_disconnect(&connection.handle);
+    duckdb_close(&database);
+  }
+
+  Result<void> open_database(const EngineOptions& options);
+  Result<void> register_tables();
+  void add_definitions(const Selection& selection);
+  Result<void> define(const std::vector<Definitions::Definition>& taken);
+  Result<void> define_macros();
+  Result<Rows> run_query(std::string_view sql);
+  Result<void> lock();
+  Result<void> run(std::string_view what, const std::string& sql) const;
+};
+
+namespace {
+
+constexpr std::uint64_t kMostMemoryBytes = 4ULL << 30U;
+
+std::uint64_t default_memory_bytes() {
+  const auto pages = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
+  const auto page_bytes = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
+  return std::min(pages * page_bytes / 2, kMostMemoryBytes);
+}
+
+struct Settings {
+  duckdb_config config = nullptr;
+  Settings() = default;
+  Settings(const Settings&) = delete;
+  Settings& operator=(const Settings&) = delete;
+  ~Settings() { duckdb_destroy_config(&config); }
+
+  Result<void> set(const char* name, const std::string& value) {
+    if (duckdb_set_config(config, name, value.c_str()) != DuckDBSuccess)
+      return fail("SQL engine", fmt::format("it does not take the setting {} = {}", name, value));
+    return {};
+  }
+};
+
+Result<void> choose_settings(Settings& settings, const EngineOptions& options,
+                             const std::string& spill) {
+  if (duckdb_create_config(&settings.config) != DuckDBSuccess)
+    return fail("SQL engine", "out of memory");
+  const unsigned threads =
+      options.threads ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::uint64_t memory_bytes =
+      options.memory_bytes ? options.memory_bytes : default_memory_bytes();
+  const std::pair<const char*, std::string> chosen[] = {
+      {"autoinstall_known_extensions", "false"},
+      {"autoload_known_extensions", "false"},
+      {"threads", fmt::format("{}", threads)},
+      {"memory_limit", fmt::format("{}B", memory_bytes)},
+      {"temp_directory", spill},
+  };
+  for (const auto& [name, value] : chosen)
+    if (auto set = settings.set(name, value); !set)
+      return set;
+  return {};
+}
+
+// Where large queries put what does not fit into memory: nobody else can have made it, or look into it. Without one ("") they
+// fail with a message of the engine.
+std::string make_spill_directory(const store::Leftovers& leftovers) {
+  std::error_code ignored;
+  std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
+  const bool is_made =
+      leftovers.make_tree([&] { return ::mkdtemp(path.data()) == nullptr ? std::string() : path; });
+  return is_made ? path : std::string();
+}
+
+} // namespace
+
+Result<void> Engine::Impl::open_database(const EngineOptions& options) {
+  if (Result<void> loaded = load_duckdb(); !loaded)
+    return loaded;
+  Settings settings;
+  if (auto chosen = choose_settings(settings, options, make_spill_directory(leftovers)); !chosen)
+    return chosen;
+  char* why = nullptr;
+  if (duckdb_open_ext(":memory:", &database, settings.config, &why) != DuckDBSuccess) {
+    auto failed = fail("SQL engine", why ? why : "it does not start");
+    duckdb_free(why);
+    return failed;
+  }
+  if (duckdb_connect(database, &connection.handle) != DuckDBSuccess)
+    return fail("SQL engine", "no connection");
+  return {};
+}
+
+Result<void> Engine::Impl::run(std::string_view what, const std::string& sql) const {
+  duckdb_result result{};
+  const duckdb_state state = duckdb_query(connection.handle, sql.c_str(), &result);
+  Result<void> done;
+  if (state != DuckDBSuccess)
+    done =
+        std::unexpected(engine_error(fmt::format("SQL of {}", what), duckdb_result_error(&result)));
+  duckdb_destroy_result(&result);
+  return done;
+}
+
+Result<void> Engine::Impl::register_tables() {
+  tables = tables_of(*reader);
+  for (const store::TableInfo& table : tables)
+    if (auto done = register_trace_table(connection.handle, *reader, table); !done)
+      return done;
+  trails = std::make_unique<TrailTables>(*reader);
+  if (auto done = trails->register_in(connection.handle); !done)
+    return done;
+  return register_functions(connection.handle);
+}
+
+// The trace's own tables come last: none takes the name of what iotrail makes.
+void Engine::Impl::add_definitions(const Selection& selection) {
+  add_manifest_tables(definitions, *reader);
+  add_schema_tables(definitions, tables);
+  add_table_list(definitions, *reader);
+  add_causes(definitions);
+  add_all_events(definitions, *reader, tables);
+  add_selection(definitions, selection, reader->manifest());
+  for (const ViewFile& view : view_files())
+    if (view.name != kEngineFile)
+      definitions.add(fmt::format("the view {}", view.name), std::string(view.sql));
+  add_trace_tables(definitions, tables);
+}
+
+Result<void> Engine::Impl::define_macros() {
+  const auto views = view_files();
+  const std::string file(std::ranges::find(views, kEngineFile, &ViewFile::name)->sql);
+  if (auto done = run("the macros", macros_sql() + schema_macros_sql()); !done)
+    return done;
+  if (auto done = define(definitions.take_for(file)); !done)
+    return done;
+  return run(kEngineFile, file);
+}
+
+// The trace is attached: what follows is the user's, or comes from who wrote the query for him.
+Result<void> Engine::Impl::lock() {
+  connection.reads_only = true;
+  return run("the lock", "SET enable_external_access = false; SET lock_configuration = true");
+}
+
+// Fails for want of memory only.
+Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& taken) {
+  for (const auto& [what, sql, fallback_sql] : taken) {
+    auto done = run(what, sql);
+    if (!done && done.error().code != ENOMEM && !fallback_sql.empty())
+      done = run(what, fallback_sql);
+    if (!done && done.error().code == ENOMEM)
+      return done;
+    if (!done)
+      unfit_views += fmt::format("{}{}", unfit_views.empty() ? "" : "\n", done.error().message());
+  }
+  return {};
+}
+
+// A statement that fails is tried once more with all relations there: it may make up names while it runs, as query() does,
+// and the engine's message then knows which names are alike.
+Result<Rows> Engine::Impl::run_query(std::string_view sql) {
+  if (auto done = define(definitions.take_for(sql)); !done)
+    return std::unexpected(done.error());
+  auto rows = Rows::run(connection, sql);
+  if (rows || rows.error().code == ENOMEM)
+    return rows;
+  const auto rest = definitions.take_all();
+  if (rest.empty())
+    return rows;
+  if (auto done = define(rest); !done)
+    return std::unexpected(done.error());
+  return Rows::run(connection, sql);
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
+                                             const EngineOptions& options) {
+  auto reader = store::TraceReader::open(trace);
+  if (!reader)
+    return std::unexpected(reader.error());
+  auto impl = std::make_unique<Impl>();
+  impl->reader = std::move(*reader);
+  if (auto done = impl->open_database(options); !done)
+    return std::unexpected(done.error());
+  if (auto done = impl->register_tables(); !done)
+    return std::unexpected(done.error());
+  impl->add_definitions(options.selection);
+  if (auto done = impl->define_macros(); !done)
+    return std::unexpected(done.error());
+  if (auto done = count_rows(impl->connection); !done)
+    return std::unexpected(done.error());
+  // What a statement that writes makes must not meet a relation that is made later.
+  if (auto done =
+          options.external_access ? impl->define(impl->definitions.take_all()) : impl->lock();
+      !done)
+    return std::unexpected(done.error());
+  return std::unique_ptr<Engine>(new Engine(std::move(impl)));
+}
+
+Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Engine::~Engine() = default;
+
+const store::TraceReader& Engine::trace() const {
+  return *impl_->reader;
+}
+
+Result<Rows> Engine::query(std::string_view sql) {
+  auto rows = impl_->run_query(sql);
+  if (!rows && rows.error().hint.empty() && !impl_->unfit_views.empty())
+    rows.error().hint =
+        "The trace is of another version, and does not have all that is needed for\n" +
+        impl_->unfit_views;
+  for (std::size_t i = 0; rows && i < rows->columns().size(); ++i)
+    rows->set_meaning(i,
+                      column_meaning(sql, rows->columns()[i].name, rows->type(i), impl_->tables));
+  return rows;
+}
+
+} // namespace iotrail::analysis

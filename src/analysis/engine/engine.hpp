@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// SQL over one trace. Every table of the trace's own schema is a table of the same name; views/*.sql stand on those.
+// Nothing is imported: blocks are decoded while a query runs. The network is never used. A query reaches the trace and
+// nothing else: it is one statement that reads; no file, no extension, no setting, unless external_access is asked for.
+//
+// What a query can name, besides the tables of the schema:
+//   events           all events of all layers in one shape (relations.hpp says how that is made)
+//   tables           the tables of the schema with their numbers of rows
+//   value_names, layer_list   the names of numbers, the layers from the top down (relations.hpp)
+//   manifest         key, value: what the trace says about itself
+//   hooks, counters  what served each event; every counter with its severity and value
+//   and the views of views/*.sql, each documented there column by column. What an older trace does not
+//   have is NULL or without rows; if a view still does not fit, it alone is missing, and a failed query says so.
+// Each is made when a query first names it (definitions.hpp). A table of a foreign trace that has the name of one of these
+// does not take its place; events holds its rows.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/engine/relations.hpp"
+#include "analysis/engine/rows.hpp"
+#include "base/result.hpp"
+#include "store/reader/trace_reader.hpp"
+
+namespace iotrail::analysis {
+
+struct EngineOptions {
+  unsigned threads = 0; // 0: as many as there are CPUs
+  std::uint64_t memory_bytes =
+      0; // 0: half of the machine's, at most 4 GiB; beyond it, disk is used
+  bool external_access =
+      false; // a query may be any statements, read and write files, and load extensions
+  Selection selection{};
+};
+
+class Engine {
+public:
+  static Result<std::unique_ptr<Engine>> open(const std::filesystem::path& trace,
+                                              const EngineOptions& options = {});
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const store::TraceReader& trace() const;
+
+  // One query at a time; the rows must go before the engine does.
+  Result<Rows> query(std::string_view sql);
+
+private:
+  struct Impl;
+  explicit Engine(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// A view of views/*.sql, as built into the program.
+struct ViewFile {
+  std::string_view name; // "top_files"
+  std::string_view sql;
+};
+std::vector<ViewFile> view_files(); // in the order in which they are loaded: by name
+
+} // namespace iotrail::analysis

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/engine/relations.hpp"
+
+#include <algorithm>
+
+#include <fmt/ranges.h>
+
+#include "analysis/engine/sql_text.hpp"
+#include "trail/state/fact.hpp"
+#include "value_text.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+std::string narrowed_view_sql(std::string_view view, std::string_view whole,
+                              const std::vector<std::string>& conditions) {
+  return fmt::format("CREATE VIEW {} AS SELECT * FROM {}{}{};\n", view, whole,
+                     conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
+}
+
+// The rows of a table, in the types that its columns have in this version: a strange trace may have others.
+std::string table_view_sql(const store::TableInfo& table) {
+  std::vector<std::string> casts;
+  if (const schema::Event* event = schema::find_event(table.name))
+    for (const schema::Field& field : event->fields) {
+      const std::string_view type = schema::sql_type(field.type, field.meaning);
+      for (const store::ColumnInfo& column : table.columns)
+        if (schema::column_name(column.name) == schema::column_name(field.name) &&
+            schema::sql_type(column.type, column.meaning) != type)
+          casts.push_back(fmt::format("TRY_CAST({0} AS {1}) AS {0}",
+                                      sql_name(schema::column_name(field.name)), type));
+    }
+  return fmt::format("CREATE VIEW {0} AS SELECT *{1} FROM {0}();\n", sql_name(table.name),
+                     casts.empty() ? "" : fmt::format(" REPLACE ({})", fmt::join(casts, ", ")));
+}
+
+// A table of this version that the trace is too old to have.
+std::string empty_table_sql(const schema::Event& event) {
+  std::string columns;
+  for (const schema::Field& field : event.fields)
+    columns += fmt::format("{}CAST(NULL AS {}) AS {}", columns.empty() ? "" : ", ",
+                           schema::sql_type(field.type, field.meaning),
+                           sql_name(schema::column_name(field.name)));
+  return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
+}
+
+// Of a selection by `glob`. They are found once: each view would do it again.
+void add_selected_files(Definitions& definitions, const std::string& glob) {
+  const auto add = [&](std::string_view name, std::string_view select) {
+    definitions.add(fmt::format("the {}", name),
+                    fmt::format("CREATE TABLE {} AS {} WHERE path GLOB {};\n", name, select, glob));
+  };
+  add("selected_files", "SELECT file FROM file_names");
+  add("selected_paths", "SELECT DISTINCT string FROM all_path_calls");
+}
+
+std::string manifest_rows_sql(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"state", std::string(store::state_name(manifest.state))},
+      {"stop_reason", manifest.stop_reason},
+      {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
+      {"command_status", fmt::format("{}", manifest.command_status)},
+      {"host", manifest.host},
+      {"kernel", manifest.kernel},
+      {"machine", manifest.machine},
+      {"cpu_count", fmt::format("{}", manifest.cpu_count)},
+      {"trace_id", manifest.trace_id},
+      {"iotrail_version", manifest.iotrail_version},
+      {"format_version", fmt::format("{}", manifest.format_version)},
+      {"begin_ns", fmt::format("{}", manifest.begin_ns)},
+      {"end_ns", fmt::format("{}", manifest.end_ns)},
+      {"monotonic_to_real_ns", fmt::format("{}", manifest.monotonic_to_real_ns)},
+      {"layers", fmt::format("{}", fmt::join(manifest.layers, ","))},
+      {"filters", fmt::format("{}", fmt::join(manifest.filters, "; "))},
+      {"not_followed", fmt::format("{}", fmt::join(manifest.not_followed, "; "))},
+      {"still_running", fmt::format("{}", fmt::join(manifest.still_running, ", "))},
+      {"limits", fmt::format("{}", fmt::join(manifest.limits, "; "))},
+      {"bare_file_systems", fmt::format("{}", fmt::join(manifest.bare_file_systems, ", "))},
+      {"events_bytes", fmt::format("{}", manifest.events_bytes)},
+      {"recorder_cpu_ns", fmt::format("{}", manifest.recorder_cpu_ns)},
+      {"recorder_memory_bytes", fmt::format("{}", manifest.recorder_memory_bytes)},
+      {"ring_memory_bytes", fmt::format("{}", manifest.ring_memory_bytes)},
+  };
+  if (trace.damage().manifest)
+    std::erase_if(facts, [](const auto& fact) { return fact.first == "monotonic_to_real_ns"; });
+  for (const auto& [name, value] : manifest.tags)
+    facts.emplace_back("tag." + name, value);
+  std::vector<std::string> rows;
+  for (const auto& [key, value] : facts)
+    rows.push_back(fmt::format("{}, {}", sql_literal(key), sql_literal(value)));
+  return table_sql("manifest", "\"key\" VARCHAR, value VARCHAR", rows);
+}
+
+std::string hook_rows_sql(const store::Manifest& manifest) {
+  std::vector<std::string> rows;
+  for (const store::HookReport& hook : manifest.hooks)
+    rows.push_back(fmt::format("{}, {}, {}, {}, {}, {}", sql_literal(hook.event),
+                               sql_literal(hook.source), sql_literal(hook.tier),
+                               sql_literal(hook.hook), sql_literal(hook.reason),
+                               sql_literal(hook.remedy)));
+  return table_sql("hooks",
+                   "event VARCHAR, source VARCHAR, tier VARCHAR, hook VARCHAR, reason VARCHAR,"
+                   " remedy VARCHAR",
+                   rows);
+}
+
+// A counter that this version does not know is taken for the worst.
+std::string counter_rows_sql(const store::Manifest& manifest) {
+  std::vector<std::string> rows;
+  auto unknown = manifest.counters;
+  for (const schema::Counter& counter : schema::kCounters) {
+    const auto found = manifest.counters.find(std::string(counter.name));
+    const std::uint64_t value = found == manifest.counters.end() ? 0 : found->second;
+    unknown.erase(std::string(counter.name));
+    rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(counter.name),
+                               sql_literal(schema::value_text("source", counter.source)),
+                               sql_literal(schema::severity_name(counter.severity)), value,
+                               sql_literal(counter.doc)));
+  }
+  for (const auto& [name, value] : unknown)
+    rows.push_back(fmt::format("{}, '', 'loss', {}, 'Not known to this version of iotrail.'",
+                               sql_literal(name), value));
+  return table_sql("counters",
+                   "counter VARCHAR, source VARCHAR, severity VARCHAR, value UBIGINT, doc VARCHAR",
+                   rows);
+}
+
+// By its name in SQL, which a strange trace may have for a column of its own.
+bool has_column(const store::TableInfo& table, std::string_view name) {
+  return std::ranges::any_of(table.columns, [&](const store::ColumnInfo& column) {
+    return schema::column_name(column.name) == name;
+  });
+}
+
+std::string source_rows_sql(const store::Manifest& manifest) {
+  std::vector<std::string> rows;
+  for (const store::SourceTally& source : manifest.sources)
+    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(source.name), source.produced,
+                               source.written, source.lost));
+  return table_sql("source_tallies",
+                   "source VARCHAR, produced UBIGINT, written UBIGINT, lost UBIGINT", rows);
+}
+
+} // namespace
+
+std::string macros_sql() {
+  return fmt::format("CREATE MACRO bytes_of_pages(pages) AS CAST(least(greatest(pages, 0), {}) AS "
+                     "UBIGINT) * {};\n"
+                     "CREATE MACRO at_fdcwd() AS {};\n"
+                     "CREATE MACRO is_unfinished(error) AS error = {};\n"
+                     "CREATE MACRO is_error(error) AS error < 0 AND error <> {};\n",
+                     UINT64_MAX / trail::kPageBytes, trail::kPageBytes, IOT_AT_FDCWD,
+                     IOT_UNFINISHED, IOT_UNFINISHED);
+}
+
+std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
+  std::vector<store::TableInfo> tables(reader.tables().begin(), reader.tables().end());
+  for (store::TableInfo& table : tables)
+    if (const schema::Event* event = schema::find_event(table.name))
+      for (const schema::Field& field : event->fields)
+        if (!has_column(table, schema::column_name(field.name)))
+          table.columns.push_back({std::string(field.name), field.type, field.meaning});
+  return tables;
+}
+
+void add_trace_tables(Definitions& definitions, Tables tables) {
+  for (const store::TableInfo& table : tables)
+    definitions.add(fmt::format("the table {}", table.name), table_view_sql(table));
+  for (const schema::Event& event : schema::kEvents)
+    definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
+}
+
+void add_table_list(Definitions& definitions, const store::TraceReader& reader) {
+  std::vector<std::string> table_rows;
+  for (const store::TableInfo& table : reader.tables()) {
+    std::uint64_t rows = 0;
+    std::uint64_t first_ns = UINT64_MAX;
+    std::uint64_t last_ns = 0;
+    for (const store::BlockInfo& block : reader.blocks())
+      if (block.kind == table.kind) {
+        rows += block.rows;
+        first_ns = std::min(first_ns, block.first_ns);
+        last_ns = std::max(last_ns, block.last_ns);
+      }
+    table_rows.push_back(fmt::format("{}, {}, {}, {}, {}", sql_literal(table.name),
+                                     sql_literal(table.layer), rows, rows == 0 ? 0 : first_ns,
+                                     last_ns));
+  }
+  definitions.add(
+      "the table tables",
+      table_sql("tables",
+                "name VARCHAR, layer VARCHAR, row_count UBIGINT, first_ns UBIGINT, last_ns UBIGINT",
+                table_rows));
+}
+
+void add_selection(Definitions& definitions, const Selection& selection,
+                   const store::Manifest& manifest) {
+  const std::uint64_t from_ns =
+      selection.since_ns == 0 ? 0 : manifest.begin_ns + selection.since_ns;
+  const std::uint64_t to_ns =
+      selection.until_ns == 0 ? UINT64_MAX : manifest.begin_ns + selection.until_ns;
+  std::vector<std::string> conditions;
+  if (selection.since_ns != 0)
+    conditions.push_back(fmt::format("ts_ns >= {}", from_ns));
+  if (selection.until_ns != 0)
+    conditions.push_back(fmt::format("ts_ns < {}", to_ns));
+  if (const std::string process = sql_literal(selection.process); !selection.process.empty())
+    conditions.push_back(fmt::format(
+        "pid IN (SELECT pid FROM processes WHERE comm = {0} OR CAST(pid AS VARCHAR) = {0})",
+        process));
+  std::vector<std::string> wait_conditions = conditions;
+  if (!selection.file.empty())
+    wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
+  std::vector<std::string> path_conditions = conditions;
+  std::vector<std::string> page_conditions = conditions; // of what moves pages of one file
+  if (!selection.file.empty()) {
+    add_selected_files(definitions, sql_literal(selection.file));
+    conditions.push_back("(file IN (SELECT file FROM selected_files)"
+                         " OR to_file IN (SELECT file FROM selected_files)"
+                         " OR file = 0 AND path IN (SELECT string FROM selected_paths))");
+    path_conditions.push_back(fmt::format("path GLOB {}", sql_literal(selection.file)));
+    page_conditions.emplace_back("file IN (SELECT file FROM selected_files)");
+  }
+  definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
+                                             {fmt::format("{}, {}", from_ns, to_ns)}));
+  definitions.add("the view events", narrowed_view_sql("events", "all_events", conditions));
+  definitions.add("the view path_calls",
+                  narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
+  definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
+  definitions.add("the view links", narrowed_view_sql("links", "all_links", page_conditions));
+  definitions.add("the view requests",
+                  narrowed_view_sql("requests", "block_complete", page_conditions));
+}
+
+void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  definitions.add("the manifest", manifest_rows_sql(trace));
+  definitions.add("the table hooks", hook_rows_sql(manifest));
+  definitions.add("the table counters", counter_rows_sql(manifest));
+  definitions.add("the table source_tallies", source_rows_sql(manifest));
+}
+
+} // namespace iotrail::analysis

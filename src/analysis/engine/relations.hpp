@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The SQL that is made from the trace itself, which views/*.sql stand on: a view per table, the view `events`, and
+// small tables of the manifest. Which column of an event is its bytes, its error, its file is told by the roles in the
+// trace's schema (schema/roles.def), so an event of another version of iotrail fits in as well.
+// What they hold is written down in views/00_duckdb.sql, from which `query --describe` and docs/sql.md take it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/engine/definitions.hpp"
+#include "store/reader/trace_reader.hpp"
+
+namespace iotrail::analysis {
+
+// Which events `events`, and so all views, are about.
+struct Selection {
+  std::uint64_t since_ns = 0; // after the begin of the recording
+  std::uint64_t until_ns = 0; // 0: its end
+  std::string process{};      // name or pid of a process; empty: all
+  std::string file{};         // pattern of paths, as a shell has it; empty: all
+};
+
+using Tables = std::span<const store::TableInfo>;
+
+// The tables of the trace's schema, each with the columns of this version that the trace is too old to have at its end:
+// these are NULL, so that a view of this version fits an older trace.
+std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
+
+std::string macros_sql();
+std::string schema_macros_sql(); // of rows of schema/*.def
+void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace);
+void add_schema_tables(Definitions& definitions, Tables tables);
+void add_table_list(Definitions& definitions, const store::TraceReader& reader);
+void add_causes(Definitions& definitions);
+void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables);
+void add_selection(Definitions& definitions, const Selection& selection,
+                   const store::Manifest& manifest);
+void add_trace_tables(Definitions& definitions, Tables tables);
+
+} // namespace iotrail::analysis

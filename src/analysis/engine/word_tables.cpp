@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Small tables of what this version knows: words for numbers, layers, reasons, causes.
+#include "analysis/engine/relations.hpp"
+
+#include <algorithm>
+
+#include "analysis/engine/sql_text.hpp"
+#include "trail/state/link.hpp"
+#include "value_text.hpp"
+#include "wait_text.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+// Of a number within a choice, all bits of the choice decide; of a flag, its own.
+std::uint32_t mask_of(const schema::Value& value) {
+  const std::uint32_t choice = schema::choice_mask(value.table);
+  return (value.number & ~choice) == 0 ? choice : value.number;
+}
+
+std::string value_rows_sql() {
+  std::vector<std::string> rows;
+  for (const schema::Value& value : schema::kValues)
+    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(value.table), value.number,
+                               mask_of(value), sql_literal(value.name)));
+  return table_sql("value_names",
+                   "value_table VARCHAR, number UINTEGER, mask UINTEGER, name VARCHAR", rows);
+}
+
+bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
+  return std::ranges::any_of(tables, [&](const store::TableInfo& table) {
+    return table.layer == layer && table.column(role) != nullptr;
+  });
+}
+
+std::string layer_rows_sql(Tables tables) {
+  std::vector<std::string> rows;
+  int depth = 0;
+  for (const schema::LayerInfo& layer : schema::kLayers)
+    if (layer.layer != schema::Layer::dictionary)
+      rows.push_back(fmt::format("{}, {}, {}, {}, {}, {}, {}", sql_literal(layer.name), ++depth,
+                                 sql_literal(schema::value_name("source", layer.source)),
+                                 sql_literal(schema::place_name(layer.place)), layer.call_rank,
+                                 any_has_role(tables, layer.name, schema::Role::duration),
+                                 any_has_role(tables, layer.name, schema::Role::bytes)));
+  return table_sql("layer_list",
+                   "layer VARCHAR, depth INTEGER, source VARCHAR, place VARCHAR, call_rank INTEGER,"
+                   " has_spans BOOLEAN, moves_bytes BOOLEAN",
+                   rows);
+}
+
+std::string wait_reason_rows_sql() {
+  std::vector<std::string> rows;
+  for (const schema::WaitReason& reason : schema::wait_reasons())
+    rows.push_back(fmt::format("{}, {:d}, {}", sql_literal(reason.name), reason.is_for_others,
+                               sql_literal(reason.doc)));
+  return table_sql("wait_reasons", "reason VARCHAR, is_for_others UBIGINT, meaning VARCHAR", rows);
+}
+
+// Constants to the engine, so that it looks at no table that cannot have what is asked for.
+std::string layer_macro_sql() {
+  std::string cases;
+  for (const schema::LayerInfo& layer : schema::kLayers)
+    if (layer.place != schema::Place::beside)
+      cases += fmt::format(" WHEN {} THEN {}", sql_literal(schema::place_name(layer.place)),
+                           sql_literal(layer.name));
+  return fmt::format("CREATE MACRO layer_at(place) AS CASE place{} END;\n", cases);
+}
+
+std::string trait_macros_sql() {
+  std::string macros;
+  for (const schema::TraitInfo& trait : schema::kTraits) {
+    std::vector<std::string> classes;
+    for (const schema::ClassTrait& row : schema::kClassTraits)
+      if (row.trait == trait.trait)
+        classes.push_back(sql_literal(row.class_name));
+    macros += fmt::format("CREATE MACRO {}(class) AS class IN ({});\n", trait.name,
+                          fmt::join(classes, ", "));
+  }
+  return macros;
+}
+
+std::string descriptor_macro_sql() {
+  std::vector<std::string> calls;
+  for (const schema::CallTarget& row : schema::kCallTargets)
+    if (row.is_descriptor)
+      calls.push_back(sql_literal(row.call));
+  return fmt::format("CREATE MACRO is_on_descriptor(call) AS call IN ({});\n",
+                     fmt::join(calls, ", "));
+}
+
+} // namespace
+
+std::string schema_macros_sql() {
+  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql();
+}
+
+void add_schema_tables(Definitions& definitions, Tables tables) {
+  definitions.add("the table value_names", value_rows_sql());
+  definitions.add("the table layer_list", layer_rows_sql(tables));
+  definitions.add("the table wait_reasons", wait_reason_rows_sql());
+}
+
+void add_causes(Definitions& definitions) {
+  std::vector<std::string> rows;
+  for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
+    const auto cause = static_cast<trail::Cause>(number);
+    rows.push_back(fmt::format("{}, {}, {:d}, {}", number, sql_literal(trail::cause_name(cause)),
+                               trail::is_remainder(cause),
+                               sql_literal(trail::cause_meaning(cause))));
+  }
+  definitions.add("the table causes",
+                  table_sql("causes",
+                            "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR",
+                            rows));
+}
+
+} // namespace iotrail::analysis

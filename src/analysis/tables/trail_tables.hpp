@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the engine of src/trail/ finds, as tables of DuckDB: found_links(), found_fates() and found_late_reads(), on which
+// views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql stand. It looks for trails when the first query asks for one of them, once for as
+// long as the trace is open. Likewise the paths of files in time, found_file_paths() and shown_path_at(file, ts_ns).
+#pragma once
+
+#include <duckdb.h>
+
+#include <mutex>
+
+#include "analysis/names/file_paths.hpp"
+#include "base/result.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "trail/state/link.hpp"
+
+namespace iotrail::analysis {
+
+class TrailTables {
+public:
+  // `reader` must outlive it.
+  explicit TrailTables(const store::TraceReader& reader) : reader_(reader) {}
+
+  // It must outlive the database of `connection`.
+  Result<void> register_in(duckdb_connection connection);
+
+  // Safe from several threads.
+  const trail::Trails& trails();
+  const std::vector<FilePath>& file_paths();
+
+private:
+  const store::TraceReader& reader_;
+  std::once_flag found_;
+  trail::Trails trails_;
+  std::once_flag named_;
+  std::vector<FilePath> file_paths_;
+};
+
+} // namespace iotrail::analysis

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/kernel/collect/kernel_ids.hpp"
+
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "base/fd.hpp"
+#include "capture/kernel/collect/socket_address.hpp"
+#include "capture/selection/block_device.hpp"
+#include "capture/selection/mounts.hpp"
+#include "capture/tasks/namespaces.hpp"
+
+namespace iotrail::capture::kernel {
+namespace {
+
+// linux/magic.h
+constexpr iot_u32 kPipeMagic = 0x50495045;
+constexpr iot_u32 kSocketMagic = 0x534f434b;
+constexpr iot_u32 kAnonymousMagic = 0x09041934;
+constexpr iot_u32 kBtrfsMagic = 0x9123683e;
+constexpr iot_u32 kF2fsMagic = 0xf2f52010;
+
+// Their pages hold metadata.
+constexpr std::uint64_t kBtrfsMetadataInode = 1;
+constexpr std::uint64_t kF2fsLastMetadataInode = 2; // from 1
+
+constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
+
+// Where a file system is mounted as a whole, "" for the root; nothing where it is not.
+std::string mount_point(iot_u32 device) {
+  for (const Mount& mount : read_mounts())
+    if (mount.device == device && mount.root == "/")
+      return mount.point == "/" ? "" : mount.point;
+  return {};
+}
+
+bool holds_metadata(const iot_text_file& text) {
+  return (text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode) ||
+         (text.magic == kF2fsMagic && text.inode <= kF2fsLastMetadataInode);
+}
+
+// Of these inodes the file systems set no mode: what is there is of whoever had the memory before.
+iot_u32 mode_of(const iot_text_file& text) {
+  return holds_metadata(text) ? 0 : text.mode;
+}
+
+// Not one that is nothing but a descriptor, or memory without a name.
+bool is_on_file_system(const iot_text_file& text) {
+  return S_ISREG(text.mode) && text.walk_end != IOT_WALK_ALONE && text.magic != kAnonymousMagic;
+}
+
+// Most anonymous files have one inode in common, so that its name does not tell of what kind each is.
+ino_t shared_anonymous_inode() {
+  static const ino_t inode = [] {
+    const Fd any(::epoll_create1(EPOLL_CLOEXEC));
+    struct stat status{};
+    return any && ::fstat(any.get(), &status) == 0 ? status.st_ino : 0;
+  }();
+  return inode;
+}
+
+// The names come last one first, each with its end.
+std::string join_names(std::string_view names) {
+  std::vector<std::string_view> parts;
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find('\0'), names.size());
+    parts.push_back(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  std::string path;
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+    path.append("/").append(*part);
+  return path.empty() ? "/" : path;
+}
+
+// What every wait has, by the kernel's way into a call, and by its way to the tracing.
+bool tells_nothing(std::string_view function) {
+  return function == "entry_SYSCALL_64_after_hwframe" || function == "do_syscall_64" ||
+         function == "x64_sys_call" || function == "ret_from_fork" ||
+         function == "ret_from_fork_asm" || function == "schedule" || function == "__schedule" ||
+         function.starts_with("__traceiter_") || function.starts_with("bpf_") ||
+         function.starts_with("__bpf_");
+}
+
+std::string comm_of(const iot_text_process& text) {
+  return {text.comm, ::strnlen(text.comm, sizeof(text.comm))};
+}
+
+} // namespace
+
+std::string path_of(const iot_text_file& text) {
+  const std::string_view names(text.names,
+                               std::min<std::size_t>(text.text.bytes, sizeof(text.names)));
+  if (text.magic == kPipeMagic)
+    return fmt::format("pipe:[{}]", text.inode);
+  if (text.magic == kSocketMagic)
+    return fmt::format("socket:[{}]", text.inode);
+  const std::string_view own_name = names.substr(0, names.find('\0'));
+  if (text.magic == kAnonymousMagic)
+    return fmt::format("anon_inode:{}", text.inode == shared_anonymous_inode() ? "" : own_name);
+  if (text.walk_end == IOT_WALK_ALONE && own_name.size() + 1 >= names.size())
+    return std::string(own_name); // "memfd:..."; "/" of a file that was opened by a handle
+  if (text.walk_end == IOT_WALK_ROOT)
+    return join_names(names);
+  if (names.empty())
+    return {};
+  if (text.walk_end == IOT_WALK_FILE_SYSTEM)
+    return mount_point(text.device) + join_names(names);
+  return "..." + join_names(names);
+}
+
+KernelIds::KernelIds() : strings_(kStrings) {}
+
+void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
+  switch (text.type) {
+  case IOT_TEXT_FILE:
+    return take_file(reinterpret_cast<const iot_text_file&>(text), writer);
+  case IOT_TEXT_STRING:
+    return take_string(reinterpret_cast<const iot_text_string&>(text), writer);
+  case IOT_TEXT_ADDRESS:
+    return take_address(reinterpret_cast<const iot_text_address&>(text), writer);
+  case IOT_TEXT_FORK:
+    return tasks_->note_fork(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_EXEC:
+    return tasks_->note_exec(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_ADOPTED:
+    return tasks_->note_adopted(process_of(reinterpret_cast<const iot_text_process&>(text)));
+  case IOT_TEXT_STACK:
+    return take_stack(reinterpret_cast<const iot_text_stack&>(text), writer);
+  case IOT_TEXT_TASK:
+    return take_task(reinterpret_cast<const iot_text_task&>(text));
+  default:
+    IOTRAIL_CHECK(!"a text of a type that the BPF programs do not send");
+  }
+}
+
+std::string stack_of(const iot_text_stack& text) {
+  std::string_view names(text.functions, ::strnlen(text.functions, sizeof(text.functions)));
+  const bool is_cut = names.size() + 1 >= sizeof(text.functions);
+  std::vector<std::string_view> functions; // innermost first
+  for (iot_u32 depth = 0; depth < text.depth && !names.empty(); ++depth) {
+    const std::size_t end = std::min(names.find(';'), names.size());
+    if (const std::string_view name = names.substr(0, end); !tells_nothing(name))
+      functions.push_back(name);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  if (is_cut && !functions.empty())
+    functions.pop_back();
+  std::string stack;
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function)
+    stack.append(stack.empty() ? "" : ";").append(*function);
+  return stack;
+}
+
+void KernelIds::take_stack(const iot_text_stack& text, store::TraceWriter& writer) {
+  if (text.text.id >= stacks_.size())
+    stacks_.resize(std::max<std::size_t>(text.text.id + 1, stacks_.size() * 2));
+  stacks_[text.text.id] = writer.string_id(stack_of(text));
+}
+
+void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer) {
+  const std::string path = path_of(text);
+  if ((text.text.id & IOT_FILE_UNWANTED) != 0)
+    return remember_executable(text, path);
+  if (is_on_file_system(text))
+    bare_file_systems_.see(text.magic, text.device);
+  if (text.text.id >= files_.size())
+    files_.resize(std::max<std::size_t>(text.text.id + 1, files_.size() * 2));
+  files_[text.text.id] =
+      writer.file_id({.device = text.device, .inode = text.inode, .generation = text.generation},
+                     mode_of(text), path);
+  remember_executable(text, path);
+}
+
+void KernelIds::take_string(const iot_text_string& text, store::TraceWriter& writer) {
+  const std::string_view string(text.string, text.text.bytes - 1);
+  strings_[text.text.id % kStrings] = {text.text.id, writer.string_id(string)};
+}
+
+void KernelIds::take_address(const iot_text_address& text, store::TraceWriter& writer) {
+  const std::size_t bytes = std::min<std::size_t>(text.text.bytes, sizeof(text.address));
+  strings_[text.text.id % kStrings] = {
+      text.text.id,
+      writer.string_id(socket_address_text(std::as_bytes(std::span(text.address, bytes))))};
+}
+
+void KernelIds::remember_executable(const iot_text_file& text, const std::string& path) {
+  if (S_ISREG(text.mode) && (text.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 &&
+      executables_.size() < kExecutables)
+    executables_.emplace(text.text.id & ~IOT_FILE_MARKS, path);
+}
+
+std::string KernelIds::executable(iot_u32 local, iot_u32 pid) const {
+  const auto found = executables_.find(local & ~IOT_FILE_MARKS);
+  if (found != executables_.end())
+    return found->second;
+  std::error_code gone;
+  return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), gone).string();
+}
+
+void KernelIds::take_task(const iot_text_task& text) {
+  tasks_->add_task(text.pid_namespace, text.inner_tid, {text.pid, text.tid, text.start_ns});
+}
+
+rows::processes KernelIds::process_of(const iot_text_process& text) {
+  rows::processes row;
+  row.since_ns = text.ts_ns;
+  row.pid = text.pid;
+  row.parent_pid = text.parent_pid;
+  row.comm = comm_of(text);
+  row.cgroup = cgroups_.path_of(text.cgroup);
+  put_namespaces(text.namespaces, row);
+  if (text.text.type == IOT_TEXT_FORK) {
+    row.start_ns = text.ts_ns;
+    return row;
+  }
+  row.start_ns = text.start_ns;
+  const std::size_t bytes = std::min<std::size_t>(text.arguments_bytes, sizeof(text.arguments));
+  row.exe = executable(text.exe_file, text.pid);
+  row.command = command_line(std::string(text.arguments, bytes));
+  if (bytes == sizeof(text.arguments) && text.arguments[bytes - 1] != '\0')
+    row.command += "...";
+  return row;
+}
+
+void KernelIds::see_other_device(iot_u32 device, store::TraceWriter& writer) {
+  last_device_ = device;
+  if (devices_.insert(device).second)
+    writer.add(describe_block_device(device));
+}
+
+} // namespace iotrail::capture::kernel

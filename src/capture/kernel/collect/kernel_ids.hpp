@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the ids that BPF programs hand out to those of the trace: files and strings as their texts arrive, and the
+// rows of devices. What texts say of processes goes to the recording's Tasks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "capture/kernel/abi/kernel_abi.h"
+#include "capture/kernel/abi/text_abi.h"
+#include "capture/kernel/collect/translation.hpp"
+#include "capture/selection/bare_file_systems.hpp"
+#include "capture/selection/cgroups.hpp"
+#include "capture/tasks/tasks.hpp"
+#include "store/writer/trace_writer.hpp"
+
+namespace iotrail::capture::kernel {
+
+class KernelIds {
+  // Strings are used by the next few records and need not be kept; the newest this many are.
+  static constexpr std::size_t kStrings = 1U << 17U;
+  struct String {
+    iot_u32 local = 0;
+    iot_u32 id = 0;
+  };
+
+public:
+  KernelIds();
+
+  // Who hears of processes and tasks, from before the first take() on.
+  void report_to(Tasks& tasks) { tasks_ = &tasks; }
+
+  void take(const iot_text& text, store::TraceWriter& writer);
+
+  // Ids of the trace; 0 where the text was lost. A value of its own, which a loop over records keeps in registers; valid
+  // until the next take().
+  class Lookup {
+  public:
+    iot_u32 file(iot_u32 local) const {
+      const iot_u32 index = local & ~IOT_FILE_MARKS;
+      return index < files_.size() ? files_[index] : 0;
+    }
+    iot_u32 string(iot_u32 local) const {
+      const String& string = strings_[local % kStrings];
+      return string.local == local ? string.id : 0;
+    }
+    iot_u32 stack(iot_u32 local) const { return local < stacks_.size() ? stacks_[local] : 0; }
+    iot_u32 id(Reference::To to, iot_u32 local) const {
+      switch (to) {
+      case Reference::To::file:
+        return file(local);
+      case Reference::To::string:
+        return string(local);
+      case Reference::To::stack:
+        return stack(local);
+      case Reference::To::device: // its number is its id
+        return local;
+      }
+      std::unreachable();
+    }
+
+  private:
+    friend class KernelIds;
+    Lookup(std::span<const iot_u32> files, std::span<const String> strings,
+           std::span<const iot_u32> stacks)
+        : files_(files), strings_(strings), stacks_(stacks) {}
+
+    std::span<const iot_u32> files_;
+    std::span<const String> strings_;
+    std::span<const iot_u32> stacks_;
+  };
+  Lookup lookup() const { return {files_, strings_, stacks_}; }
+
+  void process_ended(iot_u32 pid) {
+    if (tasks_ != nullptr)
+      tasks_->note_end(pid, monotonic_ns());
+  }
+
+  void see_device(iot_u32 device, store::TraceWriter& writer) {
+    if (device != last_device_)
+      see_other_device(device, writer);
+  }
+
+  std::vector<std::string> bare_file_systems() const { return bare_file_systems_.names(); }
+
+private:
+  void take_file(const iot_text_file& text, store::TraceWriter& writer);
+  void take_string(const iot_text_string& text, store::TraceWriter& writer);
+  void take_address(const iot_text_address& text, store::TraceWriter& writer);
+  void take_stack(const iot_text_stack& text, store::TraceWriter& writer);
+  void take_task(const iot_text_task& text);
+  rows::processes process_of(const iot_text_process& text);
+  void remember_executable(const iot_text_file& text, const std::string& path);
+  std::string executable(iot_u32 local, iot_u32 pid) const;
+  void see_other_device(iot_u32 device, store::TraceWriter& writer);
+
+  Tasks* tasks_ = nullptr;
+  std::vector<iot_u32> files_; // by local id
+  std::vector<String> strings_;
+  std::vector<iot_u32> stacks_;                          // by local id
+  std::unordered_map<iot_u32, std::string> executables_; // by local id
+  Cgroups cgroups_;
+  BareFileSystems bare_file_systems_;
+  std::unordered_set<iot_u32> devices_;
+  iot_u32 last_device_ = 0;
+};
+
+// The functions of a place where tasks wait, outermost first, without those of the tracing and the switch itself: as in
+// folded stacks, "vfs_read;pipe_read".
+std::string stack_of(const iot_text_stack& text);
+
+// The path that a walk from the file up to the root has met, or what stands for it ("pipe:[7]").
+std::string path_of(const iot_text_file& text);
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the slots of a ring to rows of the trace. Records are told apart by kind a batch at a time and then copied kind by
+// kind, by code made for the size and the ids of each kind: what a record costs is its copy and little else.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "capture/kernel/collect/kernel_ids.hpp"
+#include "capture/kernel/collect/rings.hpp"
+#include "capture/selection/hold_back.hpp"
+#include "store/writer/trace_writer.hpp"
+
+namespace iotrail::capture::kernel {
+
+// Keeps its memory; not for several threads at once.
+class RecordCopier {
+public:
+  // As many as an index of a byte tells apart. A slot is free again for its CPU after its batch, not sooner.
+  static constexpr std::size_t kBatchSlots = 256;
+
+  // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place of the kernel's; stops
+  // before one that is still being filled. `position` is that of the first slot in its ring. Returns how many slots were
+  // copied, which may be used again. Records of a kind keep their order where none is held back.
+  std::size_t copy(std::span<const RecordSlot> slots, std::uint64_t position, KernelIds& ids,
+                   HoldBack& hold_back, store::TraceWriter& writer);
+
+private:
+  static constexpr std::size_t kKinds = std::size(schema::kEvents) + 1; // and one for unknown kinds
+
+  std::size_t sort_by_kind(std::span<const RecordSlot> slots, std::uint64_t position);
+
+  std::array<std::array<std::uint8_t, kBatchSlots>, kKinds>
+      slots_of_{};                             // by kind: indices, in order
+  std::array<std::uint16_t, kKinds> counts_{}; // of them; all 0 between batches
+  std::array<std::uint8_t, kKinds> present_{}; // kinds of this batch
+  std::size_t present_count_ = 0;
+};
+
+} // namespace iotrail::capture::kernel

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/preload/collector/preload_source.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <deque>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "capture/preload/collector/arena_file.hpp"
+#include "capture/preload/collector/arena_watch.hpp"
+#include "capture/preload/collector/call_table.hpp"
+#include "capture/preload/collector/owners.hpp"
+#include "capture/preload/collector/place_reader.hpp"
+#include "capture/preload/shared/lost_memory.hpp"
+#include "capture/preload/shared/obstacle.hpp"
+#include "capture/selection/operations.hpp"
+
+namespace iotrail::capture {
+
+using namespace preload;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kOwnerCheckNs = 10'000'000;
+constexpr std::uint64_t kStuckNs =
+    1'000'000'000; // a record that is not finished for so long never will be
+constexpr std::uint64_t kFinishNs = 50'000'000; // that calls under way at the end have to finish
+constexpr iot_u32 kSmallestRing = 1024;         // records
+constexpr unsigned kWaitUs = 1000;
+
+class PreloadSource final : public Source {
+public:
+  std::string_view name() const override { return "preload"; }
+  Result<void> open(const SourceOptions& options) override;
+  std::vector<std::string> child_environment() const override;
+  std::vector<fs::path> own_files() const override { return {library_, arena_->path()}; }
+  Result<void> start() override;
+  void look() override;
+  std::size_t drain(store::TraceWriter& writer) override;
+  Result<void> stop() override;
+  std::uint64_t produced() const override;
+  std::uint64_t left_out() const override { return hold_back_.left_out(); }
+  std::vector<CounterValue> counters() const override;
+  std::vector<store::HookReport> hooks() const override;
+  std::size_t ring_memory_bytes() const override;
+  std::vector<std::string> not_followed() const override;
+
+private:
+  void begin_to_read(store::TraceWriter& writer);
+  void follow_new_places();
+  std::string arena_variable() const;
+  bool is_arena_bad() const;
+  bool is_out_of_reach() const;
+  std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
+  void free_places(std::uint64_t now_ns);
+  void skip_stuck(std::uint64_t now_ns);
+  void wait_for_last();
+  void stop_reading();
+  std::uint64_t sum(std::uint64_t (PlaceReader::*count)() const) const;
+
+  Tasks own_tasks_; // where none are given
+  Tasks* tasks_ = &own_tasks_;
+  fs::path library_;
+  iot_u32 command_pid_ = 0;            // as this process sees it
+  bool is_harmful_to_command_ = false; // the library, if it were told of it
+  std::string unseen_command_;         // "PID PROGRAM: why"; empty: it can be followed
+  std::optional<ArenaFile> arena_;
+  std::optional<ArenaWatch> header_; // of the arena
+  std::optional<TickClock> clock_;
+  std::optional<ArenaIds> ids_;
+  HoldBack hold_back_;
+  bool leaves_out_pseudo_ = false;
+  std::deque<PlaceReader> readers_; // of places 0, 1, ... that were ever claimed
+  std::vector<std::uint64_t> stuck_since_ns_;
+  OwnerWatch owners_;
+  std::uint64_t next_check_ns_ = 0;
+  std::optional<std::uint64_t>
+      finish_until_ns_; // since stop(): so long are calls under way waited for
+};
+
+iot_u32 slots_for(std::size_t ring_bytes) {
+  if (ring_bytes == 0)
+    return kDefaultSlots;
+  const std::size_t slots = std::bit_floor(ring_bytes / sizeof(RawRecord));
+  return static_cast<iot_u32>(std::clamp<std::size_t>(slots, kSmallestRing, 1U << 24U));
+}
+
+WantedCalls wanted_calls(const Filter& filter) {
+  WantedCalls wanted;
+  for (const Operation& operation : all_operations()) {
+    const schema::Event& event = *operation.event;
+    if (event.layer != schema::Layer::app ||
+        (!filter.events.empty() &&
+         std::ranges::find(filter.events, event.name) == filter.events.end()))
+      continue;
+    const iot_u64 bit = 1ULL << (event.id & 63U);
+    const iot_u16 call = number_of_call(operation.call);
+    if (is_chosen(filter, operation)) {
+      wanted.events |= bit;
+    } else {
+      wanted.mixed_events |= bit;
+      wanted.left_out[call % kCallLimit / 64] |= 1ULL << (call % 64U);
+    }
+  }
+  wanted.mixed_events &= wanted.events;
+  return wanted;
+}
+
+// The library comes into a program as it starts, and knows names of files but not which of them are wanted.
+Result<void> check_filter(const Filter& filter) {
+  if (!filter.pids.empty() || filter.wanted.choose_groups() || filter.whole_system)
+    return fail("layer app", "calls are seen only in a command that iotrail starts",
+                std::string(store::kAskForOther));
+  if (filter.names_things() || filter.chooses_tasks() || filter.excluded.choose_files() ||
+      filter.excluded.choose_devices())
+    return fail("layer app",
+                "calls cannot be restricted to files, devices, users, names or a sample",
+                std::string(store::kAskForOther));
+  return {};
+}
+
+Obstacle find_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
+  std::vector<const char*> all;
+  for (const std::string& argument : arguments)
+    all.push_back(argument.c_str());
+  all.push_back(nullptr);
+  return obstacle_of_path(program.c_str(), all.data());
+}
+
+Result<void> PreloadSource::open(const SourceOptions& options) {
+  if (Result<void> fits = check_filter(options.filter); !fits)
+    return fits;
+  hold_back_.configure(options.filter.least);
+  leaves_out_pseudo_ = options.filter.leaves_out_pseudo;
+  const Result<fs::path> library = preload_library();
+  if (!library)
+    return std::unexpected(library.error());
+  library_ = *library;
+  is_harmful_to_command_ = is_harmful(find_obstacle(options.program, options.arguments));
+  if (const std::string why = preload_obstacle(options.program, options.arguments); !why.empty())
+    unseen_command_ =
+        fmt::format("{} {}: {}", options.filter.tree_root, options.program.native(), why);
+  if (options.tasks != nullptr)
+    tasks_ = options.tasks;
+  tasks_->unseen().expect();
+  command_pid_ = static_cast<iot_u32>(options.filter.tree_root);
+  clock_.emplace(TickClock::detect());
+  Result<ArenaFile> arena = ArenaFile::create(slots_for(options.ring_bytes), clock_->kind(),
+                                              wanted_calls(options.filter), *tasks_);
+  if (!arena)
+    return std::unexpected(arena.error());
+  arena_.emplace(std::move(*arena));
+  header_.emplace(*arena_);
+  tasks_->expect_variable(arena_variable());
+  return {};
+}
+
+std::string PreloadSource::arena_variable() const {
+  return std::string(kArenaVariable) + '=' + arena_->path().string();
+}
+
+std::vector<std::string> PreloadSource::child_environment() const {
+  if (is_harmful_to_command_)
+    return {};
+  std::string preload = "LD_PRELOAD=" + library_.string();
+  if (const char* const present = getenv("LD_PRELOAD"); present != nullptr && *present != 0)
+    preload += std::string(":") + present;
+  return {preload, arena_variable()};
+}
+
+Result<void> PreloadSource::start() {
+  header_->set_state(ArenaState::open);
+  return {};
+}
+
+void PreloadSource::begin_to_read(store::TraceWriter& writer) {
+  ids_.emplace(writer, *clock_, leaves_out_pseudo_);
+  if (unseen_command_.empty())
+    return;
+  const auto command = tasks_->last_known({tasks_->pid_namespace(), command_pid_, command_pid_});
+  tasks_->unseen().told(command ? command->pid : command_pid_);
+}
+
+void PreloadSource::follow_new_places() {
+  if (!header_->is_intact())
+    return;
+  if (!header_->look())
+    return stop_reading();
+  while (readers_.size() < header_->last().used_places) {
+    readers_.emplace_back(*arena_, static_cast<iot_u32>(readers_.size()));
+    stuck_since_ns_.push_back(0);
+  }
+}
+
+// The arena was overwritten or truncated: nothing in it is believed any more, and its programs are told to leave it alone.
+void PreloadSource::stop_reading() {
+  arena_->abandon();
+  std::ranges::for_each(readers_, &PlaceReader::stop_reading);
+}
+
+// Records read, and after the end the reports that wait: the session comes again for them.
+std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t now_ns) {
+  std::size_t records = 0;
+  if (!readers_.empty())
+    clock_->settle();
+  for (PlaceReader& reader : readers_)
+    reader.read_text(*ids_);
+  for (PlaceReader& reader : readers_)
+    reader.identify(*tasks_, now_ns);
+  for (PlaceReader& reader : readers_)
+    records += reader.read_records(*clock_, *ids_, hold_back_, writer);
+  const std::size_t waiting =
+      tasks_->write(writer, now_ns) +
+      static_cast<std::size_t>(std::ranges::count_if(readers_, &PlaceReader::is_waiting));
+  if (!finish_until_ns_ || waiting == 0)
+    return records;
+  usleep(kWaitUs);
+  return records + waiting;
+}
+
+void PreloadSource::look() {
+  if (!finish_until_ns_)
+    follow_new_places();
+  else
+    wait_for_last();
+  for (PlaceReader& reader : readers_)
+    reader.look();
+}
+
+std::size_t PreloadSource::drain(store::TraceWriter& writer) {
+  if (!ids_)
+    begin_to_read(writer);
+  const std::uint64_t now_ns = monotonic_ns();
+  clock_->tick(now_ns);
+  const std::size_t records = read_all(writer, now_ns);
+  hold_back_.keep_slow(now_ns, writer); // none is: a call is told at its end
+  if (now_ns >= next_check_ns_) {
+    next_check_ns_ = now_ns + kOwnerCheckNs;
+    skip_stuck(now_ns);
+    free_places(now_ns);
+  }
+  return records;
+}
+
+void PreloadSource::free_places(std::uint64_t now_ns) {
+  const std::size_t used = readers_.size();
+  for (const iot_u32 index :
+       owners_.find_gone(arena_->owners().first(used), arena_->places().first(used))) {
+    PlaceReader& reader = readers_[index];
+    reader.look(); // what it wrote last, before it was found gone
+    reader.read_text(*ids_);
+    reader.identify(*tasks_, now_ns);
+    if (reader.has_torn())
+      reader.skip_torn();
+    else if (reader.is_drained())
+      reader.free_place();
+  }
+}
+
+// A thread that jumped out of a signal handler leaves a record that it never finishes.
+void PreloadSource::skip_stuck(std::uint64_t now_ns) {
+  for (std::size_t i = 0; i < readers_.size(); ++i) {
+    if (!readers_[i].has_torn())
+      stuck_since_ns_[i] = 0;
+    else if (stuck_since_ns_[i] == 0)
+      stuck_since_ns_[i] = now_ns;
+    else if (now_ns - stuck_since_ns_[i] > kStuckNs)
+      readers_[i].skip_torn();
+  }
+}
+
+// After the end: calls that had reserved a record are given a moment to finish it, then it counts as torn.
+void PreloadSource::wait_for_last() {
+  const auto is_unfinished = [](PlaceReader& reader) {
+    reader.look();
+    return reader.has_torn();
+  };
+  while (std::ranges::any_of(readers_, is_unfinished) && monotonic_ns() < *finish_until_ns_)
+    usleep(1000);
+  for (PlaceReader& reader : readers_)
+    if (reader.has_torn())
+      reader.skip_torn();
+}
+
+Result<void> PreloadSource::stop() {
+  if (!arena_)
+    return {};
+  header_->set_state(ArenaState::closed);
+  follow_new_places();
+  finish_until_ns_ = monotonic_ns() + kFinishNs;
+  for (PlaceReader& reader : readers_)
+    reader.close(*finish_until_ns_);
+  return {};
+}
+
+std::uint64_t PreloadSource::sum(std::uint64_t (PlaceReader::*count)() const) const {
+  std::uint64_t sum = 0;
+  for (const PlaceReader& reader : readers_)
+    sum += (reader.*count)();
+  return sum;
+}
+
+std::uint64_t PreloadSource::produced() const {
+  if (!arena_)
+    return 0;
+  const std::uint64_t left_out = ids_ ? ids_->left_out() : 0;
+  return header_->last().no_ring + header_->last().no_clock + sum(&PlaceReader::produced) -
+         left_out;
+}
+
+std::vector<CounterValue> PreloadSource::counters() const {
+  const ArenaHeader header = header_ ? header_->last() : ArenaHeader{};
+  const auto overwritten = static_cast<std::uint64_t>(
+      (is_arena_bad() ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
+  return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&PlaceReader::lost)},
+          {IOT_COUNTER_preload_no_ring, IOT_LAYER_app, header.no_ring},
+          {IOT_COUNTER_preload_no_clock, IOT_LAYER_app, header.no_clock},
+          {IOT_COUNTER_preload_torn, IOT_LAYER_app, sum(&PlaceReader::torn)},
+          {IOT_COUNTER_preload_text_full, IOT_LAYER_app,
+           std::max<std::uint64_t>(header.text_full, ids_ ? ids_->unresolved() : 0)},
+          {IOT_COUNTER_preload_task_unknown, IOT_LAYER_app, sum(&PlaceReader::unknown)},
+          {IOT_COUNTER_preload_overwritten, IOT_LAYER_app, overwritten},
+          {IOT_COUNTER_preload_not_followed, IOT_LAYER_app,
+           std::max<std::uint64_t>(header.not_followed + tasks_->unseen().count() +
+                                       (unseen_command_.empty() ? 0 : 1),
+                                   is_out_of_reach() ? 1 : 0)},
+          {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0}};
+}
+
+// A program overwrote or cut off what all share.
+bool PreloadSource::is_arena_bad() const {
+  return header_ && (!header_->is_intact() || is_arena_lost());
+}
+
+// Programs could not find the recorder from some time on; which they were, nobody may tell.
+bool PreloadSource::is_out_of_reach() const {
+  return arena_ && arena_->is_removed();
+}
+
+std::vector<std::string> PreloadSource::not_followed() const {
+  std::vector<std::string> all;
+  if (is_out_of_reach())
+    all.push_back(fmt::format("all that started later: {}, by which programs find the recorder, "
+                              "was removed meanwhile",
+                              arena_->path().native()));
+  if (!unseen_command_.empty())
+    all.push_back(unseen_command_);
+  if (ids_)
+    std::ranges::copy(ids_->not_followed(), std::back_inserter(all));
+  for (const UnseenPrograms::UnseenProgram& program : tasks_->unseen().first()) {
+    std::string why = preload_obstacle(program.exe);
+    if (why.empty())
+      why = is_arena_bad() ? "it did not load the preload library, or said so in memory that a "
+                             "program overwrote"
+                           : "it did not load the preload library";
+    all.push_back(fmt::format("{} {}: {}", program.pid, program.exe, why));
+  }
+  return all;
+}
+
+std::vector<store::HookReport> PreloadSource::hooks() const {
+  return hook_reports();
+}
+
+std::size_t PreloadSource::ring_memory_bytes() const {
+  return arena_ ? arena_->memory_bytes() : 0;
+}
+
+} // namespace
+
+std::string preload_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
+  const Obstacle obstacle = find_obstacle(program, arguments);
+  return obstacle == Obstacle::none ? std::string() : std::string(obstacle_text(obstacle));
+}
+
+std::unique_ptr<Source> make_preload_source() {
+  return std::make_unique<PreloadSource>();
+}
+
+} // namespace iotrail::capture

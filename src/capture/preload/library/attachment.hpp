@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The memory that this process shares with the collector, once it is attached, and what it keeps beside it. Filled by
+// attach() and inherited by forked children.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "capture/preload/library/call_recorder.hpp"
+#include "capture/preload/shared/raw_syscalls.hpp"
+
+namespace iotrail::capture::preload {
+
+struct AttachedProcess { // wiped in a forked child, which may be in other namespaces
+  iot_s32 pid;
+  iot_u32 announced;
+  iot_u64 pid_namespace;
+  iot_s64 clock_offset_ns; // of its time namespace
+  iot_u64 has_clock_offset;
+};
+
+struct Attachment {
+  ArenaHeader made;  // as it was found; the host may overwrite the one that is shared
+  Context* contexts; // one for each place; wiped in a forked child, which has none of the rings
+  iot_u64* owners;
+  ArenaPlace* places;
+  pthread_key_t thread_end; // whose destructor gives the place of a thread back
+  bool has_thread_end;
+  AttachedProcess* process;
+};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit Attachment g_attachment;
+
+// Attached, and the recording goes on as far as is known.
+bool is_attached();
+
+// The collector has ended the recording.
+bool is_closed();
+
+// Memory of the kernel's, which is wiped in a forked child. Null: there is none.
+void* map_private(iot_u64 bytes);
+
+// Nothing is recorded from here on.
+void turn_off();
+
+// Whether the program may read the arena's clock from here on.
+void set_untimed(bool is_untimed);
+
+inline void count(iot_u64& counter) {
+  __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
+}
+
+// Handlers must not find a place half claimed: their calls would be lost. SIGBUS is let through: blocked, it ends the process
+// when the arena's memory is lost.
+class SignalsBlocked {
+public:
+  SignalsBlocked() {
+    const iot_u64 others = ~(1ULL << (SIGBUS - 1));
+    raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, address(&others), address(&before_),
+                sizeof(before_));
+  }
+  ~SignalsBlocked() {
+    raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, address(&before_), 0, sizeof(before_));
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+private:
+  iot_u64 before_ = 0;
+};
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The inside of the preload library: how a call becomes a record in the ring of its thread. The hot path is inline
+// here; whatever happens rarely (attaching to the arena, claiming a place, a full ring) is in recorder.cpp.
+//
+// Rules for all of the library: no allocation, no lock, no function of the C library that is hooked, errno kept. A
+// signal handler may run at any point and make calls of its own. Nothing here ever ends or delays the host program.
+#pragma once
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "capture/preload/shared/record_layout.hpp"
+
+// On the way of every call: the compiler would rather not repeat it in each of the wrappers.
+#define IOTRAIL_HOT [[gnu::always_inline]] inline
+
+// Of variables that are declared before they are defined: reached without a look into the table of global offsets.
+#define IOTRAIL_HIDDEN __attribute__((visibility("hidden")))
+
+namespace iotrail::capture::preload {
+
+// What a thread needs to write a record. Lies in memory that the kernel wipes in a forked child, so that a child
+// never writes to its parent's ring: `place` is then null and the slow path claims a place for the child.
+struct Context {
+  ArenaPlace* place; // null: none claimed
+  RawRecord* slots;
+  iot_u64 limit;        // positions from here on need a look at the collector's progress
+  iot_u64 mask;         // slots - 1
+  const iot_u32* files; // by descriptor, as in descriptors.hpp,
+  iot_u32 file_limit;   // of descriptors below this
+  unsigned char* text;
+  iot_u32 index;     // of the place
+  iot_u32 no_memory; // calls to let go by before memory is asked for again; 0: there was some
+};
+static_assert(sizeof(Context) <= IOT_CACHE_LINE);
+
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit __thread Context* t_context IOTRAIL_HIDDEN; // never null
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit Context g_no_context IOTRAIL_HIDDEN; // without a place
+
+// What the whole process shares; set by attaching, inherited by forked children.
+struct Recording {
+  bool on;  // attached: the arena and its clock are known
+  bool off; // no arena was named, or it was closed; not set before that is known
+  bool tsc;
+  bool
+      is_untimed; // the program has given up the clock: reading it might kill it, so its calls are lost
+  iot_u64 event_mask; // wanted, by number of the event in its layer
+  iot_u64
+      quick_mask; // the same, and nothing else needs a look: attached, on, and timed by the counter
+  ArenaHeader* arena; // null: not attached
+};
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit Recording g_recording IOTRAIL_HIDDEN;
+
+// Attaches where that has not been tried: a call must not be timed by a clock that is not the arena's.
+bool is_off_slowly();
+
+inline bool is_off() {
+  return __builtin_expect(!__atomic_load_n(&g_recording.on, __ATOMIC_ACQUIRE), false) &&
+         is_off_slowly();
+}
+
+// Of the arena's clock where that is not the counter.
+iot_u64 clock_ticks();
+
+// Calls of the kind may be made in the quick way.
+template <iot_u16 kKind> IOTRAIL_HOT bool is_quick() {
+  return __builtin_expect((g_recording.quick_mask >> (kKind & 0xffU) & 1U) != 0, true);
+}
+
+// 0: the clock must not be read.
+template <bool kQuick = false> IOTRAIL_HOT iot_u64 ticks() {
+  if (!kQuick && __builtin_expect(g_recording.is_untimed, false))
+    return 0;
+#if defined(__x86_64__)
+  if (kQuick || g_recording.tsc)
+    return __rdtsc();
+#endif
+  return clock_ticks();
+}
+
+// At the first call of all, which may come before any constructor has run.
+void attach();
+
+// The context of this thread with a place claimed; null: none can be had (counted unless the recording is off).
+Context* claim();
+
+// The thread is about to end; its place is given back. A later call claims a new one.
+void release_place();
+
+// A call is to be recorded by the owner of the place, or is not after all. One instruction, so that a signal handler
+// counts right; a lock prefix would cost more than it is worth, since only raw clone() lets two threads share a place.
+IOTRAIL_HOT void count_produced(ArenaPlace& place, iot_s64 calls = 1) {
+#if defined(__x86_64__)
+  __asm__ volatile("addq %1, %0" : "+m"(place.produced) : "er"(calls));
+#else
+  __atomic_fetch_add(&place.produced, static_cast<iot_u64>(calls), __ATOMIC_RELAXED);
+#endif
+}
+
+// Where a record goes; null context: nowhere, the call is lost and has been counted, or the recording is off.
+struct Reserved {
+  Context* context;
+  iot_u64 position;
+};
+
+// `counted`: in whose place the call has been counted as produced already; null: in none.
+Reserved reserve_slowly(const Context* counted);
+
+IOTRAIL_HOT Reserved reserve() {
+  Context* const context = t_context;
+  ArenaPlace* const place = context->place;
+  if (__builtin_expect(place == nullptr, false))
+    return reserve_slowly(nullptr);
+  count_produced(*place);
+  iot_u64 head = __atomic_load_n(&place->records.head, __ATOMIC_RELAXED);
+  if (__builtin_expect(head < context->limit, true) &&
+      __atomic_compare_exchange_n(&place->records.head, &head, head + 1, false, __ATOMIC_RELAXED,
+                                  __ATOMIC_RELAXED))
+    return {context, head};
+  return reserve_slowly(context);
+}
+
+// A call is lost, since it could not be timed.
+void count_untimed();
+
+template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
+  const auto* const event = reinterpret_cast<const unsigned char*>(&e);
+  [&]<std::size_t... kField>(std::index_sequence<kField...>) __attribute__((always_inline)) {
+    (__builtin_memcpy(raw.fields + kCarried<kKind>[kField].in_record,
+                      event + kCarried<kKind>[kField].in_event, kCarried<kKind>[kField].size),
+     ...);
+  }(std::make_index_sequence<kCarried<kKind>.size()>());
+  if constexpr (kErrorOffset<kKind> != 0)
+    raw.error = static_cast<short>(*reinterpret_cast<const iot_s64*>(event + kErrorOffset<kKind>));
+}
+
+// Of an event of which some calls are left out, the call is one.
+bool is_left_out(iot_u16 call);
+
+template <iot_u16 kKind, bool kQuick, class Event>
+IOTRAIL_HOT void write_record(iot_u16 call, iot_u64 begin, iot_u64 end, const Event& e) {
+  if (!kQuick && (g_recording.event_mask >> (kKind & 0xffU) & 1U) == 0)
+    return;
+  if (!kQuick && is_left_out(call))
+    return;
+  if (!kQuick && __builtin_expect(begin == 0 || end == 0, false))
+    return count_untimed();
+  const auto [context, position] = reserve();
+  if (__builtin_expect(context == nullptr, false))
+    return;
+  RawRecord& raw = context->slots[position & context->mask];
+  raw.call = call;
+  raw.begin = begin;
+  raw.end = end;
+  pack<kKind>(raw, e);
+  __atomic_store_n(&raw.tag, static_cast<iot_u32>(position + 1), __ATOMIC_RELEASE);
+}
+
+// Memory behind the text cells before `wanted`; false: there is none.
+bool make_text_ready(Context& context, iot_u64 wanted);
+
+// --- text (text.cpp) ---
+
+struct Bytes {
+  const void* data;
+  iot_u32 size;
+};
+
+// Puts a message into the text ring of this thread; the parts are joined. Returns what a record refers to it by, 0 if
+// the message was dropped (counted).
+iot_u32 send_text(TextHeader header, const Bytes* parts, int part_count);
+
+// Text of a path argument. The caller's memory is read in a way that cannot fault unless `result` proves it readable.
+iot_u32 text_of(const char* path, iot_s64 result);
+
+// Copies what can be read of this process's own memory; false: not all of it could be.
+bool copy_safely(void* to, const void* from, iot_u64 bytes);
+
+void send_process();
+
+// What a small file of /proc holds, as far as there is room; the number of bytes, 0: it cannot be read.
+iot_u32 read_file(const char* path, char* to, iot_u32 room);
+
+// --- process (process.cpp) ---
+
+// The process id as long as this process is not a forked child that has not been noticed yet.
+iot_s32 process_id();
+
+// Text in the environment that begins "NAME="; the value, or null.
+const char* environment_value(const char* name);
+
+// Remembers what the next program must be told to be followed too.
+void remember_environment(const char* arena_path);
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The words that libc_calls.def is written in: targets before a call, results and fields after it.
+#pragma once
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/preload/library/call_recorder.hpp"
+#include "capture/preload/library/descriptors.hpp"
+#include "capture/preload/library/real.hpp"
+
+namespace iotrail::capture::preload {
+
+// What a call works on. Looked up before the call: afterwards the descriptor may be another's.
+struct Target {
+  int fd = IOT_NO_FD;
+  iot_u32 file = 0;
+  iot_s64 position = 0; // of find_position() only
+};
+
+inline Target none() {
+  return {};
+}
+IOTRAIL_HOT Target on(int fd) {
+  return {fd, file_of(fd)};
+}
+// As fileno() has it, without its call: the number of a stream in memory (open_memstream) was never written.
+inline int descriptor_of(FILE* stream) {
+  constexpr int kIsOfFile = 0x2000; // _IO_IS_FILEBUF of the C library
+  return stream != nullptr && (stream->_flags & kIsOfFile) != 0 && stream->_fileno >= 0
+             ? stream->_fileno
+             : IOT_NO_FD;
+}
+IOTRAIL_HOT Target on_stream(FILE* stream) {
+  const int fd = descriptor_of(stream);
+  return fd != IOT_NO_FD ? on(fd) : none();
+}
+inline Target find_mapped(int fd, int flags) {
+  return (flags & MAP_ANONYMOUS) == 0 ? on(fd) : Target{fd, 0};
+}
+
+inline Target forget(int fd) {
+  const Target target = fd >= 0 ? on(fd) : Target{fd, 0};
+  set_file(fd, 0);
+  return target;
+}
+inline Target forget_stream(FILE* stream) {
+  const int fd = descriptor_of(stream);
+  return fd != IOT_NO_FD ? forget(fd) : none();
+}
+Target forget_directory(DIR* dir);
+Target forget_range(unsigned first, unsigned last, int flags);
+
+// The stream's position, for calls that do not tell how much they read.
+Target find_position(FILE* stream);
+iot_s64 count_moved(const Target& target, FILE* stream, int value);
+
+inline iot_s64 failure() {
+  return errno > 0 ? -errno : -EIO;
+}
+inline iot_s64 stream_failure(const FILE* stream) {
+  return (stream->_flags & _IO_ERR_SEEN) != 0 ? failure() : 0; // not set: the file has ended
+}
+
+// The result of a call, by what it returned.
+template <class Number> IOTRAIL_HOT iot_s64 number_or_error(Number value) {
+  return value < 0 ? failure() : static_cast<iot_s64>(value);
+}
+IOTRAIL_HOT iot_s64 stream_or_error(FILE* value) {
+  return value != nullptr ? static_cast<iot_s64>(descriptor_of(value)) : failure();
+}
+IOTRAIL_HOT iot_s64 count_character(int value, const FILE* stream) {
+  return value != EOF ? 1 : stream_failure(stream);
+}
+IOTRAIL_HOT iot_s64 count_line(const char* value, const FILE* stream) {
+  return value != nullptr ? static_cast<iot_s64>(strlen(value)) : stream_failure(stream);
+}
+IOTRAIL_HOT iot_s64 count_items(size_t value, size_t size, size_t count, const FILE* stream) {
+  return value == 0 && size * count != 0 ? stream_failure(stream)
+                                         : static_cast<iot_s64>(value * size);
+}
+
+// Of wide characters, the bytes that they are in their stream, once the call has moved them. 0: that is not known, as of the
+// C library's conversions nothing is told. A stream converts as the locale was when it was first used, or as its mode said
+// (",ccs="): known are what every locale has as one byte (ASCII), and all of UTF-8 while no wide call was made in another
+// locale; nothing once a stream was opened with an encoding of its own.
+iot_s64 count_wide_character(wint_t value, const FILE* stream);
+iot_s64 count_wide_text(bool is_moved, const wchar_t* text, const FILE* stream);
+// What formatted calls move is not known: they return a number of characters, or of fields.
+iot_s64 wide_form(bool is_moved, const FILE* stream);
+
+// Sum of the lengths of a vector that the kernel may have refused.
+iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result);
+// The position before a call that moved it by `result`; IOT_OFFSET_NONE: the call named none.
+iot_s64 offset_before(const off_t* position, iot_s64 result);
+// The file of `dir` where an empty path with AT_EMPTY_PATH names the descriptor itself, else 0.
+iot_u32 empty_path_file(int dir, const char* path, int flags, iot_s64 result);
+
+// The open(2) flags that a stream's mode string stands for.
+iot_u32 flags_of_mode(const char* mode);
+
+void fill_open(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
+void fill_stream_open(iot_app_open& e, FILE* stream, const char* path, const char* mode);
+
+// An event whose fields say "nothing": no position, no descriptor, else 0.
+template <class Event> IOTRAIL_HOT Event blank(const Target& target) {
+  Event e{};
+  if constexpr (requires { e.offset; })
+    e.offset = IOT_OFFSET_NONE;
+  if constexpr (requires { e.fd; })
+    e.fd = target.fd;
+  if constexpr (requires { e.file; })
+    e.file = target.file;
+  return e;
+}
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Hooks that make no event: they see that a program gives up system calls or the clock, and what it does to descriptors past
+// the C library.
+#include <linux/close_range.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+
+#include "capture/preload/library/attachment.hpp"
+#include "capture/preload/library/calls.hpp"
+#include "capture/preload/library/guests.hpp"
+
+namespace iotrail::capture::preload {
+
+namespace {
+
+struct GivenUp {
+  bool syscalls = false;
+  bool clock = false;
+};
+
+// The strict mode of seccomp takes the time stamp counter too; a clock that is not the counter may be a system call.
+GivenUp seccomp(bool is_strict) {
+  return {.syscalls = true, .clock = is_strict || !g_recording.tsc};
+}
+
+GivenUp asked_of_prctl(int option, long value) {
+  if (option == PR_SET_SECCOMP)
+    return seccomp(value == SECCOMP_MODE_STRICT);
+  return {.clock = option == PR_SET_TSC && value == PR_TSC_SIGSEGV};
+}
+
+// The C library has no function for seccomp(2).
+GivenUp asked_of_syscall(long number, long a, long b) {
+  if (number == SYS_prctl)
+    return asked_of_prctl(static_cast<int>(a), b);
+  if (number != SYS_seccomp || (a != SECCOMP_SET_MODE_STRICT && a != SECCOMP_SET_MODE_FILTER))
+    return {};
+  return seccomp(a == SECCOMP_SET_MODE_STRICT);
+}
+
+// Of the whole process, though it may be one thread's: the threads that it makes have it too, and when the last of them
+// has the clock again (PR_TSC_ENABLE) nobody knows. Before the kernel does, so that no other thread is killed in between.
+// Not of a guest's, whose memory is its host's.
+class Confinement {
+public:
+  explicit Confinement(GivenUp asked)
+      : asked_(is_guest_process() ? GivenUp{} : asked), confined_before_(g_is_confined),
+        untimed_before_(g_recording.is_untimed) {
+    if (asked_.syscalls)
+      __atomic_store_n(&g_is_confined, 1, __ATOMIC_SEQ_CST);
+    if (asked_.clock)
+      set_untimed(true);
+  }
+  template <class T> T end(T result) {
+    if (asked_.syscalls && result < 0)
+      __atomic_store_n(&g_is_confined, confined_before_, __ATOMIC_SEQ_CST);
+    if (asked_.clock && result < 0)
+      set_untimed(untimed_before_);
+    return result;
+  }
+
+private:
+  GivenUp asked_;
+  iot_u32 confined_before_;
+  bool untimed_before_;
+};
+
+// Descriptors that stand for another file now, or for none.
+void forget_changed(long number, long a, long b, long c) {
+  if (number == SYS_close)
+    set_file(static_cast<int>(a), 0);
+  else if (number == SYS_dup2 || number == SYS_dup3)
+    set_file(static_cast<int>(b), 0);
+  else if (number == SYS_close_range && (c & CLOSE_RANGE_CLOEXEC) == 0)
+    forget_files(static_cast<iot_u32>(a), static_cast<iot_u32>(b));
+}
+
+} // namespace
+
+EXPORTED_HOOK(int, prctl, (int option, long a, long b, long c, long d)) {
+  Confinement confinement(asked_of_prctl(option, a));
+  return confinement.end(REAL(prctl)(option, a, b, c, d));
+}
+
+EXPORTED_HOOK(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
+  Confinement confinement(asked_of_syscall(number, a, b));
+  const long result = confinement.end(REAL(syscall)(number, a, b, c, d, e, f));
+  if (result >= 0 || number == SYS_close) // which may fail and close all the same
+    forget_changed(number, a, b, c);
+  return result;
+}
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/preload/library/next_program.hpp"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "capture/preload/library/call_recorder.hpp"
+#include "capture/preload/library/guests.hpp"
+#include "capture/preload/shared/obstacle.hpp"
+#include "capture/preload/shared/raw_syscalls.hpp"
+
+namespace iotrail::capture::preload {
+
+namespace {
+
+// The first file of that name in PATH; false: there is none.
+bool find_in_path(const char* name, char* found, iot_u64 room) {
+  const char* folders = environment_value("PATH");
+  if (folders == nullptr)
+    folders = "/bin:/usr/bin";
+  const iot_u64 name_bytes = strlen(name) + 1;
+  for (;;) {
+    const iot_u64 bytes = strcspn(folders, ":");
+    if (bytes + 1 + name_bytes <= room) {
+      memcpy(found, folders, bytes);
+      found[bytes] = '/';
+      memcpy(found + bytes + 1, name, name_bytes);
+      const char* const path = bytes == 0 ? name : found; // an empty folder is the current one
+      if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0) {
+        memmove(found, path, strlen(path) + 1);
+        return true;
+      }
+    }
+    if (folders[bytes] == 0)
+      return false;
+    folders += bytes + 1;
+  }
+}
+
+} // namespace
+
+Obstacle obstacle_of(const char* name, const char* const* arguments) {
+  if (name == nullptr)
+    return Obstacle::none;
+  if (strchr(name, '/') != nullptr)
+    return obstacle_of_path(name, arguments);
+  char path[kPathBytes];
+  return find_in_path(name, path, sizeof(path)) ? obstacle_of_path(path, arguments)
+                                                : Obstacle::none;
+}
+
+void tell_of_obstacle(const char* name, Obstacle obstacle) {
+  if (g_recording.arena == nullptr || g_recording.off || name == nullptr)
+    return;
+  __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
+  TextHeader header{};
+  header.kind = static_cast<iot_u16>(TextKind::obstacle);
+  header.number = static_cast<iot_u32>(running_process_id());
+  header.mode = static_cast<iot_u32>(obstacle);
+  const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
+  send_text(header, &part, 1);
+}
+
+} // namespace iotrail::capture::preload

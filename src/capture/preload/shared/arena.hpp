@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The memory that the preload library and the collector share: one file, made and owned by the collector, mapped by
+// every traced process. Contains fixed-layout structures only; both sides are built from this header.
+//
+//   header | owners[places] | ArenaPlace[places] | per place: record ring, text ring
+//
+// A traced program may write anything to it, by mistake or on purpose. Each side keeps what it knows of the memory in
+// copies of its own: the library so that its host survives, the collector so that it counts nothing that was not.
+//
+// A place serves one thread at a time. Its positions never restart, so (place, position) names a call for ever.
+// A process maps the rings of those places that its threads have or had: all would take 20 GB of its address space, of which
+// a limit (`ulimit -v`) may allow it little.
+//
+// Records: the protocol of capture/ring.h. Reserving is a compare-and-exchange with a lock prefix, since signal
+// handlers and children that share memory write to the same ring.
+// Text: messages of whole cells, reserved in the same way. The first word of a message is its commit mark; the
+// collector zeroes the cells it has read, so that old text is never taken for a mark. A record that refers to a
+// message is committed after it.
+#pragma once
+
+#include "ring.h"
+
+namespace iotrail::capture::preload {
+
+inline constexpr char kArenaVariable[] = "IOTRAIL_PRELOAD_ARENA"; // path of the arena's file
+inline constexpr iot_u64 kArenaMagic = 0x31616e6572416f69ULL;
+inline constexpr iot_u32 kCallLimit = 1024; // numbers of calls are below
+inline constexpr iot_u32 kArenaVersion = 6;
+inline constexpr iot_u32 kPlaces = 4096;        // threads followed at one time
+inline constexpr iot_u32 kDefaultSlots = 65536; // records of one ring
+inline constexpr iot_u32 kPageBytes = 4096;
+inline constexpr iot_u32 kTextShare = 4;         // the text ring has 1/4 of the record ring's bytes
+inline constexpr iot_u32 kFileLimit = 1U << 26U; // file numbers of one recording
+inline constexpr iot_u32 kPathBytes = 4096;      // longest path kept, as in PATH_MAX
+inline constexpr iot_u32 kCommandBytes = 4096;   // longest command line kept
+
+enum class ArenaState : iot_u32 { open = 1, closed = 2 };
+enum class ClockKind : iot_u32 { monotonic = 0, tsc = 1 };
+
+// One call. What `fields` holds of each event is said by record_layout.hpp.
+struct RawRecord {
+  iot_u32 tag; // commit mark, written last: low half of the position, plus 1
+  iot_u16 call;
+  short error;   // of events that have a field for it
+  iot_u64 begin; // in ticks of the arena's clock
+  iot_u64 end;
+  unsigned char fields[40];
+};
+static_assert(sizeof(RawRecord) == IOT_CACHE_LINE);
+
+enum class TextKind : iot_u16 { path = 1, file = 2, process = 3, obstacle = 4 };
+
+// Why the library is not in a program.
+enum class Obstacle : iot_u32 {
+  none,
+  is_static,
+  other_class,      // 32-bit
+  other_linker,     // of another C library
+  changes_identity, // set-user-ID, set-group-ID, capabilities
+  other_runtime,    // AddressSanitizer's, which does not start behind another library
+  unreachable,      // the library or the arena, as after chroot
+  other_recording,  // one inside this one has it
+};
+
+inline constexpr iot_u32 kCellBytes = 64;
+
+// Begins a message; `bytes` of text follow.
+struct TextHeader {
+  iot_u32 mark; // 1: committed
+  iot_u16 kind;
+  iot_u16 cells; // of the whole message
+  iot_u32 bytes;
+  iot_u32 number;     // file: its number in the arena; process, obstacle: pid
+  iot_u32 device;     // file: major << 20 | minor; process: parent's pid
+  iot_u32 generation; // file
+  iot_u32 mode;       // file; obstacle: which
+  iot_u32 unused;
+  iot_u64 inode; // file: inode; process: time of attaching, in ticks, 0: it has no clock
+};
+static_assert(sizeof(TextHeader) == 40);
+inline constexpr iot_u32 kTextCellsMax =
+    (sizeof(TextHeader) + 2UL * kPathBytes + kCommandBytes + kCellBytes) / kCellBytes;
+
+// An owner: 0, or who uses the place, as the process itself counts: pid << 32 | tid.
+inline constexpr iot_u64 kOwnerReleased =
+    1ULL << 63U; // the thread has ended; the collector frees the place
+constexpr iot_u64 owner_of(iot_s32 pid, iot_s32 tid) {
+  return static_cast<iot_u64>(pid) << 32U | static_cast<iot_u32>(tid);
+}
+
+constexpr iot_u32 pid_of(iot_u64 owner) {
+  return static_cast<iot_u32>(owner >> 32U) & 0x7fffffffU;
+}
+constexpr iot_u32 tid_of(iot_u64 owner) {
+  return static_cast<iot_u32>(owner) & 0x7fffffffU;
+}
+
+struct ArenaPlace {
+  iot_ring_control records;
+  iot_u64 text_head;     // in cells
+  iot_u64 claim;         // number of this claim in the arena; 0: not yet set
+  iot_u64 pid_namespace; // inode of the owner's; 0: not known
+  iot_u32 ready_slots;   // that have memory behind them; grows up to all
+  iot_u32 ready_cells;
+  iot_u64 produced;    // calls that were to be recorded, counted before the ring is asked
+  iot_u64 outer_owner; // the owner as the collector's /proc counts; 0: its program cannot tell
+  iot_u64 pad[2];
+  iot_u64 text_tail; // written by the collector, on a line of its own
+  iot_u64 pad_tail[7];
+};
+static_assert(sizeof(ArenaPlace) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
+static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
+
+// What the programs are to record. Bits by the number of an app event in its layer, and by that of a call.
+struct WantedCalls {
+  iot_u64 events = 0;
+  iot_u64 mixed_events = 0; // wanted ones, some calls of which are not
+  iot_u64 left_out[kCallLimit / 64] = {};
+};
+
+struct ArenaHeader {
+  iot_u64 magic;
+  iot_u32 version;
+  iot_u32 state; // ArenaState
+  iot_u32 clock; // ClockKind
+  iot_u32 places;
+  iot_u32 slots; // of a record ring; a power of two
+  iot_u32 cells; // of a text ring; a power of two
+  iot_u64 rings_offset;
+  iot_u64 ring_stride;   // bytes of one place's rings
+  iot_u64 pid_namespace; // inode of the collector's
+  iot_u64 proc_device;   // of the collector's /proc
+  WantedCalls wanted;
+  alignas(IOT_CACHE_LINE) iot_u64 next_claim;
+  iot_u32 next_file;
+  iot_u32 used_places;  // no place at or above was ever claimed
+  iot_u64 no_ring;      // calls lost since no place was free
+  iot_u64 no_clock;     // calls lost since the program may not read the clock
+  iot_u64 text_full;    // messages dropped
+  iot_u64 not_followed; // programs executed that cannot be preloaded into
+};
+static_assert(sizeof(ArenaHeader) <= kPageBytes);
+
+constexpr iot_u64 round_to_page(iot_u64 bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+constexpr iot_u64 owners_offset() {
+  return kPageBytes;
+}
+constexpr iot_u64 places_offset(iot_u32 places) {
+  return owners_offset() + round_to_page(places * sizeof(iot_u64));
+}
+constexpr iot_u64 rings_offset(iot_u32 places) {
+  return places_offset(places) + round_to_page(places * sizeof(ArenaPlace));
+}
+constexpr iot_u32 cells_of(iot_u32 slots) {
+  return slots / kTextShare * iot_u32{sizeof(RawRecord)} / kCellBytes;
+}
+constexpr iot_u64 ring_stride(iot_u32 slots) {
+  return round_to_page(slots * sizeof(RawRecord)) +
+         round_to_page(iot_u64{cells_of(slots)} * kCellBytes);
+}
+constexpr iot_u64 text_offset(iot_u32 slots) {
+  return round_to_page(slots * sizeof(RawRecord));
+}
+constexpr iot_u64 arena_bytes(iot_u32 slots) {
+  return rings_offset(kPlaces) + kPlaces * ring_stride(slots);
+}
+
+} // namespace iotrail::capture::preload

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/session/foreground.hpp"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.hpp"
+#include "capture/session/command.hpp"
+#include "capture/session/target_watch.hpp"
+
+namespace iotrail::capture {
+namespace {
+
+constexpr std::uint64_t kSameSignalNs = 100'000'000;
+constexpr std::uint64_t kTargetCheckNs = 100'000'000;
+constexpr int kRecorderNice = -10; // losing events costs the user more than a little CPU
+
+class Foreground {
+public:
+  Foreground(SignalQueue signals, Until until) : signals_(std::move(signals)), until_(until) {}
+
+  Result<void> begin(RecorderOptions options, std::vector<std::unique_ptr<Source>> sources,
+                     const OnBegin& on_begin);
+  void record();
+  Result<ForegroundEnd> end();
+
+private:
+  Result<void> suspend_command(RecorderOptions& options);
+  bool handle(const SignalQueue::Signal& signal);
+  bool have_targets_ended(std::uint64_t now_ns);
+  bool goes_on();
+
+  bool follows() const { return until_ == Until::all_end; }
+
+  SignalQueue signals_;
+  Until until_;
+  bool have_they_ended_ = false; // the command, or the processes and control groups named
+  bool was_last_seen_running_ = true;
+  std::optional<Command> command_;
+  std::unique_ptr<Recorder> recorder_;
+  std::optional<TargetWatch> watch_;
+  std::uint64_t next_target_check_ns_ = 0;
+  int stop_signal_ = 0;
+  std::uint64_t signalled_ns_ = 0;
+  std::string stop_reason_;
+};
+
+Result<void> Foreground::suspend_command(RecorderOptions& options) {
+  if (options.command.empty())
+    return {};
+  Result<std::filesystem::path> file = find_command(options.command.front());
+  if (!file)
+    return std::unexpected(file.error());
+  Result<Command> command = Command::suspend(*file, options.command);
+  if (!command)
+    return std::unexpected(command.error());
+  command_.emplace(std::move(*command));
+  options.source.program = *file;
+  options.source.arguments = options.command;
+  options.source.filter.tree_root = command_->pid();
+  options.source.filter.tree_from_exec = true; // what the child does before is the recorder's own
+  return {};
+}
+
+Result<void> Foreground::begin(RecorderOptions options,
+                               std::vector<std::unique_ptr<Source>> sources,
+                               const OnBegin& on_begin) {
+  if (Result<void> suspended = suspend_command(options); !suspended)
+    return suspended;
+  ::signal(SIGPIPE, SIG_IGN); // who reads our lines may stop; the command has been forked before
+  const Filter filter = options.source.filter;
+  auto recorder = Recorder::open(std::move(options), std::move(sources));
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  recorder_ = std::move(*recorder);
+  // Best effort: without the privilege we stay as we are. The command has been forked, the writer's thread has not begun.
+  ::setpriority(PRIO_PROCESS, 0, kRecorderNice);
+  if (Result<void> started = recorder_->start(); !started)
+    return started;
+  watch_.emplace(filter);
+  on_begin(recorder_->manifest(), recorder_->refusals());
+  if (!command_)
+    return {};
+  Result<void> released = command_->release(recorder_->child_environment());
+  if (!released)
+    recorder_->discard();
+  return released;
+}
+
+// Whether the recording goes on.
+bool Foreground::handle(const SignalQueue::Signal& signal) {
+  if (signal.number == SIGCHLD) {
+    if (!command_ || !command_->poll_status())
+      return true;
+    if (stop_reason_.empty())
+      stop_reason_ = "command ended";
+    have_they_ended_ = true;
+    return follows() && stop_signal_ == 0;
+  }
+  // Who signals a process and then its group sends the same signal twice.
+  const std::uint64_t now_ns = monotonic_ns();
+  if (signal.number == stop_signal_ && now_ns - signalled_ns_ < kSameSignalNs)
+    return true;
+  signalled_ns_ = now_ns;
+  const bool again = stop_signal_ != 0;
+  stop_signal_ = signal.number;
+  stop_reason_ = fmt::format("interrupted ({})", strsignal(signal.number));
+  if (again || !command_ || have_they_ended_)
+    return false;
+  if (!signal.from_terminal)
+    command_->signal(signal.number);
+  return true;
+}
+
+bool Foreground::have_targets_ended(std::uint64_t now_ns) {
+  if (now_ns < next_target_check_ns_)
+    return false;
+  next_target_check_ns_ = now_ns + kTargetCheckNs;
+  if (!have_they_ended_ && watch_->have_all_ended()) {
+    stop_reason_ = watch_->reason();
+    have_they_ended_ = true;
+  }
+  return have_they_ended_ && (!follows() || !goes_on());
+}
+
+// Looked at twice: the word of a new process may be on its way.
+bool Foreground::goes_on() {
+  const bool is_running = !recorder_->still_running().empty();
+  const bool goes_on = is_running || was_last_seen_running_;
+  was_last_seen_running_ = is_running;
+  if (!goes_on)
+    stop_reason_ += ", and all that it started";
+  return goes_on;
+}
+
+void Foreground::record() {
+  Step step = Step::busy;
+  while (step != Step::ended) {
+    const auto signal = signals_.wait(wait_ms(step));
+    const std::uint64_t now_ns = monotonic_ns();
+    step = recorder_->step(now_ns);
+    if ((signal && !handle(*signal)) || have_targets_ended(now_ns))
+      return;
+  }
+}
+
+Result<ForegroundEnd> Foreground::end() {
+  const std::optional<int> status = command_ ? command_->poll_status() : std::nullopt;
+  if (command_ && !status && stop_signal_ != 0)
+    stop_reason_ += "; the command goes on";
+  Result<void> stopped =
+      recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
+  if (!stopped)
+    return std::unexpected(stopped.error());
+  if (command_ && stop_signal_ == 0)
+    command_->wait_status(); // a limit ended the recording only
+  return ForegroundEnd{.manifest = recorder_->manifest(),
+                       .command_status = command_ ? command_->poll_status() : std::nullopt,
+                       .stop_signal = stop_signal_,
+                       .signals = std::move(signals_)};
+}
+
+} // namespace
+
+Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
+                                           std::vector<std::unique_ptr<Source>> sources,
+                                           const OnBegin& on_begin, Until until) {
+  Result<SignalQueue> signals = SignalQueue::open();
+  if (!signals)
+    return std::unexpected(signals.error());
+  Foreground foreground(std::move(*signals), until);
+  if (Result<void> begun = foreground.begin(std::move(options), std::move(sources), on_begin);
+      !begun)
+    return std::unexpected(begun.error());
+  foreground.record();
+  return foreground.end();
+}
+
+} // namespace iotrail::capture

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A recording that a person or a script waits for: starts the command, drives the recorder until the command, or the
+// processes and control groups named, have ended, a limit is reached or a signal comes.
+//
+// Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
+// until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
+// first where the command has ended already. A limit ends the recording only: the command goes on and is waited for.
+// Whoever tells what was recorded holds the ForegroundEnd until he has: as long as it lives no further signal ends us.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/result.hpp"
+#include "capture/session/recorder.hpp"
+#include "capture/session/signals.hpp"
+
+namespace iotrail::capture {
+
+struct ForegroundEnd {
+  store::Manifest manifest; // as in the trace
+  std::optional<int> command_status;
+  int stop_signal = 0; // the signal that ended the recording, or 0
+  SignalQueue signals;
+};
+
+// Called once all sources have started and before the command begins.
+using OnBegin =
+    std::function<void(const store::Manifest& manifest, const std::vector<Refusal>& refusals)>;
+
+// What a recording waits for: the command, or the processes and control groups named, or also all that they have started.
+enum class Until { they_end, all_end };
+
+// `options.command` is run; where it is empty, the filter names what runs already. Call while the process has one thread
+// (Command::suspend). The recorder's thread gets a better priority where that is permitted.
+Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
+                                           std::vector<std::unique_ptr<Source>> sources,
+                                           const OnBegin& on_begin, Until until = Until::they_end);
+
+} // namespace iotrail::capture

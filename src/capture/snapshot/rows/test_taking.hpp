@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// For the tests: what a part of a snapshot puts into a trace.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "capture/snapshot/rows/taken_rows.hpp"
+#include "capture/snapshot/rows/taking.hpp"
+#include "store/test_support.hpp"
+
+namespace iotrail::capture::snapshot {
+
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+class TakingTest : public ::testing::Test {
+protected:
+  // What `take` adds becomes rows of a trace of its own; the trace is left at trace().
+  void take(const std::function<void(Taking&)>& take) {
+    RowQueue queue;
+    {
+      RowSink sink(queue);
+      queue.close(); // nobody drains meanwhile
+      Taking taking(sink, counters_, is_stopping_, 1);
+      take(taking);
+      found_ = taking.found;
+      left_out_ = taking.left_out;
+    }
+    trace_ = folder_ / ("t" + std::to_string(++traces_));
+    auto writer = store::TraceWriter::create(trace_, {});
+    ASSERT_TRUE(writer) << writer.error().message();
+    while (queue.write_some(**writer, 1) > 0) {
+    }
+    store::Manifest manifest;
+    ASSERT_TRUE((*writer)->finish(manifest));
+  }
+
+  std::vector<TakenRow> rows(std::string_view table) const {
+    return read_taken_rows(trace_, table);
+  }
+
+  store::testing::TemporaryDirectory folder_;
+  std::filesystem::path trace_;
+  Counters counters_;
+  std::atomic<bool> is_stopping_{false};
+  std::uint64_t found_ = 0;
+  std::uint64_t left_out_ = 0;
+
+private:
+  int traces_ = 0;
+};
+
+} // namespace iotrail::capture::snapshot

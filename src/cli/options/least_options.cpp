@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options/least_options.hpp"
+
+#include <algorithm>
+
+#include "cli/options/amounts.hpp"
+#include "schema.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+bool records_calls(const capture::Filter& filter) {
+  return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
+    return event.layer == schema::Layer::syscall &&
+           std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
+           (filter.events.empty() ||
+            std::ranges::find(filter.events, event.name) != filter.events.end());
+  });
+}
+
+bool records_kernel(const capture::Filter& filter) {
+  return std::ranges::any_of(filter.layers, [](schema::Layer layer) {
+    return schema::source_of(layer) == IOT_source_kernel;
+  });
+}
+
+} // namespace
+
+void declare_least(CLI::App& app, LeastOptions& options) {
+  app.add_option("--min-latency", options.latency,
+                 "Only operations that took so long (1ms), with all that they caused");
+  app.add_option("--min-size", options.size,
+                 "Only operations that moved so many bytes (64K), with all that they caused; with "
+                 "--min-latency: that did both");
+}
+
+Result<void> select_least(const LeastOptions& options, capture::Filter& filter) {
+  const auto latency_ns = parse_duration("--min-latency", options.latency.value_or(""));
+  if (!latency_ns)
+    return std::unexpected(latency_ns.error());
+  const auto bytes = parse_size("--min-size", options.size.value_or(""));
+  if (!bytes)
+    return std::unexpected(bytes.error());
+  filter.least = {.latency_ns = *latency_ns, .bytes = *bytes};
+  if (filter.least.is_set() && records_kernel(filter) && !records_calls(filter))
+    return fail_usage(fmt::format("{} needs the layer syscall",
+                                  *latency_ns != 0 ? "--min-latency" : "--min-size"),
+                      "it is the calls that tell how much was done",
+                      "Add `syscall` to --layers, or the calls that count to --events.");
+  return {};
+}
+
+std::vector<std::string> filters_text(const LeastOptions& options) {
+  std::vector<std::string> words;
+  if (options.latency)
+    words.push_back("--min-latency " + *options.latency);
+  if (options.size)
+    words.push_back("--min-size " + *options.size);
+  return words;
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The options that leave out operations that took or moved too little.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "capture/selection/filter.hpp"
+
+namespace iotrail::cli {
+
+// As on the command line.
+struct LeastOptions {
+  std::optional<std::string> latency; // "1ms"
+  std::optional<std::string> size;    // "64K"
+};
+
+void declare_least(CLI::App& app, LeastOptions& options);
+
+// Fills `filter.least`; the filter has its layers and events. Refuses what these could not tell.
+Result<void> select_least(const LeastOptions& options, capture::Filter& filter);
+
+// As on the command line.
+std::vector<std::string> filters_text(const LeastOptions& options);
+
+} // namespace iotrail::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options/operation_options.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <fmt/ranges.h>
+
+#include "base/nearest_name.hpp"
+#include "capture/selection/operations.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+using capture::Operation;
+
+std::set<std::string_view> class_names() {
+  std::set<std::string_view> names;
+  for (const Operation& operation : capture::all_operations())
+    names.insert(operation.class_name);
+  return names;
+}
+
+std::string near_operation(std::string_view name) {
+  std::set<std::string> names;
+  const bool is_call_alone = name.starts_with(capture::kCallAlone);
+  for (const Operation& operation : capture::all_operations())
+    names.insert(fmt::format("{}{}", is_call_alone ? capture::kCallAlone : "", operation.call));
+  if (!is_call_alone)
+    for (const std::string_view name_of_class : class_names())
+      names.emplace(name_of_class);
+  return did_you_mean(name, names);
+}
+
+Result<void> fail_unknown(std::string_view option, std::string_view name) {
+  const std::string what = fmt::format("{}: there is no operation '{}'", option, name);
+  if (std::string near = near_operation(name); !near.empty())
+    return fail_usage(what, {}, std::move(near));
+  return fail_usage(
+      what,
+      fmt::format("operations are calls by name, of the system (pread64), the C library "
+                  "(fwrite), io_uring (IORING_OP_READ) and libaio (IOCB_CMD_PREAD), and "
+                  "classes of them: {}",
+                  fmt::join(class_names(), ", ")),
+      "Requests of disks are chosen with --device, or as events with --events.");
+}
+
+Result<void> check_names(std::string_view option, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (std::ranges::none_of(capture::all_operations(), [&](const Operation& operation) {
+          return capture::has_name(operation, name);
+        }))
+      return fail_unknown(option, name);
+  return {};
+}
+
+bool is_wanted(const capture::Filter& filter, const schema::Event& event) {
+  return std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
+         (filter.events.empty()
+              ? !schema::is_on_request(event)
+              : std::ranges::find(filter.events, event.name) != filter.events.end());
+}
+
+bool is_event_of_operations(const schema::Event& event) {
+  return std::ranges::any_of(capture::all_operations(),
+                             [&](const Operation& operation) { return operation.event == &event; });
+}
+
+// Whether the source that tells of an operation tells of something that comes of it. The life of processes comes of none.
+bool has_trace(const capture::Filter& filter, const Operation& operation) {
+  if (is_wanted(filter, *operation.event))
+    return true;
+  const std::uint32_t source = schema::source_of(operation.event->layer);
+  return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
+    return !event.is_dictionary() && schema::source_of(event.layer) == source &&
+           event.layer != schema::Layer::process && is_wanted(filter, event) &&
+           !is_event_of_operations(event);
+  });
+}
+
+} // namespace
+
+void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded) {
+  app.add_option("--operations", wanted.operations,
+                 "Only these operations, with all that they cause: calls by name, or classes of "
+                 "them, separated by commas (fsync,pread64; `read` is all that reads, `call:read` "
+                 "the call alone); of calls of the C library and system calls each by its own name")
+      ->delimiter(',');
+  app.add_option("--exclude-operations", excluded.operations,
+                 "Not these operations, nor what they cause")
+      ->delimiter(',');
+}
+
+Result<void> check_operations(const capture::Filter& filter) {
+  if (!filter.chooses_operations())
+    return {};
+  if (auto checked = check_names("--operations", filter.wanted.operations); !checked)
+    return checked;
+  if (auto checked = check_names("--exclude-operations", filter.excluded.operations); !checked)
+    return checked;
+  const auto& operations = capture::all_operations();
+  if (std::ranges::none_of(operations, [&](const Operation& operation) {
+        return capture::is_chosen(filter, operation);
+      }))
+    return fail_usage("nothing to record", "every operation asked for is excluded",
+                      "An excluded class is left out with all of its calls.");
+  if (std::ranges::none_of(operations, [&](const Operation& operation) {
+        return capture::is_chosen(filter, operation) && has_trace(filter, operation);
+      }))
+    return fail_usage("nothing to record",
+                      "no event that is recorded comes of the operations asked for",
+                      "Name events of theirs with --events, or their layers with --layers.");
+  return {};
+}
+
+} // namespace iotrail::cli

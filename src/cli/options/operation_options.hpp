@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The options that say which operations are recorded, with all that they cause.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "base/result.hpp"
+#include "capture/selection/filter.hpp"
+
+namespace iotrail::cli {
+
+// Fills `wanted.operations` and `excluded.operations`.
+void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded);
+
+// Refuses names that nothing has, and choices of which nothing would be recorded. The filter has its layers and events.
+Result<void> check_operations(const capture::Filter& filter);
+
+} // namespace iotrail::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/options/trace_options.hpp"
+
+#include <filesystem>
+
+#include "store/format/manifest.hpp"
+#include "store/reader/catalogue.hpp"
+
+namespace iotrail::cli {
+
+Result<void> check_output(const std::string& output) {
+  const std::string name = std::filesystem::path(output).filename().native();
+  if (name == store::kLatest)
+    return fail_usage(
+        fmt::format("-o {}", output),
+        "`latest` stands for the newest trace of the repository, so none is called so");
+  if (name == "." || name == ".." || (name.empty() && !output.empty()))
+    return fail_usage(fmt::format("-o {}", output), "this is a directory, not the name of a trace");
+  std::error_code ignored;
+  if (std::filesystem::is_other(output, ignored)) // "-o /dev/null"
+    return fail_usage(fmt::format("-o {}", output),
+                      "a trace is a directory, and this is a device, a FIFO or a socket",
+                      "`iotrail stat` adds events up and records none.");
+  return {};
+}
+
+Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::string>& tags) {
+  std::map<std::string, std::string> parsed;
+  for (const std::string& tag : tags) {
+    const auto equals = tag.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail_usage(fmt::format("--tag {}: not of the form NAME=VALUE", tag));
+    parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
+  }
+  if (parsed.size() > store::Manifest::kNamesMax)
+    return fail_usage(fmt::format("--tag: {} tags", parsed.size()),
+                      fmt::format("a trace has at most {}", store::Manifest::kNamesMax));
+  return parsed;
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <memory>
+
+#include "capture/kernel/kernel_source.hpp"
+#include "capture/preload/collector/preload_source.hpp"
+#include "capture/selection/filter_conflicts.hpp"
+#include "capture/session/foreground.hpp"
+#include "capture/snapshot/snapshot_source.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit.hpp"
+#include "cli/options/amounts.hpp"
+#include "cli/options/least_options.hpp"
+#include "cli/options/operation_options.hpp"
+#include "cli/options/snapshot_options.hpp"
+#include "cli/options/target.hpp"
+#include "cli/options/trace_options.hpp"
+#include "cli/record_summary.hpp"
+#include "cli/tell.hpp"
+#include "store/reader/catalogue.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+struct RecordOptions {
+  std::string output;
+  Target target;
+  LeastOptions least;
+  std::vector<std::string> snapshots;
+  std::vector<std::string> tags;
+  std::string time;
+  std::string size;
+  std::string buffer;
+  bool quiet = false;
+  bool strict = false;
+  bool follow = false;
+};
+
+bool need_source(const std::vector<schema::Layer>& layers, std::uint32_t source) {
+  return std::ranges::any_of(
+      layers, [&](schema::Layer layer) { return schema::source_of(layer) == source; });
+}
+
+Result<std::uint64_t> parse_buffer(const std::string& text) {
+  constexpr std::uint64_t kLeast = 64U << 10U;
+  constexpr std::uint64_t kMost = 1U << 30U;
+  const auto bytes = parse_size("--buffer", text);
+  if (!bytes || *bytes == 0 || (*bytes >= kLeast && *bytes <= kMost))
+    return bytes;
+  return fail_usage(fmt::format("--buffer {}", text), "a ring has from 64K to 1G");
+}
+
+std::vector<std::string> limits_text(const RecordOptions& options) {
+  std::vector<std::string> words;
+  if (!options.time.empty())
+    words.push_back("--time " + options.time);
+  if (!options.size.empty())
+    words.push_back("--size " + options.size);
+  return words;
+}
+
+Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
+                                                  const Trailing& command) {
+  auto filter = make_filter(options.target, command, "record");
+  if (!filter)
+    return std::unexpected(filter.error());
+  if (Result<void> checked = check_operations(*filter); !checked)
+    return std::unexpected(checked.error());
+  if (Result<void> selected = select_least(options.least, *filter); !selected)
+    return std::unexpected(selected.error());
+  if (Result<void> checked = check_conflicts(*filter); !checked)
+    return std::unexpected(checked.error());
+  if (!options.snapshots.empty())
+    filter->layers.push_back(schema::Layer::snapshot);
+  auto tags = parse_tags(options.tags);
+  if (!tags)
+    return std::unexpected(tags.error());
+  const auto buffer_bytes = parse_buffer(options.buffer);
+  if (!buffer_bytes)
+    return std::unexpected(buffer_bytes.error());
+  const auto size_bytes = parse_size("--size", options.size);
+  if (!size_bytes)
+    return std::unexpected(size_bytes.error());
+  const auto time_ns = parse_duration("--time", options.time);
+  if (!time_ns)
+    return std::unexpected(time_ns.error());
+  if (Result<void> checked = check_output(options.output); !checked)
+    return std::unexpected(checked.error());
+  capture::RecorderOptions recorder;
+  recorder.trace = store::new_trace_path(options.output, trace_name(options.target, command));
+  recorder.command = command;
+  recorder.source.filter = *filter;
+  recorder.source.ring_bytes = *buffer_bytes;
+  recorder.limits = {*time_ns, *size_bytes};
+  recorder.filters_text = filters_text(options.target);
+  std::ranges::copy(filters_text(options.least), std::back_inserter(recorder.filters_text));
+  for (const std::string& snapshot : options.snapshots)
+    recorder.filters_text.push_back("--snapshot " + snapshot);
+  recorder.limits_text = limits_text(options);
+  recorder.tags = *tags;
+  return recorder;
+}
+
+std::vector<std::unique_ptr<capture::Source>>
+make_sources(const capture::Filter& filter, const capture::SnapshotOptions& snapshots) {
+  std::vector<std::unique_ptr<capture::Source>> sources;
+  if (need_source(filter.layers, IOT_source_preload))
+    sources.push_back(capture::make_preload_source());
+  if (need_source(filter.layers, IOT_source_kernel))
+    sources.push_back(capture::make_kernel_source());
+  if (!snapshots.wanted.empty())
+    sources.push_back(capture::make_snapshot_source(snapshots));
+  return sources;
+}
+
+// The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
+int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
+                const Trailing& command) {
+  if (options.strict && end.manifest.lost() + end.manifest.gaps() != 0)
+    return static_cast<int>(Exit::losses);
+  if (end.command_status)
+    return *end.command_status;
+  if (command.empty())
+    return static_cast<int>(Exit::ok);
+  return 128 + end.stop_signal;
+}
+
+Result<int> record(const RecordOptions& options, const Trailing& command) {
+  Result<capture::RecorderOptions> recorder = recorder_options(options, command);
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  auto snapshots = parse_snapshots("--snapshot", options.snapshots, ".");
+  if (!snapshots)
+    return std::unexpected(snapshots.error());
+  const capture::Filter& filter = recorder->source.filter;
+  if (!command.empty() && need_source(filter.layers, IOT_source_preload))
+    warn_of_obstacle(command);
+  const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
+    tell_if_heard([&] { print_begin(command.empty(), refusals); });
+  };
+  auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
+                                           options.follow ? capture::Until::all_end
+                                                          : capture::Until::they_end);
+  if (!end)
+    return std::unexpected(end.error());
+  tell_if_heard(
+      [&] { (options.quiet ? print_losses : print_summary)(end->manifest, recorder->trace); });
+  return exit_status(*end, options, command);
+}
+
+} // namespace
+
+Action declare_record(CLI::App& app, const Trailing& trailing) {
+  auto options = std::make_shared<RecordOptions>();
+  app.add_option("-o,--output", options->output,
+                 "Name of the trace in the repository, or a path (with a `/`, or ending in "
+                 ".iotrail); default: command and time");
+  declare_target(app, options->target);
+  declare_least(app, options->least);
+  app.add_flag(
+      "--follow", options->follow,
+      "Go on after the command or the processes named have ended, until all that they have "
+      "started has; Ctrl-C or --time end it before");
+  app.add_option(
+      "--snapshot", options->snapshots,
+      "Take snapshots too, KIND,...[:PERIOD]: of process, system, fs (files below the "
+      "current directory) or fs=PATH; each once, or again every PERIOD; may be repeated");
+  app.add_option("--time", options->time,
+                 "Stop recording after this time (10s, 500ms, 2m); the command goes on");
+  app.add_option(
+      "--size", options->size,
+      "Stop recording when the trace has this size (64M, 2G), as `list` shows it; what the "
+      "rings hold by then is still written");
+  app.add_option(
+      "--buffer", options->buffer,
+      "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts");
+  app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated");
+  app.add_flag("-q,--quiet", options->quiet,
+               "No summary at the end; losses are reported all the same");
+  app.add_flag("--strict", options->strict,
+               "Exit with status 3 when any event was or may have been lost");
+  app.footer("The command follows after `--`. The exit status is the command's own.");
+  return [options, &trailing] { return record(*options, trailing); };
+}
+
+} // namespace iotrail::cli

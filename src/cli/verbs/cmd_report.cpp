@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/options/amounts.hpp"
+#include "cli/options/selection.hpp"
+#include "cli/tell.hpp"
+#include "report/report_text.hpp"
+#include "report/stat_text.hpp"
+#include "store/reader/catalogue.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+struct ReportRequest {
+  std::string trace;
+  std::string by;
+  std::string sort;
+  std::string top;
+  SelectionOptions only;
+  bool json = false;
+  bool wide = false;
+};
+
+Result<analysis::Selection> selection_of(const ReportRequest& request) {
+  const auto since_ns = parse_moment("--since", request.only.since);
+  if (!since_ns)
+    return std::unexpected(since_ns.error());
+  const auto until_ns = parse_duration("--until", request.only.until);
+  if (!until_ns)
+    return std::unexpected(until_ns.error());
+  if (*until_ns != 0 && *until_ns <= *since_ns)
+    return fail_usage(
+        fmt::format("--until {} is not after --since {}", request.only.until, request.only.since));
+  return analysis::Selection{*since_ns, *until_ns, request.only.process, request.only.file};
+}
+
+// Of a trace of `stat`, what that said. Its sums are of all there was.
+Result<int> report_sums(analysis::Engine& engine, const ReportRequest& request, std::uint64_t top) {
+  if (request.json || !request.sort.empty() || !selection_text(request.only).empty())
+    return fail_usage("the trace is one of `iotrail stat`, whose report is whole and text", {},
+                      "`iotrail query TRACE \"FROM sums\" --json` selects, sorts and gives JSON.");
+  if (const Result<void> checked = output::check_stat_table(request.by); !checked)
+    return std::unexpected(checked.error());
+  const Result<void> written = output::write_stat(
+      engine,
+      {.width = request.wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO),
+       .by = request.by,
+       .rows = top},
+      stdout);
+  return written ? Result<int>(0) : std::unexpected(written.error());
+}
+
+Result<int> report(const ReportRequest& request) {
+  const auto selection = selection_of(request);
+  if (!selection)
+    return std::unexpected(selection.error());
+  const auto top = parse_count("--top", request.top);
+  if (!top)
+    return std::unexpected(top.error());
+  auto path = store::find_trace(request.trace);
+  if (!path)
+    return std::unexpected(path.error());
+  auto engine = analysis::Engine::open(*path, {.selection = *selection});
+  if (!engine)
+    return std::unexpected(engine.error());
+  if (output::has_sums((*engine)->trace()))
+    return report_sums(**engine, request, *top);
+  if (const auto checked = check_matches(**engine, request.only); !checked) {
+    tell_warnings((*engine)->trace()); // what was not found may be what is missing
+    return std::unexpected(checked.error());
+  }
+  const output::ReportOptions options{.width = request.wide ? output::kAnyWidth
+                                                            : output::terminal_width(STDOUT_FILENO),
+                                      .by = request.by,
+                                      .rows = {.rows = *top, .sort = request.sort},
+                                      .selection = selection_text(request.only)};
+  const Result<void> written = request.json ? output::write_report_json(**engine, options, stdout)
+                                            : output::write_report(**engine, options, stdout);
+  return written ? Result<int>(0) : std::unexpected(written.error());
+}
+
+} // namespace
+
+Action declare_report(CLI::App& app, const Trailing&) {
+  auto request = std::make_shared<ReportRequest>();
+  app.add_option("trace", request->trace, kTraceHelp)->required();
+  app.add_option("--by", request->by, "One table alone: by operation, file, process or device");
+  app.add_option("--sort", request->sort,
+                 "With --by: the column, as it is headed, whose largest values come first");
+  app.add_option("--top", request->top, "Rows of each table");
+  app.add_option("--process", request->only.process, "Only what this process did: a name or a pid");
+  app.add_option("--file", request->only.file,
+                 "Only what was done to files of this path; * and ? as in a shell");
+  app.add_option("--since", request->only.since,
+                 "Only from this time of the recording on (2s, 500ms)");
+  app.add_option("--until", request->only.until, "Only up to this time of the recording");
+  app.add_flag("--json", request->json, "The tables as one JSON object, whole and unrounded");
+  app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
+  return [request] { return report(*request); };
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "reference/schema_print.hpp"
+
+namespace iotrail::cli {
+
+Action declare_schema(CLI::App& app, const Trailing&) {
+  auto print = std::make_shared<std::string (*)()>(output::schema_text);
+  CLI::Option* markdown = app.add_flag_callback(
+      "--markdown", [print] { *print = output::schema_markdown; }, "As docs/events.md");
+  CLI::Option* json =
+      app.add_flag_callback("--json", [print] { *print = output::schema_json; }, "For programs");
+  CLI::Option* sql = app.add_flag_callback(
+      "--sql", [print] { *print = output::schema_sql; }, "As CREATE TABLE statements");
+  markdown->excludes(json)->excludes(sql);
+  json->excludes(sql);
+  return [print]() -> Result<int> {
+    fmt::print("{}", (*print)());
+    return 0;
+  };
+}
+
+} // namespace iotrail::cli

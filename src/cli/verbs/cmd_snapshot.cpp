@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <memory>
+
+#include "capture/session/foreground.hpp"
+#include "capture/snapshot/snapshot_source.hpp"
+#include "cli/commands.hpp"
+#include "cli/exit.hpp"
+#include "cli/options/snapshot_options.hpp"
+#include "cli/options/trace_options.hpp"
+#include "cli/record_summary.hpp"
+#include "cli/tell.hpp"
+#include "store/reader/catalogue.hpp"
+#include "text/printable.hpp"
+#include "text/units.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+constexpr const char* kDefaultRoot = "/";
+
+struct Options {
+  std::string output;
+  std::vector<std::string> kinds;
+  std::vector<std::string> since;
+  std::vector<std::string> roots;
+  std::vector<std::string> tags;
+  bool quiet = false;
+};
+
+// Of what --of names, else of all; of a path or a trace to go on from, file systems only.
+Result<std::vector<iot_u32>> wanted_kinds(const Options& options) {
+  std::vector<iot_u32> kinds;
+  for (const std::string& name : options.kinds) {
+    const auto kind = parse_snapshot_kind("--of", name);
+    if (!kind)
+      return std::unexpected(kind.error());
+    kinds.push_back(*kind);
+  }
+  const bool names_files = !options.roots.empty() || !options.since.empty();
+  if (kinds.empty() && names_files)
+    return std::vector<iot_u32>{IOT_snapshot_kind_fs};
+  if (kinds.empty())
+    return std::vector<iot_u32>{IOT_snapshot_kind_system, IOT_snapshot_kind_process,
+                                IOT_snapshot_kind_fs};
+  if (names_files && std::ranges::find(kinds, IOT_snapshot_kind_fs) == kinds.end())
+    return fail_usage("--of: paths and --since are for snapshots of file systems",
+                      "and fs is not among the kinds");
+  return kinds;
+}
+
+Result<capture::SnapshotOptions> snapshot_options(const Options& options) {
+  const auto kinds = wanted_kinds(options);
+  if (!kinds)
+    return std::unexpected(kinds.error());
+  capture::SnapshotOptions snapshot;
+  for (const std::string& name : options.since) {
+    auto trace = store::find_trace(name);
+    if (!trace)
+      return std::unexpected(trace.error());
+    snapshot.since.push_back(std::move(*trace));
+  }
+  for (const iot_u32 kind : *kinds) {
+    if (kind != IOT_snapshot_kind_fs)
+      snapshot.wanted.push_back({.kind = kind, .root = {}});
+    else if (options.roots.empty())
+      snapshot.wanted.push_back({.kind = kind, .root = options.since.empty() ? kDefaultRoot : ""});
+    for (const std::string& root : options.roots)
+      if (kind == IOT_snapshot_kind_fs)
+        snapshot.wanted.push_back({.kind = kind, .root = root});
+  }
+  return snapshot;
+}
+
+std::vector<std::string> filters_text(const Options& options,
+                                      const capture::SnapshotOptions& snapshot) {
+  std::vector<std::string> words;
+  for (const capture::SnapshotWanted& wanted : snapshot.wanted)
+    words.push_back(fmt::format("--of {}{}{}", schema::value_name("snapshot_kind", wanted.kind),
+                                wanted.root.empty() ? "" : " ", wanted.root.native()));
+  for (const std::string& trace : options.since)
+    words.push_back("--since " + trace);
+  return words;
+}
+
+Result<capture::RecorderOptions> recorder_options(const Options& options,
+                                                  const capture::SnapshotOptions& snapshot) {
+  if (Result<void> checked = check_output(options.output); !checked)
+    return std::unexpected(checked.error());
+  auto tags = parse_tags(options.tags);
+  if (!tags)
+    return std::unexpected(tags.error());
+  capture::RecorderOptions recorder;
+  recorder.trace = store::new_trace_path(options.output, "snapshot");
+  recorder.source.filter.layers = {schema::Layer::snapshot};
+  recorder.limits.until_sources_end = true;
+  recorder.filters_text = filters_text(options, snapshot);
+  recorder.tags = *tags;
+  return recorder;
+}
+
+void print_result(const store::Manifest& manifest, const std::filesystem::path& trace) {
+  const std::string name = output::printable(trace.native());
+  fmt::print(stderr, "iotrail: {} after {}\n", output::printable(manifest.stop_reason),
+             output::human_duration(manifest.end_ns - manifest.begin_ns));
+  for (const auto& [table, rows] : manifest.counts)
+    fmt::print(stderr, "  {:<20}{:>12}\n", table, output::human_count(rows));
+  print_counters(manifest);
+  fmt::print(stderr, "  on disk {}; trace {}\n  read it with: iotrail query {} --tables\n",
+             output::human_bytes(manifest.events_bytes), name, name);
+}
+
+Result<int> take_snapshot(const Options& options) {
+  const auto snapshot = snapshot_options(options);
+  if (!snapshot)
+    return std::unexpected(snapshot.error());
+  auto recorder = recorder_options(options, *snapshot);
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  std::vector<std::unique_ptr<capture::Source>> sources;
+  sources.push_back(capture::make_snapshot_source(*snapshot));
+  const auto end = capture::record_in_foreground(
+      *recorder, std::move(sources), [](const auto&, const auto&) {}, capture::Until::they_end);
+  if (!end)
+    return std::unexpected(end.error());
+  tell_if_heard(
+      [&] { (options.quiet ? print_losses : print_result)(end->manifest, recorder->trace); });
+  return end->stop_signal == 0 ? static_cast<int>(Exit::ok) : 128 + end->stop_signal;
+}
+
+} // namespace
+
+Action declare_snapshot(CLI::App& app, const Trailing&) {
+  auto options = std::make_shared<Options>();
+  app.add_option("path", options->roots,
+                 "Directories to look at with all that is below, other file systems left out; "
+                 "default: / or, with --since, as there");
+  app.add_option("-o,--output", options->output,
+                 "Name of the trace in the repository, or a path (with a `/`, or ending in "
+                 ".iotrail); default: snapshot and time");
+  app.add_option("--of", options->kinds,
+                 fmt::format("What to take: {}, separated by commas; default: all or, with a path "
+                             "or --since, fs",
+                             snapshot_kinds()))
+      ->allow_extra_args(false) // a path may follow
+      ->delimiter(',');
+  app.add_option("--since", options->since,
+                 "Only what has changed since this trace: new, changed and removed files. Of a "
+                 "trace that was made so itself, name those before it first, separated by commas")
+      ->allow_extra_args(false)
+      ->delimiter(',');
+  app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated")
+      ->allow_extra_args(false);
+  app.add_flag("-q,--quiet", options->quiet, "No summary at the end");
+  app.footer("Interrupted, it keeps what it has; --since completes it.");
+  return [options] { return take_snapshot(*options); };
+}
+
+} // namespace iotrail::cli

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "export/table_output.hpp"
+
+#include <algorithm>
+
+#include "text/printable.hpp"
+
+namespace iotrail::output {
+
+void TableOutput::begin(std::span<const ResultColumn> columns) {
+  columns_.assign(columns.begin(), columns.end());
+  is_plan_ = columns.size() == 2 && columns[0].name == "explain_key";
+  for (const ResultColumn& column : columns)
+    widths_.push_back(display_width(printable(column.name)));
+}
+
+void TableOutput::row(std::span<const Cell> cells) {
+  if (is_plan_)
+    return sink_.print("{}\n", printable_lines(cell_text(cells[1])));
+  std::vector<std::string> texts;
+  for (const Cell& cell : cells)
+    texts.push_back(std::holds_alternative<std::monostate>(cell) ? "NULL"
+                                                                 : printable(cell_text(cell)));
+  if (!is_sampling_)
+    return print_line(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    widths_[i] = std::max(widths_[i], display_width(texts[i]));
+  sample_.push_back(std::move(texts));
+  if (sample_.size() == kSampleRows)
+    print_all();
+}
+
+void TableOutput::end() {
+  if (is_sampling_ && !is_plan_)
+    print_all();
+  std::string hidden;
+  for (std::size_t i = shown_.size(); !is_plan_ && i < columns_.size(); ++i)
+    hidden += (hidden.empty() ? "" : ", ") + printable(columns_[i].name);
+  if (hidden.empty() && !is_cut_)
+    return;
+  const std::string note = hidden.empty() ? "longer texts are cut (...)" : "not shown: " + hidden;
+  for (const std::string& line : wrapped(note + "; --wide has all", width_))
+    sink_.print("{}\n", line);
+}
+
+void TableOutput::print_line(std::span<const std::string> cells) {
+  std::vector<std::string> fitting;
+  std::vector<std::size_t> widths;
+  std::vector<std::string> below; // of the sentence in the last column
+  for (const std::size_t i : shown_) {
+    widths.push_back(widths_[i]);
+    if (width_ == kAnyWidth || display_width(cells[i]) <= widths_[i]) {
+      fitting.push_back(cells[i]);
+    } else if (i == shown_.back() && cells[i].contains(' ') && !cells[i].starts_with('/')) {
+      below = wrapped(cells[i], widths_[i]);
+      fitting.push_back(below.front());
+      below.erase(below.begin());
+    } else {
+      fitting.push_back(shortened_middle(cells[i], widths_[i]));
+      is_cut_ = true;
+    }
+  }
+  const auto align_of = [&](std::size_t n) {
+    return columns_[shown_[n]].kind == Kind::number ? Align::right : Align::left;
+  };
+  sink_.print("{}\n", line_of(fitting, widths, align_of));
+  fitting.assign(fitting.size(), "");
+  for (std::string& line : below) {
+    fitting.back() = std::move(line);
+    sink_.print("{}\n", line_of(fitting, widths, align_of));
+  }
+}
+
+// The first column always stays; the others are left out from the last on.
+void TableOutput::choose_columns() {
+  std::vector<TextTable::Column> columns;
+  for (std::size_t i = 0; i < columns_.size(); ++i)
+    columns.push_back({"", Align::left, columns_[i].kind == Kind::number ? Fit::whole : Fit::middle,
+                       static_cast<int>(i)});
+  shown_ = columns_shown(columns, widths_, width_);
+  widths_ = fitted(columns, widths_, shown_, width_);
+}
+
+// The widths of columns are chosen when it is known how many rows there are, or that there are many.
+void TableOutput::print_all() {
+  choose_columns();
+  if (shown_.size() == columns_.size() || sample_.size() > kUprightRows || sample_.empty())
+    print_sample();
+  else
+    print_upright();
+}
+
+// A long value goes on below itself.
+void TableOutput::print_upright(const std::string& name, std::string_view value,
+                                std::size_t name_width) {
+  const std::size_t indent = name_width + kColumnGap.size();
+  const std::size_t room = std::max(width_ > indent ? width_ - indent : 0, kLeastColumnWidth);
+  std::string_view first = name;
+  for (const std::string& line : wrapped(value, room)) {
+    sink_.print("{}{}{}\n", padded(first, name_width, Align::left), kColumnGap, line);
+    first = {};
+  }
+}
+
+void TableOutput::print_upright() {
+  std::size_t width = 0;
+  for (const ResultColumn& column : columns_)
+    width = std::max(width, display_width(printable(column.name)));
+  for (std::size_t n = 0; n < sample_.size(); ++n) {
+    if (n > 0)
+      sink_.put('\n');
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      print_upright(printable(columns_[i].name), sample_[n][i], width);
+  }
+  shown_.resize(columns_.size());
+}
+
+void TableOutput::print_sample() {
+  std::vector<std::string> names;
+  std::vector<std::string> rules;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    names.push_back(printable(columns_[i].name));
+    rules.emplace_back(widths_[i], '-');
+  }
+  print_line(names);
+  print_line(rules);
+  for (const auto& row : sample_)
+    print_line(row);
+  sample_.clear();
+  is_sampling_ = false;
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The rows of a query with names in the place of numbers, as `script` shows them: ENOENT, O_RDWR|O_CREAT, sda, 1.27.
+// A result that is no error stays a number, as does what has no name.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/names/trace_dictionaries.hpp"
+#include "export/output.hpp"
+
+namespace iotrail::output {
+
+class Words {
+public:
+  Words(const store::TraceReader& trace, std::span<const ResultColumn> columns);
+
+  std::span<const ResultColumn> columns() const { return columns_; }
+  // Valid until the next call.
+  std::span<const Cell> row(std::span<const Cell> cells);
+
+private:
+  std::optional<std::string> word(const Cell& cell, schema::Meaning meaning) const;
+
+  std::optional<analysis::TraceDictionaries> dictionaries_; // where a column needs them
+  std::vector<ResultColumn> columns_;
+  std::vector<Cell> cells_;
+  std::vector<std::string> texts_; // of the current row, by column
+};
+
+} // namespace iotrail::output

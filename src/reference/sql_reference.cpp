@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "reference/sql_reference.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/engine/sql_text.hpp"
+#include "base/nearest_name.hpp"
+#include "reference/schema_print.hpp"
+#include "report/small_result.hpp"
+#include "schema.hpp"
+#include "text/markdown.hpp"
+#include "text/printable.hpp"
+#include "text/table.hpp"
+#include "text/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::string_view kComment = "--";
+constexpr std::size_t kColumnIndent = 3; // of a line that begins a column, behind the dashes
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(' ');
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+void append(std::string& text, std::string_view more) {
+  text += text.empty() || more.empty() ? "" : " ";
+  text += more;
+}
+
+// One line of a comment: a column, the continuation of one, or prose.
+void add_line(Relation& relation, std::string_view line) {
+  const auto indent = std::min(line.find_first_not_of(' '), line.size());
+  const std::string_view text = trimmed(line);
+  if (indent < kColumnIndent || text.starts_with("columns as in"))
+    return append(relation.doc, text);
+  if (indent > kColumnIndent && !relation.columns.empty())
+    return append(relation.columns.back().doc, text);
+  const auto gap = text.find("  ");
+  relation.columns.push_back({std::string(text.substr(0, gap)),
+                              std::string(gap == text.npos ? "" : trimmed(text.substr(gap)))});
+}
+
+// "events" of "-- TABLE events: all events"; takes it off.
+std::string take_name(std::string_view& line, std::string_view word) {
+  if (!line.starts_with(word))
+    return {};
+  line.remove_prefix(word.size());
+  const auto end = line.starts_with("TABLE(") ? line.find("):") + 1 : line.find(':');
+  std::string name(line.substr(0, end));
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return name;
+}
+
+// "layers" of "CREATE VIEW layers AS", "p50(x)" of "CREATE MACRO p50(x) AS ..."
+std::string created_name(std::string_view line, RelationKind& kind) {
+  for (const std::string_view begin : {"CREATE VIEW ", "CREATE TABLE ", "CREATE MACRO "})
+    if (line.starts_with(begin)) {
+      line.remove_prefix(begin.size());
+      kind = begin.contains("MACRO") ? RelationKind::function : RelationKind::view;
+      return std::string(
+          line.substr(0, kind == RelationKind::function ? line.find(')') + 1 : line.find(' ')));
+    }
+  return {};
+}
+
+// Reads the comments of one file of views. A comment belongs to the CREATE below it; the first one of a file that has
+// none below it belongs to the view that the file is named after.
+class CommentReader {
+public:
+  explicit CommentReader(const analysis::ViewFile& file) : file_(file) {}
+
+  std::vector<Relation> read() {
+    std::string_view sql = file_.sql;
+    while (!sql.empty()) {
+      const auto end = std::min(sql.find('\n'), sql.size());
+      line(sql.substr(0, end));
+      sql.remove_prefix(std::min(end + 1, sql.size()));
+    }
+    end_block();
+    return std::move(relations_);
+  }
+
+private:
+  void line(std::string_view text) {
+    if (text.starts_with(kComment)) {
+      block_.push_back(text.substr(kComment.size()));
+      return;
+    }
+    RelationKind kind{};
+    if (const std::string name = created_name(text, kind); !name.empty())
+      add(kind, name, block_.empty() && name == file_.name ? top_ : block_);
+    else if (!text.empty())
+      block_.clear();
+    end_block();
+  }
+
+  void add(RelationKind kind, std::string name, const std::vector<std::string_view>& lines) {
+    if (lines.empty())
+      return;
+    Relation relation{kind, std::move(name), "", {}};
+    for (const std::string_view text : lines)
+      add_line(relation, text);
+    relations_.push_back(std::move(relation));
+    block_.clear();
+  }
+
+  void end_block() {
+    if (block_.empty())
+      return;
+    std::string_view first = block_.front().substr(std::min<std::size_t>(1, block_.front().size()));
+    std::string name = take_name(first, "TABLE ");
+    const RelationKind kind = name.empty() ? RelationKind::function : RelationKind::view;
+    if (name.empty())
+      name = take_name(first, "FUNCTION ");
+    if (!name.empty()) {
+      block_.front() = first;
+      add(kind, name, block_);
+    } else if (top_.empty()) {
+      top_ = block_;
+    }
+    block_.clear();
+  }
+
+  const analysis::ViewFile& file_;
+  std::vector<std::string_view> block_; // comment lines since the last other line
+  std::vector<std::string_view> top_;
+  std::vector<Relation> relations_;
+};
+
+// What the name of a column or what the field says of itself leaves no doubt about.
+bool is_self_evident(schema::Meaning meaning) {
+  using schema::Meaning;
+  constexpr Meaning kSelfEvident[] = {Meaning::number, Meaning::text,  Meaning::bytes,
+                                      Meaning::pages,  Meaning::inode, Meaning::mode};
+  const bool is_name = !schema::value_table(meaning).empty();
+  return is_name || std::ranges::find(kSelfEvident, meaning) != std::end(kSelfEvident);
+}
+
+// What the field says of itself, then what its unit is, or how its flags are named.
+std::string field_doc(const schema::Field& field) {
+  std::string doc(field.doc);
+  if (schema::is_flag_set(field.meaning))
+    append(doc, fmt::format("flags_text('{}', {}) names them.", schema::value_table(field.meaning),
+                            schema::column_name(field.name)));
+  else if (!is_self_evident(field.meaning))
+    append(doc, schema::kMeanings[static_cast<std::size_t>(field.meaning)].doc);
+  return doc;
+}
+
+Relation event_relation(const schema::Event& event) {
+  Relation relation{event.is_dictionary() ? RelationKind::dictionary : RelationKind::event,
+                    std::string(event.name),
+                    event_doc(event),
+                    {}};
+  for (const schema::Field& field : event.fields)
+    relation.columns.push_back({std::string(schema::column_name(field.name)), field_doc(field)});
+  return relation;
+}
+
+// Those that are made of rows of the schema (analysis/word_tables.cpp).
+void add_schema_functions(std::vector<Relation>& relations) {
+  std::string places;
+  for (const schema::PlaceInfo& place : schema::kPlaces)
+    places += fmt::format("{}'{}': {}", places.empty() ? "" : "; ", place.name, place.doc);
+  relations.push_back(
+      {RelationKind::function,
+       "layer_at(place)",
+       fmt::format("The layer at that place of layer_list; NULL of 'beside'. {}.", places),
+       {}});
+  for (const schema::TraitInfo& trait : schema::kTraits)
+    relations.push_back({RelationKind::function,
+                         fmt::format("{}(class)", trait.name),
+                         fmt::format("True for what {}.", trait.doc),
+                         {}});
+}
+
+std::string first_sentence(std::string_view doc) {
+  auto end = std::min(doc.find(". "), doc.find(": "));
+  if (end == doc.npos && doc.ends_with('.'))
+    end = doc.size() - 1;
+  return std::string(doc.substr(0, end));
+}
+
+bool tells_of(const RelationColumn& column, std::string_view name) {
+  std::string_view names = column.names;
+  while (!names.empty()) {
+    const auto end = std::min(names.find(", "), names.size());
+    if (names.substr(0, end) == name)
+      return true;
+    names.remove_prefix(std::min(end + 2, names.size()));
+  }
+  return false;
+}
+
+constexpr std::string_view kAsIn = "as in ";
+
+// "layers" of "columns as in layers", "operations" of "as in the view operations, and"; empty: no other relation is named.
+std::string_view model_of(std::string_view doc) {
+  const auto at = doc.find(kAsIn);
+  if (at == doc.npos)
+    return {};
+  doc.remove_prefix(at + kAsIn.size());
+  constexpr std::string_view kTheView = "the view ";
+  if (doc.starts_with(kTheView))
+    doc.remove_prefix(kTheView.size());
+  return doc.substr(0, doc.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789"));
+}
+
+constexpr std::pair<RelationKind, std::string_view> kChapters[] = {
+    {RelationKind::view, "Views and small tables"}, {RelationKind::function, "Functions"}};
+
+} // namespace
+
+std::string column_doc(std::span<const Relation> relations, const Relation& relation,
+                       std::string_view column) {
+  const auto found = std::ranges::find_if(
+      relation.columns, [&](const RelationColumn& row) { return tells_of(row, column); });
+  const bool is_told = found != relation.columns.end();
+  if (is_told && !found->doc.starts_with(kAsIn))
+    return found->doc;
+  const auto model =
+      std::ranges::find(relations, model_of(is_told ? found->doc : relation.doc), &Relation::name);
+  const std::string doc =
+      model == relations.end() || &*model == &relation ? "" : column_doc(relations, *model, column);
+  return doc.empty() && is_told ? found->doc : doc;
+}
+
+std::vector<Relation> sql_relations() {
+  std::vector<Relation> relations;
+  for (const analysis::ViewFile& file : analysis::view_files())
+    std::ranges::move(CommentReader(file).read(), std::back_inserter(relations));
+  add_schema_functions(relations);
+  // `losses` is both: what the view adds to the dictionary is what is asked for.
+  for (const schema::Event& event : schema::kEvents)
+    if (std::ranges::find(relations, event.name, &Relation::name) == relations.end())
+      relations.push_back(event_relation(event));
+  std::ranges::stable_sort(relations, {}, &Relation::kind);
+  return relations;
+}
+
+std::string sql_markdown() {
+  std::string out =
+      "# SQL over a trace\n\nMade from `schema/` and the comments in `src/analysis/views/`. "
+      "`iotrail query TRACE SQL` asks; `--tables` and `--describe NAME` print what is here, with "
+      "the rows of that trace. Each event is a table too: its columns are in "
+      "[events.md](events.md). The language is DuckDB's.\n";
+  const std::vector<Relation> relations = sql_relations();
+  for (const auto& [kind, title] : kChapters) {
+    out += fmt::format("\n## {}\n", title);
+    for (const Relation& relation : relations) {
+      if (relation.kind != kind)
+        continue;
+      out += fmt::format("\n### {}\n\n{}\n", relation.name, relation.doc);
+      if (!relation.columns.empty())
+        out += "\n| column | |\n|---|---|\n";
+      for (const RelationColumn& column : relation.columns)
+        out += fmt::format("| `{}` | {} |\n", column.names, markdown_cell(column.doc));
+    }
+  }
+  return out;
+}
+
+// In place of a number of rows, which only what is stored has.
+static std::string kind_text(RelationKind kind) {
+  switch (kind) {
+  case RelationKind::function:
+    return "function";
+  case RelationKind::view:
+    return "view";
+  default:
+    return "-";
+  }
+}
+
+Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t width) {
+  const auto counts = SmallResult::query(engine, "SELECT name, row_count FROM tables");
+  if (!counts)
+    return std::unexpected(counts.error());
+  std::map<std::string, std::string> rows;
+  for (std::size_t row = 0; row < counts->size(); ++row)
+    rows[counts->text(row, "name")] = human_count(counts->number(row, "row_count"));
+  TextTable table(
+      {{"name", Align::left}, {"rows", Align::right}, {"what it is", Align::left, Fit::wrap}});
+  for (const Relation& relation : sql_relations()) {
+    const auto found = rows.find(relation.name);
+    table.add({relation.name, found != rows.end() ? found->second : kind_text(relation.kind),
+               first_sentence(relation.doc)});
+  }
+  table.print(sink, "", width);
+  sink.print("\nColumns: iotrail query TRACE --describe NAME\n");
+  return sink.finish();
+}
+
+Result<void> fail_unknown(std::string_view name, const std::vector<Relation>& relations) {
+  std::vector<std::string_view> names;
+  for (const Relation& relation : relations)
+    names.push_back(std::string_view(relation.name).substr(0, relation.name.find('(')));
+  return fail_usage(fmt::format("there is no table, view or function '{}'", name),
+                    "`iotrail query TRACE --tables` lists them", did_you_mean(name, names));
+}
+
+Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sink& sink,
+                            std::size_t width) {
+  const std::vector<Relation> relations = sql_relations();
+  const auto found = std::ranges::find_if(relations, [&](const Relation& relation) {
+    return relation.name == name || relation.name.starts_with(std::string(name) + "(");
+  });
+  if (found == relations.end())
+    return fail_unknown(name, relations);
+  for (const std::string& line : wrapped(fmt::format("{}: {}", found->name, found->doc), width))
+    sink.print("{}\n", line);
+  if (found->kind == RelationKind::function)
+    return sink.finish();
+  const auto columns =
+      SmallResult::query(engine, fmt::format("DESCRIBE FROM {}", analysis::sql_name(name)));
+  if (!columns)
+    return std::unexpected(columns.error());
+  TextTable table(
+      {{"column", Align::left}, {"type", Align::left}, {"meaning", Align::left, Fit::wrap}});
+  for (std::size_t row = 0; row < columns->size(); ++row) {
+    const std::string column = columns->text(row, "column_name");
+    table.add({column, columns->text(row, "column_type"), column_doc(relations, *found, column)});
+  }
+  sink.put('\n');
+  table.print(sink, "  ", width);
+  return sink.finish();
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/writer/block_writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "dictionary_rows.hpp"
+#include "schema.hpp"
+
+namespace iotrail::store {
+
+// Memory that is given back and taken anew is a page fault each 4 KiB. A step of a program makes events of a few kinds.
+constexpr std::size_t kRecycled = 6;
+
+BlockWriter::BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
+                         const WriterOptions& options)
+    : directory_(directory), trace_(std::move(trace)), trace_id_(trace_id), options_(options),
+      encoder_(trace_id, options.compression_level) {}
+
+BlockWriter::~BlockWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  work_.notify_one();
+  if (thread_.joinable())
+    thread_.join();
+}
+
+Result<void> BlockWriter::start() {
+  auto dictionary = create_segment(SegmentKind::dictionary, 0);
+  if (!dictionary)
+    return std::unexpected(dictionary.error());
+  auto events = create_segment(SegmentKind::events, events_number_);
+  if (!events)
+    return std::unexpected(events.error());
+  stats_.bytes = dictionary->bytes() + events->bytes();
+  dictionary_ = std::move(*dictionary);
+  events_ = std::move(*events);
+  thread_ = std::thread([this] { run(); });
+  return {};
+}
+
+void BlockWriter::push(Batch batch) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [&] { return queue_.size() < options_.queued_blocks; });
+  queue_.push_back(std::move(batch));
+  lock.unlock();
+  work_.notify_one();
+}
+
+void BlockWriter::wait() {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+}
+
+Result<void> BlockWriter::drain() {
+  wait();
+  if (const Error* failed = failure())
+    return std::unexpected(*failed);
+  // The thread rests until the next push, which is this caller's to make.
+  auto synced = sync();
+  if (!synced)
+    record_failure(synced.error());
+  return synced;
+}
+
+Records BlockWriter::recycled(std::size_t least_bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(
+      recycled_, [&](const Records& records) { return records.capacity() >= least_bytes; });
+  if (found == recycled_.end())
+    return {};
+  Records records = std::move(*found);
+  recycled_.erase(found);
+  records.resize(0);
+  return records;
+}
+
+WriterStats BlockWriter::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+const Error* BlockWriter::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_ ? &*failure_ : nullptr;
+}
+
+void BlockWriter::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [&] { return !queue_.empty() || is_ending_; });
+    if (queue_.empty())
+      return;
+    Batch batch = std::move(queue_.front());
+    queue_.pop_front();
+    is_busy_ = true;
+    lock.unlock();
+    room_.notify_one();
+    write(batch);
+    lock.lock();
+    is_busy_ = false;
+    if (auto* events = std::get_if<EventBatch>(&batch); events && recycled_.size() < kRecycled)
+      recycled_.push_back(std::move(events->records));
+    if (queue_.empty())
+      room_.notify_one();
+  }
+}
+
+void BlockWriter::write(const Batch& batch) {
+  if (failure()) // nothing after a gap: what follows would refer to rows that are not there
+    return count(batch, false);
+  const auto* events = std::get_if<EventBatch>(&batch);
+  const auto written =
+      events ? write_events(*events) : write_block(*dictionary_, std::get<BlockRows>(batch));
+  if (!written)
+    record_failure(written.error());
+  count(batch, written.has_value());
+}
+
+Result<void> BlockWriter::write_events(const EventBatch& batch) {
+  if (events_->bytes() >= options_.segment_bytes) {
+    auto next = create_segment(SegmentKind::events, events_number_ + 1);
+    if (!next)
+      return std::unexpected(next.error());
+    if (auto synced = events_->sync(); !synced)
+      return synced;
+    ++events_number_;
+    events_ = std::move(*next);
+    const std::lock_guard lock(mutex_);
+    stats_.bytes += events_->bytes();
+  }
+  return write_block(*events_, transposer_.transpose(*batch.event, batch.records));
+}
+
+Result<void> BlockWriter::write_block(SegmentFile& segment, const BlockRows& rows) {
+  const ByteSpan block = encoder_.encode(rows, segment.blocks(), segment.rows());
+  auto written = segment.append(block, static_cast<std::uint32_t>(rows.rows()));
+  if (written) {
+    const std::lock_guard lock(mutex_);
+    stats_.bytes += block.size();
+    stats_.row_bytes[rows.kind] += block.size();
+    ++stats_.blocks;
+  }
+  return written;
+}
+
+void BlockWriter::count(const Batch& batch, bool is_written) {
+  const auto* events = std::get_if<EventBatch>(&batch);
+  if (!events)
+    return count_sums(std::get<BlockRows>(batch), is_written);
+  const std::size_t rows = events->records.size() / events->event->size_bytes;
+  const std::lock_guard lock(mutex_);
+  auto& counts = is_written ? stats_.rows : stats_.rows_failed;
+  counts[events->event->id] += rows;
+}
+
+// Other dictionary rows tell of no events.
+void BlockWriter::count_sums(const BlockRows& block, bool is_written) {
+  if (block.kind != rows::kind_of<rows::event_sums>)
+    return;
+  const auto fields = schema::find_event(block.kind)->fields;
+  const auto column = std::ranges::find(fields, "events", &schema::Field::name) - fields.begin();
+  const std::lock_guard lock(mutex_);
+  auto& sum = is_written ? stats_.summed_up : stats_.summed_up_failed;
+  for (const std::uint64_t events :
+       std::get<Numbers>(block.columns[static_cast<std::size_t>(column)]))
+    sum += events;
+}
+
+void BlockWriter::record_failure(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) {
+    failure_ = error;
+    stats_.failed_at_ns = monotonic_ns();
+  }
+}
+
+Result<SegmentFile> BlockWriter::create_segment(SegmentKind kind, std::uint32_t number) const {
+  return SegmentFile::create(directory_, trace_, kind, number, trace_id_);
+}
+
+Result<void> BlockWriter::sync() {
+  if (auto synced = dictionary_->sync(); !synced)
+    return synced;
+  return events_->sync();
+}
+
+} // namespace iotrail::store

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The thread behind a TraceWriter: takes batches of rows from a bounded queue, in order, sorts, encodes and writes them.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/bytes.hpp"
+#include "base/fd.hpp"
+#include "base/result.hpp"
+#include "schema.hpp"
+#include "store/format/block.hpp"
+#include "store/format/event_rows.hpp"
+#include "store/format/segment_file.hpp"
+#include "store/writer/trace_writer.hpp"
+
+namespace iotrail::store {
+
+// Bytes of records. Unlike a vector it leaves new ones as they are, records overwrite them anyway, and moves all at once.
+class Records {
+public:
+  std::byte* data() { return bytes_.get(); }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  operator ByteSpan() const { return {bytes_.get(), size_}; }
+
+  // Keeps what there was, as far as it fits.
+  void resize(std::size_t size) {
+    if (size > capacity_) {
+      auto larger = std::make_unique_for_overwrite<std::byte[]>(size);
+      std::copy_n(bytes_.get(), size_, larger.get());
+      bytes_ = std::move(larger);
+      capacity_ = size;
+    }
+    size_ = size;
+  }
+
+private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+struct EventBatch {
+  const schema::Event* event;
+  Records records;
+};
+using Batch = std::variant<EventBatch, BlockRows>; // BlockRows: of a dictionary table
+
+class BlockWriter {
+public:
+  // `directory` outlives the writer.
+  BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
+              const WriterOptions& options);
+  // Writes what is queued.
+  ~BlockWriter();
+  BlockWriter(const BlockWriter&) = delete;
+  BlockWriter& operator=(const BlockWriter&) = delete;
+
+  // The first segments; then the thread runs.
+  Result<void> start();
+
+  // Waits while the queue is full.
+  void push(Batch batch);
+  // Waits until all that was pushed is written.
+  void wait();
+  // And on the disk.
+  Result<void> drain();
+
+  // Memory of a batch that was written, to be used again: at least so much, or none.
+  Records recycled(std::size_t least_bytes);
+
+  WriterStats stats() const;
+  const Error* failure() const; // once set it stays as it is
+
+private:
+  void run();
+  void write(const Batch& batch);
+  Result<void> write_events(const EventBatch& batch);
+  Result<void> write_block(SegmentFile& segment, const BlockRows& rows);
+  void record_failure(const Error& error);
+  void count(const Batch& batch, bool is_written);
+  void count_sums(const BlockRows& block, bool is_written);
+  Result<SegmentFile> create_segment(SegmentKind kind, std::uint32_t number) const;
+  Result<void> sync();
+
+  const Fd& directory_;
+  const std::filesystem::path trace_;
+  const TraceId trace_id_;
+  const WriterOptions options_;
+
+  // The thread's own.
+  BlockEncoder encoder_;
+  EventTransposer transposer_;
+  std::optional<SegmentFile> dictionary_;
+  std::optional<SegmentFile> events_;
+  std::uint32_t events_number_ = 1;
+
+  mutable std::mutex mutex_; // guards what follows
+  std::condition_variable work_;
+  std::condition_variable room_; // in the queue; also: idle
+  std::deque<Batch> queue_;
+  std::vector<Records> recycled_;
+  WriterStats stats_;
+  std::optional<Error> failure_;
+  bool is_busy_ = false;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+} // namespace iotrail::store

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/writer/leftovers.hpp"
+
+#include <pthread.h>
+
+#include <mutex>
+#include <ranges>
+#include <system_error>
+#include <vector>
+
+namespace iotrail::store {
+namespace {
+
+constexpr int kWakeUp = SIGTERM;
+
+struct Entry {
+  const Leftovers* owner;
+  std::filesystem::path path;
+  bool is_tree;
+};
+
+// Of all owners, in the order in which they were made: which of their threads gets a signal is not known.
+std::mutex entries_mutex;
+std::vector<Entry> entries;
+
+void remove_last_first(const Leftovers* owner) {
+  std::error_code ignored;
+  for (const Entry& entry : entries | std::views::reverse)
+    if (owner != nullptr && entry.owner != owner)
+      continue;
+    else if (entry.is_tree)
+      std::filesystem::remove_all(entry.path, ignored);
+    else
+      std::filesystem::remove(entry.path, ignored);
+}
+
+// Who started the process may have had it ignore some, as nohup does; who made us may wait for some himself.
+bool ends_process(int number, const sigset_t& blocked) {
+  struct sigaction action{};
+  return sigismember(&blocked, number) == 0 && sigaction(number, nullptr, &action) == 0 &&
+         (action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL;
+}
+
+} // namespace
+
+Leftovers::Leftovers() {
+  pthread_sigmask(SIG_BLOCK, nullptr, &blocked_before_);
+  sigemptyset(&awaited_);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    if (ends_process(number, blocked_before_))
+      sigaddset(&awaited_, number);
+  sigset_t blocked = awaited_;
+  sigaddset(&blocked, kWakeUp);
+  // A thread sends this one to itself, so that it waits there: it ends the process when it is unblocked again.
+  if (ends_process(SIGPIPE, blocked_before_))
+    sigaddset(&blocked, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  try {
+    watch_ = std::jthread([this](const std::stop_token& stop) { wait_for_signal(stop); });
+  } catch (const std::system_error&) { // no thread: then a signal leaves them behind
+    pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
+  }
+}
+
+Leftovers::~Leftovers() {
+  {
+    const std::lock_guard lock(entries_mutex);
+    remove_last_first(this);
+    std::erase_if(entries, [this](const Entry& entry) { return entry.owner == this; });
+  }
+  if (!watch_.joinable())
+    return;
+  watch_.request_stop();
+  pthread_kill(watch_.native_handle(), kWakeUp);
+  watch_.join();
+  pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
+}
+
+bool Leftovers::make(const Create& create) const {
+  return add(create, false);
+}
+
+bool Leftovers::make_tree(const Create& create) const {
+  return add(create, true);
+}
+
+bool Leftovers::add(const Create& create, bool is_tree) const {
+  const std::lock_guard lock(entries_mutex);
+  std::filesystem::path path = create();
+  if (path.empty())
+    return false;
+  entries.push_back({this, std::move(path), is_tree});
+  return true;
+}
+
+void Leftovers::keep() const {
+  const std::lock_guard lock(entries_mutex);
+  std::erase_if(entries, [this](const Entry& entry) { return entry.owner == this; });
+}
+
+// Ends the process as the signal would have done.
+void Leftovers::wait_for_signal(const std::stop_token& stop) const {
+  sigset_t wanted = awaited_;
+  sigaddset(&wanted, kWakeUp);
+  int number = 0;
+  do {
+    if (sigwait(&wanted, &number) != 0 || stop.stop_requested())
+      return;
+  } while (sigismember(&awaited_, number) != 1);
+  const std::lock_guard lock(entries_mutex);
+  remove_last_first(nullptr);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  raise(number);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+} // namespace iotrail::store

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Writes one trace: events by append_rows() and append(), dictionaries by the other calls. One thread calls; a second, inside, sorts,
+// encodes and writes whole blocks, so that the caller gets back to the rings at once. Memory is bounded
+// (WriterOptions); when the disk is slower than the rings, append() waits and the rings count what they lose.
+//
+// A failed write (disk full) does not end the process: the trace keeps what was written, stays readable, and
+// failure() tells; later events are counted as store_write_failed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "abi.h"
+#include "base/result.hpp"
+#include "dictionary_rows.hpp"
+#include "store/format/manifest.hpp"
+
+namespace iotrail::store {
+
+struct WriterOptions {
+  std::size_t block_rows = 4096; // the most, 16384, saves 1 % of the bytes and takes 6 MiB more
+  std::size_t buffered_bytes = 16U << 20U; // rows waiting for their block to be full
+  std::size_t queued_blocks = 8;           // blocks waiting to be encoded
+  std::size_t segment_bytes = 256U << 20U;
+  std::uint64_t flush_interval_ns = 1'000'000'000; // no row waits longer for its block
+  int compression_level = 1;
+};
+
+// A file as the kernel knows it. Generation 0: not known (user space cannot always ask): any of that inode.
+struct FileKey {
+  iot_u32 device = 0;
+  iot_u64 inode = 0;
+  iot_u32 generation = 0;
+
+  bool operator==(const FileKey&) const = default;
+};
+
+struct WriterStats {
+  std::map<iot_u16, std::uint64_t> rows;        // of events by kind, written
+  std::uint64_t bytes = 0;                      // written, dictionaries and headers included
+  std::map<iot_u16, std::uint64_t> rows_failed; // of events by kind, could not be written
+  std::map<iot_u16, std::uint64_t> row_bytes;   // of events by kind, that their blocks took
+  std::uint64_t summed_up = 0;                  // events that rows of `event_sums` tell of, written
+  std::uint64_t summed_up_failed = 0;           // the same, could not be written
+  std::uint64_t rows_unknown = 0;               // of kinds that the schema does not have
+  std::uint64_t blocks = 0;
+  std::uint64_t failed_at_ns = 0; // monotonic; 0: nothing failed
+};
+
+class TraceWriter {
+public:
+  // Makes the directory, takes the trace's lock, writes the manifest. Fails if the trace exists.
+  static Result<std::unique_ptr<TraceWriter>>
+  create(const std::filesystem::path& trace, const Manifest& manifest, WriterOptions options = {});
+  ~TraceWriter();
+  TraceWriter(const TraceWriter&) = delete;
+  TraceWriter& operator=(const TraceWriter&) = delete;
+
+  // Room for the next rows of `kind`: for at least one and at most `rows`, as many as its block has room for. They count
+  // as appended: the caller fills all of them with records of that kind before it calls any of append_rows(), append(),
+  // tick(), flush() and finish(). Empty: there is no such kind; the rows are counted as unknown.
+  std::span<std::byte> append_rows(iot_u16 kind, std::size_t rows);
+  // A single row: `record` begins a struct iot_<event> of the size that its kind has, and is copied.
+  void append(const iot_event& record);
+
+  // The same text or file gets the same id; a new one is written to its dictionary first. Memory is bounded: of texts and
+  // of files, the last 65,536 asked for are remembered, one seen longer ago may get a second id.
+  // A file whose generation is told later keeps its id; its row gets the generation if it has not been written yet.
+  iot_u32 string_id(std::string_view text); // "" is 0
+  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
+
+  void add(const rows::processes& row);
+  void add(const rows::devices& row);
+  void add(const rows::losses& row);
+  void add(const rows::event_sums& row);
+
+  // Hands over rows that have waited longer than flush_interval_ns; `now_ns` is monotonic.
+  void tick(std::uint64_t now_ns);
+  // Hands over all rows and waits until they are on disk.
+  Result<void> flush();
+
+  Result<void> write_manifest(const Manifest& manifest);
+  // flush(), then the manifest: the trace is closed. Sets in it what the store knows: trace_id, counts, events_bytes,
+  // the counters of source `store`, and where they are open end_ns and state (COMPLETE or, with its stop_reason, ERROR).
+  Result<void> finish(Manifest& manifest);
+
+  WriterStats stats() const;
+  // Whether the trace has this size, give or take a small part of it. Rows that wait for their block to be full count with
+  // what the blocks before tell; before it is said of them, they are written, so that they tell themselves.
+  bool has_reached(std::uint64_t bytes);
+  // After finish(): an error where the trace is no more at path(), which says where it is.
+  Result<void> check_place() const;
+
+  const Error* failure() const; // nullptr: none
+  const std::filesystem::path& path() const;
+
+private:
+  std::uint64_t expected_bytes() const;
+
+  struct Impl;
+  explicit TraceWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace iotrail::store

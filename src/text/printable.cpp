@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "text/printable.hpp"
+
+#include <algorithm>
+
+#include "base/utf8.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+// Control characters, those that format text and cannot be seen (Unicode's categories Cc and Cf), and what else is blank
+// without being a blank: two names that look alike are to be told apart, and no line gives orders to a terminal.
+constexpr Range kUnprintable[] = {
+    {0x00, 0x1f},       // control characters
+    {0x7f, 0x9f},       // and those that terminals take for ESC and another: U+009B is ESC [
+    {0xad, 0xad},       // soft hyphen
+    {0x600, 0x605},     // signs that stand around Arabic numbers
+    {0x61c, 0x61c},     // mark of the direction of writing
+    {0x6dd, 0x6dd},     //
+    {0x70f, 0x70f},     //
+    {0x890, 0x891},     //
+    {0x8e2, 0x8e2},     //
+    {0x115f, 0x1160},   // fillers
+    {0x180e, 0x180e},   // separator of vowels
+    {0x200b, 0x200f},   // blanks without width, joiners, marks of the direction
+    {0x2028, 0x202e},   // ends of lines and paragraphs, embeddings, overrides
+    {0x2060, 0x206f},   // joiner, invisible operators, isolates
+    {0x3164, 0x3164},   // filler
+    {0xfeff, 0xfeff},   // mark of the order of bytes
+    {0xffa0, 0xffa0},   // filler
+    {0xfff9, 0xfffb},   // what annotates other text
+    {0x110bd, 0x110bd}, //
+    {0x110cd, 0x110cd}, //
+    {0x13430, 0x1343f}, // how hieroglyphs are placed
+    {0x1bca0, 0x1bca3}, // shorthand
+    {0x1d173, 0x1d17a}, // music
+    {0xe0000, 0xe0fff}, // invisible tags
+};
+
+bool is_unprintable(char32_t code) {
+  return std::ranges::any_of(
+      kUnprintable, [&](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+std::string escaped(std::string_view text, bool keep_lines) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const auto [code, bytes] = first_character(text);
+    if ((code == kNoCharacter || is_unprintable(code)) && !(keep_lines && code == '\n'))
+      append_escaped(shown, text.substr(0, bytes));
+    else
+      shown += text.substr(0, bytes);
+    text.remove_prefix(bytes);
+  }
+  return shown;
+}
+
+// ASCII without control characters: nearly all text is.
+bool is_plain(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+}
+
+} // namespace
+
+std::string printable(std::string_view text) {
+  return is_plain(text) ? std::string(text) : escaped(text, false);
+}
+
+std::string printable_lines(std::string_view text) {
+  return is_plain(text) ? std::string(text) : escaped(text, true);
+}
+
+bool is_printable(std::string_view text) {
+  return is_plain(text) || escaped(text, false) == text;
+}
+
+} // namespace iotrail::output

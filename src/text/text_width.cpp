@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "text/text_width.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdlib>
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::string_view kCut = "...";
+constexpr std::size_t kLeastColumns = 20; // a terminal that says less is not believed
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
+}
+
+// Bytes of the first `count` characters.
+std::size_t bytes_of(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (; at < text.size(); ++at)
+    if (begins_character(text[at]) && count-- == 0)
+      break;
+  return at;
+}
+
+std::string_view first(std::string_view text, std::size_t count) {
+  return text.substr(0, bytes_of(text, count));
+}
+
+std::string_view last(std::string_view text, std::size_t count) {
+  return text.substr(bytes_of(text, display_width(text) - count));
+}
+
+std::size_t columns_of_environment() {
+  const char* text = std::getenv("COLUMNS");
+  std::size_t columns = 0;
+  if (text != nullptr)
+    std::from_chars(text, text + std::string_view(text).size(), columns);
+  return columns;
+}
+
+} // namespace
+
+std::size_t terminal_width(int fd) {
+  if (::isatty(fd) != 1)
+    return kPlainWidth;
+  if (const std::size_t columns = columns_of_environment(); columns >= kLeastColumns)
+    return columns;
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= kLeastColumns ? size.ws_col
+                                                                             : kPlainWidth;
+}
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
+std::string shortened_middle(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width)
+    return std::string(text);
+  if (width <= kCut.size())
+    return std::string(first(text, width));
+  const std::size_t room = width - kCut.size();
+  const std::size_t head = room / 3;
+  return std::string(first(text, head)).append(kCut).append(last(text, room - head));
+}
+
+std::string shortened_end(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width)
+    return std::string(text);
+  const std::size_t cut = std::min(width, kCut.size());
+  return std::string(first(text, width - cut)).append(kCut.substr(0, cut));
+}
+
+namespace {
+
+std::size_t next_blank(std::string_view text, std::size_t from) {
+  return std::min(text.find(' ', from), text.size());
+}
+
+// Where a command ends that begins at `begin`: of one with a trace's place in it at its quote or the next semicolon, of others
+// behind its options.
+std::size_t command_end(std::string_view text, std::size_t begin) {
+  const bool is_quoted = begin > 0 && text[begin - 1] == '`';
+  const std::size_t end = std::min(text.find(is_quoted ? '`' : ';', begin), text.size());
+  if (is_quoted || text.substr(begin, end - begin).contains(" TRACE"))
+    return next_blank(text, end);
+  std::size_t last = next_blank(text, begin + std::string_view("iotrail ").size());
+  while (text.substr(std::min(last + 1, text.size())).starts_with("--"))
+    last = next_blank(text, last + 1);
+  return last;
+}
+
+bool is_unit(std::string_view word) {
+  constexpr std::string_view kUnits[] = {"%", "ns", "us",  "ms",  "s",   "min",
+                                         "h", "B",  "KiB", "MiB", "GiB", "TiB"};
+  return std::ranges::find(kUnits, word.substr(0, word.find_last_not_of(";:,.)") + 1)) !=
+         std::end(kUnits);
+}
+
+// What is not broken: a word, a number with its unit, a command to copy.
+std::size_t word_end(std::string_view text, std::size_t width) {
+  const std::size_t end = next_blank(text, 0);
+  const std::size_t begin = text.find_first_not_of("`('\"");
+  if (begin != text.npos && text.substr(begin).starts_with("iotrail ")) {
+    const std::size_t whole = command_end(text, begin);
+    return display_width(text.substr(0, whole)) <= width ? whole : end;
+  }
+  if (end == 0 || end >= text.size() ||
+      std::isdigit(static_cast<unsigned char>(text[end - 1])) == 0)
+    return end;
+  const std::size_t next = next_blank(text, end + 1);
+  return is_unit(text.substr(end + 1, next - end - 1)) ? next : end;
+}
+
+} // namespace
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  std::size_t used = 0; // of the last line
+  while (!text.empty()) {
+    const std::size_t end = word_end(text, width);
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::size_t word_width = display_width(word);
+    if (!lines.back().empty() && used + 1 + word_width > width) {
+      lines.emplace_back();
+      used = 0;
+    }
+    if (!lines.back().empty()) {
+      lines.back() += ' ';
+      ++used;
+    }
+    lines.back() += word;
+    used += word_width;
+  }
+  return lines;
+}
+
+std::string shortened_fact(std::string_view text, std::size_t width) {
+  constexpr std::size_t kMost = 4'000;
+  constexpr std::size_t kMostOfAll = 32'000;
+  return shortened_end(text, width == kAnyWidth ? kMostOfAll : kMost);
+}
+
+} // namespace iotrail::output
