@@ -11,7 +11,7 @@ CALLS_TABLE = pathlib.Path(__file__).parents[2] / "schema/syscalls.def"
 FOLLOWED = re.findall(r"^SYSCALL\(\d+, -?\d+, (\w+),", CALLS_TABLE.read_text(), re.MULTILINE)
 
 
-LIBRARY = (pathlib.Path(harness.IOTRAIL).parent / "../capture/preload/libiotrail-preload.so").resolve()
+LIBRARY = (pathlib.Path(harness.IOTRAIL).parent / "../lib/iotrail/libiotrail-preload.so").resolve()
 
 
 class OwnIo(harness.AcceptanceTest):

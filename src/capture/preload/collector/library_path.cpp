@@ -17,13 +17,13 @@ namespace {
 
 constexpr char kLibraryName[] = "libiotrail-preload.so";
 
-// From where the program lies: as installed; in the tree of a build: the program itself, its benchmarks, live tests.
+// Seen from the program: as installed, which a build imitates below src/; then from unit tests, benchmarks, live tests of a build.
 constexpr const char* kLibraryFolders[] = {"",
                                            "../lib/iotrail",
                                            "../lib",
-                                           "../capture/preload",
-                                           "../src/capture/preload",
-                                           "../../src/capture/preload"};
+                                           "../../lib/iotrail",
+                                           "../src/lib/iotrail",
+                                           "../../src/lib/iotrail"};
 
 #if defined(__x86_64__)
 constexpr unsigned kMachine = EM_X86_64;
