@@ -12,6 +12,21 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
+# Parsing the standard library takes a third of a build. Off, each source must include what it uses.
+option(IOTRAIL_PRECOMPILE "Compile the common headers once for all targets" OFF)
+if(IOTRAIL_PRECOMPILE)
+  add_library(iotrail_precompiled STATIC ${CMAKE_CURRENT_LIST_DIR}/precompiled/headers.cpp)
+  target_link_libraries(iotrail_precompiled PRIVATE iotrail_options fmt::fmt)
+  target_precompile_headers(iotrail_precompiled PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled/headers.hpp)
+  # ccache stores such objects only where the preprocessor names the precompiled header.
+  target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
+endif()
+function(iotrail_precompile target)
+  if(IOTRAIL_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM iotrail_precompiled)
+  endif()
+endfunction()
+
 # iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (those of a folder outside
 # src/ as "x.hpp"), with what they need. Nothing to link: also for who takes only declarations from the folder.
 function(iotrail_headers name)
@@ -49,6 +64,7 @@ function(iotrail_library name)
   iotrail_sources(sources)
   add_library(${name} STATIC ${sources} ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${name}_headers ${ARG_LIBRARIES})
+  iotrail_precompile(${name})
 endfunction()
 
 # iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, each case a test of its own. Without SOURCES: all
@@ -62,7 +78,8 @@ function(iotrail_unit_test name)
     file(GLOB_RECURSE ARG_SOURCES CONFIGURE_DEPENDS *_test.cpp)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main fmt::fmt)
+  iotrail_precompile(${name})
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS unit/${name})

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A precompiled header belongs to a target, and a target has a source.
