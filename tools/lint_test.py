@@ -30,8 +30,8 @@ class LintTest(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def lint(self):
-        run = subprocess.run([sys.executable, LINT, self.root], capture_output=True, text=True)
+    def lint(self, *base):
+        run = subprocess.run([sys.executable, LINT, self.root, *base], capture_output=True, text=True)
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.returncode, 0 if run.stdout == "lint: no violation\n" else 1)
         return run.stdout
@@ -149,6 +149,23 @@ class LintTest(unittest.TestCase):
         self.write("docs/b.md", "# B\n")
         self.refuses("docs/a.md", "# One\n[b](b.md#b) [up](../docs) [out](https://example.org/x) [in](#one)\n[no](c.md)\n",
                      "docs/a.md:3: link to c.md")
+
+    def commit(self, subject):
+        author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", "-C", self.root, *author, "commit", "-q", "--allow-empty", "-m", subject], check=True)
+
+    def test_subjects_of_commits(self):
+        for subject in ("old and never judged", "docs: say it", "say: It", "no area", "area: " + "a" * 67):
+            self.commit(subject)
+        found = self.lint("HEAD~4")
+        self.assertRegex(found, r"(?m)^[0-9a-f]+: subject of 73 columns, at most 72$")
+        self.assertRegex(found, r"(?m)^[0-9a-f]+: subject is not `area: do this`: say: It$")
+        self.assertRegex(found, r"(?m)^[0-9a-f]+: subject is not `area: do this`: no area$")
+        self.assertEqual(len(found.splitlines()), 3, found)
+
+    def test_subjects_where_the_base_is_not_known(self):
+        self.commit("no area")
+        self.assertEqual(self.lint("0123456"), "lint: no violation\n")
 
 
 if __name__ == "__main__":
