@@ -150,6 +150,21 @@ class LintTest(unittest.TestCase):
         self.refuses("docs/a.md", "# One\n[b](b.md#b) [up](../docs) [out](https://example.org/x) [in](#one)\n[no](c.md)\n",
                      "docs/a.md:3: link to c.md")
 
+    def test_hard_words_in_documents(self):
+        self.refuses("docs/a.md", "# One\n\nNobody is told.\nA file, of\nwhich it is Whose?\n",
+                     "docs/a.md:3: told: say it", "docs/a.md:4: of which: say it", "docs/a.md:5: Whose: say it")
+
+    def test_hard_words_are_not_looked_for_in_code(self):
+        self.accepts("docs/a.md", "# One\n\nThe column `told`, and retold; of `that\nof` which.\n```\nwhose\n```\n")
+
+    def test_hard_words_in_documents_that_programs_write(self):
+        self.accepts("docs/sql.md", "# One\n\nWhose file.\n")
+
+    def test_size_of_the_first_document(self):
+        self.refuses("README.md", "# One\n" + "a\n" * 149 + "b" * 101 + "\n",
+                     "README.md: 151 lines, at most 150", "README.md:151: 101 columns, at most 100")
+        self.accepts("README.md", "# One\n" + "a\n" * 148 + "b" * 100 + "\n")
+
     def commit(self, subject):
         author = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         subprocess.run(["git", "-C", self.root, *author, "commit", "-q", "--allow-empty", "-m", subject], check=True)
