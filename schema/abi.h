@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Records and numbers shared by BPF programs, the preload library and the collector. Everything is made from the
- * *.def files beside this one; nothing is listed here. Needs no header of its own, so that it builds anywhere.
+ * Records and numbers shared by BPF programs, the preload library and the collector. All of it is made from the *.def files
+ * in this directory. Needs no other header, so that it builds anywhere.
  */
 #ifndef IOTRAIL_ABI_H
 #define IOTRAIL_ABI_H
@@ -13,7 +13,7 @@ typedef unsigned long long iot_u64;
 typedef int iot_s32;
 typedef long long iot_s64;
 
-/* Rows are read as code fragments, which the formatter does not understand. */
+/* The formatter does not understand rows as code fragments. */
 /* clang-format off */
 #define FIELD(type, name, meaning, doc, ...) iot_##type name;
 
@@ -49,10 +49,10 @@ enum iot_kind {
 enum iot_layer {
 #define LAYER(id, name, source, place, call_rank, doc) IOT_LAYER_##name = (id),
 #include "layers.def"
-  IOT_LAYER_COUNT = 32 /* ids are below it; a power of two, since programs mask by it */
+  IOT_LAYER_COUNT = 32 /* ids are below it; a power of two, because BPF programs mask with it */
 };
 
-/* Layer of a kind: the high byte of the id. schema_checks.cpp asserts that every row keeps to it. */
+/* Layer of a kind: the high byte of the id. schema_checks.cpp asserts this for every row. */
 #define IOT_LAYER_OF(kind) ((kind) >> 8)
 
 enum iot_value {
@@ -60,13 +60,13 @@ enum iot_value {
 #include "values.def"
 };
 
-/* The bits of a set of flags that hold one number of its table. */
+/* The bits of a set of flags that hold one number of the table. */
 enum iot_choice_mask {
 #define CHOICE(table, mask, bits) IOT_CHOICE_##table = (mask),
 #include "values.def"
 };
 
-/* Inode numbers; 0: not known. */
+/* Inode numbers; 0: unknown. */
 struct iot_namespaces {
 #define NAMESPACE(name, link) iot_u32 name;
 #include "namespaces.def"
@@ -86,19 +86,19 @@ enum iot_counter {
 #define IOT_OFFSET_NONE (-1LL)
 #define IOT_NO_FD (-1)
 #define IOT_AT_FDCWD (-100) /* stands for a descriptor of the current directory */
-/* Pages are counted in units of 4096 bytes, the page size of every machine that is supported. */
+/* The unit of page counts: 4096 bytes, the page size of every supported machine. */
 #define IOT_PAGE_SHIFT 12
 
-/* Result of a span whose task died inside it, or that was open when the recording stopped: not an error. */
+/* Result of an unfinished span: its task died inside it, or the recording stopped. Not an error. */
 #define IOT_UNFINISHED (-4095)
 
-/* Device numbers, as the meaning `device` has them. */
+/* Device numbers, in the form of the meaning `device`. */
 #define IOT_MINOR_BITS 20
 #define IOT_DEVICE(major, minor) ((iot_u32)(major) << IOT_MINOR_BITS | (iot_u32)(minor))
 
 /*
- * op_id: who made it in the high 16 bits, a number of that maker's own in the low 48: unique in a recording
- * without a shared counter. Kernel: the CPU. Preload: IOT_OP_PRELOAD plus the ring.
+ * op_id: the maker in the high 16 bits, the maker's own number in the low 48. So it is unique in a recording without a
+ * shared counter. Makers: in the kernel, the CPU; in preload, IOT_OP_PRELOAD plus the ring.
  */
 #define IOT_OP_MAKER_SHIFT 48
 #define IOT_OP_PRELOAD 0x8000ULL

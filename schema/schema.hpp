@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The schema as constant tables, for everything that works on any event alike: store, SQL, output, documents.
-// Made from the *.def files; a row there is all it takes.
+// The schema as constant tables, for code that handles all events alike: store, SQL, output,
+// documents. Generated from the *.def files.
 #pragma once
 
 #include <algorithm>
@@ -176,7 +176,7 @@ inline constexpr Counter kCounters[] = {
 #undef COUNTER
 };
 
-// Recorded only where they are asked for by name.
+// Recorded only if the user names them.
 inline constexpr std::uint16_t kEventsOnRequest[] = {
 #define ON_REQUEST(event) IOT_KIND_##event,
 #include "on_request.def"
@@ -209,7 +209,7 @@ constexpr const TypeInfo& info(Type type) {
   return kTypes[static_cast<std::size_t>(type)];
 }
 
-// nullptr: no such event. The trace may come from another version of iotrail.
+// nullptr: no such event, as for a trace of another version of iotrail.
 constexpr const Event* find_event(std::uint16_t id) {
   for (const Event& event : kEvents)
     if (event.id == id)
@@ -247,7 +247,8 @@ constexpr const LayerInfo* find_layer(std::uint32_t id) {
   return nullptr;
 }
 
-// These two not by find_layer(): with -fsanitize=undefined g++ 12 takes no comparison of such an address for constant.
+// These two do not call find_layer(): g++ 12 with -fsanitize=undefined rejects a comparison of such
+// an address in a constant.
 constexpr std::string_view layer_name(std::uint32_t id) {
   for (const LayerInfo& layer : kLayers)
     if (static_cast<std::uint32_t>(layer.layer) == id)
@@ -255,7 +256,7 @@ constexpr std::string_view layer_name(std::uint32_t id) {
   return {};
 }
 
-// Who delivers the events of a layer, a number of the value table `source`; 0: no such layer.
+// The source of a layer's events, a number of the value table `source`; 0: no such layer.
 constexpr std::uint32_t source_of(std::uint32_t layer) {
   for (const LayerInfo& row : kLayers)
     if (static_cast<std::uint32_t>(row.layer) == layer)
@@ -299,7 +300,7 @@ constexpr Meaning find_meaning(std::string_view name) {
   return Meaning::number;
 }
 
-// The value table that a meaning refers to: "open" for flags_open; empty: it refers to none.
+// The value table of a meaning: "open" for flags_open; empty: none.
 constexpr std::string_view value_table(Meaning meaning) {
   return info(meaning).table;
 }
@@ -309,7 +310,7 @@ constexpr bool is_string_key(Meaning meaning) {
   return meaning == Meaning::path || meaning == Meaning::string || meaning == Meaning::stack;
 }
 
-// A number that, if it is negative, is an error.
+// A negative number is an error.
 constexpr bool is_result(Meaning meaning) {
   return meaning == Meaning::result || meaning == Meaning::result_fd || meaning == Meaning::error;
 }
@@ -318,7 +319,7 @@ constexpr bool is_flag_set(Meaning meaning) {
   return info(meaning).kind == MeaningKind::flags;
 }
 
-// A field in SQL, in exports and in documents: words of SQL would need quotes there.
+// A field's name in SQL, in exports and in documents: names that SQL reserves would need quotes.
 constexpr std::string_view column_name(std::string_view field) {
   constexpr std::pair<std::string_view, std::string_view> kWordsOfSql[] = {
       {"offset", "position"}, {"index", "first_page"}, {"end", "end_position"}};
@@ -328,7 +329,7 @@ constexpr std::string_view column_name(std::string_view field) {
   return field;
 }
 
-// In SQL the name of a value stands for its number.
+// SQL shows the name of a value instead of its number.
 constexpr Type type_in_sql(Type type, Meaning meaning) {
   return value_table(meaning).empty() || is_flag_set(meaning) ? type : Type::text;
 }
@@ -361,7 +362,7 @@ constexpr std::string_view place_name(Place place) {
   return kPlaces[static_cast<std::size_t>(place)].name;
 }
 
-// What an event does where it does not say more exactly: its name without its layer.
+// Default class of an event: its name without its layer.
 constexpr std::string_view class_name(std::string_view event, std::string_view layer) {
   const bool has_layer =
       event.size() > layer.size() && event.starts_with(layer) && event[layer.size()] == '_';
@@ -371,7 +372,7 @@ constexpr std::string_view class_name(std::string_view event, std::string_view l
 constexpr std::string_view class_name(const Event& event) {
   return class_name(event.name, layer_name(static_cast<std::uint32_t>(event.layer)));
 }
-// The same where its call may say more exactly.
+// The same, or the class of its call if the call has a more exact one.
 constexpr std::string_view class_name(const Event& event, std::string_view call) {
   for (const CallClass& row : kCallClasses)
     if (!call.empty() && row.event == event.name && row.call == call)
@@ -379,7 +380,7 @@ constexpr std::string_view class_name(const Event& event, std::string_view call)
   return class_name(event);
 }
 
-// The bits of a set of flags that are one choice; 0: all are bits of their own.
+// The bits of a set of flags that hold one choice; 0: each bit stands alone.
 constexpr std::uint32_t choice_mask(std::string_view table) {
   for (const Choice& choice : kChoices)
     if (choice.table == table)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What rows of the schema must keep to, or nothing is built.
+// Compile-time checks of the schema's rows.
 #include <bit>
 
 #include "schema.hpp"

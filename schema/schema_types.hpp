@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the rows of the *.def files consist of, and the kinds that they name; schema.hpp has the rows.
+// Types of the rows of the *.def files, and their enumerations; schema.hpp has the rows.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,13 @@ enum class Layer : std::uint8_t {
 #include "layers.def"
 };
 
-// What a layer is to an I/O.
+// Part of a layer in an I/O.
 enum class Place : std::uint8_t {
 #define PLACE(name, doc) name,
 #include "layers.def"
 };
 
-// What the operations of a class do.
+// Properties of operations of a class.
 enum class Trait : std::uint8_t {
 #define TRAIT(name, doc) name,
 #include "values.def"
@@ -81,7 +81,8 @@ struct LayerInfo {
   std::string_view name;
   std::uint32_t source; // a number of the value table `source`
   Place place;
-  std::uint8_t call_rank; // files and processes are counted at the smallest; 0: not at this one
+  std::uint8_t
+      call_rank; // files and processes are counted at the layer with the smallest; 0: never at this one
   std::string_view doc;
 };
 struct PlaceInfo {
@@ -97,7 +98,8 @@ struct ClassTrait {
   std::string_view class_name;
   Trait trait;
 };
-// What a number stands for: a value of a table of values.def, a set of them, the id of a row of another file, or itself.
+// Kind of a number: a value of a table in values.def, a set of them, the id of a row of another
+// file, or a plain number.
 enum class MeaningKind : std::uint8_t { number, value, flags, row };
 struct MeaningInfo {
   std::string_view name;
@@ -109,7 +111,7 @@ struct RoleInfo {
   std::string_view name;
   std::string_view column; // of the view `events`; empty: none
   std::string_view sql_type;
-  std::string_view absent; // value of the column where no field has the role
+  std::string_view absent; // value of the column if no field has the role
   std::string_view doc;
 };
 struct Value {
@@ -128,18 +130,18 @@ struct CallClass {
   std::string_view call;
   std::string_view name;
 };
-// What a function of the C library works on, as its row in libc_calls.def says.
+// Target of a function of the C library, from its row in libc_calls.def.
 struct CallTarget {
   std::string_view call;
-  bool is_descriptor; // past all streams
+  bool is_descriptor; // bypasses stdio streams
 };
-// What an I/O is for, as a flag of the value table `table` tells.
+// Purpose of an I/O, from a flag of the value table `table`.
 struct Purpose {
   std::string_view table;
   std::uint32_t number;
   std::string_view name;
 };
-// Numbers of arguments are -1 where the call has none of the kind.
+// Argument indices are -1 if the call has no such argument.
 struct Syscall {
   std::uint16_t number;       // of the value table `syscall`
   std::int16_t compat_number; // -1: none
@@ -147,7 +149,7 @@ struct Syscall {
   std::uint16_t event; // kind
   std::int8_t fd_argument;
   std::int8_t path_argument;
-  std::uint16_t below; // kind of the layer vfs without which it cannot succeed; 0: none
+  std::uint16_t below; // kind of the layer vfs that every successful call causes; 0: none
 };
 enum class SyscallTrait : std::uint8_t {
   is_plain,

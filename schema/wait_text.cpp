@@ -13,9 +13,9 @@ constexpr WaitReason kReasons[] = {
 };
 
 struct Function {
-  std::string_view reason; // empty: not known
-  bool decides;            // whatever its callers are
-  bool is_means;           // its callers say which, or for what
+  std::string_view reason; // empty: unknown
+  bool decides;            // regardless of its callers
+  bool is_means;           // its callers decide the reason
 };
 
 const std::unordered_map<std::string_view, Function>& functions() {
@@ -33,7 +33,8 @@ const Function* find_function(std::string_view name) {
   return found == functions().end() ? nullptr : &found->second;
 }
 
-// Takes the innermost name off the stack. Compilers add suffixes behind a point, the kernel a module behind a blank.
+// Removes the innermost name from the stack. Compilers add suffixes after a dot, the kernel adds a
+// module after a blank.
 std::string_view take_innermost(std::string_view& stack) {
   const std::size_t separator = stack.rfind(';');
   const std::string_view name = separator == stack.npos ? stack : stack.substr(separator + 1);
