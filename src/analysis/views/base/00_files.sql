@@ -1,4 +1,5 @@
--- The files that never reach a device: pipes, sockets, character devices, anonymous inodes, and files of /proc and /sys.
+-- One row per file that never reaches a device: pipes, sockets, character devices, anonymous
+-- inodes, and files of /proc and /sys.
 --   file   key of files
 CREATE VIEW files_without_device AS
 SELECT file
@@ -9,8 +10,8 @@ WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%'
                  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
                WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
 
--- The files of the kernel's own in whose pages file systems keep their metadata: disks, and an inode of btrfs, which has no
--- type. They have no name.
+-- One row per kernel-internal file that caches metadata of a file system: disks, and an inode of
+-- btrfs without a type. They have no name.
 --   file   key of files
 CREATE VIEW disk_caches AS
 SELECT file

@@ -1,19 +1,20 @@
--- The layer at which files and processes are counted: the system calls where the trace has any, else the calls into the
--- C library, else the virtual file system (call_rank of layer_list).
---   seen_layer   its name; NULL: none of these was recorded
+-- The layer at which files and processes are counted: the system calls if the trace has any, else
+-- the calls into the C library, else the virtual file system (call_rank of layer_list). One row.
+--   seen_layer   its name; NULL: none of these is recorded
 CREATE VIEW call_layer AS
 SELECT argMin(l.layer, l.call_rank) AS seen_layer
 FROM layer_list AS l JOIN tables AS t ON l.layer = t.layer
 WHERE l.call_rank > 0 AND t.row_count > 0;
 
--- The layers at which programs ask for I/O and learn its result: call_layer's, and asynchronous operations.
+-- One row per layer at which programs request I/O and get its result: call_layer's, and
+-- asynchronous operations.
 --   asked_layer   its name
 CREATE VIEW asked_layers AS
 SELECT seen_layer AS asked_layer FROM call_layer WHERE seen_layer IS NOT NULL
 UNION ALL
 SELECT layer_at('later');
 
--- Layers whose events move bytes without being spans: the page cache.
+-- One row per layer that moves bytes without spans: the page cache.
 --   layer   its name
 CREATE VIEW layers_without_spans AS
 SELECT layer FROM layer_list WHERE moves_bytes AND NOT has_spans;

@@ -1,11 +1,14 @@
--- Directories that relative paths begin at, as far as calls tell: a descriptor that an open returned, and the current
--- directory of a process that opened a relative path whose file is known, or went to a whole path.
--- A process that opened none is where its parent was when it began. Where chdir is not recorded, a current directory is known
--- from when it shows on; before, the process may have been elsewhere.
---   pid, fd          whose, and which
---   since_ns         from when on
---   directory        its path at first; NULL: from here on the number means something else, or it is not known what
---   directory_file   key of files, by which the path at any time is found: place_of(directory_file, directory, ts_ns); 0: not known
+-- One row per known start directory of relative paths: a descriptor that an open returned, or the
+-- current directory of a process. The current directory is known from an open of a relative path
+-- with a known file, or from a chdir to an absolute path. A process without such a call starts in
+-- its parent's directory. If chdir is not recorded, a current directory is known only from the
+-- first call that shows it; before that, the process may have been elsewhere.
+--   pid, fd          the process, and the descriptor
+--   since_ns         valid from this time on
+--   directory        its path at first; NULL: from here on the descriptor has another meaning, or an unknown
+--                    one
+--   directory_file   key of files, which gives the path at any time: place_of(directory_file, directory,
+--                    ts_ns); 0: unknown
 CREATE VIEW directories AS
 WITH
   opens AS (
@@ -23,7 +26,7 @@ WITH
   ),
   opened AS (SELECT pid, made_fd AS fd, ts_ns AS since_ns, path AS directory, file AS directory_file FROM opens WHERE is_directory),
   numbers AS (SELECT DISTINCT pid, fd FROM opened),
-  -- What else is done to such a number.
+  -- Other changes to such a descriptor.
   changes AS (
     SELECT pid, made_fd AS fd, ts_ns AS since_ns FROM opens WHERE NOT is_directory
     UNION ALL
@@ -68,15 +71,16 @@ SELECT pid, at_fdcwd() AS fd, CASE WHEN has_moves AND place = 1 AND is_moved = 0
 FROM working CROSS JOIN told
 WHERE place = 1 OR is_moved = 1 OR before IS DISTINCT FROM directory
 UNION ALL
--- A process that opened nothing so began where its parent was.
+-- A process without an open starts in its parent's directory.
 SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory, w.directory_file AS directory_file
 FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
 WHERE p.pid NOT IN (SELECT pid FROM working);
 
--- Calls that only name a path, of the layers asked_layers, and what they name; path_calls: those that are selected.
+-- One row per call that names a path but has no file, in the layers of asked_layers. The table
+-- path_calls has the selected rows.
 --   layer, class, call, pid, ts_ns, error, duration_ns, bytes   as in events
---   string, to_string   keys of the paths as given; to_string: the new one of a rename, else 0
---   path, to_path       whole where the directory that they begin at is known, else as given
+--   string, to_string   keys of the paths as given; to_string: the new path of a rename, else 0
+--   path, to_path       absolute if the start directory is known, else as given
 CREATE VIEW all_path_calls AS
 WITH
   calls AS (
@@ -86,7 +90,7 @@ WITH
     FROM all_events
     WHERE path <> 0 AND file = 0 AND layer IN (SELECT asked_layer FROM asked_layers) AND duration_ns IS NOT NULL
   ),
-  -- Texts come last: the joins by time would copy those of each row.
+  -- Join texts last: the joins by time would copy them for each row.
   placed AS (
     SELECT c.*, d.directory_file AS directory_file, d.directory AS directory,
            e.directory_file AS to_directory_file, e.directory AS to_directory
@@ -102,27 +106,29 @@ FROM placed AS c
   LEFT JOIN strings AS s ON c.string = s.string
   LEFT JOIN strings AS t ON c.to_string = t.string;
 
--- Of a file that was seen without a name, as of one opened after a chroot that hides /proc: the path that its first open gave.
---   file, given_path   key of files, the path
+-- One row per file that was seen without a name, such as one opened after a chroot that hides
+-- /proc: the path in its first open.
+--   file, given_path   key of files, and that path
 CREATE VIEW given_paths AS
 SELECT e.file AS file, tidy_path(argMin(s.text, e.ts_ns)) AS given_path
 FROM all_events AS e JOIN strings AS s ON e.path = s.string
 WHERE e.file IN (SELECT file FROM files WHERE path = '') AND e.path <> 0
 GROUP BY e.file;
 
--- The paths of files in time: a path holds from one rename that the trace tells to the next, also of a directory above the file.
--- Each file has one at any time, the first from 0 on.
+-- The paths of files over time: a path is valid between two renames in the trace, including renames
+-- of a directory above the file. Each file has one path at any time; the first row begins at 0.
 --   file                 key of files
---   since_ns, until_ns   from when on, and before when; 0, NULL: from the beginning, to the end
---   path                 the path; of several names (hard links) the one opened last that is there
---   is_removed           1: the file has no name any more, this was its last
---   shown_path           the path, with ' (deleted)' if it was removed
+--   since_ns, until_ns   valid from this time on, until before that; 0, NULL: from the beginning, to the end
+--   path                 the path; with several names (hard links), the most recently opened one that still
+--                        exists
+--   is_removed           1: the file has no name any more, and this was its last
+--   shown_path           the path, followed by ' (deleted)' if it was removed
 CREATE VIEW file_paths AS
 SELECT p.file AS file, p.since_ns AS since_ns, p.until_ns AS until_ns, coalesce(g.given_path, p.path, '') AS path,
        p.is_removed AS is_removed, coalesce(g.given_path, p.shown_path, '') AS shown_path
 FROM found_file_paths() AS p LEFT JOIN given_paths AS g ON p.file = g.file;
 
--- Files by their last name.
+-- One row per file, with its last name.
 --   file         key of files
 --   path         the last name
 --   first_path   the name at first sight

@@ -1,9 +1,10 @@
--- What calls that wait for data to reach the device had to wait for, of what others had written back: the pages of their file, or
--- of all files, that were on their way in their course. One row for each call and link.
+-- Write-back that sync calls waited for: one row per pair of a call and a link. The bytes of the
+-- call's file, or of all files, were in flight during the call and were written back by others.
 --   columns as in all_links, and
 --   op_id       the call
--- A call can need any number of links, and a link be needed by any number of calls; but most calls on a file follow one another. So
--- each link looks for the first and the last call that can need it, by their order, instead of being held against all.
+-- Any number of links can match a call and the reverse, but most calls on a file follow one
+-- another. So each link looks up the first and the last call that can match, by their order,
+-- instead of being compared with all calls.
 CREATE VIEW sync_writes AS
 WITH
   syncs AS (

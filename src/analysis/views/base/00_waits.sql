@@ -1,13 +1,13 @@
--- When tasks did not run in the course of an operation.
+-- One row per wait: a task did not run during an operation.
 --   op_id, parent_op, pid, tid   the operation and the task, as in events
---   ts_ns, duration_ns   from when it left its CPU until it had one again
+--   ts_ns, duration_ns   when it left its CPU, and the time until it had one again
 --   blocked_ns    the part in which it could not run
---   runnable_ns   the part in which it could, and others did; the two add up to duration_ns
---   state         'running': it was put aside for others, and waited for nothing else
---   reason        what it waited for while it could not run: a reason of wait_reasons; NULL: it was put aside
---   waited_in     the function of the kernel that waited; NULL: not known
---   stack         the functions that led there, outermost first
---   error         0; errno_name(error) is 'unfinished' where it still waited when the recording stopped
+--   runnable_ns   the part in which it was ready to run; the two add up to duration_ns
+--   state         'running': it was preempted, and waited for nothing else
+--   reason        why it could not run: a reason of wait_reasons; NULL: it was preempted
+--   waited_in     the kernel function that waited; NULL: unknown
+--   stack         the kernel functions that led there, outermost first
+--   error         0; unfinished if it still waited when the recording stopped
 CREATE VIEW all_waits AS
 WITH
   places AS (

@@ -1,12 +1,13 @@
--- In which call into the C library each system call was made. A thread does one thing at a time, so that what begins
--- while such a call is in progress in the same thread, was made in it. Both layers count time by the kernel's clock, to
--- some tens of nanoseconds, which is less than what entering and leaving the kernel takes.
+-- One row per system call, with the call into the C library that made it. A system call that begins
+-- during a library call of the same thread was made by it, because a thread does one thing at a
+-- time. Both layers use the kernel's clock, which agrees to some tens of nanoseconds: less than the
+-- time to enter and leave the kernel.
 --   syscall_op      op_id of the system call, as in all layers of the kernel
---   app_op          op_id of the innermost call of layer app in which it began; NULL: none
---   app_event, app_call   that call's event and function; NULL: none
---   place           'inside': it also ended within that call; 'cut': it did not, so one of the two has no true end;
---                   'outside': no call was in progress that was recorded. Then it was made by the dynamic linker, by the
---                   program itself past the C library, by a function that is not hooked, or in a call that was lost.
+--   app_op          op_id of the innermost call of layer app in progress at its begin; NULL: none
+--   app_event, app_call   event and function of that call; NULL: none
+--   place           'inside': it ended within that call; 'cut': it did not, so the end of one of the two is
+--                   wrong; 'outside': no recorded call was in progress. Then the dynamic linker made it, or the
+--                   program without the C library, or a function that is not hooked, or a call that was lost.
 CREATE VIEW app_calls_of_syscalls AS
 WITH
   app AS (
@@ -15,7 +16,7 @@ WITH
     FROM events
     WHERE layer = layer_at('library') AND duration_ns IS NOT NULL
   ),
-  -- A signal handler's calls lie within the one that it interrupted, which goes on behind them.
+  -- The calls of a signal handler lie within the interrupted call, which continues after them.
   around AS (SELECT * FROM app WHERE next_ns < end_ns),
   calls AS (
     SELECT op_id, pid, tid, ts_ns, plus(ts_ns, duration_ns) AS end_ns
@@ -43,10 +44,11 @@ SELECT op_id AS syscall_op,
             ELSE 'cut' END AS place
 FROM placed;
 
--- How long each call into the C library took, and what of it the system calls took that were made in it.
+-- One row per call into the C library, with the system calls that it made.
 --   app_op, call, duration_ns   the call
---   syscalls     system calls made in it
---   kernel_ns    time in these; the rest is the library's own: formatting, copying, waiting for a lock of the library
+--   syscalls     number of system calls in it
+--   kernel_ns    time in these; the rest is the library's own: formatting, copying, waiting for a lock of the
+--                library
 CREATE VIEW library_times AS
 WITH
   inside AS (
@@ -60,10 +62,10 @@ SELECT e.op_id AS app_op, e.call AS call, e.duration_ns AS duration_ns, coalesce
 FROM events AS e LEFT JOIN inside AS i ON e.op_id = i.app_op
 WHERE e.layer = layer_at('library') AND e.duration_ns IS NOT NULL;
 
--- What calls into the C library took themselves, and what the system calls took that were made in them, by function.
+-- One row per function of the C library, with its own time and the time of its system calls.
 --   call         the function
---   calls, total_ns   how many there were, and how long they took
---   syscalls     system calls made in them
+--   calls, total_ns   number of calls, and the sum of their durations
+--   syscalls     number of system calls in them
 --   kernel_ns    time in these
 --   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU
 CREATE VIEW library_calls AS

@@ -1,12 +1,14 @@
--- Where the time of each asynchronous operation that is selected went, of those whose end was told. The parts add up to duration_ns.
+-- The phases of asynchronous operations: one row per selected operation with a known end. The
+-- phases add up to duration_ns.
 --   op_id, call, pid, file, duration_ns   as in async_operation
---   submit_ns   until it asked a device, or was given to a worker of the kernel
---   worker_ns   from then on, until the worker asked a device; to its end where none was asked
---   queue_ns    at least one of its bios waited for its device, and none was there
---   device_ns   a device worked for it: for its own bios, and what a journal wrote that it waited for; what a sync of it waits for that others had queued is in other_ns or
---               worker_ns here, and with the device in explain
---   untold_ns   from the last device's answer until the program could see the end: of io_uring in its completion queue, of
---               libaio by asking for it
+--   submit_ns   until it submitted I/O to a device, or the kernel gave it to a worker thread
+--   worker_ns   from then until the worker submitted I/O; to the end if it submitted none
+--   queue_ns    at least one of its bios was queued, and none was at a device
+--   device_ns   a device worked for it: on its own bios, or on a journal write that it waited for. A sync's
+--               wait for bios queued by others is in other_ns or worker_ns here; explain shows it with the
+--               device
+--   untold_ns   from the last device's answer until the program could see the result: for io_uring in its
+--               completion queue, for libaio by a call
 --   other_ns    the rest
 CREATE VIEW async_phases AS
 WITH
@@ -19,14 +21,14 @@ WITH
   work AS (
     SELECT by_op, ts_ns, issued_ns, completed_ns FROM all_links WHERE completed_ns IS NOT NULL
     UNION ALL
-    -- Read into the cache for it by the call that submitted it, or by a thread of the kernel.
+    -- Read into the cache for it, by the call that submitted it or by a kernel thread.
     SELECT op_id, ts_ns, issued_ns, completed_ns
     FROM all_links WHERE by_op <> op_id AND op_id <> 0 AND direction = 'read' AND completed_ns IS NOT NULL
     UNION ALL
-    -- A request without bytes, as a flush of the disk's own cache, is in no link.
+    -- A request without bytes, such as a flush of the disk's cache, has no link.
     SELECT op_id, ts_ns, ts_ns, plus(ts_ns, duration_ns) FROM block_complete WHERE op_id <> 0 AND bytes = 0
   ),
-  -- Within the operation, and one after the other, whatever a damaged trace says.
+  -- Clipped to the operation and made consecutive, even in a damaged trace.
   requests AS (
     SELECT l.by_op AS asked_op, o.end_ns AS end_ns, greatest(l.ts_ns, o.ts_ns) AS queued_ns,
            greatest(l.issued_ns, l.ts_ns, o.ts_ns) AS issued_ns,

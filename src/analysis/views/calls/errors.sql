@@ -1,12 +1,13 @@
--- Which calls failed, with which error, how often, and on what: at the layers at which programs ask for I/O.
+-- Failed calls: one row per call, error, path and process, at the layers where programs request
+-- I/O.
 --   layer, class, call   as in events
---   error                its name: 'ENOENT'
---   path                 the file, or the path that the call named; NULL: neither is known
+--   error                name of the error: 'ENOENT'
+--   path                 the file, or the path in the call; NULL: neither is known
 --   pid, comm            the process, and the program that it ran last
---   calls                that failed so
---   share                of all calls of that kind on that path by that process: 1: each failed
---   first_ns, last_ns    when the first and the last of them began (CLOCK_MONOTONIC)
---   total_ns             how long they took
+--   calls                number of failed calls
+--   share                failed calls by all such calls of that process on that path; 1: all failed
+--   first_ns, last_ns    begin of the first and of the last of them (CLOCK_MONOTONIC)
+--   total_ns             sum of their durations
 CREATE VIEW errors AS
 WITH
   calls AS (

@@ -1,10 +1,12 @@
--- How the operations of one layer went on in a layer below: what was asked of it, what it asked for in its turn, and what came to the
--- layer below in no operation of the one above. Sums over the rows of two layers are what each of them has.
---   above, below       the two layers, where the trace has both
---   class              what the operations above do; NULL: the row of what is below in none of them
---   operations         above; 0 in that row
---   went_on            of them, those that had any below
---   operations_below   in these: calls of the kernel in calls of the library, operations of the virtual file system and bios in those
+-- How operations of one layer continued in a layer below: one row per pair of layers and class, and
+-- one for activity below without an operation above. The rows of a pair add up to the totals of its
+-- layers.
+--   above, below       the two layers, if the trace has both
+--   class              class of the operations above; NULL: the row without an operation above
+--   operations         number of operations above; 0 in that row
+--   went_on            those that caused any operation below
+--   operations_below   number of operations below: system calls in library calls; operations of the virtual
+--                      file system and bios in those
 CREATE VIEW layer_steps AS
 WITH
   present AS (SELECT DISTINCT layer FROM tables WHERE row_count > 0),

@@ -1,12 +1,13 @@
--- What each layer did, by operation: all spans, and the events of the page cache, which have no duration.
--- Of the block layer, requests are counted when they complete.
---   layer, operation      as in events: what it was and, of the block layer, what for ('read ahead', 'write metadata')
---   operations            how many
+-- What each layer did: one row per layer and operation. It counts spans, and the events of the page
+-- cache, which have no duration. Requests of the block layer count at their completion.
+--   layer, operation      as in events; for the block layer including the purpose ('read ahead', 'write
+--                         metadata')
+--   operations            number of operations
 --   bytes                 bytes moved; NULL: the operation moves none
 --   errors                operations that returned an error
---   unfinished            operations whose task died inside them, or that were open when the recording stopped
---   total_ns              sum of their durations; of threads that wait at the same time, more than the time that passed
---   mean_ns, p50_ns, p99_ns, max_ns   durations, exact; NULL: no spans
+--   unfinished            operations that did not end: their task died, or the recording stopped
+--   total_ns              sum of the durations; threads that wait at the same time can exceed the elapsed time
+--   mean_ns, p50_ns, p99_ns, max_ns   exact durations; NULL: no spans
 CREATE VIEW layers AS
 SELECT layer, operation,
        count(*) AS operations,

@@ -1,13 +1,14 @@
--- Locks of files that others had, by file, kind, and who was in the way: of the calls that are selected.
+-- Contended file locks: one row per file, kind of lock, owner and blocking process, for the
+-- selected calls.
 --   file, path    the file, and its last path
 --   lock, owner   as in fs_lock
---   blocker, comm   the process that had taken a lock in the way, or was before this one in the queue, and the program that it
---                 ran last; 0 and NULL: not known, as of those who did not wait
---   waits         how often somebody waited
---   wait_ns       how long, together
+--   blocker, comm   the process that held a blocking lock, or was earlier in the queue, and the program that it
+--                   ran last; 0 and NULL: unknown, as for calls that did not wait
+--   waits         number of waits
+--   wait_ns       sum of the waits
 --   longest_ns    the longest wait
---   unfinished    waits that were not over when the recording stopped
---   refused       how often somebody was told that there is such a lock, and did not wait
+--   unfinished    waits that had not ended when the recording stopped
+--   refused       number of requests that failed without a wait because of such a lock
 CREATE VIEW lock_waits AS
 SELECT l.file AS file, any_value(n.path) AS path, l.lock AS lock, l.owner AS owner, l.blocker AS blocker, any_value(p.comm) AS comm,
        count(*) FILTER (l.wait_ns > 0) AS waits, total(l.wait_ns) AS wait_ns, max(l.wait_ns) AS longest_ns,

@@ -1,16 +1,19 @@
--- Where the time of each operation went: parts that neither overlap nor leave a hole, so that they add up to its duration.
--- Operations are calls of the layer call_layer, asynchronous operations, and calls into the C library, whose parts are
--- those of the system calls made in them, from begin to end, and the library's own. Of two things at once the part with the smaller step counts.
+-- The time of each operation, split into parts: one row per operation, part and reason. The parts
+-- do not overlap and add up to the duration. Operations are calls of the layer call_layer,
+-- asynchronous operations, and calls into the C library. The last consist of their system calls,
+-- from begin to end, and the library's own time. If two parts overlap, the one with the smaller
+-- step counts.
 --   op_id      the operation
 --   step       the order of the parts
---   part       what went on: time_parts says what each means
---   reason     of the part 'wait', what it waited for: a reason of wait_reasons; NULL: others
---   ns         how long
+--   part       what happened; time_parts has the meanings
+--   reason     for the part 'wait', a reason of wait_reasons; NULL: others
+--   ns         length in nanoseconds
 
--- The parts. What devices and journals did is a reason only for time in which the task waited, where its waits are known.
+-- One row per part of an operation's time. If the waits of a task are known, devices and journals
+-- are a part only of the time in which it waited.
 --   step, part   as in op_time
---   words     as a sentence has it
---   meaning   in more words
+--   words     the part within a sentence
+--   meaning   explanation
 CREATE TABLE time_parts (step INTEGER, part VARCHAR, words VARCHAR, meaning VARCHAR);
 INSERT INTO time_parts VALUES
   (1, 'device', 'the device', 'a device worked for it, or for what it had to wait for'),
@@ -32,16 +35,17 @@ INSERT INTO time_parts VALUES
 -- The step of a part of time_parts.
 CREATE MACRO step_of(name) AS (SELECT step FROM time_parts WHERE part = name);
 
--- The bit that stands for a part where several things go on at once: the smaller its step, the lower.
+-- The bit of a part, for several parts at the same time: the smaller its step, the lower the bit.
 CREATE MACRO bit_of(name) AS CAST(1 << step_of(name) AS UBIGINT);
 
--- The lowest bit that is set in a number other than 0.
+-- The lowest bit set in a number other than 0.
 CREATE MACRO lowest_bit(bits) AS bits & ((~bits) + 1);
 
--- Of calls of the layer call_layer and of asynchronous operations, as in op_time; several rows may have one part.
+-- The parts of calls of the layer call_layer and of asynchronous operations, as in op_time; several
+-- rows may have the same part.
 --   op_id, step, reason, ns   as in op_time
--- What goes on is a bit each. An operation itself is one of the last parts, which are what it does when nothing else goes on;
--- above the bits of all parts are those of what it waits for.
+-- Each activity is a bit. The operation itself is one of the last parts, which count when nothing
+-- else happens. Above the bits of all parts are those of the wait reasons.
 CREATE VIEW call_parts AS
 WITH
   known AS (SELECT count(*) > 0 AS has_waits FROM hooks WHERE event = 'sched_wait' AND hook <> ''),
@@ -61,7 +65,7 @@ WITH
                 ELSE bit_of('kernel') END AS what
     FROM heads CROSS JOIN known
   ),
-  -- Read into the cache by a thread of the kernel, for whom is inferred.
+  -- Read into the cache by a kernel thread; the operation is inferred.
   held_back_reads AS (SELECT * FROM all_links WHERE by_op = 0 AND op_id <> 0 AND direction = 'read'),
   held_back AS (
     SELECT op_id, ts_ns FROM block_queue WHERE by_kernel_thread <> 0
@@ -72,14 +76,14 @@ WITH
     SELECT by_op AS op_id, ts_ns, inserted_ns, issued_ns, completed_ns
     FROM all_links WHERE by_op <> 0 AND completed_ns IS NOT NULL
     UNION ALL
-    -- What was read for it and another asked for: a thread of the kernel, or the call that submitted it.
+    -- Read for it but submitted by another: a kernel thread, or the call that submitted it.
     SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns
     FROM all_links WHERE by_op <> op_id AND op_id <> 0 AND direction = 'read' AND completed_ns IS NOT NULL
     UNION ALL
-    -- Who waits for data to reach the device waits for what others write back meanwhile: of the file, or of all.
+    -- A sync also waits for what others write back meanwhile: of its file, or of all files.
     SELECT op_id, ts_ns, inserted_ns, issued_ns, completed_ns FROM sync_writes WHERE by_op <> op_id
     UNION ALL
-    -- A request without bytes, as a flush of the disk's own cache, is in no link.
+    -- A request without bytes, such as a flush of the disk's cache, has no link.
     SELECT op_id, ts_ns, NULL AS inserted_ns, ts_ns AS issued_ns, plus(ts_ns, duration_ns) AS completed_ns
     FROM block_complete WHERE op_id <> 0 AND bytes = 0
   ),
@@ -98,7 +102,7 @@ WITH
     FROM waited WHERE runnable_ns > 0
   ),
   commits AS (SELECT op_id, parent_op, ts_ns, plus(ts_ns, duration_ns) AS until_ns FROM fs_journal_commit),
-  -- One row a number: in a trace that was made up, thousands of operations may share one.
+  -- One row per number: in a forged trace, thousands of operations may share one.
   begins AS (
     SELECT op_id, min(ts_ns) AS ts_ns, max(until_ns) AS until_ns
     FROM heads
@@ -143,7 +147,7 @@ WITH
     WHERE what & (bit_of('call') | bit_of('system call') | bit_of('kernel')) <> 0
   ),
   steps AS (SELECT op_id, ns, what, CAST(bit_count(lowest_bit(parts) - 1) AS INTEGER) AS step FROM counted),
-  -- Of several waits at once, the one with the lowest bit.
+  -- If several waits overlap, the one with the lowest bit counts.
   named AS (
     SELECT op_id, ns, step,
            CASE WHEN step = step_of('wait') THEN lowest_bit(what & (SELECT bit_or(bit) FROM wait_bits)) END AS wait
@@ -169,15 +173,17 @@ SELECT c.op_id AS op_id, c.step AS step, p.part AS part, c.reason AS reason, tot
 FROM parts AS c JOIN time_parts AS p ON c.step = p.step
 GROUP BY c.op_id, c.step, p.part, c.reason;
 
--- The same by the call that the program made: that into the C library where it is known, else the system call.
---   call         as in operations, or the class where there is none
---   for_others   true: what somebody else does ends such a call, as of pipes, sockets and terminals
+-- The same by the program's call: the one into the C library if it is known, else the system call.
+-- One row per call, part and reason.
+--   call         as in operations; the class if it has none
+--   for_others   true: another program ends such a call, as for pipes, sockets and terminals
 --   part, reason   as in op_time
---   calls        how many there were
---   ns           how long this part took of all
+--   calls        number of calls
+--   ns           sum of this part over the calls
 CREATE VIEW call_times AS
 WITH
-  -- One row a number, here and of the library's calls: in a trace that was made up, thousands of calls may share one.
+  -- One row per number, here and for the library's calls: in a forged trace, thousands of calls may
+  -- share one.
   inside AS MATERIALIZED (SELECT syscall_op, min(app_op) AS app_op FROM app_calls_of_syscalls WHERE place = 'inside' GROUP BY syscall_op),
   spans AS (
     SELECT e.op_id AS op_id, e.layer AS layer, coalesce(e.call, e.class) AS call, e.duration_ns AS duration_ns,
@@ -187,7 +193,7 @@ WITH
       AND (e.layer IN (SELECT asked_layer FROM asked_layers) OR e.layer = layer_at('library'))
   ),
   library AS (SELECT op_id, min(call) AS call, bool_or(for_others) AS for_others FROM spans WHERE layer = layer_at('library') GROUP BY op_id),
-  -- Each system call as part of what the program called.
+  -- Each system call as part of the program's call.
   heads AS (
     SELECT s.op_id AS op_id, coalesce(a.call, s.call) AS call, coalesce(a.for_others, s.for_others) AS for_others, a.call IS NOT NULL AS is_inside
     FROM (SELECT * FROM spans WHERE layer IN (SELECT asked_layer FROM asked_layers)) AS s

@@ -1,18 +1,20 @@
--- All spans of all layers in one shape, with names instead of keys.
+-- One row per span of any layer, with names instead of keys.
 --   layer, event    names of the schema
---   class           what it does: 'read', 'write', 'open', ...
---   call            the function or system call; NULL where the layer has none
---   op_id           the operation under which it happened. Spans of the kernel's layers share that of their system call; a
---                   call into the C library has one of its own: app_calls_of_syscalls says which system calls it made
---   parent_op       of the kernel's layers, the operation inside which, or for which, that one began; 0: none
+--   class           class of the operation: 'read', 'write', 'open', ...
+--   call            the function or system call; NULL: none
+--   op_id           the operation that it belongs to. Spans of the kernel's layers share that of their system
+--                   call; a call into the C library has one of its own: app_calls_of_syscalls has its system
+--                   calls
+--   parent_op       for the kernel's layers, the operation during which, or on behalf of which, that one began;
+--                   0: none
 --   pid, tid        the task that was running
---   ts_ns           when it began (CLOCK_MONOTONIC)
---   duration_ns     how long it took
---   bytes           bytes moved; NULL where no data moves
---   error           0 or a negative errno; errno_name(error) gives its name
---   file            key of files, 0: none or not known
---   path            the name that it had then (of an asynchronous operation: when it ended), with ' (deleted)' if it was removed;
---                   else the path that the call gave, else NULL
+--   ts_ns           its begin (CLOCK_MONOTONIC)
+--   duration_ns     its duration
+--   bytes           bytes moved; NULL: no data moves
+--   error           0, a negative errno, or unfinished; errno_name(error) gives the name
+--   file            key of files, 0: none or unknown
+--   path            the file's name at that time (for an asynchronous operation, at its end), followed by '
+--                   (deleted)' if it was removed; else the path in the call, else NULL
 CREATE VIEW operations AS
 SELECT e.layer AS layer, e.event AS event, e.class AS class, e.call AS call, e.op_id AS op_id, e.parent_op AS parent_op,
        e.pid AS pid, e.tid AS tid, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns,

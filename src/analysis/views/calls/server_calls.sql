@@ -1,16 +1,17 @@
--- Calls to the servers of network file systems (NFS) that are selected, by what is called.
+-- Calls to the servers of network file systems (NFS): one row per server and procedure, for the
+-- selected calls.
 --   server, program, version, procedure   as in fs_rpc
---   calls            that have ended
---   errors           of these, with a negative result, such as names that there are not
---   file_calls       of these, that move or commit pages of a file
---   sent_again       transmissions beyond the first of each
---   timeouts         answers that had not come in time
---   call_bytes, answer_bytes   with headers
---   total_ns         their durations together
---   queued_ns        of these, until they were sent
---   rtt_p50_ns, rtt_p99_ns     from sending to the answer, of calls that had one
+--   calls            calls that ended
+--   errors           calls with a negative result, such as for a missing name
+--   file_calls       calls that move or commit pages of a file
+--   sent_again       transmissions after the first of each call
+--   timeouts         timeouts of an answer
+--   call_bytes, answer_bytes   including headers
+--   total_ns         sum of the durations
+--   queued_ns        part of total_ns before the last transmission
+--   rtt_p50_ns, rtt_p99_ns     from transmission to answer, for calls with an answer
 --   longest_ns       the longest duration
---   unfinished       calls that had not ended when the recording stopped
+--   unfinished       calls without an end when the recording stopped
 CREATE VIEW server_calls AS
 WITH said AS (
   SELECT r.*, s.text AS server_name, p.text AS program_name, n.text AS procedure_name, is_unfinished(r.result) AS is_open

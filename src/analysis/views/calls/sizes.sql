@@ -1,8 +1,9 @@
--- How large operations were, in classes that double up to 2 to the 62: those that moved bytes, or could have.
+-- Sizes of operations: one row per layer, operation and size class. Classes double up to 2 to the
+-- 62. Only operations that can move bytes count.
 --   layer, operation   as in layers
---   from_bytes         the smallest size of the class; 0: nothing was moved
---   below_bytes        the smallest size above it
---   operations, bytes  how many, and how much in all
+--   from_bytes         smallest size of the class; 0: nothing was moved
+--   below_bytes        first size above the class
+--   operations, bytes  number of operations, and the sum of their bytes
 CREATE VIEW sizes AS
 WITH
   classes AS (

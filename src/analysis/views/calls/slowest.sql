@@ -1,6 +1,7 @@
--- The longest spans of each layer, 20 of each. A long call is there once for every layer that it passed.
--- Calls on pipes, sockets, terminals and the like are left out: they wait for somebody else, not for I/O.
---   columns as in the view operations, but that a relative path has the directory before it that it begins at, if that is known
+-- The 20 longest spans of each layer, one row each. A long call appears once for every layer that
+-- it passed. Calls on pipes, sockets, terminals and the like are excluded: they wait for another
+-- program, not for I/O.
+--   columns as in the view operations, but a relative path has its directory in front if that is known
 --   operation       as in events
 --   comm            name of the process
 CREATE VIEW slowest AS

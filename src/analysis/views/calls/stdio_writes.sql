@@ -1,17 +1,19 @@
--- Which system call carried the bytes that a program gave to a stream of the C library: a stream keeps them until its
--- buffer is full, or it is flushed or closed. A row for each call and each system call that carried bytes of it.
---   pid, fd, file     the process, the stream's descriptor, and the file behind it
---   app_op, call      the call that gave the bytes (op_id of app_write), and its function; NULL: none that was recorded, as
---                     in a stream that has the bytes of a parent, or is written by functions that compilers inline
---   syscall_op        the system call that carried them; NULL: none, so that they were still in the buffer at the end of
---                     the recording, or of the process, or were lost with it
---   bytes             of the call, in that system call
---   kept_ns           from the begin of the call to the begin of the system call
---   confidence        'exact'; 'inferred': of the stream, more was written than the calls gave, or sooner, or less than was asked
--- Bytes leave a stream in the order in which they came, so that the sums of both sides meet. A stream begins where its
--- descriptor is opened or its process executes another program. It takes the layers app and syscall, without losses. Two
--- streams on one descriptor (fdopen) are taken for one, and what __fpurge discards for written; streams on which the process
--- made no recorded call that gave bytes are not here.
+-- The system calls that wrote the bytes of a stdio stream: one row per pair of a library call and a
+-- system call that carried its bytes. A stream keeps bytes until its buffer is full, or it is
+-- flushed or closed.
+--   pid, fd, file     the process, the descriptor of the stream, and its file
+--   app_op, call      the library call that wrote the bytes (op_id of app_write), and its function; NULL: none
+--                     is recorded, as for bytes inherited from a parent, or for functions that compilers inline
+--   syscall_op        the system call that carried them; NULL: none: the bytes were still in the buffer at the
+--                     end of the recording or of the process, or were lost with it
+--   bytes             bytes of the library call in that system call
+--   kept_ns           from the begin of the library call to the begin of the system call
+--   confidence        'exact'; 'inferred': the stream wrote more than the calls gave, or earlier, or less than
+--                     requested
+-- Bytes leave a stream in the order of their arrival, so the sums of both sides match. A stream
+-- begins when its descriptor is opened or its process executes another program. The view needs the
+-- layers app and syscall, without losses. It treats two streams on one descriptor (fdopen) as one,
+-- and bytes that __fpurge discards as written. Streams without a recorded writing call are missing.
 CREATE VIEW stdio_writes AS
 WITH
   calls AS (
@@ -33,7 +35,7 @@ WITH
       LEFT JOIN app_calls_of_syscalls AS p ON w.op_id = p.syscall_op
     WHERE NOT coalesce(p.app_event = 'app_write' AND is_on_descriptor(p.app_call), false)
   ),
-  -- Calls of several threads are taken in the order of their ends: a stream has a lock.
+  -- Calls of several threads count in the order of their ends: a stream has a lock.
   given AS (
     SELECT c.pid AS pid, c.fd AS fd, b.since_ns AS since_ns, c.file AS file, c.op_id AS op_id, c.call AS call, c.ts_ns AS ts_ns,
            sum(c.bytes) OVER (PARTITION BY c.pid, c.fd, b.since_ns ORDER BY c.done_ns, c.op_id ROWS UNBOUNDED PRECEDING) AS ends_at
@@ -45,7 +47,7 @@ WITH
            sum(w.bytes) OVER (PARTITION BY w.pid, w.fd, b.since_ns ORDER BY w.ts_ns, w.op_id ROWS UNBOUNDED PRECEDING) AS ends_at
     FROM writes AS w ASOF LEFT JOIN begins AS b ON w.pid = b.pid AND w.fd = b.fd AND w.ts_ns >= b.since_ns
   ),
-  -- What a stream drops after a write that failed or was short is not told.
+  -- How much a stream discards after a failed or short write is unknown.
   short_streams AS (SELECT DISTINCT pid, fd, coalesce(since_ns, 0) AS since_ns FROM carried WHERE is_short = 1),
   ends AS (
     SELECT pid, fd, since_ns, ends_at FROM given

@@ -1,19 +1,19 @@
--- What the time of the run went into: the calls of the layer call_layer, asynchronous operations, and the requests of
--- devices.
+-- Where the time of the run went: one row per layer, operation and kind of file. It covers calls of
+-- the layer call_layer, asynchronous operations, and requests of devices.
 --   layer        call_layer's, 'async' or 'block'
---   operation    what was done, as in layers
---   on_files     false: on pipes, sockets, terminals, /proc and the like, where a wait is one for somebody else; also
---                of calls that did not end, of which the file is not known
+--   operation    the operation, as in layers
+--   on_files     false: on pipes, sockets, terminals, /proc and the like, where another program ends a wait;
+--                also for unfinished calls, because their file is unknown
 --   operations, bytes, errors, total_ns   as in layers
---   busy_ns      time in which at least one of them was going on; of a single thread, total_ns
---   share        busy_ns by the time of the run, of which it is never more than the whole
+--   busy_ns      time with at least one of them in progress; for a single thread, total_ns
+--   share        busy_ns by the time of the run; at most 1
 --   p50_ns, p99_ns, max_ns   durations, exact
 
--- The spans of those layers, cut off where the run begins and ends.
+-- One row per span of those layers, clipped to the run.
 --   layer, operation, bytes, error   as in events
 --   on_files           as in time_spent
---   from_ns, until_ns  when it began and ended, within the run
---   duration_ns        how long it took, also outside the run
+--   from_ns, until_ns  begin and end, within the run
+--   duration_ns        full duration, including time outside the run
 CREATE VIEW timed_spans AS
 SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_for_others(e.class) AND NOT (e.file = 0 AND is_unfinished(e.error)) AS on_files,
        e.bytes AS bytes, e.error AS error,
@@ -37,7 +37,7 @@ WITH
 SELECT s.*, s.busy_ns / nullif(r.duration_ns, 0) AS share
 FROM sums AS s CROSS JOIN run AS r;
 
--- The time in which at least one operation of the layer was going on, of whatever kind.
+-- One row per layer: the time with at least one operation of the layer in progress.
 --   layer       as in time_spent
 --   busy_ns     that time
 --   share       busy_ns by the time of the run

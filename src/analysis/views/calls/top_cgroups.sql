@@ -1,10 +1,11 @@
--- Control groups (containers, services) by the I/O that their processes asked for, as in top_processes.
---   cgroup                      as /proc/PID/cgroup has it; '(kernel)': threads of the kernel; NULL: not known
---   processes                   that did any I/O
+-- Control groups (containers, services) by the I/O that their processes requested: one row per
+-- control group.
+--   cgroup                      as in /proc/PID/cgroup; '(kernel)': kernel threads; NULL: unknown
+--   processes                   number of its processes with I/O
 --   operations, errors, bytes_read, bytes_written, syncs, total_ns   as in top_processes
---   device_bytes_read, device_bytes_written   that devices moved for it, whoever asked them; 0 also where the block layer was
---                               not recorded
---   container                   the container that it is of, by its whole id or its name; NULL: of none
+--   device_bytes_read, device_bytes_written   bytes that devices moved on its behalf, whichever process
+--                                             submitted them; 0 also if the block layer was not recorded
+--   container                   its container, by its full id or its name; NULL: none
 CREATE VIEW top_cgroups AS
 WITH
   asked AS (

@@ -1,14 +1,15 @@
--- Processes by the I/O they asked for, seen at the same layer as in top_files.
---   pid, comm, command          the process and the program that it ran last
---   layer                       where it was seen
---   threads                     threads that did any I/O
---   operations, errors          spans, and those that failed
---   bytes_read, bytes_written   bytes moved; a copy counts for both
---   syncs                       calls that asked for data to reach the device
---   total_ns                    sum of durations, of all threads; NULL: no calls
---   device_bytes_read, device_bytes_written   bytes that devices moved under it; NULL: the block layer was not recorded.
---                               What the kernel writes back later is its own: pid 0
---   container                   the container that it ran in, by its whole id or its name; NULL: in none
+-- Processes by the I/O that they requested, counted at the same layer as in top_files: one row per
+-- process.
+--   pid, comm, command          the process, and the program that it ran last
+--   layer                       the layer at which it is counted
+--   threads                     number of its threads with I/O
+--   operations, errors          number of spans, and of failed ones
+--   bytes_read, bytes_written   bytes moved; a copy counts as both
+--   syncs                       number of calls that asked for data to reach the device
+--   total_ns                    sum of the durations of all threads; NULL: no calls
+--   device_bytes_read, device_bytes_written   bytes that devices moved for its operations; NULL: the block layer was not
+--                                             recorded. Write-back by the kernel counts for pid 0
+--   container                   the container in which it ran, by its full id or its name; NULL: none
 CREATE VIEW top_processes AS
 WITH
   tasks AS (

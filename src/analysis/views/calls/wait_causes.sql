@@ -1,12 +1,13 @@
--- What calls waited for: each part of their waits, which add up to the time in which they did not run.
---   call          the system call; 'fault': of mapped memory that was touched outside calls; NULL: not known
---   reason        as in waits, and 'cpu': it could have run, and others did
---   waited_in     the function of the kernel that waited; NULL: not known, or there is none
---   for_others    1: what somebody else does ends such a wait, not I/O of files
---   operations    calls that waited so
---   waits         how often
---   wait_ns       how long in all
---   longest_ns    the longest of them
+-- Reasons of waits: one row per call, reason and kernel function. The waits add up to the time in
+-- which the calls did not run.
+--   call          the system call; 'fault': a fault on mapped memory outside calls; NULL: unknown
+--   reason        as in waits; 'cpu': the task was ready to run, but others ran
+--   waited_in     the kernel function that waited; NULL: unknown, or none
+--   for_others    1: another program ends such a wait, not I/O of files
+--   operations    number of calls that waited
+--   waits         number of waits
+--   wait_ns       sum of the waits
+--   longest_ns    the longest wait
 CREATE VIEW wait_causes AS
 WITH
   calls AS (

@@ -1,32 +1,37 @@
--- How many bytes each layer moved for the bytes that the layer above it moved, for reads and for writes of files.
--- Pipes, sockets, terminals and files of /proc and /sys never reach a device; they are counted in other_bytes only, and so is
--- what the kernel keeps of a disk itself in the page cache: metadata of file systems, buffered I/O on the disk's own node.
+-- The bytes that each layer moved per byte of the layer above, for reads and writes of files: one
+-- row per direction and layer. Pipes, sockets, terminals and files of /proc and /sys never reach a
+-- device, so only other_bytes counts them. other_bytes also counts what the kernel caches of a disk
+-- itself: metadata of file systems, and buffered I/O on the device node.
 --   direction     'write' or 'read'
---   step          place of the layer on the way down, see layer_list
---   layer         layers without any event in the trace are left out; asynchronous operations count as system calls
---   operations    events that moved the bytes
---   bytes         app, syscall, vfs: bytes returned by calls; cache: whole pages, of writes those that became dirty, of
---                 reads those that were brought in and not made dirty by the same operation; block: bytes the device completed
---   ratio         bytes of this layer by bytes of the next layer above that is there; NULL: no such layer, or 0 bytes
---   other_bytes   bytes of this layer to and from what is not a file on a device
---   lost_share    share of the events of this layer's source, or of the one's above, that were lost; NULL: none
---   explanation   why the bytes differ from those above, as far as the numbers tell; says so where more than one event
---                 in a hundred was lost
--- Made of layer_bytes, the numbers, and byte_rules, the words.
+--   step          rank of the layer from the top down, see layer_list
+--   layer         layers without any event in the trace are missing; asynchronous operations count as system
+--                 calls
+--   operations    number of events that moved the bytes
+--   bytes         app, syscall, vfs: bytes returned by calls; cache: whole pages: for writes those that became
+--                 dirty, for reads those brought in and not made dirty by the same operation; block: bytes that
+--                 the device completed
+--   ratio         bytes of this layer by bytes of the next recorded layer above; NULL: no such layer, or 0
+--                 bytes
+--   other_bytes   bytes of this layer to and from anything but a file on a device
+--   lost_share    share of lost events, of this layer's source or that above; NULL: none
+--   explanation   why the bytes differ from those above, as far as the numbers show; it mentions a loss of more
+--                 than one event in a hundred
+-- Computed from layer_bytes, the numbers, and byte_rules, the text.
 
--- Each layer's bytes beside those of the next layer above that is there.
+-- One row per direction and layer, with its bytes and those of the next recorded layer above.
 --   columns as in amplification, and
---   above, above_operations, above_bytes   that layer and its numbers; NULL: there is none
---   bytes_are         'more', 'less' or 'same' than above; 'first': nothing is above
+--   above, above_operations, above_bytes   the layer above and its numbers; NULL: none
+--   bytes_are         'more', 'less' or 'same' than above; 'first': no layer above
 --   calls_are         'fewer' than above, else 'other'
---   is_asynchronous   more bytes than the calls moved, and io_uring or libaio were used but their operations not recorded
---   is_mapped         more bytes than the calls moved, and files were mapped, or may have been
+--   is_asynchronous   1: more bytes than the calls moved; io_uring or libaio were used, but their operations
+--                     were not recorded
+--   is_mapped         1: more bytes than the calls moved; files were mapped, or may have been
 CREATE VIEW layer_bytes AS
 WITH
-  -- A page that is added and made dirty by one operation was added to be written.
+  -- If one operation adds a page and makes it dirty, it added the page to write it.
   dirtied AS (SELECT DISTINCT op_id AS op, file AS of_file, first_page AS page FROM cache_dirty WHERE op_id <> 0),
   added AS (SELECT DISTINCT op_id AS op, file AS of_file FROM events WHERE event = 'cache_add'),
-  -- Bytes by file, so that the kinds of files are looked up once for each and not for every event.
+  -- Bytes by file, so that the kind of a file is looked up once per file and not per event.
   flows AS (
     SELECT counts_for(layer) AS layer, class AS direction, file, to_file,
            count(*) AS operations, sum(bytes) AS bytes
@@ -68,7 +73,8 @@ WITH
     FROM sides LEFT JOIN others ON file = other_file
     GROUP BY layer, direction
   ),
-  -- A layer that was recorded and moved nothing is a step of 0 bytes, except the cache: direct I/O goes around it.
+  -- A recorded layer that moved nothing is a step of 0 bytes. The cache is an exception, because
+  -- direct I/O bypasses it.
   directions AS (SELECT DISTINCT direction AS way FROM sums WHERE bytes > 0 OR other_bytes > 0),
   present AS (
     SELECT layer AS place, depth, source, has_spans
@@ -91,7 +97,8 @@ WITH
            lag(bytes) OVER (PARTITION BY direction ORDER BY step) AS above_bytes
     FROM steps
   ),
-  -- A trace without an end has no tallies, but losses located in time. What the store lost may be of any layer.
+  -- A trace without an end has no tallies, but losses located in time. Losses of the store may
+  -- belong to any layer.
   recorded AS (SELECT sum(row_count) AS row_count FROM tables WHERE layer IN (SELECT layer FROM layer_list)),
   located AS (
     SELECT l.source AS lost_source, sum(l.events) AS lost_events
@@ -110,8 +117,8 @@ WITH
             WHERE name IN ('syscall_aio_submit', 'syscall_uring_enter') AND row_count > 0)
          + (SELECT count(*) FROM files WHERE path = 'anon_inode:[io_uring]') > 0 AS was_asynchronous
   ),
-  -- Files are written through mappings that are shared and writable. Without any call of mmap, files may have been
-  -- mapped before the recording began, or calls not been recorded: then it is taken for possible.
+  -- Writes to files need mappings that are shared and writable. Without any call of mmap, files may
+  -- have been mapped before the recording, or calls were not recorded: then a mapping is possible.
   mappings AS (
     SELECT file, prot, flags FROM syscall_mmap
     UNION ALL
@@ -140,13 +147,14 @@ SELECT direction, step, layer, operations, bytes, other_bytes, above, above_oper
          AND above <> layer_at('pages') AS is_mapped
 FROM pairs CROSS JOIN asynchronous CROSS JOIN mapped;
 
--- Why a layer moved other bytes than the one above: of the rules that fit, the one with the smallest number.
---   number      which of several rules that fit counts: the smallest
---   place       of the layer, as in layer_list; '': any
+-- The reasons for which a layer moves other bytes than the one above: one row per rule. The
+-- matching rule with the smallest number counts.
+--   number      order; the smallest matching number counts
+--   place       place of the layer, as in layer_list; '': any
 --   direction, bytes_are, calls_are   of layer_bytes; '': any
 --   above       place of the layer above; 'calls': any but 'pages'; '': any
---   names_ways  say first which ways past the calls were used
---   words       {above} and {here} stand for the numbers of operations
+--   names_ways  1: the text first lists the ways past the calls that were used
+--   words       text; {above} and {here} stand for the numbers of operations
 CREATE TABLE byte_rules (number INTEGER, place VARCHAR, direction VARCHAR, above VARCHAR, bytes_are VARCHAR,
                          calls_are VARCHAR, names_ways BOOLEAN, words VARCHAR);
 INSERT INTO byte_rules VALUES

@@ -1,17 +1,17 @@
--- Who caused what the devices did, by process, call and file.
+-- The causes of device I/O: one row per device, direction, process, call, file and cause.
 --   device_name, direction   as in conservation
---   pid           the process that called, whoever queued the bio; 0: not known
---   comm          its name; NULL: not known
---   call          what it called: a class of events, 'fault' of what was stored in or loaded from mapped memory, 'other' of an
---                 operation that is not in the trace; NULL: not known
---   path          the file; NULL: none, or not known
+--   pid           the process that made the call, even if another task queued the bio; 0: unknown
+--   comm          its name; NULL: unknown
+--   call          its call: a class of events; 'fault': a store to or load from mapped memory; 'other': an
+--                 operation that is not in the trace; NULL: unknown
+--   path          the file; NULL: none, or unknown
 --   cause         as in links
---   is_remainder  1: the cause names nobody
---   bytes         that the device completed
---   exact_bytes   of them, those whose cause is without a doubt
---   operations    that caused them
---   requests      bios, or parts of them
---   delay_ns      of bytes written back: the longest time from the write to the bio; NULL: others
+--   is_remainder  1: no process is known for the cause
+--   bytes         bytes that the device completed
+--   exact_bytes   bytes with an exact cause
+--   operations    number of operations that caused them
+--   requests      number of bios, or parts of bios
+--   delay_ns      for bytes written back: the longest time from the write to the bio; NULL: others
 CREATE VIEW device_causes AS
 WITH
   calls AS (

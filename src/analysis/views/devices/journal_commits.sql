@@ -1,14 +1,14 @@
--- Commits of the journals of file systems, and who waited for each.
---   ts_ns, duration_ns   when it began, how long it took
+-- Commits of the journals of file systems, with their waiters: one row per commit.
+--   ts_ns, duration_ns   its begin and its duration
 --   op_id         an operation that waited for it
---   result        how it ended
---   device, device_name   the file system's
+--   result        0 or a negative errno
+--   device, device_name   the device of the file system
 --   transaction   its number in the journal
---   running_ns, request_delay_ns, handle_wait_ns   what was before, as in fs_journal_commit
+--   running_ns, request_delay_ns, handle_wait_ns   times before the commit, as in fs_journal_commit
 --   locked_ns, flushing_ns, logging_ns   its phases, which add up to duration_ns
---   handles, traced_handles, blocks, blocks_logged   what it was of, as in fs_journal_commit
---   waiters       syncs of files (fs_sync) that had to have it committed, and that it ended for
---   longest_wait_ns   the longest that it made one of them wait; 0: nobody waited, or nobody who is told
+--   handles, traced_handles, blocks, blocks_logged   its contents, as in fs_journal_commit
+--   waiters       number of file syncs (fs_sync) that needed this commit and waited for its end
+--   longest_wait_ns   the longest wait of one of them; 0: no recorded task waited
 CREATE VIEW journal_commits AS
 WITH
   waits AS (

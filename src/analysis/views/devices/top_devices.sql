@@ -1,15 +1,15 @@
--- Devices by the requests that they completed, one row for each device and kind of request. A request that a device completed in
--- parts counts once for each.
+-- Devices by their completed requests: one row per device and operation. A request completed in
+-- parts counts once for each part.
 --   device, device_name            the whole disk
---   operation                      what was asked for: 'read', 'write', 'flush', 'discard', ...
---   requests, bytes, errors        completed, of these bytes, and those that failed
+--   operation                      the operation: 'read', 'write', 'flush', 'discard', ...
+--   requests, bytes, errors        number of completed requests, their bytes, and the failed ones
 --   queue_p50_ns, queue_p99_ns, queue_max_ns      from the arrival of a request's first bio to its issue, exact
 --   device_p50_ns, device_p99_ns, device_max_ns   from its issue to its completion, exact
---   busy_ns, share                 time of the run in which at least one was at the device; by the time of the run
---   device_share                   the same of requests of any kind
---   depth_mean, depth_max          tags of its hardware queue that were taken when it was issued; NULL: not known
---   in_order                       share of those that began where the one of the kind issued before it ended; NULL: there is
---                                  none before, or they move no bytes
+--   busy_ns, share                 time of the run with at least one at the device, and its share of the run
+--   device_share                   the same share for requests of any operation
+--   depth_mean, depth_max          tags in use in its hardware queue at issue; NULL: unknown
+--   in_order                       share of requests that begin at the end of the one issued before with the
+--                                  same operation; NULL: no such pair, or no bytes
 CREATE VIEW top_devices AS
 WITH
   asked AS (

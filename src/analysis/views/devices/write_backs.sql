@@ -1,11 +1,15 @@
--- What set off the writing back of dirty pages, and how long they had been dirty.
---   set_off_by      'call', or why the kernel did: writeback_reasons says what each means
---   call            the class of the call that set it off: 'fsync', 'write' with O_SYNC, ...; NULL: none, or not in the trace
---   pid, comm       the process that called; NULL: none, or not in the trace
---   bytes           that were handed to devices
---   bios            that carried them, or parts of them
---   mean_delay_ns, longest_delay_ns   from the write into the page cache to the bio; NULL: nobody in the trace wrote them
--- Bytes of calls are in the row of the call that set their writing off, not of those that wrote them: links has both.
+-- Triggers of write-back, and how long the pages had been dirty: one row per trigger, call and
+-- process.
+--   set_off_by      'call', or the kernel's reason; writeback_reasons has the meanings
+--   call            class of the call that triggered it: 'fsync', 'write' with O_SYNC, ...; NULL: none, or not
+--                   in the trace
+--   pid, comm       the process of that call; NULL: none, or not in the trace
+--   bytes           bytes submitted to devices
+--   bios            bios, or parts of bios
+--   mean_delay_ns, longest_delay_ns   from the write into the page cache to the bio; NULL: the trace has no
+--                                     such write
+-- Bytes count for the call that triggered write-back, not for the calls that wrote them: links has
+-- both.
 CREATE VIEW write_backs AS
 WITH
   flushed AS (
@@ -31,8 +35,8 @@ SELECT s.set_off_by AS set_off_by, s.class AS call, s.by_pid AS pid, p.comm AS c
        s.bios AS bios, s.mean_delay_ns AS mean_delay_ns, s.longest_delay_ns AS longest_delay_ns
 FROM sums AS s LEFT JOIN programs AS p ON s.by_pid = p.program_pid;
 
--- What sets off the writing back of dirty pages, in words.
---   set_off_by, meaning   as in write_backs, and what it is
+-- One row per trigger of write-back.
+--   set_off_by, meaning   the trigger, as in write_backs, and its meaning
 CREATE TABLE writeback_reasons (set_off_by VARCHAR, meaning VARCHAR);
 INSERT INTO writeback_reasons VALUES
   ('call', 'a call that waits for its data to be on the device, or needs the pages clean'),

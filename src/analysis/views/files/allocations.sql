@@ -1,14 +1,14 @@
--- Where file systems put the data of files (fs_allocate), one row a file: how much in how many pieces, which is how
--- fragmented it is.
---   file, path            the file, and its name; NULL: none known
---   device, device_name   the file system's
---   ranges                that were given a place
---   bytes, disk_bytes     of the file, and on the disk: fewer where data is compressed
---   unwritten_bytes       of the file: kept as zeros at first, as space that is reserved
---   pieces                ranges that do not go on, in the file and on the disk, where the one before in the file ends
---   mean_piece_bytes      of the file
--- What was given a place anew, as each write gives it on btrfs, and what has been given back since, counts as well. What
--- the file had before the recording is not told: the pieces are those of what was written.
+-- Disk allocations of files (fs_allocate) and their fragmentation: one row per file.
+--   file, path            the file, and its name; NULL: unknown
+--   device, device_name   the device of the file system
+--   ranges                number of allocated ranges
+--   bytes, disk_bytes     length in the file, and on the disk: less if data is compressed
+--   unwritten_bytes       length in the file of unwritten ranges, such as reserved space
+--   pieces                number of contiguous pieces: a range that continues the one before, in the file and
+--                         on the disk, starts no new piece
+--   mean_piece_bytes      mean length of a piece in the file
+-- Reallocations (each write, on btrfs) and ranges freed since count as well. Earlier allocations of
+-- the file are unknown: the pieces cover only what was allocated in the recording.
 CREATE VIEW allocations AS
 WITH
   ranges AS (

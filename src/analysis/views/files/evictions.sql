@@ -1,11 +1,11 @@
--- Pages that left the page cache, why, and in whose context (cache_delete), by file. Of what was read ahead, read_ahead says
--- how much nobody has read: where memory was short, that went with the rest. What others drop, as kswapd does, is told of files
--- that another event of a traced task has named, as cache_add or a system call: all of them are recorded by default.
---   file, path   key of the file, and its last name
---   reason       eviction_reasons says what each means
---   pid, comm    the process that dropped them: of 'reclaim' one that needed memory, of 'kswapd' the kernel's thread; NULL:
---                not in the trace
---   bytes        that were dropped
+-- Pages that left the page cache (cache_delete): one row per file, reason and process. read_ahead
+-- shows how much of the read-ahead was never used; memory pressure evicts that too. Evictions by
+-- untraced tasks, such as kswapd, are known for files in another event of a traced task, such as
+-- cache_add or a system call. All of these are recorded by default.
+--   reason       eviction_reasons has the meanings
+--   pid, comm    the process that dropped them: for 'reclaim' one that needed memory, for 'kswapd' the kernel
+--                thread; NULL: not in the trace
+--   bytes        bytes dropped
 CREATE VIEW evictions AS
 SELECT d.file AS file, n.path AS path, d.reason AS reason, d.pid AS pid, p.comm AS comm,
        total(bytes_of_pages(d.pages)) AS bytes
@@ -25,14 +25,15 @@ INSERT INTO eviction_reasons VALUES
   ('released', 'the file system was unmounted, or the device closed'),
   ('other', 'not known, or the recording is of a time when this was not told');
 
--- Pages that the kernel dropped since memory was short, and that were read again: cache that is too small for what is in use
--- (thrashing). Made of cache_delete and cache_add, so that every kernel has it, of what happened while the trace was recorded;
--- the event cache_refault also tells of pages that were dropped before. Pages are known by where their folio begins: one that
--- comes back as part of a folio that begins elsewhere is not counted.
+-- Pages dropped for lack of memory and read again: one row per file. Many such bytes mean that the
+-- cache is too small for the working set (thrashing). Computed from cache_delete and cache_add of
+-- this recording, so every kernel has it; the event cache_refault also covers pages dropped
+-- earlier. A page is identified by the begin of its folio: one that returns in a folio with another
+-- begin does not count.
 --   file, path       key of the file, and its last name
---   evicted_bytes    that were dropped since memory was short
---   refault_bytes    of them, read again
---   shortest_ns      the shortest time that one of them was out of memory; NULL: none was read again
+--   evicted_bytes    bytes dropped for lack of memory
+--   refault_bytes    part of these that was read again
+--   shortest_ns      the shortest time that such a page was out of memory; NULL: none was read again
 CREATE VIEW refaults AS
 WITH
   moves AS (

@@ -1,10 +1,11 @@
--- What the I/O of devices was for: bios by class, and by the size of the file that they are of (block_queue).
---   device_name   the device that the bios were handed to; a stacked one and those below it have rows of their own
+-- Purposes of device I/O: one row per device, direction, class and file size class (block_queue).
+--   device_name   the device of the bios; a stacked device and those below it have separate rows
 --   direction     'read', 'write', 'discard', ...
 --   io_class      as in block_queue: 'data', 'read_ahead', 'direct', 'metadata', 'journal', 'swap', 'device', 'no_data', 'other'
---   size_class    of 'data' and 'read_ahead' the size of the file then, the least that it fits in: 'FILE_4KB', 'FILE_16KB', ...
---                 'FILE_1GB', above that 'BULK'; of the others 'DIRECT', 'METADATA' (of journals as well), else 'MISC'
---   bios, bytes   how many were handed over, of how many bytes in all
+--   size_class    for 'data' and 'read_ahead' the size of the file at that time, rounded up to a class:
+--                 'FILE_4KB', 'FILE_16KB', ... 'FILE_1GB', above that 'BULK'; for the others 'DIRECT',
+--                 'METADATA' (including journals), else 'MISC'
+--   bios, bytes   number of bios, and the sum of their bytes
 CREATE VIEW io_classes AS
 WITH
   bios AS (

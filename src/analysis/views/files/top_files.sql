@@ -1,23 +1,23 @@
--- Files by what was done with them, one row a path, seen where programs meet the kernel: at the system calls where the
--- trace has any, else at the calls into the C library, else at the virtual file system.
---   path                                last name of the file, or what a call that only names a path named, of a rename the
---                                       new one; NULL: none known
---   kind                                'file'; of what has no path: 'metadata', what file systems keep for themselves, or
---                                       'unknown'
---   inodes                              files that had the path, one after another or unlinked and made anew; 0: only
---                                       named by calls
--- Asynchronous operations count as calls do. Files are here as well whose bytes moved below only: through mappings, or by
--- io_uring or libaio where that was not recorded.
---   layer                               call_layer's, the same in all rows; NULL: none of these was recorded
---   operations, errors                  spans on the file, and those that failed
+-- Files by their use: one row per path. The calls count at the system calls if the trace has any,
+-- else at the calls into the C library, else at the virtual file system.
+--   path                                last name of the file, or the path in a call without a file (for a
+--                                       rename, the new one); NULL: unknown
+--   kind                                'file'; without a path: 'metadata' of file systems, or 'unknown'
+--   inodes                              number of files that had the path, one after another or unlinked and
+--                                       created again; 0: only paths in calls
+-- Asynchronous operations count as calls. Files with bytes only below the calls are included:
+-- through mappings, or by io_uring or libaio if that was not recorded.
+--   layer                               call_layer's, the same in all rows; NULL: none of these is recorded
+--   operations, errors                  number of spans on the file, and of failed ones
 --   bytes_read, bytes_written           bytes moved by calls; a copy reads one file and writes the other
---   syncs                               calls that asked for data to reach the device
---   total_ns                            sum of durations; NULL: no calls
---   device_bytes_read, device_bytes_written   bytes that devices moved of the file, as links has them: a request that carries
---                                             several files is shared out. Without bios in the trace (block_queue) it is all
---                                             of the first one. NULL: none was seen
---   cache_bytes_added, cache_bytes_dirtied    whole pages of the file brought into the page cache, and those that became
---                                             dirty; NULL: none was seen
+--   syncs                               number of calls that asked for data to reach the device
+--   total_ns                            sum of the durations; NULL: no calls
+--   device_bytes_read, device_bytes_written   bytes that devices moved for the file, as in links: a request
+--                                             with several files is split. If the trace has no bios
+--                                             (block_queue), all of it counts for the first file. NULL: none
+--                                             was seen
+--   cache_bytes_added, cache_bytes_dirtied    whole pages of the file brought into the page cache, and those
+--                                             that became dirty; NULL: none was seen
 CREATE VIEW top_files AS
 WITH
   bios AS (SELECT count(*) > 0 AS has_bios FROM tables WHERE name = 'block_queue' AND row_count > 0),

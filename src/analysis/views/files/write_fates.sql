@@ -1,12 +1,12 @@
--- What became of the bytes that a process wrote into the page cache, by file: written = to_device + absorbed + dropped +
--- pending. Of the whole trace; direct I/O is not here.
---   pid, file     who wrote, and key of the file
+-- The fate of bytes written into the page cache: one row per process and file, with written =
+-- to_device + absorbed + dropped + pending. It covers the whole trace; direct I/O is excluded.
+--   pid, file     the writer, and the key of the file
 --   path          its last name
---   written       bytes
---   to_device     handed to a device
---   absorbed      overwritten before they were
---   dropped       their pages were given up, with what was truncated or deleted
---   pending       in the cache still when the recording ended
+--   written       bytes written
+--   to_device     bytes submitted to a device
+--   absorbed      bytes overwritten before that
+--   dropped       bytes dropped with their pages, by truncation or deletion
+--   pending       bytes still in the cache at the end of the recording
 CREATE VIEW write_fates AS
 SELECT f.pid AS pid, f.file AS file, n.path AS path, f.written AS written, f.to_device AS to_device,
        f.absorbed AS absorbed, f.dropped AS dropped, f.pending AS pending

@@ -1,14 +1,14 @@
--- Sockets that were connected to somebody, and what went over them by system calls. Datagrams that name their receiver
--- each are in syscall_send. Not those of which the program was told that the connect that it did not wait for has failed;
--- what became of one that did not ask: tcp_connections.
---   since_ns          when it was connected, of several times the first
---   pid, comm         who connected it or accepted it then
+-- Connected sockets and the bytes moved by system calls: one row per socket. Datagrams with an
+-- address in each call are in syscall_send. A non-blocking connect that failed is missing if the
+-- program asked for the result; if it did not ask, see tcp_connections.
+--   since_ns          time of the first connection
+--   pid, comm         the process that connected or accepted it
 --   side              'connect' or 'accept'
---   address           of the other side then; NULL: the program did not ask whom it accepted
+--   address           address of the peer at that time; NULL: the program did not ask for the peer of an accept
 --   socket            key of files
---   sent, received    bytes, of which those that were only looked at (MSG_PEEK) are none
---   operations        calls that sent or received, sendfile and splice too
---   total_ns          the time that these calls took
+--   sent, received    bytes, without those that were only peeked at (MSG_PEEK)
+--   operations        number of calls that sent or received, including sendfile and splice
+--   total_ns          sum of their durations
 CREATE VIEW connections AS
 WITH
   calls AS (
@@ -20,7 +20,7 @@ WITH
   failed AS (
     SELECT file FROM syscall_sockopt WHERE option = 'SO_ERROR' AND value <> 0 AND result >= 0
   ),
-  -- A connect that does not wait says so by an error.
+  -- A non-blocking connect in progress returns an error.
   connected AS (
     SELECT socket, CASE call WHEN 'connect' THEN 'connect' ELSE 'accept' END AS side, min(ts_ns) AS since_ns,
            argMin(pid, ts_ns) AS pid, argMin(address, ts_ns) AS address

@@ -1,19 +1,19 @@
--- TCP connections that began in the recording, or that something happened to in it; one over the loopback device has two
--- rows, one a side. Sockets that listen are in net_state.
---   connection        number of the connection, one a side
---   since_ns          when it began, or was first seen
---   pid, comm         who connected it or accepted it; of one that nobody accepted, who listens
---   side              'connect' or 'accept'; NULL: it was there before
+-- TCP connections that began in the recording, or had an event in it: one row per connection and
+-- side. A loopback connection has two rows. Listening sockets are in net_state.
+--   connection        number of the connection; each side has its own
+--   since_ns          its begin, or its first event
+--   pid, comm         the process that connected or accepted it; without an accept, the listening process
+--   side              'connect' or 'accept'; NULL: it began before the recording
 --   local, peer       addresses
---   socket            key of files, as in connections; 0: no program had it
---   connect_ns        how long the connect took; NULL: it did not succeed, or was not seen
---   life_ns           until the kernel was done with it; NULL: it was still open at the end of the recording
+--   socket            key of files, as in connections; 0: no program had it open
+--   connect_ns        duration of the connect; NULL: it failed, or was not seen
+--   life_ns           until the kernel removed it; NULL: still open at the end of the recording
 --   ending            'open', 'closed', 'reset', 'refused' (a reset before it was established), 'not connected'
---   sent, received    bytes of data, each counted once; NULL: it was still open
---   retransmitted     segments that were sent again
+--   sent, received    bytes of data, each counted once; NULL: still open
+--   retransmitted     segments retransmitted
 --   resets_sent, resets_received   events of net_reset, by their direction
---   drops             events of net_drop: packets that were thrown away
---   rtt_ns            round trip, smoothed, as it was last; NULL: none was measured
+--   drops             number of dropped packets: events of net_drop
+--   rtt_ns            last smoothed round-trip time; NULL: not measured
 CREATE VIEW tcp_connections AS
 WITH
   listening AS (

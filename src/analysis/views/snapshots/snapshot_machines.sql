@@ -1,9 +1,9 @@
--- The machine and its operating system: snapshot_system in words.
---   snapshot, ts_ns                        number of the snapshot, when it was looked at
---   host, hardware, machine                its name, what it is
---   cpus, cpus_present, cpu_model          processors in use and there, model of the first
---   os, kernel, kernel_build, kernel_command   what runs on it
---   running_ns                             time since it was started
+-- The machine and its operating system: snapshot_system as text. One row per snapshot.
+--   snapshot, ts_ns                        number of the snapshot, and the time of reading
+--   host, hardware, machine                its name, its maker and product, its architecture
+--   cpus, cpus_present, cpu_model          processors in use and present, and the model of the first
+--   os, kernel, kernel_build, kernel_command   distribution, kernel release, build and command line
+--   running_ns                             time since boot
 CREATE VIEW snapshot_machines AS
 SELECT m.snapshot AS snapshot, m.ts_ns AS ts_ns, h.text AS host, w.text AS hardware, a.text AS machine, m.cpus AS cpus,
        m.cpus_present AS cpus_present, c.text AS cpu_model, o.text AS os, k.text AS kernel, b.text AS kernel_build,
@@ -18,12 +18,13 @@ FROM snapshot_system AS m
   LEFT JOIN strings AS b ON m.kernel_build = b.string
   LEFT JOIN strings AS l ON m.kernel_command = l.string;
 
--- Block devices with the settings of their queues: snapshot_disk in words, without what few ask for.
---   snapshot, name, model, below            number of the snapshot, kernel name, model, what it is made of
---   device, bytes, rotational               device number, size, whether it spins
---   scheduler, queue_requests, hardware_queues, write_cache, throttle_ns   of its queue
---   read_ahead_bytes, request_max_bytes, hardware_max_bytes                the most of one request
---   logical_block_bytes, physical_block_bytes                              its units
+-- Block devices and their queue settings: snapshot_disk as text, without rarely needed columns. One
+-- row per snapshot and device.
+--   snapshot, name, model, below            number of the snapshot, kernel name, model, devices below it
+--   device, bytes, rotational               device number, size, 1: a spinning disk
+--   scheduler, queue_requests, hardware_queues, write_cache, throttle_ns   settings of its queue
+--   read_ahead_bytes, request_max_bytes, hardware_max_bytes                maximum read-ahead and request sizes
+--   logical_block_bytes, physical_block_bytes                              block sizes
 CREATE VIEW snapshot_disks AS
 SELECT d.snapshot AS snapshot, n.text AS name, m.text AS model, b.text AS below, d.device AS device, d.bytes AS bytes,
        d.rotational AS rotational, s.text AS scheduler, d.queue_requests AS queue_requests,
@@ -38,11 +39,11 @@ FROM snapshot_disk AS d
   LEFT JOIN strings AS s ON d.scheduler = s.string
   LEFT JOIN strings AS w ON d.write_cache = w.string;
 
--- Mounts: snapshot_mount in words.
---   snapshot, path, type, source   number of the snapshot, where, which file system, of what
+-- Mounts: snapshot_mount as text. One row per snapshot and mount.
+--   snapshot, path, type, source   number of the snapshot, mount point, file system, source
 --   options, file_system_options   of the mount and of the file system
---   root, device                   what of the file system is mounted, its device number
---   mount, parent_mount            its id, that of the mount it lies on
+--   root, device                   mounted part of the file system, its device number
+--   mount, parent_mount            its id, and the id of its parent mount
 CREATE VIEW snapshot_mounts AS
 SELECT m.snapshot AS snapshot, p.text AS path, t.text AS type, s.text AS source, o.text AS options,
        f.text AS file_system_options, r.text AS root, m.device AS device, m.mount AS mount, m.parent_mount AS parent_mount
@@ -54,11 +55,11 @@ FROM snapshot_mount AS m
   LEFT JOIN strings AS f ON m.file_system_options = f.string
   LEFT JOIN strings AS r ON m.root = r.string;
 
--- Network interfaces: snapshot_network in words.
---   snapshot, name, state, address, driver   number of the snapshot, what it is
+-- Network interfaces: snapshot_network as text. One row per snapshot and interface.
+--   snapshot, name, state, address, driver   number of the snapshot, and the interface
 --   speed_bits, packet_max_bytes, queue_packets   its settings
---   received_bytes, received_packets, receive_errors, receive_drops   since it is there
---   sent_bytes, sent_packets, send_errors, send_drops                 the same
+--   received_bytes, received_packets, receive_errors, receive_drops   totals since the interface was created
+--   sent_bytes, sent_packets, send_errors, send_drops                 totals since the interface was created
 CREATE VIEW snapshot_interfaces AS
 SELECT i.snapshot AS snapshot, n.text AS name, s.text AS state, a.text AS address, d.text AS driver,
        i.speed_bits AS speed_bits, i.packet_max_bytes AS packet_max_bytes, i.queue_packets AS queue_packets,
@@ -71,8 +72,8 @@ FROM snapshot_network AS i
   LEFT JOIN strings AS a ON i.address = a.string
   LEFT JOIN strings AS d ON i.driver = d.string;
 
--- Settings of the kernel that matter to I/O: snapshot_setting in words.
---   snapshot, name, setting   number of the snapshot, name for sysctl or path below /sys, what it is set to
+-- Kernel settings that matter to I/O: snapshot_setting as text. One row per snapshot and setting.
+--   snapshot, name, setting   number of the snapshot, sysctl name or path below /sys, value
 CREATE VIEW snapshot_settings AS
 SELECT k.snapshot AS snapshot, n.text AS name, v.text AS setting
 FROM snapshot_setting AS k

@@ -1,13 +1,13 @@
--- Snapshots that were taken of file systems, processes and the system: what is known of each as a whole.
---   snapshot      its number: the rows of its tables have it
+-- Snapshots of file systems, processes and the system: one row per snapshot.
+--   snapshot      its number, which the rows of its tables have
 --   kind          'fs', 'process', 'system'
---   begin_ns      when it began (CLOCK_MONOTONIC; wall_clock(begin_ns) is the date)
---   took_ns       how long it took; NULL: it has no end, its recorder was killed
---   path          of a file system, where it begins
---   is_delta      1: it has only what is not as in the snapshot before, and what was removed
---   is_complete   0: the recording ended before it did
---   found         what was looked at: files, processes, facts of the system
---   left_out      directories that were not looked into: snapshot_omissions
+--   begin_ns      its begin (CLOCK_MONOTONIC; wall_clock(begin_ns) is the date)
+--   took_ns       its duration; NULL: it has no end, because its recorder was killed
+--   path          for a file system, its root directory
+--   is_delta      1: a delta: only the differences from the previous snapshot, and what was removed
+--   is_complete   0: the recording ended before the snapshot
+--   found         number of files, processes, or facts of the system that it examined
+--   left_out      number of directories that it did not enter: snapshot_omissions
 CREATE VIEW snapshots AS
 SELECT b.snapshot AS snapshot, b.of AS kind, b.ts_ns AS begin_ns, e.took_ns AS took_ns, s.text AS path,
        b.is_delta AS is_delta, coalesce(e.is_complete, 0) AS is_complete, e.found AS found, e.left_out AS left_out
@@ -15,15 +15,18 @@ FROM snapshot_begin AS b
   LEFT JOIN snapshot_end AS e ON b.snapshot = e.snapshot
   LEFT JOIN strings AS s ON b.path = s.string;
 
--- Files of snapshots, with their paths: snapshot_file in words. Of times, date_of(modified_ns) is the date.
---   snapshot, difference, path       number of the snapshot, what a delta says of it ('added', 'changed', 'removed'), where it is
---   ts_ns                            when it was looked at
---   type                             'regular', 'directory', 'symbolic_link', ...; NULL: of a removed file not known
---   bytes, allocated_bytes           size, and what it takes of the file system
+-- Files of snapshots, with their paths: snapshot_file as text. One row per snapshot and file;
+-- date_of(modified_ns) is a date.
+--   snapshot, difference, path       number of the snapshot, difference in a delta ('added', 'changed',
+--                                    'removed'), absolute path
+--   ts_ns                            time of reading
+--   type                             'regular', 'directory', 'symbolic_link', ...; NULL: a removed file of
+--                                    unknown type
+--   bytes, allocated_bytes           size, and space that it uses in the file system
 --   inode, links, device             hard links have one inode number
 --   mode, uid, gid                   type and permissions, owner, group
---   modified_ns, changed_ns, accessed_ns, born_ns   since 1970
---   error                            not 0: its attributes could not be read
+--   modified_ns, changed_ns, accessed_ns, born_ns   nanoseconds since 1970
+--   error                            not 0: the errno with which its attributes could not be read
 CREATE VIEW snapshot_files AS
 SELECT f.snapshot AS snapshot, f.difference AS difference, s.text AS path, f.ts_ns AS ts_ns, v.name AS type,
        f.bytes AS bytes, f.allocated_bytes AS allocated_bytes, f.inode AS inode, f.links AS links, f.device AS device,
@@ -33,7 +36,8 @@ FROM snapshot_file AS f
   LEFT JOIN strings AS s ON f.path = s.string
   LEFT JOIN value_names AS v ON v.value_table = 'file_type' AND bitAnd(f.mode, v.mask) = v.number;
 
--- The files that there were when they were last looked at: what a whole snapshot and the deltas after it in this trace add up to.
+-- The files that existed at the last reading: a full snapshot with all later deltas of this trace.
+-- One row per file.
 --   path, type, bytes, allocated_bytes, inode, links, device, mode, uid, gid   as in snapshot_files
 --   modified_ns, changed_ns, accessed_ns, born_ns, error                       as there
 CREATE VIEW snapshot_tree AS
@@ -48,27 +52,30 @@ SELECT path, type, bytes, allocated_bytes, inode, links, device, mode, uid, gid,
 FROM placed
 WHERE place = 1 AND difference <> 'removed';
 
--- What snapshots of file systems did not look into.
---   snapshot, path, ts_ns   number of the snapshot, what it is, when that was found
+-- Directories that snapshots of file systems did not enter. One row per snapshot and directory.
+--   snapshot, path, ts_ns   number of the snapshot, the directory, time of reading
 --   reason                  'unreadable', 'other_file_system', 'path_too_long'
---   error, device           why it could not be read; of another file system, its device number
+--   error, device           the errno; for another file system, its device number
 CREATE VIEW snapshot_omissions AS
 SELECT o.snapshot AS snapshot, s.text AS path, o.ts_ns AS ts_ns, o.reason AS reason, o.error AS error, o.device AS device
 FROM snapshot_left_out AS o LEFT JOIN strings AS s ON o.path = s.string;
 
--- Processes of snapshots: snapshot_process in words.
---   snapshot, ts_ns                         number of the snapshot, when it was looked at
+-- Processes of snapshots: snapshot_process as text. One row per snapshot and process.
+--   snapshot, ts_ns                         number of the snapshot, and the time of reading
 --   pid, parent_pid, uid, state, threads    as in the table
---   name, command, exe, cgroup              what it is
---   start_ns, cpu_ns                        when it started, CPU time since then
---   cpu_5s_permille, cpu_2m_permille, cpu_1h_permille   thousandths of one CPU of late; NULL: not known
+--   name, command, exe, cgroup              its name, command line, program file and control group
+--   start_ns, cpu_ns                        start time, and CPU time since then
+--   cpu_5s_permille, cpu_2m_permille, cpu_1h_permille   CPU share in thousandths of one CPU; NULL: unknown
 --   resident_bytes, swap_bytes              memory
---   read_bytes, written_bytes               by calls, whatever they were to
---   device_bytes_read                       what devices read for it
---   device_bytes_written                    what it is to have written to devices
---   block_io_ns, major_faults               waiting for block I/O, faults that waited for a device
---   error                                   not 0: part of it could not be read
---   container                               the container that the control group is of, by its whole id or its name; NULL: of none
+--   read_bytes, written_bytes               bytes moved by its calls, for any target
+--   device_bytes_read                       bytes that devices read for it
+--   device_bytes_written                    bytes that it made dirty or wrote directly, without those removed
+--                                           before they were written
+--   block_io_ns, major_faults               wait for block I/O, and the number of faults that waited for a
+--                                           device
+--   error                                   not 0: the errno with which part of it could not be read
+--   container                               the container of its control group, by its full id or its name;
+--                                           NULL: none
 CREATE VIEW snapshot_processes AS
 SELECT p.snapshot AS snapshot, p.ts_ns AS ts_ns, p.pid AS pid, p.parent_pid AS parent_pid, p.uid AS uid, p.state AS state,
        p.threads AS threads, n.text AS name, c.text AS command, x.text AS exe, g.text AS cgroup, p.start_ns AS start_ns,

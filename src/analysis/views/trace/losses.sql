@@ -1,23 +1,25 @@
--- Events that happened and are not in the trace, located in time, and what else went wrong with the data.
---   from_ns, to_ns   they happened at or after the one and before the other (CLOCK_MONOTONIC)
---   source, layer    where they were lost, and of which layer they were; '0': not known
---   counter          why, as in stats.def
---   severity         'loss': events are missing; 'gap': events may be missing; 'error': events are there but less is known of
---                    them; 'info'
---   events           how many; of a gap, occasions
---   event            which event; '0': not known
---   doc              the counter in a sentence
+-- Missing events and other problems with the data, located in time: one row per time range, source,
+-- layer, counter and event.
+--   from_ns, to_ns   they happened at or after the first time and before the second (CLOCK_MONOTONIC)
+--   source, layer    the source that lost them, and their layer; '0': unknown
+--   counter          the counter, which gives the reason; see stats.def
+--   severity         'loss': events are missing; 'gap': events may be missing; 'error': events are there, with
+--                    less information; 'info'
+--   events           number of events; for a gap, of occasions
+--   event            the event; '0': unknown
+--   doc              meaning of the counter
 CREATE VIEW losses AS
 SELECT l.from_ns AS from_ns, l.to_ns AS to_ns, l.source AS source, l.layer AS layer, l.counter AS counter,
        coalesce(c.severity, 'loss') AS severity, l.events AS events, coalesce(l.event, '0') AS event,
        coalesce(c.doc, '') AS doc
 FROM losses() AS l LEFT JOIN counters AS c ON l.counter = c.counter;
 
--- The same by counter and event: what the recorder counted at its end, and what is located in time, which a trace
--- without an end has alone. Only counters that are not 0.
+-- The same by counter and event: one row each, without counters of 0. Combines the recorder's final
+-- counts with the losses located in time; a trace without an end has only the latter.
 --   source, counter, severity, event, doc   as above
---   events                                  of a named event those located; else the larger one of both counts
---   from_ns, to_ns                          of all rows of losses with this counter and event; NULL: not located
+--   events                                  for a named event, the located ones; else the larger of both counts
+--   from_ns, to_ns                          range of all rows of losses with this counter and event; NULL: not
+--                                           located
 CREATE VIEW loss_totals AS
 WITH
   located AS (

@@ -1,5 +1,5 @@
--- When what is looked at happened: the recording, or the part of it that was selected. One row.
---   begin_ns, end_ns   CLOCK_MONOTONIC; the end of a recording without one is its last event
+-- The analysed time: the recording, or the selected part of it. One row.
+--   begin_ns, end_ns   CLOCK_MONOTONIC; for a recording without an end, end_ns is its last event
 --   duration_ns        the time between them
 CREATE VIEW run AS
 WITH

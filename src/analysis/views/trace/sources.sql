@@ -1,7 +1,8 @@
--- Where events came from, and whether all of them are in the trace. A trace without an end has none of these counts.
+-- The sources of events, and their losses: one row per source. A trace without an end has none of
+-- these counts.
 --   source     'kernel', 'preload'
---   produced   events that arose
---   written    events in the trace; of `iotrail stat`, those in its sums
---   lost       events that are not; produced = written + lost
+--   produced   number of events that happened
+--   written    number of events in the trace; for `iotrail stat`, in its sums
+--   lost       number of missing events; produced = written + lost
 CREATE VIEW sources AS
 SELECT source, produced, written, lost FROM source_tallies;

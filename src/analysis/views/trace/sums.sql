@@ -1,19 +1,19 @@
--- What `iotrail stat` added up: how many events were alike and ended between two times, with names instead of keys. A trace
--- that `record` made has none.
---   from_ns, to_ns       they ended at or after the one and before the other (CLOCK_MONOTONIC)
+-- Results of `iotrail stat`, with names instead of keys: one row per set of equal events that ended
+-- between two times. A trace of `record` has none.
+--   from_ns, to_ns       they ended at or after the first time and before the second (CLOCK_MONOTONIC)
 --   layer, event         names of the schema
---   operation, call      as in events; call: NULL where the event has none
+--   operation, call      as in events; call: NULL if the event has none
 --   pid, comm            process that was running, and the program that it ran last
---   file, path           key of files, and its path at first sight; of a file without a name, NULL
+--   file, path           key of files, and its path at first sight; NULL: a file without a name
 --   device, device_name  the device of a block event; 0 and NULL: none
 --   error                0 or a negative errno
---   is_others            1: the kernel's table was full, so that process, file and device are not known and 0
---   least_ns, below_ns   each took at least the one and less than the other, which is a quarter of the one more at most;
---                        below_ns: 0 of events that take no time
---   events               how many they are
---   bytes                that they moved
---   duration_ns, max_ns  how long they took, all together and the longest
---   container            the container that the process ran in, by its whole id or its name; NULL: in none
+--   is_others            1: the kernel's table was full, so process, file and device are unknown and 0
+--   least_ns, below_ns   each took at least the first time and less than the second, which is at most a quarter
+--                        larger; below_ns: 0 for events without a duration
+--   events               number of events
+--   bytes                sum of the bytes moved
+--   duration_ns, max_ns  sum of the durations, and the longest
+--   container            the container in which the process ran, by its full id or its name; NULL: none
 CREATE VIEW sums AS
 SELECT s.from_ns AS from_ns, s.to_ns AS to_ns, s.layer AS layer, s.event AS event, s.operation AS operation,
        nullif(s.call, '') AS call, s.pid AS pid, p.comm AS comm, s.file AS file, nullif(f.path, '') AS path,
@@ -25,13 +25,13 @@ FROM event_sums AS s
   LEFT JOIN files AS f ON nullif(s.file, 0) = f.file
   LEFT JOIN devices AS d ON nullif(s.device, 0) = d.device;
 
--- The sums by layer and operation.
+-- The sums by layer and operation: one row each.
 --   layer, event, operation    as in sums
---   operations, errors, bytes  how many, those that failed, and bytes moved
---   total_ns, mean_ns          how long they took; NULL: they take no time
---   p50_ns, p99_ns             half of them, and 99 of 100, took at most so long: up to a quarter too much, since durations
---                              are counted in classes
---   max_ns                     how long the longest took, exact
+--   operations, errors, bytes  number of operations, of failed ones, and bytes moved
+--   total_ns, mean_ns          durations; NULL: none
+--   p50_ns, p99_ns             half of them, and 99 of 100, took at most this time; up to a quarter too large,
+--                              because durations are counted in classes
+--   max_ns                     the longest duration, exact
 CREATE VIEW sum_operations AS
 WITH
   classes AS (
@@ -57,17 +57,18 @@ SELECT layer, event, operation, total(events) AS operations, total(errors) AS er
 FROM ranked
 GROUP BY layer, event, operation;
 
--- The layer at which files and processes of `iotrail stat` are counted: the uppermost that was asked for and has durations.
---   layer   its name; NULL: there is none
+-- The layer at which `iotrail stat` counts files and processes: the uppermost selected layer with
+-- durations. One row.
+--   layer   its name; NULL: none
 CREATE VIEW sum_layer AS
 SELECT argMin(s.layer, d.depth) AS layer
 FROM (SELECT DISTINCT layer FROM event_sums WHERE below_ns > 0) AS s JOIN layer_list AS d ON s.layer = d.layer;
 
--- The sums by file, of what takes time: an I/O passes other events as well, and would count again. Rows with
--- is_others of 1 are in none of these.
+-- The sums by file, for events with a duration: an I/O passes other events too, which would count it
+-- again. Rows with is_others of 1 are excluded here and below. One row per layer and file.
 --   layer, file, path                             as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
---   bytes_read, bytes_written                     of `bytes`, those of operations that read and that write
+--   bytes_read, bytes_written                     part of `bytes` in operations that read, and that write
 CREATE VIEW sum_files AS
 SELECT layer, file, path, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
        total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' THEN bytes ELSE 0 END) AS bytes_read,
@@ -77,7 +78,7 @@ FROM sums
 WHERE is_others = 0 AND below_ns > 0
 GROUP BY layer, file, path;
 
--- The sums by process.
+-- The sums by process: one row per layer and process.
 --   layer, pid, comm                              as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
 --   bytes_read, bytes_written                     as in sum_files
@@ -91,7 +92,7 @@ FROM sums
 WHERE is_others = 0 AND below_ns > 0
 GROUP BY layer, pid, comm;
 
--- The sums by device.
+-- The sums by device: one row per layer and device.
 --   layer, device, device_name                    as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
 --   bytes_read, bytes_written                     as in sum_files

@@ -1,16 +1,18 @@
--- Each byte between the calls and the devices: what calls moved, and, one by one, why the devices moved another number. The
--- rows of a direction add up to what the devices completed. Of the whole trace; empty where it has no event of the block layer.
+-- The difference between bytes moved by calls and by devices, explained part by part: one row per
+-- direction, part, process and file. The rows of a direction add up to what the devices completed.
+-- It covers the whole trace, and is empty without block events.
 --   direction     'write' or 'read'
---   step          the order of the parts, from the calls to the device
---   part          what it is: balance_parts says what each means
---   pid, file     whose, and of which file; 0: not known, or none
---   bytes         negative: the devices moved fewer for it
--- Made of what calls moved, of the fates of bytes written and of links; a part is left out where it is 0.
+--   step          order of the parts, from the calls to the device
+--   part          the part; balance_parts has the meanings
+--   pid, file     the process and the file; 0: unknown, or none
+--   bytes         negative: the devices moved fewer bytes
+-- Computed from the bytes moved by calls, the fates of written bytes, and links; parts of 0 are
+-- omitted.
 
--- The parts, in order.
+-- One row per part, in order.
 --   direction, step, part   as in byte_balance
---   cause     the cause of links that it stands for; NULL: none
---   meaning   in words
+--   cause     its cause in links; NULL: none
+--   meaning   explanation
 CREATE TABLE balance_parts (direction VARCHAR, step INTEGER, part VARCHAR, cause VARCHAR, meaning VARCHAR);
 INSERT INTO balance_parts VALUES
   ('write', 1, 'written by calls', NULL, 'to files'),
@@ -63,7 +65,7 @@ WITH
     FROM found_fates()
     WHERE file NOT IN (SELECT file FROM files_without_device) AND file NOT IN (SELECT file FROM disk_caches)
   ),
-  -- is_own: bytes of the program's own, which the parts before have already.
+  -- is_own: bytes of the program's own, which earlier parts already contain.
   moved AS (
     SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed, is_repeat,
            cause IN ('direct', 'read', 'write_back', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
@@ -72,7 +74,7 @@ WITH
     WHERE direction IN ('read', 'write')
     GROUP BY ALL
   ),
-  -- What the engine followed of the calls: into the cache, or past it.
+  -- The calls' bytes that the analysis followed: into the cache, or past it.
   followed AS (
     SELECT 'write' AS direction, pid, file, written - mapped - outside AS bytes FROM fates
     UNION ALL

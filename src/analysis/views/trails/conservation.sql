@@ -1,13 +1,13 @@
--- Whether all bytes that the devices completed are accounted for, by device and direction.
+-- Accounting of all bytes that devices completed: one row per device and direction.
 --   device, device_name   the whole disk
---   direction     'read', 'write', ...: what was asked for
---   completed     bytes that it completed
---   attributed    of them, with an operation or a process as their cause
---   exact         of these, without a doubt
---   remainder     of them, with no known cause: links says why, by is_remainder and cause
+--   direction     the operation: 'read', 'write', ...
+--   completed     bytes that the device completed
+--   attributed    part of it that is attributed to an operation or a process
+--   exact         part of `attributed` with an exact cause
+--   remainder     part of it without a known cause: links gives the reason, by is_remainder and cause
 --   share         attributed / completed
---   differs       completed - attributed - remainder: not 0 is a defect of iotrail
---   under_way     bytes that were queued, and whose completion is not in the trace: of a device with others below, all
+--   differs       completed - attributed - remainder: anything but 0 is a defect of iotrail
+--   under_way     bytes that were queued, without their completion in the trace: for a stacked device, all
 CREATE VIEW conservation AS
 WITH
   requests AS (
