@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The relation `all_events`: a union of the tables of events, each in the columns that roles give (schema/roles.def).
+// The relation `all_events`: a union of the event tables, each mapped to the columns of the roles
+// (schema/roles.def).
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -13,7 +14,8 @@ namespace iotrail::analysis {
 
 namespace {
 
-// A strange trace may have a column of any type: where that cannot be made one of `sql_type`, there is no value.
+// A foreign trace may have a column of any type: if it cannot be cast to `sql_type`, the value is
+// NULL.
 std::string cast_sql(const store::ColumnInfo& column, std::string_view sql_type) {
   const std::string name = sql_name(column.name);
   return schema::sql_type(column.type, column.meaning) == sql_type
@@ -41,7 +43,7 @@ private:
   std::string sql_;
 };
 
-// The operation that a set of flags names in its choice: "read", "write", ...
+// The operation in the choice of a set of flags: "read", "write", ...
 std::string choice_sql(const store::ColumnInfo& flags) {
   const std::string_view table = schema::value_table(flags.meaning);
   const std::uint32_t mask = schema::choice_mask(table);
@@ -67,7 +69,7 @@ std::string class_sql(const store::TableInfo& table) {
   return is_constant ? sql_literal(name) : sql.otherwise(name);
 }
 
-// The class, and what the operation is for where its flags tell: "read ahead", "write metadata".
+// The class, followed by the purpose if the flags have one: "read ahead", "write metadata".
 std::string operation_sql(const store::TableInfo& table) {
   const store::ColumnInfo* flags = table.column(schema::Role::operation);
   if (flags == nullptr)
@@ -87,10 +89,10 @@ std::string bytes_sql(const store::ColumnInfo& column) {
     return fmt::format("CAST(greatest({}, 0) AS UBIGINT)", name);
   if (column.meaning == schema::Meaning::pages)
     return fmt::format("bytes_of_pages({})", name);
-  return fmt::format("nullif(TRY_CAST({} AS UBIGINT), 0)", name); // a flush moves none
+  return fmt::format("nullif(TRY_CAST({} AS UBIGINT), 0)", name); // a flush moves no bytes
 }
 
-// The column of `events` that the field with `role` gives.
+// The column of `events` that the field with `role` fills.
 std::string role_sql(const store::TableInfo& table, schema::Role role) {
   if (role == schema::Role::operation)
     return class_sql(table);
@@ -106,7 +108,7 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
   return cast_sql(*column, schema::info(role).sql_type);
 }
 
-// A table, and what its rows are selected from.
+// A table, and the source of its rows.
 struct EventRows {
   store::TableInfo table;
   std::string source;
@@ -128,7 +130,7 @@ EventRows rows_alone(const store::TableInfo& table) {
   return {table, sql_name(table.name) + "()"};
 }
 
-// The column with the role, if it is of its type.
+// The column with the role, if its type fits.
 const store::ColumnInfo* column_as(const store::TableInfo& table, schema::Role role) {
   const store::ColumnInfo* column = table.column(role);
   return column && schema::sql_type(column->type, column->meaning) == schema::info(role).sql_type
@@ -136,8 +138,8 @@ const store::ColumnInfo* column_as(const store::TableInfo& table, schema::Role r
              : nullptr;
 }
 
-// Operations with the paths that another event of the same operation tells. Of a strange trace that tells several, the
-// least are taken: an operation stays one row.
+// Operations with the paths that another event of the same operation has. If a damaged trace has
+// several, the smallest ones are used, so that an operation stays one row.
 EventRows rows_with_paths(const store::TableInfo& operations, const store::TableInfo& paths) {
   using enum schema::Role;
   EventRows rows = rows_alone(operations);
@@ -177,8 +179,8 @@ const store::TableInfo* find_table(Tables tables, std::string_view name) {
   return found == tables.end() ? nullptr : &*found;
 }
 
-// Up to so many events are put together once: to plan a union of all tables anew, each time that a query names it, takes
-// longer than to read as many.
+// Up to this number, the rows are materialised once. To plan a union of all tables for each query
+// that names it takes longer than to read this many rows.
 constexpr std::uint64_t kMostRowsKept = 50'000;
 
 } // namespace

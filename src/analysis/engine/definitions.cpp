@@ -14,12 +14,12 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Walks over SQL from word to word.
+// Walks over SQL word by word.
 class SqlWords {
 public:
   explicit SqlWords(std::string_view sql) : sql_(sql) {}
 
-  // The next word, in small letters, quoted or not; none: the end.
+  // The next word in lower case, quoted or not; nullopt: the end.
   std::optional<std::string> next() {
     while (at_ < sql_.size()) {
       const char c = sql_[at_];
@@ -37,14 +37,14 @@ public:
     return std::nullopt;
   }
 
-  // After a word: whether it is called.
+  // After a word: whether a call follows.
   bool is_call() const {
     const std::size_t after = sql_.find_first_not_of(" \t\n", at_);
     return after != std::string_view::npos && sql_[after] == '(';
   }
 
 private:
-  // From one quote to the next, or to the end: what is between them.
+  // Skips from one quote to the next, or to the end, and returns the text between them.
   std::string_view skip_quoted() {
     const std::size_t begin = at_ + 1;
     const std::size_t end = std::min(sql_.find(sql_[at_], begin), sql_.size());
@@ -97,10 +97,10 @@ std::vector<std::string> names_in(std::string_view sql) {
 bool lists_relations(std::string_view sql) {
   SqlWords words(sql);
   auto word = words.next();
-  if (word == "desc") // elsewhere an order
+  if (word == "desc") // elsewhere a sort order
     return true;
   for (; word; word = words.next()) {
-    if (word == "show") // shown_path_at() is no such word
+    if (word == "show") // shown_path_at() is not this word
       return true;
     for (const std::string_view begin :
          {"show_", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})

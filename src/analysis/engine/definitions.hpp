@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The SQL that makes relations, each kept until a statement names what it makes: to make all of them takes ten times as
-// long as most queries do.
+// The SQL that makes relations. Each is kept until a statement names it: making all of them takes
+// ten times as long as most queries do.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,10 @@ namespace iotrail::analysis {
 
 class Definitions {
 public:
-  // `sql` makes the relations after its CREATE VIEW and CREATE TABLE, at the beginning of lines. A relation that is
-  // already known keeps its definition: what comes later under its name, as a table of a foreign trace, is passed over.
-  // `what` names the SQL in messages. `fallback_sql` makes the same relations where `sql` fails.
+  // `sql` makes the relations after its CREATE VIEW and CREATE TABLE, at the beginning of lines. A
+  // known relation keeps its definition: a later one with the same name, such as a table of a
+  // foreign trace, is ignored. `what` names the SQL in messages. `fallback_sql` makes the same
+  // relations if `sql` fails.
   void add(std::string what, std::string sql, std::string fallback_sql = {});
 
   struct Definition {
@@ -25,8 +26,8 @@ public:
     std::string sql;
     std::string fallback_sql; // "": none
   };
-  // What has to be run, in this order, before `statement`, and was not handed out before: the definitions of all names in
-  // it, and of those in their SQL. A name that only looks like one costs time and nothing else.
+  // The definitions to run before `statement`, in this order, without those returned earlier: for
+  // all names in it, and for those in their SQL. A false match costs only time.
   std::vector<Definition> take_for(std::string_view statement);
   std::vector<Definition> take_all();
 
@@ -42,7 +43,7 @@ private:
   std::map<std::string, std::size_t, std::less<>> entry_of_; // by name in small letters
 };
 
-// The names in a statement in small letters: what is not in a string or a comment, and no call of a function.
+// The names in a statement in lower case, without strings, comments and function calls.
 std::vector<std::string> names_in(std::string_view sql);
 
 // Whether a statement may list relations that it does not name.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions of duckdb.h as jumps through a table that load_duckdb() fills from the library. The rows of
-// duckdb_functions.def are made from the header, so that none can be missing.
+// The functions of duckdb.h as jumps through a table that load_duckdb() fills from the library. The
+// rows of duckdb_functions.def are generated from the header, so none can be missing.
 #include "analysis/engine/duckdb_library.hpp"
 
 #include <dlfcn.h>
@@ -41,7 +41,8 @@ Error no_library(const char* why) {
           0};
 }
 
-// Stays for the life of the process. A function that this version of the library lacks is never called.
+// Stays loaded for the life of the process. iotrail never calls a function that this version of the
+// library lacks.
 Result<void> load_once() {
   void* const library = ::dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr)

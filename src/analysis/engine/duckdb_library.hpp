@@ -5,8 +5,8 @@
 
 namespace iotrail::analysis {
 
-// DuckDB's library is large and only queries need it: it is loaded here and not with the program. To be called before the
-// first function of duckdb.h; further calls cost nothing. Safe from any thread.
+// Loads DuckDB's library, which is large and needed only by queries. Call it before the first
+// function of duckdb.h; further calls cost nothing. Safe from any thread.
 Result<void> load_duckdb();
 
 } // namespace iotrail::analysis

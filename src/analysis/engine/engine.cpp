@@ -21,7 +21,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-// The file whose macros and settings all others need.
+// The file with the macros and settings that all others need.
 constexpr std::string_view kEngineFile = "00_duckdb";
 
 } // namespace
@@ -30,20 +30,20 @@ struct Engine::Impl {
   // Order matters: the tables of the database refer to the reader.
   std::unique_ptr<store::TraceReader> reader;
   std::vector<store::TableInfo>
-      tables; // of the reader, with the columns that it is too old to have
+      tables; // of the reader, including columns that the trace is too old to have
   std::unique_ptr<TrailTables> trails;
   store::Leftovers leftovers;
   duckdb_database database = nullptr;
   Connection connection;
   Definitions definitions; // of the relations that no query has named yet
-  std::string unfit_views; // why each view that this trace has not all columns for is not there
+  std::string unfit_views; // why each view that needs missing columns is absent
 
   Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() {
     if (database == nullptr)
-      return; // perhaps there is no library either
+      return; // perhaps the library is missing too
     duckdb_disconnect(&connection.handle);
     duckdb_close(&database);
   }
@@ -103,8 +103,8 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options,
   return {};
 }
 
-// Where large queries put what does not fit into memory: nobody else can have made it, or look into it. Without one ("") they
-// fail with a message of the engine.
+// Directory for data of large queries that does not fit into memory. It must be new and private to
+// this user. Without one ("") such queries fail with a message of the engine.
 std::string make_spill_directory(const store::Leftovers& leftovers) {
   std::error_code ignored;
   std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
@@ -154,7 +154,7 @@ Result<void> Engine::Impl::register_tables() {
   return register_functions(connection.handle);
 }
 
-// The trace's own tables come last: none takes the name of what iotrail makes.
+// The trace's own tables come last, so that none replaces a relation of iotrail.
 void Engine::Impl::add_definitions(const Selection& selection) {
   add_manifest_tables(definitions, *reader);
   add_schema_tables(definitions, tables);
@@ -178,13 +178,13 @@ Result<void> Engine::Impl::define_macros() {
   return run(kEngineFile, file);
 }
 
-// The trace is attached: what follows is the user's, or comes from who wrote the query for him.
+// After the trace is attached, all SQL comes from the user, or from the author of the user's query.
 Result<void> Engine::Impl::lock() {
   connection.reads_only = true;
   return run("the lock", "SET enable_external_access = false; SET lock_configuration = true");
 }
 
-// Fails for want of memory only.
+// Fails only if memory is short.
 Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& taken) {
   for (const auto& [what, sql, fallback_sql] : taken) {
     auto done = run(what, sql);
@@ -198,8 +198,8 @@ Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& ta
   return {};
 }
 
-// A statement that fails is tried once more with all relations there: it may make up names while it runs, as query() does,
-// and the engine's message then knows which names are alike.
+// Retries a failed statement once, with all relations defined. It may build names while it runs, as
+// query() does, and then the engine's message suggests similar names.
 Result<Rows> Engine::Impl::run_query(std::string_view sql) {
   if (auto done = define(definitions.take_for(sql)); !done)
     return std::unexpected(done.error());
@@ -230,7 +230,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
     return std::unexpected(done.error());
   if (auto done = count_rows(impl->connection); !done)
     return std::unexpected(done.error());
-  // What a statement that writes makes must not meet a relation that is made later.
+  // The output of a writing statement must not clash with a relation defined later.
   if (auto done =
           options.external_access ? impl->define(impl->definitions.take_all()) : impl->lock();
       !done)

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// SQL over one trace. Every table of the trace's own schema is a table of the same name; views/*.sql stand on those.
-// Nothing is imported: blocks are decoded while a query runs. The network is never used. A query reaches the trace and
-// nothing else: it is one statement that reads; no file, no extension, no setting, unless external_access is asked for.
+// SQL over one trace. Every table of the trace's own schema is a table of the same name;
+// views/*.sql build on those. Nothing is imported: blocks are decoded while a query runs. The
+// network is never used. A query is one statement that only reads the trace: no file, no extension,
+// no setting, unless external_access is set.
 //
 // What a query can name, besides the tables of the schema:
-//   events           all events of all layers in one shape (relations.hpp says how that is made)
+//   events           all events of all layers in a common shape (see relations.hpp)
 //   tables           the tables of the schema with their numbers of rows
 //   value_names, layer_list   the names of numbers, the layers from the top down (relations.hpp)
-//   manifest         key, value: what the trace says about itself
-//   hooks, counters  what served each event; every counter with its severity and value
-//   and the views of views/*.sql, each documented there column by column. What an older trace does not
-//   have is NULL or without rows; if a view still does not fit, it alone is missing, and a failed query says so.
-// Each is made when a query first names it (definitions.hpp). A table of a foreign trace that has the name of one of these
-// does not take its place; events holds its rows.
+//   manifest         key, value: facts about the trace itself
+//   hooks, counters  the hook of each event; every counter with its severity and value
+//   and the views of views/*.sql, each documented there column by column. Columns and tables that an older trace
+//   lacks are NULL or empty; if a view still does not fit, it alone is missing, and a failed query reports it.
+// Each is defined when a query first names it (definitions.hpp). A foreign trace's table with the name of one of
+// these does not replace it; events has its rows.
 #pragma once
 
 #include <filesystem>
@@ -30,9 +31,9 @@
 namespace iotrail::analysis {
 
 struct EngineOptions {
-  unsigned threads = 0; // 0: as many as there are CPUs
+  unsigned threads = 0; // 0: one per CPU
   std::uint64_t memory_bytes =
-      0; // 0: half of the machine's, at most 4 GiB; beyond it, disk is used
+      0; // 0: half of the machine's, at most 4 GiB; beyond it, the engine uses the disk
   bool external_access =
       false; // a query may be any statements, read and write files, and load extensions
   Selection selection{};
@@ -48,7 +49,7 @@ public:
 
   const store::TraceReader& trace() const;
 
-  // One query at a time; the rows must go before the engine does.
+  // One query at a time; destroy the rows before the engine.
   Result<Rows> query(std::string_view sql);
 
 private:
@@ -62,6 +63,6 @@ struct ViewFile {
   std::string_view name; // "top_files"
   std::string_view sql;
 };
-std::vector<ViewFile> view_files(); // in the order in which they are loaded: by name
+std::vector<ViewFile> view_files(); // sorted by name, in loading order
 
 } // namespace iotrail::analysis

@@ -24,7 +24,7 @@ Words words_of(const std::string& text, const std::regex& quoted) {
   return words;
 }
 
-// What a statement compares the column `cause` with.
+// The values that a statement compares the column `cause` with.
 Words causes_named_in(const std::string& sql) {
   static const std::regex kComparisons(
       R"(\bcause (?:=|<>|IN|NOT IN) (?:'\w+'|\([^)]*\))|CASE (?:\w\.)?cause [^;]*?END)");
@@ -113,7 +113,7 @@ TEST(engine, every_view_file_defines_a_view_of_its_name_and_documents_each_colum
   }
 }
 
-// A word that is misspelt would be equal to nothing, and its bytes missing.
+// A misspelt cause would match nothing, and its bytes would be missing.
 TEST(engine, views_name_only_causes_that_there_are) {
   std::set<std::string_view> causes;
   for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number)
@@ -196,7 +196,8 @@ TEST(engine, a_trace_of_another_version_is_read_by_its_own_schema) {
   const auto engine = open(trace);
   EXPECT_EQ(answer(*engine, "SELECT thread FROM syscall_peruse"), "7");
   EXPECT_EQ(answer(*engine, "SELECT class || bytes || tid FROM events"), "peruse80");
-  EXPECT_EQ(answer(*engine, "SELECT count(*) FROM syscall_read"), "0"); // known here, not there
+  EXPECT_EQ(answer(*engine, "SELECT count(*) FROM syscall_read"),
+            "0"); // known to this version, not in the trace
 }
 
 TEST(engine, a_column_that_the_trace_is_too_old_to_have_is_null_and_the_views_stand) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What traces of strangers and queries of users can do to the engine, and through it: nothing.
+// Hostile traces and queries must not harm the engine, or anything through it.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -41,7 +41,7 @@ TEST(engine, a_table_with_the_name_of_a_view_does_not_take_its_place) {
   }
 }
 
-// The engine takes letters of either case for the same: what differs in them alone would fail in the middle of a query.
+// The engine ignores case: names that differ only in case would fail in the middle of a query.
 TEST(engine, names_that_the_engine_takes_for_the_same_are_damage_and_told_at_once) {
   for (const auto& [what, by] : {std::pair("\"syscall_read\"", "\"SYSCALL_WRITE\""),
                                  std::pair("\"pid u32 pid\"", "\"TID u32 pid\""),
@@ -56,7 +56,7 @@ TEST(engine, names_that_the_engine_takes_for_the_same_are_damage_and_told_at_onc
   }
 }
 
-// A column of a stranger may have the name that a field of ours, which he lacks, has in SQL.
+// A column of a foreign trace may have the SQL name of a field that this trace lacks.
 TEST(engine, a_column_with_the_name_that_a_field_has_in_sql_takes_its_place) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 offset=3\n");
   replace_in_manifest(trace, "\"offset ", "\"position ");
@@ -110,7 +110,8 @@ std::string extreme(const schema::Field& field, bool is_largest) {
   return fmt::format("{}", is_largest ? largest : -largest - 1);
 }
 
-// Two rows for each event, one with the largest numbers that its fields hold, one with the smallest.
+// Two rows for each event: one with the largest numbers that its fields can hold, one with the
+// smallest.
 std::string extreme_trace() {
   std::string text =
       "manifest command=x begin_ns=1000 end_ns=2000 monotonic_to_real_ns=9223372036854775807\n"
@@ -157,7 +158,7 @@ std::int64_t cpu_time_ns() {
   return std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
 }
 
-// What it takes to ask for the parts of 4,000 calls, whose numbers are all 1 or differ.
+// CPU time to compute the parts of 4,000 calls with equal or different numbers.
 std::int64_t time_of_parts(bool is_shared, std::string* sum) {
   std::string events;
   for (int i = 0; i < 4000; ++i)
@@ -172,7 +173,7 @@ std::int64_t time_of_parts(bool is_shared, std::string* sum) {
   return cpu_time_ns() - begin_ns;
 }
 
-// Each pair of those that share a number was a piece of time: seconds and gigabytes.
+// Each pair of calls with the same number was a piece of time: seconds and gigabytes.
 TEST(engine, thousands_of_operations_of_one_number_take_their_times_no_longer_than_others) {
   std::string shared;
   std::string others;
@@ -183,7 +184,7 @@ TEST(engine, thousands_of_operations_of_one_number_take_their_times_no_longer_th
   EXPECT_LT(shared_ns, 10 * others_ns);
 }
 
-// What it takes to ask each view about operations of all layers, whose numbers are all 1 or differ.
+// CPU time to query each view about operations of all layers, with equal or different numbers.
 std::int64_t time_of_views(bool is_shared) {
   constexpr int kRows = 300;
   const std::map<std::string, std::string> kinds{{"app_write", "duration_ns=90"},

@@ -19,7 +19,7 @@ std::string narrowed_view_sql(std::string_view view, std::string_view whole,
                      conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
 }
 
-// The rows of a table, in the types that its columns have in this version: a strange trace may have others.
+// The rows of a table, cast to the column types of this version: a foreign trace may have others.
 std::string table_view_sql(const store::TableInfo& table) {
   std::vector<std::string> casts;
   if (const schema::Event* event = schema::find_event(table.name))
@@ -45,7 +45,7 @@ std::string empty_table_sql(const schema::Event& event) {
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
 }
 
-// Of a selection by `glob`. They are found once: each view would do it again.
+// The files selected by `glob`, computed once: otherwise each view would repeat it.
 void add_selected_files(Definitions& definitions, const std::string& glob) {
   const auto add = [&](std::string_view name, std::string_view select) {
     definitions.add(fmt::format("the {}", name),
@@ -106,7 +106,7 @@ std::string hook_rows_sql(const store::Manifest& manifest) {
                    rows);
 }
 
-// A counter that this version does not know is taken for the worst.
+// A counter that this version does not know gets the worst severity.
 std::string counter_rows_sql(const store::Manifest& manifest) {
   std::vector<std::string> rows;
   auto unknown = manifest.counters;
@@ -127,7 +127,7 @@ std::string counter_rows_sql(const store::Manifest& manifest) {
                    rows);
 }
 
-// By its name in SQL, which a strange trace may have for a column of its own.
+// By its name in SQL, which a foreign trace may use for a column of its own.
 bool has_column(const store::TableInfo& table, std::string_view name) {
   return std::ranges::any_of(table.columns, [&](const store::ColumnInfo& column) {
     return schema::column_name(column.name) == name;
@@ -214,7 +214,7 @@ void add_selection(Definitions& definitions, const Selection& selection,
   if (!selection.file.empty())
     wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
   std::vector<std::string> path_conditions = conditions;
-  std::vector<std::string> page_conditions = conditions; // of what moves pages of one file
+  std::vector<std::string> page_conditions = conditions; // for events that move pages of one file
   if (!selection.file.empty()) {
     add_selected_files(definitions, sql_literal(selection.file));
     conditions.push_back("(file IN (SELECT file FROM selected_files)"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The SQL that is made from the trace itself, which views/*.sql stand on: a view per table, the view `events`, and
-// small tables of the manifest. Which column of an event is its bytes, its error, its file is told by the roles in the
-// trace's schema (schema/roles.def), so an event of another version of iotrail fits in as well.
-// What they hold is written down in views/00_duckdb.sql, from which `query --describe` and docs/sql.md take it.
+// The SQL made from the trace itself, on which views/*.sql build: a view per table, the view
+// `events`, and small tables of the manifest. The roles in the trace's schema (schema/roles.def)
+// decide which column of an event is its bytes, its error or its file. So an event of another
+// version of iotrail fits in as well. views/00_duckdb.sql documents the contents, for `query
+// --describe` and docs/sql.md.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +17,18 @@
 
 namespace iotrail::analysis {
 
-// Which events `events`, and so all views, are about.
+// Restricts `events`, and so all views.
 struct Selection {
   std::uint64_t since_ns = 0; // after the begin of the recording
   std::uint64_t until_ns = 0; // 0: its end
   std::string process{};      // name or pid of a process; empty: all
-  std::string file{};         // pattern of paths, as a shell has it; empty: all
+  std::string file{};         // shell pattern for paths; empty: all
 };
 
 using Tables = std::span<const store::TableInfo>;
 
-// The tables of the trace's schema, each with the columns of this version that the trace is too old to have at its end:
-// these are NULL, so that a view of this version fits an older trace.
+// The tables of the trace's schema. Columns of this version that the trace is too old to have
+// follow at the end; they are NULL, so that a view of this version fits an older trace.
 std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 
 std::string macros_sql();

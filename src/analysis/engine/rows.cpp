@@ -12,7 +12,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-// Types that a cell can hold as they are; all others are cast to text by the engine.
+// Types that a cell can hold unchanged; the engine casts all others to text.
 bool is_plain(duckdb_type type) {
   switch (type) {
   case DUCKDB_TYPE_BOOLEAN:
@@ -87,14 +87,14 @@ bool is_nested(duckdb_type type) {
          type == DUCKDB_TYPE_MAP;
 }
 
-// Of a column whose cells come as text.
+// Kind of a column with cells cast to text.
 Kind kind_of_cast(duckdb_type type) {
   if (type == DUCKDB_TYPE_DECIMAL || type == DUCKDB_TYPE_UHUGEINT)
     return Kind::number;
   return is_nested(type) ? Kind::nested : Kind::text;
 }
 
-// The column of that place: of another type than the plain ones, which has no cell of its own, its text.
+// The column at that index; cast to text if its type is not a plain one.
 std::string plain_column(idx_t place, duckdb_type type) {
   if (is_plain(type))
     return fmt::format("#{}", place);
@@ -109,7 +109,7 @@ std::string_view without_end(std::string_view sql) {
   return sql;
 }
 
-// `sql` again, with the columns of other types than the plain ones as text.
+// `sql`, wrapped so that columns of other than the plain types become text.
 std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) {
   std::string columns;
   for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i) {
@@ -117,7 +117,8 @@ std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) 
     const char* name = duckdb_prepared_statement_column_name(statement, i);
     columns += fmt::format("{}{} AS {}", columns.empty() ? "" : ", ", plain_column(i + 1, type),
                            sql_name(name));
-    duckdb_free(const_cast<char*>(name)); // the C API hands out ownership behind a const
+    duckdb_free(
+        const_cast<char*>(name)); // the C API transfers ownership although the type is const
   }
   return fmt::format("SELECT {} FROM (\n{}\n)", columns, without_end(sql));
 }
@@ -137,7 +138,7 @@ Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statement
   return done;
 }
 
-// What a statement of this type changes would be gone with the query, or is not the trace's.
+// Changes by statements of this type would be lost with the query, or do not concern the trace.
 bool only_reads(duckdb_statement_type type) {
   return type == DUCKDB_STATEMENT_TYPE_SELECT || type == DUCKDB_STATEMENT_TYPE_EXPLAIN;
 }
@@ -148,12 +149,12 @@ std::unexpected<Error> fail_not_a_query(std::string why) {
               "DESCRIBE, SHOW, SUMMARIZE or EXPLAIN. --unsafe-external-access allows all.");
 }
 
-// Table functions that are there for what they do to the engine and not for their rows, and one that runs what no plan shows.
+// Table functions with side effects on the engine, and one whose work no plan shows.
 constexpr std::string_view kCommands[] = {"CHECKPOINT",           "DISABLE_LOGGING",
                                           "ENABLE_LOGGING",       "FORCE_CHECKPOINT",
                                           "TRUNCATE_DUCKDB_LOGS", "JSON_EXECUTE_SERIALIZED_SQL"};
 
-// Whether `sql` may have such a function in it: by its name, or in a text that the function `query` takes.
+// Whether `sql` may contain such a function: by its name, or in a text for the function `query`.
 bool may_have_command(std::string_view sql) {
   std::string upper(sql);
   std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -162,7 +163,7 @@ bool may_have_command(std::string_view sql) {
          });
 }
 
-// The plan has all of them by their names. Of an EXPLAIN there is no plan: it is taken to have one.
+// The plan has all of them by name. An EXPLAIN has no plan, so it counts as having one.
 bool has_command(duckdb_connection connection, const std::string& sql) {
   duckdb_result plan{};
   const std::string explain = "EXPLAIN (FORMAT json) " + sql;
@@ -178,26 +179,27 @@ bool has_command(duckdb_connection connection, const std::string& sql) {
   return found;
 }
 
-// The engine makes two statements of a PIVOT that does not list its values: the first makes a type of them for the second.
-// It is known by being one in its text; whoever has a semicolon in a text of such a PIVOT has to list the values.
+// The engine makes two statements from a PIVOT without a list of values: the first makes a type for
+// the second. It is recognised as one statement in the text. If such a PIVOT contains a semicolon
+// in a string, the user must list the values.
 bool is_pivot(std::string_view sql, idx_t count) {
   return count == 2 && !without_end(sql).contains(';');
 }
 
-// Where a query may only read: why it must not even begin.
+// If a query may only read: the error that prevents its start.
 Result<void> check_statements(std::string_view sql, idx_t count) {
   if (count == 1)
     return {};
   if (!is_pivot(sql, count))
     return fail_not_a_query(fmt::format("it has {} statements", count));
-  if (may_have_command(sql)) // the first statement would run it before there is a plan to look at
+  if (may_have_command(sql)) // the first statement would run it before there is a plan to check
     return fail_not_a_query(
         "a function in it may change the engine; a PIVOT that lists its values (IN) may have it");
   return {};
 }
 
-// Prepares the last of the statements in `sql`, after running those before it. `types`: of its columns before they were
-// made plain.
+// Prepares the last of the statements in `sql`, after running those before it. `types`: of its
+// columns before they were made plain.
 Result<void> prepare_last(const Connection& of, const std::string& sql, Statement& statement,
                           std::vector<duckdb_type>& types) {
   duckdb_connection connection = of.handle;
@@ -242,12 +244,12 @@ std::string metric(duckdb_profiling_info node, const char* name) {
   return found;
 }
 
-// As the operator that gives the result has counted them; 0 also where the engine has none that counts.
+// As counted by the operator that gives the result; 0 also if the engine has no such operator.
 std::uint64_t rows_counted(duckdb_connection connection, duckdb_result result) {
   if (duckdb_result_statement_type(result) != DUCKDB_STATEMENT_TYPE_SELECT)
     return 0;
   duckdb_profiling_info node = duckdb_get_profiling_info(connection);
-  idx_t last = 0; // of the children; that of a common table expression is what is made of it
+  idx_t last = 0; // of the children; that of a common table expression is its result
   do {
     node = duckdb_profiling_info_get_child(node, last);
     last = node ? duckdb_profiling_info_get_child_count(node) : 0;
@@ -263,7 +265,7 @@ Error engine_error(std::string what, const char* why) {
   std::ranges::replace(error.why, '\t', ' ');
   if (error.why.starts_with("Out of Memory Error")) {
     error.code = ENOMEM;
-    error.why.resize(std::min(error.why.find("\n\n"), error.why.size())); // advice of settings
+    error.why.resize(std::min(error.why.find("\n\n"), error.why.size())); // advice about settings
     error.hint =
         "It may take half of the machine's memory, 4 GiB at most, and no more than `ulimit -v` "
         "and its control group allow.";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The result of a query, read row by row while the engine computes it: never whole in memory. The engine ends a stream
-// that it gave up like one that is complete, so the rows that came are held against the number that it counted.
+// The result of a query, read row by row while the engine computes it: never whole in memory. The
+// engine ends an aborted stream like a complete one, so the number of rows is checked against the
+// engine's own count.
 #pragma once
 
 #include <duckdb.h>
@@ -22,38 +23,39 @@ enum class Kind : std::uint8_t {
   number,
   boolean,
   text,
-  nested // a list, a structure or a map, as text in JSON
+  nested // a list, a structure or a map, as JSON text
 };
 
 struct ResultColumn {
   std::string name;
   Kind kind;
-  // Of a column that is one of a table in the query, what its numbers stand for.
+  // Meaning of the numbers, if the column comes from a table in the query.
   schema::Meaning meaning = schema::Meaning::number;
 };
 
-// monostate: NULL. Text in a column of kind `number` is a number too wide for 64 bits, in digits.
-// A string_view lives until the next call of Rows::next().
+// monostate: NULL. Text in a column of kind `number` is a number too wide for 64 bits, in digits. A
+// string_view is valid until the next call of Rows::next().
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
 
-// What the SQL engine says of a failure; code ENOMEM: it had too little memory.
+// An error with the engine's message; code ENOMEM: it had too little memory.
 Error engine_error(std::string what, const char* why);
 
 struct Connection {
   duckdb_connection handle = nullptr;
-  bool reads_only = false;   // a query is one statement, and one that reads
-  std::uint64_t queries = 0; // begun so far; a new one ends the one before it
+  bool reads_only = false;   // a query is one statement that only reads
+  std::uint64_t queries = 0; // queries begun so far; a new one ends the one before it
 };
 
-// Has the engine count the rows of each query on this connection; once, before the first.
+// Lets the engine count the rows of each query on this connection; call it once, before the first
+// query.
 Result<void> count_rows(const Connection& connection);
 
 class Rows {
 public:
-  // Runs the last statement of `sql` to its first row; the statements before it are run to their end. A connection that only
-  // reads takes one statement.
-  // `connection` must outlive the rows, and have no other query while they are read.
+  // Runs the last statement of `sql` up to its first row, after running the statements before it to
+  // their end. A connection that only reads accepts one statement. `connection` must outlive the
+  // rows, and run no other query while they are read.
   static Result<Rows> run(Connection& connection, std::string_view sql);
 
   Rows(Rows&& other) noexcept;
@@ -66,7 +68,7 @@ public:
     columns_[column].meaning = meaning;
   }
 
-  // false: there are no more rows, and all have come. An error where that cannot be said.
+  // false: all rows have been read. An error if that is not certain.
   Result<bool> next();
   std::span<const Cell> row() const { return row_; }
 
@@ -77,7 +79,7 @@ private:
   Result<bool> end() const;
 
   const Connection* connection_ = nullptr;
-  std::uint64_t query_ = 0; // of the connection's
+  std::uint64_t query_ = 0; // number of this query on the connection
   std::uint64_t delivered_ = 0;
   duckdb_result result_{};
   duckdb_data_chunk chunk_ = nullptr;

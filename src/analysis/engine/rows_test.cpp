@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Results as streams: one that is cut short, for whatever reason, is never taken for one that has ended.
+// Results as streams: a stream that is cut short for any reason never passes for a complete one.
 #include "analysis/engine/rows.hpp"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ extern "C" void* iotrail_duckdb_functions[]; // duckdb_library.cpp
 namespace iotrail::analysis {
 namespace {
 
-// All rows are read; an error in place of their number where the stream failed.
+// Number of rows; an error instead if the stream failed.
 std::string count_of(Result<Rows> rows) {
   if (!rows)
     return rows.error().message();
@@ -57,7 +57,7 @@ TEST(rows, a_stream_for_which_memory_is_lacking_is_an_error) {
                   .contains("the query failed"));
 }
 
-// The engine's library ends a stream after some chunks, as it does where it gives a query up.
+// Ends a stream after some chunks, as the engine's library does when it aborts a query.
 class StreamCutter {
 public:
   explicit StreamCutter(int chunks) : place_(iotrail_duckdb_functions) {
@@ -79,7 +79,7 @@ private:
     duckdb_data_chunk chunk = real(result);
     if (chunks_left-- > 0)
       return chunk;
-    for (; chunk; chunk = real(result)) // they are lost, and nobody is told
+    for (; chunk; chunk = real(result)) // lost without an error
       duckdb_destroy_data_chunk(&chunk);
     return nullptr;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Text inside SQL. Names and values of a trace may hold anything: none goes into a statement without these.
+// Text inside SQL. Names and values of a trace may hold any bytes: all go through these functions
+// before they enter a statement.
 #pragma once
 
 #include <string>
@@ -39,7 +40,7 @@ inline std::string sql_name(std::string_view name) {
   return detail::enclosed(name, '"');
 }
 
-// A table with its rows, put in by one statement: each statement costs more than a hundred rows.
+// A table with its rows, inserted by one statement: each statement costs more than a hundred rows.
 inline std::string table_sql(std::string_view name, std::string_view columns,
                              const std::vector<std::string>& rows) {
   std::string sql = fmt::format("CREATE TABLE {} ({});\n", name, columns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small tables of what this version knows: words for numbers, layers, reasons, causes.
+// Small tables of this version: names of numbers, layers, reasons, causes.
 #include "analysis/engine/relations.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-// Of a number within a choice, all bits of the choice decide; of a flag, its own.
+// For a number within a choice, the mask has all bits of the choice; for a flag, its own bits.
 std::uint32_t mask_of(const schema::Value& value) {
   const std::uint32_t choice = schema::choice_mask(value.table);
   return (value.number & ~choice) == 0 ? choice : value.number;
@@ -59,7 +59,7 @@ std::string wait_reason_rows_sql() {
   return table_sql("wait_reasons", "reason VARCHAR, is_for_others UBIGINT, meaning VARCHAR", rows);
 }
 
-// Constants to the engine, so that it looks at no table that cannot have what is asked for.
+// Constants for the engine, so that it reads no table that cannot match.
 std::string layer_macro_sql() {
   std::string cases;
   for (const schema::LayerInfo& layer : schema::kLayers)

@@ -20,9 +20,10 @@ struct Piece {
   std::uint64_t what;
 };
 
-// Most groups have one piece or a few. The engine copies its states as bytes, so that what is more lies elsewhere.
+// Most groups have one piece or a few. The engine copies states as bytes, so further pieces lie
+// elsewhere.
 struct OverlapState {
-  Piece first; // none, while it is empty
+  Piece first; // empty while there is none
   std::vector<Piece>* more;
 
   bool is_empty() const { return first.from >= first.until; }
@@ -42,20 +43,20 @@ void add_piece(OverlapState& state, const Piece& piece) {
   state.more->push_back(piece);
 }
 
-// For how long something went on.
+// A set of things, and the time in which exactly these were in progress.
 struct Overlap {
   std::uint64_t what;
   std::uint64_t ns;
 };
 
-// Where pieces begin or end.
+// Begin or end of a piece.
 struct Change {
   std::uint64_t at;
   std::uint64_t what;
   bool is_begin;
 };
 
-// Which things go on, of each how often.
+// Counts the pieces in progress for each thing.
 class Ongoing {
 public:
   void change(const Change& change) {
@@ -73,7 +74,7 @@ private:
   std::uint64_t what_ = 0;
 };
 
-// Those of the same things become one.
+// Merges entries for the same set of things.
 void unite(std::vector<Overlap>& overlaps) {
   std::ranges::sort(overlaps, {}, &Overlap::what);
   std::size_t kept = 0;
@@ -164,7 +165,7 @@ void combine_overlaps(duckdb_function_info info, duckdb_aggregate_state* sources
   });
 }
 
-// Behind what is in the list's child already.
+// Appends to the list's child.
 duckdb_list_entry append(duckdb_vector result, const std::vector<Overlap>& overlaps) {
   const idx_t begin = duckdb_list_vector_get_size(result);
   const idx_t end = begin + overlaps.size();

@@ -6,7 +6,7 @@
 namespace iotrail::analysis {
 namespace {
 
-// "1:10 3:5": how long each set of things went on.
+// "1:10 3:5": the time of each set of things.
 std::string overlaps_of(std::string_view values) {
   const golden::TestTrace trace("");
   const auto engine = open(trace);
@@ -43,7 +43,8 @@ TEST(overlap_times, reaches_to_the_ends_of_what_numbers_hold) {
             "9223372036854775808:18446744073709551614 9223372036854775809:1");
 }
 
-// The rows of a group come from several threads of the engine, out of order, and from other groups between them.
+// The rows of a group come from several threads of the engine, out of order, and mixed with other
+// groups.
 TEST(overlap_times, adds_up_to_the_time_in_which_anything_went_on_in_every_group) {
   const golden::TestTrace trace("");
   const auto engine = open(trace);

@@ -19,7 +19,7 @@ struct Interval {
 
 using Intervals = std::vector<Interval>;
 
-// The engine copies its states as bytes, so that the intervals lie elsewhere.
+// The engine copies states as bytes, so the intervals lie elsewhere.
 Intervals*& intervals_of(duckdb_aggregate_state state) {
   return *reinterpret_cast<Intervals**>(state);
 }
@@ -27,7 +27,7 @@ Intervals*& intervals_of(duckdb_aggregate_state state) {
 void add(Intervals*& intervals, Interval added) {
   if (intervals == nullptr)
     intervals = new Intervals;
-  // Spans that follow each other in time, as those of a trace mostly do, need no place of their own where they touch.
+  // Consecutive spans that touch, the usual case in a trace, share one interval.
   if (!intervals->empty()) {
     Interval& last = intervals->back();
     if (added.from >= last.from && added.from <= last.until) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The aggregate union_length(from_ns, until_ns) of SQL over a trace: the time that lies in at least one of the intervals,
-// UBIGINT; 0 of none. An interval with a NULL, or whose end is not behind its begin, adds nothing.
-// In SQL alone this is a running maximum over sorted rows, which takes minutes where a partition has millions of them.
+// The aggregate union_length(from_ns, until_ns) of SQL over a trace: the time within at least one
+// of the intervals, UBIGINT; 0 without intervals. An interval with a NULL, or with an end not after
+// its begin, adds nothing. Plain SQL needs a running maximum over sorted rows, which takes minutes
+// for a partition of millions of rows.
 #pragma once
 
 #include <duckdb.h>

@@ -47,7 +47,8 @@ TEST(union_length, reaches_to_the_ends_of_what_a_number_holds) {
   EXPECT_EQ(length_of("(0, 18446744073709551615), (7, 9)"), 18446744073709551615U);
 }
 
-// The rows of a group come from several threads of the engine, out of order, and from other groups between them.
+// The rows of a group come from several threads of the engine, out of order, and mixed with other
+// groups.
 TEST(union_length, agrees_with_a_running_maximum_in_every_group) {
   const golden::TestTrace trace("");
   EXPECT_EQ(number(*open(trace), R"(

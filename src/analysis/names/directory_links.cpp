@@ -7,7 +7,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-// Looked for on the way of one path: so many links, in so many directories from its begin on.
+// Limit for one path: this many links, in this many directories from its begin on.
 constexpr int kLinksMost = 4;
 constexpr int kDepthMost = 16;
 
@@ -20,7 +20,7 @@ std::string_view parent(std::string_view path) {
 
 } // namespace
 
-// What ends alike lies behind the link.
+// The common end of both paths lies behind the link.
 std::size_t DirectoryLinks::learn(std::string_view given, std::string_view found) {
   if (given == found || last_part(given) != last_part(found))
     return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Symbolic links to directories, as far as a trace shows where they lead: a program gives a path over one, and the file that
-// is found has another.
+// Symbolic links to directories, as far as a trace shows their targets: a program gives a path
+// through one, and the found file has another path.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,14 @@ namespace iotrail::analysis {
 
 class DirectoryLinks {
 public:
-  // `given` led to the file at `found`, which the kernel has told just then: both are whole. How many bytes it takes to know that.
+  // `given` led to the file at `found`, which the kernel has just reported: both are absolute.
+  // Returns the bytes of memory used.
   std::size_t learn(std::string_view given, std::string_view found);
-  // What had this path is there no more.
+  // The file or directory with this path no longer exists.
   void forget(const std::string& path) { links_.erase(path); }
 
-  // The path behind the links on its way. Its last part is none: it is what a rename or removal is of.
+  // The path after following the links in it. Its last part is not followed, because a rename or
+  // removal acts on it.
   std::string follow(std::string path) const;
 
 private:

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::uint64_t kNever = UINT64_MAX;
-constexpr std::size_t kNodeBytes = 128; // of a name or a descriptor that is known, beside its text
+constexpr std::size_t kNodeBytes = 128; // of a known name or descriptor, in addition to its text
 
 class Finder {
 public:
@@ -57,10 +57,11 @@ public:
 
 private:
   struct File {
-    std::size_t last; // place of its last path
+    std::size_t last; // index of its last path
     bool is_directory;
-    bool is_nameless; // made with O_TMPFILE: the kernel calls it by its number until it is linked
-    std::uint32_t container = 0; // of whom its first event is of: paths of others are not its names
+    bool is_nameless; // made with O_TMPFILE: the kernel names it by its number until it is linked
+    std::uint32_t container =
+        0; // that of its first event: paths in other containers are not its names
     std::uint64_t seen_ns = kNever; // the end of that event
   };
 
@@ -81,7 +82,7 @@ private:
                 const std::string& to, std::uint64_t at_ns);
   void give(std::uint32_t file, std::uint64_t since_ns, const std::string& path, bool is_removed);
 
-  // Work and memory grow with what is spent.
+  // Work and memory grow with the bytes spent.
   void spend(std::size_t bytes) { bytes_left_ -= std::min(bytes_left_, bytes); }
 
   std::string_view text(std::uint32_t key) const {
@@ -97,7 +98,8 @@ private:
     return found == descriptors_.end() ? 0 : found->second;
   }
 
-  // Empty: where it begins is not known. As given: links to directories on its way are not followed.
+  // Empty: the start directory is unknown. As given: does not follow links to directories in the
+  // path.
   std::string whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const;
   std::string whole(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const {
     return links_.follow(whole_as_given(pid, fd, key));
@@ -115,13 +117,13 @@ private:
     return change.is_of_vfs ? named(change.new_directory, change.new_text)
                             : whole(change.pid, change.new_fd, change.new_text);
   }
-  // Among which names a call changes some: those of the only file that its event tells, or of its container.
+  // The names that a call changes: those of the only file in its event, or of its container.
   KnownNames& names_for(const NameChange& change, std::uint32_t only) {
     const auto found = files_.find(only);
     return names_[found != files_.end() ? found->second.container
                                         : places_.container_of(change.pid)];
   }
-  // All that have the name, or the only one that an event tells.
+  // All files with the name, or the only one in the event.
   static std::vector<std::uint32_t> files_named(const KnownNames& names, const std::string& path,
                                                 std::uint32_t only) {
     return only == 0 ? names.files_at(path) : std::vector<std::uint32_t>{only};
@@ -136,7 +138,7 @@ private:
   std::map<std::uint32_t, KnownNames> names_; // of files that have had an event, by container
   ProcessPlaces places_;
   DirectoryLinks links_;
-  // Of pid and fd: directories, and files without a name.
+  // By pid and fd: directories, and files without a name.
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint32_t> descriptors_;
 };
 
@@ -202,7 +204,7 @@ void Finder::apply(const NameChange& change) {
   }
 }
 
-// Of a damaged trace, a file may be seen that nothing is known of.
+// A damaged trace may have an event of an unknown file.
 void Finder::note_sight(const NameChange& sight) {
   const auto found = files_.find(sight.file);
   if (found == files_.end())
@@ -214,7 +216,7 @@ void Finder::note_sight(const NameChange& sight) {
     names_of(sight.file).note(std::string(path), sight.file);
 }
 
-// Calls without a descriptor (-1) begin at the current directory.
+// Calls without a descriptor (-1) start at the current directory.
 std::string Finder::whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const {
   const std::string_view given = text(key);
   if (is_whole(given)) {
@@ -249,8 +251,9 @@ void Finder::change_directory(const NameChange& change) {
                               false));
 }
 
-// Where relative paths begin at, which name is in use; and a file without a name that a path leads to has one again: an inode
-// is used again with nothing that tells the two files apart.
+// An open shows the start directory of relative paths and the name in use. If its path leads to a
+// file without a name, the file has a name again: the inode number was reused, and nothing else
+// separates the two files.
 void Finder::note_open(const NameChange& open) {
   if (!is_whole(path_of(open.file)))
     return;
@@ -287,7 +290,7 @@ void Finder::give(std::uint32_t file, std::uint64_t since_ns, const std::string&
   FilePath next{file, is_removed, std::max(since_ns, last.since_ns), kNever,
                 is_removed ? path + std::string(kDeleted) : path};
   spend(sizeof(FilePath) + next.shown_path.size());
-  if (next.since_ns == last.since_ns) { // that one held at no time
+  if (next.since_ns == last.since_ns) { // that one was valid at no time
     last = std::move(next);
     return;
   }
@@ -332,7 +335,7 @@ void Finder::link(const NameChange& change) {
     const bool has_none = paths_[found->second.last].is_removed || found->second.is_nameless;
     KnownNames& names = names_of(file);
     if (!has_none && !names.latest(file))
-      continue; // it has had no event yet
+      continue; // it has no event yet
     names.note(path, file);
     found->second.is_nameless = false;
     if (has_none)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The paths that files had in the course of a recording. The dictionary `files` has each file's path at its first event; what
-// calls renamed, linked and removed later is in the trace.
+// The paths of files over the course of a recording. The dictionary `files` has each file's path at
+// its first event; later renames, links and removals come from the calls in the trace.
 //
-// A call gives a name at its end, to the files that have had an event by then: the file, and all that lie below a
-// directory. A relative path counts where the directory is known that it begins at: from opens, and from chdir.
-// A file with several names (hard links) has the path that it was seen with or opened by last, while that is there, then
-// another one; a file made without a name has its first one from its link on.
-// Paths begin at a process's root, where a chroot of it or of those that it comes of is recorded, and are of the container that it
-// is in: directory_links.hpp, process_places.hpp.
-// Not known are what processes renamed that were not recorded, and links that no event of the layers vfs or syscall tells of.
+// A call gives a name at its end, to the files that have had an event by then: the file, and all
+// files below a directory. A relative path counts only if its start directory is known: from opens,
+// and from chdir. A file with several names (hard links) has the path of its first event or last
+// open; once that is removed, another one. A file created without a name gets its first one from
+// its link. Paths start at a process's root, if a chroot of the process or of its ancestors is
+// recorded, and belong to its container: see directory_links.hpp, process_places.hpp. Unknown are
+// renames by processes that were not recorded, and links without an event of the layers vfs or
+// syscall.
 #pragma once
 
 #include <cstddef>
@@ -29,21 +30,21 @@ struct FilePath {
   std::uint64_t since_ns; // 0: from the beginning
   std::uint64_t until_ns; // UINT64_MAX: to the end
   std::string
-      shown_path; // the path; if it was removed the last one, and " (deleted)", as the kernel says it
+      shown_path; // the path; if it was removed, the last one and " (deleted)", as the kernel prints it
 
-  std::string_view path() const; // without that
+  std::string_view path() const; // without " (deleted)"
 };
 
-// What following the names may need beyond the dictionaries. A trace that needs more has the paths up to there, and
-// says so among its limits().
+// Memory limit for tracking names, in addition to the dictionaries. If a trace needs more, its
+// paths are complete up to that point, and its limits() report it.
 inline constexpr std::size_t kMostNameBytes = std::size_t{512} << 20U;
 
-// Of each file of the dictionary, in the order of files, then of times. The first path of a file begins at 0, the next one
-// when the one before it ends.
+// The paths of each file in the dictionary, sorted by file, then by time. The first path of a file
+// begins at 0; each next one begins at the end of the one before.
 std::vector<FilePath> find_file_paths(const store::TraceReader& trace,
                                       std::size_t most_bytes = kMostNameBytes);
 
-// Of `paths` as above, that of the file at the time; null: there is no such file.
+// Of `paths` as above, the path of the file at the time; null: no such file.
 const FilePath* path_at(std::span<const FilePath> paths, std::uint32_t file, std::uint64_t ts_ns);
 
 } // namespace iotrail::analysis

@@ -81,7 +81,7 @@ TEST(file_paths, a_rename_over_a_link_to_a_directory_is_of_what_it_leads_to) {
                             "syscall_unlink ts_ns=30 pid=1 path=/d/cur/log.1\n",
                      "/d/real/log"),
             (Texts{"0 /d/real/log", "20 /d/real/log.1", "30 /d/real/log.1 removed"}));
-  // Another directory stands in the link's place.
+  // Another directory replaces the link.
   EXPECT_EQ(paths_of(open + "syscall_rename ts_ns=20 pid=1 path=/d/next new_path=/d/cur\n"
                             "syscall_unlink ts_ns=30 pid=1 path=/d/cur/log\n",
                      "/d/real/log"),
@@ -293,7 +293,7 @@ TEST(file_paths, what_would_need_too_much_memory_is_not_followed_and_told) {
       << (*reader)->limits()[0];
 }
 
-// Of the paths: each file has one at any time, the first from 0 on, and all are what a kernel could have.
+// Each file has one path at any time, the first from 0 on, and all are valid for a kernel.
 void expect_sound(const std::vector<FilePath>& paths) {
   std::set<std::pair<std::uint32_t, std::uint64_t>> begins;
   for (std::size_t i = 0; i < paths.size(); ++i) {

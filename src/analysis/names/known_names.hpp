@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which files have which names at one time of a recording. A file may have several (hard links), and what is told of names may
-// say that several files have one, since not all that removed names was recorded. No operation is slower than in the
-// logarithm of the names, and linear in what it returns.
+// The names of files at one time of a recording. A file may have several (hard links). Several
+// files may have the same name, because not all removals are recorded. Every operation takes time
+// logarithmic in the number of names, and linear in its result.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ struct KnownName {
 
 class KnownNames {
 public:
-  // Adds the name, or says that it was used.
+  // Adds the name, or marks it as used.
   void note(const std::string& path, std::uint32_t file);
-  // One that take_tree() gave, elsewhere.
+  // Adds a name from take_tree() at another path.
   void put(const std::string& path, std::uint32_t file, std::uint64_t rank);
 
   bool has(const std::string& path, std::uint32_t file) const;
   std::vector<std::uint32_t> files_at(const std::string& path) const;
-  // The name added or used last; null: it has none. Valid until a name of the file changes.
+  // The name added or used last; null: none. Valid until a name of the file changes.
   const std::string* latest(std::uint32_t file) const;
 
   bool remove(const std::string& path, std::uint32_t file); // false: it has no such name
-  // Removes and returns the name, of `only` if that is not 0, with all names below it.
+  // Removes and returns the name and all names below it; only names of `only`, if that is not 0.
   std::vector<KnownName> take_tree(const std::string& path, std::uint32_t only);
 
 private:

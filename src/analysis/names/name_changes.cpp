@@ -15,7 +15,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-// The places of the columns of a source.
+// Column indices of a source.
 enum : std::size_t {
   kDuration,
   kPid,
@@ -29,7 +29,7 @@ enum : std::size_t {
   kFd,
   kNewFd,
   kFlags,
-  kRenameFlags, // of an event of several calls, whose flags differ
+  kRenameFlags, // for an event of several calls, each with its own flags
   kCall
 };
 
@@ -71,7 +71,7 @@ std::optional<NameEvent> what_of_async(std::string_view call) {
   return std::nullopt;
 }
 
-// What one of the calls says that share an event; nullopt: nothing about names.
+// The change by one of several calls that share an event; nullopt: no change of names.
 std::optional<NameEvent> what_of(NameEvent what, std::string_view calls, std::string_view name) {
   if (calls == kAsyncCalls)
     return what_of_async(name);
@@ -157,7 +157,7 @@ void NameChanges::find_births() {
       });
 }
 
-// Keys that the dictionary lacks name no file, so that they take no memory.
+// A key that the dictionary lacks names no file, so it must take no memory.
 void NameChanges::find_sights() {
   struct Sight {
     std::uint64_t end_ns = UINT64_MAX;
@@ -229,7 +229,8 @@ void NameChanges::add_row() {
 std::optional<NameChange> NameChanges::next() {
   if (!stream_)
     return std::nullopt;
-  // A call that ended before the last one that was read had begun is the next one: those that follow begin later.
+  // A call that ended before the begin of the last call read comes next: all later calls begin
+  // after that.
   while (!is_at_end_ && under_way_.size() < kMostUnderWay &&
          (under_way_.empty() || under_way_.top().change.at_ns >= read_up_to_ns_)) {
     is_at_end_ = !stream_->next();

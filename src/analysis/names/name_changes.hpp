@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the events of a trace say about the names of files, in the order in which the calls ended. Renames, removals and links
-// are taken from the lowest layer that tells of any: vfs, else syscall, else app; those of io_uring, which are no system calls, from
-// its operations where the layer vfs tells of none. Blocks that cannot be read are
-// passed over; the reader counts them.
+// The changes of file names in a trace, in the order in which the calls ended. Renames, removals
+// and links come from the lowest layer that has any: vfs, else syscall, else app. Those of io_uring
+// are not system calls, so they come from its operations if the layer vfs has none. Unreadable
+// blocks are skipped; the reader counts them.
 //
-// In memory are the blocks at the current time, the first sight of each file and process, and the calls under way: at most
-// kMostUnderWay of them, or else the first one goes on before its turn.
+// Memory holds the blocks at the current time, the first sight of each file and process, and the
+// calls in progress. There are at most kMostUnderWay of those; beyond that, the first one is
+// returned before its turn.
 #pragma once
 
 #include <array>
@@ -24,10 +25,10 @@
 
 namespace iotrail::analysis {
 
-// Of the same time, the first one comes first.
+// At equal times, an earlier enumerator comes first.
 enum class NameEvent : std::uint8_t {
   birth, // of a process: its first row in the dictionary
-  sight, // of a file: its first event has ended, by which its path was read
+  sight, // of a file: its first event has ended; its path was read by then
   open,
   duplicate, // of a descriptor
   directory, // the current one of a process
@@ -37,16 +38,16 @@ enum class NameEvent : std::uint8_t {
   renaming
 };
 
-// Texts are keys of `strings`, files and directories of `files`; 0: none, or the event has no such field. Of a link, the
-// existing name is the old one.
+// Texts are keys of `strings`, files and directories of `files`; 0: none, or the event has no such
+// field. For a link, the existing name is the old one.
 struct NameChange {
   std::uint64_t at_ns; // when the call ended
   std::uint64_t begin_ns;
   NameEvent what;
-  bool is_of_vfs; // names lie in `directory` and `new_directory`, else paths begin at descriptors
+  bool is_of_vfs; // names lie in `directory` and `new_directory`, else paths start at descriptors
   std::uint32_t pid;
   std::uint32_t parent_pid; // of a birth
-  std::uint32_t container;  // of a birth: a number for each; 0: none
+  std::uint32_t container;  // of a birth: an own number for each; 0: none
   std::uint32_t file;
   std::uint32_t replaced;
   std::uint32_t directory;
@@ -65,7 +66,7 @@ public:
 
   explicit NameChanges(const store::TraceReader& trace);
 
-  // Whether any call changed a name. If not, next() tells nothing.
+  // Whether any call changed a name. If not, next() returns nothing.
   bool any() const { return stream_.has_value(); }
   std::optional<NameChange> next(); // nullopt: the end
 
@@ -74,12 +75,12 @@ private:
   struct Source {
     NameEvent what;
     bool is_of_vfs;
-    std::string_view calls;            // which table its calls are values of
-    std::array<int, kColumns> columns; // -1: it has none
+    std::string_view calls;            // value table of its calls
+    std::array<int, kColumns> columns; // -1: none
   };
   struct Pending {
     NameChange change;
-    std::uint64_t number; // decides between equal ones
+    std::uint64_t number; // breaks ties
   };
   struct Later {
     bool operator()(const Pending& a, const Pending& b) const;

@@ -10,7 +10,7 @@ namespace iotrail::analysis {
 namespace {
 
 constexpr int kAncestorsMost = 64;
-constexpr std::size_t kEntryBytes = 128; // of a place that is known, beside its text
+constexpr std::size_t kEntryBytes = 128; // of a known directory, in addition to its text
 
 } // namespace
 
@@ -18,7 +18,7 @@ std::size_t ProcessPlaces::add(std::uint32_t pid, std::uint32_t parent_pid,
                                std::uint32_t container) {
   containers_[pid] = container;
   if (!parents_.try_emplace(pid, parent_pid).second)
-    return 0; // it executes another program, and stays where it is
+    return 0; // it executes another program, and keeps its directory
   std::size_t bytes = 0;
   if (const auto root = roots_.find(parent_pid); root != roots_.end())
     bytes += set_root(pid, std::string(root->second));
@@ -55,7 +55,8 @@ std::size_t ProcessPlaces::set_root(std::uint32_t pid, std::string path) {
   return roots_.insert_or_assign(pid, std::move(path)).second ? bytes : 0;
 }
 
-// Where a process has not been, it is where the nearest ancestor was that is known to have been at one place from its beginning on.
+// A process without a known directory has that of its nearest ancestor with a directory known from
+// its beginning on.
 std::string_view ProcessPlaces::directory_of(std::uint32_t pid) const {
   std::uint32_t process = pid;
   for (int ancestors = 0; ancestors < kAncestorsMost; ++ancestors) {

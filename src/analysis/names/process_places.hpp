@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the paths begin that processes give: their current directories and roots, as far as a trace tells of them; and in which
-// container each is.
+// The current directories and roots of processes, at which their paths start, as far as a trace has
+// them; and the container of each.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace iotrail::analysis {
 
 class ProcessPlaces {
 public:
-  // All return how many bytes more it takes to know what they are told.
+  // All return the number of bytes of memory added.
   std::size_t add(std::uint32_t pid, std::uint32_t parent_pid, std::uint32_t container);
-  // `is_first`: the process has not changed it. An empty path is one that is not known.
+  // `is_first`: the process has not changed it. An empty path is an unknown one.
   std::size_t set_directory(std::uint32_t pid, std::string path, bool is_first);
-  // From a relative path, and the whole one of the file that it led to.
+  // From a relative path, and the absolute path of the file that it led to.
   std::size_t learn_directory(std::uint32_t pid, std::string_view given, const std::string& path);
   std::size_t set_root(std::uint32_t pid, std::string path);
 
-  std::string_view directory_of(std::uint32_t pid) const; // empty: not known
+  std::string_view directory_of(std::uint32_t pid) const; // empty: unknown
   std::string_view root_of(std::uint32_t pid) const;
   std::uint32_t container_of(std::uint32_t pid) const; // 0: none
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rows of one table of a trace, block by block. Blocks that cannot be read are passed over; the reader counts them.
+// The rows of one table of a trace, block by block. Unreadable blocks are skipped; the reader
+// counts them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace iotrail::analysis {
 
 class TableRows {
 public:
-  // `names` are of the columns that are wanted; one that the table lacks is 0, or empty.
+  // `names` are the columns to read; one that the table lacks is 0, or empty.
   TableRows(const store::TraceReader& trace, const store::TableInfo& table,
             std::initializer_list<std::string_view> names)
       : trace_(trace), table_(table) {
@@ -27,7 +28,8 @@ public:
       columns_.push_back(table.column(name));
   }
 
-  // Calls `row(number, text)`; both take the place of a column among the names. `text` gives the block's own text away.
+  // Calls `row(number, text)`; both take the index of a column in the names. `text` transfers the
+  // block's own text.
   template <class Row> void for_each(Row row) const {
     std::vector<int> wanted;
     std::ranges::copy_if(columns_, std::back_inserter(wanted), [](int c) { return c >= 0; });

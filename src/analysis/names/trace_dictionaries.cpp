@@ -14,8 +14,8 @@ namespace {
 
 using Map = std::unordered_map<std::uint64_t, std::string>;
 
-// Calls `row(values, texts, i)` for each row of a table with two columns of the trace; a trace without the table or
-// the columns has no such dictionaries. Damaged blocks are counted by the reader.
+// Calls `row(values, texts, i)` for each row of a table with two columns of the trace. A trace
+// without the table or the columns has no such dictionary. The reader counts damaged blocks.
 template <class Row>
 void for_each_row(const store::TraceReader& trace, std::string_view table_name,
                   const std::vector<std::string_view>& wanted, Row row) {
@@ -52,7 +52,7 @@ std::string stored_text(const store::Column& column, std::size_t row) {
   return texts ? (*texts)[row] : std::string{};
 }
 
-// What no room is left for is as if it was not there.
+// Texts beyond the limit are treated as missing.
 void load_map(const store::TraceReader& trace, std::string_view table, std::string_view key,
               std::string_view name, std::size_t most_bytes, Map& map) {
   std::size_t bytes = 0;

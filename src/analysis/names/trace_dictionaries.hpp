@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The dictionaries of a trace in memory: what the ids in its events stand for. Their size is that of the
-// dictionaries, not of the events. Read only after load(); safe to share among threads.
+// The dictionaries of a trace in memory, for the ids in its events. Their size is that of the
+// dictionaries, not of the events. Read-only after load(); safe to share among threads.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@
 
 namespace iotrail::analysis {
 
-// A few blocks of a trace that was made up may stand for any amount of text.
+// In a forged trace, a few blocks may stand for any amount of text.
 inline constexpr std::size_t kMostTextBytes = std::size_t{1} << 30U;
 
 class TraceDictionaries {
 public:
-  // Of the dictionary `strings` as much as `most_text_bytes`; a trace that has more says so among its limits().
+  // Reads at most `most_text_bytes` of the dictionary `strings`; if a trace has more, its limits()
+  // report it.
   static TraceDictionaries load(const store::TraceReader& trace,
                                 std::size_t most_text_bytes = kMostTextBytes);
 
-  // Empty: not known.
-  // The path that a file had at the time; of one that has none any more the last, and " (deleted)", as the kernel says it.
+  // The path of a file at the time; for a removed file the last one and " (deleted)", as the kernel
+  // prints it. Empty: unknown.
   std::string_view file(std::uint64_t id, std::uint64_t ts_ns) const;
   std::string_view text(std::uint64_t id) const;
   std::string_view device(std::uint64_t number) const;
@@ -48,8 +49,8 @@ private:
   std::unordered_map<std::uint64_t, std::vector<NamedProgram>> programs_; // oldest first
 };
 
-// When the files of the current event have the names that it is shown with: as it begins. An asynchronous operation may wait
-// for another that renames its file, and so has them as it ends.
+// Time at which to look up the file names of the current event: its begin. For an asynchronous
+// operation its end, because it may wait for another operation that renames its file.
 std::uint64_t naming_time_ns(const store::EventStream& event);
 
 } // namespace iotrail::analysis

@@ -17,7 +17,7 @@ TEST(trace_dictionaries, a_process_has_the_name_that_it_had_at_the_time) {
   EXPECT_EQ(dictionaries.comm(1, 15), "old");
   EXPECT_EQ(dictionaries.comm(1, 20), "new");
   EXPECT_EQ(dictionaries.comm(1, 3),
-            "old"); // seen after its first event: the first name it is known by
+            "old"); // seen after its first event: its first known name
   EXPECT_EQ(dictionaries.comm(3, 3), "");
 }
 

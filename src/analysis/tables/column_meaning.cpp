@@ -20,8 +20,8 @@ struct ViewColumn {
   Meaning meaning;
 };
 
-// Those of the views that no event has under that name. The engine tells no more of a column than its name and type; what
-// is not here follows from the fields of the tables that a query names.
+// Columns of views with names that no event has. The engine gives only the name and the type of a
+// column; all others follow from the fields of the tables in a query.
 constexpr ViewColumn kViewColumns[] = {
     {schema::info(schema::Role::result).column, DUCKDB_TYPE_INTEGER, Meaning::error},
     {"syscall_op", DUCKDB_TYPE_UBIGINT, Meaning::op},
@@ -53,7 +53,7 @@ public:
   Meaning meaning() const { return found_ && !differ_ ? *found_ : Meaning::number; }
 
 private:
-  // A result may be bytes, a descriptor or an error alone: it reads the same.
+  // A result may be bytes, a descriptor or only an error: all read the same.
   static bool are_results(Meaning a, Meaning b) {
     return schema::wording(a) == schema::Wording::result &&
            schema::wording(b) == schema::Wording::result;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the numbers in a column of a result stand for. The engine's results have names and types only, so it is told by
-// these: a column that a table of the query has, by name and type, is taken for that column.
+// The meaning of the numbers in a result column. The engine's results have only names and types, so
+// these decide: a result column counts as the column of a table in the query with the same name and
+// type.
 #pragma once
 
 #include <duckdb.h>
@@ -13,7 +14,7 @@
 
 namespace iotrail::analysis {
 
-// `number` where no table has such a column, or where those that the query names differ in what it means.
+// `number` if no table has such a column, or if the tables in the query disagree on its meaning.
 schema::Meaning column_meaning(std::string_view sql, std::string_view column, duckdb_type type,
                                std::span<const store::TableInfo> tables);
 

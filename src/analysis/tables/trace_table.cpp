@@ -36,22 +36,22 @@ namespace {
 struct Source {
   const store::TraceReader* reader;
   const store::TableInfo* table;
-  std::size_t stored_columns; // of the table, those that the trace has
+  std::size_t stored_columns; // columns of the table that the trace has
 };
 
-// What one scan reads: bound once, then read only.
+// Input of one scan: bound once, then read-only.
 struct Scan {
   Source source;
   std::vector<const store::BlockInfo*> blocks;
 };
 
-// What all threads of one scan share.
+// State that all threads of one scan share.
 struct Cursor {
   std::vector<int> columns; // of the table, in the order of the output vectors
   std::atomic<std::size_t> next_block{0};
 };
 
-// Names of small numbers, made once per scan and thread instead of once per row.
+// Names of small numbers, computed once per scan and thread instead of once per row.
 class NameCache {
 public:
   explicit NameCache(schema::Meaning meaning) : meaning_(meaning) {}
@@ -76,7 +76,7 @@ private:
   std::string rare_;
 };
 
-// One thread's place in the scan.
+// Position of one thread in the scan.
 struct Position {
   std::vector<store::Column> columns; // of the block, by position in the table
   std::size_t rows = 0;
@@ -127,7 +127,7 @@ void init(duckdb_init_info info) {
   duckdb_init_set_init_data(info, cursor.release(), destroy<Cursor>);
 }
 
-// A query that needs no column (count(*)) may ask for a column number that the table does not have.
+// A query without columns (count(*)) may ask for a column number that the table does not have.
 bool is_column(const store::TableInfo& table, int column) {
   return column >= 0 && static_cast<std::size_t>(column) < table.columns.size();
 }
@@ -145,7 +145,7 @@ void init_thread(duckdb_init_info info) {
   duckdb_init_set_init_data(info, position.release(), destroy<Position>);
 }
 
-// false: no block is left. A damaged block is passed over here; the reader counts it (TraceReader::damage).
+// false: no block is left. Skips damaged blocks; the reader counts them (TraceReader::damage).
 bool next_block(const Scan& scan, Cursor& cursor, Position& position) {
   std::vector<int> wanted;
   for (const int column : cursor.columns)

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kNull = UINT64_MAX;
 
-// A column of rows in memory: a number, kNull where there is none, or a text, empty where there is none.
+// A column of rows in memory: a number or kNull, or a text that may be empty.
 template <class Row> struct MemoryColumn {
   const char* name;
   duckdb_type type;
@@ -35,7 +35,7 @@ std::uint64_t known(std::uint64_t number) {
   return number == 0 ? kNull : number;
 }
 
-// One that this version does not know has its number, as in the tables of events.
+// An operation that this version does not know is a number, as in the tables of events.
 std::string_view operation_name(const trail::Link& link) {
   static const auto names = [] {
     std::array<std::string, UINT8_MAX + 1> made;
@@ -48,7 +48,7 @@ std::string_view operation_name(const trail::Link& link) {
   return names[link.operation];
 }
 
-// NULL: no pages of a file that were written back.
+// NULL: not write-back of a file's pages.
 std::string_view reason_name(const trail::Link& link) {
   return schema::value_name("writeback_reason", link.reason);
 }
@@ -148,7 +148,7 @@ void fill_null(duckdb_vector vector, idx_t row) {
   duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
 }
 
-// A join with the paths would go over all of them for each event of a file that has many, or sort all events.
+// A join would scan all paths for each event of a file with many paths, or sort all events.
 void shown_path_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
   try {
     auto& tables = *static_cast<TrailTables*>(duckdb_scalar_function_get_extra_info(info));
@@ -234,7 +234,7 @@ template <class Row> void scan_memory(duckdb_function_info info, duckdb_data_chu
       first, std::min<std::size_t>(duckdb_vector_size(), scan.rows.size() - first));
   for (std::size_t i = 0; i < scan.columns.size(); ++i) {
     if (scan.columns[i] >= Table<Row>::kColumns.size())
-      continue; // count(*) may ask for a column that there is not
+      continue; // count(*) may ask for a column number that does not exist
     duckdb_vector vector = duckdb_data_chunk_get_vector(output, i);
     for (std::size_t row = 0; row < rows.size(); ++row)
       fill_value(vector, row, Table<Row>::kColumns[scan.columns[i]], rows[row]);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine of src/trail/ finds, as tables of DuckDB: found_links(), found_fates() and found_late_reads(), on which
-// views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql stand. It looks for trails when the first query asks for one of them, once for as
-// long as the trace is open. Likewise the paths of files in time, found_file_paths() and shown_path_at(file, ts_ns).
+// The results of src/trail/ as tables of DuckDB: found_links(), found_fates() and
+// found_late_reads(), for views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql.
+// The first query that needs one computes them, once while the trace is open. Likewise the paths of
+// files over time, found_file_paths() and shown_path_at(file, ts_ns).
 #pragma once
 
 #include <duckdb.h>
@@ -18,10 +19,10 @@ namespace iotrail::analysis {
 
 class TrailTables {
 public:
-  // `reader` must outlive it.
+  // `reader` must outlive this object.
   explicit TrailTables(const store::TraceReader& reader) : reader_(reader) {}
 
-  // It must outlive the database of `connection`.
+  // This object must outlive the database of `connection`.
   Result<void> register_in(duckdb_connection connection);
 
   // Safe from several threads.
