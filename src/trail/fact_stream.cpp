@@ -16,7 +16,8 @@ struct Member {
   std::uint64_t Fact::* member;
 };
 
-// Where a table of the schema tells what a fact needs. Columns that a trace is too old to have keep their default.
+// The columns of a table's schema that a fact needs. Columns that a trace is too old to have keep
+// their default.
 using schema::Meaning;
 using schema::Role;
 
@@ -107,7 +108,7 @@ const std::vector<Table>& tables() {
   return kTables;
 }
 
-// A call passes both layers: the first one that was recorded tells of it.
+// A call passes both layers: the first recorded one is used.
 bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
   switch (kind) {
   case IOT_KIND_vfs_read:
@@ -119,7 +120,7 @@ bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
   }
 }
 
-// What io_uring's and libaio's calls do to a file, by their numbers.
+// Effects of io_uring's and libaio's calls on a file, by call number.
 std::map<std::uint64_t, FactKind> facts_of_async_calls() {
   constexpr const schema::Event& kEvent = *schema::find_event(IOT_KIND_async_operation);
   constexpr std::string_view kCallTable = schema::value_table(schema::Meaning::value_async_call);
@@ -134,12 +135,12 @@ std::map<std::uint64_t, FactKind> facts_of_async_calls() {
         else if (schema::has_trait(row.name, schema::Trait::sets_length))
           facts[value.number] = FactKind::truncated;
         else if (schema::has_trait(row.name, schema::Trait::makes_holes))
-          facts[value.number] = FactKind::punched; // where it names a place
+          facts[value.number] = FactKind::punched; // if it has a position
       }
   return facts;
 }
 
-// Pages to bytes; false: no file is so large.
+// Converts pages to bytes; false: larger than any file.
 bool count_bytes(Fact& fact) {
   if (fact.offset > kFarthest / kPageBytes || fact.bytes > kFarthest / kPageBytes)
     return false;
@@ -180,7 +181,7 @@ FactStream::FactStream(const store::TraceReader& trace)
       loss_times_(find_loss_times(trace, !is_told_above(trace, IOT_KIND_vfs_read) ||
                                              !is_told_above(trace, IOT_KIND_vfs_write))) {}
 
-// A call that names a range has its begin; one that sets the length has the path or the file.
+// A call with a range has its begin; one that sets the length has the path or the file.
 bool FactStream::translate_truncation() {
   if (fact_.offset != kNoOffset) {
     fact_.kind = FactKind::punched;
@@ -193,7 +194,7 @@ bool FactStream::translate_truncation() {
   return true;
 }
 
-// Of io_uring and libaio.
+// For io_uring and libaio.
 bool FactStream::translate_async() {
   static const std::map<std::uint64_t, FactKind> kFacts = facts_of_async_calls();
   const auto found = kFacts.find(fact_.call);
@@ -203,7 +204,7 @@ bool FactStream::translate_async() {
   return fact_.kind == FactKind::read || fact_.kind == FactKind::write || fact_.result == 0;
 }
 
-// What its event says; false: nothing of what the engine asks for.
+// Translates the current event; false: the engine does not need it.
 bool FactStream::translate() {
   switch (events_.table().kind) {
   case IOT_KIND_async_operation:
@@ -216,7 +217,7 @@ bool FactStream::translate() {
   case IOT_KIND_syscall_mmap:
     return fact_.file != 0 && (fact_.call & IOT_prot_PROT_WRITE) != 0 &&
            (fact_.flags & IOT_map_MAP_SHARED) != 0;
-  case IOT_KIND_block_error: // a request tells of its own at its end
+  case IOT_KIND_block_error: // a failed request has its own completion
     return fact_.call == 0;
   case IOT_KIND_cache_dirty:
   case IOT_KIND_cache_delete:

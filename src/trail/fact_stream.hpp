@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The facts of a trace in the order of time.
+// The facts of a trace, sorted by time.
 #pragma once
 
 #include <utility>
@@ -24,7 +24,7 @@ public:
   const LossTimes& loss_times() const { return loss_times_; }
 
 private:
-  // A table of the trace, and which of its columns is what.
+  // A table of the trace, and the roles of its columns.
   struct Source {
     iot_u16 kind;
     FactKind fact;

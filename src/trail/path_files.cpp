@@ -8,7 +8,7 @@ namespace iotrail::trail {
 
 namespace {
 
-// Hands over (number, text) of each row of a dictionary.
+// Passes (number, text) of each row of a dictionary to a function.
 template <class Row>
 void read_dictionary(const store::TraceReader& trace, iot_u16 kind, const char* number_name,
                      const char* text_name, Row&& row) {

@@ -30,11 +30,11 @@ BioParts charge(State& state, const Fact& bio) {
   return charge_other(state, bio);
 }
 
-// What set off the writing back of a bio's pages: the operation that queued it, if there is one.
+// The trigger of write-back for a bio's pages: the operation that queued it, if any.
 std::uint8_t find_reason(const State& state, const Fact& bio) {
   if (bio.op_id != 0)
     return IOT_writeback_reason_call;
-  if (bio.ts_ns >= state.losses.pages_ns) // another flush may have begun
+  if (bio.ts_ns >= state.losses.pages_ns) // a missing event may have begun another flush
     return IOT_writeback_reason_unknown;
   const auto flush = state.flushes.find(bio.pid);
   return flush != state.flushes.end() && flush->second.file == bio.file
@@ -94,16 +94,16 @@ void queue_bio(State& state, const Fact& bio) {
 
 } // namespace
 
-// How much of it was stored when the recording ended is not known, nor, of an operation whose end was not to be told, whether all
-// of it was; of some not even where.
+// It is unknown how much an unfinished write had stored when the recording ended. The same holds
+// for an operation with a suppressed completion; for some even the position is unknown.
 bool Replay::may_have_stored_more(const Fact& call) const {
   return call.kind == FactKind::write && is_open(call) && !direct.contains(call.op_id) &&
          (call.file == 0 || nodes.contains(static_cast<std::uint32_t>(call.file)) ||
           written_back.contains(static_cast<std::uint32_t>(call.file)));
 }
 
-// Of what a call did to its file not all is known; of one whose file is not known, to any. The pages of a disk are those of all
-// of its nodes.
+// Marks the file as doubtful, because the call's effect on it is only partly known. An unknown file
+// makes all files doubtful. The pages of a disk belong to all of its nodes.
 void Replay::note_doubt(const Fact& call) {
   const auto file = static_cast<std::uint32_t>(call.file);
   if (file == 0 || nodes.contains(file))
@@ -138,13 +138,14 @@ void Replay::take_over(std::uint32_t below, std::uint32_t above) {
   });
 }
 
-// A range that is not known is empty.
+// An unknown range is empty.
 void Replay::begin_call(const Fact& fact) {
   if (may_have_stored_more(fact))
     note_doubt(fact);
   if (fact.op_id == 0 || fact.file == 0)
     return;
-  // Of one that is asked to be silent (CQE_SKIP_SUCCESS) the end is not told: what is done for it says so.
+  // A suppressed completion (CQE_SKIP_SUCCESS) leaves the end unknown: the duration comes from its
+  // bios.
   const bool is_silent = is_open(fact) && fact.duration_ns == 0 &&
                          (fact.kind == FactKind::write || direct.contains(fact.op_id));
   Call call{fact.kind,
@@ -198,10 +199,10 @@ void Replay::end_calls(std::uint64_t until_ns) {
   drop_until(until_ns == UINT64_MAX ? until_ns : until_ns + 1);
 }
 
-// At its end its pages are gone: a file system may write them back first.
+// Its pages are gone at its end: a file system may write them back first.
 void Replay::begin_truncation(const Fact& fact) {
-  // Of a path that nobody can follow it may be any file's, and what it leaves of its last page is told by nobody. Older traces do
-  // not say where io_uring cuts.
+  // An unresolved path may mean any file, and no event shows what remains of its last page. Older
+  // traces lack the position at which io_uring cuts.
   const bool are_all_told = has_evictions && fact.offset % kPageBytes == 0;
   if ((fact.file == 0 && !are_all_told) ||
       (fact.kind == FactKind::truncated && fact.offset == kNoOffset))

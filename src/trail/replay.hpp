@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine: replays the facts of a trace in the order of time, and says of all bytes that bios carried who caused
-// them. One pass; in memory are the links, what of each file is dirty or was read ahead, and what is in flight.
-// The driver feeds each fact to the rules, one file each in rules/. Not for several threads at once.
+// The engine: replays the facts of a trace, sorted by time, and attributes all bytes of bios to
+// their causes. One pass. Memory holds the links, the dirty and read-ahead ranges of each file, and
+// everything in flight. It passes each fact to the rules, one file each in rules/. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@
 namespace iotrail::trail {
 
 struct Replay : State {
-  // In the order of time.
+  // Facts must be sorted by time.
   void step(const Fact& fact);
-  // After the last one.
+  // Call it after the last fact.
   Trails finish();
-  // A file turns out to lie below another and is known as that one from now on, with what of it is dirty.
+  // A file turns out to lie below another: from now on it counts as the file above, with its dirty
+  // ranges.
   void take_over(std::uint32_t below, std::uint32_t above);
 
 private:
@@ -36,7 +37,7 @@ private:
   std::uint64_t calls_begun_ = 0;
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::multimap<std::uint64_t, Fact> drops_; // calls in flight that give pages up, by their end
+  std::multimap<std::uint64_t, Fact> drops_; // calls in flight that drop pages, by their end
 };
 
 } // namespace iotrail::trail

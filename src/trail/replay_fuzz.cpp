@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Any facts in any order: the engine neither fails nor loses bytes that were written.
+// Any facts in any order: the engine neither fails nor loses written bytes.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ using namespace iotrail::trail;
 
 namespace {
 
-// Small numbers, so that places and operations meet; now and then the largest.
+// Small numbers, so that positions and operations coincide; sometimes the largest number.
 struct RawFact {
   std::uint8_t kind;
   std::uint8_t time;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random programs whose I/O overlaps in time, in a model of a page cache and a device that knows what each bio carried.
-// Events are taken out of what the engine sees: whatever it still calls exact must be true.
+// Random programs with overlapping I/O, in a model of a page cache and a device that knows the
+// contents of each bio. The test removes events from the engine's input: everything that the engine
+// still calls exact must be true.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,10 +23,11 @@ constexpr std::uint64_t kStep = 10; // between two actions
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kMachines = 100;
 #else
-constexpr int kMachines = 2000; // seldom cases need many
+constexpr int kMachines = 2000; // rare cases need many
 #endif
 
-// Who wrote a byte that is dirty; 0: nobody. Small, since each bio keeps them all: operations are few.
+// The writer of each dirty byte; 0: none. Small, because each bio has a copy: there are few
+// operations.
 using Writers = std::array<std::uint16_t, kMachineBytes>;
 
 struct CarriedBio {
@@ -36,7 +38,7 @@ struct CarriedBio {
   Writers writers; // of a write-back
 };
 
-// The events that happen after the action that causes them lie in `later`, by their time.
+// The events after the action that causes them are in `later`, by their time.
 class Machine {
 public:
   explicit Machine(std::uint32_t seed) : random_(seed) { facts.has_cache_events = true; }
@@ -58,7 +60,7 @@ private:
   std::uint64_t last_op_ = 0;
   Writers writers_{};
   std::array<bool, kMachinePages> is_dirty_{};
-  std::array<std::uint64_t, kMachinePages> busy_until_ns_{}; // under way to or from the device
+  std::array<std::uint64_t, kMachinePages> busy_until_ns_{}; // in flight to or from the device
   bool is_mapped_ = false;
   std::set<std::uint64_t> mappers_;
   std::multimap<std::uint64_t, std::function<void()>> later_;
@@ -115,8 +117,8 @@ private:
       facts.dirty(now_ns_, op, page * kPageBytes, kPageBytes);
   }
 
-  // A page that is dirty already takes a store without a word. What was stored through mappings counts for who made its page
-  // dirty: docs/trails.md.
+  // A store to a page that is dirty already causes no event. Stores through mappings count for the
+  // process that made the page dirty: docs/trails.md.
   void store_mapped(std::uint64_t page) {
     if (!is_mapped_ && below(4) != 0)
       return;
@@ -141,7 +143,7 @@ private:
 
   void write_back(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t page = first; page <= last; ++page) {
-      pass_time(now_ns_ + 1); // each bio has a time of its own
+      pass_time(now_ns_ + 1); // each bio has its own time
       if (is_busy(page) || !std::exchange(is_dirty_[page], false))
         continue;
       CarriedBio bio{};
@@ -162,7 +164,7 @@ private:
     carry(page, 1, kNoOffset, op, IOT_block_write, bio);
   }
 
-  // The pages asked for, and all behind them.
+  // The requested pages, and all after them.
   void read(std::uint64_t begin, std::uint64_t end) {
     const std::uint64_t first = begin / kPageBytes;
     pass_time(now_ns_ + 1);
@@ -209,7 +211,7 @@ std::uint32_t layer_of(FactKind kind) {
   }
 }
 
-// Whether it is true of each byte that the link says it of.
+// Whether the link is true for each of its bytes.
 bool is_true(const Link& link, const Machine& machine) {
   const auto found = machine.bios.find(link.queued_ns);
   if (found == machine.bios.end())
@@ -249,7 +251,7 @@ bool is_true(const Link& link, const Machine& machine) {
   case Cause::dirty_before:
     return all([&](std::uint64_t place) { return bio.writers[place] == 0; });
   default:
-    return false; // no such cause in this machine
+    return false; // this machine has no such cause
   }
 }
 
@@ -272,7 +274,8 @@ void check(Machine& machine, const std::string& which, Tally& tally) {
 
 using Choice = std::function<bool(const Fact&)>;
 
-// Takes out events, each with a probability of one in `one_in`, from some time on, and tells the engine as a trace does.
+// Removes events, each with a probability of one in `one_in`, from some time on, and reports that
+// to the engine as a trace does.
 Tally check_with_losses(const Choice& can_be_lost, unsigned one_in, bool are_only_completions,
                         std::uint32_t programs = kMachines) {
   Tally tally;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Disks that hand their bios on to others below: device mapper, md.
+// Disks that pass their bios to others below: device mapper, md.
 #include "trail/replay.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(replay_mapped, the_disk_below_a_mapped_one_has_what_that_took) {
   facts.facts.pop_back(); // a mapped device completes nothing
   Fact bio = facts.facts.back();
   facts.facts.back().device = kMapped;
-  facts.write(31, 3, 0, 4096); // dirty again, and not what the disk below is handed
+  facts.write(31, 3, 0, 4096); // dirty again, and not what the disk below gets
   bio.sector = kShift;
   bio.ts_ns = 40;
   facts.add(bio).complete(41, kShift * kSectorBytes, 8192, 0, IOT_block_write);
@@ -36,7 +36,8 @@ TEST(replay_mapped, the_disk_below_a_mapped_one_has_what_that_took) {
   EXPECT_EQ(trails.fates.at(0).pending, 4096U);
 }
 
-// A mapped disk, which completes nothing, has the bio; `above` says of the one below where it comes from.
+// The bio of a mapped disk, which completes nothing, and the bio of the disk below, with the upper
+// disk in `above`.
 Trails replay_handed_on(std::uint64_t offset, std::uint64_t flags) {
   TestFacts facts;
   facts.write(10, 1, 0, 4096, 100);
@@ -69,7 +70,7 @@ TEST(replay_mapped, what_is_handed_on_below_is_told_once) {
 
 TEST(replay_mapped, a_read_that_is_handed_on_late_is_for_whom_the_one_above_was) {
   TestFacts facts;
-  facts.read(10, 1, 0, 4096, 15); // what it had read ahead reaches the disk below when it is over
+  facts.read(10, 1, 0, 4096, 15); // its read-ahead reaches the disk below after its end
   facts.bio(20, 0, 8192, 1, IOT_block_read);
   facts.facts.pop_back();
   facts.facts.back().device = kMapped;
@@ -81,7 +82,7 @@ TEST(replay_mapped, a_read_that_is_handed_on_late_is_for_whom_the_one_above_was)
 TEST(replay_mapped, a_bio_that_fails_without_a_request_has_its_error) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write(12, 2, 8192, 4096);
-  for (const std::uint64_t ts_ns : {20U, 40U}) { // the first one went well
+  for (const std::uint64_t ts_ns : {20U, 40U}) { // the first one succeeded
     facts.write_back(ts_ns, 0, 12288);
     facts.facts.pop_back();
     facts.facts.back().device = kMapped;
@@ -90,7 +91,7 @@ TEST(replay_mapped, a_bio_that_fails_without_a_request_has_its_error) {
   Fact failed = *std::ranges::find(facts.facts, 40U, &Fact::ts_ns);
   failed.kind = FactKind::failed;
   failed.ts_ns = 50;
-  failed.sector += 4096 / kSectorBytes; // the front part went on by itself
+  failed.sector += 4096 / kSectorBytes; // the front part continued by itself
   failed.bytes -= 4096;
   failed.result = static_cast<std::uint64_t>(-5);
   const Trails trails = facts.add(failed).replay();

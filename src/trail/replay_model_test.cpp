@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random programs in a simple model of a page cache and a device: each byte knows who wrote it last. What the engine says
-// of the same facts is held against what the model knows.
+// Random programs in a simple model of a page cache and a device: each byte knows its last writer.
+// The test compares the engine's result for the same facts with the model.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +25,7 @@ struct Model {
   std::vector<std::uint64_t> writer = std::vector<std::uint64_t>(kBytes); // of dirty bytes, else 0
   std::array<bool, kPages> is_dirty{};
   std::array<std::vector<std::uint64_t>, kPages>
-      leaving; // who wrote the bytes of a page that a bio is to take
+      leaving; // writers of the bytes of a page that a bio is going to take
   std::map<std::uint64_t, std::uint64_t> charged; // bytes that reached the device, by operation
   std::uint64_t device_bytes = 0;
   std::uint64_t written = 0;
@@ -48,7 +48,8 @@ struct Model {
     written += end - begin;
   }
 
-  // A file system makes pages clean, and queues their bios now or later: until then they cannot be cleaned again.
+  // A file system makes pages clean, and queues their bios now or later: until then they cannot be
+  // cleaned again.
   void clean(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t page = first; page <= last; ++page)
       if (leaving[page].empty() && std::exchange(is_dirty[page], false))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Disks that programs write to through their own nodes.
+// Disks that programs write to through their device nodes.
 #include <gtest/gtest.h>
 
 #include "schema.hpp"
@@ -9,7 +9,7 @@
 namespace iotrail::trail {
 namespace {
 
-constexpr std::uint32_t kCache = 9; // the kernel's own file of device 1
+constexpr std::uint32_t kCache = 9; // the kernel's internal file of device 1
 
 struct NodeFacts : TestFacts {
   NodeFacts() {
@@ -22,7 +22,7 @@ struct NodeFacts : TestFacts {
     facts.back().file = kCache;
     return *this;
   }
-  // Of no file, for a fsync.
+  // A bio without a file, for an fsync.
   NodeFacts& write_disk(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes,
                         std::uint64_t flags = IOT_block_write) {
     bio(ts_ns, offset, bytes, 7, flags);
@@ -40,7 +40,7 @@ TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
   NodeFacts facts;
   facts.write(10, 1, 0, 4096);
   facts.dirty_cache(10, 1, 0);
-  facts.write(20, 2, 0, 2048); // of a page that is dirty
+  facts.write(20, 2, 0, 2048); // into a page that is dirty
   facts.write_disk(30, 0, 4096);
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails), (Lines{"write_back 2:2048 exact", "write_back 1:2048 exact"}));
@@ -52,7 +52,8 @@ TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
   EXPECT_EQ(trails.links[0].file, kTestFile);
 }
 
-// It has them in the pages of its disk, where it has no journal, at a place that the file has too.
+// Without a journal, the file system keeps metadata in the pages of its disk, at a position that
+// also exists in the file.
 TEST(replay_node, metadata_that_a_write_of_a_file_makes_dirty_is_not_the_files) {
   NodeFacts facts;
   facts.nodes.clear();
@@ -91,7 +92,8 @@ Lines read_into_cache_of_disk(NodeFacts facts, std::uint64_t flags) {
   return told(facts.replay());
 }
 
-// As where the extents of a file are: the kernel marks it not, and it is in no page of the file.
+// Such as the extents of a file: the kernel does not mark them, and they are in no page of the
+// file.
 TEST(replay_node, what_a_read_of_a_file_reads_into_the_cache_of_the_disk_is_metadata) {
   NodeFacts facts;
   facts.nodes.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What comes into the page cache: read ahead, used, late.
+// Reads into the page cache: read-ahead, used bytes, late bytes.
 #include "trail/replay.hpp"
 
 #include <fmt/format.h>
@@ -49,10 +49,10 @@ TEST(replay, what_is_read_for_a_fault_that_is_an_operation_is_no_call_s) {
 TEST(replay, a_read_ahead_is_late_for_who_began_before_it_was_there) {
   TestFacts facts;
   facts.read(10, 1, 0, 100, 30);
-  facts.bio(20, 0, 12288, 1, IOT_block_read); // there at 26
+  facts.bio(20, 0, 12288, 1, IOT_block_read); // arrives at 26
   facts.read(24, 2, 4096, 1000, 5);           // begins before that, and gets it
   facts.read(25, 3, 5096, 500, 5).read(25, 4, 5596, 100, 6);
-  facts.read(26, 5, 5696, 100, 5); // it is there
+  facts.read(26, 5, 5696, 100, 5); // it has arrived
   facts.read(23, 6, 5796, 100, 1); // ends before: it cannot have waited
   const Trails trails = facts.replay();
   const auto ahead = std::ranges::find(trails.links, Cause::read_ahead, &Link::cause);
@@ -82,11 +82,11 @@ TEST(replay, the_time_that_a_late_read_waited_for_two_bios_counts_once) {
 TEST(replay, pages_that_are_read_ahead_are_there_when_all_of_their_bio_is) {
   TestFacts facts;
   facts.read(10, 1, 0, 4096, 5);
-  facts.bio(11, 4096, 8192, 1, IOT_block_read); // its request is taken for the first half
+  facts.bio(11, 4096, 8192, 1, IOT_block_read); // its request counts for the first half
   facts.facts.back().bytes = 4096;
-  facts.complete(30, 8192, 4096, 1, IOT_block_read); // there at 35
-  facts.read(20, 2, 4096, 100, 17);                  // begins after the first half is
-  facts.read(36, 3, 4196, 100, 5);                   // all is there
+  facts.complete(30, 8192, 4096, 1, IOT_block_read); // arrives at 35
+  facts.read(20, 2, 4096, 100, 17);                  // begins after the arrival of the first half
+  facts.read(36, 3, 4196, 100, 5);                   // all has arrived
   facts.read(21, 4, 8192, 100, 13);                  // ends before: it cannot have waited
   const Trails trails = facts.replay();
   ASSERT_EQ(trails.late_reads.size(), 1U);
@@ -119,7 +119,7 @@ TEST(replay, a_read_that_was_held_back_is_of_who_reads_the_file_meanwhile) {
   TestFacts facts;
   facts.read(10, 1, 0, 4096, 50).read(12, 2, 8192, 4096, 50);
   facts.bio(20, 8192, 8192, 0, IOT_block_read).bio(30, 40960, 4096, 0, IOT_block_read);
-  facts.bio(90, 0, 4096, 0, IOT_block_read); // nobody reads any more
+  facts.bio(90, 0, 4096, 0, IOT_block_read); // no call reads it afterwards
   for (Fact& fact : facts.facts)
     if (fact.kind == FactKind::queued)
       fact.pid = kKernelThread;

@@ -113,7 +113,7 @@ TEST(replay, direct_writes_leave_nothing_dirty) {
   EXPECT_TRUE(trails.fates.empty());
 }
 
-// As an operation of io_uring whose end the program did not want to be told.
+// Like an io_uring operation with a suppressed completion.
 TestFacts& silent_write(TestFacts& facts, std::uint64_t ts_ns, std::uint64_t op) {
   facts.write(ts_ns, op, 0, 4096, 0);
   facts.facts.back().result = static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED});
@@ -175,7 +175,7 @@ TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another)
   EXPECT_EQ(trails.fates[1].written, 0U);
 }
 
-// A trace that is made to be dear ends where they are too many.
+// For a trace made to be expensive, the replay stops after too many looks.
 TEST(replay, what_is_looked_through_is_counted) {
   constexpr std::uint64_t kCalls = 1000;
   TestFacts facts;
@@ -294,7 +294,7 @@ TEST(replay, a_bio_knows_when_its_request_was_in_the_schedulers_queue) {
                .sector = place / kSectorBytes,
                .flags = IOT_block_write});
   };
-  for (Fact& fact : facts.facts) // of the first, in two parts, the later one with the second bio
+  for (Fact& fact : facts.facts) // the first in two parts, the later one with the second bio
     if (fact.kind == FactKind::completed)
       fact = Fact{.kind = FactKind::completed,
                   .ts_ns = fact.ts_ns == 11 ? 40U : 50U,
@@ -312,7 +312,8 @@ TEST(replay, a_bio_knows_when_its_request_was_in_the_schedulers_queue) {
   EXPECT_EQ(inserted, (Lines{"0: 10 20 40", "4096: 10 20 50", "8192: 30 30 50"}));
 }
 
-// A journal writes its place again and again: a completion that is not told must not be taken from the next bio for it.
+// A journal writes the same place again and again: a missing completion must not take the next
+// bio's.
 TEST(replay, a_completion_that_is_missing_shifts_no_other) {
   TestFacts facts;
   for (const std::uint64_t ts_ns : {100U, 200U, 300U})
@@ -345,11 +346,11 @@ TEST(replay, a_write_back_tells_what_set_it_off) {
     return facts.replay().links[0].reason;
   };
   EXPECT_EQ(reason(0, kFlusher), IOT_writeback_reason_PERIODIC);
-  EXPECT_EQ(reason(2, kFlusher), IOT_writeback_reason_call); // a fsync
+  EXPECT_EQ(reason(2, kFlusher), IOT_writeback_reason_call); // an fsync
   EXPECT_EQ(reason(0, kFlusher + 1), IOT_writeback_reason_unknown);
 }
 
-// Only a hostile trace has one: nothing may go through its pages one by one.
+// Only a hostile trace has one: the engine must not walk through its pages one by one.
 
 TEST(replay, a_write_of_any_length_is_dropped_at_once) {
   TestFacts facts;

@@ -14,7 +14,7 @@ TEST(replay_truncation, what_a_truncation_fills_with_zeroes_is_stored_by_nobody)
   facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
   facts.truncate(20, 2, 100, 5);
   facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
-  facts.dirty(40, 2, 0, 4096); // when it is over, the same number tells nothing
+  facts.dirty(40, 2, 0, 4096); // after its end, the same number has no meaning
   const Trails trails = facts.replay();
   EXPECT_EQ(told(trails),
             (Lines{"write_back 1:8192 exact", "along 2:100 exact", "along 2:3996 exact"}));
@@ -30,7 +30,7 @@ TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_ma
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
 }
 
-// Which pages a path had is told by those that leave the cache, but for what is left of the last one.
+// Evictions show the pages of a path, except the rest of the last page.
 TEST(replay_truncation, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {
   for (const bool has_evictions : {false, true})
     for (const std::uint64_t length : {0U, 100U}) {

@@ -10,7 +10,7 @@ namespace iotrail::trail {
 
 namespace {
 
-// Pages of a file became dirty, or a bio takes to the device what the program has in its memory.
+// Pages of a file became dirty, or a bio writes memory of the program to the device.
 bool stores(const Fact& fact) {
   return fact.kind == FactKind::dirtied ||
          (fact.kind == FactKind::queued && fact.operation() == IOT_block_write &&
@@ -23,7 +23,7 @@ StackedFiles::StackedFiles(std::unordered_set<std::uint32_t> with_pages,
                            std::unordered_set<std::uint32_t> not_below)
     : with_pages_(std::move(with_pages)), not_below_(std::move(not_below)) {}
 
-// Where a copy goes to is not told: it may be anywhere.
+// The target position of a copy is not recorded: it may be anywhere.
 void StackedFiles::remember(const Fact& write) {
   const bool is_copy = write.kind == FactKind::copy;
   if (write.op_id == 0 || write.file == 0 ||
@@ -32,8 +32,7 @@ void StackedFiles::remember(const Fact& write) {
     return;
   if (writes_.size() >= most_writes_) {
     std::erase_if(writes_, [&](const auto& item) { return item.second.end_ns < write.ts_ns; });
-    most_writes_ =
-        std::max(kWritesKept, 2 * writes_.size()); // looked through the more seldom the more stay
+    most_writes_ = std::max(kWritesKept, 2 * writes_.size()); // the more stay, the rarer the scans
   }
   writes_[write.op_id] = {static_cast<std::uint32_t>(write.file), is_copy ? 0 : write.offset,
                           is_copy ? kFarthest : write.offset + write.moved(), write.end_ns()};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Facts for tests of the engine, of one process, one file, and a device whose places are those of the file.
+// Facts for tests of the engine: one process, one file, and a device with the same positions as the
+// file.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ struct TestFacts {
     return *this;
   }
 
-  // A call that is over at once, unless said otherwise.
+  // A call that ends at once, unless the test sets a duration.
   TestFacts& write(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset, std::uint64_t bytes,
                    std::uint64_t duration_ns = 1) {
     return add({.kind = FactKind::write,
@@ -66,7 +67,7 @@ struct TestFacts {
                 .bytes = bytes});
   }
 
-  // The file has `length` bytes from then on.
+  // The file has `length` bytes after that.
   TestFacts& truncate(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t length,
                       std::uint64_t duration_ns = 0) {
     return add({.kind = FactKind::truncated,
@@ -90,7 +91,7 @@ struct TestFacts {
                 .flags = flags});
   }
 
-  // A bio, and the request that carries it.
+  // A bio, and its request.
   TestFacts& bio(std::uint64_t ts_ns, std::uint64_t offset, std::uint64_t bytes, std::uint64_t op,
                  std::uint64_t flags) {
     const std::uint64_t place = offset == kNoOffset ? 0 : offset;
@@ -139,7 +140,8 @@ struct TestFacts {
 
 using Lines = std::vector<std::string>;
 
-// "write_back 7:100 exact": cause, operation, bytes, confidence of what was completed, in the order of the file.
+// "write_back 7:100 exact": cause, operation, bytes, confidence of completed links, sorted by file
+// position.
 inline Lines told(const Trails& trails) {
   Lines lines;
   std::vector<Link> links = trails.links;

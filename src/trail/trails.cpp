@@ -21,7 +21,7 @@ using schema::Meaning;
 using schema::Role;
 using Keys = std::unordered_set<std::uint32_t>;
 
-// The rows of a table, of these columns. None where the trace has not all of them.
+// The rows of a table with these columns. Empty if the trace lacks one of them.
 class Rows {
 public:
   Rows(const store::TraceReader& trace, iot_u16 kind, const std::vector<store::ColumnKey>& keys)
@@ -29,7 +29,7 @@ public:
         rows_(trace, store::EventStream::Columns{{kind, columns_}}) {}
 
   bool next() { return !columns_.empty() && rows_.next(); }
-  // `column`: in the order of the keys.
+  // `column`: index among the keys.
   std::uint64_t number(std::size_t column) const {
     return rows_.number(static_cast<std::size_t>(columns_[column]));
   }
@@ -56,7 +56,7 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   return keys;
 }
 
-// The kernel's own inode of a disk has no permissions, which a node has; its number is the disk's.
+// The kernel's own inode of a disk has no permissions, unlike a node; its number is the disk's.
 void find_files_of_kinds(const store::TraceReader& trace, Replay& replay) {
   for (Rows files(trace, IOT_KIND_files, {Meaning::file, Meaning::inode, Meaning::mode});
        files.next();) {
@@ -71,7 +71,8 @@ void find_files_of_kinds(const store::TraceReader& trace, Replay& replay) {
   }
 }
 
-// A bio of a read or write of a file that carries no pages of it, nor of its disk's own cache. An older trace does not tell of pages.
+// Operations with a bio for a file's read or write, but without pages of the file or of its disk's
+// cache. An older trace has no record of pages.
 std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
   std::vector<store::ColumnKey> keys{Meaning::op, Meaning::offset, Meaning::file,
                                      Meaning::flags_block};
@@ -89,7 +90,8 @@ std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReade
   return operations;
 }
 
-// Operations on paths that may change files, by calls and by io_uring. Of those that open a file, all that do not read alone.
+// Operations on paths that may change files, of calls and io_uring. Opens count unless they are
+// read-only.
 std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& trace) {
   std::vector<std::uint64_t> operations;
   for (const iot_u16 kind :
@@ -104,8 +106,8 @@ std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& tr
   return operations;
 }
 
-// Recorded programs have few operations at once on what another one is looked up in. A trace made to have many of them is not to
-// take hours.
+// Recorded programs have few operations in flight in each collection to search. This limits the
+// time for a hostile trace with many.
 constexpr std::uint64_t kFactsBetweenChecks = 256;
 constexpr std::uint64_t kLooksOfAny = 100'000'000;
 constexpr std::uint64_t kLooksOfFact = 2048;
@@ -156,7 +158,7 @@ Trails find_trails(const store::TraceReader& trace) {
   }
   Trails trails = replay.finish();
   if (trace.damage()
-          .any()) // is found while it is read, and may have taken away what happened at any time
+          .any()) // damage is found while reading, and may have removed events of any time
     for (Link& link : trails.links)
       link.confidence = Confidence::inferred;
   return trails;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The trails of a trace. Takes one pass over the events that say where data went.
+// The trails of a trace. Takes one pass over the events that show where data moved.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@ namespace iotrail::trail {
 
 Trails find_trails(const store::TraceReader& trace);
 
-// Bytes that devices completed: all, those of an operation or a process that is known, and of these those beyond doubt.
+// Bytes that devices completed: all, those with a known operation or process, and the exact ones
+// among these.
 struct CompletedBytes {
   std::uint64_t all = 0;
   std::uint64_t attributed = 0;

@@ -11,10 +11,11 @@
 //   value_names, layer_list   the names of numbers, the layers from the top down (relations.hpp)
 //   manifest         key, value: facts about the trace itself
 //   hooks, counters  the hook of each event; every counter with its severity and value
-//   and the views of views/*.sql, each documented there column by column. Columns and tables that an older trace
-//   lacks are NULL or empty; if a view still does not fit, it alone is missing, and a failed query reports it.
-// Each is defined when a query first names it (definitions.hpp). A foreign trace's table with the name of one of
-// these does not replace it; events has its rows.
+//   and the views of views/*.sql, each documented there column by column. What an older trace lacks
+//   is NULL or empty; if a view still does not fit, it alone is missing, and a failed query reports
+//   it.
+// Each is defined when a query first names it (definitions.hpp). A foreign trace's table of the
+// same name does not replace it; events has its rows.
 #pragma once
 
 #include <filesystem>

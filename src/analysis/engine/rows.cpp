@@ -117,8 +117,7 @@ std::string as_plain(duckdb_prepared_statement statement, std::string_view sql) 
     const char* name = duckdb_prepared_statement_column_name(statement, i);
     columns += fmt::format("{}{} AS {}", columns.empty() ? "" : ", ", plain_column(i + 1, type),
                            sql_name(name));
-    duckdb_free(
-        const_cast<char*>(name)); // the C API transfers ownership although the type is const
+    duckdb_free(const_cast<char*>(name)); // the C API transfers ownership despite const
   }
   return fmt::format("SELECT {} FROM (\n{}\n)", columns, without_end(sql));
 }
@@ -179,9 +178,8 @@ bool has_command(duckdb_connection connection, const std::string& sql) {
   return found;
 }
 
-// The engine makes two statements from a PIVOT without a list of values: the first makes a type for
-// the second. It is recognised as one statement in the text. If such a PIVOT contains a semicolon
-// in a string, the user must list the values.
+// The engine splits a PIVOT without a value list: the first statement makes a type for the second.
+// Such a PIVOT must be one statement in the text: its strings must not have a semicolon.
 bool is_pivot(std::string_view sql, idx_t count) {
   return count == 2 && !without_end(sql).contains(';');
 }

@@ -29,8 +29,7 @@ struct FilePath {
   bool is_removed;        // the file had no name any more: unlinked, or replaced by a rename
   std::uint64_t since_ns; // 0: from the beginning
   std::uint64_t until_ns; // UINT64_MAX: to the end
-  std::string
-      shown_path; // the path; if it was removed, the last one and " (deleted)", as the kernel prints it
+  std::string shown_path; // the path; if removed, the last one and " (deleted)", as in the kernel
 
   std::string_view path() const; // without " (deleted)"
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What of a file is dirty, and whose it is: the last one who wrote a byte. A page that was clean tells by cache_dirty who
-// made it dirty; one that was dirty already tells nothing, so that the rest of a write is taken for stored at its end.
+// The dirty bytes of a file, and their owners: a byte belongs to its last writer. For a clean page,
+// cache_dirty shows the task that made it dirty. A page that is dirty already gives no event, so
+// the rest of a write counts as stored at its end.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +15,7 @@ void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t 
   CachedFile& cached = state.files[file];
   Dirty kept = dirty;
   if (!state.written_back.contains(file))
-    kept.op_id = kept.stored_ns = 0; // so that what one process writes lies together
+    kept.op_id = kept.stored_ns = 0; // so that adjacent writes of one process become one range
   cached.dirty.take(begin, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& before) {
     ++state.looks;
     if (before.is_data())
@@ -31,8 +32,9 @@ void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t 
 
 namespace {
 
-// Pages that somebody made dirty without a call whose range is known. A page that is dirty already is not his: one that could
-// not be written back is made dirty again by whoever tried, such as a journal's thread.
+// Pages that a task made dirty without a call of known range. A page that is dirty already keeps
+// its owner: after a failed write-back, another task, such as a journal's thread, makes it dirty
+// again.
 void store_whole_pages(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
                        const Dirty& dirty) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> gaps;
@@ -45,7 +47,7 @@ void store_whole_pages(State& state, std::uint32_t file, std::uint64_t begin, st
 
 } // namespace
 
-// What a truncation leaves of a page is filled with zeroes, which nobody wrote.
+// A truncation fills the rest of a page with zeroes, which belong to no writer.
 void note_zeroed_pages(State& state, const Fact& fact) {
   const Dirty zeroed{fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid), Cause::along};
   state.files[static_cast<std::uint32_t>(fact.file)].dirty.fill(fact.offset,
@@ -54,14 +56,15 @@ void note_zeroed_pages(State& state, const Fact& fact) {
 
 namespace {
 
-// What a truncation makes dirty elsewhere than where it cuts, it copies: a file of overlayfs to its upper layer.
+// If a truncation makes pages dirty elsewhere than at its cut, it copies them: overlayfs copies a
+// file to its upper layer.
 bool fills_with_zeroes(const State& state, const Fact& dirtied) {
   const Fact* cut = state.truncation_of(dirtied.op_id);
   return cut && (cut->kind == FactKind::punched || !state.is_of_path(dirtied.op_id) ||
                  (dirtied.offset <= cut->offset && cut->offset < dirtied.offset + dirtied.bytes));
 }
 
-// overlayfs copies a file that is opened to be written, or given another mode, to its upper layer.
+// overlayfs copies a file to its upper layer when it is opened for writing, or its mode changes.
 Cause cause_without_write(const State& state, const Fact& dirtied) {
   if (state.is_of_path(dirtied.op_id))
     return Cause::write_back;
@@ -72,7 +75,7 @@ Cause cause_without_write(const State& state, const Fact& dirtied) {
 
 namespace {
 
-// Where no bio came though the pages were clean once more meanwhile, as after a loss, what was to go with it is taken for gone.
+// If the pages became clean again without a bio, as after a loss, the bytes before count as gone.
 void put_leaving(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
                  const Dirty& entry) {
   RangeMap<Dirty>& leaving = state.files[file].leaving;
@@ -84,8 +87,9 @@ void put_leaving(State& state, std::uint32_t file, std::uint64_t begin, std::uin
   leaving.put(begin, end, entry);
 }
 
-// A write makes pages dirty that are known as dirty: they have become clean since, for a bio that is not queued yet, which may
-// carry the new bytes as well. Of a folio of several pages it carries those alone that had been written to.
+// A write makes pages dirty that the engine knows as dirty. So they have become clean since, for a
+// bio that is not queued yet and that may carry the new bytes too. From a folio of several pages,
+// that bio carries only those written to.
 void leave_for_bio(State& state, std::uint32_t file, const Fact& dirtied, const Call& call) {
   if (!state.written_back.contains(file))
     return;
@@ -120,7 +124,7 @@ void store_dirty_pages(State& state, const Fact& fact) {
   Dirty dirty{call ? call->op_id : fact.op_id, fact.ts_ns, static_cast<std::uint32_t>(fact.pid),
               call ? Cause::write_back : cause_without_write(state, fact)};
   if (!call || !call->has_range()) {
-    if (call) // how much of its pages it wrote is not known
+    if (call) // how much of its pages it wrote is unknown
       dirty.confidence = Confidence::inferred;
     return store_whole_pages(state, file, fact.offset, dirty_end, dirty);
   }
@@ -143,8 +147,8 @@ void store_dirty_pages(State& state, const Fact& fact) {
 
 namespace {
 
-// When in its course a write stored into pages that were dirty already is not told. What others stored meanwhile may have come
-// before or after.
+// A write into dirty pages causes no event, so the time of the store is unknown. Stores by others
+// during the write may come before or after.
 void store_untold(State& state, const Call& call, std::uint64_t begin, std::uint64_t end,
                   Confidence confidence) {
   const Dirty dirty{call.op_id, call.end_ns, call.pid, Cause::write_back, confidence};
@@ -167,7 +171,7 @@ void store_untold(State& state, const Call& call, std::uint64_t begin, std::uint
     store(state, call.file, reached, end, dirty);
 }
 
-// The pages that hold dirty bytes. By ranges, not page by page: the length of a write in a hostile trace has no limit.
+// The pages with dirty bytes, as ranges: the length of a write in a hostile trace has no limit.
 RangeMap<bool> find_dirty_pages(const State& state, const Call& call, std::uint64_t begin,
                                 std::uint64_t end) {
   RangeMap<bool> pages;
@@ -187,7 +191,8 @@ void count_gone(State& state, const Call& call, std::uint64_t begin, std::uint64
   fate.*where += end - begin;
 }
 
-// Pages that became clean and were not made dirty by the write itself took it before, or after others had made them dirty.
+// For pages that became clean and that the write itself did not make dirty: it stored there before
+// that, or after others made them dirty again.
 void store_where_dirty_again(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                              bool are_given_up) {
   const RangeMap<bool> dirty_pages = find_dirty_pages(state, call, begin, end);
@@ -198,7 +203,7 @@ void store_where_dirty_again(State& state, Call& call, std::uint64_t begin, std:
   dirty_pages.visit_gaps(begin, end, [&](std::uint64_t from, std::uint64_t to) {
     if (are_given_up)
       count_gone(state, call, from, to, &Fate::dropped);
-    else // of two writes that the bio may have carried, its bytes are those of the other one
+    else // if the bio may have carried either of two writes, its bytes belong to the other one
       call.counted.visit_gaps(from, to, [&](std::uint64_t gap_begin, std::uint64_t gap_end) {
         count_gone(state, call, gap_begin, gap_end, &Fate::absorbed);
       });
@@ -239,7 +244,7 @@ void store_rest_of_write(State& state, Call& call) {
 
 namespace {
 
-// A page of which all that was written has been cut off is dirty as before.
+// A page stays dirty, even if all bytes written to it were cut off.
 void keep_dirty(RangeMap<Dirty>& pages, std::uint64_t cut_at, Dirty cut) {
   bool has_more = false;
   pages.visit(page_begin(cut_at), cut_at,
@@ -272,7 +277,7 @@ void drop_pages(State& state, std::uint32_t file, std::uint64_t begin, std::uint
   if (cached == state.files.end())
     return;
   cut_writes_in_flight(state, cached->second, begin, end);
-  std::optional<Dirty> cut; // that the page had which is cut
+  std::optional<Dirty> cut; // of the page that is cut
   cached->second.dirty.take(begin, end,
                             [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
                               ++state.looks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bios that carry no pages of a file: direct I/O, metadata, swap, and what gives space back. Whose they are the kernel
-// source says by their operation.
+// Bios without pages of a file: direct I/O, metadata, swap, and discards. The kernel source records
+// their operation, which owns them.
 #include "schema.hpp"
 #include "trail/rules/rules.hpp"
 
@@ -43,8 +43,9 @@ BioParts charge_other(State& state, const Fact& bio) {
     part.op_id = bio.op_id;
     part.pid = static_cast<std::uint32_t>(bio.pid);
   }
-  // The operation is sure; the purpose of a bio that is not known as metadata, or whose call is not in the trace, is not. Nor
-  // is how much of what the cache of a disk grouped the operation asked for: a bio does not say where in the node it reads.
+  // The operation is certain. The purpose is not, if the bio is not known as metadata, or its call
+  // is not in the trace. For a read into the cache of a disk, the requested part is uncertain too:
+  // a bio has no position in the node.
   if ((part.cause == Cause::metadata && !is_metadata(state, bio)) ||
       (part.cause == Cause::direct && !call) ||
       (part.cause == Cause::read && (bio.flags & IOT_block_hint_readahead) != 0))
@@ -52,8 +53,8 @@ BioParts charge_other(State& state, const Fact& bio) {
   return {part};
 }
 
-// A device that is made of others hands direct I/O on in bios that are known by their pages alone. Memory that programs share is a
-// file's, which is not the one that the call is for, and of which nothing is ever dirty.
+// A stacked device passes on direct I/O in bios that are known only by their pages. Memory that
+// programs share belongs to a file, but not to the file of the call, and is never dirty.
 BioParts charge_shared_memory(State& state, const Fact& bio) {
   const auto call = state.calls.find(bio.op_id);
   if (call == state.calls.end() || !state.direct.contains(bio.op_id) || bio.file == 0 ||

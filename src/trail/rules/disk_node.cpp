@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A disk that is written to through its own node (/dev/sda): calls name the node, pages the kernel's own file of the disk,
-// in which file systems keep their metadata too, and bios none.
+// A disk that programs write to through its device node (/dev/sda). Calls have the node as their
+// file; pages belong to the kernel's internal file of the disk, which file systems also use for
+// metadata; bios have no file.
 #include <cstdint>
 
 #include "base/bytes.hpp"
@@ -41,7 +42,7 @@ Fact pages_of_node(State& state, const Fact& pages) {
   return of_node;
 }
 
-// The place in the node is that on the disk.
+// The position in the node is the position on the disk.
 Fact bio_of_node(const State& state, const Fact& bio) {
   const auto node = state.disk_nodes.find(static_cast<std::uint32_t>(bio.device));
   if (bio.file != 0 || bio.operation() != IOT_block_write ||

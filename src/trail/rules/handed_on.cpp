@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Each device of a disk that is made of others has a bio for the same pages as the one above, whose causes are its own.
+// Each device of a stacked disk has a bio for the same pages as the device above, with the same
+// causes.
 #include "trail/rules/rules.hpp"
 
 namespace iotrail::trail {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Directories, and files in which a file system keeps metadata of its own, as f2fs does its nodes: no program stores there or
-// asks for their bytes, but what it does to its files needs them.
+// Directories, and files in which a file system keeps its own metadata, as f2fs keeps its nodes. No
+// program stores or requests their bytes, but operations on its files need them.
 #include "trail/rules/rules.hpp"
 
 namespace iotrail::trail {
 
-// Only the first one is told that changes a page before it is written: others may have done so too.
+// Only the first change to a page before its write-back is recorded: others may have changed it
+// too.
 void store_dirty_metadata(State& state, const Fact& dirtied) {
   const bool is_known = dirtied.op_id != 0 || state.is_traced(dirtied.pid);
   const Dirty dirty{.op_id = dirtied.op_id,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A write that queues a bio of its own range has most often stored its bytes before, as with O_SYNC. btrfs, however, has what
-// is dirty there written back first. Which of the two it was is told by the pages: those that it then makes dirty were clean.
+// A write that queues a bio of its own range has usually stored its bytes before, as with O_SYNC.
+// But btrfs first writes back what is dirty there. The pages show the difference: those that the
+// write then makes dirty were clean.
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
@@ -19,7 +20,7 @@ bool is_in(const Link& link, std::uint64_t begin, std::uint64_t end) {
   return begin <= link.offset && link.offset + link.bytes <= end;
 }
 
-// The bio had what was there before.
+// The bio had the earlier contents.
 void correct_links(State& state, const Call& call, std::uint64_t begin, std::uint64_t end,
                    const Assumed& assumed) {
   state.looks += state.links.size() - std::min(state.links.size(), assumed.first_link);
@@ -68,7 +69,8 @@ void assume_stored(State& state, Call& call, std::uint64_t begin, std::uint64_t 
   state.looks += call.stored.fill(begin, end, true);
 }
 
-// A write goes from front to back: what it had not stored at one place of the bio, it had not stored behind it.
+// A write goes from front to back: if it had not stored at one position of the bio, it had not
+// stored after it.
 void take_assumption_back(State& state, Call& call, std::uint64_t begin) {
   std::size_t bio = SIZE_MAX;
   call.assumed.visit(begin, begin + 1, [&](std::uint64_t, std::uint64_t, const Assumed& assumed) {
@@ -84,8 +86,7 @@ void take_assumption_back(State& state, Call& call, std::uint64_t begin) {
                      });
   for (const auto& [from, to, assumed] : wrong) {
     call.assumed.take(from, to, [](std::uint64_t, std::uint64_t, const Assumed&) {});
-    if (!assumed.before
-             .is_data()) // nobody else is known to have written it: it stays told as it is
+    if (!assumed.before.is_data()) // no other writer is known: keep the attribution
       continue;
     call.stored.take(from, to, [](std::uint64_t, std::uint64_t, bool) {});
     correct_links(state, call, from, to, assumed);

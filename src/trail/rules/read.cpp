@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bytes that come into the page cache are charged to the operation that waits for them or had them read ahead. What was read
-// ahead is used when a later call asks for it, and late when that one began before it was there; loads from mapped memory are
-// not seen.
+// Bytes read into the page cache are attributed to the operation that waits for them or triggered
+// the read-ahead. Read-ahead is used when a later call asks for it, and late when that call began
+// before its arrival. Loads from mapped memory are not seen.
 #include <algorithm>
 
 #include "schema.hpp"
@@ -22,8 +22,9 @@ BioPart part_of(const Fact& bio, std::uint64_t begin, std::uint64_t end, Cause c
           call ? call->pid : static_cast<std::uint32_t>(bio.pid)};
 }
 
-// A limit of a control group holds a bio back until a thread of the kernel queues it. Who reads the file meanwhile waits for it,
-// or had it read ahead: the call that asked for bytes of it, else the last that began.
+// A limit of a control group delays a bio until a kernel thread queues it. A task that reads the
+// file meanwhile waits for it, or triggered its read-ahead. So the bio belongs to the call that
+// asked for bytes of it, else to the last that began.
 const Call* reader_of_held_back(State& state, const Fact& bio) {
   const auto file = state.files.find(static_cast<std::uint32_t>(bio.file));
   if (bio.op_id != 0 || state.is_traced(bio.pid) || file == state.files.end())
@@ -41,7 +42,8 @@ const Call* reader_of_held_back(State& state, const Fact& bio) {
   return reader;
 }
 
-// Of a bio that no call with a known range had queued. A fault is no operation where a kernel does not let it be hooked.
+// For a bio that no call with a known range queued. A fault is not an operation on kernels without
+// a hook for it.
 Cause cause_without_call(const State& state, const Fact& bio) {
   if (bio.op_id == 0)
     return state.is_traced(bio.pid) ? Cause::mapped_read : Cause::outside;
@@ -55,7 +57,8 @@ Cause cause_without_call(const State& state, const Fact& bio) {
   return bio.flags & IOT_block_hint_readahead ? Cause::read_ahead : Cause::read;
 }
 
-// Bytes that a call wanted and that were not there yet. It waited for each of them until they were: times do not overlap.
+// Bytes that a call needed before their arrival. It waited for each of them in turn: times do not
+// overlap.
 void note_late(LateRead& late, std::uint64_t& reached_ns, Link& link, std::uint64_t bytes,
                std::uint64_t there_ns) {
   link.late_bytes += bytes;
@@ -76,14 +79,14 @@ BioParts charge_asked(State& state, const Fact& bio) {
     call = reader_of_held_back(state, bio);
   if (!call || !call->has_range()) {
     BioPart part = part_of(bio, bio.offset, end, cause_without_call(state, bio));
-    if (!call && bio.ts_ns >= state.losses.calls_ns) // it may have had one
+    if (!call && bio.ts_ns >= state.losses.calls_ns) // a call may be missing
       part.confidence = Confidence::inferred;
     return {part};
   }
   const std::uint64_t asked_begin = std::clamp(page_begin(call->begin), bio.offset, end);
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
   const std::uint64_t moved_begin = std::clamp(call->begin, asked_begin, asked_end);
-  // A write asks for no bytes: it needs the rest of a page of which it has a part.
+  // A write asks for no bytes: it needs the rest of a page that it writes in part.
   const std::uint64_t moved_end = call->kind == FactKind::write
                                       ? moved_begin
                                       : std::clamp(call->moved_end, moved_begin, asked_end);
@@ -142,7 +145,7 @@ void use_read_ahead(State& state, const Call& call) {
   if (file == state.files.end())
     return;
   LateRead late{.op_id = call.op_id, .pid = call.pid, .file = call.file};
-  std::uint64_t reached_ns = call.begin_ns; // until then it waited for what was read ahead
+  std::uint64_t reached_ns = call.begin_ns; // until then it waited for read-ahead
   file->second.ahead.take(call.begin, call.moved_end,
                           [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
                             Link& link = state.links[place];

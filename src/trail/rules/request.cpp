@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a device completed, and what a scheduler was given, was carried by the bios that were queued for the same place.
+// Bytes of requests, in a scheduler or completed, belong to the bios that were queued for the same
+// position.
 #include <algorithm>
 
 #include "base/bytes.hpp"
@@ -21,14 +22,14 @@ void complete_ahead(AheadBio& bio, const Link& link) {
   bio.completed_ns = std::max(bio.completed_ns, link.completed_ns);
 }
 
-// A link of which only a part was completed becomes two. Returns the place of the completed one.
+// Splits a link if only a part of it was completed. Returns the index of the completed part.
 std::size_t complete_part(State& state, const Fact& request, const QueuedPart& part) {
   std::size_t place = part.link;
   if (part.bytes < state.links[place].bytes) {
     state.links[place].bytes -= part.bytes;
     state.links.push_back(state.links[place]);
     place = state.links.size() - 1;
-    state.links[place].used_bytes = 0; // nothing of a bio under way was
+    state.links[place].used_bytes = 0; // no byte of an unfinished bio was used
   }
   Link& link = state.links[place];
   if (link.offset != kNoOffset)
@@ -37,7 +38,7 @@ std::size_t complete_part(State& state, const Fact& request, const QueuedPart& p
   link.bytes = part.bytes;
   note_completion(link, request);
   if (request.ts_ns >= state.losses.blocks_ns ||
-      (part.is_ambiguous && state.losses.are_completions_missed)) // it may be that of another bio
+      (part.is_ambiguous && state.losses.are_completions_missed)) // it may belong to another bio
     link.confidence = Confidence::inferred;
   if (link.ahead_bio != kNotAhead)
     complete_ahead(state.ahead_bios[link.ahead_bio], link);
@@ -66,7 +67,7 @@ void complete_unknown(State& state, const Fact& request, std::uint64_t begin, st
   state.links.push_back(link);
 }
 
-// A bio that joined a request that was in the scheduler's queue already was there as soon as it was queued.
+// A bio that joined a request in the scheduler's queue was in that queue as soon as it was queued.
 void note_joined(State& state, const std::vector<std::size_t>& places) {
   std::uint64_t inserted_ns = 0;
   for (const std::size_t place : places)
@@ -78,7 +79,7 @@ void note_joined(State& state, const std::vector<std::size_t>& places) {
       link.inserted_ns = link.queued_ns;
 }
 
-// A bio that joins a request is queued while that waits.
+// A bio that joins a request is queued while the request waits.
 QueueTimes times_of_bios(const Fact& request) {
   if (request.queue_ns == 0)
     return {};
@@ -96,7 +97,7 @@ void insert_request(State& state, const Fact& request) {
   const std::uint64_t begin = std::min(request.sector, kFarthest / kSectorBytes) * kSectorBytes;
   queue->second.visit(begin, begin + request.bytes, [&](const QueuedPart& part) {
     std::uint64_t& inserted_ns = state.links[part.link].inserted_ns;
-    if (inserted_ns == 0) // it may be put there again
+    if (inserted_ns == 0) // it may be inserted again
       inserted_ns = request.ts_ns;
   });
 }
@@ -117,8 +118,8 @@ void complete_request(State& state, const Fact& request) {
   note_joined(state, completed);
 }
 
-// Nothing tells of the others when they end, so that the last one queued for the place is meant. Where a front part of it
-// went on by itself, the place is that of the rest.
+// The ends of other bios are not recorded, so the last one queued for the position is the one. If
+// its front part continued by itself, the position is that of the rest.
 void fail_bio(State& state, const Fact& bio) {
   const auto queue = state.queues.find({static_cast<std::uint32_t>(bio.device), bio.operation()});
   if (queue == state.queues.end())

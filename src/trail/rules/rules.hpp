@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine does with each fact. A rule for bios splits one into parts that follow each other, each with a cause.
+// The engine's rules for each fact. A rule for bios splits one into consecutive parts, each with a
+// cause.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace iotrail::trail {
 
-// A part of a bio, `begin` bytes behind its own begin.
+// A part of a bio; `begin` and `end` count from the bio's begin.
 struct BioPart {
   std::uint64_t begin;
   std::uint64_t end;
@@ -20,62 +21,66 @@ struct BioPart {
   std::uint32_t pid = 0;
   std::uint64_t stored_ns = 0;
   std::uint64_t offset =
-      kNoOffset; // in the file; kNoOffset: as far behind the bio's as the part behind its begin
-  std::uint32_t file =
-      0; // of the call, where the pages are those of a file in memory; 0: the bio's
-  bool is_repeat = false; // of what a device above handed on
+      kNoOffset;          // position in the file; kNoOffset: the bio's position plus `begin`
+  std::uint32_t file = 0; // of the call, if the pages belong to a file in memory; 0: the bio's
+  bool is_repeat = false; // of a bio of the device above
 };
 using BioParts = std::vector<BioPart>;
 
 // rules/cache_pages.cpp: what is dirty.
-void store_dirty_pages(State& state, const Fact& fact); // of cache_dirty
-void store_rest_of_write(State& state, Call& call);     // at its end: what no cache_dirty told
-// A file is cut at `begin`: some file systems write its last page back after they have filled the rest of it with zeroes, others before.
+void store_dirty_pages(State& state, const Fact& fact); // for cache_dirty
+void store_rest_of_write(State& state, Call& call);     // at its end: without a cache_dirty
+// A file is cut at `begin`: some file systems fill the rest of the last page with zeroes before
+// they write it back, others after.
 void doubt_tail(State& state, std::uint32_t file, std::uint64_t begin);
 void drop_pages(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end);
 void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
            const Dirty& dirty);
 
-// rules/own_bio.cpp: a write that queued a bio of its range itself has stored its bytes, unless its clean pages say otherwise
-// later: some file systems first have written back what lies there.
+// rules/own_bio.cpp: a write that itself queued a bio of its range counts as having stored its
+// bytes. Clean pages may later disprove that: some file systems first write back what lies there.
 void assume_stored(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t now_ns);
 void take_assumption_back(State& state, Call& call, std::uint64_t begin);
-// The same of a bio of somebody else that was taken for carrying what the write, then in flight, stored there: a later one may.
+// The same for a bio of another task that was taken to carry the stores of a write in flight: a
+// later bio may carry them.
 void take_guess_back(State& state, Call& call, std::uint64_t begin, std::uint64_t end);
 
 // rules/write_back.cpp: a bio that carries pages of a file to the device.
 BioParts charge_write_back(State& state, const Fact& bio);
 
-// rules/handed_on.cpp: what a bio of a disk that is made of others took of a file's pages, or is to bring, for the bios of
-// the same pages below. None: not known.
+// rules/handed_on.cpp: the parts of a bio of a stacked disk, remembered for the bios of the same
+// pages below. Empty: unknown.
 BioParts parts_from_above(const RangeMap<Carried>& carried, const Fact& bio);
 void remember_for_below(RangeMap<Carried>& carried, const Fact& bio, const BioParts& parts);
 
-// rules/disk_node.cpp: what programs write to a disk itself lies in pages of a file of the kernel's own, and its bios are of
-// none: the same fact, of the node that the program has open. Others come back as they are.
+// rules/disk_node.cpp: bytes that programs write to a disk itself are in pages of a kernel-internal
+// file, and its bios have no file. Returns the same fact for the node that the program has open;
+// other facts unchanged.
 Fact pages_of_node(State& state, const Fact& pages);
 Fact bio_of_node(const State& state, const Fact& bio);
 
-// rules/metadata.cpp: pages of directories, and of files in which a file system keeps metadata of its own. What is dirty of
-// them is no data of a program; a bio of them is metadata for whoever its parts are charged to. Other bios' parts stay.
+// rules/metadata.cpp: pages of directories, and of files in which a file system keeps its own
+// metadata. Their dirty bytes are no data of a program. A bio of them is metadata, attributed to
+// the owners of its parts. Parts of other bios stay unchanged.
 void store_dirty_metadata(State& state, const Fact& dirtied);
 BioParts as_of_its_file(const State& state, const Fact& bio, BioParts parts);
 
-// rules/direct.cpp: a bio that carries no pages of a file, or neither reads nor writes them.
+// rules/direct.cpp: a bio without pages of a file, or one that neither reads nor writes them.
 BioParts charge_other(State& state, const Fact& bio);
 
-// The same of direct I/O from or to memory that is a file's; none: it is something else.
+// The same for direct I/O with memory that belongs to a file; empty: another kind of bio.
 BioParts charge_shared_memory(State& state, const Fact& bio);
 
-// rules/read.cpp: a bio that brings pages of a file into the cache; and what a call then finds there.
+// rules/read.cpp: a bio that reads pages of a file into the cache, and the use of these pages by
+// later calls.
 BioParts charge_read(State& state, const Fact& bio);
 void remember_read_ahead(State& state, const Link& link, std::size_t place);
 void move_read_ahead(State& state, const Link& part, std::size_t from, std::size_t to);
 void use_read_ahead(State& state, const Call& call);
 
-// rules/request.cpp: a request that was put into a scheduler's queue; and one, or a part of it, that a device completed;
-// and a bio that failed without one.
+// rules/request.cpp: a request put into a scheduler's queue, a request completed in full or in
+// part, and a bio that failed without a request.
 void insert_request(State& state, const Fact& request);
 void complete_request(State& state, const Fact& request);
 void fail_bio(State& state, const Fact& bio);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bytes of a file's pages on their way to the device are charged to who wrote them, whoever queued the bio.
+// Bytes of a file's pages on their way to the device are attributed to their writer, even if
+// another task queued the bio.
 //
-// A write that is in flight may have stored its bytes before the bio or may do so after it. Where it queued the bio itself,
-// it has. Where the page was dirty before, both can be meant: shared. Where nobody else wrote, it is meant.
+// A write in flight may store its bytes before the bio or after it. If it queued the bio itself, it
+// stored before. If the page was dirty already, either is possible: shared. If no other task wrote,
+// the bytes are its own.
 #include <algorithm>
 
 #include "trail/rules/rules.hpp"
@@ -28,8 +30,8 @@ std::vector<Range> open_parts(const Call& call, const Range& range) {
   return parts;
 }
 
-// Pages that were dirty already and took a write without a word: which of the two the bio carries is open. Returns how many
-// entries they are.
+// Dirty pages that took a write without an event: the bio may carry either version. Returns the
+// number of entries.
 std::size_t mark_shared(RangeMap<Dirty>& dirty, const Range& range) {
   std::vector<std::pair<Range, Dirty>> marked;
   dirty.take(range.begin, range.end,
@@ -84,7 +86,8 @@ BioPart along_with(const BioPart& part, std::uint64_t begin, std::uint64_t end) 
   return along;
 }
 
-// Fills what nobody wrote, between two parts: the rest of their pages goes along with them. Places are in the file.
+// Fills a gap without a writer between two parts: the rest of their pages goes along with them.
+// Positions are in the file.
 void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const BioPart* next) {
   if (begin == end)
     return;
@@ -102,7 +105,7 @@ void fill_gap(BioParts& parts, std::uint64_t begin, std::uint64_t end, const Bio
     parts.push_back(along_with(*next, next_begin, end));
 }
 
-// A file that is mapped may have stores that nobody saw in pages that were dirty already.
+// A mapped file may have unseen stores in pages that were dirty already.
 Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
   if (!is_sure)
     return Confidence::inferred;
@@ -110,8 +113,8 @@ Confidence confidence_of(const BioPart& part, bool is_sure, bool is_mapped) {
                                                   : part.confidence;
 }
 
-// A call that queues a bio of what it has stored itself would have waited for one that was still to come: there was none, as
-// where btrfs keeps a small file in its metadata, and the pages have both.
+// A call that queues a bio of its own stores would have waited for an outstanding bio. So there was
+// none, as when btrfs keeps a small file in its metadata, and the pages hold both.
 void rejoin_leaving(State& state, const Fact& bio, const Range& range) {
   CachedFile& file = state.files[static_cast<std::uint32_t>(bio.file)];
   bool is_own = false;
@@ -130,7 +133,7 @@ void rejoin_leaving(State& state, const Fact& bio, const Range& range) {
       });
 }
 
-// Of pages that became dirty once more before their bio came, what they had before.
+// For pages that became dirty again before their bio came, the earlier contents.
 BioParts take_dirty(State& state, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
   CachedFile& file = state.files[number];
@@ -154,7 +157,7 @@ BioParts take_dirty(State& state, const Fact& bio, const Range& range) {
   return taken;
 }
 
-// What a bio carries of one range of its file. Places are in the file.
+// The contents of a bio in one range of its file. Positions are in the file.
 BioParts charge_range(State& state, const Fact& bio, const Range& range, bool is_sure) {
   settle_writes_in_flight(state, bio, range);
   const BioParts taken = take_dirty(state, bio, range);
@@ -172,8 +175,8 @@ BioParts charge_range(State& state, const Fact& bio, const Range& range, bool is
   return parts;
 }
 
-// A bio has pages that follow each other on the device. Where they are not one range of the file, they are those that are dirty
-// from its begin on.
+// The pages of a bio are contiguous on the device. If they are not one range of the file, they are
+// the dirty pages from its begin on.
 std::vector<Range> ranges_of(State& state, const Fact& bio) {
   constexpr std::uint64_t kWindows = 64;
   const Range whole{bio.offset, bio.offset + bio.bytes};

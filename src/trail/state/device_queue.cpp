@@ -7,7 +7,7 @@ namespace iotrail::trail {
 
 namespace {
 
-// What of a bio lies between `begin` and `end`.
+// The parts of a bio between `begin` and `end`.
 std::vector<QueuedPart> cut(const std::vector<QueuedPart>& bio, std::uint64_t begin,
                             std::uint64_t end) {
   std::vector<QueuedPart> parts;

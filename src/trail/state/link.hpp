@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine finds: bytes on their way to or from a device, each with who caused them. The bytes of all links with
-// completed_ns add up to what the devices completed.
+// The result of the engine: bytes on their way to or from a device, each with its cause. The bytes
+// of all links with completed_ns add up to what the devices completed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace iotrail::trail {
 
-// Why these bytes moved. The words are what queries show.
+// Causes of device I/O. Queries show these names.
 #define IOTRAIL_CAUSES(CAUSE)                                                                      \
   CAUSE(direct, "the operation moved them itself, past the page cache")                            \
   CAUSE(write_back, "the operation wrote them into the page cache, and they were written back")    \
@@ -44,13 +44,13 @@ std::string_view cause_name(Cause cause);
 std::string_view cause_meaning(Cause cause);
 inline constexpr Cause kLastCause = Cause::unknown;
 
-// A cause that names no operation: such bytes are remainders.
+// A cause without an operation: such bytes are remainders.
 constexpr bool is_remainder(Cause cause) {
   return cause >= Cause::dirty_before;
 }
 
-// exact: the kernel said so, or nothing else is possible. shared: another write of the same bytes may have been the one.
-// inferred: a fact that would decide is not in the trace.
+// exact: the kernel reported it, or nothing else is possible. shared: another write of the same
+// bytes may be the cause. inferred: a deciding fact is not in the trace.
 enum class Confidence : std::uint8_t { exact, shared, inferred };
 std::string_view confidence_name(Confidence confidence);
 
@@ -61,60 +61,59 @@ inline constexpr std::size_t kNotAhead = SIZE_MAX;
 struct Link {
   std::uint64_t queued_ns = 0; // when the bio was queued
   std::uint64_t inserted_ns =
-      0;                       // when it was in a scheduler's queue; 0: not known, or there is none
-  std::uint64_t issued_ns = 0; // when its request went to the device
-  std::uint64_t completed_ns = 0; // 0: not in the trace
-  std::uint64_t stored_ns = 0; // of bytes written back: when they were put into the cache; else 0
-  std::uint64_t op_id = 0;     // who caused them; 0: not known
-  std::uint64_t by_op =
-      0; // the operation in which the bio was queued: what forced a write-back; 0: none
+      0; // when it was put into a scheduler's queue; 0: unknown, or no scheduler
+  std::uint64_t issued_ns = 0;      // when its request went to the device
+  std::uint64_t completed_ns = 0;   // 0: not in the trace
+  std::uint64_t stored_ns = 0;      // of bytes written back: when they entered the cache; else 0
+  std::uint64_t op_id = 0;          // the operation that caused them; 0: unknown
+  std::uint64_t by_op = 0;          // the operation that queued the bio, such as a sync; 0: none
   std::uint64_t begin = 0;          // on the device, in bytes
-  std::uint64_t offset = kNoOffset; // in the file; kNoOffset: not known, or none
-  std::uint64_t used_bytes = 0;     // of read_ahead: those that were read later
-  std::uint64_t late_bytes = 0;     // of these: by a call that began before they were there
-  std::uint64_t late_ns = 0;        // how long such calls went on until they were, each time once
+  std::uint64_t offset = kNoOffset; // in the file; kNoOffset: unknown, or none
+  std::uint64_t used_bytes = 0;     // of read_ahead: bytes read later
+  std::uint64_t late_bytes = 0;     // of these: read by a call that began before they arrived
+  std::uint64_t late_ns = 0;        // how long such calls waited for them, without overlaps
   std::uint64_t bytes = 0;
-  std::size_t ahead_bio = kNotAhead; // the same of all links of a bio that reads ahead
-  std::uint32_t pid = 0;             // of who caused them; 0: not known
-  std::uint32_t by_pid = 0;          // of who queued the bio
+  std::size_t ahead_bio = kNotAhead; // the same for all links of a bio that reads ahead
+  std::uint32_t pid = 0;             // the process that caused them; 0: unknown
+  std::uint32_t by_pid = 0;          // the process that queued the bio
   std::uint32_t file = 0;
   std::uint32_t device = 0;
   std::int32_t error = 0;
-  std::uint8_t operation = 0;            // of the block layer, as schema/values.def numbers them
-  std::uint8_t reason = kNotWrittenBack; // of pages written back: what set it off, likewise
-  bool is_repeat =
-      false; // the device above had a bio for the same bytes, whose link names them too
+  std::uint8_t operation = 0;            // of the block layer, as numbered in schema/values.def
+  std::uint8_t reason = kNotWrittenBack; // of pages written back: the trigger, likewise
+  bool is_repeat = false; // the device above had a bio for the same bytes, with a link of its own
   Cause cause = Cause::unknown;
   Confidence confidence = Confidence::exact;
 };
 
-// What became of the bytes that a process wrote into the pages of a file: written == the sum of the others.
+// The fate of the bytes that a process wrote into the pages of a file: written == the sum of the
+// others.
 struct Fate {
   std::uint32_t pid = 0;
   std::uint32_t file = 0;
   std::uint64_t written = 0;
   std::uint64_t mapped = 0;    // of these: stored through a mapping
   std::uint64_t outside = 0;   // of these: by a process that is not in the trace
-  std::uint64_t to_device = 0; // handed to a device
-  std::uint64_t absorbed = 0;  // overwritten before they were
-  std::uint64_t dropped = 0;   // their pages were given up: truncated, deleted
-  std::uint64_t pending = 0;   // still in the cache when the recording ended
+  std::uint64_t to_device = 0; // submitted to a device
+  std::uint64_t absorbed = 0;  // overwritten before that
+  std::uint64_t dropped = 0;   // dropped with their pages: truncated, deleted
+  std::uint64_t pending = 0;   // still in the cache at the end of the recording
 };
 
-// A call that wanted bytes that another one had read ahead, before they were there.
+// A call that needed read-ahead bytes of another operation before they arrived.
 struct LateRead {
   std::uint64_t op_id = 0;
-  std::uint64_t by_op = 0; // that had read ahead what came last; 0: not known
-  std::uint64_t bytes = 0; // that were not there when it began
+  std::uint64_t by_op = 0; // the operation with the read-ahead that arrived last; 0: unknown
+  std::uint64_t bytes = 0; // bytes that had not arrived when it began
   std::uint64_t late_ns =
-      0; // from its begin, or from when the first bio was queued, until they all were
+      0; // until all arrived, from its begin or from the queueing of the first bio
   std::uint32_t pid = 0;
   std::uint32_t file = 0;
 };
 
 struct Trails {
   std::vector<Link>
-      links; // in the order in which their bios were queued, but for those without one
+      links; // sorted by the queueing of their bios; those without a bio are out of order
   std::vector<LateRead> late_reads;
   std::vector<Fate> fates;
 };

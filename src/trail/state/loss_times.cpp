@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::uint32_t kAnyLayer = 0;
 
-// What a counter of schema/stats.def means for the engine.
+// The effect of a counter of schema/stats.def on the engine.
 enum class LossMeaning {
-  nothing,    // no event that it looks at
+  nothing,    // no event that the engine reads
   missing,    // events are missing from then on
-  timeless,   // likewise, and they may have begun at any time before
-  completion, // the end of a request is missing, which moves nothing in the cache
+  timeless,   // likewise, but possibly from any earlier time on
+  completion, // the end of a request is missing, which changes nothing in the cache
 };
 
 LossMeaning meaning_of(std::uint64_t counter) {
@@ -31,7 +31,7 @@ LossMeaning meaning_of(std::uint64_t counter) {
   case IOT_COUNTER_kernel_span_lost:
   case IOT_COUNTER_kernel_span_unfinished:
     return LossMeaning::timeless;
-  case IOT_COUNTER_kernel_file_unknown: // the event is there, but nobody can say what it did
+  case IOT_COUNTER_kernel_file_unknown: // the event is there, but its file is unknown
   case IOT_COUNTER_kernel_file_forgotten:
     return LossMeaning::missing;
   case IOT_COUNTER_kernel_journal_untracked:
@@ -69,7 +69,7 @@ void note_counter(LossTimes& times, std::uint64_t counter, std::uint32_t layer,
   }
 }
 
-// The counters of which the table tells when they grew.
+// The counters with located increases in the table.
 std::set<std::uint64_t> note_table(LossTimes& times, const store::TraceReader& trace,
                                    bool are_calls_of_vfs) {
   std::set<std::uint64_t> told;
@@ -124,10 +124,11 @@ std::uint64_t LossTimes::dirty_ns() const {
 
 LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs) {
   LossTimes times;
-  // The tables of a recorder that was killed end at different times, and nobody counted what it still had.
+  // After a kill of the recorder, tables end at different times, and its buffered events are not
+  // counted.
   if (trace.manifest().state != store::State::COMPLETE)
     times.note(kAnyLayer, 0);
-  // Calls that were left out may have written what is taken for others' work.
+  // Excluded calls may have done what looks like work of others.
   if (trace.manifest().leaves_out_calls())
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From when on events may be missing, by what they would have told: what the engine finds after it is not called exact
-// where one of them could have changed it.
+// The times from which events may be missing, by kind. A later result is not exact if such an event
+// could have changed it.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,22 @@
 
 namespace iotrail::trail {
 
-// Each the earliest time at which an event of its kind, of a span its begin, may lie that is not in the trace.
+// Each is the earliest possible time of a missing event of its kind; for a span, of its begin.
 // UINT64_MAX: none is missing.
 struct LossTimes {
-  std::uint64_t calls_ns = UINT64_MAX;  // that read, write or cut off files
-  std::uint64_t pages_ns = UINT64_MAX;  // became dirty, or left the cache
+  std::uint64_t calls_ns = UINT64_MAX;  // calls that read, write or cut files
+  std::uint64_t pages_ns = UINT64_MAX;  // pages that became dirty, or left the cache
   std::uint64_t blocks_ns = UINT64_MAX; // bios and requests
-  bool are_completions_missed = false;  // the kernel did not tell of some, whose bios are all there
+  bool are_completions_missed = false;  // the kernel did not report some; their bios are all there
 
-  // An event of this layer, as schema/layers.def numbers them; 0: of any.
+  // An event of this layer, as numbered in schema/layers.def; 0: of any.
   void note(std::uint32_t layer, std::uint64_t from_ns);
-  // From when on it is not sure what of a file is dirty, and whose it is.
+  // From this time on, the dirty bytes of files and their owners are uncertain.
   std::uint64_t dirty_ns() const;
 };
 
-// Of the table `losses`, the counters and the state of a trace. What is damaged is only known when all was read.
+// From the table `losses`, the counters and the state of a trace. Damage is known only after
+// everything was read.
 LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs);
 
 } // namespace iotrail::trail

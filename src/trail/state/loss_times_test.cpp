@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What of a trace tells that something is missing reaches what is said of its bytes.
+// Each sign of missing events in a trace lowers the confidence of its links.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace iotrail::trail {
 namespace {
 
-// A write that is written back, at times far behind every loss below.
+// A write with its write-back, long after every loss below.
 constexpr const char* kWriteBack =
     "syscall_read ts_ns=100 op_id=9 pid=5 file=/b offset=0\n"
     "syscall_write ts_ns=1000 duration_ns=10 op_id=1 pid=5 file=/a offset=0 bytes_requested=4096 "
@@ -47,7 +47,7 @@ TEST(loss_times, what_was_lost_matters_by_its_layer) {
         << layer;
   for (const char* layer : {"app", "vfs", "fs", "device", "fault", "memory", "net", "sched"})
     EXPECT_EQ(told(losses(std::string("counter=kernel_ring_full layer=") + layer)), "exact")
-        << layer; // calls are told by the system calls here
+        << layer; // calls are read from the system calls here
   EXPECT_EQ(told(losses("counter=kernel_ring_contended")), "inferred") << "of any layer";
   EXPECT_EQ(told("losses from_ns=3000 to_ns=4000 source=kernel events=1 counter=kernel_ring_full "
                  "layer=syscall\n"),

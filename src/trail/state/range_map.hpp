@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Values by ranges of bytes that do not overlap. Not for several threads at once.
+// Values by ranges of bytes that do not overlap. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ public:
   bool is_empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
-  // Removes what lies between `begin` and `end`, and hands over each part as taken(begin, end, value), in order.
+  // Removes everything between `begin` and `end`, and passes each part to taken(begin, end, value),
+  // in order.
   template <class Taken> void take(std::uint64_t begin, std::uint64_t end, Taken&& taken) {
     for (auto at = first_beyond(begin); at != entries_.end() && at->first < end;) {
       const std::uint64_t entry_begin = at->first;
@@ -30,7 +31,8 @@ public:
     }
   }
 
-  // Nothing may lie there: take() first, or fill(). Grows a range with the same value that ends where this one begins.
+  // The range must be empty: call take() first, or fill(). Extends a preceding range with the same
+  // value.
   void put(std::uint64_t begin, std::uint64_t end, const Value& value) {
     if (begin >= end)
       return;
@@ -44,7 +46,7 @@ public:
     entries_.emplace_hint(after, begin, Entry{end, value});
   }
 
-  // Hands over each part between `begin` and `end` where nothing lies, as gap(begin, end), in order.
+  // Calls gap(begin, end) for each empty part between `begin` and `end`, in order.
   template <class Gap> void visit_gaps(std::uint64_t begin, std::uint64_t end, Gap&& gap) const {
     std::uint64_t reached = begin;
     for (auto at = first_beyond(begin); at != entries_.end() && at->first < end; ++at) {
@@ -56,7 +58,7 @@ public:
       gap(reached, end);
   }
 
-  // Puts the value where nothing lies. Returns past how many entries it came.
+  // Puts the value into all empty parts. Returns the number of entries passed.
   std::size_t fill(std::uint64_t begin, std::uint64_t end, const Value& value) {
     std::size_t passed = 0;
     std::uint64_t reached = begin;
@@ -72,7 +74,7 @@ public:
     return passed;
   }
 
-  // Hands over each part between `begin` and `end` as found(begin, end, value), in order.
+  // Calls found(begin, end, value) for each part between `begin` and `end`, in order.
   template <class Found> void visit(std::uint64_t begin, std::uint64_t end, Found&& found) const {
     for (auto at = first_beyond(begin); at != entries_.end() && at->first < end; ++at)
       found(std::max(begin, at->first), std::min(end, at->second.end), at->second.value);
@@ -85,7 +87,7 @@ private:
   };
   using Entries = std::map<std::uint64_t, Entry>; // by begin
 
-  // The first entry that ends behind `begin`.
+  // The first entry that ends after `begin`.
   template <class Self> static auto find_beyond(Self& entries, std::uint64_t begin) {
     auto at = entries.lower_bound(begin);
     if (at == entries.begin())

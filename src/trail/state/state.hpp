@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the engine knows at a moment of a trace: what each file has dirty or read ahead, which calls, bios and requests are in
-// flight, and the links found so far. The rules (rules/) read and change it, the driver (replay.hpp) keeps the calls in it.
-// Not for several threads at once.
+// The engine's state at one time of a trace: dirty and read-ahead ranges of each file, calls, bios
+// and requests in flight, and the links found so far. The rules (rules/) read and change it; the
+// driver (replay.hpp) keeps the calls in it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ struct Dirty {
   bool operator==(const Dirty&) const = default;
 };
 
-// What lay where a write is taken for stored because it queued the bio itself, and the first of the bio's links.
+// The bytes before a write that counts as stored because it queued the bio itself, and the first of
+// the bio's links.
 struct Assumed {
   Dirty before;
   std::size_t first_link;
@@ -42,39 +43,40 @@ struct Assumed {
   bool operator==(const Assumed&) const = default;
 };
 
-// A call that reads or writes a known range, from its begin to its end.
+// A call in flight that reads or writes a known range.
 struct Call {
   FactKind kind;
   std::uint64_t op_id;
   std::uint32_t pid;
   std::uint32_t file;
-  std::uint64_t begin; // of the range
-  std::uint64_t end;   // of a read as asked for, of a write as done
-  std::uint64_t
-      moved_end; // of the bytes that it moved; of a read that failed or did not end, as `end`
+  std::uint64_t begin;     // of the range
+  std::uint64_t end;       // of a read as requested, of a write as done
+  std::uint64_t moved_end; // of the bytes that it moved; for a failed or unfinished read, `end`
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
-  RangeMap<bool> stored{}; // of a write: the parts that are known to be in the cache already
-  // Likewise: pages that became clean in its course, true: since they were given up. What it stored there before is gone, what
-  // it stores afterwards is told, unless somebody else makes the page dirty again.
+  RangeMap<bool> stored{}; // of a write: the parts known to be in the cache already
+  // Of a write: pages that became clean during it; true: because they were dropped. Its earlier
+  // stores there are gone. A later store causes an event, unless another task makes the page dirty
+  // again.
   RangeMap<bool> cleaned{};
   RangeMap<std::size_t>
-      counted{}; // of these: parts that are counted as written all the same, and the first of their bio's links
-  RangeMap<Assumed> assumed{}; // of `stored`: no page has said so
-  bool is_contested = false;   // a part of a page that it writes was given up in its course
-  bool is_placed = false;      // where it reads or writes is known
-  std::uint64_t number = 0;    // of the calls that began, this is which
+      counted{}; // of these: parts already counted as written, and the first of their bio's links
+  RangeMap<Assumed> assumed{}; // of `stored`: assumed, not confirmed by a page event
+  bool is_contested = false;   // a part of a page that it writes was dropped during it
+  bool is_placed = false;      // the position that it reads or writes is known
+  std::uint64_t number = 0;    // sequence number of the call
 
   bool has_range() const { return begin < end; }
 };
 
-// The writing back of a file that a process began last.
+// The latest write-back of a file by a process.
 struct Flush {
   std::uint32_t file;
-  std::uint8_t reason; // as schema/values.def numbers writeback_reason
+  std::uint8_t reason; // as numbered in schema/values.def for writeback_reason
 };
 
-// What a bio took to a device that hands it on, or asked of it, such as a mapped one: the bio for the device below has the same.
+// The contents of a bio for a device that passes it on, such as a mapped one: the bio for the
+// device below has the same.
 struct Carried {
   std::uint64_t op_id;
   std::uint64_t stored_ns;
@@ -86,41 +88,43 @@ struct Carried {
   bool operator==(const Carried&) const = default;
 };
 
-// A bio that reads ahead: none of its pages is there before all of it is, in however many requests the device completes it.
+// A read-ahead bio: its pages arrive together after its last byte, even if the device completes it
+// in several requests.
 struct AheadBio {
-  std::uint64_t bytes_left; // that no device has completed yet
+  std::uint64_t bytes_left; // not completed by a device yet
   std::uint64_t completed_ns = 0;
 };
 
 struct CachedFile {
   RangeMap<Dirty> dirty;
-  // Was dirty on pages that became clean and dirty once more: the bio that has cleaned them is still to come.
+  // Dirty bytes of pages that became clean and then dirty again: the bio that took them is not
+  // queued yet.
   RangeMap<Dirty> leaving;
-  RangeMap<Carried> carried;   // last, to a device that is no disk
-  RangeMap<Carried> asked;     // likewise, of one
-  RangeMap<std::size_t> ahead; // read ahead and not yet asked for: the link
-  std::map<std::uint64_t, std::uint64_t>
-      calls;              // in flight on it through the cache: op_id by when they began
-  bool is_mapped = false; // so that stores that nobody sees may reach it
+  RangeMap<Carried> carried;                    // written last, to a device that is not a disk
+  RangeMap<Carried> asked;                      // read last, from such a device
+  RangeMap<std::size_t> ahead;                  // read ahead and not requested yet: the link
+  std::map<std::uint64_t, std::uint64_t> calls; // in flight on it through the cache: op_id by begin
+  bool is_mapped = false;                       // unseen stores may reach it
   std::uint64_t doubtful_ns =
-      UINT64_MAX; // from then on it is not sure what of it is dirty, and whose it is
+      UINT64_MAX; // from this time on, its dirty bytes and their owners are uncertain
 };
 
 struct State {
   LossTimes losses;
-  bool has_cache_events = false; // a write tells which clean pages it made dirty, and when
-  bool has_evictions = false;    // pages that leave the cache are told
+  bool has_cache_events = false; // a write records which clean pages it made dirty, and when
+  bool has_evictions = false;    // pages that leave the cache are recorded
   std::unordered_set<std::uint32_t>
-      written_back; // files of which bios carry pages: of others, no operations are kept
-  std::unordered_set<std::uint32_t> disks;  // devices that complete requests: others hand bios on
-  std::unordered_set<std::uint64_t> direct; // operations that have bios of their own past the cache
+      written_back; // files with pages in bios: operations are kept only for these
+  std::unordered_set<std::uint32_t> disks; // devices that complete requests; others pass bios on
+  std::unordered_set<std::uint64_t>
+      direct; // operations with bios of their own that bypass the cache
   std::vector<std::uint64_t>
-      of_paths; // operations that name paths and move no bytes of the program's, sorted
-  std::unordered_set<std::uint32_t> traced; // processes that the trace knows; empty: all
+      of_paths; // operations on paths that move no bytes of the program, sorted
+  std::unordered_set<std::uint32_t> traced; // processes in the trace; empty: all
   std::unordered_map<std::uint32_t, std::uint32_t>
-      disk_caches; // files of the kernel's own that hold the pages of a disk: the disk
+      disk_caches; // kernel-internal files with the pages of a disk: the disk
   std::unordered_set<std::uint32_t>
-      of_metadata; // directories, and files in which a file system keeps metadata of its own
+      of_metadata; // directories, and files with a file system's own metadata
   std::unordered_set<std::uint32_t> nodes; // files of block devices that programs open (/dev/sda)
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_nodes; // by disk: the file by which programs write to these pages (/dev/sda)
@@ -130,27 +134,28 @@ struct State {
 
   std::unordered_map<std::uint64_t, Call> calls; // in flight, by op_id
   std::unordered_map<std::uint32_t, CachedFile> files;
-  std::unordered_map<std::uint64_t, Fate> fates; // by pid and file, see fate()
-  std::unordered_map<std::uint64_t, Flush>
-      flushes; // what a process writes back at the moment, by pid
+  std::unordered_map<std::uint64_t, Fate> fates;    // by pid and file, see fate()
+  std::unordered_map<std::uint64_t, Flush> flushes; // what a process currently writes back, by pid
   std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
 
   // Calls in flight that make a file shorter, or a hole in it, by op_id.
   std::unordered_map<std::uint64_t, Fact> truncations;
 
-  std::uint64_t looks = 0; // at entries of what is looked through, but for queues
+  std::uint64_t looks = 0; // at entries of searched collections, except queues
   std::uint64_t all_looks() const;
 
-  // The call in flight under this operation on this file; nullptr: none.
+  // The call in flight of this operation on this file; nullptr: none.
   Call* call_of(std::uint64_t op_id, std::uint64_t file);
-  // The same. Else a call of the same process through the cache that overlaps the fact's range, or has an unknown range:
-  // io_uring and libaio do their work inside whatever call runs.
+  // The same. Otherwise, a call of the same process through the cache that overlaps the fact's
+  // range, or has an unknown range: io_uring and libaio do their work inside any running call.
   Call* call_for(const Fact& fact, FactKind kind);
-  // Whether the trace has everything that can have changed what is dirty of a file.
+  // Whether the trace has everything that can have changed the dirty bytes of a file.
   bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;
-  // The fact by which this operation makes a file shorter, or a hole in it, at the moment; nullptr: it does not.
+  // The fact by which this operation currently makes a file shorter, or a hole in it; nullptr:
+  // none.
   const Fact* truncation_of(std::uint64_t op_id) const;
-  // Whether it names a path, and hands no memory to the kernel: the file system writes what becomes dirty in it.
+  // Whether it has a path and passes no memory to the kernel: the file system writes the pages that
+  // become dirty in it.
   bool is_of_path(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
   bool is_traced(std::uint64_t pid) const;
