@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The only way in which bytes from a disk become numbers: a cursor that cannot leave its span. After the first read
-// past the end every further one yields 0 and ok() is false, so that a decoder checks once, at its end.
+// The only way to turn bytes from a disk into numbers: a cursor that cannot leave its span. After
+// the first read past the end, all reads return 0 and ok() is false, so a decoder checks once, at
+// its end.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace iotrail {
 
 using ByteSpan = std::span<const std::byte>;
 
-// In which the kernel counts blocks (sysfs, st_blocks, requests), whatever the device's and the file system's own.
+// The kernel's unit of block counts (sysfs, st_blocks, requests), independent of the block sizes of
+// devices and file systems.
 inline constexpr std::uint64_t kSectorBytes = 512;
 
 class ByteReader {
@@ -24,7 +26,7 @@ public:
   explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}
 
   bool ok() const { return ok_; }
-  // What was read makes no sense: as if the end had been passed.
+  // Marks the data as invalid, like a read past the end.
   void fail() { ok_ = false; }
   std::size_t remaining() const { return bytes_.size() - position_; }
   std::size_t position() const { return position_; }
@@ -77,7 +79,7 @@ public:
     append(std::as_bytes(std::span(&value, 1)));
   }
 
-  // Over what was written before, all of it.
+  // Overwrites earlier bytes.
   template <class T>
     requires std::is_trivially_copyable_v<T>
   void overwrite(std::size_t position, const T& value) {

@@ -22,7 +22,8 @@ inline std::uint64_t clock_ns(clockid_t clock) {
 
 namespace detail {
 
-// The offsets that /proc shows are those of the namespace for children: this process is in it unless it made it itself.
+// /proc shows the offsets of the namespace for children: this process is in it, unless it created
+// it itself.
 inline std::int64_t own_clock_offset_ns() {
   struct stat own{};
   struct stat of_children{};
@@ -37,12 +38,12 @@ inline std::int64_t own_clock_offset_ns() {
 
 } // namespace detail
 
-// The time base of a trace: CLOCK_MONOTONIC of the initial time namespace, as the kernel itself counts.
+// The time base of a trace: CLOCK_MONOTONIC of the initial time namespace, the kernel's own clock.
 inline std::uint64_t monotonic_ns() {
   static const std::int64_t offset_ns = detail::own_clock_offset_ns();
   return clock_ns(CLOCK_MONOTONIC) - static_cast<std::uint64_t>(offset_ns);
 }
-// What the kernel's coarse clocks advance by.
+// Resolution of the kernel's coarse clocks.
 inline std::uint64_t kernel_tick_ns() {
   timespec tick{};
   clock_getres(CLOCK_MONOTONIC_COARSE, &tick);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How far the clocks of a time namespace are ahead of those of the initial one. Needs no library: also the preload
-// library asks.
+// Offsets of the clocks of a time namespace from the initial one. Needs no library, because the
+// preload library uses it too.
 #pragma once
 
 namespace iotrail {
@@ -11,7 +11,7 @@ inline constexpr unsigned long kInitialTimeNamespace = 0xeffffffa; // PROC_TIME_
 
 namespace detail {
 
-// The number at `text`, which moves behind it; 0 where there is none.
+// Reads the number at `text` and moves `text` behind it; 0 if there is none.
 constexpr long long take_number(const char*& text) {
   while (*text == ' ' || *text == '\t')
     ++text;
@@ -32,7 +32,8 @@ constexpr const char* after(const char* text, const char* word) {
 
 } // namespace detail
 
-// Of CLOCK_MONOTONIC, from what kClockOffsetsFile holds: a line for each clock, "monotonic SECONDS NANOSECONDS".
+// Offset of CLOCK_MONOTONIC, from the contents of kClockOffsetsFile: a line per clock, "monotonic
+// SECONDS NANOSECONDS".
 constexpr long long monotonic_offset_ns(const char* text) {
   constexpr long long kSecondNs = 1'000'000'000;
   while (*text != 0) {

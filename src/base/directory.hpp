@@ -11,7 +11,7 @@ struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
 };
 
-// A directory that is being read; closed when it goes.
+// An open directory; closed on destruction.
 using OpenDirectory = std::unique_ptr<DIR, CloseDirectory>;
 
 } // namespace iotrail

@@ -7,7 +7,7 @@
 
 namespace iotrail {
 
-// Owns a file descriptor; closes it when it goes.
+// Owns a file descriptor; closes it on destruction.
 class Fd {
 public:
   Fd() = default;

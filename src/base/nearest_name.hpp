@@ -9,7 +9,8 @@
 
 namespace iotrail {
 
-// How many letters have to be put in, taken out, changed, or swapped with their neighbour to make one text of the other.
+// Number of letters to insert, delete, replace, or swap with their neighbour to turn one text into
+// the other.
 inline std::size_t edits_between(std::string_view from, std::string_view to) {
   std::vector<std::size_t> before_last(to.size() + 1);
   std::vector<std::size_t> last(to.size() + 1);
@@ -30,7 +31,8 @@ inline std::size_t edits_between(std::string_view from, std::string_view to) {
   return edits[to.size()];
 }
 
-// "Did you mean 'fsync'?" of the name that is most like `text`; empty: none is alike, or `text` is longer than a name.
+// "Did you mean 'fsync'?" with the name most similar to `text`; empty: none is similar, or `text`
+// is too long for a name.
 template <class Names> std::string did_you_mean(std::string_view text, const Names& names) {
   constexpr std::size_t kLongest = 64;
   std::size_t fewest = std::max<std::size_t>(1, text.size() / 3) + 1;

@@ -10,15 +10,16 @@
 
 namespace iotrail {
 
-// While it lives, the allocator of this thread has `bytes` at hand that the kernel has put in place at once. Otherwise each
-// page of a large allocation costs a fault when it is touched first: 10 us in some virtual machines, where a step of 5 MB takes 14 ms.
-// What is free at its end goes back to the kernel. Changes settings of malloc for the whole process; for one at a time.
+// During its lifetime, this thread's allocator has `bytes` of memory that the kernel has already
+// populated. Otherwise the first touch of each page of a large allocation costs a fault: 10 us in
+// some virtual machines, which adds 14 ms to a step of 5 MB. Free memory returns to the kernel at
+// the end. Changes malloc settings of the whole process; use one at a time.
 class PopulatedHeap {
 public:
   explicit PopulatedHeap(std::size_t bytes) {
-    constexpr int kNever = 32 << 20;     // the most that mallopt takes for the first
-    ::mallopt(M_MMAP_THRESHOLD, kNever); // large ones from the heap too
-    ::mallopt(M_TRIM_THRESHOLD, kNever); // which keeps what is given back
+    constexpr int kNever = 32 << 20;     // the maximum that mallopt accepts for the first
+    ::mallopt(M_MMAP_THRESHOLD, kNever); // allocate large blocks from the heap too
+    ::mallopt(M_TRIM_THRESHOLD, kNever); // do not return freed memory
     void* memory = std::malloc(bytes);
     if (memory == nullptr)
       return;
@@ -26,7 +27,7 @@ public:
     void* pages = memory;
     std::size_t room = bytes;
     if (std::align(kPage, kPage, pages, room) !=
-        nullptr) // since Linux 5.14; before, pages come one by one
+        nullptr) // since Linux 5.14; before, pages are populated one by one
       ::madvise(pages, room / kPage * kPage, MADV_POPULATE_WRITE);
     std::free(memory);
   }

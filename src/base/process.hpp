@@ -18,32 +18,32 @@
 
 namespace iotrail {
 
-// A number of /proc/PID/status, by its name with the colon; 0: there is no such process.
+// A number in /proc/PID/status, by its name with the colon; 0: no such process.
 inline pid_t status_value(pid_t pid, std::string_view name) {
   std::ifstream status(fmt::format("/proc/{}/status", pid));
-  // A program's own name stands behind "Name:" and has no line to itself.
+  // The line "Name:" may contain any text, but only after the key.
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(name))
       return static_cast<pid_t>(std::strtol(line.c_str() + name.size(), nullptr, 10));
   return 0;
 }
 
-// The process that a thread belongs to; itself for a process.
+// The process of a thread; itself for a process.
 inline pid_t process_of_thread(pid_t tid) {
   return status_value(tid, "Tgid:");
 }
 
-// Inode of the pid namespace that all others lie in (PROC_PID_INIT_INO): in it, tasks are counted as the kernel does.
+// Inode of the initial pid namespace (PROC_PID_INIT_INO), which uses the kernel's own task numbers.
 inline constexpr std::uint64_t kInitialPidNamespace = 0xeffffffc;
 
-// Name of a process; empty: there is no such process.
+// Name of a process; empty: no such process.
 inline std::string comm_of(pid_t pid) {
   std::string comm;
   std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), comm);
   return comm;
 }
 
-// The words of its command line; of a task of the kernel, which has none, its name in brackets.
+// The words of its command line; for a kernel thread, which has none, its name in brackets.
 inline std::vector<std::string> command_of(pid_t pid) {
   std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
   std::vector<std::string> words;
@@ -54,7 +54,8 @@ inline std::vector<std::string> command_of(pid_t pid) {
   return words;
 }
 
-// Whether it was started with this variable, "NAME=VALUE", or its parent was. Not where we may not look.
+// Whether this process or its parent was started with this variable, "NAME=VALUE". False without
+// permission to look.
 inline bool has_variable(pid_t pid, std::string_view variable) {
   std::ifstream environment(fmt::format("/proc/{}/environ", pid));
   for (std::string word; std::getline(environment, word, '\0');)
@@ -68,7 +69,7 @@ struct RunningProcess {
   pid_t parent = 0;
 };
 
-// All that run now; those that end meanwhile may be missing.
+// All running processes; those that end meanwhile may be missing.
 inline std::vector<RunningProcess> running_processes() {
   std::vector<RunningProcess> processes;
   std::error_code error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a failed operation is told: a Result<T> passed up to cli/, which prints it once. Programmer errors abort by
+// Failed operations return a Result<T> up to cli/, which prints it once. Programmer errors abort by
 // CHECK. Imperfect data is neither: it is a counter of schema/stats.def.
 #pragma once
 
@@ -16,20 +16,21 @@
 
 namespace iotrail {
 
-// Failures that a caller answers in different ways; all others are `operation`.
+// Failures that callers handle in different ways; all others are `operation`.
 enum class Failure { operation, usage, command_not_found, command_not_executable };
 
-// What failed and on which object (`what`), why (`why`), and what to do (`hint`, may be empty).
+// The failed operation and its object (`what`), the reason (`why`), and the remedy (`hint`, may be
+// empty).
 struct Error {
   std::string what;
   std::string why;
   std::string hint;
-  int code = 0; // errno, where the system refused; 0 otherwise
+  int code = 0; // errno, if the system refused; 0 otherwise
   Failure kind = Failure::operation;
 
   std::string line() const { return why.empty() ? what : what + ": " + why; }
 
-  // That, and on lines of its own what to do.
+  // The message, followed by the hint on lines of its own.
   std::string message() const {
     std::string text = line();
     if (!hint.empty())
@@ -54,7 +55,8 @@ inline std::unexpected<Error> fail(std::string what, std::string why = {}, std::
   return std::unexpected(Error{std::move(what), std::move(why), std::move(hint)});
 }
 
-// `code` defaults to the errno of the call that has just failed; take it before anything else can change it.
+// `code` defaults to the errno of the call that has just failed; read it before anything else can
+// change it.
 inline std::unexpected<Error> fail_errno(std::string what, int code = errno,
                                          std::string hint = {}) {
   return std::unexpected(Error{std::move(what), errno_text(code), std::move(hint), code});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Text that others chose, such as names of files, need not be UTF-8.
+// Text from others, such as names of files, need not be UTF-8.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Character {
   std::size_t bytes = 1;
 };
 
-// The character that `text`, which is not empty, begins with; kNoCharacter: its first byte begins none.
+// The first character of `text`, which is not empty; kNoCharacter: its first byte begins none.
 inline Character first_character(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   if (lead < 0x80)
@@ -34,7 +34,7 @@ inline Character first_character(std::string_view text) {
   char32_t code = lead & (0xffU >> (bytes + 1));
   for (const char c : text.substr(1, bytes - 1))
     code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000}; // by bytes: no longer form is UTF-8
+  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000}; // by bytes: no longer form is valid
   const bool is_half_of_pair = code >= 0xd800 && code <= 0xdfff;
   return code < kLeast[bytes] || code > 0x10ffff || is_half_of_pair ? Character{}
                                                                     : Character{code, bytes};
@@ -56,13 +56,14 @@ inline bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Whether `text` begins as an escaped byte does.
+// Whether `text` begins like an escaped byte.
 inline bool looks_escaped(std::string_view text) {
   const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   return text.size() >= 4 && text.starts_with("\\x") && is_digit(text[2]) && is_digit(text[3]);
 }
 
-// With the bytes that are not UTF-8 escaped, and the backslash of what looks like one: texts that differ stay different.
+// Escapes bytes that are not UTF-8, and the backslash of text that looks like an escape: different
+// texts stay different.
 inline std::string as_utf8(std::string_view text) {
   std::string valid;
   while (!text.empty()) {

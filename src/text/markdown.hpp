@@ -6,7 +6,7 @@
 
 namespace iotrail::output {
 
-// A text as the cell of a Markdown table, where a bar would end it.
+// A text as the cell of a Markdown table; escapes the bar, which would end the cell.
 inline std::string markdown_cell(std::string_view text) {
   std::string cell;
   for (const char c : text) {

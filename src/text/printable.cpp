@@ -14,30 +14,31 @@ struct Range {
   char32_t last;
 };
 
-// Control characters, those that format text and cannot be seen (Unicode's categories Cc and Cf), and what else is blank
-// without being a blank: two names that look alike are to be told apart, and no line gives orders to a terminal.
+// Control characters, invisible format characters (Unicode's categories Cc and Cf), and characters
+// that look blank. Names that differ must look different, and no text may send commands to a
+// terminal.
 constexpr Range kUnprintable[] = {
     {0x00, 0x1f},       // control characters
-    {0x7f, 0x9f},       // and those that terminals take for ESC and another: U+009B is ESC [
+    {0x7f, 0x9f},       // and those that terminals treat as ESC and another: U+009B is ESC [
     {0xad, 0xad},       // soft hyphen
-    {0x600, 0x605},     // signs that stand around Arabic numbers
-    {0x61c, 0x61c},     // mark of the direction of writing
+    {0x600, 0x605},     // signs around Arabic numbers
+    {0x61c, 0x61c},     // direction mark
     {0x6dd, 0x6dd},     //
     {0x70f, 0x70f},     //
     {0x890, 0x891},     //
     {0x8e2, 0x8e2},     //
     {0x115f, 0x1160},   // fillers
-    {0x180e, 0x180e},   // separator of vowels
-    {0x200b, 0x200f},   // blanks without width, joiners, marks of the direction
-    {0x2028, 0x202e},   // ends of lines and paragraphs, embeddings, overrides
+    {0x180e, 0x180e},   // vowel separator
+    {0x200b, 0x200f},   // zero-width blanks, joiners, direction marks
+    {0x2028, 0x202e},   // line and paragraph separators, embeddings, overrides
     {0x2060, 0x206f},   // joiner, invisible operators, isolates
     {0x3164, 0x3164},   // filler
-    {0xfeff, 0xfeff},   // mark of the order of bytes
+    {0xfeff, 0xfeff},   // byte order mark
     {0xffa0, 0xffa0},   // filler
-    {0xfff9, 0xfffb},   // what annotates other text
+    {0xfff9, 0xfffb},   // annotation marks
     {0x110bd, 0x110bd}, //
     {0x110cd, 0x110cd}, //
-    {0x13430, 0x1343f}, // how hieroglyphs are placed
+    {0x13430, 0x1343f}, // placement of hieroglyphs
     {0x1bca0, 0x1bca3}, // shorthand
     {0x1d173, 0x1d17a}, // music
     {0xe0000, 0xe0fff}, // invisible tags
@@ -62,7 +63,7 @@ std::string escaped(std::string_view text, bool keep_lines) {
   return shown;
 }
 
-// ASCII without control characters: nearly all text is.
+// ASCII without control characters, like almost all text.
 bool is_plain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }

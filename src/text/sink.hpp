@@ -17,8 +17,8 @@ inline std::unexpected<Error> fail_output(int code) {
   return fail_errno("cannot write the output", code);
 }
 
-// Text on its way to a file. A failed write (disk full, reader gone) is kept for finish(); what follows it is
-// dropped, and is_broken() lets a long output stop early.
+// Output text for a file. finish() returns the first failed write (disk full, reader gone); later
+// text is dropped, and is_broken() lets a long output stop early.
 class Sink {
 public:
   explicit Sink(std::FILE* file) : file_(file), is_terminal_(::isatty(::fileno(file)) == 1) {}
@@ -40,7 +40,7 @@ public:
 
   bool is_broken() const { return error_ != 0; }
 
-  // Everything is with the system, or why not.
+  // Success if the system has accepted everything, else the error.
   Result<void> finish() {
     flush();
     if (error_ == 0 && std::fflush(file_) != 0)

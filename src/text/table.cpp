@@ -9,7 +9,7 @@ namespace iotrail::output {
 
 namespace {
 
-// Less of a cell says nothing.
+// Minimum useful width of a cell.
 std::size_t least_of(Fit fit) {
   switch (fit) {
   case Fit::whole:
@@ -38,7 +38,7 @@ std::string line_of(std::span<const std::string> cells, std::span<const std::siz
   return line;
 }
 
-// Columns are left out only when those that can be shortened have come down to their least.
+// Columns are dropped only after all that can shrink have their minimum width.
 std::vector<std::size_t> columns_shown(std::span<const TextTable::Column> columns,
                                        std::span<const std::size_t> widths, std::size_t room) {
   std::vector<std::size_t> shown;
@@ -59,7 +59,8 @@ std::vector<std::size_t> columns_shown(std::span<const TextTable::Column> column
   }
 }
 
-// Room is dealt to the columns that can be shortened, the narrowest first: what one does not need is the next one's.
+// Columns that can shrink share the room, the narrowest first: each passes on what it does not
+// need.
 std::vector<std::size_t> fitted(std::span<const TextTable::Column> columns,
                                 std::vector<std::size_t> widths, std::span<const std::size_t> shown,
                                 std::size_t room) {

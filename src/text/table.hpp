@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Aligned columns of a table that is small and known whole.
+// Aligned columns of a small table in memory.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ inline constexpr std::size_t kLeastColumnWidth = 12; // on the narrowest termina
 // `text` padded with blanks to `width` code points.
 std::string padded(std::string_view text, std::size_t width, Align align);
 
-// What becomes of a column whose cells are wider than the room for them.
+// How cells adapt to a column that is too narrow.
 enum class Fit : std::uint8_t {
-  whole,  // they stay as they are
-  middle, // they lose their middle: paths
-  end,    // they lose their end: commands
-  wrap,   // they go on below: sentences, in the last column
+  whole,  // unchanged
+  middle, // shortened in the middle: paths
+  end,    // shortened at the end: commands
+  wrap,   // continued below: sentences, in the last column
 };
 
 class TextTable {
@@ -37,13 +37,13 @@ public:
     std::string title;
     Align align;
     Fit fit = Fit::whole;
-    int rank = 0; // where room is short, the highest rank is left out first; 0: never
+    int rank = 0; // if room is short, the highest rank is dropped first; 0: never
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  void add(std::vector<std::string> cells); // as many as columns
+  void add(std::vector<std::string> cells); // one per column
   bool is_empty() const { return rows_.empty(); }
-  // Lines of at most `width`, as far as columns may be shortened or left out.
+  // Lines of at most `width`, if columns can shrink or be dropped enough.
   void print(Sink& sink, std::string_view indent, std::size_t width = kAnyWidth) const;
 
 private:
@@ -55,11 +55,11 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The layout of a table, for those that print rows as they come:
-// the columns that have room, those of the highest rank left out first;
+// The layout of a table, for code that prints rows one by one: the columns that have room, after
+// dropping those of the highest rank first;
 std::vector<std::size_t> columns_shown(std::span<const TextTable::Column> columns,
                                        std::span<const std::size_t> widths, std::size_t room);
-// the widths of all columns, of which those shown share `room`;
+// the widths of all columns; those shown share `room`;
 std::vector<std::size_t> fitted(std::span<const TextTable::Column> columns,
                                 std::vector<std::size_t> widths, std::span<const std::size_t> shown,
                                 std::size_t room);

@@ -14,7 +14,7 @@ namespace iotrail::output {
 namespace {
 
 constexpr std::string_view kCut = "...";
-constexpr std::size_t kLeastColumns = 20; // a terminal that says less is not believed
+constexpr std::size_t kLeastColumns = 20; // a smaller reported width is not trusted
 
 bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
@@ -84,8 +84,8 @@ std::size_t next_blank(std::string_view text, std::size_t from) {
   return std::min(text.find(' ', from), text.size());
 }
 
-// Where a command ends that begins at `begin`: of one with a trace's place in it at its quote or the next semicolon, of others
-// behind its options.
+// The end of a command that begins at `begin`: for one with a trace's path, its quote or the next
+// semicolon; for others the end of its options.
 std::size_t command_end(std::string_view text, std::size_t begin) {
   const bool is_quoted = begin > 0 && text[begin - 1] == '`';
   const std::size_t end = std::min(text.find(is_quoted ? '`' : ';', begin), text.size());
@@ -104,7 +104,7 @@ bool is_unit(std::string_view word) {
          std::end(kUnits);
 }
 
-// What is not broken: a word, a number with its unit, a command to copy.
+// The end of an unbreakable piece: a word, a number with its unit, a command to copy.
 std::size_t word_end(std::string_view text, std::size_t width) {
   const std::size_t end = next_blank(text, 0);
   const std::size_t begin = text.find_first_not_of("`('\"");

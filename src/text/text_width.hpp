@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Text that fits: how much room there is, and what is left of a text that has too little. Widths are in code points.
+// Text that fits: the available width, and shortened or wrapped text. Widths are in code points.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,27 @@
 
 namespace iotrail::output {
 
-inline constexpr std::size_t kPlainWidth = 80; // where nobody tells
+inline constexpr std::size_t kPlainWidth = 80; // if unknown
 inline constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
 
-// Of the terminal that `fd` is (COLUMNS, else what the terminal says); 80 of what is none.
+// Width of the terminal `fd` (COLUMNS, else as reported by the terminal); 80 if it is not a
+// terminal.
 std::size_t terminal_width(int fd);
 
-// Width on a terminal, as far as it is known: code points of UTF-8.
+// Width on a terminal, approximated by UTF-8 code points.
 std::size_t display_width(std::string_view text);
 
-// "/usr/lib/...sqlite3.so": what tells paths apart is at both ends.
+// "/usr/lib/...sqlite3.so": paths differ at both ends.
 std::string shortened_middle(std::string_view text, std::size_t width);
 // "sqlite3 shop.db ..."
 std::string shortened_end(std::string_view text, std::size_t width);
 
-// A fact of a manifest, which may be of any length: as much of it as somebody reads, and more where `width` is kAnyWidth. JSON
-// has it whole.
+// A fact of a manifest, which may be of any length: cut to 4,000 code points, or to 32,000 if
+// `width` is kAnyWidth. JSON has it in full.
 std::string shortened_fact(std::string_view text, std::size_t width);
 
-// Lines of whole words, each at most `width` wide unless one word is longer. A number stays with its unit, and a command of
-// iotrail whole where a line has room for it. At least one line.
+// Lines of whole words, each at most `width` wide unless one word is longer. Keeps a number with
+// its unit, and a command of iotrail on one line if it fits. At least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 
 } // namespace iotrail::output

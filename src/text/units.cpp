@@ -34,7 +34,7 @@ bool is_nearly_all(double share) {
   return share < 1 && share >= 0.9995;
 }
 
-// What is not none is not told as 0.0 %, and what is not all not as 100.0 %.
+// A share above 0 never prints as 0.0 %, and one below 1 never as 100.0 %.
 std::string share_text(double share, std::string_view below, std::string_view above) {
   if (is_tiny(share))
     return fmt::format("{} 0.1 %", below);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Numbers for people: three significant digits and a unit. Exact numbers are what `query` and `export` are for.
+// Numbers for people: three significant digits and a unit. `query` and `export` give exact numbers.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ std::string human_count(std::uint64_t count);                            // "1,2
 std::string human_count_of(std::uint64_t count, std::string_view thing); // "1 row", "1,234 rows"
 std::string human_share(double share); // of 1: "12.3 %", "less than 0.1 %", "more than 99.9 %"
 std::string short_share(double share); // the same in a column: "< 0.1 %", "> 99.9 %"
-std::string human_share_of(std::uint64_t part, std::uint64_t whole); // of nothing: as of 1
+std::string human_share_of(std::uint64_t part, std::uint64_t whole); // of 0: as of 1
 
 // "2026-05-01 12:34:56.789012" in the local time zone; ns of CLOCK_REALTIME.
 std::string human_date(std::int64_t real_ns);
-// "3"; "139 (SIGSEGV)": as a shell shows that of a program that a signal ended.
+// "3"; "139 (SIGSEGV)": exit status of a program, as a shell shows it.
 std::string human_status(int status);
 // "12:34:56.789012345"
 std::string clock_time(std::int64_t real_ns);
