@@ -26,7 +26,7 @@ constexpr iot_u32 kPseudo[] = {
 #include "pseudo_file_systems.def"
 };
 
-// Null: only mounts may name it.
+// Null: only mounts may have its name.
 const FileSystem* find(iot_u32 magic) {
   const auto* found = std::ranges::find(kFileSystems, magic, &FileSystem::magic);
   return found == std::end(kFileSystems) ? nullptr : found;

@@ -33,7 +33,7 @@ std::string read_line(const std::filesystem::path& path) {
   return line;
 }
 
-// 0: the file is not there.
+// 0: no such file.
 iot_u32 read_device_file(const std::filesystem::path& path) {
   std::ifstream file(path);
   return read_device(file);
@@ -62,7 +62,7 @@ iot_u32 whole_disk(iot_u32 device) {
   std::error_code error;
   if (!std::filesystem::exists(path / "partition", error))
     return device;
-  // A partition's directory lies in its disk's.
+  // The directory of a partition is inside its disk's.
   const iot_u32 disk =
       read_device_file(std::filesystem::canonical(path, error).parent_path() / "dev");
   return disk == 0 ? device : disk;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Control groups of the unified hierarchy (version 2), by the names that the kernel and /proc have for them.
+// Control groups of the unified hierarchy (version 2), by their names in the kernel and in /proc.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace iotrail::capture {
 
-// In what /proc/PID/cgroup says: the path below the root of the hierarchy. Empty: it names none.
+// The path below the root of the hierarchy, from the contents of /proc/PID/cgroup. Empty: none.
 std::string_view unified_cgroup(std::string_view proc_text);
 
-// The directory of a group that is named by its path, whole or below the root of the hierarchy.
+// The directory of a group, by its absolute path or its path below the root of the hierarchy.
 Result<std::filesystem::path> find_cgroup(const std::string& path);
 
-// Paths by the kernel's ids. One thread; memory is bounded.
+// Paths by the kernel's ids. Not thread-safe; memory is bounded.
 class Cgroups {
 public:
-  // As /proc tells it, "/" for the root; "id 7" of a group that has been removed, or where the hierarchy is not mounted;
-  // empty: 0 is no group. Costs two system calls the first time that a group is asked for.
+  // As in /proc, "/" for the root; "id 7" for a removed group, or if the hierarchy is not mounted;
+  // empty for 0, which is no group. The first call for a group makes two system calls.
   std::string path_of(std::uint64_t id);
 
 private:

@@ -12,19 +12,19 @@
 namespace iotrail::capture {
 namespace {
 
-constexpr std::size_t kShownDigits = 12; // of an id, by `docker ps` and `crictl ps`
+constexpr std::size_t kShownDigits = 12; // of an id, as in `docker ps` and `crictl ps`
 constexpr std::size_t kIdDigits = 64;
 constexpr std::size_t kToldMost = 8; // containers, in a message
 
-// How runtimes name control groups, the first that fits first. An id needs no row of its own: it is told from all else by its
-// length, whichever runtime's name is before it.
+// Names of control groups in each runtime; the first match counts. An id needs no row of its own:
+// its length identifies it, after any runtime's prefix.
 struct Form {
-  std::string_view parent; // the group above is called so; empty: any
-  std::string_view begin;  // of the group's name, less `.scope` or `.service`
+  std::string_view parent; // name of the group above; empty: any
+  std::string_view begin;  // prefix of the group's name, without `.scope` or `.service`
   enum class Rest : std::uint8_t {
     is_name,       // of the container
     is_unit_name,  // the same, with what systemd does not allow there as \x2d
-    is_of_monitor, // the process that watches a container is in none
+    is_of_monitor, // the process that monitors a container is in none
   } rest;
 };
 constexpr Form kForms[] = {
@@ -46,7 +46,7 @@ bool is_id(std::string_view text) {
   return text.size() == kIdDigits && is_hexadecimal(text);
 }
 
-// Without what systemd calls a group of its own by.
+// Without the affixes of a systemd unit.
 std::string_view without_unit(std::string_view group) {
   for (const std::string_view unit : {".scope", ".service"})
     if (group.ends_with(unit))
@@ -54,7 +54,7 @@ std::string_view without_unit(std::string_view group) {
   return group;
 }
 
-// Of "my\x2dweb", "my-web". What no terminal shows stays as it is.
+// "my-web" for "my\x2dweb". Unprintable characters stay escaped.
 std::string without_escapes(std::string_view name) {
   std::string text;
   while (!name.empty()) {
@@ -71,7 +71,7 @@ std::string without_escapes(std::string_view name) {
 
 std::string container_of_group(std::string_view parent, std::string_view group) {
   if (group.ends_with(".slice"))
-    return {}; // it is there for the groups below
+    return {}; // the group only contains the groups below
   const std::string_view name = without_unit(group);
   for (const Form& form : kForms)
     if ((form.parent.empty() || form.parent == parent) && name.starts_with(form.begin)) {
@@ -147,7 +147,7 @@ Result<std::filesystem::path> find_container(const std::string& container) {
   for (const ContainerGroup& group : all)
     if (is_called(group.container, container) &&
         (groups.empty() || !group.path.native().starts_with(groups.back().native() + "/")))
-      groups.push_back(group.path); // with all below it
+      groups.push_back(group.path); // includes all groups below it
   if (groups.size() == 1)
     return groups.front();
   const std::string what = "container " + container;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Containers by what their runtimes call them. Each is a control group that has the container's id, or its name, in its own:
-// docker-ID.scope, /docker/ID, cri-containerd-ID.scope, libpod-ID.scope, lxc.payload.NAME, /lxc/NAME, machine-NAME.scope.
+// Containers by their runtimes' names. A container is a control group with the container's id or
+// name in its own name: docker-ID.scope, /docker/ID, cri-containerd-ID.scope, libpod-ID.scope,
+// lxc.payload.NAME, /lxc/NAME, machine-NAME.scope.
 #pragma once
 
 #include <filesystem>
@@ -13,16 +14,16 @@
 
 namespace iotrail::capture {
 
-// The container that a control group, by its path below the hierarchy's root, or one above it, is of: the innermost, with its
-// whole id or its name. Empty: of none. Any text may be given.
+// The innermost container of a control group, by its full id or its name. `group` is the path below
+// the hierarchy's root. Empty: none. Accepts any text.
 std::string container_of(std::string_view group);
 
-// Whether `container`, as container_of() tells it, is the one that is called `wanted`: an id may be cut to its first 12
-// digits, or more, as `docker ps` shows it.
+// Whether `container`, a result of container_of(), is called `wanted`: an id may be cut to its
+// first 12 digits or more, as in `docker ps`.
 bool is_called(std::string_view container, std::string_view wanted);
 
-// Control groups below `hierarchy` that are named after containers, in the order of paths. Folders that cannot be read are
-// passed over.
+// Control groups below `hierarchy` with names of containers, sorted by path. Skips unreadable
+// directories.
 struct ContainerGroup {
   std::filesystem::path path;
   std::string container;
@@ -31,7 +32,7 @@ struct ContainerGroup {
 };
 std::vector<ContainerGroup> find_container_groups(const std::filesystem::path& hierarchy);
 
-// The directory of the control group of the only container that is called so.
+// The directory of the control group of the only container with that name.
 Result<std::filesystem::path> find_container(const std::string& container);
 
 } // namespace iotrail::capture

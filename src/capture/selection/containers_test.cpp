@@ -71,7 +71,7 @@ TEST(Containers, what_is_none) {
 }
 
 TEST(Containers, names_are_hostile) {
-  EXPECT_EQ(container_of("/lxc/\x1b[31m\xff"), "\x1b[31m\xff"); // printable() is for who prints
+  EXPECT_EQ(container_of("/lxc/\x1b[31m\xff"), "\x1b[31m\xff"); // not printable() yet
   EXPECT_EQ(container_of("/machine-a\\x2"), "a\\x2");
   EXPECT_EQ(container_of("/machine-\\x0a\\xzz\\x"), "\\x0a\\xzz\\x");
   EXPECT_EQ(container_of("/lxc.payload."), "");

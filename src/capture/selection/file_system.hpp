@@ -7,8 +7,8 @@
 
 namespace iotrail::capture::kernel {
 
-// The device of the file system that `path` lies on. That of stat(2) differs where a file system shows several, as btrfs
-// does for its subvolumes. 0: `path` is not there.
+// The device of the file system of `path`. stat(2) returns another one if a file system shows
+// several, as btrfs does for its subvolumes. 0: no such path.
 iot_u32 file_system_of(const std::string& path);
 
 } // namespace iotrail::capture::kernel

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using capture::Filter;
 
-// What a path on the command line stands for, without links; empty: there is no such thing.
+// The path without links; empty: no such file.
 std::string real_path(const std::string& path) {
   std::error_code code;
   return fs::canonical(path, code).native();
@@ -38,7 +38,7 @@ bool is_below(const std::string& path, const std::string& folder) {
          (path.starts_with(folder) && path[folder.size()] == '/');
 }
 
-// One thing by two names.
+// Whether two names mean the same thing.
 template <class Resolve>
 Result<void> check_same(std::string_view option, const std::vector<std::string>& wanted,
                         const std::vector<std::string>& excluded, const Resolve& resolve) {
@@ -69,11 +69,11 @@ std::optional<iot_u32> disk_of(const std::string& name) {
   return capture::kernel::whole_disk(capture::kernel::kernel_device(status.st_rdev));
 }
 
-// Where the files are that a recording is of; of no mount or device, everywhere.
+// The file systems of a recording; without a mount or device, all.
 struct FileSystems {
   std::string words; // as on the command line
   std::vector<iot_u32> devices;
-  std::vector<std::string> points; // where they are mounted
+  std::vector<std::string> points; // mount points
 };
 
 void add_file_system(FileSystems& systems, const capture::Mount& mount) {
@@ -119,7 +119,7 @@ bool is_mounted_below(const FileSystems& systems, const std::string& folder) {
   });
 }
 
-// Files have to pass both what names them and what names their file systems.
+// A file must pass both the filters for files and those for file systems.
 Result<void> check_places(const Filter& filter) {
   const capture::Things& wanted = filter.wanted;
   if (!wanted.choose_files())
@@ -128,7 +128,7 @@ Result<void> check_places(const Filter& filter) {
   const FileSystems elsewhere = file_systems_of(filter.excluded, "exclude-");
   const auto may_be_recorded = [&](const std::string& path, bool is_folder) {
     if (std::error_code ignored; !fs::exists(path, ignored))
-      return true; // which is told elsewhere
+      return true; // reported elsewhere
     if (!where.words.empty() && !is_on(where, path) &&
         !(is_folder && is_mounted_below(where, path)))
       return false;
@@ -162,7 +162,7 @@ bool has_role(const schema::Event& event, schema::Role role) {
                              [&](const schema::Field& field) { return field.role == role; });
 }
 
-// Calls that name a path alone, and waits, are not known to be of a file.
+// Calls with only a path, and waits, have no known file.
 bool is_left_out_with_files(const schema::Event& event) {
   return event.layer == schema::Layer::sched ||
          (event.layer == schema::Layer::syscall && !has_role(event, schema::Role::file));
@@ -194,7 +194,7 @@ bool records_causes(const Filter& filter) {
   });
 }
 
-// Operations of io_uring and libaio have one event, which says how much they moved.
+// Operations of io_uring and libaio share one event with a size.
 bool moves_bytes(const capture::Operation& operation) {
   using enum schema::Trait;
   if (operation.event->id != IOT_KIND_async_operation)
@@ -204,7 +204,8 @@ bool moves_bytes(const capture::Operation& operation) {
       [&](schema::Trait trait) { return schema::has_trait(operation.class_name, trait); });
 }
 
-// How much an operation moved, its own event tells. What one causes that is not recorded itself is kept.
+// Only an operation's own event has the size. Effects of an operation that is not recorded itself
+// are kept.
 Result<void> check_bytes(const Filter& filter) {
   if (filter.least.bytes == 0)
     return {};
@@ -225,7 +226,7 @@ Result<void> check_bytes(const Filter& filter) {
              : Result<void>{};
 }
 
-// Whoever is in a group is in those above it.
+// A task in a group is also in the groups above it.
 Result<void> check_groups(const Filter& filter) {
   const auto path_of_group = [](const std::string& group) {
     const auto path = capture::find_cgroup(group);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Filters that leave nothing to be recorded, though each of them is sound by itself.
+// Filters that exclude everything together, although each is valid alone.
 #pragma once
 
 #include "base/result.hpp"
@@ -8,7 +8,7 @@
 
 namespace iotrail::cli {
 
-// Refuses them and says why. What does not exist is for others to find.
+// Rejects them with the reason. Does not check that the things exist.
 Result<void> check_conflicts(const capture::Filter& filter);
 
 } // namespace iotrail::cli

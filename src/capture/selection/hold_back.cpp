@@ -12,9 +12,10 @@ namespace {
 constexpr std::uint64_t kRememberedNs = 60'000'000'000;
 constexpr std::uint64_t kForgetEveryNs = 10'000'000'000;
 
-// Where the event that ends an operation says how long it took, and how much it moved. Offsets of 0: it does not say.
+// The fields with the duration and the size in the event that ends an operation. Offset 0: no such
+// field.
 struct Ending {
-  std::uint16_t size_bytes = 0; // of the record; 0: there is no such event
+  std::uint16_t size_bytes = 0; // of the record; 0: no such event
   std::uint16_t duration = 0;
   std::uint16_t bytes = 0;
   std::uint16_t result = 0;
@@ -132,7 +133,7 @@ void HoldBack::keep(iot_u64 op, store::TraceWriter& writer) {
   release(op, writer);
 }
 
-// What waited for the decision on the operation, which has fallen.
+// Writes the events that waited for the decision on the operation.
 void HoldBack::release(iot_u64 op, store::TraceWriter& writer) {
   const auto waiting = waiting_.extract(op);
   if (waiting.empty())
@@ -172,7 +173,7 @@ void HoldBack::hold(iot_u64 op, const iot_event& event, store::TraceWriter& writ
 
 void HoldBack::keep_slow(std::uint64_t now_ns, store::TraceWriter& writer) {
   decisions_.forget(now_ns);
-  if (least_.bytes != 0) // how much it will have moved is known at its end only
+  if (least_.bytes != 0) // the size is known only at its end
     return;
   std::vector<iot_u64> slow;
   for (const auto& [op, waiting] : waiting_)

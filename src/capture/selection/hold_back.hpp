@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Leaves out operations that took or moved too little (Filter::least), with all that was done for them. How long a call
-// takes is known when it ends, and by then much of what it caused has been told: its events are held back until then.
-// What is not known to be too little is kept: calls that go on when the recording stops, and what calls have caused that
-// are not recorded themselves.
+// Excludes operations that were too short or moved too little (Filter::least), with all their
+// effects. A call's duration is known only at its end, after many of its effects: their events are
+// deferred until then. Undecided events are kept: unfinished calls at the end of the recording, and
+// effects of calls that are not recorded themselves.
 //
-// A call that is kept keeps the faults inside it, and the asynchronous operations that it submitted while they go on; one of
-// these that is kept keeps the call if that has not ended.
+// A kept call keeps the faults inside it, and the asynchronous operations that it submitted and
+// that are still in flight. Such an operation, if kept, keeps the call if that has not ended.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@
 
 namespace iotrail::capture {
 
-// What was decided of operations, for a minute: what comes of one later than that is not known to be of it.
+// Decisions about operations, for one minute: an event that comes later is not attributed to its
+// operation.
 class Decisions {
 public:
   enum class Of : std::uint8_t { open, kept, left_out };
@@ -31,7 +32,7 @@ public:
   void forget(std::uint64_t now_ns);
 
 private:
-  static constexpr unsigned kShift = 6; // numbers of operations lie close together: 64 share a row
+  static constexpr unsigned kShift = 6; // operation numbers are close together: 64 share a row
   struct Row {
     std::uint64_t decided = 0;
     std::uint64_t kept = 0;
@@ -44,10 +45,10 @@ private:
   std::uint64_t next_forget_ns_ = 0;
 };
 
-// For one source; not for several threads at once.
+// For one source; not thread-safe.
 class HoldBack {
 public:
-  static constexpr std::size_t kMostHeld = 1U << 18U; // events, of 32 MiB; beyond, they are kept
+  static constexpr std::size_t kMostHeld = 1U << 18U; // events, of 32 MiB; further ones are kept
 
   void configure(const Least& least) { least_ = least; }
   bool is_on() const { return least_.is_set(); }
@@ -59,12 +60,13 @@ public:
     else
       writer.append(event);
   }
-  // All that arose before `now_ns` has been taken: what is still held of an operation that began long enough before is kept.
+  // All events before `now_ns` have been taken: keeps the deferred events of operations that began
+  // long enough before.
   void keep_slow(std::uint64_t now_ns, store::TraceWriter& writer);
-  // Nothing more comes.
+  // Call it after the last event.
   void keep_all(store::TraceWriter& writer);
 
-  std::uint64_t left_out() const { return left_out_; } // events, for good
+  std::uint64_t left_out() const { return left_out_; } // excluded events
   std::uint64_t held() const { return held_events_; }
 
 private:
@@ -86,7 +88,7 @@ private:
 
   Least least_;
   Decisions decisions_;
-  std::unordered_map<iot_u64, Waiting> waiting_; // by the operation whose end decides
+  std::unordered_map<iot_u64, Waiting> waiting_; // by the operation that decides at its end
   std::uint64_t held_events_ = 0;
   std::uint64_t left_out_ = 0;
 };

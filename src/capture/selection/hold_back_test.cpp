@@ -52,7 +52,7 @@ protected:
     const auto found = stats.rows.find(static_cast<iot_u16>(kind));
     return found == stats.rows.end() ? 0 : found->second;
   }
-  // Of a trace that is complete.
+  // Finishes a complete trace.
   void finish() {
     hold_back_.keep_all(*writer_);
     EXPECT_EQ(hold_back_.held(), 0U);
@@ -106,7 +106,7 @@ TEST_F(HoldBackTest, a_call_that_moves_too_little_is_left_out) {
   bio(2);
   bio(3);
   bio(4);
-  hold_back_.keep_slow(~0ULL, *writer_); // time does not decide
+  hold_back_.keep_slow(~0ULL, *writer_); // time alone does not decide
   call(2, 1, 4095);
   call(3, 1, 4096);
   call(4, 1, -EIO);

@@ -14,7 +14,7 @@ bool is_octal(std::string_view digits) {
   return digits.size() == kDigits && digits.find_first_not_of("01234567") == digits.npos;
 }
 
-// Blanks and their like are written as a backslash and three octal digits.
+// mountinfo escapes blanks and similar characters as a backslash and three octal digits.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -6,7 +6,7 @@
 namespace iotrail::capture {
 namespace {
 
-constexpr std::string_view kFault = "fault"; // the event's own class says what it is on
+constexpr std::string_view kFault = "fault"; // the event's own class gives the kind of access
 
 std::vector<Operation> make_operations() {
   std::vector<Operation> operations;

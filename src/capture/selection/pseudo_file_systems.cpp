@@ -36,7 +36,8 @@ bool is_on_pseudo_file_system(const std::string& path) {
          is_pseudo_magic(static_cast<iot_u32>(status.f_type));
 }
 
-// Disks have a major number; what is mounted later has a new device, for which the mounts are looked at again, once.
+// Disks have a major number. A later mount has a new device; for each new device, the mounts are
+// read again once.
 bool PseudoDevices::contains(iot_u32 device) {
   if (device >> 20U != 0)
     return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// File systems in which the kernel tells of itself (schema/pseudo_file_systems.def): most recordings are not of them.
+// File systems with kernel state instead of data (schema/pseudo_file_systems.def): most recordings
+// exclude them.
 #pragma once
 
 #include <string>
@@ -10,10 +11,10 @@
 
 namespace iotrail::capture {
 
-// False: it is not, or there is no such file.
+// False also for a missing file.
 bool is_on_pseudo_file_system(const std::string& path);
 
-// By device, major << 20 | minor, as far as this process sees them mounted.
+// By device, major << 20 | minor, for the mounts in this process's mount namespace.
 class PseudoDevices {
 public:
   bool contains(iot_u32 device);
