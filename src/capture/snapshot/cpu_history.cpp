@@ -7,14 +7,14 @@ namespace iotrail::capture::snapshot {
 namespace {
 
 constexpr std::uint64_t kPointsPerWindow = 10;
-constexpr std::uint64_t kTolerancePart = 4; // of a window, that it may be longer
+constexpr std::uint64_t kTolerancePart = 4; // tolerance: a window may be a quarter longer
 constexpr std::uint64_t kPermille = 1000;
 
 } // namespace
 
 CpuShares CpuHistory::see(iot_u32 pid, std::uint64_t start_ns, std::uint64_t now_ns,
                           std::uint64_t cpu_ns) {
-  // The start is told to a hundredth of a second, by clocks that are read one after another.
+  // /proc gives the start to a hundredth of a second, from clocks that are read one after another.
   constexpr std::uint64_t kExactnessNs = kSecondNs / 20;
   auto [found, is_new] = processes_.try_emplace(pid);
   ProcessTimes& process = found->second;
@@ -31,7 +31,8 @@ CpuShares CpuHistory::see(iot_u32 pid, std::uint64_t start_ns, std::uint64_t now
   return shares;
 }
 
-// Keeps the last point that is as old as the window, those after it at a distance, and nothing else.
+// Keeps the newest point that is as old as the window, and later ones at a distance; drops all
+// others.
 iot_s32 CpuHistory::see(std::deque<Point>& points, std::uint64_t window_ns, const Point& now) {
   const std::uint64_t step_ns = window_ns / kPointsPerWindow;
   while (points.size() > 1 && points[1].at_ns + window_ns <= now.at_ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How much CPU each process took in the time just gone, from what is seen of it now and then.
+// Recent CPU use of each process, from repeated readings.
 #pragma once
 
 #include <array>
@@ -16,16 +16,17 @@ inline constexpr std::uint64_t kSecondNs = 1'000'000'000;
 inline constexpr std::array<std::uint64_t, 3> kCpuWindowsNs = {5 * kSecondNs, 120 * kSecondNs,
                                                                3600 * kSecondNs};
 
-// Per mille of one CPU for each of the windows; -1: not known.
+// Per mille of one CPU for each of the windows; -1: unknown.
 using CpuShares = std::array<iot_s32, kCpuWindowsNs.size()>;
 
 class CpuHistory {
 public:
-  // `start_ns` tells a process from one that had its number before; all times are monotonic. What the shares are of is the
-  // window, up to a quarter longer, or the time since the process started or was first seen where that is shorter.
+  // `start_ns` separates a process from an earlier one with the same pid; all times are monotonic.
+  // A share covers the window, up to a quarter longer. It covers the time since the start or the
+  // first reading if that is shorter.
   CpuShares see(iot_u32 pid, std::uint64_t start_ns, std::uint64_t now_ns, std::uint64_t cpu_ns);
 
-  // Of processes that have not been seen since `since_ns` nothing is kept.
+  // Forgets processes without a reading since `since_ns`.
   void forget_unseen(std::uint64_t since_ns);
 
 private:

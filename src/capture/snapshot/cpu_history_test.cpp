@@ -18,14 +18,14 @@ TEST(CpuHistory, of_an_old_process_nothing_is_known_at_first_sight) {
   CpuHistory history;
   const std::uint64_t now_ns = kStartNs + 200 * kSecondNs;
   EXPECT_EQ(history.see(7, kStartNs, now_ns, 3 * kSecondNs), (CpuShares{-1, -1, 15}));
-  // Then it is known since that.
+  // From then on it is known.
   EXPECT_EQ(history.see(7, kStartNs, now_ns + kSecondNs, 4 * kSecondNs)[0], 1000);
 }
 
 TEST(CpuHistory, windows_forget_what_is_past) {
   CpuHistory history;
   CpuShares shares{};
-  // Busy on two CPUs for 10 seconds, then idle; seen each second.
+  // Busy on two CPUs for 10 seconds, then idle; read each second.
   for (std::uint64_t second = 1; second <= 200; ++second)
     shares = history.see(7, kStartNs, kStartNs + second * kSecondNs,
                          2 * std::min<std::uint64_t>(second, 10) * kSecondNs);

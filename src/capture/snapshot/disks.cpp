@@ -27,7 +27,7 @@ std::vector<std::string> names_in(const std::string& directory) {
   return names;
 }
 
-// "8:1"; 0: something else.
+// "8:1"; 0: other text.
 iot_u32 device_of(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == text.npos)
@@ -35,7 +35,7 @@ iot_u32 device_of(const std::string& text) {
   return IOT_DEVICE(leading_number(text), leading_number(std::string_view(text).substr(colon + 1)));
 }
 
-// Of "none [mq-deadline]", what is in use.
+// The active value in "none [mq-deadline]".
 std::string chosen(const std::string& text) {
   const std::size_t begin = text.find('[');
   const std::size_t end = text.find(']', begin == text.npos ? 0 : begin);
@@ -70,11 +70,11 @@ void read_queue(const std::string& disk, Disk& row) {
   row.hardware_queues = static_cast<iot_u32>(names_in(disk + "/mq").size());
 }
 
-// `directory` is that of the disk or of a partition in it.
+// `directory` belongs to the disk or to a partition in it.
 void add_device(Taking& taking, const std::string& disk, const std::string& directory) {
   const std::uint64_t bytes = read_number(directory + "/size") * kSectorBytes;
   if (bytes == 0)
-    return; // nothing is in it
+    return; // empty drive
   Disk row{};
   read_queue(disk, row);
   row.bytes = bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Small files of /proc and /sys. What they hold was written by others: each reading has a bound, and no number is trusted.
+// Small files of /proc and /sys. Others wrote their contents: each read has a limit, and no number
+// is trusted.
 #pragma once
 
 #include <fcntl.h>
@@ -16,10 +17,10 @@
 
 namespace iotrail::capture::snapshot {
 
-inline constexpr std::size_t kProcTextMost = 64U << 10U; // as long as a text of the trace
-inline constexpr std::uint64_t kKibibyte = 1024;         // in which both tell sizes
+inline constexpr std::size_t kProcTextMost = 64U << 10U; // the length limit of a string in a trace
+inline constexpr std::uint64_t kKibibyte = 1024;         // the unit of sizes in both
 
-// The first `most` bytes of a file below `directory`. False: it cannot be read, and errno.
+// The first `most` bytes of a file below `directory`. False: unreadable, with errno.
 inline bool read_text(int directory, const char* name, std::string& text,
                       std::size_t most = kProcTextMost) {
   constexpr std::size_t kPiece = 4096;
@@ -38,7 +39,7 @@ inline bool read_text(int directory, const char* name, std::string& text,
   return true;
 }
 
-// The same of a file by its path, without the line's end; empty: there is none.
+// The first line of a file, by path; empty: none.
 inline std::string read_line(const std::string& path) {
   std::string text;
   (void)read_text(AT_FDCWD, path.c_str(), text);
@@ -47,7 +48,7 @@ inline std::string read_line(const std::string& path) {
   return text;
 }
 
-// What a link below `directory` says; empty: it cannot be read, and errno.
+// The target of a link below `directory`; empty: unreadable, with errno.
 inline std::string read_link(int directory, const char* name) {
   std::string target(4096, '\0');
   const ssize_t bytes = ::readlinkat(directory, name, target.data(), target.size());
@@ -55,7 +56,7 @@ inline std::string read_link(int directory, const char* name) {
   return target;
 }
 
-// The number that a text begins with, after blanks; 0: none, or one that is too large.
+// The number at the begin of a text, after blanks; 0: none, or too large.
 inline std::uint64_t leading_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::uint64_t number = 0;
@@ -67,7 +68,7 @@ inline std::uint64_t read_number(const std::string& path) {
   return leading_number(read_line(path));
 }
 
-// What follows `key` at the beginning of a line: of "Uid:", " 7 7 7 7". Empty: there is no such line.
+// The text after `key` at the begin of a line: for "Uid:", " 7 7 7 7". Empty: no such line.
 inline std::string_view line_value(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -22,7 +22,7 @@ iot_u32 pid_of(std::string_view name) {
   return end.ec == std::errc{} && end.ptr == name.data() + name.size() ? pid : 0;
 }
 
-// What is not there, as of a process that has ended or is a kernel thread, is no error.
+// Missing files are not an error, as for an ended process or a kernel thread.
 class FirstRefusal {
 public:
   void note() {
@@ -96,11 +96,11 @@ CpuShares Processes::see(iot_u32 pid, const ProcessStat& stat) {
   return history_.see(pid, stat.start_ns, monotonic_ns(), stat.user_ns + stat.system_ns);
 }
 
-// A process that ends meanwhile is left out.
+// Skips a process that ends meanwhile.
 bool Processes::for_each(const Visit& visit) {
   const OpenDirectory all(::opendir(proc_.c_str()));
   if (!all)
-    return true; // /proc is not mounted: the snapshot has found nothing
+    return true; // /proc is not mounted: the snapshot is empty
   const std::uint64_t begin_ns = monotonic_ns();
   while (const dirent64* entry = ::readdir64(all.get())) {
     const iot_u32 pid = pid_of(entry->d_name);
@@ -134,7 +134,7 @@ void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessSta
   const std::string cgroup(cgroup_of(read("cgroup")));
   std::string command;
   std::string exe;
-  if (stat.virtual_bytes != 0) { // else it is a kernel thread, or about to be gone
+  if (stat.virtual_bytes != 0) { // else it is a kernel thread, or about to end
     command = command_line(std::string(read("cmdline")));
     if (exe = read_link(directory, "exe"); exe.empty())
       refusal.note();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The processes that /proc shows, and how much CPU they took of late.
+// The processes in /proc, and their recent CPU use.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ class Processes {
 public:
   explicit Processes(std::string proc = "/proc") : proc_(std::move(proc)) {}
 
-  // A row for each. False: it had to stop before it was through.
+  // Adds a row for each process. False: it stopped early.
   bool take(Taking& taking);
-  // No row: what the next ones tell of CPU times is the better for it.
+  // Adds no row, but makes the CPU shares of later snapshots more exact.
   void sample();
 
 private:
-  // Of a process whose directory is open.
+  // Called for a process while its directory is open.
   using Visit = std::function<bool(int directory, iot_u32 pid, const ProcessStat& stat)>;
   bool for_each(const Visit& visit);
   void add(Taking& taking, int directory, iot_u32 pid, const ProcessStat& stat);
@@ -32,7 +32,7 @@ private:
 
   std::string proc_;
   CpuHistory history_;
-  std::string text_; // of files that are read one after another
+  std::string text_; // reused for one file after another
 };
 
 } // namespace iotrail::capture::snapshot

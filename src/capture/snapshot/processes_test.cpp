@@ -102,7 +102,7 @@ TEST_F(ProcessesTest, what_is_no_process_is_passed_over) {
   write("self/stat", "7 (a) S 1 ");
   write("7x/stat", "7 (a) S 1 ");
   write("99999999999999/stat", "7 (a) S 1 ");
-  fs::create_directory(proc_ / "9"); // gone meanwhile
+  fs::create_directory(proc_ / "9"); // it ended meanwhile
   write("10", "a file");
   EXPECT_EQ(processes().size(), 1U);
   EXPECT_EQ(found_, 1U);

@@ -7,7 +7,7 @@
 namespace iotrail::capture::snapshot {
 namespace {
 
-// By their names for sysctl(8).
+// By sysctl(8) name.
 constexpr std::string_view kSysctls[] = {
     "dev.raid.speed_limit_max",
     "dev.raid.speed_limit_min",
@@ -59,7 +59,7 @@ constexpr std::string_view kSysctls[] = {
     "vm.zone_reclaim_mode",
 };
 
-// By their paths below /sys.
+// By path below /sys.
 constexpr std::string_view kSysfs[] = {
     "devices/system/clocksource/clocksource0/current_clocksource",
     "devices/system/cpu/cpu0/cpufreq/scaling_driver",
@@ -84,7 +84,7 @@ void add_setting(Taking& taking, std::string_view name, const std::string& path)
   using Record = iot_snapshot_setting;
   const std::string text = read_line(path);
   if (text.empty())
-    return; // this kernel has no such setting, or nobody may read it
+    return; // this kernel has no such setting, or it is unreadable
   Record row{};
   ++taking.found;
   taking.add(row, {{&Record::name, name}, {&Record::setting, text}});

@@ -11,8 +11,8 @@ namespace iotrail::capture {
 namespace snapshot {
 namespace {
 
-// Putting a row into the trace takes about a microsecond; the rings of other sources, which hold 60 ms of events at least,
-// are to be drained meanwhile.
+// Writing a row to the trace takes about a microsecond. Meanwhile the rings of other sources, which
+// hold at least 60 ms of events, must be drained.
 constexpr std::size_t kRowsPerDrain = 8192;
 
 constexpr iot_counter kCounters[] = {
@@ -22,7 +22,7 @@ constexpr iot_counter kCounters[] = {
     IOT_COUNTER_snapshot_missed,
 };
 
-// What serves an event, and the kind of snapshot that it is of; 0: any.
+// The event of a kind of snapshot; 0: any.
 struct Served {
   iot_u16 event;
   iot_u32 kind;
@@ -52,7 +52,7 @@ public:
   }
   Result<void> open(const SourceOptions& options) override;
   Result<void> start() override;
-  Result<void> follow(pid_t) override { return {}; } // all processes are looked at
+  Result<void> follow(pid_t) override { return {}; } // a snapshot reads all processes
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   bool has_ended() const override { return shared_.active == 0 && shared_.queue.is_empty(); }
@@ -68,7 +68,7 @@ private:
   SnapshotOptions options_;
   Shared shared_;
   std::vector<SnapshotTask> tasks_;            // until start()
-  std::vector<std::unique_ptr<Taker>> takers_; // from start(): they go before what they share
+  std::vector<std::unique_ptr<Taker>> takers_; // from start(): destroyed before what they share
 };
 
 Result<std::string> canonical_root(const std::filesystem::path& root) {

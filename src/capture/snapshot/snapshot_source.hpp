@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The source of the layer snapshot: takes snapshots of file systems, processes and the system when the recording starts,
-// and again where that is asked for. Each is taken in a thread of its own; of a file system, all after the first tell
-// what has changed.
+// The source of the layer snapshot: takes snapshots of file systems, processes and the system at
+// the start of the recording, and periodically on request. Each kind has a thread of its own. For a
+// file system, all snapshots after the first are deltas.
 #pragma once
 
 #include <filesystem>
@@ -15,15 +15,15 @@
 namespace iotrail::capture {
 
 struct SnapshotWanted {
-  iot_u32 kind = 0;            // of the value table `snapshot_kind`
-  std::filesystem::path root;  // of a file system
+  iot_u32 kind = 0;            // a number of the value table `snapshot_kind`
+  std::filesystem::path root;  // for a file system
   std::uint64_t period_ns = 0; // 0: once
 };
 
 struct SnapshotOptions {
   std::vector<SnapshotWanted> wanted;
-  // File systems are told as a delta of what these traces have: one with whole snapshots, then those that continue it.
-  // A file system without a root is then taken as all that they have.
+  // File systems become deltas of these traces: one with full snapshots, then its continuations. A
+  // file system without a root then means all roots in these traces.
   std::vector<std::filesystem::path> since;
 };
 

@@ -31,7 +31,7 @@ protected:
     return Recorder::open(std::move(recorder), std::move(sources));
   }
 
-  // Until it ends, or `enough` says so.
+  // Records until the end, or until `enough` returns true.
   store::Manifest record(SnapshotOptions options, const std::function<bool()>& enough = {}) {
     auto recorder = open(std::move(options));
     EXPECT_TRUE(recorder) << recorder.error().message();
@@ -47,7 +47,7 @@ protected:
   }
   SnapshotWanted files() const { return {.kind = IOT_snapshot_kind_fs, .root = root_}; }
 
-  // "+/a ~/b -/c" of all rows that tell a difference.
+  // "+/a ~/b -/c" from all rows with a difference.
   std::string differences() const {
     std::map<std::string, char> by_path;
     for (const TakenRow& row : rows("snapshot_file"))
@@ -186,7 +186,7 @@ TEST_F(SnapshotSourceTest, a_killed_recorder_leaves_what_can_be_continued) {
   EXPECT_EQ(differences(), "~. +new");
 }
 
-// Paths that no snapshot can have, numbers of snapshots that there are not.
+// Paths and numbers of snapshots that no real snapshot can have.
 TEST_F(SnapshotSourceTest, a_hostile_baseline_does_no_harm) {
   take([&](Taking& taking) {
     iot_snapshot_begin begin{};

@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view text) {
                             : text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-// Of "0-3,7": 5.
+// 5 for "0-3,7".
 iot_u32 count_of_list(std::string_view list) {
   iot_u32 count = 0;
   while (!list.empty()) {

@@ -9,14 +9,14 @@
 
 namespace iotrail::capture::snapshot {
 
-// Where it is told; others are for tests.
+// The files to read; tests use others.
 struct SystemFiles {
   std::string proc = "/proc";
   std::string sys = "/sys";
   std::string etc = "/etc";
 };
 
-// False: it had to stop before it was through.
+// False: it stopped early.
 bool take_system(Taking& taking, const SystemFiles& files);
 
 // Its parts.

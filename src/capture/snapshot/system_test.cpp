@@ -50,7 +50,7 @@ TEST_F(SystemTest, the_machine) {
   EXPECT_EQ(row.text("kernel_command"), "root=/dev/vda1 quiet");
 }
 
-// The lines of the kernel, in its order, among others whose names begin or end alike.
+// The kernel's lines, in its order, among others with similar names.
 TEST_F(SystemTest, each_kind_of_memory_has_its_line) {
   const std::pair<const char*, const char*> lines[] = {
       {"MemTotal", "total_bytes"},

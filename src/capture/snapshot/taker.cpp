@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSampleEveryNs = kSecondNs; // of CPU times, between snapshots of processes
 
-// The recorder goes before the programs that it records; its snapshots do not.
+// The recorder has a higher priority than the programs that it records; its snapshots do not.
 void lower_priority() {
   if (::getpriority(PRIO_PROCESS, 0) < 0)
     ::setpriority(PRIO_PROCESS, 0, 0);
@@ -51,7 +51,7 @@ void Taker::run() {
   --shared_.active;
 }
 
-// False: the recording ends before.
+// False: the recording ends earlier.
 bool Taker::wait_until(std::uint64_t due_ns) {
   if (task_.kind != IOT_snapshot_kind_process)
     return sleep_until(due_ns);
@@ -105,7 +105,7 @@ bool Taker::take_rows(Taking& taking) {
     return processes_.take(taking);
   if (task_.kind == IOT_snapshot_kind_system)
     return take_system(taking, {});
-  // What is looked at once and compared with nothing need not be remembered.
+  // A single snapshot that is compared with nothing needs no memory of its files.
   const bool is_remembered = task_.is_continued || task_.period_ns != 0;
   FileWalk walk(taking, is_remembered ? &task_.baseline : nullptr, is_delta());
   return walk.run(task_.root);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The thread that takes the snapshots of one kind, again and again where they are to be periodic.
+// The thread that takes the snapshots of one kind, once or periodically.
 #pragma once
 
 #include <atomic>
@@ -17,23 +17,23 @@
 
 namespace iotrail::capture::snapshot {
 
-// What all takers of a recording share.
+// State that all threads of a recording share.
 struct Shared {
   RowQueue queue;
   Counters counters;
   std::atomic<iot_u32> snapshots{0};  // begun
-  std::atomic<std::size_t> active{0}; // takers that go on
+  std::atomic<std::size_t> active{0}; // threads that are still running
   std::atomic<bool> is_stopping{false};
-  std::mutex mutex; // for who waits for the next snapshot
+  std::mutex mutex; // for the wait for the next snapshot
   std::condition_variable wake;
 };
 
 struct SnapshotTask {
   iot_u32 kind = 0;
-  std::string root; // of a file system: absolute, without links
+  std::string root; // for a file system: absolute, without links
   std::uint64_t period_ns = 0;
   bool is_continued = false; // the first one is a delta of `baseline`,
-  std::string base{};        // which is of the trace with this id
+  std::string base{};        // which comes from the trace with this id
   FileBaseline baseline{};
 };
 
@@ -45,7 +45,7 @@ public:
   ~Taker() { join(); }
 
   void start();
-  void join(); // after shared.is_stopping
+  void join(); // call it after setting shared.is_stopping
 
 private:
   void run();

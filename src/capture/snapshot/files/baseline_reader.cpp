@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::unordered_map<iot_u64, std::string>;
 
-// The columns of a block by the names that this version knows; what the trace does not have reads as 0.
+// The columns of a block by their names in this version; a missing column reads as 0.
 class Block {
 public:
   Block(const store::TableInfo& table, std::vector<store::Column> columns, std::size_t rows)
@@ -39,7 +39,7 @@ private:
   std::size_t rows_;
 };
 
-// Blocks that cannot be read are passed over: what they had is not known, and so looks new.
+// Skips unreadable blocks: their files are unknown, and so look new.
 template <class Visit>
 void for_each_block(const store::TraceReader& trace, iot_u16 kind, Visit visit) {
   const store::TableInfo* table = trace.table(schema::find_event(kind)->name);
@@ -67,7 +67,7 @@ std::string_view text_of(const Texts& texts, iot_u64 key) {
   return found == texts.end() ? std::string_view{} : std::string_view(found->second);
 }
 
-// The fields of snapshot_file that a block has, each with its column.
+// The fields of snapshot_file in a block, each with its column.
 using FileColumns = std::vector<std::pair<const schema::Field*, const store::Numbers*>>;
 
 FileColumns file_columns(const Block& block) {
@@ -86,7 +86,7 @@ iot_snapshot_file file_at(const FileColumns& columns, std::size_t row) {
   return file;
 }
 
-// One trace after another into the files.
+// Loads one trace after another into the files.
 class Loader {
 public:
   Result<void> load(const fs::path& path);
@@ -102,7 +102,7 @@ private:
   void take_file(const iot_snapshot_file& file, std::string_view path);
 
   StoredFiles stored_;
-  std::map<iot_u32, BegunSnapshot> begun_; // of the trace's snapshots, by their numbers
+  std::map<iot_u32, BegunSnapshot> begun_; // of the trace's snapshots, by number
 };
 
 Result<void> Loader::load(const fs::path& path) {
@@ -124,7 +124,7 @@ Result<void> Loader::load(const fs::path& path) {
   return {};
 }
 
-// A delta goes on from the trace before it and from no other.
+// A delta continues only the trace before it.
 Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& texts) {
   Result<void> result;
   begun_.clear();
@@ -147,7 +147,7 @@ Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& t
   return result;
 }
 
-// Nothing is made of what only a damaged trace can have.
+// Ignores rows that only a damaged trace can have.
 void Loader::take_file(const iot_snapshot_file& file, std::string_view path) {
   const auto begun = begun_.find(file.snapshot);
   if (begun == begun_.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What stored traces say of file systems, as the baseline of a delta.
+// The state of file systems in stored traces, as the baseline of a delta.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@
 namespace iotrail::capture::snapshot {
 
 struct StoredFiles {
-  std::map<std::string, FileBaseline> by_root; // by where the snapshots began
+  std::map<std::string, FileBaseline> by_root; // by the root of the snapshots
   std::string trace_id;                        // of the last trace
 };
 
-// `traces`: one with whole snapshots of file systems, and those that continue it, each a delta of the one before. What an
-// unfinished snapshot has counts as well: a delta adds the rest.
+// `traces`: one with full snapshots of file systems, then its continuations, each a delta of the
+// one before. Rows of an unfinished snapshot count as well: a delta adds the rest.
 Result<StoredFiles> read_stored_files(std::span<const std::filesystem::path> traces);
 
 } // namespace iotrail::capture::snapshot

@@ -9,7 +9,7 @@
 namespace iotrail::capture::snapshot {
 namespace {
 
-// Of files noted several times, the last; not what was removed.
+// Keeps the last entry of a file noted several times; drops removed files.
 void sort_files(BaselineFiles& files) {
   std::ranges::stable_sort(files, {}, &BaselineFile::name);
   std::ranges::reverse(files);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a file system was like when it was last looked at, directory by directory, for a delta to compare with. A directory
-// that cannot be read, or is not reached, stays as it was: nothing in it is taken for removed.
+// The last known state of a file system, directory by directory, for the comparison with a delta.
+// An unreadable or unreached directory keeps its state: none of its files counts as removed.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace iotrail::capture::snapshot {
 
-// Equal where nothing that a delta tells of has changed: neither the times of reading count nor the numbers of devices,
-// which a file system may not keep over a restart.
+// Equal if nothing relevant to a delta has changed. Access times do not count, nor do device
+// numbers, which a file system may change over a restart.
 std::uint64_t fingerprint(const iot_snapshot_file& file);
 
 struct BaselineFile {
   std::string name;
   std::uint64_t fingerprint = 0;
   bool is_directory = false;
-  bool is_there = false;   // for who compares
-  bool is_removed = false; // for who notes
+  bool is_there = false;   // used in a comparison
+  bool is_removed = false; // used by note()
 };
 using BaselineFiles = std::vector<BaselineFile>; // sorted by name, no name twice
 
 class FileBaseline {
 public:
-  // The files of a directory; it has none afterwards. Of the roots themselves, the directory is "".
+  // Removes and returns the files of a directory. The roots themselves are in directory "".
   BaselineFiles take(const std::string& directory);
-  void put(const std::string& directory, BaselineFiles files); // in any order
+  void put(const std::string& directory, BaselineFiles files); // unsorted
   bool is_empty() const { return directories_.empty(); }
 
-  // For who reads rows one after another: the last one that names a file counts. sort() ends it.
+  // For rows read one after another: the last row of a file counts. Call sort() at the end.
   void note(const std::string& directory, BaselineFile file) {
     directories_[directory].push_back(std::move(file));
   }
@@ -44,7 +44,7 @@ private:
   std::unordered_map<std::string, BaselineFiles> directories_;
 };
 
-// nullptr: there is none.
+// nullptr: no such file.
 BaselineFile* find_known(BaselineFiles& files, std::string_view name);
 
 std::string path_below(std::string_view directory, std::string_view name);

@@ -22,7 +22,7 @@ constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME;
 constexpr int kLookFlags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
 constexpr unsigned kTypeShift = 12; // from DT_* to S_IF*
 
-// Times beyond what 64 bits of nanoseconds hold, the years 1677 to 2262, are cut there.
+// Clips times to the range of 64-bit nanoseconds, the years 1677 to 2262.
 iot_s64 time_ns(const statx_timestamp& time) {
   constexpr std::int64_t kSecondNs = 1'000'000'000;
   constexpr std::int64_t kMostSeconds = INT64_MAX / kSecondNs - 1;
@@ -73,7 +73,7 @@ void FileWalk::find_mounts(const std::string& root) {
   const std::string below = path_below(root, "");
   for (const Mount& mount : read_mounts())
     if (mount.point.starts_with(below) && mount.point.size() > below.size()) {
-      mounts_[mount.point] = mount.device; // of those that lie on one another, the last one is seen
+      mounts_[mount.point] = mount.device; // the last mount at a point hides the others
       mount_parents_.insert(
           mount.point.substr(0, std::max<std::size_t>(mount.point.rfind('/'), 1)));
     }
@@ -101,7 +101,7 @@ void FileWalk::list(const Handle& directory) {
   Listing listing{.directory = directory, .path = directory->path(), .fd = -1};
   listing.fd = open_.open(directory);
   if (listing.fd < 0 && errno == ENOENT)
-    return; // it is gone: the next delta tells
+    return; // it is gone: the next delta reports it
   if (listing.fd < 0)
     return leave_out(listing.path, IOT_snapshot_reason_unreadable, errno, 0,
                      IOT_COUNTER_snapshot_unreadable);
@@ -113,14 +113,14 @@ void FileWalk::list(const Handle& directory) {
     return;
   if (is_whole)
     tell_removed(listing);
-  else // what was not looked at is as it was
+  else // an entry that was not read stays unchanged
     for (BaselineFile& file : listing.before)
       if (!file.is_there)
         listing.now.push_back(std::move(file));
   baseline_->put(listing.path, std::move(listing.now));
 }
 
-// False: not all of them were looked at.
+// False: not all entries were read.
 bool FileWalk::list_entries(Listing& listing) {
   std::vector<Entry> entries;
   do {
@@ -131,7 +131,7 @@ bool FileWalk::list_entries(Listing& listing) {
                 IOT_COUNTER_snapshot_unreadable);
       return false;
     }
-    // Inodes lie on the disk in the order of their numbers.
+    // Inodes are on the disk in the order of their numbers.
     std::ranges::sort(entries, {}, &Entry::inode);
     for (const Entry& entry : entries)
       look_at(listing, entry);
@@ -139,7 +139,7 @@ bool FileWalk::list_entries(Listing& listing) {
   return true;
 }
 
-// None: that was all. False: and errno.
+// No entries: the end. False: an error, in errno.
 bool FileWalk::read_entries(int fd, std::vector<Entry>& entries) {
   entries.clear();
   while (entries.empty()) {
@@ -167,12 +167,12 @@ void FileWalk::look_at(Listing& listing, const Entry& entry) {
       see_mount(listing, entry.name, IOT_DEVICE(status.stx_dev_major, status.stx_dev_minor));
     else
       see(listing, entry.name, status);
-  } else if (errno != ENOENT) { // else it has gone since it was listed
+  } else if (errno != ENOENT) { // else it was removed since it was listed
     see_unread(listing, entry, errno);
   }
 }
 
-// On an overlay, files may have other device numbers than the directory that they are in.
+// On an overlay, files may have other device numbers than their directory.
 bool FileWalk::is_other_file_system(const struct statx& status) const {
   if ((status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
     return true;
@@ -208,7 +208,7 @@ void FileWalk::compare(Listing& listing, std::string_view name, iot_snapshot_fil
   emit(file, path);
 }
 
-// It is there, and more is not known: as before, where it was known.
+// It exists, with unknown attributes: keeps the known ones.
 void FileWalk::keep(Listing& listing, std::string_view name) {
   BaselineFile* before = find_known(listing.before, name);
   if (!before)
@@ -239,7 +239,7 @@ void FileWalk::see_mount(Listing& listing, const char* name, iot_u32 device) {
 }
 
 void FileWalk::enter(Listing& listing, const char* name) {
-  // The path of each entry of it is a text of the trace.
+  // The path of each of its entries must fit into a string of the trace.
   if (listing.path.size() + std::strlen(name) + NAME_MAX + 2 > store::kTextBytesMax)
     return leave_out(path_below(listing.path, name), IOT_snapshot_reason_path_too_long,
                      ENAMETOOLONG, 0, IOT_COUNTER_snapshot_path_too_long);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Looks at all files below a directory, of one file system: a row for each, or for each that differs from a baseline. It
-// follows no link, enters no other file system, and names what it does not look into.
+// Reads all files below a directory, in one file system: a row for each, or for each that differs
+// from a baseline. It follows no link, enters no other file system, and reports the directories
+// that it skips.
 #pragma once
 
 #include <memory>
@@ -20,28 +21,28 @@ namespace iotrail::capture::snapshot {
 
 class FileWalk {
 public:
-  // `baseline`, where there is one, is brought up to date. `is_delta`: rows are those that differ from it.
+  // Updates `baseline`, if given. `is_delta`: only files that differ from it become rows.
   FileWalk(Taking& taking, FileBaseline* baseline, bool is_delta);
 
-  // False: it had to stop before it was through. `root` is an absolute path without links.
+  // False: it stopped early. `root` is an absolute path without links.
   bool run(const std::string& root);
 
 private:
   using Handle = std::shared_ptr<Directory>;
 
-  // A directory while its entries are looked at.
+  // A directory during the reading of its entries.
   struct Listing {
     Handle directory;
     std::string path;
     int fd;
-    bool has_mounts = false; // something is mounted on an entry of it
-    BaselineFiles before{};  // what the baseline has
-    BaselineFiles now{};     // what it is to have
+    bool has_mounts = false; // one of its entries is a mount point
+    BaselineFiles before{};  // entries in the baseline
+    BaselineFiles now{};     // entries for the new baseline
   };
   struct Entry {
     std::uint64_t inode;
     unsigned char type; // DT_*
-    const char* name;   // in the buffer that they were read into
+    const char* name;   // in the read buffer
   };
 
   void look_at_root(const std::string& root);
@@ -67,12 +68,13 @@ private:
   FileBaseline* baseline_;
   bool is_delta_;
   iot_u32 device_ = 0; // of the root
-  // What was mounted below the root when the walk began, with its device, and the directories that it is mounted in. It is
-  // not asked anything: a server of a network file system may not answer.
+  // The mounts below the root at the begin of the walk, with their devices, and the directories of
+  // their mount points. The walk never accesses a mount: a server of a network file system may not
+  // answer.
   std::unordered_map<std::string, iot_u32> mounts_;
   std::unordered_set<std::string> mount_parents_;
   OpenDirectories open_;
-  std::vector<Handle> pending_; // the last one is next
+  std::vector<Handle> pending_; // a stack
   std::vector<std::byte> buffer_;
 };
 

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Root may read everything: while one is alive, this thread is nobody.
+// Root may read everything: this object gives the thread the rights of another user while it
+// exists.
 class Nobody {
 public:
   Nobody() : was_root_(::geteuid() == 0 && ::seteuid(kNobody) == 0) {}
@@ -43,7 +44,7 @@ protected:
     fs::create_directory(root_);
   }
 
-  // Rows by what follows the root in their paths.
+  // Rows by their paths without the root.
   std::map<std::string, TakenRow> walk(FileBaseline* baseline = nullptr, bool is_delta = false) {
     take([&](Taking& taking) {
       const Nobody nobody;
@@ -76,7 +77,7 @@ TEST_F(FileWalkTest, all_that_has_a_name_is_there_with_its_attributes) {
   write_file(root_ / "file", "12345");
   fs::create_hard_link(root_ / "file", root_ / "hard");
   fs::create_symlink("nowhere", root_ / "link");
-  fs::create_symlink("..", root_ / "up"); // not followed, or there would be no end
+  fs::create_symlink("..", root_ / "up"); // not followed, otherwise the walk would not end
   fs::create_directory(root_ / "sub");
   write_file(root_ / "sub/a\nb\x01", "");
   ASSERT_EQ(::mkfifo((root_ / "fifo").c_str(), 0600), 0);
@@ -117,7 +118,8 @@ TEST_F(FileWalkTest, a_root_may_be_a_file) {
   EXPECT_EQ(walk().at("")["bytes"], 1);
 }
 
-// Deeper than a path may be long, and with more to come back to on each level than descriptors are held.
+// Deeper than a path may be long, with more unread entries on each level than descriptors are kept
+// open.
 TEST_F(FileWalkTest, no_depth_is_too_deep) {
   constexpr int kLevels = 400;
   const std::string name(50, 'd');
@@ -146,7 +148,7 @@ TEST_F(FileWalkTest, a_directory_that_cannot_be_read_is_named) {
   fs::create_directories(root_ / "closed/below");
   fs::create_directories(root_ / "listed/only");
   fs::permissions(root_ / "closed", fs::perms::none);
-  fs::permissions(root_ / "listed", fs::perms(0444)); // its names, and no more
+  fs::permissions(root_ / "listed", fs::perms(0444)); // its names are readable, but not its files
   const auto files = walk();
   EXPECT_EQ(files.size(), 4U);
   EXPECT_EQ(files.at("/listed/only")["error"], -EACCES);
@@ -187,7 +189,7 @@ TEST_F(FileWalkTest, a_delta_tells_what_is_new_changed_and_gone) {
   EXPECT_EQ(first.size(), 10U);
   EXPECT_EQ(first.at("")["difference"], IOT_snapshot_difference_none);
   EXPECT_EQ(differences(), "");
-  // Reading is no change.
+  // Reading is not a change.
   std::string text;
   std::ifstream(root_ / "stays/below/file") >> text;
   EXPECT_EQ(differences(), "");

@@ -10,7 +10,7 @@
 namespace iotrail::capture::snapshot {
 namespace {
 
-// Looking at a directory is not to be seen in it, where we may ask for that.
+// Opening a directory must not change its access time, if we have that permission.
 Fd open_below(int parent, const char* name) {
   constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   Fd fd(::openat(parent, name, kFlags | O_NOATIME));
@@ -19,7 +19,8 @@ Fd open_below(int parent, const char* name) {
 
 } // namespace
 
-// One after another: the parents of a deep directory would take a deep stack.
+// Destroys one after another: recursion over the parents of a deep directory would need a deep
+// stack.
 Directory::~Directory() {
   while (parent && parent.use_count() == 1)
     parent = std::exchange(parent->parent, nullptr);
@@ -55,7 +56,7 @@ int OpenDirectories::open(const std::shared_ptr<Directory>& directory) {
   return fd;
 }
 
-// The one that is closed is not the one just opened: that is held for as long as the limit lasts.
+// Never closes the one just opened: it stays in use while the limit lasts.
 void OpenDirectories::hold(const std::shared_ptr<Directory>& directory) {
   held_.push_back(directory);
   if (held_.size() <= kHeldMost)

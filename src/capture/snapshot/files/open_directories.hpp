@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The directories on the way of a walk, each opened below its parent: no path is too long to be opened, no link is
-// followed. Few are held open at a time; one that was closed and is needed again is opened anew from above.
+// The directories along a walk, each opened below its parent: no path is too long, and no link is
+// followed. Only a few stay open at a time; a closed one that is needed again is reopened from
+// above.
 #pragma once
 
 #include <deque>
@@ -23,13 +24,13 @@ struct Directory {
   std::string path() const;
 
   std::shared_ptr<Directory> parent; // nullptr: the root of the walk
-  std::string name;                  // of the root, its path
+  std::string name;                  // for the root, its path
   Fd fd{};
 };
 
 class OpenDirectories {
 public:
-  // A descriptor of the directory, which the directory owns; -1 and errno.
+  // A descriptor of the directory, owned by the directory; -1 and errno.
   int open(const std::shared_ptr<Directory>& directory);
 
 private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows of snapshots on their way from the threads that take them to the recorder's, which alone may write. Bounded: who
-// takes a snapshot waits while the queue is full, so that nothing is lost.
+// Rows of snapshots on their way from the snapshot threads to the recorder's thread, the only one
+// that may write. Bounded: a snapshot thread waits while the queue is full, so that nothing is
+// lost.
 #pragma once
 
 #include <atomic>
@@ -31,7 +32,7 @@ template <class Record> inline constexpr iot_kind kind_of{};
 #undef END
 // clang-format on
 
-// A field that is a key of the table strings, and the text that it is to be the key of.
+// A field with a key of the table strings, and the text for that key.
 template <class Record> struct TextField {
   iot_u32 Record::* field;
   std::string_view text;
@@ -39,7 +40,7 @@ template <class Record> struct TextField {
 
 class RowBatch {
 public:
-  // Of the header, `pid` and `tid` are the caller's.
+  // `pid` and `tid` of the header are set by the caller.
   template <class Record>
   void add(const Record& record, std::initializer_list<TextField<Record>> texts) {
     Record row = record;
@@ -58,13 +59,13 @@ public:
   std::size_t rows() const { return sizes_.size(); }
   std::size_t bytes() const { return records_.size() + texts_.size(); }
 
-  // Gives the texts their keys and appends the rows; once.
+  // Assigns keys to the texts and appends the rows; call it once.
   void write(store::TraceWriter& writer);
 
 private:
   struct Text {
-    std::size_t record_at; // where its key goes
-    std::size_t length;    // in texts_, after those before
+    std::size_t record_at; // position of its key
+    std::size_t length;    // in texts_, after the earlier ones
   };
   void add_text(std::size_t record_at, std::string_view text) {
     text = text.substr(0, store::kTextBytesMax);
@@ -80,14 +81,14 @@ private:
 
 class RowQueue {
 public:
-  // Waits for room, unless the queue is closed.
+  // Waits for space, unless the queue is closed.
   void push(RowBatch batch);
-  // Moves at most so many rows, and a batch more, into the trace; tells how many.
+  // Moves at most this many rows, plus one batch, into the trace; returns the number.
   std::size_t write_some(store::TraceWriter& writer, std::size_t rows);
-  // Nobody waits for room from now on.
+  // From now on no thread waits for space.
   void close();
   bool is_empty() const;
-  std::uint64_t pushed() const { return pushed_; } // rows, ever
+  std::uint64_t pushed() const { return pushed_; } // total number of rows
 
 private:
   static constexpr std::size_t kBatchesMost = 64;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For the tests: the rows of a table of a trace, with the texts that their keys stand for.
+// For the tests: the rows of a table of a trace, with the texts of their keys.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One snapshot while it is being taken: where its rows go, its number, what is counted, and whether to go on.
+// One running snapshot: the target of its rows, its number, its counts, and whether to continue.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace iotrail::capture::snapshot {
 
-// Of all snapshots of a recording; written by several threads.
+// Of all snapshots of a recording; thread-safe.
 class Counters {
 public:
   void add(iot_counter counter, std::uint64_t value = 1) { values_.at(counter) += value; }
@@ -31,15 +31,15 @@ public:
   void count(iot_counter counter) { counters_.add(counter); }
   iot_u32 number() const { return number_; }
 
-  // Of what was looked at now. Sets the record's time and the snapshot's number.
+  // Adds a row read now. Sets the record's time and the snapshot's number.
   template <class Record> void add(Record& record, std::initializer_list<TextField<Record>> texts) {
     record.snapshot = number_;
     record.event.ts_ns = monotonic_ns();
     sink_.add(record, texts);
   }
 
-  std::uint64_t found = 0;    // as snapshot_end tells
-  std::uint64_t left_out = 0; // the same
+  std::uint64_t found = 0;    // for snapshot_end
+  std::uint64_t left_out = 0; // likewise
 
 private:
   RowSink& sink_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// For the tests: what a part of a snapshot puts into a trace.
+// For the tests: the rows that a part of a snapshot adds to a trace.
 #pragma once
 
 #include <filesystem>
@@ -24,12 +24,12 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
 
 class TakingTest : public ::testing::Test {
 protected:
-  // What `take` adds becomes rows of a trace of its own; the trace is left at trace().
+  // Writes what `take` adds to a new trace at trace().
   void take(const std::function<void(Taking&)>& take) {
     RowQueue queue;
     {
       RowSink sink(queue);
-      queue.close(); // nobody drains meanwhile
+      queue.close(); // no thread drains it meanwhile
       Taking taking(sink, counters_, is_stopping_, 1);
       take(taking);
       found_ = taking.found;
