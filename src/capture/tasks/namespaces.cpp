@@ -22,7 +22,7 @@ constexpr Namespace kNamespaces[] = {
 
 // "mnt:[4026531841]"
 iot_u32 inode_in(std::string_view target) {
-  const std::size_t begin = target.find('[') + 1; // 0: there is none
+  const std::size_t begin = target.find('[') + 1; // 0: none
   iot_u32 inode = 0;
   if (begin != 0)
     std::from_chars(target.data() + begin, target.data() + target.size(), inode);

@@ -9,11 +9,11 @@
 
 namespace iotrail::capture {
 
-// Of the process whose directory in /proc `directory` is. What cannot be read is 0, and `on_unread` is called with errno as it
-// is; empty: nothing is.
+// Of the process with the /proc directory `directory`. An unreadable one is 0; then `on_unread` is
+// called with errno set, if it is not empty.
 iot_namespaces read_namespaces(int directory, const std::function<void()>& on_unread = {});
 
-// Into the fields of a row, or of a record, that are called after them.
+// Copies them into the fields of a row or record with the same names.
 template <class Row> void put_namespaces(const iot_namespaces& from, Row& row) {
 #define NAMESPACE(name, link) row.name##_namespace = from.name;
 #include "namespaces.def"

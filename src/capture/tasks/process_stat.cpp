@@ -12,7 +12,7 @@
 namespace iotrail::capture {
 namespace {
 
-// Fields after the name, as proc(5) numbers them, less the three before.
+// Fields after the name, as numbered in proc(5), minus the three before.
 enum Field : std::size_t {
   kParent = 1,
   kMajorFaults = 9,
@@ -25,7 +25,7 @@ enum Field : std::size_t {
   kFields = 40,
 };
 
-// Negative numbers, as signals and priorities may be, count as 0: none is looked at.
+// Negative numbers, as for signals and priorities, count as 0, because none is used.
 std::array<std::uint64_t, kFields> numbers_of(std::string_view text) {
   std::array<std::uint64_t, kFields> numbers{};
   for (std::size_t i = 0; i < kFields && !text.empty(); ++i) {
@@ -42,7 +42,7 @@ std::uint64_t ticks_ns(std::uint64_t ticks) {
   return ticks * kTickNs;
 }
 
-// Both clocks are of this time namespace, whose may be behind the kernel's.
+// Both clocks belong to this time namespace, which may lag the kernel's.
 std::uint64_t monotonic_of_boot_time(std::uint64_t boot_time_ns) {
   const auto ago_ns = static_cast<std::int64_t>(clock_ns(CLOCK_BOOTTIME) - boot_time_ns);
   const auto now_ns = static_cast<std::int64_t>(monotonic_ns());
@@ -51,7 +51,7 @@ std::uint64_t monotonic_of_boot_time(std::uint64_t boot_time_ns) {
 
 } // namespace
 
-// "pid (comm) state parent ... start ...", where comm may hold anything.
+// "pid (comm) state parent ... start ...", where comm may contain any bytes.
 std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   const std::size_t begin = text.find('(');
   const std::size_t end = text.rfind(')');

@@ -10,9 +10,9 @@
 
 namespace iotrail::capture {
 
-// What /proc/PID/stat tells of a process, its threads together.
+// Data of a process in /proc/PID/stat, including all its threads.
 struct ProcessStat {
-  char state = 'X'; // of the main thread; X: as of a process that is gone
+  char state = 'X'; // of the main thread; X: the process is gone
   std::string name; // of the main thread
   iot_u32 parent = 0;
   iot_u32 threads = 0;
@@ -24,7 +24,7 @@ struct ProcessStat {
   std::uint64_t virtual_bytes = 0;
 };
 
-// nullopt: this is no such text.
+// nullopt: the text is invalid.
 std::optional<ProcessStat> parse_process_stat(std::string_view text);
 
 } // namespace iotrail::capture

@@ -25,10 +25,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kTasksMost = 1U << 16U; // of other namespaces, remembered
+constexpr std::size_t kTasksMost = 1U << 16U; // limit of remembered tasks in other namespaces
 constexpr std::size_t kAnnouncementsMost = 1U << 12U;
 constexpr std::uint64_t kSearchEveryNs = 5'000'000; // for the same task
-constexpr std::uint64_t kRestAfterSearch = 2;       // times as long: the rings must be drained too
+constexpr std::uint64_t kRestAfterSearch = 2; // times its duration: the rings must be drained too
 constexpr std::uint64_t kKeepEndedNs = 1'000'000'000;
 
 std::uint64_t inode_of(const std::string& path) {
@@ -39,7 +39,7 @@ std::uint64_t inode_of(const std::string& path) {
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf(); // what fails because the process has ended is an empty text
+  text << file.rdbuf(); // if the process has ended, the text is empty
   return text.str();
 }
 
@@ -48,12 +48,12 @@ std::string link_target(const std::string& path) {
   return fs::read_symlink(path, error).string();
 }
 
-// Of one that is gone, as it begins.
+// A default value if it is gone.
 ProcessStat stat_of(iot_u32 pid) {
   return parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid))).value_or(ProcessStat{});
 }
 
-// What a process of the recorder's /proc runs in.
+// Reads the control group and the namespaces of a process in the recorder's /proc.
 void see_surroundings(iot_u32 pid, rows::processes& row) {
   const std::string process = fmt::format("/proc/{}", pid);
   row.cgroup = unified_cgroup(read_file(process + "/cgroup"));
@@ -61,7 +61,7 @@ void see_surroundings(iot_u32 pid, rows::processes& row) {
   put_namespaces(read_namespaces(directory.get()), row);
 }
 
-// The id of a process or thread, by its directory in /proc, in its own namespace; 0: it is gone.
+// The id of a process or thread in its own namespace, by its directory in /proc; 0: it is gone.
 iot_u32 id_inside(const fs::path& directory) {
   std::ifstream status(directory / "status");
   for (std::string line; std::getline(status, line);)
@@ -77,7 +77,7 @@ iot_u32 number_of(const fs::path& directory) {
   return number;
 }
 
-// The directory among those of `parent` whose id inside is `id`; empty: none.
+// The directory below `parent` with the inner id `id`; empty: none.
 template <class Fits>
 fs::path find_directory(const fs::path& parent, iot_u32 id, const Fits& fits) {
   std::error_code error;
@@ -109,9 +109,9 @@ bool is_alive(const Task& task) {
          errno != ESRCH;
 }
 
-// Of one that has ended, the number may be another's by now.
+// The pid of an ended process may have been reused.
 bool runs_since(iot_u32 pid, std::uint64_t start_ns) {
-  constexpr std::uint64_t kExactnessNs = 20'000'000; // /proc tells hundredths of a second
+  constexpr std::uint64_t kExactnessNs = 20'000'000; // /proc has hundredths of a second
   const ProcessStat stat = stat_of(pid);
   const std::uint64_t apart_ns =
       stat.start_ns > start_ns ? stat.start_ns - start_ns : start_ns - stat.start_ns;
@@ -147,7 +147,8 @@ std::optional<Task> Tasks::last_known(const NamespaceTask& task) const {
   return found != tasks_.end() ? std::optional(found->second) : std::nullopt;
 }
 
-// The inode of a namespace is used again as soon as the last process has left it: an entry may be of the one before.
+// The inode number of a namespace is reused as soon as its last process has left: an entry may
+// belong to the earlier one.
 std::optional<Task> Tasks::find(const NamespaceTask& task, std::uint64_t now_ns) {
   if (const auto known = last_known(task); known && (is_alive(*known) || !counts_like_proc()))
     return known;

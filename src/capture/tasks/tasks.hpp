@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who is who among the traced tasks, for all sources of one recording: the ids of a thread that counts itself in a pid
-// namespace of its own, and the one writer of the dictionary table `processes`.
+// Identifies the traced tasks for all sources of one recording. It maps the ids of a thread in its
+// own pid namespace, and is the only writer of the dictionary table `processes`.
 //
-// Sources report what they see. Where the kernel source is open its word counts; what programs announce of themselves
-// waits a moment for it and is written only where the kernel said nothing. One thread; memory is bounded.
+// Sources report tasks. If the kernel source is open, its reports take precedence: a program's own
+// announcement waits a moment, and is written only if the kernel source has no report. Not
+// thread-safe; memory is bounded.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ namespace iotrail::capture {
 struct Task {
   iot_u32 pid = 0;
   iot_u32 tid = 0;
-  std::uint64_t start_ns = 0; // 0: not known
+  std::uint64_t start_ns = 0; // 0: unknown
 };
 
-// A thread by the ids that it has in its own pid namespace.
+// A thread by the ids in its own pid namespace.
 struct NamespaceTask {
   std::uint64_t pid_namespace = 0; // inode
   iot_u32 pid = 0;
@@ -48,50 +49,51 @@ public:
   std::uint64_t pid_namespace() const { return pid_namespace_; }
   std::uint64_t proc_device() const { return proc_device_; }
 
-  // The kernel source is open. It reports each task of a namespace other than the initial one, and every process.
+  // The kernel source is open. It reports each task outside the initial namespace, and every
+  // process.
   void expect_kernel() { has_kernel_ = true; }
 
-  // Traced processes are started with this variable, "NAME=VALUE", and others are not.
+  // Only traced processes are started with this variable, "NAME=VALUE".
   void expect_variable(std::string variable) { variable_ = std::move(variable); }
 
-  // Whether the ids that the recorder's /proc shows are those that events carry. Not where the recorder runs in a
+  // Whether the ids in the recorder's /proc equal those in events. False if the recorder runs in a
   // container and the kernel source counts from outside.
   bool counts_like_proc() const;
 
   void add_task(std::uint64_t pid_namespace, iot_u32 tid_inside, const Task& task);
 
-  // A thread that lives, by the kernel's word or, at times a few milliseconds apart, by a search of /proc.
+  // A running thread, as reported by the kernel source or, at intervals of a few milliseconds,
+  // found in /proc.
   std::optional<Task> find(const NamespaceTask& task, std::uint64_t now_ns);
-  // The last that the kernel said to have the ids; it may have ended.
+  // The last task that the kernel source reported with these ids; it may have ended.
   std::optional<Task> last_known(const NamespaceTask& task) const;
 
-  // The kernel's word on processes. `note_fork` takes the program from the parent.
+  // Reports of the kernel source on processes. `note_fork` copies the program from the parent.
   void note_fork(rows::processes row);
   void note_exec(rows::processes row);
-  void
-  note_adopted(rows::processes row); // it runs, and is recorded from now on; told more than once
-  // Of the process that this one sees as `own`, in /proc too, and events call `pid`. Nothing where it is gone.
+  void note_adopted(rows::processes row); // it runs, and is recorded from now on; may be repeated
+  // For the process that this one sees as `own`, also in /proc, and that events call `pid`. No
+  // effect if it is gone.
   void see_running(iot_u32 own, iot_u32 pid);
-  void see_bystander(iot_u32 own,
-                     iot_u32 pid); // the same of one that is only named in events, and not followed
+  void see_bystander(iot_u32 own, iot_u32 pid); // the same for one that is not followed
   void await_exec(iot_u32 own, iot_u32 pid); // it will run another program; only its start matters
   void note_end(iot_u32 pid, std::uint64_t now_ns);
 
-  // A program's own word. `is_known`: `row.pid` is its id in the initial namespace. A parent that is not known (0) and
-  // the start are taken from /proc.
+  // A program's own announcement. `is_known`: `row.pid` is its id in the initial namespace. An
+  // unknown parent (0) and the start come from /proc.
   void note_announcement(rows::processes row, bool is_known, std::uint64_t now_ns);
 
-  // The traced processes that live, "PID NAME" each. Without the kernel's word, those that have announced themselves or
-  // have the variable: one just forked has not done anything yet.
+  // The running traced processes, "PID NAME" each. Without the kernel source, those that announced
+  // themselves or have the variable: a process that was just forked has not done anything yet.
   std::vector<std::string> running() const;
 
   // Programs without the preload library.
   UnseenPrograms& unseen() { return unseen_; }
   const UnseenPrograms& unseen() const { return unseen_; }
-  // At the end of the recording, when all is drained.
+  // Call it at the end of the recording, after all rings are drained.
   void decide_unseen(std::uint64_t now_ns);
 
-  // Writes the rows that wait for nothing more; returns how many still wait.
+  // Writes the rows that are complete; returns how many still wait.
   std::size_t write(store::TraceWriter& writer, std::uint64_t now_ns);
 
 private:
@@ -108,7 +110,7 @@ private:
     iot_u32 pid = 0;
     std::uint64_t at_ns = 0;
   };
-  using TaskKey = std::pair<std::uint64_t, iot_u32>; // namespace, thread inside
+  using TaskKey = std::pair<std::uint64_t, iot_u32>; // namespace, inner thread id
   struct TaskHash {
     std::size_t operator()(const TaskKey& key) const {
       return std::hash<std::uint64_t>()(key.first << 32U ^ key.second);
@@ -119,7 +121,7 @@ private:
   void remember_announced(iot_u32 pid, std::uint64_t start_ns);
   void forget_ended(std::uint64_t now_ns);
   bool is_known_to_kernel(iot_u32 pid) const;
-  std::map<iot_u32, std::uint64_t> running_candidates() const; // when they started, by pid
+  std::map<iot_u32, std::uint64_t> running_candidates() const; // start times by pid
 
   std::uint64_t pid_namespace_;
   std::uint64_t proc_device_;
@@ -127,21 +129,21 @@ private:
   std::string variable_;
 
   std::unordered_map<TaskKey, Task, TaskHash> tasks_;
-  std::deque<TaskKey> task_order_; // the oldest first
+  std::deque<TaskKey> task_order_; // oldest first
   std::uint64_t next_search_ns_ = 0;
   std::unordered_map<TaskKey, std::uint64_t, TaskHash>
-      missed_; // not found, and when to search again
+      missed_; // not found, and the time of the next search
 
-  std::unordered_map<iot_u32, std::shared_ptr<const Program>> programs_; // of the kernel's word
+  std::unordered_map<iot_u32, std::shared_ptr<const Program>> programs_; // from the kernel source
   std::unordered_set<iot_u32> bystanders_;
-  std::deque<Ended> ended_; // not long ago: their announcements may be on their way
+  std::deque<Ended> ended_; // ended recently: their announcements may still arrive
   std::deque<Announcement> announcements_;
   UnseenPrograms unseen_;
-  std::unordered_map<iot_u32, std::uint64_t> announced_; // when they started; where only they tell
-  std::vector<rows::processes> rows_;                    // to be written
+  std::unordered_map<iot_u32, std::uint64_t> announced_; // start times that only these have
+  std::vector<rows::processes> rows_;                    // to write
 };
 
-// Arguments, each with its end, as one line.
+// Joins arguments, each with its terminator, into one line.
 std::string command_line(std::string arguments);
 
 } // namespace iotrail::capture

@@ -64,7 +64,7 @@ protected:
     return rows;
   }
 
-  // Of these, once they are written: Numbers or Texts.
+  // A column of these rows after they are written: Numbers or Texts.
   template <class Values> Values column(std::string_view name) {
     const auto reader = store::TraceReader::open(folder_ / "t.iotrail");
     EXPECT_TRUE(reader.has_value());
@@ -110,7 +110,7 @@ TEST_F(TasksTest, process_that_did_nothing_yet_runs_by_its_variable) {
   tasks_.expect_variable(variable);
   EXPECT_TRUE(tasks_.running().empty());
   int ready[2];
-  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec: from then on the variable is there
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec: from then on the variable is visible
   const pid_t pid = fork();
   if (pid == 0) {
     std::string words[] = {"sleep", "100", variable};

@@ -19,7 +19,7 @@ void UnseenPrograms::note_exec(const rows::processes& row, std::uint64_t now_ns)
     return;
   end(row.pid, row.since_ns, now_ns);
   if (candidates_.size() == kCandidatesMost)
-    candidates_.pop_front(); // one that runs since long ago
+    candidates_.pop_front(); // one that started long ago
   candidates_.push_back(
       {row.pid, row.parent_pid, row.since_ns, 0, now_ns, row.exe.empty() ? row.comm : row.exe});
 }
@@ -43,7 +43,8 @@ void UnseenPrograms::told(iot_u32 pid) {
     told_.pop_front();
 }
 
-// As long as it runs, for all that is known, another program may be the one who announced itself a moment ago.
+// A program that still runs, as far as we know, may not be the one that announced itself a moment
+// ago.
 bool UnseenPrograms::has_announced(const StartedProgram& program, std::uint64_t now_ns) const {
   const auto found = announced_.find(program.pid);
   return found != announced_.end() &&
@@ -84,7 +85,7 @@ void UnseenPrograms::decide(std::uint64_t now_ns) {
   forget_announcements(now_ns);
 }
 
-// Not by time alone: a recorder that had to wait hears at once what happened long apart.
+// Not by time alone: a delayed recorder receives at once what happened far apart.
 void UnseenPrograms::forget_announcements(std::uint64_t now_ns) {
   if (now_ns < next_forget_ns_)
     return;

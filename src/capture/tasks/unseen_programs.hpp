@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs that a traced process executed, by the kernel's word, and that never announced themselves: the preload library is
-// not in them. Without a kernel source nobody tells of them, and there are none here.
+// Programs that a traced process executed, according to the kernel source, and that never announced
+// themselves: they run without the preload library. Without a kernel source they are unknown, and
+// this is empty.
 //
-// What one source says of a program may come a drain before or after what the other says: it is decided on once nothing
-// more can be on its way. `now_ns` is when something is heard, which may be long after it happened.
+// Reports of the two sources on one program may arrive a drain apart, in either order. A program is
+// decided once no more reports can arrive. `now_ns` is the time of arrival, which may be long after
+// the event.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@ class UnseenPrograms {
 public:
   struct UnseenProgram {
     iot_u32 pid = 0;
-    std::string exe; // as the kernel names it
+    std::string exe; // as reported by the kernel source
   };
 
   // Programs announce themselves: the preload source is open.
@@ -30,12 +32,12 @@ public:
   void note_exec(const rows::processes& row, std::uint64_t now_ns);
   void note_end(iot_u32 pid, std::uint64_t now_ns) { end(pid, now_ns, now_ns); }
   void note_announcement(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns);
-  // The process is about to execute, or to have a child execute, a program that the library cannot be loaded into; it
-  // is known without us.
+  // The process, or a child of it, is about to execute a program that cannot load the library; this
+  // is already reported.
   void told(iot_u32 pid);
 
   void decide(std::uint64_t now_ns);
-  // At the end. `is_running(pid)`: it may still be on its way into its program.
+  // Call it at the end. `is_running(pid)`: it may still be starting its program.
   template <class IsRunning> void decide_all(std::uint64_t now_ns, const IsRunning& is_running) {
     for (StartedProgram& program : candidates_)
       if (program.over_ns == 0 &&
@@ -50,14 +52,14 @@ public:
 private:
   static constexpr std::uint64_t kPatienceNs = 200'000'000;
   static constexpr std::uint64_t kStartNs =
-      1'000'000'000; // a program may take to load its libraries
+      1'000'000'000; // a program may take this long to load its libraries
 
   struct StartedProgram {
     iot_u32 pid = 0;
     iot_u32 parent = 0;
     std::uint64_t since_ns = 0;
-    std::uint64_t over_ns = 0;  // another program or the end; 0: it runs
-    std::uint64_t heard_ns = 0; // the last of these
+    std::uint64_t over_ns = 0;  // time of the next program or of the end; 0: it runs
+    std::uint64_t heard_ns = 0; // arrival of the last report
     std::string exe;
   };
   struct AnnouncedProgram {
@@ -72,7 +74,7 @@ private:
   void forget_announcements(std::uint64_t now_ns);
 
   bool is_expected_ = false;
-  std::deque<StartedProgram> candidates_; // in the order in which they were executed
+  std::deque<StartedProgram> candidates_;                                // sorted by execution
   std::unordered_map<iot_u32, std::vector<AnnouncedProgram>> announced_; // by process
   std::uint64_t next_forget_ns_ = 0;
   std::deque<iot_u32> told_;

@@ -20,7 +20,7 @@ protected:
     row.exe = "program";
     programs_.note_exec(row, at_ns);
   }
-  // What is known at last, of those that run none.
+  // The final count, after everything has ended.
   std::uint64_t count_at_end() {
     programs_.decide_all(100 * kSecondNs, [](iot_u32) { return false; });
     EXPECT_EQ(programs_.count(), programs_.first().size());
@@ -82,7 +82,7 @@ TEST_F(UnseenProgramsTest, each_program_of_a_process_is_decided_on) {
 TEST_F(UnseenProgramsTest, program_that_is_told_of_is_known_already) {
   programs_.told(10);
   execute(10, 1);
-  execute(10, 5); // told once
+  execute(10, 5); // reported once
   programs_.told(20);
   execute(21, 6, 20);
   EXPECT_EQ(count_at_end(), 1U);
