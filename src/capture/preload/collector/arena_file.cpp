@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Not the prefix of versions that locked nothing: neither takes the other's for abandoned ones.
+// Differs from the prefix of versions without locks, so that neither version takes the other's
+// arenas for abandoned ones.
 constexpr std::string_view kPrefix = "iotrail-arena-";
 constexpr int kTriesMost = 16;
 
@@ -29,8 +30,8 @@ fs::path parent_directory() {
   return ignored ? fs::path("/tmp") : directory;
 }
 
-// A living recorder holds the lock of its arena's directory. The pid in the name tells nothing: it may be of another
-// namespace, or used again.
+// A running recorder holds the lock of its arena's directory. The pid in the name proves nothing:
+// it may be of another namespace, or reused.
 enum class DirectoryLock { taken, held, failed };
 DirectoryLock lock(const Fd& directory) {
   if (directory && flock(directory.get(), LOCK_EX | LOCK_NB) == 0)
@@ -63,7 +64,8 @@ struct ArenaDirectory {
   Fd lock;
 };
 
-// Between its making and its locking, another recorder may take the directory for an abandoned one: then another is made.
+// Between creation and lock, another recorder may take the directory for an abandoned one: then a
+// new one is made.
 Result<ArenaDirectory> make_directory(const fs::path& parent) {
   for (int tries = 0; tries < kTriesMost; ++tries) {
     std::string path = (parent / fmt::format("{}{}-XXXXXX", kPrefix, getpid())).string();
@@ -75,7 +77,7 @@ Result<ArenaDirectory> make_directory(const fs::path& parent) {
       rmdir(path.c_str());
       return fail_errno("cannot open the directory of the preload arena " + path, code);
     }
-    // Where the file system has no locks, nobody can take one and remove it either.
+    // On a file system without locks, no recorder can lock the directory, so none removes it.
     if (!directory || lock(directory) == DirectoryLock::held || is_unlinked(directory))
       continue;
     if (geteuid() == 0 && fchmod(directory.get(), 0711) != 0)
@@ -86,7 +88,7 @@ Result<ArenaDirectory> make_directory(const fs::path& parent) {
               "others remove it at once");
 }
 
-// The directory cannot be listed by others, so that the name of the file in it is a secret.
+// Others cannot list the directory, so the name of the file in it is secret.
 Result<fs::path> secret_name(const fs::path& directory) {
   std::uint64_t name[2] = {};
   if (getrandom(name, sizeof(name), 0) != sizeof(name))
@@ -198,7 +200,7 @@ bool ArenaFile::is_removed() const {
   return is_unlinked(file_);
 }
 
-// Not through the memory here, which may be no longer shared.
+// Not through this mapping, which may no longer be shared.
 void ArenaFile::abandon() {
   const auto closed = static_cast<iot_u32>(ArenaState::closed);
   if (ftruncate(file_.get(), static_cast<off_t>(arena_bytes(slots_))) != 0 ||

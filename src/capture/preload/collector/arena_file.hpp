@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arena as the collector has it: a sparse file in memory (/dev/shm, else the directory for temporary files), made
-// here, removed with this object or, by a guard, with the process. Only processes of the same user can open it; of root, every process that is told
-// its name, since a traced command may change its user. Processes that still run keep their mapping of it. Its directory is
-// locked (flock) for as long as this object lives; one that nobody has locked is removed by the next recorder.
+// The collector's side of the arena: a sparse file in memory (/dev/shm, else the directory for
+// temporary files). This object creates it and removes it; a guard removes it if the process is
+// killed. Only processes of the same user can open it. Root's arena is open to every process that
+// knows its name, because a traced command may change its user. Running processes keep their
+// mapping. The directory is locked (flock) while this object exists; the next recorder removes
+// unlocked ones.
 #pragma once
 
 #include <filesystem>
@@ -36,15 +38,15 @@ public:
   std::span<RawRecord> records(iot_u32 place);
   std::span<std::byte> text(iot_u32 place);
 
-  // Neither has the file been truncated nor, at any time, its memory been lost.
+  // The file was never truncated, and its memory was never lost.
   bool is_whole() const;
-  // Its name is gone: programs that start from then on do not find it.
+  // Its name is gone: new programs do not find it.
   bool is_removed() const;
-  // Tells the programs that have it mapped to leave it alone, and gives the file its size again, without which they are
-  // ended by SIGBUS. Best effort.
+  // Asks the programs that map it to stop using it, and restores the file's size: without that,
+  // SIGBUS would end them. Best effort.
   void abandon();
 
-  std::size_t memory_bytes() const;                  // that the file takes now
+  std::size_t memory_bytes() const;                  // of the file at present
   std::uint64_t made_ns() const { return made_ns_; } // CLOCK_MONOTONIC
 
 private:
@@ -55,12 +57,12 @@ private:
   std::byte* rings(iot_u32 place);
 
   std::filesystem::path path_;
-  Fd lock_; // of its directory
+  Fd lock_; // on its directory
   ArenaGuard guard_;
   Fd file_;
   std::byte* base_;
   std::uint64_t made_ns_ = monotonic_ns();
-  iot_u32 slots_; // not taken from the header, which others can write to
+  iot_u32 slots_; // not from the header, which others can overwrite
 };
 
 } // namespace iotrail::capture::preload

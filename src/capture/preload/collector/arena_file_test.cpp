@@ -24,14 +24,14 @@ pid_t dead_pid() {
   return pid;
 }
 
-// The name of an arena, as of a recorder with this pid.
+// An arena renamed as if a recorder with this pid had made it.
 fs::path renamed(const fs::path& directory, pid_t pid) {
   const std::string name = directory.filename();
   const std::string prefix = name.substr(0, name.find_first_of("0123456789"));
   return directory.parent_path() / fmt::format("{}{}-test", prefix, pid);
 }
 
-// The pid in its name is that of the recorder's own pid namespace: here it may be nobody's.
+// The pid in the name is from the recorder's own pid namespace: here it may belong to no process.
 TEST(ArenaFile, the_arena_of_a_living_recorder_is_left_alone_whatever_its_pid) {
   const auto living = make_arena();
   ASSERT_TRUE(living) << living.error().message();
@@ -41,7 +41,7 @@ TEST(ArenaFile, the_arena_of_a_living_recorder_is_left_alone_whatever_its_pid) {
   EXPECT_TRUE(make_arena());
   EXPECT_TRUE(fs::exists(elsewhere / living->path().filename()));
   EXPECT_FALSE(living->is_removed());
-  fs::rename(elsewhere, directory); // where it is removed from
+  fs::rename(elsewhere, directory); // back to the place that is cleaned
 }
 
 TEST(ArenaFile, an_arena_that_nobody_holds_is_removed_even_if_its_pid_is_used_again) {

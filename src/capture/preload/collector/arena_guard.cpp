@@ -11,10 +11,11 @@
 namespace iotrail::capture::preload {
 namespace {
 
-constexpr int kDeathSignal = SIGTERM; // blocked: it is waited for
+constexpr int kDeathSignal = SIGTERM; // blocked, for sigwait
 
-// Between fork and _exit, only what a signal handler may call. It keeps no descriptor: a pipe whose reader waits for its
-// end, the trace's lock, the rings. In a session of its own, it is spared what kills the recorder's process group.
+// Between fork and _exit, only functions that a signal handler may call. It keeps no descriptor
+// open: a reader may wait for the end of a pipe, and the trace's lock and the rings must go. A
+// session of its own protects it from signals to the recorder's process group.
 [[noreturn]] void guard(pid_t recorder, const char* file, const char* directory) {
   sigset_t all;
   sigfillset(&all);

@@ -12,9 +12,11 @@ namespace {
 
 constexpr std::size_t kNotFollowedMost = 1000;
 
-// A call in a signal handler refers to its path before the call that it interrupted; more cannot be nested.
+// A call in a signal handler uses its path before the interrupted call does; this is the maximum
+// nesting.
 constexpr std::size_t kNestedMost = 64;
-constexpr std::size_t kPendingMost = 1U << 18U; // twice the records of the default ring, and again
+constexpr std::size_t kPendingMost = 1U
+                                     << 18U; // twice the records of the default ring, and a reserve
 
 std::string_view next_part(std::string_view& text) {
   const std::string_view part = text.substr(0, text.find('\0'));
@@ -40,7 +42,7 @@ iot_u32 PendingPaths::take(iot_u32 reference) {
     return 0;
   const iot_u32 id = found->id;
   const auto at = static_cast<std::size_t>(found - paths_.begin());
-  found->id = 0; // taken; leaves with those before it
+  found->id = 0; // taken; removed together with earlier ones
   const std::size_t passed = at > kNestedMost ? at - kNestedMost : 0;
   paths_.erase(paths_.begin(), paths_.begin() + static_cast<std::ptrdiff_t>(passed));
   return id;

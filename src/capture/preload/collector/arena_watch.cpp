@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::size_t kConstantBytes = offsetof(ArenaHeader, proc_device) + sizeof(iot_u64);
 
-// What programs count in, in the order of the header.
+// The counters of programs, in the order of the header.
 std::array<iot_u64, 7> counts_of(const ArenaHeader& header) {
-  // Numbers beyond the limit are given back, by several threads at a time.
+  // Threads return numbers beyond the limit, several at a time.
   return {header.next_claim,  std::min(header.next_file, kFileLimit),
           header.used_places, header.no_ring,
           header.no_clock,    header.text_full,
           header.not_followed};
 }
 
-// The counters one by one, since programs write to them meanwhile.
+// Copies the counters one by one, because programs change them meanwhile.
 ArenaHeader copy_of(const ArenaHeader& shared) {
   ArenaHeader copy = shared;
   const auto load = [](const auto& from, auto& to) {

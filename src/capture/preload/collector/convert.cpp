@@ -13,10 +13,10 @@ namespace {
 struct Resolver {
   ArenaIds& ids;
   PendingPaths& paths;
-  iot_u32 files = 0; // that the record names
+  iot_u32 files = 0; // in the record
   iot_u32 pseudo = 0;
 
-  // What the field holds in the trace, in the place of what the record says.
+  // Replaces the field's value in the record by its value in the trace.
   template <schema::Meaning kMeaning> void resolve(unsigned char* field) {
     if constexpr (kMeaning == schema::Meaning::file || kMeaning == schema::Meaning::path) {
       iot_u32 id = 0;

@@ -6,7 +6,7 @@
 
 namespace iotrail::capture::preload {
 
-// Whose call it was, and its position in the ring of its place.
+// The task of a call, and the call's position in the ring of its place.
 struct Origin {
   iot_u32 place;
   iot_u64 position;
@@ -14,7 +14,8 @@ struct Origin {
   iot_u32 tid;
 };
 
-// Makes the event that the call of a record stands for and appends it, where enough was done. False: there is no such call.
+// Converts a record to an event, and appends it if the operation was large enough. False: invalid
+// call number.
 bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock, ArenaIds& ids,
              PendingPaths& paths, HoldBack& hold_back, store::TraceWriter& writer);
 

@@ -17,7 +17,8 @@ namespace {
 
 constexpr char kLibraryName[] = "libiotrail-preload.so";
 
-// Seen from the program: as installed, which a build imitates below src/; then from unit tests, benchmarks, live tests of a build.
+// Relative to the program: installed, which the build tree imitates below src/; then for unit
+// tests, benchmarks, live tests of a build.
 constexpr const char* kLibraryFolders[] = {"",
                                            "../lib/iotrail",
                                            "../lib",
@@ -33,7 +34,8 @@ constexpr unsigned kMachine = EM_AARCH64;
 #error "which machine of ELF is this?"
 #endif
 
-// Of a file that is none, the linker would complain in the middle of what each program prints. Empty: it is one.
+// With an invalid file, the linker would print an error into the output of each program. Empty: it
+// is valid.
 std::string why_no_library(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored))

@@ -23,8 +23,8 @@ std::uint64_t own_pid_namespace() {
 
 OwnerWatch::OwnerWatch() : pid_namespace_(own_pid_namespace()), unclaimed_(kPlaces) {}
 
-// A process of another pid namespace can be asked for only once its number here is known; until then its places come
-// free when it says so or claims others.
+// A process of another pid namespace can be checked only once its number here is known. Until then
+// its places become free when it releases them or claims others.
 bool OwnerWatch::is_dead(iot_u64 owner, const ArenaPlace& place) const {
   const iot_u64 seen = __atomic_load_n(&place.pid_namespace, __ATOMIC_RELAXED);
   if (const iot_u64 outer = __atomic_load_n(&place.outer_owner, __ATOMIC_RELAXED); outer != 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finds the places whose thread is gone: it said so, it cannot be signalled, or the same thread has claimed another
-// place since (it runs another program, whose memory knows nothing of the first place).
+// Finds the places of threads that are gone: the thread released the place, cannot be signalled, or
+// has claimed another place since. The last happens if it executes another program, which does not
+// know the first place.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class OwnerWatch {
 public:
   OwnerWatch();
 
-  // Indices of the places that have an owner who will write no more.
+  // Indices of the places with an owner that will not write any more.
   std::vector<iot_u32> find_gone(std::span<const iot_u64> owners,
                                  std::span<const ArenaPlace> places);
 
@@ -24,7 +25,7 @@ private:
   bool is_dead(iot_u64 owner, const ArenaPlace& place) const;
 
   std::uint64_t pid_namespace_;
-  std::vector<iot_u64> unclaimed_; // owner at the last look of a place whose claim was not complete
+  std::vector<iot_u64> unclaimed_; // owner at the last look at a place with an incomplete claim
 };
 
 } // namespace iotrail::capture::preload

@@ -13,17 +13,17 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr iot_u64 kRecordsAtOnce = 8192; // of one place, before the others get their turn
-constexpr iot_u64 kGiveBackEvery = 256;  // records; each time costs the thread a look at the tail
+constexpr iot_u64 kRecordsAtOnce = 8192; // of one place, before the others have their turn
+constexpr iot_u64 kGiveBackEvery = 256;  // records; each time costs the thread a read of the tail
 constexpr iot_u64 kHandlersNestedMost =
     64; // signal handlers that can have interrupted each other in a call
-constexpr iot_u32 kThreadsMost = 1U << 22U; // ids of tasks are smaller, PID_MAX_LIMIT
+constexpr iot_u32 kThreadsMost = 1U << 22U; // task ids are smaller than PID_MAX_LIMIT
 
 bool is_thread(iot_u64 owner) {
   return pid_of(owner) - 1 < kThreadsMost && tid_of(owner) - 1 < kThreadsMost;
 }
 
-// False: no library wrote this.
+// False: the library did not write this.
 bool is_message(const TextHeader& header, iot_u64 cells_there) {
   const iot_u64 cells = (sizeof(header) + iot_u64{header.bytes} + kCellBytes - 1) / kCellBytes;
   return header.cells == cells && cells <= cells_there &&
@@ -37,7 +37,8 @@ PlaceReader::PlaceReader(ArenaFile& arena, iot_u32 index)
     : place_(arena.places()[index]), owner_(arena.owners()[index]), records_(arena.records(index)),
       text_(arena.text(index)), index_(index), seen_ns_(arena.made_ns()) {}
 
-// In an order in which what is counted later was decided before, and what belongs to a claim was written before it.
+// Reads the fields in the reverse order of their writing: later counts first, and a claim's data
+// after the claim.
 PlaceReader::Sight PlaceReader::sight() const {
   const auto load = [](const iot_u64& from) { return __atomic_load_n(&from, __ATOMIC_ACQUIRE); };
   Sight now;
@@ -64,7 +65,7 @@ bool PlaceReader::follows(const Sight& now, std::uint64_t elapsed_ns) const {
                            place_.records.tail == given_back_ && place_.text_tail == text_tail_;
   const bool is_counted = may_have_grown(seen_.lost, now.lost, elapsed_ns) &&
                           (is_closing_ || may_have_grown(seen_.produced, now.produced, elapsed_ns));
-  // Threads that share a place without the C library's knowledge may miscount by some.
+  // Threads that share a place without the C library's knowledge may miscount slightly.
   const iot_u64 apart = now.produced - now.head - now.lost - cut_decisions_ + records_.size();
   const bool adds_up = apart <= 2 * records_.size();
   const bool is_claimed = now.claim == 0 ? seen_.claim == 0 && now.head == seen_.head &&
@@ -95,7 +96,7 @@ void PlaceReader::stop_reading() {
   seen_.produced = tail_ + seen_.lost + cut_decisions_;
   waits_until_ns_ = 0;
   pending_ = {};
-  __atomic_fetch_or(&owner_, kOwnerReleased, __ATOMIC_RELAXED); // nobody claims it: it is not free
+  __atomic_fetch_or(&owner_, kOwnerReleased, __ATOMIC_RELAXED); // not claimable, so not free
 }
 
 void PlaceReader::give_up() {
@@ -103,7 +104,7 @@ void PlaceReader::give_up() {
   stop_reading();
 }
 
-// A slot without its record has the mark of one that it held before, if any.
+// A slot without its record has the mark of an earlier record, if any.
 PlaceReader::SlotState PlaceReader::slot_at(iot_u64 position) const {
   const RawRecord& record = records_[position & (records_.size() - 1)];
   const iot_u32 tag = __atomic_load_n(&record.tag, __ATOMIC_ACQUIRE);
@@ -213,7 +214,7 @@ void PlaceReader::close(std::uint64_t until_ns) {
   seen_.head = decided > accounted ? std::clamp(decided - accounted, tail_, seen_.head) : tail_;
   complete_ = std::min(complete_, seen_.head);
   count_cut_decisions();
-  // What is there is read; what was said to be there besides is not known.
+  // Reads the records that are there; others that were counted are unknown.
   const iot_u64 found = seen_.head + seen_.lost + cut_decisions_;
   is_overwritten_ = found < seen_.produced;
   seen_.produced = found;
@@ -235,7 +236,7 @@ void PlaceReader::know(const Task& task, bool is_known) {
   waits_until_ns_ = 0;
 }
 
-// Whether `task_` is the owner by now.
+// Whether `task_` is known to be the owner.
 bool PlaceReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
   const iot_u64 own = seen_.owner & ~kOwnerReleased;
   const iot_u64 pid_namespace = seen_.pid_namespace;
@@ -264,7 +265,7 @@ bool PlaceReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
     know({inside.pid, inside.tid, 0}, false);
   }
   if (!is_ours && pending_.process)
-    pending_.process->parent_pid = 0; // by ids that mean nothing here
+    pending_.process->parent_pid = 0; // ids of another namespace are useless here
   return true;
 }
 

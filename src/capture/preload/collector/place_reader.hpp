@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collector's end of one place: reads its two rings, and finds out when its thread is gone. A traced program may have
-// written anything to them: what the place says is copied once for each look, and must follow from the last.
+// The collector's side of one place: reads its two rings, and detects the end of its thread. A
+// traced program may write anything to them: each look copies the place's state once, and checks
+// that it can follow from the last.
 #pragma once
 
 #include <optional>
@@ -16,24 +17,24 @@ class PlaceReader {
 public:
   PlaceReader(ArenaFile& arena, iot_u32 index);
 
-  // Three steps, each for all places before the next: a record may refer to a file that another thread told of, and
-  // was then written after that message. look() finds the records that are complete.
+  // Three steps, each for all places before the next: a record may use a file that another thread
+  // announced, and is then written after that message. look() finds the complete records.
   void look();
   void read_text(ArenaIds& ids);
-  // Finds out who the owner is to others; until then read_records() leaves the records where they are, for a bounded
-  // time.
+  // Finds the owner's ids in the initial namespace. Until then read_records() leaves the records in
+  // the ring, for a limited time.
   void identify(Tasks& tasks, std::uint64_t now_ns);
   std::size_t read_records(const TickClock& clock, ArenaIds& ids, HoldBack& hold_back,
                            store::TraceWriter& writer);
 
-  // Passes over what will never be complete, because its writer is gone.
+  // Skips records that will never be complete because their writer is gone.
   void skip_torn();
 
-  // Its records are read, and it is known whose they and its announcement are.
+  // All its records are read, and their owner is known.
   bool is_drained() const { return tail_ == seen_.head && !is_waiting(); }
   bool has_torn() const { return complete_ == tail_ && tail_ != seen_.head; }
   bool is_waiting() const { return waits_until_ns_ != 0; }
-  // produced() == records read + torn() + lost(), once all that came before the end is read.
+  // produced() == records read + torn() + lost(), after all records before the end are read.
   std::uint64_t torn() const { return torn_; }
   std::uint64_t produced() const { return seen_.produced; }
   std::uint64_t lost() const { return seen_.lost; }
@@ -41,19 +42,20 @@ public:
     return unknown_;
   } // records written under the ids of their own namespace
 
-  // No call that is decided on from now on counts any more. Waits, up to a time, for those between decision and record.
+  // Later calls do not count any more. Waits up to a time for calls between decision and record.
   void close(std::uint64_t until_ns);
 
-  // The owner may be somebody else afterwards.
+  // The place may then have another owner.
   void free_place();
 
-  // The place or its rings hold what no library writes: they are left alone from then on.
+  // The library cannot have written this: the place and its rings are ignored from then on.
   bool is_overwritten() const { return is_overwritten_; }
-  // Nothing is read any more, and nobody claims the place; what was read up to now is all that was produced.
+  // Stops reading, and no thread can claim the place; records read so far count as all that were
+  // produced.
   void stop_reading();
 
 private:
-  // What the place said at one look.
+  // State of a place at one look.
   struct Sight {
     iot_u64 head = 0;
     iot_u64 lost = 0;
@@ -74,7 +76,7 @@ private:
   void give_up();
   SlotState slot_at(iot_u64 position) const;
   void give_back_records();
-  // Of a call that its thread was killed in, between decision and record.
+  // For a call between decision and record when its thread was killed.
   void count_cut_decisions();
   bool find_owner(Tasks& tasks, std::uint64_t now_ns);
   void know(const Task& task, bool is_known);
@@ -87,21 +89,21 @@ private:
   std::span<std::byte> text_;
   iot_u32 index_;
   iot_u64 tail_ = 0;
-  iot_u64 complete_ = 0; // records before it are there
+  iot_u64 complete_ = 0; // records before it are complete
   iot_u64 text_tail_ = 0;
-  iot_u64 given_back_ = 0; // records before it, as the place was told
+  iot_u64 given_back_ = 0; // records before it; published to the place
   Sight seen_;
   std::uint64_t seen_ns_;
   bool is_closing_ = false; // threads take decisions back
   bool is_final_ = false;   // no more looks at the place: it is closed, or was overwritten
   bool is_overwritten_ = false;
   std::uint64_t torn_ = 0;
-  std::uint64_t cut_decisions_ = 0; // among those torn
+  std::uint64_t cut_decisions_ = 0; // part of the torn ones
   std::uint64_t unknown_ = 0;
-  iot_u64 known_claim_ = 0; // whose owner is `task_`
+  iot_u64 known_claim_ = 0; // the claim of `task_`
   Task task_;
   bool is_known_ = true;
-  std::uint64_t waits_until_ns_ = 0; // for the owner to become known; 0: it does not wait
+  std::uint64_t waits_until_ns_ = 0; // for the owner to become known; 0: no wait
   Pending pending_;
 };
 

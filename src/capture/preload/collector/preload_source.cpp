@@ -27,8 +27,8 @@ namespace {
 
 constexpr std::uint64_t kOwnerCheckNs = 10'000'000;
 constexpr std::uint64_t kStuckNs =
-    1'000'000'000; // a record that is not finished for so long never will be
-constexpr std::uint64_t kFinishNs = 50'000'000; // that calls under way at the end have to finish
+    1'000'000'000; // an unfinished record of this age is never finished
+constexpr std::uint64_t kFinishNs = 50'000'000; // for calls in progress at the end
 constexpr iot_u32 kSmallestRing = 1024;         // records
 constexpr unsigned kWaitUs = 1000;
 
@@ -62,11 +62,11 @@ private:
   void stop_reading();
   std::uint64_t sum(std::uint64_t (PlaceReader::*count)() const) const;
 
-  Tasks own_tasks_; // where none are given
+  Tasks own_tasks_; // if none are given
   Tasks* tasks_ = &own_tasks_;
   fs::path library_;
-  iot_u32 command_pid_ = 0;            // as this process sees it
-  bool is_harmful_to_command_ = false; // the library, if it were told of it
+  iot_u32 command_pid_ = 0;            // in this process's pid namespace
+  bool is_harmful_to_command_ = false; // the library would harm the command if preloaded
   std::string unseen_command_;         // "PID PROGRAM: why"; empty: it can be followed
   std::optional<ArenaFile> arena_;
   std::optional<ArenaWatch> header_; // of the arena
@@ -79,7 +79,7 @@ private:
   OwnerWatch owners_;
   std::uint64_t next_check_ns_ = 0;
   std::optional<std::uint64_t>
-      finish_until_ns_; // since stop(): so long are calls under way waited for
+      finish_until_ns_; // after stop(): end of the wait for calls in progress
 };
 
 iot_u32 slots_for(std::size_t ring_bytes) {
@@ -110,7 +110,8 @@ WantedCalls wanted_calls(const Filter& filter) {
   return wanted;
 }
 
-// The library comes into a program as it starts, and knows names of files but not which of them are wanted.
+// The library enters a program at its start, and knows names of files but not which of them are
+// selected.
 Result<void> check_filter(const Filter& filter) {
   if (!filter.pids.empty() || filter.wanted.choose_groups() || filter.whole_system)
     return fail("layer app", "calls are seen only in a command that iotrail starts",
@@ -196,13 +197,14 @@ void PreloadSource::follow_new_places() {
   }
 }
 
-// The arena was overwritten or truncated: nothing in it is believed any more, and its programs are told to leave it alone.
+// The arena was overwritten or truncated: its contents are no longer trusted, and its programs are
+// asked to stop using it.
 void PreloadSource::stop_reading() {
   arena_->abandon();
   std::ranges::for_each(readers_, &PlaceReader::stop_reading);
 }
 
-// Records read, and after the end the reports that wait: the session comes again for them.
+// Number of records read, plus waiting reports after the end, so that the session calls again.
 std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t now_ns) {
   std::size_t records = 0;
   if (!readers_.empty())
@@ -237,7 +239,7 @@ std::size_t PreloadSource::drain(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
   clock_->tick(now_ns);
   const std::size_t records = read_all(writer, now_ns);
-  hold_back_.keep_slow(now_ns, writer); // none is: a call is told at its end
+  hold_back_.keep_slow(now_ns, writer); // no event waits: a call is recorded at its end
   if (now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + kOwnerCheckNs;
     skip_stuck(now_ns);
@@ -251,7 +253,7 @@ void PreloadSource::free_places(std::uint64_t now_ns) {
   for (const iot_u32 index :
        owners_.find_gone(arena_->owners().first(used), arena_->places().first(used))) {
     PlaceReader& reader = readers_[index];
-    reader.look(); // what it wrote last, before it was found gone
+    reader.look(); // its last records, before it was found gone
     reader.read_text(*ids_);
     reader.identify(*tasks_, now_ns);
     if (reader.has_torn())
@@ -261,7 +263,7 @@ void PreloadSource::free_places(std::uint64_t now_ns) {
   }
 }
 
-// A thread that jumped out of a signal handler leaves a record that it never finishes.
+// A thread that jumped out of a signal handler leaves an unfinished record.
 void PreloadSource::skip_stuck(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < readers_.size(); ++i) {
     if (!readers_[i].has_torn())
@@ -273,7 +275,7 @@ void PreloadSource::skip_stuck(std::uint64_t now_ns) {
   }
 }
 
-// After the end: calls that had reserved a record are given a moment to finish it, then it counts as torn.
+// After the end: calls with a reserved record have a moment to finish it, then it counts as torn.
 void PreloadSource::wait_for_last() {
   const auto is_unfinished = [](PlaceReader& reader) {
     reader.look();
@@ -331,12 +333,12 @@ std::vector<CounterValue> PreloadSource::counters() const {
           {IOT_COUNTER_preload_pseudo_left_out, IOT_LAYER_app, ids_ ? ids_->left_out() : 0}};
 }
 
-// A program overwrote or cut off what all share.
+// A program overwrote or cut off the shared part.
 bool PreloadSource::is_arena_bad() const {
   return header_ && (!header_->is_intact() || is_arena_lost());
 }
 
-// Programs could not find the recorder from some time on; which they were, nobody may tell.
+// From some time on, programs could not find the recorder; which programs is unknown.
 bool PreloadSource::is_out_of_reach() const {
   return arena_ && arena_->is_removed();
 }

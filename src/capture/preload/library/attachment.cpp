@@ -17,7 +17,7 @@ constinit Attachment g_attachment{};
 namespace {
 
 constexpr int kAttachYields = 1000;
-constexpr unsigned kInlineKeys = 32; // thread-specific values up to here need no allocation
+constexpr unsigned kInlineKeys = 32; // up to this number, thread-specific values need no allocation
 
 enum Attached : int { kNotYet, kRunning, kDone };
 int g_attached = kNotYet;
@@ -74,14 +74,16 @@ bool read_header(long file, ArenaHeader* header) {
          is_ours(*header, static_cast<iot_u64>(attributes.st_size));
 }
 
-// Not where the host has said what SIGBUS is to do, and not where it is ignored, which the next program would not inherit.
+// Not if the host has set an action for SIGBUS, nor if SIGBUS is ignored: the next program would
+// not inherit that.
 void survive_loss_where_allowed(void* arena, iot_u64 bytes) {
   struct sigaction now{};
   if (sigaction(SIGBUS, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
     survive_loss_of(arena, bytes, mapped_rings);
 }
 
-// Without the rings, which would take gigabytes of the host's address space, of which a limit may allow it little.
+// Maps the arena without the rings, which would need gigabytes of the host's address space; a limit
+// may allow less.
 unsigned char* map_head(long file, const ArenaHeader& header) {
   const auto bytes = static_cast<long>(header.rings_offset);
   const long at =

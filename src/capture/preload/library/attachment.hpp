@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The memory that this process shares with the collector, once it is attached, and what it keeps beside it. Filled by
-// attach() and inherited by forked children.
+// The memory that this process shares with the collector once it is attached, and its private
+// state. attach() fills it; forked children inherit it.
 #pragma once
 
 #include <pthread.h>
@@ -21,38 +21,38 @@ struct AttachedProcess { // wiped in a forked child, which may be in other names
 };
 
 struct Attachment {
-  ArenaHeader made;  // as it was found; the host may overwrite the one that is shared
-  Context* contexts; // one for each place; wiped in a forked child, which has none of the rings
+  ArenaHeader made;  // original values; the host may overwrite the shared ones
+  Context* contexts; // one per place; wiped in a forked child, which has no rings
   iot_u64* owners;
   ArenaPlace* places;
-  pthread_key_t thread_end; // whose destructor gives the place of a thread back
+  pthread_key_t thread_end; // its destructor returns a thread's place
   bool has_thread_end;
   AttachedProcess* process;
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit Attachment g_attachment;
 
-// Attached, and the recording goes on as far as is known.
+// Attached, and the recording is not known to have ended.
 bool is_attached();
 
 // The collector has ended the recording.
 bool is_closed();
 
-// Memory of the kernel's, which is wiped in a forked child. Null: there is none.
+// Kernel memory that is wiped in a forked child. Null: none.
 void* map_private(iot_u64 bytes);
 
-// Nothing is recorded from here on.
+// Stops recording in this process.
 void turn_off();
 
-// Whether the program may read the arena's clock from here on.
+// Whether the program may no longer read the arena's clock.
 void set_untimed(bool is_untimed);
 
 inline void count(iot_u64& counter) {
   __atomic_fetch_add(&counter, 1, __ATOMIC_RELAXED);
 }
 
-// Handlers must not find a place half claimed: their calls would be lost. SIGBUS is let through: blocked, it ends the process
-// when the arena's memory is lost.
+// A signal handler must not find a half-claimed place: its calls would be lost. SIGBUS stays
+// unblocked: blocked, it would end the process when the arena's memory is lost.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

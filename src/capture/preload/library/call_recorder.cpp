@@ -71,7 +71,7 @@ void fill(Context& context, iot_u32 index, ArenaPlace& place, unsigned char* rin
   context.place = &place;
 }
 
-// A free place; kPlaces: there is none.
+// A free place; kPlaces: none.
 iot_u32 take_place(iot_u64 owner) {
   for (iot_u32 index = 0; index < kPlaces; ++index) {
     iot_u64 expected = 0;
@@ -91,7 +91,7 @@ iot_u64 process_namespace() {
   return g_attachment.process->pid_namespace;
 }
 
-// "PID/task/TID", as the /proc that is mounted here counts.
+// "PID/task/TID", in the numbers of the /proc that is mounted here.
 iot_u64 owner_in_proc() {
   char link[64] = "";
   if (raw_syscall(SYS_readlinkat, AT_FDCWD, address("/proc/thread-self"), address(link),
@@ -108,7 +108,8 @@ iot_u64 owner_in_proc() {
   return owner_of(ids[0], ids[1]);
 }
 
-// A program in a pid namespace of its own that still sees the collector's /proc reads there what others call it.
+// A program in its own pid namespace that still sees the collector's /proc reads its outer ids
+// there.
 iot_u64 outer_owner(iot_u64 own_namespace, iot_u64 owner) {
   const ArenaHeader& arena = g_attachment.made;
   struct stat attributes{};
@@ -139,7 +140,7 @@ Context* take_context(iot_u64 owner, iot_u64 own_namespace) {
   return &g_attachment.contexts[index];
 }
 
-// Its process is told where it is not its host's.
+// Announces the process too if it is not the host's.
 Context* claim_for_guest() {
   Context* const context = take_context(owner_that_runs(), pid_namespace());
   if (context != nullptr && is_guest_process())
@@ -147,7 +148,7 @@ Context* claim_for_guest() {
   return context;
 }
 
-// A thread with storage of its own.
+// For a thread with its own storage.
 Context* claim_for_thread() {
   const auto tid = static_cast<iot_s32>(raw_syscall(SYS_gettid));
   Context* const context = take_context(owner_of(process_id(), tid), process_namespace());
@@ -173,7 +174,7 @@ iot_s32 process_id() {
 
 namespace {
 
-// Null: none is.
+// Null: none.
 Context* claimed() {
   if (Context* const context = t_context; context->place != nullptr)
     return context;
@@ -205,8 +206,8 @@ Context* claim() {
   }
   const SignalsBlocked blocked;
   if (Context* const context = claimed(); context != nullptr)
-    return context;  // a handler was faster
-  if (is_confined()) // it could not say whose it is
+    return context;  // a signal handler was faster
+  if (is_confined()) // it could not announce its owner
     return nullptr;
   return t_guests.host != nullptr ? claim_for_guest() : claim_for_thread();
 }
@@ -259,13 +260,14 @@ Reserved reserve_slowly(const Context* counted) {
 
 namespace {
 
-// The library may be set up by an earlier call already; here at the latest, before the program can change its
-// environment.
+// An earlier call may have set up the library already; otherwise this does, before the program can
+// change its environment.
 __attribute__((constructor)) void begin() {
   claim();
 }
 
-// At exit() the thread has made its last calls but for those of later destructors, which claim a new place.
+// At exit() the thread has made its last calls, except in later destructors, which claim a new
+// place.
 __attribute__((destructor)) void end() {
   release_place();
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The inside of the preload library: how a call becomes a record in the ring of its thread. The hot path is inline
-// here; whatever happens rarely (attaching to the arena, claiming a place, a full ring) is in recorder.cpp.
+// The core of the preload library: turns a call into a record in the ring of its thread. The hot
+// path is inline here; rare work (attaching to the arena, claiming a place, a full ring) is in
+// call_recorder.cpp.
 //
-// Rules for all of the library: no allocation, no lock, no function of the C library that is hooked, errno kept. A
-// signal handler may run at any point and make calls of its own. Nothing here ever ends or delays the host program.
+// Rules for the whole library: no allocation, no lock, no hooked function of the C library, errno
+// kept. A signal handler may run at any point and make calls of its own. The library never ends or
+// delays the host program.
 #pragma once
 
 #if defined(__x86_64__)
@@ -13,26 +15,27 @@
 
 #include "capture/preload/shared/record_layout.hpp"
 
-// On the way of every call: the compiler would rather not repeat it in each of the wrappers.
+// On the path of every call: the compiler would not inline it into each wrapper by itself.
 #define IOTRAIL_HOT [[gnu::always_inline]] inline
 
-// Of variables that are declared before they are defined: reached without a look into the table of global offsets.
+// For variables declared before their definition: avoids the global offset table.
 #define IOTRAIL_HIDDEN __attribute__((visibility("hidden")))
 
 namespace iotrail::capture::preload {
 
-// What a thread needs to write a record. Lies in memory that the kernel wipes in a forked child, so that a child
-// never writes to its parent's ring: `place` is then null and the slow path claims a place for the child.
+// State that a thread needs to write a record. It is in memory that the kernel wipes in a forked
+// child, so that a child never writes to its parent's ring: `place` is then null and the slow path
+// claims a place for the child.
 struct Context {
   ArenaPlace* place; // null: none claimed
   RawRecord* slots;
-  iot_u64 limit;        // positions from here on need a look at the collector's progress
+  iot_u64 limit;        // positions from here on need a check of the collector's progress
   iot_u64 mask;         // slots - 1
   const iot_u32* files; // by descriptor, as in descriptors.hpp,
   iot_u32 file_limit;   // of descriptors below this
   unsigned char* text;
   iot_u32 index;     // of the place
-  iot_u32 no_memory; // calls to let go by before memory is asked for again; 0: there was some
+  iot_u32 no_memory; // calls to skip before the next request for memory; 0: memory is there
 };
 static_assert(sizeof(Context) <= IOT_CACHE_LINE);
 
@@ -41,22 +44,21 @@ extern constinit __thread Context* t_context IOTRAIL_HIDDEN; // never null
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit Context g_no_context IOTRAIL_HIDDEN; // without a place
 
-// What the whole process shares; set by attaching, inherited by forked children.
+// State of the whole process; set by attaching, inherited by forked children.
 struct Recording {
   bool on;  // attached: the arena and its clock are known
-  bool off; // no arena was named, or it was closed; not set before that is known
+  bool off; // no arena in the environment, or it was closed; not set before that is known
   bool tsc;
-  bool
-      is_untimed; // the program has given up the clock: reading it might kill it, so its calls are lost
-  iot_u64 event_mask; // wanted, by number of the event in its layer
+  bool is_untimed;    // a read of the clock might kill the program, so its calls are lost
+  iot_u64 event_mask; // recorded ones, by number of the event in its layer
   iot_u64
-      quick_mask; // the same, and nothing else needs a look: attached, on, and timed by the counter
+      quick_mask; // the same, if no other check is needed: attached, on, and timed by the counter
   ArenaHeader* arena; // null: not attached
 };
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit Recording g_recording IOTRAIL_HIDDEN;
 
-// Attaches where that has not been tried: a call must not be timed by a clock that is not the arena's.
+// Attaches if that was not tried yet: a call must not be timed by another clock than the arena's.
 bool is_off_slowly();
 
 inline bool is_off() {
@@ -64,10 +66,10 @@ inline bool is_off() {
          is_off_slowly();
 }
 
-// Of the arena's clock where that is not the counter.
+// Of the arena's clock if that is not the counter.
 iot_u64 clock_ticks();
 
-// Calls of the kind may be made in the quick way.
+// Whether calls of the kind may take the quick path.
 template <iot_u16 kKind> IOTRAIL_HOT bool is_quick() {
   return __builtin_expect((g_recording.quick_mask >> (kKind & 0xffU) & 1U) != 0, true);
 }
@@ -83,17 +85,19 @@ template <bool kQuick = false> IOTRAIL_HOT iot_u64 ticks() {
   return clock_ticks();
 }
 
-// At the first call of all, which may come before any constructor has run.
+// At the very first call, which may come before any constructor has run.
 void attach();
 
-// The context of this thread with a place claimed; null: none can be had (counted unless the recording is off).
+// The context of this thread, after claiming a place; null: none is free (counted unless the
+// recording is off).
 Context* claim();
 
-// The thread is about to end; its place is given back. A later call claims a new one.
+// Returns the place of a thread that is about to end. A later call claims a new one.
 void release_place();
 
-// A call is to be recorded by the owner of the place, or is not after all. One instruction, so that a signal handler
-// counts right; a lock prefix would cost more than it is worth, since only raw clone() lets two threads share a place.
+// Counts a call that the owner of the place decides to record, or takes that back. It is one
+// instruction, so that a signal handler counts right. A lock prefix would be too expensive: only
+// raw clone() lets two threads share a place.
 IOTRAIL_HOT void count_produced(ArenaPlace& place, iot_s64 calls = 1) {
 #if defined(__x86_64__)
   __asm__ volatile("addq %1, %0" : "+m"(place.produced) : "er"(calls));
@@ -102,13 +106,13 @@ IOTRAIL_HOT void count_produced(ArenaPlace& place, iot_s64 calls = 1) {
 #endif
 }
 
-// Where a record goes; null context: nowhere, the call is lost and has been counted, or the recording is off.
+// Target of a record; null context: the call is lost and has been counted, or the recording is off.
 struct Reserved {
   Context* context;
   iot_u64 position;
 };
 
-// `counted`: in whose place the call has been counted as produced already; null: in none.
+// `counted`: the place that has already counted the call as produced; null: none.
 Reserved reserve_slowly(const Context* counted);
 
 IOTRAIL_HOT Reserved reserve() {
@@ -125,7 +129,7 @@ IOTRAIL_HOT Reserved reserve() {
   return reserve_slowly(context);
 }
 
-// A call is lost, since it could not be timed.
+// Counts a call that is lost because it could not be timed.
 void count_untimed();
 
 template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, const Event& e) {
@@ -139,7 +143,7 @@ template <iot_u16 kKind, class Event> IOTRAIL_HOT void pack(RawRecord& raw, cons
     raw.error = static_cast<short>(*reinterpret_cast<const iot_s64*>(event + kErrorOffset<kKind>));
 }
 
-// Of an event of which some calls are left out, the call is one.
+// Whether the call is excluded, for an event with some excluded calls.
 bool is_left_out(iot_u16 call);
 
 template <iot_u16 kKind, bool kQuick, class Event>
@@ -161,7 +165,7 @@ IOTRAIL_HOT void write_record(iot_u16 call, iot_u64 begin, iot_u64 end, const Ev
   __atomic_store_n(&raw.tag, static_cast<iot_u32>(position + 1), __ATOMIC_RELEASE);
 }
 
-// Memory behind the text cells before `wanted`; false: there is none.
+// Provides memory behind the text cells before `wanted`; false: none.
 bool make_text_ready(Context& context, iot_u64 wanted);
 
 // --- text (text.cpp) ---
@@ -171,30 +175,31 @@ struct Bytes {
   iot_u32 size;
 };
 
-// Puts a message into the text ring of this thread; the parts are joined. Returns what a record refers to it by, 0 if
-// the message was dropped (counted).
+// Puts a message into the text ring of this thread; the parts are joined. Returns the reference for
+// records, or 0 if the message was dropped (counted).
 iot_u32 send_text(TextHeader header, const Bytes* parts, int part_count);
 
-// Text of a path argument. The caller's memory is read in a way that cannot fault unless `result` proves it readable.
+// Text of a path argument. Reads the caller's memory in a way that cannot fault, unless `result`
+// proves it readable.
 iot_u32 text_of(const char* path, iot_s64 result);
 
-// Copies what can be read of this process's own memory; false: not all of it could be.
+// Copies readable memory of this process; false: only a part was readable.
 bool copy_safely(void* to, const void* from, iot_u64 bytes);
 
 void send_process();
 
-// What a small file of /proc holds, as far as there is room; the number of bytes, 0: it cannot be read.
+// Reads a small /proc file into the buffer; returns bytes read, 0 on failure.
 iot_u32 read_file(const char* path, char* to, iot_u32 room);
 
 // --- process (process.cpp) ---
 
-// The process id as long as this process is not a forked child that has not been noticed yet.
+// The process id, valid unless this is a forked child that has not been noticed yet.
 iot_s32 process_id();
 
-// Text in the environment that begins "NAME="; the value, or null.
+// The value of a variable in the environment, or null.
 const char* environment_value(const char* name);
 
-// Remembers what the next program must be told to be followed too.
+// Remembers the variables that the next program needs to be followed too.
 void remember_environment(const char* arena_path);
 
 } // namespace iotrail::capture::preload

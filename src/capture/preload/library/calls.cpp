@@ -13,11 +13,11 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr int kVectorMost = 1024; // the kernel accepts no more (IOV_MAX)
+constexpr int kVectorMost = 1024; // the kernel's maximum (IOV_MAX)
 constexpr int kCopiedAtOnce = 32;
 
-// As ftello() would tell it, but with a system call of the library's own: one that the program did not ask for must not
-// look like the program's. A stream without a descriptor, as of fmemopen(), makes none.
+// Like ftello(), but with a raw system call of the library: it must not look like a call of the
+// program. A stream without a descriptor, as of fmemopen(), makes none.
 iot_s64 position_of(FILE* stream) {
   const int fd = descriptor_of(stream);
   if (fd == IOT_NO_FD) {
@@ -27,7 +27,7 @@ iot_s64 position_of(FILE* stream) {
     return position;
   }
   constexpr int kInBackup =
-      0x100; // characters pushed back lie elsewhere, and the buffer is set aside
+      0x100; // pushed-back characters are elsewhere, and the buffer is set aside
   const iot_s64 reached = raw_syscall(SYS_lseek, fd, 0, SEEK_CUR);
   if (reached < 0 || stream->_mode > 0)
     return -1;
@@ -67,7 +67,7 @@ iot_s64 count_moved(const Target& target, FILE* stream, int value) {
 
 namespace {
 
-// In what ways this process's streams may turn wide characters into bytes.
+// The encodings of wide characters in this process's streams.
 enum Encodings : iot_u32 { kUtf8 = 1, kOfLocale = 2, kOfStream = 4 };
 iot_u32 g_encodings = 0;
 
@@ -77,12 +77,12 @@ iot_u32 add_encoding(iot_u32 encoding) {
                                  : __atomic_or_fetch(&g_encodings, encoding, __ATOMIC_RELAXED);
 }
 
-// That of the locale; the others are those of calls before, whose streams are there still.
+// Includes the locale's now, and those of earlier calls, because their streams still exist.
 iot_u32 encodings() {
   return add_encoding(strcmp(nl_langinfo(CODESET), "UTF-8") == 0 ? kUtf8 : kOfLocale);
 }
 
-// 0: not known.
+// 0: unknown.
 iot_u32 bytes_of(iot_u32 code, iot_u32 encodings) {
   constexpr iot_u32 kSurrogates = 0xd800;
   constexpr iot_u32 kAfterSurrogates = 0xe000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The words that libc_calls.def is written in: targets before a call, results and fields after it.
+// The vocabulary of libc_calls.def: targets before a call, results and fields after it.
 #pragma once
 
 #include <errno.h>
@@ -12,11 +12,12 @@
 
 namespace iotrail::capture::preload {
 
-// What a call works on. Looked up before the call: afterwards the descriptor may be another's.
+// The target of a call. Looked up before the call: afterwards the descriptor may belong to another
+// file.
 struct Target {
   int fd = IOT_NO_FD;
   iot_u32 file = 0;
-  iot_s64 position = 0; // of find_position() only
+  iot_s64 position = 0; // only from find_position()
 };
 
 inline Target none() {
@@ -25,7 +26,8 @@ inline Target none() {
 IOTRAIL_HOT Target on(int fd) {
   return {fd, file_of(fd)};
 }
-// As fileno() has it, without its call: the number of a stream in memory (open_memstream) was never written.
+// Like fileno(), but without its call: a stream in memory (open_memstream) has an uninitialised
+// number.
 inline int descriptor_of(FILE* stream) {
   constexpr int kIsOfFile = 0x2000; // _IO_IS_FILEBUF of the C library
   return stream != nullptr && (stream->_flags & kIsOfFile) != 0 && stream->_fileno >= 0
@@ -52,7 +54,7 @@ inline Target forget_stream(FILE* stream) {
 Target forget_directory(DIR* dir);
 Target forget_range(unsigned first, unsigned last, int flags);
 
-// The stream's position, for calls that do not tell how much they read.
+// The stream's position, for calls that do not return how much they read.
 Target find_position(FILE* stream);
 iot_s64 count_moved(const Target& target, FILE* stream, int value);
 
@@ -60,10 +62,10 @@ inline iot_s64 failure() {
   return errno > 0 ? -errno : -EIO;
 }
 inline iot_s64 stream_failure(const FILE* stream) {
-  return (stream->_flags & _IO_ERR_SEEN) != 0 ? failure() : 0; // not set: the file has ended
+  return (stream->_flags & _IO_ERR_SEEN) != 0 ? failure() : 0; // not set: end of file
 }
 
-// The result of a call, by what it returned.
+// The result of a call, from its return value.
 template <class Number> IOTRAIL_HOT iot_s64 number_or_error(Number value) {
   return value < 0 ? failure() : static_cast<iot_s64>(value);
 }
@@ -81,29 +83,30 @@ IOTRAIL_HOT iot_s64 count_items(size_t value, size_t size, size_t count, const F
                                          : static_cast<iot_s64>(value * size);
 }
 
-// Of wide characters, the bytes that they are in their stream, once the call has moved them. 0: that is not known, as of the
-// C library's conversions nothing is told. A stream converts as the locale was when it was first used, or as its mode said
-// (",ccs="): known are what every locale has as one byte (ASCII), and all of UTF-8 while no wide call was made in another
-// locale; nothing once a stream was opened with an encoding of its own.
+// The bytes of wide characters in their stream, after the call moved them. 0: unknown, because the
+// C library does not report its conversions. A stream converts by the locale of its first use, or
+// by its mode (",ccs="). Known are characters of one byte in every locale (ASCII), and all of UTF-8
+// while no wide call was made in another locale. Nothing is known once a stream was opened with its
+// own encoding.
 iot_s64 count_wide_character(wint_t value, const FILE* stream);
 iot_s64 count_wide_text(bool is_moved, const wchar_t* text, const FILE* stream);
-// What formatted calls move is not known: they return a number of characters, or of fields.
+// The bytes moved by formatted calls are unknown: they return a number of characters, or of fields.
 iot_s64 wide_form(bool is_moved, const FILE* stream);
 
 // Sum of the lengths of a vector that the kernel may have refused.
 iot_u64 sum_lengths(const iovec* parts, int count, iot_s64 result);
-// The position before a call that moved it by `result`; IOT_OFFSET_NONE: the call named none.
+// The position before a call that moved it by `result`; IOT_OFFSET_NONE: no position argument.
 iot_s64 offset_before(const off_t* position, iot_s64 result);
-// The file of `dir` where an empty path with AT_EMPTY_PATH names the descriptor itself, else 0.
+// The file of `dir` if an empty path with AT_EMPTY_PATH means the descriptor itself, else 0.
 iot_u32 empty_path_file(int dir, const char* path, int flags, iot_s64 result);
 
-// The open(2) flags that a stream's mode string stands for.
+// The open(2) flags of a stream's mode string.
 iot_u32 flags_of_mode(const char* mode);
 
 void fill_open(iot_app_open& e, int fd, int dir, const char* path, int flags, mode_t mode);
 void fill_stream_open(iot_app_open& e, FILE* stream, const char* path, const char* mode);
 
-// An event whose fields say "nothing": no position, no descriptor, else 0.
+// An event with empty fields: no position, no descriptor, else 0.
 template <class Event> IOTRAIL_HOT Event blank(const Target& target) {
   Event e{};
   if constexpr (requires { e.offset; })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hooks that make no event: they see that a program gives up system calls or the clock, and what it does to descriptors past
-// the C library.
+// Hooks without an event: they notice that a program gives up system calls or the clock, or changes
+// descriptors without the C library.
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -19,7 +19,8 @@ struct GivenUp {
   bool clock = false;
 };
 
-// The strict mode of seccomp takes the time stamp counter too; a clock that is not the counter may be a system call.
+// The strict mode of seccomp forbids the time stamp counter too; another clock may need a system
+// call.
 GivenUp seccomp(bool is_strict) {
   return {.syscalls = true, .clock = is_strict || !g_recording.tsc};
 }
@@ -39,9 +40,10 @@ GivenUp asked_of_syscall(long number, long a, long b) {
   return seccomp(a == SECCOMP_SET_MODE_STRICT);
 }
 
-// Of the whole process, though it may be one thread's: the threads that it makes have it too, and when the last of them
-// has the clock again (PR_TSC_ENABLE) nobody knows. Before the kernel does, so that no other thread is killed in between.
-// Not of a guest's, whose memory is its host's.
+// Applies to the whole process, even if only one thread gives up: its new threads inherit it, and
+// the end of it (PR_TSC_ENABLE) in the last of them is unknown. It applies before the kernel's
+// action, so that no other thread is killed in between. It does not apply to a guest, because its
+// memory is its host's.
 class Confinement {
 public:
   explicit Confinement(GivenUp asked)
@@ -66,7 +68,7 @@ private:
   bool untimed_before_;
 };
 
-// Descriptors that stand for another file now, or for none.
+// Descriptors that now have another file, or none.
 void forget_changed(long number, long a, long b, long c) {
   if (number == SYS_close)
     set_file(static_cast<int>(a), 0);
@@ -86,7 +88,7 @@ EXPORTED_HOOK(int, prctl, (int option, long a, long b, long c, long d)) {
 EXPORTED_HOOK(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
   Confinement confinement(asked_of_syscall(number, a, b));
   const long result = confinement.end(REAL(syscall)(number, a, b, c, d, e, f));
-  if (result >= 0 || number == SYS_close) // which may fail and close all the same
+  if (result >= 0 || number == SYS_close) // which may fail and still close
     forget_changed(number, a, b, c);
   return result;
 }

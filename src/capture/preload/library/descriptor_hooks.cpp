@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hooks that make no event: they keep the table of descriptors right.
+// Hooks without an event: they keep the table of descriptors right.
 #include "capture/preload/library/calls.hpp"
 
 namespace iotrail::capture::preload {
@@ -42,7 +42,7 @@ EXPORTED_HOOK(int, __fcntl, (int fd, int command, void* argument)) {
   return note_control(fd, command, REAL(__fcntl)(fd, command, argument));
 }
 
-// Makes descriptors 0 to 2 stand for /dev/null by calls that are not seen.
+// Redirects descriptors 0 to 2 to /dev/null by calls that are not hooked.
 EXPORTED_HOOK(int, daemon, (int keep_directory, int keep_descriptors)) {
   const int result = REAL(daemon)(keep_directory, keep_descriptors);
   if (result == 0 && keep_descriptors == 0)

@@ -16,7 +16,7 @@ constinit iot_u32* g_descriptors = nullptr;
 
 namespace {
 
-iot_u32 g_highest = 0; // no descriptor above was ever entered
+iot_u32 g_highest = 0; // no larger descriptor was ever entered
 
 struct FileIdentity {
   iot_u64 inode;
@@ -24,8 +24,9 @@ struct FileIdentity {
   iot_u32 generation;
 };
 
-// Files told to the collector by this process, so that opening one again costs no message. An entry is written under
-// an odd version and read between two equal even ones; whoever finds it busy does without.
+// Files that this process has announced to the collector, so that opening one again costs no
+// message. An entry is written under an odd version and read between two equal even ones; a reader
+// that finds it busy ignores it.
 struct CachedFile {
   iot_u32 version;
   iot_u32 number;
@@ -117,7 +118,7 @@ iot_u32 tell(int fd, const FileIdentity& identity, iot_u32 mode) {
   return send_text(header, &part, 1) != 0 ? number : 0;
 }
 
-// The number of the file that the descriptor stands for; 0: it stands for none, or there is no room to tell.
+// The number of the descriptor's file; 0: none, or no room to announce it.
 iot_u32 describe(int fd) {
   struct stat attributes{};
   if (g_recording.arena != nullptr && is_confined())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What each descriptor of this process stands for: a table of file numbers, 0 where it is not known yet. A file number
-// is the arena's; the collector is told once what it means. Descriptors made by functions that are not hooked are
-// looked at when they are first used, which is right because every close is hooked.
+// The file of each descriptor of this process: a table of file numbers, 0 if unknown yet. A file
+// number belongs to the arena; the collector gets its meaning once. Descriptors made by functions
+// without a hook are resolved at their first use, which is right because every close is hooked.
 #pragma once
 
 #include "capture/preload/library/call_recorder.hpp"
@@ -10,12 +10,12 @@
 namespace iotrail::capture::preload {
 
 inline constexpr iot_u32 kDescriptors =
-    1U << 20U; // the kernel's default limit (fs.nr_open); above: asked each time
+    1U << 20U; // the kernel's default limit (fs.nr_open); beyond it, each use asks the kernel
 
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
-extern constinit iot_u32* g_descriptors IOTRAIL_HIDDEN; // null: not made yet
+extern constinit iot_u32* g_descriptors IOTRAIL_HIDDEN; // null: not created yet
 
-// Lets the thread look into the table directly.
+// Gives the thread direct access to the table.
 inline void use_descriptors(Context& context) {
   context.files = g_descriptors;
   context.file_limit = g_descriptors != nullptr ? kDescriptors : 0;
@@ -34,10 +34,10 @@ IOTRAIL_HOT iot_u32 file_of(int fd) {
   return file_of_slowly(fd);
 }
 
-// The descriptor has just been opened.
+// The descriptor was just opened.
 iot_u32 file_of_new(int fd);
 
-// What is known of the descriptor, without asking the kernel.
+// The known file of the descriptor, without asking the kernel.
 iot_u32 known_file(int fd);
 void set_file(int fd, iot_u32 file);
 void forget_files(iot_u32 first, iot_u32 last);

@@ -41,9 +41,9 @@ iot_u64 owner_that_runs() {
 
 Context* find_context() {
   Guests& guests = t_guests;
-  if (is_confined()) // nobody can ask who runs
+  if (is_confined()) // the running task's id is not available
     return guests.host->place != nullptr ? guests.host : nullptr;
-  if (guests.host->slots == nullptr) { // wiped: this is a forked child, with storage of its own
+  if (guests.host->slots == nullptr) { // wiped: this is a forked child, with its own storage
     guests = {};
     return nullptr;
   }
@@ -65,7 +65,7 @@ void expect_guest(iot_s32 until_gone, bool shares_descriptors) {
   Context* const context = claim();
   if (context == nullptr)
     return;
-  if (t_guests.host != nullptr) { // a guest makes one, or there is another
+  if (t_guests.host != nullptr) { // made by a guest, or there is another one
     if (until_gone != kWhileSuspended)
       t_guests.until_gone = kForEver;
     return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Looks at the built library: it depends on the C library alone and shows the hooks' names and nothing else.
+// Checks the built library: it depends only on the C library, and exports only the hooks' names.
 #include <elf.h>
 #include <unistd.h>
 

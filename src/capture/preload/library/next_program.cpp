@@ -13,7 +13,7 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-// The first file of that name in PATH; false: there is none.
+// The first file with that name in PATH; false: none.
 bool find_in_path(const char* name, char* found, iot_u64 room) {
   const char* folders = environment_value("PATH");
   if (folders == nullptr)
@@ -25,7 +25,8 @@ bool find_in_path(const char* name, char* found, iot_u64 room) {
       memcpy(found, folders, bytes);
       found[bytes] = '/';
       memcpy(found + bytes + 1, name, name_bytes);
-      const char* const path = bytes == 0 ? name : found; // an empty folder is the current one
+      const char* const path =
+          bytes == 0 ? name : found; // an empty directory means the current one
       if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0) {
         memmove(found, path, strlen(path) + 1);
         return true;

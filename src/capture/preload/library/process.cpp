@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What makes a recording follow from program to program: the next program is told of the library and the arena even
-// when the environment given to it was emptied.
+// Lets a recording follow from program to program: adds the library and the arena to the next
+// program's environment, even if that was emptied.
 #include <alloca.h>
 #include <dlfcn.h>
 #include <string.h>
@@ -20,10 +20,10 @@ namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
 constexpr iot_u64 kVariableBytes = kPathBytes + 64;
-constexpr iot_u64 kStackBytes =
-    8U << 10U; // more than that is taken from the kernel: a stack may be small
+constexpr iot_u64 kStackBytes = 8U
+                                << 10U; // larger arrays come from the kernel: a stack may be small
 
-char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: nothing is to be told
+char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: not needed
 char g_library[kPathBytes];
 char g_startup[128U << 10U]; // environment, read before the C library knows it
 
@@ -63,7 +63,7 @@ const char* startup_value(const char* name) {
   return nullptr;
 }
 
-// What the environment of the next program has and lacks.
+// State of the next program's environment.
 struct Survey {
   iot_u64 count = 0;
   iot_u64 preload_at = ~0ULL;
@@ -112,7 +112,7 @@ Strings extend(Strings environment, const Survey& survey, void* room) {
   return all;
 }
 
-// Of the environment without the library: what the linker would complain of.
+// The environment without the library, if the linker would print an error for it.
 Strings without_library(Strings environment, const Survey& survey, void* room) {
   auto** const all = static_cast<char**>(room);
   char* const preload = static_cast<char*>(room) + survey.pointer_bytes();
@@ -127,7 +127,7 @@ Strings without_library(Strings environment, const Survey& survey, void* room) {
     if (bytes != 0 && (bytes != own_bytes || strncmp(at, g_library, bytes) != 0)) {
       append(preload, preload_bytes, separator);
       const iot_u64 end = strlen(preload);
-      memcpy(preload + end, at, bytes); // a part of what there is room for
+      memcpy(preload + end, at, bytes); // of the room computed before
       preload[end + bytes] = 0;
       separator = ":";
       is_kept = true;
@@ -155,7 +155,7 @@ const char* own_arena() {
   return g_arena_variable + sizeof(kArenaVariable);
 }
 
-// A recording inside this one has named an arena of its own, which is there.
+// A recording inside this one has its own arena, which exists.
 bool is_of_other_recording(Strings environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment)
     if (const char* const arena = value_if(*environment, kArenaVariable); arena != nullptr)
@@ -163,13 +163,13 @@ bool is_of_other_recording(Strings environment) {
   return false;
 }
 
-// `program` null: not known by a name.
+// `program` null: no known name.
 Obstacle find_obstacle(const char* program, Strings arguments, Strings environment) {
   if (g_arena_variable[0] == 0)
     return Obstacle::none;
   if (is_of_other_recording(environment))
     return Obstacle::other_recording;
-  if (is_confined()) // nothing can be looked at, and most filters let the next program have the library
+  if (is_confined()) // no file can be checked; most filters allow the library
     return Obstacle::none;
   if (!can_open(g_library, O_RDONLY) || (!is_off() && !can_open(own_arena(), O_RDWR)))
     return Obstacle::unreachable;
@@ -182,8 +182,8 @@ void* kernel_memory(iot_u64 bytes) {
   return is_address(at) ? pointer<void>(at) : nullptr;
 }
 
-// Calls run(environment) with what the next program must know, or must not; on the stack where it fits, since a vfork
-// child that takes memory takes it from its parent for ever.
+// Calls run(environment) with the variables added or removed. It uses the stack if they fit,
+// because memory that a vfork child takes stays with its parent forever.
 template <class Run>
 int with_environment(const char* program, Strings arguments, Strings environment, Run run) {
   const Obstacle obstacle = find_obstacle(program, arguments, environment);
@@ -216,7 +216,7 @@ int execute_found(const char* file, Strings arguments, Strings environment) {
                           [&](Strings next) { return REAL(execvpe)(file, arguments, next); });
 }
 
-// Number of arguments from `list` on up to the null that ends them.
+// Number of arguments from `list` on, up to the null at their end.
 iot_u64 count_arguments(va_list list) {
   va_list rest;
   va_copy(rest, list);
@@ -262,7 +262,7 @@ EXPORTED_HOOK(int, execvpe, (const char* file, Strings arguments, Strings enviro
   return execute_found(file, arguments, environment);
 }
 
-// `list` becomes an array of arguments on the stack of the caller.
+// Copies `list` into an array of arguments on the caller's stack.
 #define ARGUMENTS_OF(first, list)                                                                  \
   const iot_u64 count = (first) != nullptr ? count_arguments(list) : 0;                            \
   auto** const arguments = static_cast<char**>(alloca((count + 2) * sizeof(char*)));               \
@@ -293,7 +293,7 @@ EXPORTED_HOOK(int, execle, (const char* path, const char* argument, ...)) {
   return execute(path, arguments, environment);
 }
 
-// The file of a descriptor, by a name.
+// A path to the file of a descriptor.
 struct FileName {
   char text[kPathBytes];
   FileName(int fd, const char* below) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The functions behind the hooks: found at their first use, since hooks may run before any constructor.
+// The functions behind the hooks, resolved at their first use, because hooks may run before any
+// constructor.
 #pragma once
 
 #include <dirent.h>
@@ -36,7 +37,7 @@ enum HookNumber : iot_u16 {
 // NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
 extern constinit void* g_real[kHookCount] __attribute__((visibility("hidden")));
 
-// Finds the function; one that the C library does not have is replaced by one that fails with ENOSYS.
+// Finds the function; if the C library lacks it, returns one that fails with ENOSYS.
 void* find_real(HookNumber number);
 
 inline void* real_of(HookNumber number) {
@@ -48,7 +49,7 @@ inline void* real_of(HookNumber number) {
   (reinterpret_cast<Function_##name*>(                                                             \
       ::iotrail::capture::preload::real_of(::iotrail::capture::preload::kHook_##name)))
 
-// A hook that is written by hand.
+// A hook written by hand.
 #define EXPORTED_HOOK(type, name, parameters)                                                      \
   extern "C" __attribute__((visibility("default"))) type hook_##name parameters __asm__(#name);    \
   extern "C" __attribute__((visibility("default"))) type hook_##name parameters

@@ -15,9 +15,9 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr iot_u32 kFirstReady = 1024; // slots given memory when a place is new, and
-constexpr iot_u32 kMoreReady = 4096;  // whenever they run out, until all have it
-constexpr iot_u32 kAskAgain = 4096; // calls lost before memory that was refused is asked for again
+constexpr iot_u32 kFirstReady = 1024; // slots with memory in a new place, and
+constexpr iot_u32 kMoreReady = 4096;  // further slots each time, until all have memory
+constexpr iot_u32 kAskAgain = 4096;   // calls lost before the next request after a failed one
 
 } // namespace
 
@@ -31,8 +31,8 @@ iot_u32 raise_ready(iot_u32* ready, iot_u32 to) {
 
 namespace {
 
-// Puts memory behind items up to `wanted` before they are touched: a full file system must be an error here and not a
-// call that is lost unseen. Kernels before 5.14 cannot be asked.
+// Allocates memory behind items up to `wanted` before their first use: a full file system must be
+// an error here and not a silent loss of a call. Kernels before 5.14 cannot do this.
 bool make_ready(unsigned char* items, iot_u32 item_bytes, iot_u32 all, iot_u32* ready,
                 iot_u32 wanted) {
   const iot_u32 from = __atomic_load_n(ready, __ATOMIC_ACQUIRE);
@@ -63,8 +63,8 @@ unsigned char* mapped_rings(iot_u32 place, iot_u64* bytes) {
              : reinterpret_cast<unsigned char*>(g_attachment.contexts[place].slots);
 }
 
-// By name the arena may be out of reach by now, as after chroot, and a descriptor of it would be seen, and closed, by the
-// host. So its pages are mapped from where the host has some of them already.
+// The arena's path may be out of reach, as after chroot, and the host would see and close a
+// descriptor of it. So its pages are mapped from an existing mapping in the host.
 unsigned char* map_rings(iot_u32 place) {
   const ArenaHeader& arena = g_attachment.made;
   iot_u64 bytes = 0;
@@ -81,9 +81,9 @@ unsigned char* map_rings(iot_u32 place) {
     return nullptr;
   }
   raw_syscall(SYS_madvise, at, size, MADV_DONTDUMP);
-  raw_syscall(SYS_madvise, at, size, MADV_DONTFORK); // a child has places of its own
+  raw_syscall(SYS_madvise, at, size, MADV_DONTFORK); // a child has its own places
   g_attachment.contexts[place].slots =
-      pointer<RawRecord>(at); // also if there is no memory for them: who asks again finds them
+      pointer<RawRecord>(at); // even without memory behind them: a later request finds them
   return pointer<unsigned char>(at);
 }
 
@@ -117,6 +117,6 @@ bool make_text_ready(Context& context, iot_u64 wanted) {
                     static_cast<iot_u32>(wanted < all ? wanted : all) + kFirstReady);
 }
 
-// A handler that forks between counting and reserving makes the child count in a place of its own.
+// If a handler forks between counting and reserving, the child counts in its own place.
 
 } // namespace iotrail::capture::preload

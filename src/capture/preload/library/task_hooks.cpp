@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Hooks that make no event: where tasks begin and end that would be taken for others, or hold what others need.
+// Hooks without an event: begin and end of tasks that could be mistaken for others, or that hold
+// shared resources.
 #include <sched.h>
 
 #include "capture/preload/library/calls.hpp"
@@ -8,7 +9,7 @@
 
 namespace iotrail::capture::preload {
 
-// A place is given back at once, so that a parent that is slow to wait for its children does not hold it.
+// Returns the place at once, so that it is free even if the parent does not reap the child soon.
 EXPORTED_HOOK(void, _exit, (int status)) {
   release_place();
   REAL(_exit)(status);
@@ -20,7 +21,7 @@ EXPORTED_HOOK(void, _Exit, (int status)) {
   __builtin_unreachable();
 }
 
-// A child that has no thread-local storage of its own.
+// For a child without its own thread-local storage.
 template <class Run> int make_guest(int flags, Run run) {
   const bool is_guest = (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0 && !is_off();
   if (!is_guest)
@@ -44,7 +45,7 @@ EXPORTED_HOOK(int, __clone,
       flags, [&] { return REAL(__clone)(begin, stack, flags, argument, parent_id, storage, id); });
 }
 
-// vfork returns twice, so its hook may not have a frame of its own: it prepares and jumps on.
+// vfork returns twice, so its hook must not have its own stack frame: it prepares and jumps on.
 extern "C" __attribute__((used, visibility("hidden"))) void* iotrail_before_vfork(bool alias) {
   if (!is_off())
     expect_guest(kWhileSuspended, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages to the collector: paths, files and processes that records refer to.
+// Messages to the collector: paths, files and processes that records use.
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,7 +15,7 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-// Where the next byte of a message goes; wraps at the end of the ring.
+// Position of the next byte of a message; wraps at the end of the ring.
 struct Cursor {
   unsigned char* ring;
   iot_u64 ring_bytes; // a power of two
@@ -52,8 +52,8 @@ bool reserve_cells(Context& context, iot_u32 cells, iot_u64* position) {
   return true;
 }
 
-// The kernel has read the whole path before it failed so. A filter for system calls (seccomp), which reads nothing, may give
-// any error; most give EPERM.
+// With these errors, the kernel has read the whole path. A seccomp filter, which reads nothing, may
+// return any error; most return EPERM.
 bool is_proven_readable(iot_s64 result) {
   if (result < 0 && is_confined())
     return false;
@@ -74,7 +74,7 @@ bool is_proven_readable(iot_s64 result) {
   }
 }
 
-// Length of text that may end in memory that cannot be read; copies it to `to` (kPathBytes).
+// Length of text that may end in unreadable memory; copies it to `to` (kPathBytes).
 iot_u32 copy_text_safely(char* to, const char* from) {
   iot_u32 size = 0;
   while (size < kPathBytes) {
@@ -153,7 +153,8 @@ iot_u32 text_of(const char* path, iot_s64 result) {
 
 namespace {
 
-// Not on the stack: the first call of a process may be made on one of a few KiB, as of a signal handler.
+// Not on the stack: a process may make its first call on a stack of a few KiB, such as a signal
+// handler's.
 struct ProcessText {
   char exe[kPathBytes];
   char command[kCommandBytes];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The wrappers: one for each row of libc_calls.def. Each is defined under a name of its own and exported under the C
-// library's by an assembler label, so that the system's headers can be used beside it.
+// The wrappers: one for each row of libc_calls.def. Each has its own name, and is exported under
+// the C library's name by an assembler label, so that it does not clash with the system's headers.
 #include "capture/preload/library/calls.hpp"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
@@ -18,7 +18,7 @@ namespace iotrail::capture::preload {
     write_record<IOT_KIND_##event_name, quick>(call_number, begin, end, e);                 \
   } while (false)
 
-// Each wrapper is made twice: the quick way needs no look at anything but its bit in the mask.
+// Each wrapper has two variants: the quick one checks only its bit in the mask.
 #define WRAPPER(event, type, name, parameters, arguments)                                   \
   [[gnu::noinline, gnu::cold]] static type slow_##name parameters {                         \
     if (is_off())                                                                           \

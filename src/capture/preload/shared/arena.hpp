@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The memory that the preload library and the collector share: one file, made and owned by the collector, mapped by
-// every traced process. Contains fixed-layout structures only; both sides are built from this header.
+// The arena: the shared memory region of the preload library and the collector. It is one file,
+// made and owned by the collector, and mapped by every traced process. It contains only structures
+// of fixed layout; both sides are built from this header.
 //
 //   header | owners[places] | ArenaPlace[places] | per place: record ring, text ring
 //
-// A traced program may write anything to it, by mistake or on purpose. Each side keeps what it knows of the memory in
-// copies of its own: the library so that its host survives, the collector so that it counts nothing that was not.
+// A traced program may write anything to it, by mistake or on purpose. Each side keeps its state in
+// private copies: the library so that its host survives, the collector so that its counts stay
+// right.
 //
-// A place serves one thread at a time. Its positions never restart, so (place, position) names a call for ever.
-// A process maps the rings of those places that its threads have or had: all would take 20 GB of its address space, of which
-// a limit (`ulimit -v`) may allow it little.
+// A place is the slot of one thread at a time. Its positions never restart, so (place, position)
+// identifies a call forever. A process maps only the rings of places that its threads have or had.
+// All rings would take 20 GB of its address space; a limit (`ulimit -v`) may allow less.
 //
-// Records: the protocol of capture/ring.h. Reserving is a compare-and-exchange with a lock prefix, since signal
-// handlers and children that share memory write to the same ring.
-// Text: messages of whole cells, reserved in the same way. The first word of a message is its commit mark; the
-// collector zeroes the cells it has read, so that old text is never taken for a mark. A record that refers to a
+// Records: the protocol of schema/ring.h. A reservation is a compare-and-exchange with a lock
+// prefix, because signal handlers and children that share memory write to the same ring. Text:
+// messages of whole cells, reserved in the same way. The first word of a message is its commit
+// mark. The collector zeroes the cells after reading, so that old text never looks like a mark. A
+// record that uses a message is committed after it.
 // message is committed after it.
 #pragma once
 
@@ -25,9 +28,9 @@ namespace iotrail::capture::preload {
 
 inline constexpr char kArenaVariable[] = "IOTRAIL_PRELOAD_ARENA"; // path of the arena's file
 inline constexpr iot_u64 kArenaMagic = 0x31616e6572416f69ULL;
-inline constexpr iot_u32 kCallLimit = 1024; // numbers of calls are below
+inline constexpr iot_u32 kCallLimit = 1024; // numbers of calls are below it
 inline constexpr iot_u32 kArenaVersion = 6;
-inline constexpr iot_u32 kPlaces = 4096;        // threads followed at one time
+inline constexpr iot_u32 kPlaces = 4096;        // threads followed at the same time
 inline constexpr iot_u32 kDefaultSlots = 65536; // records of one ring
 inline constexpr iot_u32 kPageBytes = 4096;
 inline constexpr iot_u32 kTextShare = 4;         // the text ring has 1/4 of the record ring's bytes
@@ -38,11 +41,11 @@ inline constexpr iot_u32 kCommandBytes = 4096;   // longest command line kept
 enum class ArenaState : iot_u32 { open = 1, closed = 2 };
 enum class ClockKind : iot_u32 { monotonic = 0, tsc = 1 };
 
-// One call. What `fields` holds of each event is said by record_layout.hpp.
+// One call. record_layout.hpp defines `fields` for each event.
 struct RawRecord {
   iot_u32 tag; // commit mark, written last: low half of the position, plus 1
   iot_u16 call;
-  short error;   // of events that have a field for it
+  short error;   // of events with a field for it
   iot_u64 begin; // in ticks of the arena's clock
   iot_u64 end;
   unsigned char fields[40];
@@ -51,7 +54,7 @@ static_assert(sizeof(RawRecord) == IOT_CACHE_LINE);
 
 enum class TextKind : iot_u16 { path = 1, file = 2, process = 3, obstacle = 4 };
 
-// Why the library is not in a program.
+// Why a program runs without the library.
 enum class Obstacle : iot_u32 {
   none,
   is_static,
@@ -59,13 +62,13 @@ enum class Obstacle : iot_u32 {
   other_linker,     // of another C library
   changes_identity, // set-user-ID, set-group-ID, capabilities
   other_runtime,    // AddressSanitizer's, which does not start behind another library
-  unreachable,      // the library or the arena, as after chroot
-  other_recording,  // one inside this one has it
+  unreachable,      // the library or the arena cannot be reached, as after chroot
+  other_recording,  // a recording inside this one uses it
 };
 
 inline constexpr iot_u32 kCellBytes = 64;
 
-// Begins a message; `bytes` of text follow.
+// Header of a message; `bytes` of text follow.
 struct TextHeader {
   iot_u32 mark; // 1: committed
   iot_u16 kind;
@@ -74,15 +77,15 @@ struct TextHeader {
   iot_u32 number;     // file: its number in the arena; process, obstacle: pid
   iot_u32 device;     // file: major << 20 | minor; process: parent's pid
   iot_u32 generation; // file
-  iot_u32 mode;       // file; obstacle: which
+  iot_u32 mode;       // file: its mode; obstacle: its kind
   iot_u32 unused;
-  iot_u64 inode; // file: inode; process: time of attaching, in ticks, 0: it has no clock
+  iot_u64 inode; // file: inode; process: time of attaching, in ticks, 0: no clock
 };
 static_assert(sizeof(TextHeader) == 40);
 inline constexpr iot_u32 kTextCellsMax =
     (sizeof(TextHeader) + 2UL * kPathBytes + kCommandBytes + kCellBytes) / kCellBytes;
 
-// An owner: 0, or who uses the place, as the process itself counts: pid << 32 | tid.
+// An owner: 0, or the ids of the thread in the place, in its own pid namespace: pid << 32 | tid.
 inline constexpr iot_u64 kOwnerReleased =
     1ULL << 63U; // the thread has ended; the collector frees the place
 constexpr iot_u64 owner_of(iot_s32 pid, iot_s32 tid) {
@@ -100,11 +103,11 @@ struct ArenaPlace {
   iot_ring_control records;
   iot_u64 text_head;     // in cells
   iot_u64 claim;         // number of this claim in the arena; 0: not yet set
-  iot_u64 pid_namespace; // inode of the owner's; 0: not known
-  iot_u32 ready_slots;   // that have memory behind them; grows up to all
+  iot_u64 pid_namespace; // inode of the owner's; 0: unknown
+  iot_u32 ready_slots;   // slots with memory behind them; grows up to all
   iot_u32 ready_cells;
-  iot_u64 produced;    // calls that were to be recorded, counted before the ring is asked
-  iot_u64 outer_owner; // the owner as the collector's /proc counts; 0: its program cannot tell
+  iot_u64 produced;    // calls to record, counted before the ring is checked
+  iot_u64 outer_owner; // the owner in the collector's /proc; 0: unknown to its program
   iot_u64 pad[2];
   iot_u64 text_tail; // written by the collector, on a line of its own
   iot_u64 pad_tail[7];
@@ -112,10 +115,11 @@ struct ArenaPlace {
 static_assert(sizeof(ArenaPlace) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
 static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
 
-// What the programs are to record. Bits by the number of an app event in its layer, and by that of a call.
+// The calls that programs record. Bits by the number of an app event in its layer, and by that of a
+// call.
 struct WantedCalls {
   iot_u64 events = 0;
-  iot_u64 mixed_events = 0; // wanted ones, some calls of which are not
+  iot_u64 mixed_events = 0; // recorded events with some excluded calls
   iot_u64 left_out[kCallLimit / 64] = {};
 };
 
@@ -134,11 +138,11 @@ struct ArenaHeader {
   WantedCalls wanted;
   alignas(IOT_CACHE_LINE) iot_u64 next_claim;
   iot_u32 next_file;
-  iot_u32 used_places;  // no place at or above was ever claimed
-  iot_u64 no_ring;      // calls lost since no place was free
-  iot_u64 no_clock;     // calls lost since the program may not read the clock
+  iot_u32 used_places;  // all claimed places are below it
+  iot_u64 no_ring;      // calls lost because no place was free
+  iot_u64 no_clock;     // calls lost because the program may not read the clock
   iot_u64 text_full;    // messages dropped
-  iot_u64 not_followed; // programs executed that cannot be preloaded into
+  iot_u64 not_followed; // executed programs that cannot be preloaded into
 };
 static_assert(sizeof(ArenaHeader) <= kPageBytes);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arena as a hostile program may write it: any bytes in its header, the owners, places and rings, at any time
-// between the steps of the collector, which must not read out of bounds, hang or take memory without end, and whose account
-// of each place must add up.
+// The arena as a hostile program may write it: any bytes in its header, owners, places and rings,
+// at any time between the steps of the collector. The collector must not read out of bounds, hang
+// or use unlimited memory, and its counts for each place must add up.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -25,9 +25,9 @@ constexpr iot_u32 kUsed = 3; // places
 constexpr int kRunsOfTrace = 2000;
 constexpr std::uint64_t kStepNs = 20'000'000;
 
-// An input is a list of these, each followed by `size` bytes for the place that it names.
+// An input is a list of these, each followed by `size` bytes for its place.
 struct Edit {
-  std::uint8_t target; // what is written to; above the last: a step of the collector
+  std::uint8_t target; // target of the write; above the last: a step of the collector
   std::uint8_t place;
   std::uint16_t offset;
   std::uint8_t size;
@@ -101,7 +101,7 @@ private:
     std::ranges::copy(bytes.first(std::min(bytes.size(), to.size() - at)), to.subspan(at).begin());
   }
 
-  // All that came before the end was read, is torn or was lost.
+  // Everything before the end was read, is torn or was lost.
   void finish(iot_u32 place, std::uint64_t now_ns) {
     PlaceReader& reader = readers_[place];
     for (iot_u32 i = 0; i <= kSlots && !reader.is_drained(); ++i) {

@@ -16,7 +16,7 @@ constinit MappedPart g_part = nullptr;
 constinit bool g_is_lost = false;
 constinit struct sigaction g_before{};
 
-// Calls visit(begin, bytes) for all that is mapped of the arena, as long as that returns false.
+// Calls visit(begin, bytes) for each mapped part of the arena until it returns true.
 template <class Visit> bool any_of_arena(Visit visit) {
   if (g_bytes != 0 && visit(g_begin, g_bytes))
     return true;
@@ -31,7 +31,7 @@ template <class Visit> bool any_of_arena(Visit visit) {
 
 bool is_in_arena(const siginfo_t& cause) {
   const auto at = reinterpret_cast<iot_u64>(cause.si_addr);
-  return cause.si_code > 0 && // the kernel's, not somebody's kill()
+  return cause.si_code > 0 && // from the kernel, not from kill()
          any_of_arena([&](iot_u64 begin, iot_u64 bytes) { return at - begin < bytes; });
 }
 
@@ -43,7 +43,7 @@ bool take_its_place() {
   });
 }
 
-// The instruction that was answered is tried again on return: with memory there now, or with the action of before.
+// On return, the faulting instruction runs again: with memory in place, or with the earlier action.
 void on_bus_error(int signal, siginfo_t* cause, void*) {
   if (is_in_arena(*cause) && take_its_place()) {
     __atomic_store_n(&g_is_lost, true, __ATOMIC_RELEASE);

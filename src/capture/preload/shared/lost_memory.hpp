@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arena is a file that others can truncate, in a file system that can be full: then a look at it is answered by SIGBUS,
-// which would end this process. Instead, memory of the process's own, all zero, takes the arena's place. Of the library as
-// of the collector.
+// The arena is a file that others can truncate, in a file system that can be full: then an access
+// causes SIGBUS, which would end this process. Instead, private zero-filled memory replaces the
+// arena. Used by the library and the collector.
 #pragma once
 
 #include "capture/preload/shared/arena.hpp"
 
 namespace iotrail::capture::preload {
 
-// Where the rings of a place are mapped, and how many bytes; null: they are not. Called in a signal handler.
+// The mapping of a place's rings and its size in bytes; null: not mapped. Called in a signal
+// handler.
 using MappedPart = unsigned char* (*)(iot_u32 place, iot_u64* bytes);
 
-// From now on, until forget_arena(). One arena in a process: a later one takes the place of the first. What SIGBUS did
-// before, it does as ever for all other addresses; once that has happened, it does so for these too.
-// `part`: of the arena what is mapped elsewhere.
+// Active until forget_arena(). One arena per process: a later one replaces the first. For all other
+// addresses, SIGBUS keeps its earlier action; after such a signal it does so for the arena too.
+// `part`: parts of the arena that are mapped elsewhere.
 void survive_loss_of(void* arena, iot_u64 bytes, MappedPart part = nullptr);
 void forget_arena(const void* arena);
 
-// The memory there is no longer shared with anybody.
+// The memory at the arena's address is no longer shared.
 bool is_arena_lost();
 
 } // namespace iotrail::capture::preload

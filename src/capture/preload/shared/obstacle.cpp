@@ -12,14 +12,14 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-constexpr iot_u32 kHeadBytes = 1024; // holds the program headers of what linkers make
-constexpr int kInterpretersMost = 4; // as the kernel: scripts of scripts
+constexpr iot_u32 kHeadBytes = 1024; // holds the program headers of common linkers' output
+constexpr int kInterpretersMost = 4; // the kernel's limit for scripts of scripts
 constexpr char kLinker[] = "ld-linux";
-constexpr char kSanitizer[] = "libasan.so"; // of GCC; clang's is part of the program
-constexpr iot_u32 kNeededMost = 64;         // entries of the dynamic section that are looked at
+constexpr char kSanitizer[] = "libasan.so"; // GCC's; clang's is part of the program
+constexpr iot_u32 kNeededMost = 64;         // entries of the dynamic section to check
 
 struct Head {
-  unsigned char bytes[kHeadBytes + 1]; // a zero behind what was read
+  unsigned char bytes[kHeadBytes + 1]; // a zero after the data
   long size;
   struct stat attributes;
 };
@@ -37,7 +37,8 @@ bool read_head(const char* path, Head* head) {
   return true;
 }
 
-// "#! /usr/bin/env -S python3": what the kernel executes, cut out where it stands; null: it is no script.
+// The program that the kernel executes for "#! /usr/bin/env -S python3", cut out in place; null:
+// not a script.
 const char* interpreter_of(Head* head) {
   char* at = reinterpret_cast<char*>(head->bytes);
   if (strncmp(at, "#!", 2) != 0)
@@ -70,7 +71,7 @@ struct Program {
     return raw_syscall(SYS_pread64, file, address(to), static_cast<long>(bytes),
                        static_cast<long>(offset)) == static_cast<long>(bytes);
   }
-  // Where in the file that lies which the loaded program has at an address; 0: nowhere.
+  // File offset of an address in the loaded program; 0: none.
   iot_u64 offset_of(iot_u64 at) const {
     Elf64_Phdr load;
     for (iot_u32 i = 0; segment(i, &load); ++i)
@@ -80,7 +81,7 @@ struct Program {
   }
 };
 
-// One of the program's names of that kind (DT_NEEDED, DT_SONAME) begins so.
+// Whether one of the program's names of that kind (DT_NEEDED, DT_SONAME) has this prefix.
 template <iot_u64 kSize>
 bool has_name(const Program& program, const Elf64_Phdr& dynamic, Elf64_Sxword kind,
               const char (&begin)[kSize]) {
@@ -116,7 +117,7 @@ bool has_name(const char* path, const Head& head, Elf64_Sxword kind, const char 
   return is_there;
 }
 
-// A linker of another C library would not find what the library needs.
+// A linker of another C library would not find the library's dependencies.
 Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
   if (segment.p_offset >= static_cast<iot_u64>(head.size))
     return Obstacle::none;
@@ -142,7 +143,7 @@ Obstacle obstacle_of_elf(const Head& head) {
   return Obstacle::is_static;
 }
 
-// Root's programs gain nothing by them.
+// Capabilities give nothing to programs of root.
 bool has_capabilities(const char* path) {
   return raw_syscall(SYS_geteuid) != 0 &&
          raw_syscall(SYS_getxattr, address(path), address("security.capability"), 0, 0) > 0;
@@ -155,7 +156,7 @@ Obstacle obstacle_of_program(const char* path, const Head& head) {
              : obstacle;
 }
 
-// What the dynamic linker of the C library, executed by hand, is to start; null: nothing.
+// The program that the C library's dynamic linker, executed by hand, will start; null: none.
 const char* program_of_linker(const char* const* arguments) {
   constexpr const char* kWithValue[] = {
       "--library-path",      "--inhibit-rpath",       "--audit", "--preload", "--argv0",
@@ -180,7 +181,7 @@ const char* program_of_linker(const char* const* arguments) {
   return *arguments;
 }
 
-// A program that the linker loads keeps the identity that there is.
+// A program loaded by the linker keeps the current identity.
 Obstacle obstacle_of_loaded(const char* path, Head* head) {
   if (path == nullptr || strchr(path, '/') == nullptr || !read_head(path, head) || !is_elf(*head))
     return Obstacle::none;
@@ -204,7 +205,7 @@ Obstacle obstacle_of_path(const char* path, const char* const* arguments) {
     if (!read_head(path, &head))
       return Obstacle::none;
     if (const char* const next = interpreter_of(&head); next != nullptr) {
-      arguments = nullptr; // are the script's
+      arguments = nullptr; // they belong to the script
       memcpy(interpreter, next, strlen(next) + 1);
       path = interpreter;
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// System calls made by the library itself: not through the C library, whose functions are hooked and touch errno.
-// Return what the kernel returns: a negative errno on failure.
+// System calls of the library itself, without the C library: its functions are hooked and change
+// errno. They return the kernel's result: a negative errno on failure.
 #pragma once
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 namespace iotrail::capture::preload {
 
-// The program has given up system calls (seccomp): one of the library's, which it did not foresee, might kill it. From then on
-// all fail with EPERM.
+// The program has given up system calls (seccomp): an unexpected one of the library might kill it.
+// From then on all fail with EPERM.
 inline constinit iot_u32 g_is_confined __attribute__((visibility("hidden"))) = 0;
 
 inline bool is_confined() {
@@ -52,12 +52,12 @@ inline long address(const void* pointer) {
   return reinterpret_cast<long>(pointer);
 }
 
-// The memory that a system call has made.
+// The memory that a system call allocated.
 template <class T> T* pointer(long made) {
   return reinterpret_cast<T*>(made); // NOLINT(performance-no-int-to-ptr): the kernel gives a number
 }
 
-// A system call that makes memory gave an address and not an error.
+// Whether a system call that allocates memory returned an address and not an error.
 inline bool is_address(long result) {
   return result < -4095 || result > 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the fields of an app event travel in a RawRecord, made from the schema: one after another in its order. Only
-// fields of three meanings are kept apart, by members that every record has: the duration is end - begin, the call is
-// `call`, and an error, which fits 16 bits, is `error`. The library packs and the collector unpacks by this table.
+// Positions of an app event's fields in a RawRecord, made from the schema: in its order, without
+// gaps. Three fields have members of their own in every record. The duration is end - begin, the
+// call is `call`, and an error, which fits 16 bits, is `error`. The library packs and the collector
+// unpacks by this table.
 #pragma once
 
 #include <array>
@@ -50,7 +51,7 @@ inline constexpr auto kCarried = [] {
   return all;
 }();
 
-// Where the event has its error; 0, a place of the header: it has none.
+// Offset of the event's error; 0, which is in the header: none.
 template <iot_u16 kKind> consteval std::size_t error_offset() {
   for (const schema::Field& field : schema::find_event(kKind)->fields)
     if (is_own(field) && field.meaning == schema::Meaning::error && field.type == schema::Type::s64)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kFirstIntervalNs = 10'000'000;
 constexpr std::uint64_t kIntervalNs = 1'000'000'000;
-constexpr int kTries = 16;            // of an anchor; the one read fastest is the most exact
+constexpr int kTries = 16;            // per anchor; the fastest reading is the most exact
 constexpr std::size_t kAnchors = 128; // kept: two minutes
 
 #if defined(__x86_64__)

@@ -14,7 +14,8 @@ TEST(TickClockTest, monotonic_ticks_are_nanoseconds) {
   EXPECT_EQ(clock.to_ns(123), 123U);
 }
 
-// A reading lies between two of the clock itself; the machine may pause between them, never the other way round.
+// A reading lies between two of the clock itself; the machine may pause between them, but never
+// reorders them.
 TEST(TickClockTest, counter_agrees_with_the_clock) {
   if (TickClock::detect() != ClockKind::tsc)
     GTEST_SKIP() << "the time stamp counter is not the clock of this machine";
