@@ -11,9 +11,9 @@
 namespace iotrail {
 
 // During its lifetime, this thread's allocator has `bytes` of memory that the kernel has already
-// populated. Otherwise the first touch of each page of a large allocation costs a fault: 10 us in
-// some virtual machines, which adds 14 ms to a step of 5 MB. Free memory returns to the kernel at
-// the end. Changes malloc settings of the whole process; use one at a time.
+// populated. Otherwise the first touch of each page of a large allocation costs a fault. That is 10
+// us in some virtual machines, or 14 ms for 5 MB. Free memory returns to the kernel at the end.
+// Changes malloc settings of the whole process; use one at a time.
 class PopulatedHeap {
 public:
   explicit PopulatedHeap(std::size_t bytes) {

@@ -55,7 +55,7 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The layout of a table, for code that prints rows one by one: the columns that have room, after
+// The layout of a table, for code that prints rows one by one. The columns that have room, after
 // dropping those of the highest rank first;
 std::vector<std::size_t> columns_shown(std::span<const TextTable::Column> columns,
                                        std::span<const std::size_t> widths, std::size_t room);

@@ -148,7 +148,7 @@ std::unexpected<Error> fail_not_a_query(std::string why) {
               "DESCRIBE, SHOW, SUMMARIZE or EXPLAIN. --unsafe-external-access allows all.");
 }
 
-// Table functions with side effects on the engine, and one whose work no plan shows.
+// Table functions with side effects on the engine, and one with work that no plan shows.
 constexpr std::string_view kCommands[] = {"CHECKPOINT",           "DISABLE_LOGGING",
                                           "ENABLE_LOGGING",       "FORCE_CHECKPOINT",
                                           "TRUNCATE_DUCKDB_LOGS", "JSON_EXECUTE_SERIALIZED_SQL"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Symbolic links to directories, as far as a trace shows their targets: a program gives a path
+// Symbolic links to directories, as far as a trace shows their targets. A program gives a path
 // through one, and the found file has another path.
 #pragma once
 

@@ -251,7 +251,7 @@ void Finder::change_directory(const NameChange& change) {
 }
 
 // An open shows the start directory of relative paths and the name in use. If its path leads to a
-// file without a name, the file has a name again: the inode number was reused, and nothing else
+// file without a name, the file has a name again. Its inode number was reused, and nothing else
 // separates the two files.
 void Finder::note_open(const NameChange& open) {
   if (!is_whole(path_of(open.file)))

@@ -3,14 +3,13 @@
 // The paths of files over the course of a recording. The dictionary `files` has each file's path at
 // its first event; later renames, links and removals come from the calls in the trace.
 //
-// A call gives a name at its end, to the files that have had an event by then: the file, and all
-// files below a directory. A relative path counts only if its start directory is known: from opens,
-// and from chdir. A file with several names (hard links) has the path of its first event or last
-// open; once that is removed, another one. A file created without a name gets its first one from
-// its link. Paths start at a process's root, if a chroot of the process or of its ancestors is
-// recorded, and belong to its container: see directory_links.hpp, process_places.hpp. Unknown are
-// renames by processes that were not recorded, and links without an event of the layers vfs or
-// syscall.
+// At its end, a call gives a name to a file, and to all files below a directory, if they had an
+// event before. A relative path counts only if its start directory is known: from opens, and from
+// chdir. A file with several names (hard links) has the path of its first event or last open; once
+// that is removed, another one. A file created without a name gets its first one from its link.
+// Paths start at a process's root, if a chroot of the process or of its ancestors is recorded. They
+// belong to its container: see directory_links.hpp, process_places.hpp. Unknown are renames by
+// processes that were not recorded, and links without an event of the layers vfs or syscall.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The meaning of the numbers in a result column. The engine's results have only names and types, so
-// these decide: a result column counts as the column of a table in the query with the same name and
+// these decide. A result column counts as the column of a table in the query with the same name and
 // type.
 #pragma once
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // File systems without events of the layer fs (schema/file_systems.def). Work on their files
-// appears only at the other layers; iotrail warns a user who selects that layer.
+// appears only at the other layers; iotrail warns if the user selects that layer.
 #pragma once
 
 #include <map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Containers by their runtimes' names. A container is a control group with the container's id or
-// name in its own name: docker-ID.scope, /docker/ID, cri-containerd-ID.scope, libpod-ID.scope,
-// lxc.payload.NAME, /lxc/NAME, machine-NAME.scope.
+// name in its own name. Examples: docker-ID.scope, /docker/ID, cri-containerd-ID.scope,
+// libpod-ID.scope, lxc.payload.NAME, /lxc/NAME, machine-NAME.scope.
 #pragma once
 
 #include <filesystem>

@@ -3,7 +3,7 @@
 // Identifies the traced tasks for all sources of one recording. It maps the ids of a thread in its
 // own pid namespace, and is the only writer of the dictionary table `processes`.
 //
-// Sources report tasks. If the kernel source is open, its reports take precedence: a program's own
+// Sources report tasks. If the kernel source is open, its reports take precedence. A program's own
 // announcement waits a moment, and is written only if the kernel source has no report. Not
 // thread-safe; memory is bounded.
 #pragma once

@@ -191,7 +191,7 @@ void count_gone(State& state, const Call& call, std::uint64_t begin, std::uint64
   fate.*where += end - begin;
 }
 
-// For pages that became clean and that the write itself did not make dirty: it stored there before
+// For pages that became clean and that the write itself did not make dirty. It stored there before
 // that, or after others made them dirty again.
 void store_where_dirty_again(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                              bool are_given_up) {

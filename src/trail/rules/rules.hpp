@@ -42,7 +42,7 @@ void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t 
 void assume_stored(State& state, Call& call, std::uint64_t begin, std::uint64_t end,
                    std::uint64_t now_ns);
 void take_assumption_back(State& state, Call& call, std::uint64_t begin);
-// The same for a bio of another task that was taken to carry the stores of a write in flight: a
+// The same for a bio of another task that counted as carrying the stores of a write in flight: a
 // later bio may carry them.
 void take_guess_back(State& state, Call& call, std::uint64_t begin, std::uint64_t end);
 

@@ -2,8 +2,8 @@
 //
 // The bios of one device, from their queueing to the completion of their request, found by sectors.
 // Bios may be split, merged or completed in parts: completed bytes belong to the bio queued for
-// their position. The number of bios is bounded: beyond the limit, as on a mapped device whose
-// requests never complete, those nearest to the device's begin are dropped, and their completion
+// their position. The number of bios is bounded, because requests of a mapped device never
+// complete. Beyond the limit, those nearest to the device's begin are dropped, and their completion
 // finds nothing.
 #pragma once
 
@@ -45,10 +45,10 @@ public:
   void queue(std::vector<QueuedPart> parts);
 
   // Removes and returns the parts queued for the bytes from `begin` to `end`, sorted, each byte
-  // once. If two bios are queued for a byte, it takes the one queued within `times`, because the
-  // completion of the other may be missing, so that it stays forever. Of several such bios it takes
-  // the one with the smallest begin, or the earliest. A part that reaches beyond the range is cut,
-  // and its rest stays.
+  // once. If two bios are queued for a byte, it takes the one queued within `times`. The other
+  // stays forever if its completion is missing. Of several such bios it takes the one with the
+  // smallest begin, or the earliest. A part that reaches beyond the range is cut, and its rest
+  // stays.
   std::vector<QueuedPart> complete(std::uint64_t begin, std::uint64_t end,
                                    const QueueTimes& times = {});
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The engine's state at one time of a trace: dirty and read-ahead ranges of each file, calls, bios
-// and requests in flight, and the links found so far. The rules (rules/) read and change it; the
+// The engine's state at one time of a trace. It has the dirty and read-ahead ranges of each file,
+// everything in flight, and the links found so far. The rules (rules/) read and change it; the
 // driver (replay.hpp) keeps the calls in it. Not thread-safe.
 #pragma once
 
@@ -147,7 +147,7 @@ struct State {
   // The call in flight of this operation on this file; nullptr: none.
   Call* call_of(std::uint64_t op_id, std::uint64_t file);
   // The same. Otherwise, a call of the same process through the cache that overlaps the fact's
-  // range, or has an unknown range: io_uring and libaio do their work inside any running call.
+  // range, or has an unknown range. io_uring and libaio do their work inside any running call.
   Call* call_for(const Fact& fact, FactKind kind);
   // Whether the trace has everything that can have changed the dirty bytes of a file.
   bool is_sure_of(const CachedFile& file, std::uint64_t ts_ns) const;

@@ -113,9 +113,8 @@
 -- FUNCTION union_length(from_ns, until_ns): an aggregate: the time with at least one span in
 -- progress.
 
--- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}: for each
--- combination of bits, the time in which exactly these bits were set in `what` of the spans in
--- progress.
+-- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}. `what` is a
+-- combination of bits, `ns` the time in which the spans in progress had exactly these bits.
 
 -- FUNCTION TABLE(from_ns := ..., to_ns := ...): the rows of an event table in a time range; reads
 -- only the blocks of that range. For example syscall_read(from_ns := 5, to_ns := 9).

@@ -1,5 +1,5 @@
--- The layer at which files and processes are counted: the system calls if the trace has any, else
--- the calls into the C library, else the virtual file system (call_rank of layer_list). One row.
+-- The layer at which files and processes are counted (call_rank of layer_list). It is the system
+-- calls if the trace has any, else the C library, else the virtual file system. One row.
 --   seen_layer   its name; NULL: none of these is recorded
 CREATE VIEW call_layer AS
 SELECT argMin(l.layer, l.call_rank) AS seen_layer

@@ -1,7 +1,7 @@
 -- One row per system call, with the call into the C library that made it. A system call that begins
--- during a library call of the same thread was made by it, because a thread does one thing at a
--- time. Both layers use the kernel's clock, which agrees to some tens of nanoseconds: less than the
--- time to enter and leave the kernel.
+-- during a library call of the same thread belongs to it: a thread does one thing at a time. Both
+-- layers use the kernel's clock, which agrees to some tens of nanoseconds: less than the time to
+-- enter and leave the kernel.
 --   syscall_op      op_id of the system call, as in all layers of the kernel
 --   app_op          op_id of the innermost call of layer app in progress at its begin; NULL: none
 --   app_event, app_call   event and function of that call; NULL: none

@@ -1,6 +1,6 @@
--- How operations of one layer continued in a layer below: one row per pair of layers and class, and
--- one for activity below without an operation above. The rows of a pair add up to the totals of its
--- layers.
+-- How operations of one layer continued in a layer below: one row per pair of layers and class. One
+-- more row is for activity below without an operation above. The rows of a pair add up to the
+-- totals of its layers.
 --   above, below       the two layers, if the trace has both
 --   class              class of the operations above; NULL: the row without an operation above
 --   operations         number of operations above; 0 in that row

@@ -1,6 +1,6 @@
--- The system calls that wrote the bytes of a stdio stream: one row per pair of a library call and a
--- system call that carried its bytes. A stream keeps bytes until its buffer is full, or it is
--- flushed or closed.
+-- The system calls that wrote the bytes of stdio streams: one row per library call and system call
+-- that carried its bytes. A stream keeps bytes until its buffer is full, or it is flushed or
+-- closed.
 --   pid, fd, file     the process, the descriptor of the stream, and its file
 --   app_op, call      the library call that wrote the bytes (op_id of app_write), and its function; NULL: none
 --                     is recorded, as for bytes inherited from a parent, or for functions that compilers inline

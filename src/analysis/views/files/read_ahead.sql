@@ -34,8 +34,8 @@ WHERE cause IN ('read', 'read_ahead') AND completed_ns IS NOT NULL AND op_id <> 
 GROUP BY op_id, pid, file
 HAVING sum(CASE cause WHEN 'read_ahead' THEN 1 ELSE 0 END) > 0;
 
--- Calls for which read-ahead was too late: one row per call that began before its bytes arrived,
--- although another operation had requested them from a device. It covers the whole trace.
+-- Calls for which read-ahead was too late: one row per call that began before its bytes arrived.
+-- Another operation had already requested them from a device. It covers the whole trace.
 --   op_id, pid, file   the call, its process, and the file
 --   by_op         the operation with the read-ahead that arrived last
 --   bytes         bytes that the call needed and that had not arrived at its begin

@@ -1,5 +1,5 @@
--- Files by their use: one row per path. The calls count at the system calls if the trace has any,
--- else at the calls into the C library, else at the virtual file system.
+-- Files by their use: one row per path. Calls count at the system calls if the trace has any, else
+-- at the C library, else at the virtual file system.
 --   path                                last name of the file, or the path in a call without a file (for a
 --                                       rename, the new one); NULL: unknown
 --   kind                                'file'; without a path: 'metadata' of file systems, or 'unknown'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Removes the arena's file and directory if the recorder is killed: a small process that waits for
-// the death of its parent and has nothing else open.
+// Removes the arena's file and directory if the recorder is killed. It is a small process that
+// waits for the death of its parent and has nothing else open.
 #pragma once
 
 #include <sys/types.h>

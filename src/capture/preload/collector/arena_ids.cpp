@@ -15,8 +15,7 @@ constexpr std::size_t kNotFollowedMost = 1000;
 // A call in a signal handler uses its path before the interrupted call does; this is the maximum
 // nesting.
 constexpr std::size_t kNestedMost = 64;
-constexpr std::size_t kPendingMost = 1U
-                                     << 18U; // twice the records of the default ring, and a reserve
+constexpr std::size_t kPendingMost = 1U << 18U; // twice the records of the default ring, twice
 
 std::string_view next_part(std::string_view& text) {
   const std::string_view part = text.substr(0, text.find('\0'));

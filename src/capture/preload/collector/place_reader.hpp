@@ -17,7 +17,7 @@ class PlaceReader {
 public:
   PlaceReader(ArenaFile& arena, iot_u32 index);
 
-  // Three steps, each for all places before the next: a record may use a file that another thread
+  // Three steps, each for all places before the next. A record may use a file that another thread
   // announced, and is then written after that message. look() finds the complete records.
   void look();
   void read_text(ArenaIds& ids);

@@ -23,9 +23,9 @@
 
 namespace iotrail::capture::preload {
 
-// State that a thread needs to write a record. It is in memory that the kernel wipes in a forked
-// child, so that a child never writes to its parent's ring: `place` is then null and the slow path
-// claims a place for the child.
+// State that a thread needs to write a record. The kernel wipes this memory in a forked child, so
+// that a child never writes to its parent's ring. `place` is then null, and the slow path claims a
+// place for the child.
 struct Context {
   ArenaPlace* place; // null: none claimed
   RawRecord* slots;

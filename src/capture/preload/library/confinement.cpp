@@ -40,10 +40,10 @@ GivenUp asked_of_syscall(long number, long a, long b) {
   return seccomp(a == SECCOMP_SET_MODE_STRICT);
 }
 
-// Applies to the whole process, even if only one thread gives up: its new threads inherit it, and
-// the end of it (PR_TSC_ENABLE) in the last of them is unknown. It applies before the kernel's
-// action, so that no other thread is killed in between. It does not apply to a guest, because its
-// memory is its host's.
+// Applies to the whole process, even if only one thread gives up: its new threads inherit it. When
+// the last of them ends it (PR_TSC_ENABLE) is unknown. It applies before the kernel's action, so
+// that no other thread is killed in between. It does not apply to a guest, because its memory is
+// its host's.
 class Confinement {
 public:
   explicit Confinement(GivenUp asked)

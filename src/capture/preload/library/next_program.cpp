@@ -25,8 +25,7 @@ bool find_in_path(const char* name, char* found, iot_u64 room) {
       memcpy(found, folders, bytes);
       found[bytes] = '/';
       memcpy(found + bytes + 1, name, name_bytes);
-      const char* const path =
-          bytes == 0 ? name : found; // an empty directory means the current one
+      const char* const path = bytes == 0 ? name : found; // empty: the current directory
       if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0) {
         memmove(found, path, strlen(path) + 1);
         return true;

@@ -31,8 +31,8 @@ iot_u32 raise_ready(iot_u32* ready, iot_u32 to) {
 
 namespace {
 
-// Allocates memory behind items up to `wanted` before their first use: a full file system must be
-// an error here and not a silent loss of a call. Kernels before 5.14 cannot do this.
+// Allocates memory behind items up to `wanted` before their first use. A full file system must be
+// an error here, not a silent loss of a call. Kernels before 5.14 cannot do this.
 bool make_ready(unsigned char* items, iot_u32 item_bytes, iot_u32 all, iot_u32* ready,
                 iot_u32 wanted) {
   const iot_u32 from = __atomic_load_n(ready, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The wrappers: one for each row of libc_calls.def. Each has its own name, and is exported under
-// the C library's name by an assembler label, so that it does not clash with the system's headers.
+// The wrappers: one for each row of libc_calls.def. Each has its own name, to avoid a clash with
+// the system's headers. An assembler label exports it under the C library's name.
 #include "capture/preload/library/calls.hpp"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arena as a hostile program may write it: any bytes in its header, owners, places and rings,
-// at any time between the steps of the collector. The collector must not read out of bounds, hang
-// or use unlimited memory, and its counts for each place must add up.
+// The arena as a hostile program may write it: any bytes in any part, at any time between the steps
+// of the collector. The collector must not read out of bounds, hang or use unlimited memory, and
+// its counts for each place must add up.
 #include <array>
 #include <cstdint>
 #include <filesystem>

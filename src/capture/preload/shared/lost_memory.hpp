@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The arena is a file that others can truncate, in a file system that can be full: then an access
+// The arena is a file that others can truncate, in a file system that can be full. Then an access
 // causes SIGBUS, which would end this process. Instead, private zero-filled memory replaces the
 // arena. Used by the library and the collector.
 #pragma once
