@@ -4,10 +4,10 @@
  * range it is for is told in two tracepoints, by the same task: what it has taken waits for the second one here. What is
  * told of a range alone would not do: it may have had its place before, or have grown together with one that had.
  */
+#include "call.bpf.h"
 #include "charge.bpf.h"
 #include "core.bpf.h"
 #include "journal.bpf.h"
-#include "syscall.bpf.h"
 
 struct taken_place {
   iot_u64 first; /* ext4: 0; xfs: block of the file system; btrfs: byte */

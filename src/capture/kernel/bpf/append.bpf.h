@@ -6,7 +6,8 @@
 #ifndef IOTRAIL_APPEND_BPF_H
 #define IOTRAIL_APPEND_BPF_H
 
-#include "syscall.bpf.h"
+#include "call.bpf.h"
+#include "file.bpf.h"
 
 static __always_inline int is_appending(iot_u32 file_flags, iot_u32 rwf_flags) {
   return rwf_flags & IOT_rwf_RWF_APPEND ||

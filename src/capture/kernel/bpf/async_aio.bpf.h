@@ -7,8 +7,8 @@
 #define IOTRAIL_ASYNC_AIO_BPF_H
 
 #include "async.bpf.h"
+#include "call.bpf.h"
 #include "choice.bpf.h"
-#include "syscall.bpf.h"
 
 /* struct iocb and struct io_event of linux/aio_abi.h. */
 struct program_iocb {

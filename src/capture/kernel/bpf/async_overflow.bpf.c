@@ -7,9 +7,6 @@
 
 int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, iot_s32 result, iot_u32 flags);
 
-/* Some had their ends in completions whose requests were not looked for: how long these took is not known. */
-iot_u32 are_async_ends_missed;
-
 /*
  * Looking through the table takes up to a few hundred microseconds, inside of a lock of the ring. A program that lets its queue
  * overflow all the time is not to be slowed down by more than a twentieth: time to look saves up until a limit.

@@ -13,10 +13,10 @@
 
 #include "block_flush.bpf.h"
 #include "block_mapped.bpf.h"
+#include "call.bpf.h"
 #include "choice.bpf.h"
 #include "own.bpf.h"
 #include "sync_waiter.bpf.h"
-#include "syscall.bpf.h"
 
 /* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
 __noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {

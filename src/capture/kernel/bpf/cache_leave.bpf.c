@@ -3,10 +3,10 @@
  * Pages that leave the page cache, and why. The functions that drop them have no tracepoints: the reason follows from the
  * running thread, the file, and the call in progress.
  */
+#include "call.bpf.h"
 #include "charge.bpf.h"
 #include "core.bpf.h"
 #include "folio.bpf.h"
-#include "syscall.bpf.h"
 
 #define PROC_SUPER_MAGIC 0x9fa0
 

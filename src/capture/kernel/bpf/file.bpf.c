@@ -238,6 +238,24 @@ __noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_progr
   return 0;
 }
 
+/* What it takes to identify a file is checked once, for all calls of this. */
+__noinline int iot_cache_fd(iot_s32 fd) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  struct file* file = iot_typed_file_of_fd(fd);
+  if (!task || !file)
+    return 0;
+  struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
+  struct inode* inode = file->f_inode;
+  cached->file = iot_identify(task, inode, file, 1);
+  cached->fd = fd;
+  cached->file_pointer = (iot_u64)file;
+  cached->inode_pointer = (iot_u64)inode;
+  cached->inode = inode->i_ino;
+  cached->generation = inode->i_generation;
+  cached->flags = fd_flags_of(file->f_mode, inode->i_mode);
+  return 1;
+}
+
 __noinline iot_u32 iot_file_of_fd(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task)

@@ -17,8 +17,6 @@ struct iot_file_sight {
   iot_u64 file; /* 0: only the inode is known */
 };
 
-extern iot_u32 is_stopped;
-
 iot_u32 iot_file_register(const struct iot_file_sight* sight); /* file.bpf.c */
 iot_u32 iot_find_file(const struct iot_file_key* key);
 
@@ -175,7 +173,7 @@ static __always_inline int means_the_same(const struct iot_cached_fd* cached, io
 }
 
 /* Remembers what a descriptor means in the running task. 0: there is no such file. */
-int iot_cache_fd(iot_s32 fd); /* syscall.bpf.c */
+int iot_cache_fd(iot_s32 fd); /* file.bpf.c */
 
 /*
  * Sends the path of a file that a filter leaves out: the other side of a copy, which a record names all the same, or a

@@ -9,7 +9,6 @@
 #include "choice.bpf.h"
 #include "core.bpf.h"
 #include "sync_waiter.bpf.h"
-#include "syscall.bpf.h"
 
 /* Commits in progress, by the thread that does them: a journal has one. */
 struct {

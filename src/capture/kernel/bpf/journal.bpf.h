@@ -7,7 +7,6 @@
 
 #include "choice.bpf.h"
 #include "core.bpf.h"
-#include "syscall.bpf.h"
 
 /* File systems that traced tasks have changed or waited for, by device. */
 struct {

@@ -10,8 +10,8 @@
 #ifndef IOTRAIL_OWN_BPF_H
 #define IOTRAIL_OWN_BPF_H
 
+#include "call.bpf.h"
 #include "file.bpf.h"
-#include "syscall.bpf.h"
 
 static __always_inline void iot_expect_library(struct iot_task* task) {
   task->loading_calls = iot_config.has_own ? IOT_LOADING_CALLS : 0;

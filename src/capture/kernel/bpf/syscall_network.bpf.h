@@ -7,6 +7,7 @@
 #define IOTRAIL_SYSCALL_NETWORK_BPF_H
 
 #include "syscall.bpf.h"
+#include "syscall_data.bpf.h"
 
 /* Local id of the text of a struct sockaddr in the program's memory; 0: none. */
 static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {

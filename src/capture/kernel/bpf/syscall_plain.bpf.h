@@ -5,26 +5,9 @@
 #ifndef IOTRAIL_SYSCALL_PLAIN_BPF_H
 #define IOTRAIL_SYSCALL_PLAIN_BPF_H
 
+#include "call.bpf.h"
 #include "file.bpf.h"
 #include "syscall_data.bpf.h"
-
-/* Global: what it takes to identify a file is checked once. 0: there is no such file. */
-__noinline int iot_cache_fd(iot_s32 fd) {
-  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
-  struct file* file = iot_typed_file_of_fd(fd);
-  if (!task || !file)
-    return 0;
-  struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
-  struct inode* inode = file->f_inode;
-  cached->file = iot_identify(task, inode, file, 1);
-  cached->fd = fd;
-  cached->file_pointer = (iot_u64)file;
-  cached->inode_pointer = (iot_u64)inode;
-  cached->inode = inode->i_ino;
-  cached->generation = inode->i_generation;
-  cached->flags = fd_flags_of(file->f_mode, inode->i_mode);
-  return 1;
-}
 
 /* What a plain call was done to. */
 struct plain_target {

@@ -21,7 +21,11 @@ struct {
 /* Tasks that have no state yet may have to be traced all the same. */
 #define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
 
-static struct iot_task* iot_current_slow(struct task_struct* current); /* task.bpf.c */
+/* task.bpf.c */
+extern iot_u32 recorder_tgid;
+extern iot_u32 is_started;
+extern iot_u32 is_stopped;
+static struct iot_task* iot_current_slow(struct task_struct* current);
 static struct iot_task* iot_claim(struct task_struct* task);
 
 static __always_inline struct iot_task* iot_bucket_of(iot_u32 tid) {

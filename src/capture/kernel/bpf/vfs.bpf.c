@@ -7,7 +7,6 @@
  * Everything is read at the entry and kept in the span, so that the ends need no argument: a kretprobe has none.
  */
 #include "vfs.bpf.h"
-#include "syscall.bpf.h"
 
 iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat);
 

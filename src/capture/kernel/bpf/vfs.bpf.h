@@ -6,8 +6,8 @@
 #ifndef IOTRAIL_VFS_BPF_H
 #define IOTRAIL_VFS_BPF_H
 
+#include "call.bpf.h"
 #include "core.bpf.h"
-#include "syscall.bpf.h"
 
 static __always_inline void note_below(struct iot_task* task, iot_u32 kind) {
   task->below |= IOT_BELOW(kind); /* of what is not served nobody asks */
