@@ -379,7 +379,7 @@ std::vector<CounterValue> KernelSource::counters() const {
   return counters;
 }
 
-// Counted where it was decided to record an event, before its ring was asked: capture/kernel/bpf/ring.bpf.h.
+// Counted where it was decided to record an event, before its ring was asked: capture/kernel/bpf/out/ring.bpf.h.
 std::uint64_t KernelSource::produced() const {
   if (end_)
     return end_->produced + unfinished_written_;

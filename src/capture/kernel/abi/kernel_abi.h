@@ -78,7 +78,7 @@ struct iot_config {
   iot_u8 excludes_files;   /* some of `wanted_files` are not */
   iot_u8 excludes_devices; /* some of `wanted_devices` and `wanted_file_systems` are not */
   iot_u8 filter_folders;   /* some of `wanted_files` are directories: what lies below is meant */
-  iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/choice.bpf.h */
+  iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/track/choice.bpf.h */
   iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
   iot_u8 excluded_cgroups;       /* how many */
   iot_u8 leaves_out_pseudo;      /* files of pseudo file systems */
@@ -100,7 +100,7 @@ struct iot_config {
   iot_u8 asyncs_chosen[2][IOT_ASYNC_CALLS]; /* verdicts; of io_uring, libaio; 0: as of the call */
   iot_u64 tick_ns;                          /* in which the kernel counts some of its times */
   iot_u32 sample_of;        /* calls of which one is recorded, by chance; 0: all are */
-  iot_u32 has_own;          /* the preload library comes into the programs: bpf/own.bpf.h */
+  iot_u32 has_own;          /* the preload library comes into the programs: bpf/track/own.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */
   struct iot_file_key own_files[IOT_OWN_FILES]; /* generation: unused */
@@ -154,7 +154,7 @@ struct iot_cached_fd {
 #define IOT_FD_HAS_POSITION 1
 #define IOT_FD_ADVANCES 2 /* by what is moved; the position of /dev/zero does not */
 
-/* What began in a task and has not ended: see bpf/op.bpf.h. */
+/* What began in a task and has not ended: see bpf/track/op.bpf.h. */
 struct iot_span {
   iot_u64 start_ns;
   iot_u64 op_id;
@@ -246,8 +246,8 @@ struct iot_task {
 };
 #define IOT_TASK_BUCKETS 2048 /* a power of two */
 #define IOT_MUTED 0x80000000U /* in `live_tid`: the bucket is taken, but its task not to be found */
-#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/own.bpf.h */
-#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/choice.bpf.h */
+#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/track/own.bpf.h */
+#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/track/choice.bpf.h */
 #define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 
 /* Whose a bio is. */
@@ -258,7 +258,7 @@ struct iot_bio {
   iot_u32 device;
 };
 
-/* Memory on its way to a swap area or back, by its bio: bpf/memory_swap.bpf.c. */
+/* Memory on its way to a swap area or back, by its bio: bpf/probes/memory/memory_swap.bpf.c. */
 struct iot_swap {
   struct iot_owner owner;
   iot_u64 start_ns;
@@ -270,7 +270,7 @@ struct iot_swap {
   iot_u32 pages;
 };
 
-/* A call to a server in flight: bpf/rpc.bpf.c. */
+/* A call to a server in flight: bpf/probes/fs/rpc.bpf.c. */
 struct iot_rpc {
   struct iot_owner owner;
   iot_u64 start_ns;
@@ -296,7 +296,7 @@ struct iot_request {
   iot_u32 reserved;
 };
 
-/* Where those in flight are known by their address: bpf/block_known.bpf.h. */
+/* Where those in flight are known by their address: bpf/track/block_known.bpf.h. */
 #define IOT_KNOWN_SETS 512 /* a power of two */
 #define IOT_KNOWN_WAYS 4
 #define IOT_PLACE_CLAIMED 1ULL /* no address; 0: the place is free */
@@ -352,7 +352,7 @@ struct iot_connection {
   iot_u32 segments_sent_again;
 };
 
-/* A task by two numbers: bpf/task.bpf.c lists them. */
+/* A task by two numbers: bpf/track/task.bpf.c lists them. */
 struct iot_task_number {
   iot_u32 of_kernel;
   iot_u32 inside;

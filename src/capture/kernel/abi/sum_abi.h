@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the BPF programs and their loader share of events that are added up: bpf/sum.bpf.h.
+ * What the BPF programs and their loader share of events that are added up: bpf/out/sum.bpf.h.
  */
 #ifndef IOTRAIL_SUM_ABI_H
 #define IOTRAIL_SUM_ABI_H

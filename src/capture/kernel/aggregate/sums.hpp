@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collector's end of events that are added up in the kernel (bpf/sum.bpf.h): what of each record is added up, and the
+// The collector's end of events that are added up in the kernel (bpf/out/sum.bpf.h): what of each record is added up, and the
 // table of sums, from which what has come is taken out again and again.
 #pragma once
 
@@ -53,7 +53,7 @@ struct SumValues {
   void add(const SumValues& other);
 };
 
-// The durations of a bucket, as bpf/sum.bpf.h makes them: from the first on, below the second.
+// The durations of a bucket, as bpf/out/sum.bpf.h makes them: from the first on, below the second.
 struct BucketBounds {
   std::uint64_t least_ns = 0;
   std::uint64_t below_ns = 0; // 0: the events take no time

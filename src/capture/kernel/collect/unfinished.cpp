@@ -213,7 +213,7 @@ void add_asyncs(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordS
                            records);
 }
 
-// Those that concern the recording: as in bpf/journal.bpf.c.
+// Those that concern the recording: as in bpf/probes/fs/journal.bpf.c.
 auto open_commits(const BpfObject& object) {
   auto commits = entries_of<iot_u32, iot_commit>(object, "commits", IOT_JOURNAL_LIMIT);
   const int journals = object.map_fd("journals");

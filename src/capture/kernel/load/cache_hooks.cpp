@@ -36,7 +36,7 @@ void add_pages(std::vector<EventHooks>& rows) {
                 {"K", "kprobe/workingset_refault", {"cache_refault_kprobe"}}});
 }
 
-// The programs at both ends of the functions that read windows: bpf/cache_readahead.bpf.c.
+// The programs at both ends of the functions that read windows: bpf/probes/cache/cache_readahead.bpf.c.
 // NOLINTBEGIN(bugprone-suspicious-missing-comma): names of programs are joined from two parts.
 void add_windows(std::vector<EventHooks>& rows) {
 #define WINDOW_FUNCTIONS                                                                           \

@@ -77,7 +77,7 @@ private:
   int refusal_ = 0;
 };
 
-// A call of the kernel's function that casts (bpf/compat.bpf.h) stands in programs as one of a helper that there is not. Where
+// A call of the kernel's function that casts (bpf/types/compat.bpf.h) stands in programs as one of a helper that there is not. Where
 // the kernel has no such function (0), none is reached.
 void call_cast(std::vector<bpf_insn>& instructions, std::uint32_t function);
 

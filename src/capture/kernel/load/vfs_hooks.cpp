@@ -9,7 +9,7 @@ namespace iotrail::capture::kernel {
 namespace {
 
 // NOLINTBEGIN(bugprone-suspicious-missing-comma): names of programs are joined from two parts.
-// The programs at both ends of a function, on tiers F and K: bpf/vfs.bpf.h.
+// The programs at both ends of a function, on tiers F and K: bpf/probes/vfs/vfs.bpf.h.
 #define TRAMPOLINES(function) #function "_enter", #function "_exit"
 #define PROBES(function) #function "_kprobe", #function "_kretprobe"
 

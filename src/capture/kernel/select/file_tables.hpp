@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The recorder's part in the tables of known files (bpf/file_table.bpf.h): while the younger one fills it makes the empty one that
+// The recorder's part in the tables of known files (bpf/track/file_table.bpf.h): while the younger one fills it makes the empty one that
 // follows, and it gives up those older than the older one, whose files are forgotten unless they were used meanwhile.
 #pragma once
 

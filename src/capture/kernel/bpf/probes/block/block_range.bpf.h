@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Which range of its file a bio carries. It is told from the first and the last byte alone: what lies between is one
+ * range where the two are as far apart in the file as in the bio. File systems put pages together that follow each
+ * other in the file and on the disk; one that follows on the disk alone would be seen by this.
+ */
+#ifndef IOTRAIL_BLOCK_RANGE_BPF_H
+#define IOTRAIL_BLOCK_RANGE_BPF_H
+
+#include "track/block_owner.bpf.h"
+#include "types/folio.bpf.h"
+
+#define NOT_IN_A_FILE (-1)
+
+/* Of a byte `offset` behind the begin of a page; memory behind the page is that of the pages that follow it. */
+__noinline iot_s64 iot_position_in_file(iot_u64 page, iot_u64 offset) {
+  const iot_u64 own = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
+  const iot_u64 compound_head = WORD_OF(page, own, compound_head);
+  const iot_u64 head = compound_head & COMPOUND_TAIL ? compound_head - COMPOUND_TAIL : own;
+  const iot_u64 index =
+      WORD_OF(folio, head, index) + (own - head) / bpf_core_type_size(struct page);
+  return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
+}
+
+/* Of a bio that carries pages of a file, by `vectors`, its own. */
+static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio,
+                                           iot_u64 vectors) {
+  const iot_u32 bytes = bio->bi_iter.bi_size;
+  const iot_u64 first = vectors + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
+  const iot_u64 page = WORD_OF(bio_vec, first, bv_page);
+  iot_u64 lengths = WORD_OF(bio_vec, first, bv_len); /* bv_offset is the upper half */
+  const iot_u64 begin = (lengths >> 32) + bio->bi_iter.bi_bvec_done;
+  const iot_u32 in_first = (iot_u32)lengths - bio->bi_iter.bi_bvec_done;
+  record->offset = iot_position_in_file(page, begin);
+  iot_s64 last = NOT_IN_A_FILE;
+  if (bytes <= in_first) {
+    last = iot_position_in_file(page, begin + bytes - 1);
+  } else if (bio->bi_vcnt) { /* a clone does not tell */
+    const iot_u64 vector = vectors + (bio->bi_vcnt - 1) * bpf_core_type_size(struct bio_vec);
+    lengths = WORD_OF(bio_vec, vector, bv_len);
+    last = iot_position_in_file(WORD_OF(bio_vec, vector, bv_page),
+                                (lengths >> 32) + (iot_u32)lengths - 1);
+  }
+  record->is_contiguous = last == record->offset + bytes - 1;
+}
+
+/*
+ * The same of a bio that is handed on, whose pages those of its carrier are. That is a clone, of which no more is known to be
+ * one range than what lies in the first vector.
+ */
+static __always_inline void describe_carried(struct iot_block_queue* record,
+                                             const struct content* content, iot_u32 bytes) {
+  const iot_u64 carrier = content->carrier;
+  const iot_u64 vector = first_vector_of(carrier);
+  const iot_u64 lengths = WORD_OF(bio_vec, vector, bv_len);
+  const iot_u64 done = (iot_u32)WORD_OF(bio, carrier, bi_iter.bi_bvec_done);
+  record->offset = iot_position_in_file(WORD_OF(bio_vec, vector, bv_page), (lengths >> 32) + done) +
+                   (iot_s64)content->skipped;
+  record->is_contiguous = done + content->skipped + bytes <= (iot_u32)lengths;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * What is told of a socket with anything that happens to it below the calls: whose it is, and its addresses.
+ */
+#ifndef IOTRAIL_NET_TOLD_BPF_H
+#define IOTRAIL_NET_TOLD_BPF_H
+
+#include "track/net.bpf.h"
+
+#define SWAP_BYTES(port) ((iot_u16)((port) << 8 | (port) >> 8))
+
+enum { OWN_SIDE, OTHER_SIDE };
+
+/* The port of a socket whose connection ends stands only in the second of two places, that of a request in the first. */
+static __always_inline iot_u16 port_of(const struct sock_common* at, const int side, int is_whole) {
+  if (side == OTHER_SIDE)
+    return BPF_CORE_READ(at, skc_dport);
+  const iot_u16 number = BPF_CORE_READ(at, skc_num);
+  return number || !is_whole ? SWAP_BYTES(number)
+                             : BPF_CORE_READ((const struct inet_sock*)at, inet_sport);
+}
+
+/* Offsets in struct sockaddr_in and sockaddr_in6. */
+#define INET_BYTES 16
+#define INET6_BYTES 28
+#define PORT_AT 2
+#define ADDRESS_AT 4
+#define ADDRESS6_AT 8
+
+/* Local id of the text of an address of a socket, 0: none. `side` is a constant. */
+static __always_inline iot_u32 send_address(const struct sock_common* at, const int side,
+                                            int is_whole) {
+  const iot_u16 family = BPF_CORE_READ(at, skc_family);
+  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
+  if (!text)
+    return 0;
+  __builtin_memset(text->address, 0, INET6_BYTES);
+  *(iot_u16*)text->address = family;
+  *(iot_u16*)(text->address + PORT_AT) = port_of(at, side, is_whole);
+  if (family != IOT_AF_INET6)
+    *(iot_u32*)(text->address + ADDRESS_AT) =
+        side == OTHER_SIDE ? BPF_CORE_READ(at, skc_daddr) : BPF_CORE_READ(at, skc_rcv_saddr);
+  else if (bpf_core_field_exists(at->skc_v6_daddr))
+    bpf_core_read(text->address + ADDRESS6_AT, sizeof(struct in6_addr),
+                  side == OTHER_SIDE ? &at->skc_v6_daddr : &at->skc_v6_rcv_saddr);
+  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
+  text->text.id = id;
+  text->text.bytes = family == IOT_AF_INET6 ? INET6_BYTES : INET_BYTES;
+  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  return id;
+}
+
+/* What is told of a connection with anything that happens to it, gathered before a record is begun. */
+struct told {
+  struct iot_owner owner;
+  iot_u64 ts_ns;
+  iot_u64 connection;
+  iot_u64 rtt_ns;
+  iot_u32 file;
+  iot_u32 local;
+  iot_u32 peer;
+  iot_u16 state;
+  iot_u16 family;
+};
+
+#define TELL_CONNECTION(record, told)                                                              \
+  do {                                                                                             \
+    (record)->connection = (told)->connection;                                                     \
+    (record)->file = (told)->file;                                                                 \
+    (record)->local = (told)->local;                                                               \
+    (record)->peer = (told)->peer;                                                                 \
+    (record)->family = (told)->family;                                                             \
+  } while (0)
+
+/* Addresses are those of `request`, where the kernel keeps no socket yet; 0: those of the socket. */
+static __noinline int describe_connection(struct told* told, iot_u64 socket, iot_u64 request) {
+  const struct iot_connection* known = iot_find_connection(socket);
+  if (!known || !iot_file_wanted(known->file))
+    return 0;
+  told->connection = known->number;
+  told->file = known->file;
+  if (!told->owner.tid) {
+    told->owner.pid = known->pid;
+    told->owner.tid = known->tid;
+  }
+  told->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  told->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
+  told->rtt_ns = (iot_u64)(BPF_CORE_READ(TCP_OF(socket), srtt_us) >> 3) * 1000;
+  const struct sock_common* at = (const struct sock_common*)(request ? request : socket);
+  told->local = send_address(at, OWN_SIDE, !request);
+  told->peer = send_address(at, OTHER_SIDE, !request);
+  return 1;
+}
+
+static __always_inline int follows_all(void) {
+  return iot_config.adopt_all && is_started && !is_stopped;
+}
+
+#endif

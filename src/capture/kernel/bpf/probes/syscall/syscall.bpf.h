@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * What the records of all system calls share: a call at its return, and arguments wider than a register. syscall.bpf.c
+ * chooses the record of each call.
+ */
+#ifndef IOTRAIL_SYSCALL_BPF_H
+#define IOTRAIL_SYSCALL_BPF_H
+
+#include "track/call.bpf.h"
+#include "track/core.bpf.h"
+
+/* One call at its return. */
+struct returned {
+  struct iot_task* task;
+  iot_u64 arguments[8]; /* six; a power of two, so that an index can be masked */
+  iot_u64 duration_ns;
+  iot_s64 result;
+  iot_u32 number;
+  iot_u32 is_compat;
+};
+
+/* Read by one function for all classes: the verifier need not check each class for two kinds of programs. */
+static __noinline int read_arguments(iot_u64* arguments, const struct pt_regs* regs,
+                                     iot_u32 is_compat) {
+  arguments[0] = IOT_ARGUMENT_0(regs, is_compat);
+  arguments[1] = IOT_ARGUMENT_1(regs, is_compat);
+  arguments[2] = IOT_ARGUMENT_2(regs, is_compat);
+  arguments[3] = IOT_ARGUMENT_3(regs, is_compat);
+  arguments[4] = IOT_ARGUMENT_4(regs, is_compat);
+  arguments[5] = IOT_ARGUMENT_5(regs, is_compat);
+  return 0;
+}
+
+/* Of its record; for classes whose records are alike. */
+static __always_inline iot_u32 kind_of(const struct returned* call) {
+  return (iot_u32)(call->task->call & IOT_CALL_KIND_BITS) >> 16;
+}
+
+/* The fields that the records of all calls have, and the hand-over. */
+#define COMMIT_CALL(record, place, from)                                                           \
+  do {                                                                                             \
+    (record)->duration_ns = (from)->duration_ns;                                                   \
+    (record)->result = (from)->result;                                                             \
+    (record)->call = (from)->number;                                                               \
+    iot_commit((place), &(from)->task->owner, (from)->task->entry_ns);                             \
+  } while (0)
+
+/* A 64-bit argument: one register, or two in 32-bit programs. */
+#define WIDE(low, high, compat)                                                                    \
+  ((compat) ? (iot_s64)((iot_u64)(high) << 32 | (iot_u32)(low)) : (iot_s64)(low))
+
+/* What a call is done to: a descriptor's file, or a path and the descriptor of the directory that it begins at. */
+struct object {
+  iot_s32 fd;
+  iot_u32 file;
+  iot_u32 path;
+};
+
+/* A filter of files leaves out calls that only name a path. Global: checked once. */
+__noinline iot_u32 iot_text_of_object(iot_u64 path) {
+  return iot_file_wanted(0) ? iot_text_of_user(path) : 0;
+}
+
+static __always_inline struct object object_of(const struct returned* call) {
+  const iot_u32 fd_place = IOT_CALL_FD(call->task->call);
+  const iot_u32 path_place = IOT_CALL_PATH(call->task->call);
+  struct object object = {.fd = path_place ? IOT_AT_FDCWD : IOT_NO_FD};
+  if (fd_place)
+    object.fd = (iot_s32)call->arguments[(fd_place - 1) & 7];
+  if (path_place)
+    object.path = iot_text_of_object(call->arguments[(path_place - 1) & 7]);
+  else if (fd_place)
+    object.file = iot_file_of_fd(object.fd);
+  return object;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Calls on names, attributes and directories: link, access, readlink, setattr, xattr, statfs, readdir, chdir.
+ */
+#ifndef IOTRAIL_SYSCALL_NAMES_BPF_H
+#define IOTRAIL_SYSCALL_NAMES_BPF_H
+
+#include "probes/syscall/syscall.bpf.h"
+
+/* link(old, new), linkat(fd, old, fd, new, flags), symlink(text, new), symlinkat(text, fd, new) */
+static __always_inline void emit_link(struct returned* call) {
+  const int is_linkat = call->number == IOT_syscall_linkat;
+  const iot_u64 target = is_linkat ? call->arguments[1] : call->arguments[0];
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(0))
+    return;
+  const iot_u32 text = iot_text_of_user(target);
+  struct iot_place place;
+  struct iot_syscall_link* record = IOT_RESERVE_SELDOM(syscall_link, &place);
+  if (!record)
+    return;
+  record->target = text;
+  record->path = object.path;
+  record->target_fd = is_linkat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  record->fd = object.fd;
+  record->flags = is_linkat ? (iot_u32)call->arguments[4] : 0;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* access(path, mode), faccessat(fd, path, mode), faccessat2(fd, path, mode, flags) */
+static __always_inline void emit_access(struct returned* call) {
+  const int is_at = call->number != IOT_syscall_access;
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(0))
+    return;
+  struct iot_place place;
+  struct iot_syscall_access* record = IOT_RESERVE_SELDOM(syscall_access, &place);
+  if (!record)
+    return;
+  record->path = object.path;
+  record->fd = object.fd;
+  record->mode = (iot_u32)(is_at ? call->arguments[2] : call->arguments[1]);
+  record->flags = call->number == IOT_syscall_faccessat2 ? (iot_u32)call->arguments[3] : 0;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* readlink(path, buffer, size), readlinkat(fd, path, buffer, size) */
+static __always_inline void emit_readlink(struct returned* call) {
+  const int is_at = call->number == IOT_syscall_readlinkat;
+  const struct object object = object_of(call);
+  if (!iot_file_wanted(0))
+    return;
+  struct iot_place place;
+  struct iot_syscall_readlink* record = IOT_RESERVE_SELDOM(syscall_readlink, &place);
+  if (!record)
+    return;
+  record->bytes_requested = is_at ? call->arguments[3] : call->arguments[2];
+  record->path = object.path;
+  record->fd = object.fd;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* What the path or descriptor of a call is followed by: mode, or owner and group, then flags; of times only flags. */
+static __always_inline void emit_setattr(struct returned* call) {
+  const iot_u32 number = call->number;
+  const int is_mode = number == IOT_syscall_chmod || number == IOT_syscall_fchmod ||
+                      number == IOT_syscall_fchmodat || number == IOT_syscall_fchmodat2;
+  const int is_owner = number == IOT_syscall_chown || number == IOT_syscall_fchown ||
+                       number == IOT_syscall_lchown || number == IOT_syscall_fchownat;
+  const int is_at = number == IOT_syscall_fchmodat || number == IOT_syscall_fchmodat2 ||
+                    number == IOT_syscall_fchownat;
+  const iot_u64 first = is_at ? call->arguments[2] : call->arguments[1];
+  const iot_u64 second = is_at ? call->arguments[3] : call->arguments[2];
+  iot_u32 flags = 0;
+  if (number == IOT_syscall_fchownat)
+    flags = (iot_u32)call->arguments[4];
+  else if (number == IOT_syscall_utimensat || number == IOT_syscall_fchmodat2)
+    flags = (iot_u32)call->arguments[3];
+  struct object object = object_of(call);
+  if (IOT_CALL_PATH(call->task->call) &&
+      !object.path) /* futimens: no path, the descriptor itself */
+    object.file = iot_file_of_fd(object.fd);
+  if (!iot_file_of_call_wanted(object.file))
+    return;
+  struct iot_place place;
+  struct iot_syscall_setattr* record = IOT_RESERVE_SELDOM(syscall_setattr, &place);
+  if (!record)
+    return;
+  record->file = object.file;
+  record->path = object.path;
+  record->fd = object.fd;
+  record->mode = is_mode ? (iot_u32)first : 0;
+  record->uid = is_owner ? (iot_s32)first : -1;
+  record->gid = is_owner ? (iot_s32)second : -1;
+  record->flags = flags;
+  COMMIT_CALL(record, &place, call);
+}
+
+/* get and set: (object, name, value, size), list: (object, buffer, size), remove: (object, name) */
+static __always_inline void emit_xattr(struct returned* call) {
+  const iot_u32 number = call->number;
+  const int is_list = number >= IOT_syscall_listxattr && number <= IOT_syscall_flistxattr;
+  const int is_remove = number >= IOT_syscall_removexattr && number <= IOT_syscall_fremovexattr;
+  const struct object object = object_of(call);
+  if (!iot_file_of_call_wanted(object.file))
+    return;
+  const iot_u32 name = is_list ? 0 : iot_text_of_user(call->arguments[1]);
+  struct iot_place place;
+  struct iot_syscall_xattr* record = IOT_RESERVE_SELDOM(syscall_xattr, &place);
+  if (!record)
+    return;
+  record->bytes_requested = is_remove ? 0 : is_list ? call->arguments[2] : call->arguments[3];
+  record->file = object.file;
+  record->path = object.path;
+  record->name = name;
+  record->fd = object.fd;
+  COMMIT_CALL(record, &place, call);
+}
+
+_Static_assert(sizeof(struct iot_syscall_statfs) == sizeof(struct iot_syscall_chdir), "one shape");
+
+/* Calls of which there is no more to tell than what they are done to. */
+static __always_inline void emit_object(struct returned* call) {
+  const struct object object = object_of(call);
+  if (!iot_file_of_call_wanted(object.file))
+    return;
+  struct iot_place place;
+  struct iot_syscall_statfs* record = iot_reserve_seldom(&place, kind_of(call));
+  if (!record)
+    return;
+  record->file = object.file;
+  record->path = object.path;
+  record->fd = object.fd;
+  COMMIT_CALL(record, &place, call);
+}
+
+static __always_inline void emit_readdir(struct returned* call) {
+  const struct object object = object_of(call);
+  if (!iot_file_of_call_wanted(object.file))
+    return;
+  struct iot_place place;
+  struct iot_syscall_readdir* record = IOT_RESERVE_SELDOM(syscall_readdir, &place);
+  if (!record)
+    return;
+  record->bytes_requested = call->arguments[2];
+  record->file = object.file;
+  record->fd = object.fd;
+  COMMIT_CALL(record, &place, call);
+}
+
+#endif

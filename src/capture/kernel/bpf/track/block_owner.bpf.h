@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Whose block I/O is. Bios are known by their address from the moment they are queued until the request that carries
+ * them ends, so that work done in interrupts and kernel threads is still told by whose it is. This holds whatever is
+ * recorded.
+ *
+ * A bio is traced when the task that queues it is, when its first page belongs to a file that a traced task has used
+ * (write-back of that file), when a kernel thread writes what a traced task waits for (sync_waiter.bpf.h), or when the
+ * recording is of a device. A request is traced when one of its bios is.
+ */
+#ifndef IOTRAIL_BLOCK_OWNER_BPF_H
+#define IOTRAIL_BLOCK_OWNER_BPF_H
+
+#include "track/block_flush.bpf.h"
+#include "track/block_mapped.bpf.h"
+#include "track/call.bpf.h"
+#include "track/choice.bpf.h"
+#include "track/own.bpf.h"
+#include "track/sync_waiter.bpf.h"
+
+/* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
+__noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
+  if (!bpf_core_field_exists(struct btrfs_bio, end_io) || !iot_functions.btrfs_dio_end_io)
+    return 0;
+  iot_u64 own = bio - bpf_core_field_offset(struct btrfs_bio, bio);
+  if (!WORD_OF(btrfs_bio, own, end_io)) /* the front part of one that was split */
+    own = WORD_OF(btrfs_bio, own, private);
+  return own && WORD_OF(btrfs_bio, own, end_io) == iot_functions.btrfs_dio_end_io
+             ? WORD_OF(btrfs_bio, own, private)
+             : 0;
+}
+
+/* As disk_of_file has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
+__noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
+  const iot_u64 inode = vector ? iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
+  const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;
+  const iot_u32 number = super_block ? (iot_u32)WORD_OF(super_block, super_block, s_dev) : 0;
+  return number && !(number >> IOT_MINOR_BITS) ? number : device;
+}
+
+/* What a bio of direct I/O, whose end is `end`, completes in the end, by iomap; 0: it is none, or not known. */
+static __always_inline iot_u64 iomap_dio_of(const struct bio* bio, iot_u64 end) {
+  if (!bpf_core_type_exists(struct iomap_dio) || !end)
+    return 0;
+  if (end == iot_functions.iomap_dio_bio_end_io)
+    return iot_number_of(bio->bi_private);
+  return end == iot_functions.btrfs_simple_end_io ? iot_iomap_dio_of_btrfs(iot_number_of(bio)) : 0;
+}
+
+/* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
+static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio, iot_u64 end) {
+  const int cast = iot_config.has_cast;
+  struct kiocb* iocb = 0;
+  const iot_u64 of_iomap = iomap_dio_of(bio, end);
+  if (of_iomap) {
+    const struct iomap_dio* dio = IOT_TYPED(iomap_dio, of_iomap, cast);
+    IOT_LOAD(iocb, dio, iocb, cast);
+    return iot_number_of(iocb);
+  }
+  if (bpf_core_type_exists(struct blkdev_dio) && end &&
+      end == iot_functions.blkdev_bio_end_io_async) {
+    const struct blkdev_dio* dio = IOT_TYPED(
+        blkdev_dio, iot_number_of(bio) - bpf_core_field_offset(struct blkdev_dio, bio), cast);
+    IOT_LOAD(iocb, dio, iocb, cast);
+    return iot_number_of(iocb);
+  }
+  return 0;
+}
+
+/* The first task that waits for a completion; 0: none does. */
+static __always_inline iot_u64 waiter_of_completion(iot_u64 completion) {
+  const iot_u64 list = completion + bpf_core_field_offset(struct completion, wait.task_list);
+  const iot_u64 first = WORD_OF(list_head, list, next);
+  return first && first != list
+             ? WORD_OF(swait_queue, first - bpf_core_field_offset(struct swait_queue, task_list),
+                       task)
+             : 0;
+}
+
+/* Of direct I/O that is not done yet: the task that submitted it; 0: not known. */
+static __always_inline iot_u64 submitter_of_direct_bio(iot_u64 bio, iot_u64 of_iomap) {
+  if (of_iomap)
+    return WORD_OF(iomap_dio, of_iomap, submit.waiter);
+  const iot_u64 end = WORD_OF(bio, bio, bi_end_io);
+  return end && end == iot_functions.submit_bio_wait_endio
+             ? waiter_of_completion(WORD_OF(bio, bio, bi_private))
+             : 0;
+}
+
+/* Fills in the operation of libaio that an iocb is of; 0: it is none that is known. */
+static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot_owner* owner) {
+  const struct iot_async_key key = {
+      .number = WORD_OF(aio_kiocb, iocb, ki_res.obj), .scope = process, .by = IOT_ASYNC_BY_IOCB};
+  const struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
+  if (!async)
+    return 0;
+  *owner = async->owner;
+  return 1;
+}
+
+/* Fills in the operation that a traced task waits in; 0: it waits in none. */
+static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
+  const struct iot_task* task = iot_bucket_of(tid);
+  if (!tid || task->live_tid != tid || !task->owner.op_id)
+    return 0;
+  *owner = task->owner;
+  return 1;
+}
+
+/*
+ * Fills in whose direct I/O is that a thread of the kernel queues: a limit of a control group held it back, or btrfs has its
+ * own threads do it. 0: not known. The task may be gone meanwhile: what its memory says is looked up, not trusted.
+ */
+static __noinline int find_direct_submitter(iot_u64 bio, iot_u64 of_iomap,
+                                            struct iot_owner* owner) {
+  const iot_u64 task = submitter_of_direct_bio(bio, of_iomap);
+  if (!owner || !task)
+    return 0;
+  const iot_u64 iocb = of_iomap ? WORD_OF(iomap_dio, of_iomap, iocb) : 0;
+  const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
+  if (!complete)
+    return find_operation_of((iot_u32)WORD_OF(task_struct, task, pid), owner);
+  return complete == iot_functions.aio_complete_rw &&
+         find_aio_of(iocb, (iot_u32)WORD_OF(task_struct, task, tgid), owner);
+}
+
+static __always_inline iot_u64 inode_of_iocb(iot_u64 number) {
+  const int cast = iot_config.has_cast;
+  const struct kiocb* iocb = IOT_TYPED(kiocb, number, cast);
+  struct file* file = 0;
+  struct inode* inode = 0;
+  IOT_LOAD(file, iocb, ki_filp, cast);
+  IOT_LOAD(inode, file, f_inode, cast);
+  return iot_number_of(inode);
+}
+
+/* Direct I/O of a call that waits: the file is the one that the call in progress names. */
+static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags) {
+  const iot_u32 kind = (iot_u32)(task->call & IOT_CALL_KIND_BITS) >> 16;
+  if (!task->owner.op_id || (kind != IOT_KIND_syscall_read && kind != IOT_KIND_syscall_write) ||
+      flags & (1U << BIT_OF(__REQ_META) | 1U << BIT_OF(__REQ_SWAP)))
+    return 0;
+  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
+}
+
+/*
+ * Of what a task queues that the recording is not of: what it does for an operation that the recording is of, and pages of files that recorded
+ * calls have used. In a sample, those are taken for what its own calls have written.
+ */
+static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
+                                         iot_u32 flags) {
+  return async || (!iot_config.sample_of && !iot_config.leaves_out_write_back && has_pages &&
+                   flags & IS_WRITE);
+}
+
+/* Fills in the operation that the running task hands a bio on for; 0: none is known. */
+static __always_inline int find_submitter(struct iot_owner* owner, const struct bio* bio,
+                                          iot_u64 end, const struct iot_async* async) {
+  if (!async)
+    return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio, end), owner);
+  *owner = async->owner;
+  return 1;
+}
+
+/* Fills in who waits for metadata that a kernel thread writes; 0: it is none, or nobody does. */
+static __noinline int iot_charge_waiter(struct iot_owner* owner, iot_u64 vector, iot_u32 flags,
+                                        iot_u32 device) {
+  return owner && flags & 1U << BIT_OF(__REQ_META) &&
+         find_sync_waiter(iot_disk_of_metadata(vector, device), owner);
+}
+
+/* Of a file in the context of a task that is not traced. One that it uses for an operation that is recorded may be new. */
+static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_async* async) {
+  struct iot_task* own =
+      iot_config.chooses_tasks && async ? iot_state_of(bpf_get_current_task_btf()) : 0;
+  return own ? iot_file_of_inode(own, (const void*)inode, 0) : iot_file_known(inode);
+}
+
+/* Fills whose a bio is that no traced task queues; 0: it is not traced. */
+static __always_inline int find_other_owner(struct iot_bio* entry, struct content* content,
+                                            const struct bio* bio, iot_u64 end,
+                                            const struct iot_async* async, iot_u32 flags,
+                                            iot_u32 device) {
+  if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
+    return 0;
+  charge_running_task(&entry->owner);
+  const int has_submitter = find_submitter(&entry->owner, bio, end, async);
+  content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
+  if (content->inode)
+    entry->file = file_for_others(content->inode, async);
+  else if (iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
+    return 1; /* of an operation that is wanted, or it would not be known to wait */
+  const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
+  const int is_written_back =
+      entry->file && !(iot_config.leaves_out_write_back && flags & IS_WRITE);
+  return (is_wanted || is_written_back) && iot_file_of_bio_wanted(entry->file);
+}
+
+/* Fills whose a bio is that a traced task queues; 1: of an operation that waits for its disk, on a file that is wanted. */
+static __always_inline int charge_task(struct iot_owner* owner, const struct iot_task* task,
+                                       const struct iot_async* async, iot_u32 flags) {
+  *owner = task->owner;
+  iot_charge_async(owner, async);
+  return task->sync_disk ||
+         (async ? async->sync_disk != 0 : flags & IS_WRITE && charge_submitted(owner, task));
+}
+
+/* Fills in what a bio is of that nobody hands on. Returns the iocb that its end completes; 0: none is known. */
+static __always_inline iot_u64 find_content(struct content* content, const struct bio* trusted,
+                                            const struct bio* bio, iot_u32 flags) {
+  const iot_u64 iocb = iocb_of_direct_bio(bio, (iot_u64)trusted->bi_end_io);
+  content->inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, trusted->bi_iter.bi_idx, flags);
+  content->has_pages = content->inode && !iocb;
+  content->is_direct = iocb != 0;
+  return iocb;
+}
+
+/*
+ * Fills whose a bio is that is handed on, and what it is of; 0: the one above is not known. Pages that are of another file
+ * than that one are memory that a program maps, on its way to or from its file past the cache.
+ */
+__noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, iot_u64 bio,
+                               iot_u32 flags) {
+  if (!entry || !content || !iot_find_content_above(content, bio, flags))
+    return 0;
+  content->above = find_owner_above(entry, bio);
+  if (!content->above)
+    return 0;
+  if (content->has_pages && iot_file_known(content->inode) != entry->file) {
+    content->inode = 0;
+    content->has_pages = 0;
+    content->is_direct = 1;
+  }
+  return 1;
+}
+
+/* Of an operation of libaio or io_uring that is not known, in a call that is recorded: it is not of the recording. */
+static __noinline int iot_is_of_left_out(iot_u64 iocb) {
+  const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
+  return complete &&
+         (complete == iot_functions.aio_complete_rw || complete == iot_functions.io_complete_rw ||
+          complete == iot_functions.io_complete_rw_iopoll);
+}
+
+/* Fills whose the bio is, and what it is of; 0: it is not traced. `trusted`: as the argument came. */
+static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
+                                      struct bio* trusted, iot_u32 flags, iot_u32 device) {
+  const struct bio* bio = IOT_UNTRUSTED(bio, trusted);
+  const iot_u64 end = (iot_u64)trusted->bi_end_io;
+  struct iot_task* task = iot_current();
+  entry->queued_ns = bpf_ktime_get_ns();
+  entry->device = device;
+  if (is_handed_on(end) && iot_find_mapped(entry, content, iot_number_of(bio), flags))
+    return 1;
+  const iot_u64 iocb = content->carrier ? 0 : find_content(content, trusted, bio, flags);
+  const iot_u64 inode = content->inode;
+  const struct iot_async* async = iot_async_of(iocb);
+  if (inode && iot_is_own_page(task, (const void*)inode))
+    return 0;
+  if (iot_config.chooses_operations && iot_config.follows_async && !async &&
+      iot_is_of_left_out(iocb))
+    return 0;
+  if (task) {
+    content->is_of_fault = task->op_depth && !async;
+    const int is_waited_for =
+        charge_task(&entry->owner, task, async, flags) ||
+        (!inode && !entry->owner.op_id && /* kernel threads are traced where all tasks are */
+         iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device));
+    entry->file =
+        inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
+    return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);
+  }
+  return find_other_owner(entry, content, bio, end, async, flags, device);
+}
+
+/*
+ * Walks over the bios of a request. Most requests carry one, which is looked at without a walk; what a walk works on lies in
+ * memory, so that the verifier checks each step alike.
+ */
+struct bio_walk {
+  iot_u64 bio; /* where it stands; 0: behind the last one */
+  iot_u32 count;
+  iot_u32 bytes; /* that are finished */
+  iot_u32 is_traced;
+};
+
+static __always_inline iot_u64 bio_after(iot_u64 at) {
+  const struct bio* bio = IOT_TYPED(bio, at, iot_config.has_cast);
+  struct bio* next = 0;
+  IOT_LOAD(next, bio, bi_next, iot_config.has_cast);
+  return iot_number_of(next);
+}
+
+static long find_traced(iot_u32 index, struct bio_walk* walk) {
+  if (!walk->bio || iot_find_bio(walk->bio))
+    return 1;
+  walk->bio = bio_after(walk->bio);
+  return 0;
+}
+
+/* The first traced bio of those from `bio` on; 0: there is none. */
+static __noinline iot_u64 iot_find_first_traced(iot_u64 bio) {
+  struct bio_walk walk = {.bio = bio};
+  if (bpf_loop(IOT_BIO_CHAIN_LIMIT, find_traced, &walk, 0) < IOT_BIO_CHAIN_LIMIT)
+    return walk.bio;
+  iot_count(IOT_COUNTER_kernel_bio_chain_cut);
+  return 0;
+}
+
+/* The first traced bio of a request that carries `first_bio` and those behind it; NULL: it has none. Most often it is the very first. */
+static __always_inline const struct iot_bio* find_first(const struct bio* first_bio) {
+  const iot_u64 bio = iot_number_of(first_bio);
+  if (!bio)
+    return 0;
+  const struct iot_bio* first = iot_find_bio(bio);
+  if (first)
+    return first;
+  const iot_u64 later = iot_find_first_traced(bio);
+  return later ? iot_find_bio(later) : 0;
+}
+
+static long count_bio(iot_u32 index, struct bio_walk* walk) {
+  if (!walk->bio)
+    return 1;
+  ++walk->count;
+  walk->bio = bio_after(walk->bio);
+  return 0;
+}
+
+static __noinline iot_u32 iot_count_bios(iot_u64 bio) {
+  struct bio_walk walk = {.bio = bio};
+  bpf_loop(IOT_BIO_CHAIN_LIMIT, count_bio, &walk, 0);
+  if (walk.bio)
+    iot_count(IOT_COUNTER_kernel_bio_chain_cut);
+  return walk.count;
+}
+
+static __always_inline iot_u32 count_bios(const struct bio* bio) {
+  if (!bio)
+    return 0;
+  return bio->bi_next ? iot_count_bios(iot_number_of(bio)) : 1;
+}
+
+static long forget_bio(iot_u32 index, struct bio_walk* walk) {
+  if (!walk->bio)
+    return 1;
+  struct bio* bio = IOT_TYPED(bio, walk->bio, iot_config.has_cast);
+  iot_u32 size = 0;
+  IOT_LOAD(size, bio, bi_iter.bi_size, iot_config.has_cast);
+  if (size > walk->bytes)
+    return 1;
+  walk->bytes -= size;
+  walk->is_traced |= (iot_u32)iot_take_bio(walk->bio);
+  walk->bio = bio_after(walk->bio);
+  return 0;
+}
+
+static __noinline int iot_forget_bios(iot_u64 bio, iot_u32 bytes) {
+  struct bio_walk walk = {.bio = bio, .bytes = bytes};
+  bpf_loop(IOT_BIO_CHAIN_LIMIT + 1, forget_bio, &walk, 0);
+  return (int)walk.is_traced;
+}
+
+/*
+ * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. True: one
+ * of them at least was traced.
+ */
+static __always_inline int forget_bios(const struct request* request, iot_u32 bytes) {
+  const struct bio* bio = request->bio;
+  if (!bio || bio->bi_iter.bi_size > bytes)
+    return 0;
+  return bio->bi_next ? iot_forget_bios(iot_number_of(bio), bytes)
+                      : iot_take_bio(iot_number_of(bio));
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * File systems that a recording has to do with: their commits, which others make, are recorded.
+ */
+#ifndef IOTRAIL_JOURNAL_BPF_H
+#define IOTRAIL_JOURNAL_BPF_H
+
+#include "track/choice.bpf.h"
+#include "track/core.bpf.h"
+
+/* File systems that traced tasks have changed or waited for, by device. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, IOT_JOURNAL_LIMIT);
+  __type(key, iot_u32);
+  __type(value, struct iot_journal);
+} journals SEC(".maps");
+
+static __always_inline struct iot_journal* find_journal(iot_u32 device) {
+  static const struct iot_journal none = {};
+  struct iot_journal* journal = bpf_map_lookup_elem(&journals, &device);
+  if (journal)
+    return journal;
+  if (IOT_UPDATE(&journals, &device, &none, BPF_NOEXIST) == -E2BIG)
+    iot_count(IOT_COUNTER_kernel_journal_unknown);
+  return bpf_map_lookup_elem(&journals, &device);
+}
+
+/*
+ * Whose an event of a whole file system is: a traced task's, or somebody else's, which is recorded if it is
+ * of all, or of a file system that traced tasks have to do with. 0: it is nobody's.
+ */
+static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
+  const struct iot_task* task = iot_current();
+  if (is_stopped || iot_config.filter_files || !iot_file_system_wanted(device))
+    return 0;
+  if (task) {
+    *owner = task->owner;
+    return 1;
+  }
+  if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
+    return 0;
+  charge_running_task(owner);
+  return 1;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Traced operations that wait until what was written is on its disk, by disk: system calls, writes to files opened with
+ * O_DSYNC, operations of io_uring and libaio. A kernel thread that writes metadata to that disk meanwhile (a journal's
+ * commit) does what they wait for: it is charged to one of them.
+ */
+#ifndef IOTRAIL_SYNC_WAITER_BPF_H
+#define IOTRAIL_SYNC_WAITER_BPF_H
+
+#include "track/core.bpf.h"
+
+#define SYNC_WAITERS 4 /* of one disk that are known at once: of more, these stand for all */
+
+struct sync_waiters {
+  struct iot_owner waiter[SYNC_WAITERS]; /* tid 0: a free place; op_id 0: not told yet */
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, IOT_SYNC_DISK_LIMIT);
+  __type(key, iot_u32); /* the disk */
+  __type(value, struct sync_waiters);
+} sync_waiters SEC(".maps");
+
+#define ANY_DISK                                                                                   \
+  (~0U) /* of sync(2), which waits for all, and of who waits for one that is not known */
+#define OVERLAYFS_SUPER_MAGIC 0x794c7630
+
+/*
+ * The disk of the file system that a file lies in. One that may have several disks (btrfs) names none: its own number
+ * stands for them, whose major number no disk has. That of overlayfs is the one of the directory above the others, which
+ * may be any. 0: not known.
+ */
+static __always_inline iot_u32 disk_of_file(const struct file* file) {
+  if (!file)
+    return 0;
+  const struct super_block* file_system = BPF_CORE_READ(file, f_inode, i_sb);
+  const struct gendisk* disk = BPF_CORE_READ(file_system, s_bdev, bd_disk);
+  if (disk)
+    return IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
+  return BPF_CORE_READ(file_system, s_magic) == OVERLAYFS_SUPER_MAGIC
+             ? ANY_DISK
+             : BPF_CORE_READ(file_system, s_dev);
+}
+
+/* The operation begins to wait, unless all places are taken. */
+static __noinline int iot_begin_sync(const struct iot_owner* owner, iot_u32 disk) {
+  static const struct sync_waiters none = {};
+  if (!owner || !disk)
+    return 0;
+  const int error = IOT_UPDATE(&sync_waiters, &disk, &none, BPF_NOEXIST);
+  struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
+  if (!waiters) {
+    if (error == -E2BIG)
+      iot_count(IOT_COUNTER_kernel_sync_untracked);
+    return 0;
+  }
+  for (iot_u32 place = 0; place < SYNC_WAITERS; ++place) {
+    struct iot_owner* waiter = &waiters->waiter[place];
+    if (__sync_val_compare_and_swap(&waiter->tid, 0, owner->tid))
+      continue;
+    waiter->pid = owner->pid;
+    waiter->parent_op = owner->parent_op;
+    iot_store_release(&waiter->op_id, owner->op_id);
+    return 0;
+  }
+  return 0;
+}
+
+static __noinline int iot_end_sync(iot_u64 op_id, iot_u32 disk) {
+  struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
+  if (!waiters)
+    return 0;
+  for (iot_u32 place = 0; place < SYNC_WAITERS; ++place) {
+    struct iot_owner* waiter = &waiters->waiter[place];
+    if (waiter->op_id != op_id)
+      continue;
+    waiter->op_id = 0;
+    __sync_lock_test_and_set(&waiter->tid, 0);
+  }
+  return 0;
+}
+
+/*
+ * The operation that a task is in does, for this file (NULL: for all files), whose key is given. Of a file that is not
+ * wanted, what it waits for is not either.
+ */
+static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct iot_owner* owner,
+                                             const struct file* file, iot_u32 key) {
+  if (!task || task->sync_disk || !iot_file_of_bio_wanted(key))
+    return 0;
+  const iot_u32 disk = file ? disk_of_file(file) : ANY_DISK;
+  task->sync_disk = disk;
+  return iot_begin_sync(owner, disk);
+}
+
+static __noinline int iot_end_sync_of_task(struct iot_task* task, iot_u64 op_id) {
+  if (!task)
+    return 0;
+  const iot_u32 disk = task->sync_disk;
+  task->sync_disk = 0;
+  return iot_end_sync(op_id, disk);
+}
+
+/* Fills in who waits for the disk; 0: nobody. */
+__noinline int iot_find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
+  const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
+  if (!waiters || !owner)
+    return 0;
+  for (iot_u32 place = 0; place < SYNC_WAITERS; ++place)
+    if (waiters->waiter[place].op_id) {
+      *owner = waiters->waiter[place];
+      return 1;
+    }
+  return 0;
+}
+
+/* The owner becomes the operation that waits for the disk and was submitted by it; 0: there is none. */
+__noinline int iot_charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
+  const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
+  if (!waiters || !owner)
+    return 0;
+  for (iot_u32 place = 0; place < SYNC_WAITERS; ++place)
+    if (waiters->waiter[place].parent_op == owner->op_id && waiters->waiter[place].op_id) {
+      *owner = waiters->waiter[place];
+      return 1;
+    }
+  return 0;
+}
+
+/*
+ * A call that submits asynchronous operations forces their data out itself where it was written at once, or the device was
+ * done before the call was.
+ */
+static __always_inline int charge_submitted(struct iot_owner* owner, const struct iot_task* task) {
+  return task->submitted_sync_disk && iot_charge_waiter_under(task->submitted_sync_disk, owner);
+}
+
+/* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
+static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
+  return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
+         (iot_find_waiter_of(disk, owner) || iot_find_waiter_of(ANY_DISK, owner));
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+ *
+ * Which tasks are traced. A task with a state is: this is the filter by process tree. States of new tasks are made and
+ * those of dead ones given up by the programs of process.bpf.c, which are always attached.
+ */
+#ifndef IOTRAIL_TASK_BPF_H
+#define IOTRAIL_TASK_BPF_H
+
+#include "out/ring.bpf.h"
+
+struct iot_task task_states[IOT_TASK_BUCKETS];
+struct {
+  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct iot_task);
+} tasks SEC(".maps");
+
+#define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_LIMIT - 1)])
+
+/* Tasks that have no state yet may have to be traced all the same. */
+#define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
+
+/* task.bpf.c */
+extern iot_u32 recorder_tgid;
+extern iot_u32 is_started;
+extern iot_u32 is_stopped;
+static struct iot_task* iot_current_slow(struct task_struct* current);
+static struct iot_task* iot_claim(struct task_struct* task);
+
+static __always_inline struct iot_task* iot_bucket_of(iot_u32 tid) {
+  return &task_states[tid & (IOT_TASK_BUCKETS - 1)];
+}
+
+/*
+ * State of the running task; NULL: it is not traced. In an interrupt the task is whoever was interrupted: programs
+ * that may run there (request completion) must not use it.
+ */
+static __always_inline struct iot_task* iot_current(void) {
+  struct task_struct* current = bpf_get_current_task_btf();
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  if (bucket->live_tid == tid)
+    return bucket;
+  return bucket->is_shared || iot_adopts() || iot_config.chooses_tasks ? iot_current_slow(current)
+                                                                       : 0;
+}
+
+/* The same of a task that is in an operation: it has a state already, so it need not be adopted. */
+static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
+  const iot_u32 tid = (iot_u32)current->pid;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  if (bucket->live_tid == tid)
+    return bucket;
+  struct iot_task* own = bucket->is_shared ? bpf_task_storage_get(&tasks, current, 0, 0) : 0;
+  return own && !own->is_muted ? own : 0;
+}
+
+/* The state of a task that is followed, also of a muted one, which iot_current() hides: what it does is not of the recording. */
+static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
+  const iot_u32 tid = (iot_u32)task->pid;
+  struct iot_task* bucket = iot_bucket_of(tid);
+  if ((bucket->live_tid & ~IOT_MUTED) == tid)
+    return bucket;
+  return bucket->is_shared ? bpf_task_storage_get(&tasks, task, 0, 0) : 0;
+}
+
+/* The bucket changes where it is the task's own. */
+static __always_inline void iot_mute(struct iot_task* own, iot_u32 reason) {
+  const iot_u32 tid = own->owner.tid;
+  own->is_muted |= reason;
+  __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid, tid | IOT_MUTED);
+}
+
+static __always_inline void iot_unmute(struct iot_task* own, iot_u32 reasons) {
+  const iot_u32 tid = own->owner.tid;
+  own->is_muted &= ~reasons;
+  if (!own->is_muted)
+    __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid | IOT_MUTED, tid);
+}
+
+#endif
