@@ -58,13 +58,13 @@ struct Filter {
 
   bool leaves_out_pseudo = false; // excludes files of pseudo file systems: pseudo_file_systems.hpp
 
-  // Some of the followed tasks, or of their calls, are excluded.
-  bool chooses_tasks() const {
+  // Of the tasks that are followed, or of their calls, some are left out.
+  bool filters_tasks() const {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
            excluded.choose_groups() || !excluded_pids.empty();
   }
-  // Some operations of tasks are excluded, with all their effects.
-  bool chooses_operations() const {
+  // Of what tasks do, some operations are left out, with all that they cause.
+  bool filters_operations() const {
     return !wanted.operations.empty() || !excluded.operations.empty();
   }
   bool names_tasks() const { return tree_root != 0 || !pids.empty() || wanted.choose_groups(); }

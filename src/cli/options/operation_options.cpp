@@ -94,7 +94,7 @@ void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things&
 }
 
 Result<void> check_operations(const capture::Filter& filter) {
-  if (!filter.chooses_operations())
+  if (!filter.filters_operations())
     return {};
   if (auto checked = check_names("--operations", filter.wanted.operations); !checked)
     return checked;

@@ -78,11 +78,11 @@ struct iot_config {
   iot_u8 excludes_files;   /* some of `wanted_files` are not */
   iot_u8 excludes_devices; /* some of `wanted_devices` and `wanted_file_systems` are not */
   iot_u8 filter_folders;   /* some of `wanted_files` are directories: what lies below is meant */
-  iot_u8 chooses_tasks;    /* of the tasks that are followed: bpf/track/choice.bpf.h */
+  iot_u8 filters_tasks;    /* of the tasks that are followed: bpf/track/task_filter.bpf.h */
   iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
   iot_u8 excluded_cgroups;       /* how many */
   iot_u8 leaves_out_pseudo;      /* files of pseudo file systems */
-  iot_u8 chooses_operations;     /* of the calls and the like of all tasks: the same */
+  iot_u8 filters_operations;     /* of the calls and the like of all tasks: the same */
   iot_u8 names_operations;       /* nothing but some of them is recorded */
   iot_u8 leaves_out_between;     /* what tasks do outside of their calls: their faults */
   iot_u8 leaves_out_write_back;  /* none of them is one that changes files, or has it done */
@@ -247,7 +247,7 @@ struct iot_task {
 #define IOT_TASK_BUCKETS 2048 /* a power of two */
 #define IOT_MUTED 0x80000000U /* in `live_tid`: the bucket is taken, but its task not to be found */
 #define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/track/own.bpf.h */
-#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/track/choice.bpf.h */
+#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/track/task_filter.bpf.h */
 #define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 
 /* Whose a bio is. */

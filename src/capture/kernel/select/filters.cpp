@@ -106,7 +106,7 @@ void fill_choices(iot_config& config, const Filter& filter) {
   };
   const Things& wanted = filter.wanted;
   const Things& excluded = filter.excluded;
-  config.chooses_tasks = filter.chooses_tasks() || filter.chooses_operations();
+  config.filters_tasks = filter.filters_tasks() || filter.filters_operations();
   config.sample_of = filter.sample_of;
   config.chosen_by[IOT_BY_NAME] = verdicts(!wanted.names.empty(), !excluded.names.empty());
   config.chosen_by[IOT_BY_USER] = verdicts(!wanted.users.empty(), !excluded.users.empty());

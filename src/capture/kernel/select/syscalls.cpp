@@ -63,7 +63,7 @@ bool submits(iot_u16 event, const Filter& filter) {
 
 // Where only some operations are recorded.
 iot_u64 choice_flags(const schema::Syscall& call, const Filter& filter) {
-  if (!filter.chooses_operations() || !is_left_out(call, filter))
+  if (!filter.filters_operations() || !is_left_out(call, filter))
     return 0;
   return IOT_CALL_LEFT_OUT | (submits(call.event, filter) ? IOT_CALL_SUBMITS : 0);
 }
@@ -77,7 +77,7 @@ bool leads_to_write_back(const Operation& operation) {
 }
 
 void fill_operations(iot_config& config, const Filter& filter) {
-  config.chooses_operations = filter.chooses_operations();
+  config.filters_operations = filter.filters_operations();
   config.names_operations = !filter.wanted.operations.empty();
   config.leaves_out_write_back = config.names_operations;
   for (const Operation& operation : all_operations()) {

@@ -116,7 +116,7 @@ Result<void> check_filter(const Filter& filter) {
   if (!filter.pids.empty() || filter.wanted.choose_groups() || filter.whole_system)
     return fail("layer app", "calls are seen only in a command that iotrail starts",
                 std::string(store::kAskForOther));
-  if (filter.names_things() || filter.chooses_tasks() || filter.excluded.choose_files() ||
+  if (filter.names_things() || filter.filters_tasks() || filter.excluded.choose_files() ||
       filter.excluded.choose_devices())
     return fail("layer app",
                 "calls cannot be restricted to files, devices, users, names or a sample",

@@ -14,9 +14,9 @@
 #include "track/block_flush.bpf.h"
 #include "track/block_mapped.bpf.h"
 #include "track/call.bpf.h"
-#include "track/choice.bpf.h"
 #include "track/own.bpf.h"
 #include "track/sync_waiter.bpf.h"
+#include "track/task_filter.bpf.h"
 
 /* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
 __noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
@@ -173,7 +173,7 @@ static __noinline int iot_charge_waiter(struct iot_owner* owner, iot_u64 vector,
 /* Of a file in the context of a task that is not traced. One that it uses for an operation that is recorded may be new. */
 static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_async* async) {
   struct iot_task* own =
-      iot_config.chooses_tasks && async ? iot_state_of(bpf_get_current_task_btf()) : 0;
+      iot_config.filters_tasks && async ? iot_state_of(bpf_get_current_task_btf()) : 0;
   return own ? iot_file_of_inode(own, (const void*)inode, 0) : iot_file_known(inode);
 }
 
@@ -258,7 +258,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   const struct iot_async* async = iot_async_of(iocb);
   if (inode && iot_is_own_page(task, (const void*)inode))
     return 0;
-  if (iot_config.chooses_operations && iot_config.follows_async && !async &&
+  if (iot_config.filters_operations && iot_config.follows_async && !async &&
       iot_is_of_left_out(iocb))
     return 0;
   if (task) {

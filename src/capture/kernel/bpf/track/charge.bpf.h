@@ -7,9 +7,9 @@
 #define IOTRAIL_CHARGE_BPF_H
 
 #include "track/async.bpf.h"
-#include "track/choice.bpf.h"
 #include "track/core.bpf.h"
 #include "track/own.bpf.h"
+#include "track/task_filter.bpf.h"
 
 /* Whose an event is, and on which file. False: it is nobody's. `direct`: the verifier knows the inode's type. */
 struct charge {

@@ -5,8 +5,8 @@
 #ifndef IOTRAIL_JOURNAL_BPF_H
 #define IOTRAIL_JOURNAL_BPF_H
 
-#include "track/choice.bpf.h"
 #include "track/core.bpf.h"
+#include "track/task_filter.bpf.h"
 
 /* File systems that traced tasks have changed or waited for, by device. */
 struct {

@@ -64,7 +64,7 @@ static __noinline int iot_use_connection(struct iot_task* task, iot_u64 socket, 
       .pid = task->owner.pid, .tid = task->owner.tid, .file = file};
   struct iot_connection* known = iot_find_connection(socket);
   if (!known) {
-    if (!iot_config.adopt_all && !iot_config.chooses_tasks)
+    if (!iot_config.adopt_all && !iot_config.filters_tasks)
       iot_count(IOT_COUNTER_kernel_connection_unknown);
     struct iot_connection added = other;
     return iot_add_connection(socket, &added) != 0;

@@ -4,9 +4,9 @@
  */
 #include "out/text.bpf.h"
 #include "track/async.bpf.h"
-#include "track/choice.bpf.h"
 #include "track/filter.bpf.h"
 #include "track/op.bpf.h"
+#include "track/task_filter.bpf.h"
 
 iot_u32 recorder_tgid; /* never traced */
 iot_u32 is_started;    /* before, only what the loader put into `task_states` is traced */
@@ -59,7 +59,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   own->owner.tid = tid;
   own->owner.pid = (iot_u32)task->tgid;
   send_task_of_namespace(task);
-  if (iot_config.chooses_tasks)
+  if (iot_config.filters_tasks)
     iot_choose(task, own);
   iot_begin_between(task, own);
   return own;

@@ -42,7 +42,7 @@ static __always_inline struct iot_task* iot_current(void) {
   struct iot_task* bucket = iot_bucket_of(tid);
   if (bucket->live_tid == tid)
     return bucket;
-  return bucket->is_shared || iot_adopts() || iot_config.chooses_tasks ? iot_current_slow(current)
+  return bucket->is_shared || iot_adopts() || iot_config.filters_tasks ? iot_current_slow(current)
                                                                        : 0;
 }
 

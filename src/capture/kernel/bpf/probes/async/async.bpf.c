@@ -4,7 +4,7 @@
  * followed at its system calls (async_aio.bpf.h).
  */
 #include "track/async.bpf.h"
-#include "track/choice.bpf.h"
+#include "track/task_filter.bpf.h"
 
 #define CQE_NOTIFICATION (1U << 3) /* IORING_CQE_F_NOTIF: memory sent without a copy is free */
 #define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
@@ -27,7 +27,7 @@ static __noinline int choose_submitted(iot_u32 call) {
 
 /* Who submits what is being submitted, a number of the value table; NULL: nobody that is traced. */
 static __always_inline struct iot_task* submitter(iot_u32 call) {
-  if (iot_config.chooses_operations)
+  if (iot_config.filters_operations)
     choose_submitted(call);
   struct iot_task* task = iot_current();
   return task ? task : iot_find_chosen_poller(call);
@@ -239,7 +239,7 @@ static __always_inline iot_u32 identify_file(const struct file* file) {
   if (!file)
     return 0;
   struct iot_task* task = iot_current();
-  if (!task && iot_config.chooses_tasks) /* the running call may be none that is recorded */
+  if (!task && iot_config.filters_tasks) /* the running call may be none that is recorded */
     task = iot_state_of(bpf_get_current_task_btf());
   return task ? iot_file_of(task, file) : iot_file_known((iot_u64)BPF_CORE_READ(file, f_inode));
 }

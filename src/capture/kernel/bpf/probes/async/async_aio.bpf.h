@@ -8,7 +8,7 @@
 
 #include "track/async.bpf.h"
 #include "track/call.bpf.h"
-#include "track/choice.bpf.h"
+#include "track/task_filter.bpf.h"
 
 /* struct iocb and struct io_event of linux/aio_abi.h. */
 struct program_iocb {
@@ -52,7 +52,7 @@ static __always_inline iot_u64 iocb_at(const struct aio_batch* batch, iot_u32 in
 /* The task that submits, which may be muted up to the first operation that is recorded. */
 static __always_inline struct iot_task* aio_submitter(void) {
   struct task_struct* current = bpf_get_current_task_btf();
-  if (!iot_config.chooses_operations)
+  if (!iot_config.filters_operations)
     return iot_busy(current);
   struct iot_task* own = iot_state_of(current);
   return own && own->owner.op_id && !(own->is_muted & ~IOT_OTHER_OPERATION) ? own : 0;
@@ -68,7 +68,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   if (bpf_probe_read_user(&iocb, sizeof(iocb), (const void*)address))
     return 1; /* an address that the kernel will refuse too, or one that is not in memory: counted at the end */
   ++task->aio_begun;
-  if (iot_config.chooses_operations && !iot_choose_submitted(task, LIBAIO_CALL + iocb.opcode))
+  if (iot_config.filters_operations && !iot_choose_submitted(task, LIBAIO_CALL + iocb.opcode))
     return 0;
   struct iot_async async = {
       .owner = task->owner,
@@ -114,7 +114,7 @@ __noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   task->aio_begun = 0;
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
-  if (iot_config.chooses_operations && task->keeps_call) /* what it does is not told apart */
+  if (iot_config.filters_operations && task->keeps_call) /* what it does is not told apart */
     iot_unmute(task, IOT_OTHER_OPERATION);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;

@@ -6,9 +6,9 @@
  */
 #include "track/journal.bpf.h"
 #include "track/async.bpf.h"
-#include "track/choice.bpf.h"
 #include "track/core.bpf.h"
 #include "track/sync_waiter.bpf.h"
+#include "track/task_filter.bpf.h"
 
 /* Commits in progress, by the thread that does them: a journal has one. */
 struct {

@@ -91,7 +91,7 @@ static __always_inline const struct iot_connection* find_datagrams(iot_u64 socke
   const struct iot_connection* known = iot_find_connection(socket);
   if (known && known->inode == number)
     return known;
-  if (!follows_all() || iot_config.chooses_tasks)
+  if (!follows_all() || iot_config.filters_tasks)
     return 0;
   struct iot_connection found = {.inode = number, .file = inode ? iot_file_known(inode) : 0};
   return iot_add_connection(socket, &found);

@@ -2,10 +2,10 @@
  *
  * Life of tasks. Also what makes the filter by process tree: a child is traced because its parent was.
  */
-#include "track/choice.bpf.h"
 #include "track/core.bpf.h"
 #include "track/own.bpf.h"
 #include "track/sync_waiter.bpf.h"
+#include "track/task_filter.bpf.h"
 
 #define SIGNAL_BITS 0x7f
 #define STATUS_SHIFT 8
@@ -68,7 +68,7 @@ static __always_inline void forget_namesake(iot_u32 tid) {
 /* The running task, muted or not; NULL: it is not followed. */
 static __always_inline struct iot_task* followed_task(void) {
   struct iot_task* own = iot_current();
-  return own || !iot_config.chooses_tasks ? own : iot_state_of(bpf_get_current_task_btf());
+  return own || !iot_config.filters_tasks ? own : iot_state_of(bpf_get_current_task_btf());
 }
 
 /* The life of tasks is recorded whatever operations are. */
@@ -173,7 +173,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
   struct iot_task* own = executing_task(task, (iot_u32)old_tid);
   if (!own)
     return 0;
-  if (iot_config.chooses_tasks)
+  if (iot_config.filters_tasks)
     iot_choose(task, own);
   iot_begin_between(task, own);
   iot_expect_library(own);

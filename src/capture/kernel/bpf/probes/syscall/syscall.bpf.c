@@ -18,10 +18,10 @@
 #include "probes/syscall/syscall_plain.bpf.h"
 #include "probes/vfs/vfs.bpf.h"
 #include "track/append.bpf.h"
-#include "track/choice.bpf.h"
 #include "track/net.bpf.h"
 #include "track/own.bpf.h"
 #include "track/sync_waiter.bpf.h"
+#include "track/task_filter.bpf.h"
 
 static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   iot_op_begin(task);
@@ -38,13 +38,13 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
  * which operation begins is looked at when the call is known to be the program's own.
  */
 static __always_inline void choose_current(struct task_struct* current) {
-  if (iot_config.chooses_operations)
+  if (iot_config.filters_operations)
     iot_current();
   struct iot_task* own = iot_state_of(current);
   if (!own)
     return;
   iot_choose(current, own);
-  if (!iot_config.chooses_operations)
+  if (!iot_config.filters_operations)
     return;
   own->keeps_call = 0;
   iot_unmute(own, IOT_OTHER_OPERATION);
@@ -84,7 +84,7 @@ static __noinline int begin_left_out(struct iot_task* task, iot_u64 call) {
 static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u64 call = call_of(current, ctx[1]);
-  if (call && iot_config.chooses_tasks)
+  if (call && iot_config.filters_tasks)
     choose_current(current);
   struct iot_task* task = iot_current();
   if (!task)
@@ -130,14 +130,14 @@ int syscall_sys_enter(unsigned long long* ctx) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_bucket_of(tid);
   if (task->live_tid != tid)
-    return task->is_shared || iot_adopts() || iot_config.chooses_tasks ? begin_seldom_call(ctx) : 0;
+    return task->is_shared || iot_adopts() || iot_config.filters_tasks ? begin_seldom_call(ctx) : 0;
   const iot_u64 number = ctx[1];
   if (number >= IOT_SYSCALL_LIMIT || IOT_IS_COMPAT(current))
     return begin_seldom_call(ctx);
   const iot_u64 call = iot_config.calls[number];
   if (!call)
     return 0;
-  if (iot_config.chooses_tasks || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
+  if (iot_config.filters_tasks || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
     return begin_seldom_call(ctx);
   if (call & (IOT_CALL_IS_LOOKED_AT | IOT_CALL_MAY_APPEND)) {
     if (call & IOT_CALL_IS_LOOKED_AT)
@@ -269,7 +269,7 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
   const iot_u64 call = call_of(current, regs->orig_ax);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_getevents))
     iot_reap_aio((iot_s64)ctx[1], (call & IOT_CALL_COMPAT) != 0);
-  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (!own)
     return 0;
   iot_op_end(own); /* one that submitted nothing that is recorded */
@@ -279,7 +279,7 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
 
 /* A call that goes on to submit what is not recorded is not left out for that. */
 static __always_inline void unmute_kept_call(struct task_struct* current) {
-  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (own && own->keeps_call)
     iot_unmute(own, IOT_OTHER_OPERATION);
 }
@@ -287,7 +287,7 @@ static __always_inline void unmute_kept_call(struct task_struct* current) {
 static __noinline int end_own_call(unsigned long long* ctx) {
   iot_end_own(ctx);
   struct task_struct* current = bpf_get_current_task_btf();
-  struct iot_task* own = iot_config.chooses_operations ? iot_state_of(current) : 0;
+  struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (own)
     iot_begin_between(current, own);
   return 0;
@@ -313,7 +313,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   struct task_struct* current = bpf_get_current_task_btf();
   unmute_kept_call(current);
   struct iot_task* task = iot_busy(current);
-  if (!task && (iot_config.follows_async || iot_config.chooses_operations) && iot_is_muted())
+  if (!task && (iot_config.follows_async || iot_config.filters_operations) && iot_is_muted())
     return end_muted_call(ctx);
   if (!task)
     return iot_config.has_own ? end_own_call(ctx) : 0;

@@ -5,8 +5,8 @@
  * but what it starts is followed all the same. Looked at when a task is first seen, when it executes a program, and at each
  * system call.
  */
-#ifndef IOTRAIL_CHOICE_BPF_H
-#define IOTRAIL_CHOICE_BPF_H
+#ifndef IOTRAIL_TASK_FILTER_BPF_H
+#define IOTRAIL_TASK_FILTER_BPF_H
 
 #include "track/filter.bpf.h"
 #include "track/task.bpf.h"
@@ -87,7 +87,7 @@ static __noinline int iot_choose(const struct task_struct* task, struct iot_task
 /* Of a recording of some operations: the task is in none that is known. */
 static __always_inline void iot_begin_between(const struct task_struct* task,
                                               struct iot_task* own) {
-  if (!iot_config.chooses_operations)
+  if (!iot_config.filters_operations)
     return;
   const int is_of_kernel = (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0;
   if (is_of_kernel ? iot_config.names_operations : iot_config.leaves_out_between)
@@ -124,7 +124,7 @@ static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 ca
  */
 static __always_inline struct iot_task* iot_find_muted_worker(void) {
   struct task_struct* current = bpf_get_current_task_btf();
-  return iot_config.chooses_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
+  return iot_config.filters_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
 }
 
 /* The same, if it is the one that polls for operations to submit, and what it submits now (async_call) is chosen. */
@@ -132,14 +132,14 @@ static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
   struct iot_task* own = iot_find_muted_worker();
   if (!own || !is_chosen(bpf_get_current_task_btf()) || !is_in_sample())
     return 0;
-  return !iot_config.chooses_operations || iot_is_async_chosen(call, !iot_config.names_operations)
+  return !iot_config.filters_operations || iot_is_async_chosen(call, !iot_config.names_operations)
              ? own
              : 0;
 }
 
 /* The running task is followed and muted. */
 static __always_inline int iot_is_muted(void) {
-  if (!iot_config.chooses_tasks)
+  if (!iot_config.filters_tasks)
     return 0;
   const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
   return own && own->is_muted & (IOT_LEFT_OUT | IOT_OTHER_OPERATION);
