@@ -99,9 +99,9 @@ struct iot_config {
   iot_u8 writeback_reasons[IOT_REASON_LIMIT];
   iot_u8 asyncs_chosen[2][IOT_ASYNC_CALLS]; /* verdicts; of io_uring, libaio; 0: as of the call */
   iot_u64 tick_ns;                          /* in which the kernel counts some of its times */
-  iot_u32 sample_of;        /* calls of which one is recorded, by chance; 0: all are */
-  iot_u32 has_own;          /* the preload library comes into the programs: bpf/track/own.bpf.h */
-  iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
+  iot_u32 sample_of; /* calls of which one is recorded, by chance; 0: all are */
+  iot_u32 has_own;   /* the preload library comes into the programs: bpf/track/self_io.bpf.h */
+  iot_u32 own_path_skipped;                     /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */
   struct iot_file_key own_files[IOT_OWN_FILES]; /* generation: unused */
 };
@@ -221,7 +221,7 @@ struct iot_task {
       submitted_sync_disk; /* that an operation waits for which the task has submitted; 0: none */
   iot_u32 sync_disk;       /* that the call in progress waits for; 0: none */
   iot_u32 is_dead;         /* the task has ended: another may have the bucket */
-  iot_u32 is_muted;        /* reasons not to find it: IOT_OWN_CALL, IOT_LEFT_OUT, ... */
+  iot_u32 is_muted;        /* reasons not to find it: IOT_SELF_IO_CALL, IOT_LEFT_OUT, ... */
   iot_u32
       loading_calls;  /* that may still be for the preload library; 0: it is there, or not used */
   iot_u32 keeps_call; /* muted in a call that is recorded all the same */
@@ -246,7 +246,7 @@ struct iot_task {
 };
 #define IOT_TASK_BUCKETS 2048 /* a power of two */
 #define IOT_MUTED 0x80000000U /* in `live_tid`: the bucket is taken, but its task not to be found */
-#define IOT_OWN_CALL 1U       /* in a call that iotrail makes in it: bpf/track/own.bpf.h */
+#define IOT_SELF_IO_CALL 1U   /* in a call that iotrail makes in it: bpf/track/self_io.bpf.h */
 #define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/track/task_filter.bpf.h */
 #define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 

@@ -14,7 +14,7 @@
 #include "track/block_flush.bpf.h"
 #include "track/block_mapped.bpf.h"
 #include "track/call.bpf.h"
-#include "track/own.bpf.h"
+#include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
 
@@ -256,7 +256,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   const iot_u64 iocb = content->carrier ? 0 : find_content(content, trusted, bio, flags);
   const iot_u64 inode = content->inode;
   const struct iot_async* async = iot_async_of(iocb);
-  if (inode && iot_is_own_page(task, (const void*)inode))
+  if (inode && iot_is_self_io_page(task, (const void*)inode))
     return 0;
   if (iot_config.filters_operations && iot_config.follows_async && !async &&
       iot_is_of_left_out(iocb))

@@ -8,7 +8,7 @@
 
 #include "track/async.bpf.h"
 #include "track/core.bpf.h"
-#include "track/own.bpf.h"
+#include "track/self_io.bpf.h"
 #include "track/task_filter.bpf.h"
 
 /* Whose an event is, and on which file. False: it is nobody's. `direct`: the verifier knows the inode's type. */
@@ -19,7 +19,7 @@ struct charge {
 
 static __always_inline int find_charge(struct charge* charge, struct iot_task* task,
                                        struct inode* inode, const int direct) {
-  if (iot_is_own_page(task, inode))
+  if (iot_is_self_io_page(task, inode))
     return 0;
   if (task) {
     charge->file = direct ? iot_identify(task, inode, 0, 1) : iot_file_of_inode(task, inode, 0);

@@ -5,7 +5,7 @@
  * its end, else only while the file's pages are looked for.
  */
 #include "track/core.bpf.h"
-#include "track/own.bpf.h"
+#include "track/self_io.bpf.h"
 #include "types/folio.bpf.h"
 
 /* Whether the task is in a fault that is recorded. */
@@ -60,7 +60,7 @@ static __always_inline int begin_file_fault(iot_u64 number, iot_u64 address, iot
   const struct vm_area_struct* area = (const void*)number;
   const struct file* file = task ? BPF_CORE_READ(area, vm_file) : 0;
   const struct inode* inode = file ? BPF_CORE_READ(file, f_inode) : 0;
-  if (!inode || iot_is_own_page(task, inode))
+  if (!inode || iot_is_self_io_page(task, inode))
     return 0;
   if (task->span_depth >= IOT_SPAN_DEPTH) {
     iot_lose(IOT_COUNTER_kernel_span_lost);
@@ -166,7 +166,7 @@ static __always_inline struct iot_task* find_toucher(struct address_space* trust
   if (!task)
     return 0;
   const struct inode* inode = mapping->host;
-  if (iot_is_own_page(task, inode))
+  if (iot_is_self_io_page(task, inode))
     return 0;
   *file = iot_file_of_inode(task, inode, 0);
   return iot_file_wanted(*file) ? task : 0;

@@ -3,7 +3,7 @@
  * Life of tasks. Also what makes the filter by process tree: a child is traced because its parent was.
  */
 #include "track/core.bpf.h"
-#include "track/own.bpf.h"
+#include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
 

@@ -19,7 +19,7 @@
 #include "probes/vfs/vfs.bpf.h"
 #include "track/append.bpf.h"
 #include "track/net.bpf.h"
-#include "track/own.bpf.h"
+#include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
 
@@ -92,7 +92,7 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   if (!call)
     return 0;
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
-  if (iot_may_be_own(task, regs) && iot_begin_own(call))
+  if (iot_may_be_self_io(task, regs) && iot_begin_self_io(call))
     return 0;
   if (call & IOT_CALL_LEFT_OUT)
     return begin_left_out(task, call);
@@ -137,7 +137,7 @@ int syscall_sys_enter(unsigned long long* ctx) {
   const iot_u64 call = iot_config.calls[number];
   if (!call)
     return 0;
-  if (iot_config.filters_tasks || iot_may_be_own(task, (struct pt_regs*)ctx[0]))
+  if (iot_config.filters_tasks || iot_may_be_self_io(task, (struct pt_regs*)ctx[0]))
     return begin_seldom_call(ctx);
   if (call & (IOT_CALL_IS_LOOKED_AT | IOT_CALL_MAY_APPEND)) {
     if (call & IOT_CALL_IS_LOOKED_AT)
@@ -285,7 +285,7 @@ static __always_inline void unmute_kept_call(struct task_struct* current) {
 }
 
 static __noinline int end_own_call(unsigned long long* ctx) {
-  iot_end_own(ctx);
+  iot_end_self_io(ctx);
   struct task_struct* current = bpf_get_current_task_btf();
   struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (own)

@@ -7,8 +7,8 @@
  * A library's call is known by the place in memory from which it was made. That place is known once the linker has
  * mapped it; up to then, each of a program's first calls is looked at (`loading_calls`).
  */
-#ifndef IOTRAIL_OWN_BPF_H
-#define IOTRAIL_OWN_BPF_H
+#ifndef IOTRAIL_SELF_IO_BPF_H
+#define IOTRAIL_SELF_IO_BPF_H
 
 #include "track/call.bpf.h"
 #include "track/file.bpf.h"
@@ -32,7 +32,8 @@ static __always_inline void iot_inherit_library(struct iot_task* child,
 }
 
 /* Whether the call that begins has to be looked at. */
-static __always_inline int iot_may_be_own(const struct iot_task* task, const struct pt_regs* regs) {
+static __always_inline int iot_may_be_self_io(const struct iot_task* task,
+                                              const struct pt_regs* regs) {
   return iot_config.has_own && regs->ip - task->own_begin < task->own_bytes;
 }
 
@@ -69,8 +70,8 @@ static __noinline int is_of_loading(struct iot_task* task, const struct pt_regs*
          argument_of(regs, 0, 0) - task->library_begin < task->library_bytes;
 }
 
-/* A call that iot_may_be_own() begins. True: it is iotrail's, and the task is muted. Seldom: global, so that it is checked once. */
-__noinline int iot_begin_own(iot_u64 call) {
+/* A call that iot_may_be_self_io() begins. True: it is iotrail's, and the task is muted. Seldom: global, so that it is checked once. */
+__noinline int iot_begin_self_io(iot_u64 call) {
   struct task_struct* current = bpf_get_current_task_btf();
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(current);
   struct iot_task* task = iot_busy(current);
@@ -83,7 +84,7 @@ __noinline int iot_begin_own(iot_u64 call) {
       return 0;
   }
   task->call = call;
-  iot_mute(task, IOT_OWN_CALL);
+  iot_mute(task, IOT_SELF_IO_CALL);
   return 1;
 }
 
@@ -101,11 +102,11 @@ static __always_inline void note_loading(struct iot_task* task, const struct pt_
   }
 }
 
-static __noinline int iot_end_own(unsigned long long* ctx) {
+static __noinline int iot_end_self_io(unsigned long long* ctx) {
   struct iot_task* task = iot_state_of(bpf_get_current_task_btf());
-  if (!task || !(task->is_muted & IOT_OWN_CALL))
+  if (!task || !(task->is_muted & IOT_SELF_IO_CALL))
     return 0;
-  iot_unmute(task, IOT_OWN_CALL);
+  iot_unmute(task, IOT_SELF_IO_CALL);
   if (task->loading_calls)
     note_loading(task, (const struct pt_regs*)ctx[0], (iot_s64)ctx[1]);
   return 0;
@@ -115,7 +116,8 @@ static __noinline int iot_end_own(unsigned long long* ctx) {
  * For the layers below the calls: a page of such a file that no call of the program asked for. It was touched by the
  * linker or the library, by a fault, which is an operation of its own where faults can be seen.
  */
-static __always_inline int iot_is_own_page(const struct iot_task* task, const void* inode_pointer) {
+static __always_inline int iot_is_self_io_page(const struct iot_task* task,
+                                               const void* inode_pointer) {
   if (!iot_config.has_own)
     return 0;
   if (task && task->owner.op_id && (task->op_depth != 1 || task->owner.parent_op))
