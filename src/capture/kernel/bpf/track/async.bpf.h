@@ -253,8 +253,8 @@ static __always_inline const struct iot_async* iot_async_of(iot_u64 iocb) {
 }
 
 /* The running thread works for that operation, if there is one (NULL: there is none). */
-static __always_inline void iot_charge_async(struct iot_owner* owner,
-                                             const struct iot_async* async) {
+static __always_inline void iot_attribute_to_async(struct iot_owner* owner,
+                                                   const struct iot_async* async) {
   if (!async)
     return;
   owner->op_id = async->owner.op_id;

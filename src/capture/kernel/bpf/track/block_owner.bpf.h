@@ -164,8 +164,8 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
 }
 
 /* Fills in who waits for metadata that a kernel thread writes; 0: it is none, or nobody does. */
-static __noinline int iot_charge_waiter(struct iot_owner* owner, iot_u64 vector, iot_u32 flags,
-                                        iot_u32 device) {
+static __noinline int iot_attribute_to_waiter(struct iot_owner* owner, iot_u64 vector,
+                                              iot_u32 flags, iot_u32 device) {
   return owner && flags & 1U << BIT_OF(__REQ_META) &&
          find_sync_waiter(iot_disk_of_metadata(vector, device), owner);
 }
@@ -184,12 +184,12 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
                                             iot_u32 device) {
   if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
     return 0;
-  charge_running_task(&entry->owner);
+  attribute_to_running_task(&entry->owner);
   const int has_submitter = find_submitter(&entry->owner, bio, end, async);
   content->by_kernel_thread = has_submitter && bpf_get_current_task_btf()->flags & PF_KTHREAD;
   if (content->inode)
     entry->file = file_for_others(content->inode, async);
-  else if (iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
+  else if (iot_attribute_to_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
     return 1; /* of an operation that is wanted, or it would not be known to wait */
   const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
   const int is_written_back =
@@ -198,12 +198,12 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
 }
 
 /* Fills whose a bio is that a traced task queues; 1: of an operation that waits for its disk, on a file that is wanted. */
-static __always_inline int charge_task(struct iot_owner* owner, const struct iot_task* task,
-                                       const struct iot_async* async, iot_u32 flags) {
+static __always_inline int attribute_to_task(struct iot_owner* owner, const struct iot_task* task,
+                                             const struct iot_async* async, iot_u32 flags) {
   *owner = task->owner;
-  iot_charge_async(owner, async);
+  iot_attribute_to_async(owner, async);
   return task->sync_disk ||
-         (async ? async->sync_disk != 0 : flags & IS_WRITE && charge_submitted(owner, task));
+         (async ? async->sync_disk != 0 : flags & IS_WRITE && attribute_to_submitted(owner, task));
 }
 
 /* Fills in what a bio is of that nobody hands on. Returns the iocb that its end completes; 0: none is known. */
@@ -264,9 +264,9 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   if (task) {
     content->is_of_fault = task->op_depth && !async;
     const int is_waited_for =
-        charge_task(&entry->owner, task, async, flags) ||
+        attribute_to_task(&entry->owner, task, async, flags) ||
         (!inode && !entry->owner.op_id && /* kernel threads are traced where all tasks are */
-         iot_charge_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device));
+         iot_attribute_to_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device));
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
     return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);

@@ -40,7 +40,7 @@ static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, i
   }
   if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
     return 0;
-  charge_running_task(owner);
+  attribute_to_running_task(owner);
   return 1;
 }
 

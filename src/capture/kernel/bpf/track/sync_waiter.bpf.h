@@ -115,7 +115,7 @@ __noinline int iot_find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
 }
 
 /* The owner becomes the operation that waits for the disk and was submitted by it; 0: there is none. */
-__noinline int iot_charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
+__noinline int iot_attribute_to_waiter_under(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters || !owner)
     return 0;
@@ -131,8 +131,10 @@ __noinline int iot_charge_waiter_under(iot_u32 disk, struct iot_owner* owner) {
  * A call that submits asynchronous operations forces their data out itself where it was written at once, or the device was
  * done before the call was.
  */
-static __always_inline int charge_submitted(struct iot_owner* owner, const struct iot_task* task) {
-  return task->submitted_sync_disk && iot_charge_waiter_under(task->submitted_sync_disk, owner);
+static __always_inline int attribute_to_submitted(struct iot_owner* owner,
+                                                  const struct iot_task* task) {
+  return task->submitted_sync_disk &&
+         iot_attribute_to_waiter_under(task->submitted_sync_disk, owner);
 }
 
 /* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */

@@ -151,7 +151,7 @@ static __always_inline int iot_is_left_out(void) {
 }
 
 /* Of a task of which nothing else is known: itself, in no operation. */
-static __always_inline void charge_running_task(struct iot_owner* owner) {
+static __always_inline void attribute_to_running_task(struct iot_owner* owner) {
   const iot_u64 both = bpf_get_current_pid_tgid();
   owner->pid = (iot_u32)(both >> 32);
   owner->tid = (iot_u32)both;

@@ -154,7 +154,7 @@ static __always_inline int find_plugging(struct iot_owner* owner, iot_u32 device
     *owner = task->owner;
     return 1;
   }
-  charge_running_task(owner);
+  attribute_to_running_task(owner);
   return iot_config.block_all && is_started;
 }
 

@@ -3,7 +3,7 @@
  * Pages in the page cache: found, added, dirtied. What brings them in, writes them back and drops them is in
  * cache_readahead.bpf.c, cache_writeback.bpf.c and cache_leave.bpf.c.
  */
-#include "track/charge.bpf.h"
+#include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "types/folio.bpf.h"
 
@@ -28,10 +28,11 @@ static __always_inline int emit_pages(iot_u32 kind, const struct iot_owner* owne
 static __always_inline int emit_folio(iot_u32 kind, struct iot_task* task,
                                       const struct folio* folio,
                                       const struct address_space* mapping) {
-  struct charge charge;
-  if (!find_charge(&charge, task, mapping->host, 1))
+  struct attribution attribution;
+  if (!find_attribution(&attribution, task, mapping->host, 1))
     return 0;
-  return emit_pages(kind, &charge.owner, charge.file, folio->index, iot_folio_pages(folio, 1));
+  return emit_pages(kind, &attribution.owner, attribution.file, folio->index,
+                    iot_folio_pages(folio, 1));
 }
 
 /*

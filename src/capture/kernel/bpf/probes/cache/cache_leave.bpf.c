@@ -3,8 +3,8 @@
  * Pages that leave the page cache, and why. The functions that drop them have no tracepoints: the reason follows from the
  * running thread, the file, and the call in progress.
  */
+#include "track/attribution.bpf.h"
 #include "track/call.bpf.h"
-#include "track/charge.bpf.h"
 #include "track/core.bpf.h"
 #include "types/folio.bpf.h"
 
@@ -96,8 +96,8 @@ SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(cache_filemap_delete, struct folio* trusted) {
   struct folio* folio = IOT_UNTRUSTED(folio, trusted);
   const struct address_space* mapping = folio->mapping;
-  struct charge charge;
-  if (!find_charge(&charge, iot_current(), mapping->host, 1))
+  struct attribution attribution;
+  if (!find_attribution(&attribution, iot_current(), mapping->host, 1))
     return 0;
   const iot_u32 reason = reason_to_leave(mapping, mapping->host);
   const iot_u64 index = folio->index;
@@ -108,9 +108,9 @@ int BPF_PROG(cache_filemap_delete, struct folio* trusted) {
   if (!record)
     return 0;
   record->index = index;
-  record->file = charge.file;
+  record->file = attribution.file;
   record->pages = pages;
   record->reason = reason;
-  iot_commit(&place, &charge.owner, now_ns);
+  iot_commit(&place, &attribution.owner, now_ns);
   return 0;
 }

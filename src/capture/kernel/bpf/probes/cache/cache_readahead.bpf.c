@@ -6,7 +6,7 @@
  * functions call one another, with the same control structure: what the outermost is asked for counts. They are followed
  * beside the task's spans, since a look-up in the cache, which they are done in, asks for its own as the innermost.
  */
-#include "track/charge.bpf.h"
+#include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "types/folio.bpf.h"
 
@@ -45,20 +45,20 @@ static __noinline int begin_read_ahead(iot_u64 control, iot_u64 pages, iot_u32 t
     return 0;
   }
   const struct readahead_control* from = (const struct readahead_control*)control;
-  struct charge charge = {};
-  if (!find_charge(&charge, iot_current(), BPF_CORE_READ(from, mapping, host), 0)) {
+  struct attribution attribution = {};
+  if (!find_attribution(&attribution, iot_current(), BPF_CORE_READ(from, mapping, host), 0)) {
     if (outer) /* its end was not told */
       bpf_map_delete_elem(&read_aheads, &tid);
     return 0;
   }
-  const struct read_ahead begun = {.owner = charge.owner,
+  const struct read_ahead begun = {.owner = attribution.owner,
                                    .start_ns = bpf_ktime_get_ns(),
                                    .control = control,
                                    .index = BPF_CORE_READ(from, _index),
                                    .state_begin = STATE_OF(control, start),
                                    .state_size = STATE_OF(control, size),
                                    .pages = (iot_u32)pages,
-                                   .file = charge.file,
+                                   .file = attribution.file,
                                    .page_order = page_order,
                                    .trigger = trigger};
   if (bpf_map_update_elem(&read_aheads, &tid, &begun, BPF_ANY) || outer)
@@ -167,8 +167,8 @@ static __noinline int emit_refault(iot_u64 address, iot_u64 shadow) {
   if (!mapping || mapping & MAPPING_FLAGS) /* memory that was swapped */
     return 0;
   struct inode* inode = BPF_CORE_READ((const struct address_space*)mapping, host);
-  struct charge charge = {};
-  if (!inode || !find_charge(&charge, iot_current(), inode, 0))
+  struct attribution attribution = {};
+  if (!inode || !find_attribution(&attribution, iot_current(), inode, 0))
     return 0;
   const iot_u64 index = BPF_CORE_READ(folio, index);
   const iot_u32 pages = iot_folio_pages(folio, 0);
@@ -178,10 +178,10 @@ static __noinline int emit_refault(iot_u64 address, iot_u64 shadow) {
   if (!record)
     return 0;
   record->index = index;
-  record->file = charge.file;
+  record->file = attribution.file;
   record->pages = pages;
   record->working_set = (iot_u32)(shadow >> SHADOW_WORKING_SET_SHIFT & 1);
-  iot_commit(&place, &charge.owner, now_ns);
+  iot_commit(&place, &attribution.owner, now_ns);
   return 0;
 }
 

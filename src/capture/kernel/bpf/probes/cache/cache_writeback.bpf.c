@@ -3,7 +3,7 @@
  * Writing back of dirty pages, from begin to end. Everything that writes back passes do_writepages: the flusher, sync, and
  * fsync. The tracepoints of the kernel's own write-back see the flusher and sync, those of ext4 all that ext4 writes.
  */
-#include "track/charge.bpf.h"
+#include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 
 /* What set off the write-back that a thread of the kernel is at, by its tid. */
@@ -76,15 +76,15 @@ static __always_inline void emit_write_back(const struct write_back* begun, iot_
 static __noinline int begin_write_back(iot_u64 inode, iot_u64 control, iot_u32 is_of_ext4,
                                        iot_u32 keep) {
   const struct writeback_control* wbc = (const struct writeback_control*)control;
-  struct charge charge = {};
-  if (!find_charge(&charge, iot_current(), (struct inode*)inode, 0))
+  struct attribution attribution = {};
+  if (!find_attribution(&attribution, iot_current(), (struct inode*)inode, 0))
     return 0;
-  const struct write_back begun = {.owner = charge.owner,
+  const struct write_back begun = {.owner = attribution.owner,
                                    .start_ns = bpf_ktime_get_ns(),
                                    .inode = inode,
                                    .control = control,
                                    .before = BPF_CORE_READ(wbc, nr_to_write),
-                                   .file = charge.file,
+                                   .file = attribution.file,
                                    .sync = BPF_CORE_READ(wbc, sync_mode) == WB_SYNC_ALL,
                                    .reason = writeback_reason(),
                                    .is_of_ext4 = is_of_ext4};

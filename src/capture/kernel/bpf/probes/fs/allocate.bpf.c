@@ -4,8 +4,8 @@
  * range it is for is told in two tracepoints, by the same task: what it has taken waits for the second one here. What is
  * told of a range alone would not do: it may have had its place before, or have grown together with one that had.
  */
+#include "track/attribution.bpf.h"
 #include "track/call.bpf.h"
-#include "track/charge.bpf.h"
 #include "track/core.bpf.h"
 #include "track/journal.bpf.h"
 
@@ -65,8 +65,9 @@ struct allocation {
 
 /* 0: it is of a file that the recording is not of. */
 static __noinline int emit_allocation(iot_u64 inode, const struct allocation* from) {
-  struct charge charge = {};
-  if (!from || is_stopped || !find_charge(&charge, iot_current(), (struct inode*)inode, 0))
+  struct attribution attribution = {};
+  if (!from || is_stopped ||
+      !find_attribution(&attribution, iot_current(), (struct inode*)inode, 0))
     return 0;
   if (!iot_wants(IOT_KIND_fs_allocate))
     return 1;
@@ -80,11 +81,11 @@ static __noinline int emit_allocation(iot_u64 inode, const struct allocation* fr
   record->bytes = from->bytes;
   record->disk_offset = from->disk_offset;
   record->disk_bytes = from->disk_bytes;
-  record->file = charge.file;
+  record->file = attribution.file;
   record->device = device;
   record->allocation = from->allocation;
   record->compression = from->compression;
-  iot_commit(&place, &charge.owner, now_ns);
+  iot_commit(&place, &attribution.owner, now_ns);
   return 1;
 }
 

@@ -245,9 +245,9 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
 static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
   struct iot_owner owner = task->owner;
   const struct iot_async* async = iot_async_of(0);
-  iot_charge_async(&owner, async);
+  iot_attribute_to_async(&owner, async);
   if (!async)
-    charge_submitted(&owner, task);
+    attribute_to_submitted(&owner, task);
   return owner;
 }
 

@@ -4,15 +4,15 @@
  * the cache, needed no more when it gets its place or is dropped before. ext4 counts clusters, and tells of each change
  * while it holds the file's count.
  */
-#include "track/charge.bpf.h"
+#include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 
 /* Before space that is needed no more is taken off the count, and after more has been added. */
 static __noinline int emit_reservation(iot_u64 inode_address, iot_s32 clusters, iot_u32 change) {
   const struct inode* inode = (const struct inode*)inode_address;
-  struct charge charge = {};
+  struct attribution attribution = {};
   if (!inode || clusters <= 0 || is_stopped ||
-      !find_charge(&charge, iot_current(), (struct inode*)inode, 0))
+      !find_attribution(&attribution, iot_current(), (struct inode*)inode, 0))
     return 0;
   const struct ext4_inode_info* own =
       (const void*)(inode_address - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
@@ -36,10 +36,10 @@ static __noinline int emit_reservation(iot_u64 inode_address, iot_s32 clusters, 
     return 0;
   record->bytes = changed << shift;
   record->reserved_bytes = left << shift;
-  record->file = charge.file;
+  record->file = attribution.file;
   record->device = device;
   record->change = change;
-  iot_commit(&place, &charge.owner, now_ns);
+  iot_commit(&place, &attribution.owner, now_ns);
   return 0;
 }
 

@@ -4,7 +4,7 @@
  * operation needs it, or by the thread of the kernel that writes a file back, and ends in whichever thread.
  */
 #include "out/text.bpf.h"
-#include "track/charge.bpf.h"
+#include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "track/sync_waiter.bpf.h"
 
@@ -31,19 +31,20 @@ static __always_inline struct inode* inode_of_rpc(const struct rpc_task* call) {
 }
 
 /* Whose it is, and on which file. False: it is nobody's, or is not wanted. */
-static __always_inline int find_caller(struct charge* charge, const struct rpc_task* call) {
+static __always_inline int find_caller(struct attribution* attribution,
+                                       const struct rpc_task* call) {
   struct iot_task* task = iot_current();
   struct inode* inode = inode_of_rpc(call);
   if (inode) {
-    if (!find_charge(charge, task, inode, 0))
+    if (!find_attribution(attribution, task, inode, 0))
       return 0;
-    if (!charge->owner.op_id) /* a mount without a disk: its own number stands for it */
-      find_sync_waiter(BPF_CORE_READ(inode, i_sb, s_dev), &charge->owner);
+    if (!attribution->owner.op_id) /* a mount without a disk: its own number stands for it */
+      find_sync_waiter(BPF_CORE_READ(inode, i_sb, s_dev), &attribution->owner);
     return 1;
   }
   if (!task || !iot_file_wanted(0))
     return 0;
-  charge->owner = task->owner;
+  attribution->owner = task->owner;
   return 1;
 }
 
@@ -51,16 +52,16 @@ SEC("?tp_btf/rpc_task_begin")
 int BPF_PROG(rpc_begin, const struct rpc_task* trusted) {
   const iot_u64 key = iot_number_of(trusted);
   const struct rpc_task* call = (const struct rpc_task*)key;
-  struct charge charge = {};
-  if (!iot_wants(IOT_KIND_fs_rpc) || !find_caller(&charge, call)) {
+  struct attribution attribution = {};
+  if (!iot_wants(IOT_KIND_fs_rpc) || !find_caller(&attribution, call)) {
     bpf_map_delete_elem(&rpcs,
                         &key); /* of one that had its memory before, and whose end was not told */
     return 0;
   }
   const struct iot_rpc begun = {
-      .owner = charge.owner,
+      .owner = attribution.owner,
       .start_ns = BPF_CORE_READ(call, tk_start),
-      .file = charge.file,
+      .file = attribution.file,
       .program = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_client, cl_program, name)),
       .procedure = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_msg.rpc_proc, p_name)),
       .server = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_xprt, address_strings[0])),

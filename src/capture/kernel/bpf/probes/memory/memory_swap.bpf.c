@@ -63,12 +63,12 @@ static __always_inline int find_swapper(struct iot_owner* owner) {
   if (task) {
     *owner = task->owner;
     if (!task->owner.op_id) /* a worker thread of io_uring's */
-      iot_charge_async(owner, iot_async_of(0));
+      iot_attribute_to_async(owner, iot_async_of(0));
     return 1;
   }
   if (!is_started || is_stopped || !(bpf_get_current_task_btf()->flags & PF_KTHREAD))
     return 0;
-  charge_running_task(owner);
+  attribute_to_running_task(owner);
   return 1;
 }
 
