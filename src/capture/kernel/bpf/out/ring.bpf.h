@@ -150,7 +150,7 @@ __noinline iot_u64 iot_take_place(iot_u32 kind) {
 }
 
 /* The same, called and not inlined: for what happens seldom and in many programs, whose loading takes long. */
-static __noinline void* iot_reserve_seldom(struct iot_place* place, iot_u32 kind) {
+static __noinline void* iot_reserve_cold(struct iot_place* place, iot_u32 kind) {
   const iot_u64 word = iot_take_place(kind);
   if (!word)
     return 0;
@@ -170,10 +170,10 @@ static __noinline void* iot_reserve_seldom(struct iot_place* place, iot_u32 kind
     _Static_assert(sizeof(struct iot_##name) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");      \
     (struct iot_##name*)iot_reserve((place), IOT_KIND_##name);                                     \
   })
-#define IOT_RESERVE_SELDOM(name, place)                                                            \
+#define IOT_RESERVE_COLD(name, place)                                                              \
   ({                                                                                               \
     _Static_assert(sizeof(struct iot_##name) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");      \
-    (struct iot_##name*)iot_reserve_seldom((place), IOT_KIND_##name);                              \
+    (struct iot_##name*)iot_reserve_cold((place), IOT_KIND_##name);                                \
   })
 
 _Static_assert(__builtin_offsetof(struct iot_event, kind) ==

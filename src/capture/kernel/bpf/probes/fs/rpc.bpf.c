@@ -97,7 +97,7 @@ static __noinline int emit_rpc(const struct iot_rpc* begun, const struct rpc_tas
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
-  struct iot_fs_rpc* record = IOT_RESERVE_SELDOM(fs_rpc, &place);
+  struct iot_fs_rpc* record = IOT_RESERVE_COLD(fs_rpc, &place);
   if (!record)
     return 0;
   record->duration_ns = now_ns - begun->start_ns;

@@ -67,7 +67,7 @@ static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 stat
   const iot_u64 received = bytes_received(socket);
   const iot_u32 segments = BPF_CORE_READ(TCP_OF(socket), total_retrans);
   struct iot_place place;
-  struct iot_net_state* record = IOT_RESERVE_SELDOM(net_state, &place);
+  struct iot_net_state* record = IOT_RESERVE_COLD(net_state, &place);
   if (!record)
     return 0;
   TELL_CONNECTION(record, told);
@@ -210,7 +210,7 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
   const iot_u32 ticks = BPF_CORE_READ((const struct inet_connection_sock*)socket, icsk_rto);
   const iot_u32 window = BPF_CORE_READ(TCP_OF(socket), snd_cwnd);
   struct iot_place place;
-  struct iot_net_retransmit* record = IOT_RESERVE_SELDOM(net_retransmit, &place);
+  struct iot_net_retransmit* record = IOT_RESERVE_COLD(net_retransmit, &place);
   if (!record)
     return 0;
   TELL_CONNECTION(record, &told);
@@ -267,7 +267,7 @@ static __noinline int emit_reset(iot_u64 socket, iot_u32 direction, iot_u32 reas
   if (!describe_connection(&told, socket, 0))
     return 0;
   struct iot_place place;
-  struct iot_net_reset* record = IOT_RESERVE_SELDOM(net_reset, &place);
+  struct iot_net_reset* record = IOT_RESERVE_COLD(net_reset, &place);
   if (!record)
     return 0;
   TELL_CONNECTION(record, &told);

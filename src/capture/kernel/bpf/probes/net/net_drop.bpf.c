@@ -152,7 +152,7 @@ static __noinline int emit_drop(iot_u64 socket, const struct packet_told* packet
       !(of_udp ? describe_datagram(&told, socket, packet) : describe_connection(&told, socket, 0)))
     return 0;
   struct iot_place place;
-  struct iot_net_drop* record = IOT_RESERVE_SELDOM(net_drop, &place);
+  struct iot_net_drop* record = IOT_RESERVE_COLD(net_drop, &place);
   if (!record)
     return 0;
   TELL_CONNECTION(record, &told);

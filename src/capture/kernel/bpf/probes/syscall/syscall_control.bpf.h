@@ -42,7 +42,7 @@ static __always_inline void emit_fcntl(struct returned* call) {
       bpf_probe_read_user(&lock, sizeof(lock), (const void*)call->arguments[2]) == 0;
   begin_at_first_byte(&lock);
   struct iot_place place;
-  struct iot_syscall_fcntl* record = IOT_RESERVE_SELDOM(syscall_fcntl, &place);
+  struct iot_syscall_fcntl* record = IOT_RESERVE_COLD(syscall_fcntl, &place);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -60,7 +60,7 @@ static __always_inline void emit_flock(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_flock* record = IOT_RESERVE_SELDOM(syscall_flock, &place);
+  struct iot_syscall_flock* record = IOT_RESERVE_COLD(syscall_flock, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -74,7 +74,7 @@ static __always_inline void emit_ioctl(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_ioctl* record = IOT_RESERVE_SELDOM(syscall_ioctl, &place);
+  struct iot_syscall_ioctl* record = IOT_RESERVE_COLD(syscall_ioctl, &place);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -94,7 +94,7 @@ static __always_inline void emit_advise(struct returned* call) {
     return;
   const iot_u64* from = call->arguments;
   struct iot_place place;
-  struct iot_syscall_advise* record = IOT_RESERVE_SELDOM(syscall_advise, &place);
+  struct iot_syscall_advise* record = IOT_RESERVE_COLD(syscall_advise, &place);
   if (!record)
     return;
   record->address = is_memory ? from[0] : 0;
@@ -122,7 +122,7 @@ static __always_inline void emit_dup(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_dup* record = IOT_RESERVE_SELDOM(syscall_dup, &place);
+  struct iot_syscall_dup* record = IOT_RESERVE_COLD(syscall_dup, &place);
   if (!record)
     return;
   record->file = object.file;

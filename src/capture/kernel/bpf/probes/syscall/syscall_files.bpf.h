@@ -40,7 +40,7 @@ static __always_inline void emit_open(struct returned* call) {
     return;
   const iot_u32 text = path ? iot_text_of_user(path) : 0;
   struct iot_place place;
-  struct iot_syscall_open* record = IOT_RESERVE_SELDOM(syscall_open, &place);
+  struct iot_syscall_open* record = IOT_RESERVE_COLD(syscall_open, &place);
   if (!record) {
     iot_lose_span(call->task->entry_ns);
     return;
@@ -58,7 +58,7 @@ static __always_inline void emit_close(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_close* record = IOT_RESERVE_SELDOM(syscall_close, &place);
+  struct iot_syscall_close* record = IOT_RESERVE_COLD(syscall_close, &place);
   if (!record)
     return;
   record->file = file;
@@ -74,7 +74,7 @@ static __always_inline void emit_truncate(struct returned* call) {
     return;
   const iot_u32 text = has_path ? iot_text_of_user(call->arguments[0]) : 0;
   struct iot_place place;
-  struct iot_syscall_truncate* record = IOT_RESERVE_SELDOM(syscall_truncate, &place);
+  struct iot_syscall_truncate* record = IOT_RESERVE_COLD(syscall_truncate, &place);
   if (!record) {
     iot_lose_span(call->task->entry_ns);
     return;
@@ -103,7 +103,7 @@ static __always_inline void emit_unlink(struct returned* call) {
     return;
   const iot_u32 text = iot_text_of_user(path);
   struct iot_place place;
-  struct iot_syscall_unlink* record = IOT_RESERVE_SELDOM(syscall_unlink, &place);
+  struct iot_syscall_unlink* record = IOT_RESERVE_COLD(syscall_unlink, &place);
   if (!record)
     return;
   record->path = text;
@@ -121,7 +121,7 @@ static __always_inline void emit_rename(struct returned* call) {
   const iot_u32 old_text = iot_text_of_user(old_path);
   const iot_u32 new_text = iot_text_of_user(new_path);
   struct iot_place place;
-  struct iot_syscall_rename* record = IOT_RESERVE_SELDOM(syscall_rename, &place);
+  struct iot_syscall_rename* record = IOT_RESERVE_COLD(syscall_rename, &place);
   if (!record)
     return;
   record->path = old_text;
@@ -139,7 +139,7 @@ static __always_inline void emit_mkdir(struct returned* call) {
     return;
   const iot_u32 text = iot_text_of_user(path);
   struct iot_place place;
-  struct iot_syscall_mkdir* record = IOT_RESERVE_SELDOM(syscall_mkdir, &place);
+  struct iot_syscall_mkdir* record = IOT_RESERVE_COLD(syscall_mkdir, &place);
   if (!record)
     return;
   record->path = text;
@@ -168,7 +168,7 @@ static __always_inline void emit_stat(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_stat* record = IOT_RESERVE_SELDOM(syscall_stat, &place);
+  struct iot_syscall_stat* record = IOT_RESERVE_COLD(syscall_stat, &place);
   if (!record)
     return;
   record->file = file;

@@ -16,7 +16,7 @@ static __always_inline void emit_link(struct returned* call) {
     return;
   const iot_u32 text = iot_text_of_user(target);
   struct iot_place place;
-  struct iot_syscall_link* record = IOT_RESERVE_SELDOM(syscall_link, &place);
+  struct iot_syscall_link* record = IOT_RESERVE_COLD(syscall_link, &place);
   if (!record)
     return;
   record->target = text;
@@ -34,7 +34,7 @@ static __always_inline void emit_access(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_access* record = IOT_RESERVE_SELDOM(syscall_access, &place);
+  struct iot_syscall_access* record = IOT_RESERVE_COLD(syscall_access, &place);
   if (!record)
     return;
   record->path = object.path;
@@ -51,7 +51,7 @@ static __always_inline void emit_readlink(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_readlink* record = IOT_RESERVE_SELDOM(syscall_readlink, &place);
+  struct iot_syscall_readlink* record = IOT_RESERVE_COLD(syscall_readlink, &place);
   if (!record)
     return;
   record->bytes_requested = is_at ? call->arguments[3] : call->arguments[2];
@@ -83,7 +83,7 @@ static __always_inline void emit_setattr(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_setattr* record = IOT_RESERVE_SELDOM(syscall_setattr, &place);
+  struct iot_syscall_setattr* record = IOT_RESERVE_COLD(syscall_setattr, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -106,7 +106,7 @@ static __always_inline void emit_xattr(struct returned* call) {
     return;
   const iot_u32 name = is_list ? 0 : iot_text_of_user(call->arguments[1]);
   struct iot_place place;
-  struct iot_syscall_xattr* record = IOT_RESERVE_SELDOM(syscall_xattr, &place);
+  struct iot_syscall_xattr* record = IOT_RESERVE_COLD(syscall_xattr, &place);
   if (!record)
     return;
   record->bytes_requested = is_remove ? 0 : is_list ? call->arguments[2] : call->arguments[3];
@@ -125,7 +125,7 @@ static __always_inline void emit_object(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_statfs* record = iot_reserve_seldom(&place, kind_of(call));
+  struct iot_syscall_statfs* record = iot_reserve_cold(&place, kind_of(call));
   if (!record)
     return;
   record->file = object.file;
@@ -139,7 +139,7 @@ static __always_inline void emit_readdir(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_readdir* record = IOT_RESERVE_SELDOM(syscall_readdir, &place);
+  struct iot_syscall_readdir* record = IOT_RESERVE_COLD(syscall_readdir, &place);
   if (!record)
     return;
   record->bytes_requested = call->arguments[2];

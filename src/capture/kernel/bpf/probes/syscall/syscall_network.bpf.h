@@ -45,7 +45,7 @@ static __always_inline void emit_socket(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_socket* record = IOT_RESERVE_SELDOM(syscall_socket, &place);
+  struct iot_syscall_socket* record = IOT_RESERVE_COLD(syscall_socket, &place);
   if (!record)
     return;
   record->file = file;
@@ -75,7 +75,7 @@ static __always_inline void emit_connection(struct returned* call) {
   if (number == IOT_syscall_accept4)
     argument = (iot_u32)call->arguments[3];
   struct iot_place place;
-  struct iot_syscall_connection* record = IOT_RESERVE_SELDOM(syscall_connection, &place);
+  struct iot_syscall_connection* record = IOT_RESERVE_COLD(syscall_connection, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -167,7 +167,7 @@ static __always_inline void emit_message(struct returned* call) {
     call->result =
         (iot_s64)iot_message_bytes(call->arguments[1], (iot_u32)call->result, call->is_compat);
   struct iot_place place;
-  struct iot_syscall_send* record = iot_reserve_seldom(&place, kind_of(call));
+  struct iot_syscall_send* record = iot_reserve_cold(&place, kind_of(call));
   if (!record)
     return;
   record->bytes_requested = bytes;
@@ -239,7 +239,7 @@ static __always_inline void emit_poll(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_poll* record = IOT_RESERVE_SELDOM(syscall_poll, &place);
+  struct iot_syscall_poll* record = IOT_RESERVE_COLD(syscall_poll, &place);
   if (!record)
     return;
   record->file = object.file;
@@ -269,7 +269,7 @@ static __always_inline void emit_epoll_ctl(struct returned* call) {
       bpf_probe_read_user(&wanted, sizeof(wanted), (const void*)call->arguments[3]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   struct iot_place place;
-  struct iot_syscall_epoll_ctl* record = IOT_RESERVE_SELDOM(syscall_epoll_ctl, &place);
+  struct iot_syscall_epoll_ctl* record = IOT_RESERVE_COLD(syscall_epoll_ctl, &place);
   if (!record)
     return;
   record->data = (iot_u64)wanted.data[1] << 32 | wanted.data[0];
@@ -370,7 +370,7 @@ static __always_inline void emit_sockopt(struct returned* call) {
                            ? iot_text_of_bytes(address, bytes)
                            : 0;
   struct iot_place place;
-  struct iot_syscall_sockopt* record = IOT_RESERVE_SELDOM(syscall_sockopt, &place);
+  struct iot_syscall_sockopt* record = IOT_RESERVE_COLD(syscall_sockopt, &place);
   if (!record)
     return;
   record->value = value;

@@ -71,7 +71,7 @@ static __noinline int emit_lock(struct iot_task* task, const struct iot_span* sp
   if (!iot_file_wanted(span->file))
     return 0;
   struct iot_place place;
-  struct iot_fs_lock* record = IOT_RESERVE_SELDOM(fs_lock, &place);
+  struct iot_fs_lock* record = IOT_RESERVE_COLD(fs_lock, &place);
   if (!record)
     return (int)iot_lose_span(span->start_ns);
   record->duration_ns = now_ns - span->start_ns;
