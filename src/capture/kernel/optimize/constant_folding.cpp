@@ -173,7 +173,7 @@ private:
   }
 
   std::vector<bpf_insn>& code_;
-  const KnownValues known_;
+  const ConstantPropagation known_;
   std::vector<std::size_t> reached_; // places
   std::vector<char> is_kept_;        // by place; of a wide one that of its first half
   bool has_loops_ = false;

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/kernel/optimize/known_values.hpp"
+#include "capture/kernel/optimize/constant_propagation.hpp"
 
 namespace iotrail::capture::kernel {
 

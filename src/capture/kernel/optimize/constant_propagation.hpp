@@ -22,10 +22,10 @@ struct Constants {
 
 // Found by going through all that can be reached from the first instruction, function by function: of a function nothing is
 // known at its begin. Only registers are followed, not the stack.
-class KnownValues {
+class ConstantPropagation {
 public:
   // `code` must be understood.
-  KnownValues(BpfCode code, const Constants& constants);
+  ConstantPropagation(BpfCode code, const Constants& constants);
 
   bool is_reached(std::size_t at) const { return facts_[at] != Fact::unreached; }
   // Of a branch: whether it is always or never taken.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/optimize/known_values.hpp"
+#include "capture/kernel/optimize/constant_propagation.hpp"
 
 #include <array>
 #include <cstring>
@@ -174,9 +174,9 @@ std::vector<char> targets_in(BpfCode code) {
 } // namespace
 
 // From where a block begins, since something jumps there, to where others begin.
-class KnownValues::Walk {
+class ConstantPropagation::Walk {
 public:
-  Walk(KnownValues& known, BpfCode code, const Constants& constants)
+  Walk(ConstantPropagation& known, BpfCode code, const Constants& constants)
       : known_(known), code_(code), constants_(constants), is_target_(targets_in(code)) {}
 
   void go() {
@@ -264,7 +264,7 @@ private:
     return number(value);
   }
 
-  KnownValues& known_;
+  ConstantPropagation& known_;
   BpfCode code_;
   const Constants& constants_;
   std::vector<char> is_target_;
@@ -272,18 +272,18 @@ private:
   std::set<std::size_t> pending_;
 };
 
-KnownValues::KnownValues(BpfCode code, const Constants& constants)
+ConstantPropagation::ConstantPropagation(BpfCode code, const Constants& constants)
     : facts_(code.size(), Fact::unreached) {
   Walk(*this, code, constants).go();
 }
 
-std::optional<bool> KnownValues::is_taken(std::size_t at) const {
+std::optional<bool> ConstantPropagation::is_taken(std::size_t at) const {
   if (facts_[at] != Fact::taken && facts_[at] != Fact::not_taken)
     return std::nullopt;
   return facts_[at] == Fact::taken;
 }
 
-std::optional<std::uint64_t> KnownValues::loaded(std::size_t at) const {
+std::optional<std::uint64_t> ConstantPropagation::loaded(std::size_t at) const {
   const auto found = loaded_.find(at);
   return found == loaded_.end() ? std::nullopt : std::optional(found->second);
 }
