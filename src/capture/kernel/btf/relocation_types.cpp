@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "capture/kernel/btf/first_letters.hpp"
+#include "capture/kernel/btf/prefix_filter.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {
@@ -189,7 +189,7 @@ type_numbers(const BtfData& programs, const std::map<std::string_view, std::uint
 
 std::string relocation_types(const BtfData& programs, const KernelBtf& kernel) {
   const std::set<std::string_view> names = names_in(programs);
-  FirstLetters letters;
+  PrefixFilter letters;
   for (const std::string_view name : names)
     letters.add(name);
   TypeCollection collection;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "capture/kernel/btf/first_letters.hpp"
+#include "capture/kernel/btf/prefix_filter.hpp"
 #include "capture/kernel/load/reasons.hpp"
 
 namespace iotrail::capture::kernel {
@@ -25,7 +25,7 @@ KernelTypes::Enumerators KernelTypes::enumerators_of(const BtfData& btf, std::ui
 }
 
 void KernelTypes::scan(const BtfData& btf, std::span<const std::string_view> functions) {
-  FirstLetters letters;
+  PrefixFilter letters;
   for (const std::string_view name : functions)
     letters.add(name);
   letters.add(kTracepointPrefix);

@@ -10,7 +10,7 @@ namespace iotrail::capture::kernel {
 
 // Which of a hundred thousand names may be one of a few: told by their first letters, up to four. What comes behind the end
 // of a name (NUL) does not count.
-class FirstLetters {
+class PrefixFilter {
 public:
   void add(std::string_view name) { bits_[hash(name)] = true; }
   bool may_have(std::string_view name) const { return bits_[hash(name)]; }
