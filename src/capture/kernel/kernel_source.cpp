@@ -31,11 +31,11 @@ namespace {
 
 // The maps that collect/ and aggregate/ read.
 void size_rings(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
-  bpf_map__set_max_entries(skeleton.maps.texts, text_bytes_for(config.slots_per_cpu));
+  bpf_map__set_max_entries(skeleton.maps.texts, message_bytes_for(config.slots_per_cpu));
   prepare_sums(skeleton, config, cpu_count);
 }
 
-constexpr std::uint64_t kTextPatienceNs = 10'000'000; // a text takes microseconds
+constexpr std::uint64_t kMessageTimeoutNs = 10'000'000; // a text takes microseconds
 
 class KernelSource final : public Source {
 public:
@@ -54,7 +54,7 @@ public:
   std::vector<store::HookReport> hooks() const override { return report_hooks(filter_, refusals_); }
   std::vector<std::string> bare_file_systems() const override { return ids_.bare_file_systems(); }
   std::size_t ring_memory_bytes() const override {
-    return rings_.memory_bytes() + texts_.memory_bytes() + sums_.memory_bytes();
+    return rings_.memory_bytes() + messages_.memory_bytes() + sums_.memory_bytes();
   }
 
 private:
@@ -63,7 +63,7 @@ private:
   Result<void> trace_root(pid_t pid, bool from_exec);
   void see_all_running();
   void see_running(pid_t pid) { tasks_->see_running(static_cast<iot_u32>(pid), numbers_->of(pid)); }
-  bool drain_texts(store::TraceWriter& writer);
+  bool drain_messages(store::TraceWriter& writer);
   std::size_t write_unfinished(store::TraceWriter& writer);
   void keep_known(std::uint64_t now_ns, store::TraceWriter& writer);
   Result<void> map_rings(const iot_config& config);
@@ -78,7 +78,7 @@ private:
   std::unique_ptr<BpfObject> object_;
   std::optional<PidNumbers> numbers_; // since open()
   RecordRings rings_;
-  TextRing texts_;
+  StringRing messages_;
   bool sees_openings_ = false;            // of files, all of them
   std::optional<FileTables> file_tables_; // since open()
   KernelIds ids_;
@@ -160,10 +160,11 @@ Result<void> KernelSource::map_rings(const iot_config& config) {
   if (!rings)
     return std::unexpected(rings.error());
   rings_ = std::move(*rings);
-  auto texts = TextRing::map(object_->map_fd("texts"), text_bytes_for(config.slots_per_cpu));
-  if (!texts)
-    return std::unexpected(texts.error());
-  texts_ = std::move(*texts);
+  auto messages =
+      StringRing::map(object_->map_fd("texts"), message_bytes_for(config.slots_per_cpu));
+  if (!messages)
+    return std::unexpected(messages.error());
+  messages_ = std::move(*messages);
   if (!sums_.is_on())
     return {};
   auto sums = SumTable::map(object_->skeleton(), object_->map_fd("sums"), config.sums);
@@ -254,11 +255,11 @@ void KernelSource::see_all_running() {
 }
 
 // All texts sent up to now. False: a program has begun one and does not finish it.
-bool KernelSource::drain_texts(store::TraceWriter& writer) {
+bool KernelSource::drain_messages(store::TraceWriter& writer) {
   file_tables_->keep_empty_one();
-  const std::uint64_t end = texts_.end();
-  const std::uint64_t give_up_ns = monotonic_ns() + kTextPatienceNs;
-  while (!texts_.consume(end, [&](const iot_text& text) { ids_.take(text, writer); })) {
+  const std::uint64_t end = messages_.end();
+  const std::uint64_t give_up_ns = monotonic_ns() + kMessageTimeoutNs;
+  while (!messages_.consume(end, [&](const iot_message& message) { ids_.take(message, writer); })) {
     if (monotonic_ns() > give_up_ns)
       return false;
     ::sched_yield();
@@ -269,7 +270,7 @@ bool KernelSource::drain_texts(store::TraceWriter& writer) {
 // Where it is told of each opening, it has seen the file by the time that a program does something with it.
 void KernelSource::name_files(store::TraceWriter& writer) {
   if (sees_openings_)
-    drain_texts(writer);
+    drain_messages(writer);
 }
 
 /*
@@ -282,7 +283,7 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
-  drain_texts(writer);
+  drain_messages(writer);
   tasks_->write(writer, now_ns);
   std::size_t records = 0;
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
@@ -309,7 +310,7 @@ std::size_t KernelSource::drain_sums(store::TraceWriter& writer) {
   const auto sums = end_ ? sums_.take_last(unfinished_) : sums_.take(now_ns);
   if (end_)
     unfinished_written_ = unfinished_.size();
-  drain_texts(writer);
+  drain_messages(writer);
   tasks_->write(writer, now_ns);
   if (sums)
     sums_.write(*sums, now_ns, ids_, writer);

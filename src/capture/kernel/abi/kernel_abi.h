@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the BPF programs and their loader tell each other besides records and messages (text_abi.h): configuration, ring
+ * What the BPF programs and their loader tell each other besides records and messages (message_abi.h): configuration, ring
  * bookkeeping, state.
  */
 #ifndef IOTRAIL_KERNEL_ABI_H

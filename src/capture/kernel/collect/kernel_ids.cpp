@@ -41,19 +41,20 @@ std::string mount_point(iot_u32 device) {
   return {};
 }
 
-bool holds_metadata(const iot_text_file& text) {
-  return (text.magic == kBtrfsMagic && text.inode == kBtrfsMetadataInode) ||
-         (text.magic == kF2fsMagic && text.inode <= kF2fsLastMetadataInode);
+bool holds_metadata(const iot_message_file& message) {
+  return (message.magic == kBtrfsMagic && message.inode == kBtrfsMetadataInode) ||
+         (message.magic == kF2fsMagic && message.inode <= kF2fsLastMetadataInode);
 }
 
 // Of these inodes the file systems set no mode: what is there is of whoever had the memory before.
-iot_u32 mode_of(const iot_text_file& text) {
-  return holds_metadata(text) ? 0 : text.mode;
+iot_u32 mode_of(const iot_message_file& message) {
+  return holds_metadata(message) ? 0 : message.mode;
 }
 
 // Not one that is nothing but a descriptor, or memory without a name.
-bool is_on_file_system(const iot_text_file& text) {
-  return S_ISREG(text.mode) && text.walk_end != IOT_WALK_ALONE && text.magic != kAnonymousMagic;
+bool is_on_file_system(const iot_message_file& message) {
+  return S_ISREG(message.mode) && message.walk_end != IOT_WALK_ALONE &&
+         message.magic != kAnonymousMagic;
 }
 
 // Most anonymous files have one inode in common, so that its name does not tell of what kind each is.
@@ -89,63 +90,64 @@ bool tells_nothing(std::string_view function) {
          function.starts_with("__bpf_");
 }
 
-std::string comm_of(const iot_text_process& text) {
-  return {text.comm, ::strnlen(text.comm, sizeof(text.comm))};
+std::string comm_of(const iot_message_process& message) {
+  return {message.comm, ::strnlen(message.comm, sizeof(message.comm))};
 }
 
 } // namespace
 
-std::string path_of(const iot_text_file& text) {
-  const std::string_view names(text.names,
-                               std::min<std::size_t>(text.text.bytes, sizeof(text.names)));
-  if (text.magic == kPipeMagic)
-    return fmt::format("pipe:[{}]", text.inode);
-  if (text.magic == kSocketMagic)
-    return fmt::format("socket:[{}]", text.inode);
+std::string path_of(const iot_message_file& message) {
+  const std::string_view names(message.names,
+                               std::min<std::size_t>(message.header.bytes, sizeof(message.names)));
+  if (message.magic == kPipeMagic)
+    return fmt::format("pipe:[{}]", message.inode);
+  if (message.magic == kSocketMagic)
+    return fmt::format("socket:[{}]", message.inode);
   const std::string_view own_name = names.substr(0, names.find('\0'));
-  if (text.magic == kAnonymousMagic)
-    return fmt::format("anon_inode:{}", text.inode == shared_anonymous_inode() ? "" : own_name);
-  if (text.walk_end == IOT_WALK_ALONE && own_name.size() + 1 >= names.size())
+  if (message.magic == kAnonymousMagic)
+    return fmt::format("anon_inode:{}", message.inode == shared_anonymous_inode() ? "" : own_name);
+  if (message.walk_end == IOT_WALK_ALONE && own_name.size() + 1 >= names.size())
     return std::string(own_name); // "memfd:..."; "/" of a file that was opened by a handle
-  if (text.walk_end == IOT_WALK_ROOT)
+  if (message.walk_end == IOT_WALK_ROOT)
     return join_names(names);
   if (names.empty())
     return {};
-  if (text.walk_end == IOT_WALK_FILE_SYSTEM)
-    return mount_point(text.device) + join_names(names);
+  if (message.walk_end == IOT_WALK_FILE_SYSTEM)
+    return mount_point(message.device) + join_names(names);
   return "..." + join_names(names);
 }
 
 KernelIds::KernelIds() : strings_(kStrings) {}
 
-void KernelIds::take(const iot_text& text, store::TraceWriter& writer) {
-  switch (text.type) {
-  case IOT_TEXT_FILE:
-    return take_file(reinterpret_cast<const iot_text_file&>(text), writer);
-  case IOT_TEXT_STRING:
-    return take_string(reinterpret_cast<const iot_text_string&>(text), writer);
-  case IOT_TEXT_ADDRESS:
-    return take_address(reinterpret_cast<const iot_text_address&>(text), writer);
-  case IOT_TEXT_FORK:
-    return tasks_->note_fork(process_of(reinterpret_cast<const iot_text_process&>(text)));
-  case IOT_TEXT_EXEC:
-    return tasks_->note_exec(process_of(reinterpret_cast<const iot_text_process&>(text)));
-  case IOT_TEXT_ADOPTED:
-    return tasks_->note_adopted(process_of(reinterpret_cast<const iot_text_process&>(text)));
-  case IOT_TEXT_STACK:
-    return take_stack(reinterpret_cast<const iot_text_stack&>(text), writer);
-  case IOT_TEXT_TASK:
-    return take_task(reinterpret_cast<const iot_text_task&>(text));
+void KernelIds::take(const iot_message& message, store::TraceWriter& writer) {
+  switch (message.type) {
+  case IOT_MESSAGE_FILE:
+    return take_file(reinterpret_cast<const iot_message_file&>(message), writer);
+  case IOT_MESSAGE_STRING:
+    return take_string(reinterpret_cast<const iot_message_string&>(message), writer);
+  case IOT_MESSAGE_ADDRESS:
+    return take_address(reinterpret_cast<const iot_message_address&>(message), writer);
+  case IOT_MESSAGE_FORK:
+    return tasks_->note_fork(process_of(reinterpret_cast<const iot_message_process&>(message)));
+  case IOT_MESSAGE_EXEC:
+    return tasks_->note_exec(process_of(reinterpret_cast<const iot_message_process&>(message)));
+  case IOT_MESSAGE_ADOPTED:
+    return tasks_->note_adopted(process_of(reinterpret_cast<const iot_message_process&>(message)));
+  case IOT_MESSAGE_STACK:
+    return take_stack(reinterpret_cast<const iot_message_stack&>(message), writer);
+  case IOT_MESSAGE_TASK:
+    return take_task(reinterpret_cast<const iot_message_task&>(message));
   default:
     IOTRAIL_CHECK(!"a text of a type that the BPF programs do not send");
   }
 }
 
-std::string stack_of(const iot_text_stack& text) {
-  std::string_view names(text.functions, ::strnlen(text.functions, sizeof(text.functions)));
-  const bool is_cut = names.size() + 1 >= sizeof(text.functions);
+std::string stack_of(const iot_message_stack& message) {
+  std::string_view names(message.functions,
+                         ::strnlen(message.functions, sizeof(message.functions)));
+  const bool is_cut = names.size() + 1 >= sizeof(message.functions);
   std::vector<std::string_view> functions; // innermost first
-  for (iot_u32 depth = 0; depth < text.depth && !names.empty(); ++depth) {
+  for (iot_u32 depth = 0; depth < message.depth && !names.empty(); ++depth) {
     const std::size_t end = std::min(names.find(';'), names.size());
     if (const std::string_view name = names.substr(0, end); !tells_nothing(name))
       functions.push_back(name);
@@ -159,42 +161,42 @@ std::string stack_of(const iot_text_stack& text) {
   return stack;
 }
 
-void KernelIds::take_stack(const iot_text_stack& text, store::TraceWriter& writer) {
-  if (text.text.id >= stacks_.size())
-    stacks_.resize(std::max<std::size_t>(text.text.id + 1, stacks_.size() * 2));
-  stacks_[text.text.id] = writer.string_id(stack_of(text));
+void KernelIds::take_stack(const iot_message_stack& message, store::TraceWriter& writer) {
+  if (message.header.id >= stacks_.size())
+    stacks_.resize(std::max<std::size_t>(message.header.id + 1, stacks_.size() * 2));
+  stacks_[message.header.id] = writer.string_id(stack_of(message));
 }
 
-void KernelIds::take_file(const iot_text_file& text, store::TraceWriter& writer) {
-  const std::string path = path_of(text);
-  if ((text.text.id & IOT_FILE_UNWANTED) != 0)
-    return remember_executable(text, path);
-  if (is_on_file_system(text))
-    bare_file_systems_.see(text.magic, text.device);
-  if (text.text.id >= files_.size())
-    files_.resize(std::max<std::size_t>(text.text.id + 1, files_.size() * 2));
-  files_[text.text.id] =
-      writer.file_id({.device = text.device, .inode = text.inode, .generation = text.generation},
-                     mode_of(text), path);
-  remember_executable(text, path);
+void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& writer) {
+  const std::string path = path_of(message);
+  if ((message.header.id & IOT_FILE_UNWANTED) != 0)
+    return remember_executable(message, path);
+  if (is_on_file_system(message))
+    bare_file_systems_.see(message.magic, message.device);
+  if (message.header.id >= files_.size())
+    files_.resize(std::max<std::size_t>(message.header.id + 1, files_.size() * 2));
+  files_[message.header.id] = writer.file_id(
+      {.device = message.device, .inode = message.inode, .generation = message.generation},
+      mode_of(message), path);
+  remember_executable(message, path);
 }
 
-void KernelIds::take_string(const iot_text_string& text, store::TraceWriter& writer) {
-  const std::string_view string(text.string, text.text.bytes - 1);
-  strings_[text.text.id % kStrings] = {text.text.id, writer.string_id(string)};
+void KernelIds::take_string(const iot_message_string& message, store::TraceWriter& writer) {
+  const std::string_view string(message.string, message.header.bytes - 1);
+  strings_[message.header.id % kStrings] = {message.header.id, writer.string_id(string)};
 }
 
-void KernelIds::take_address(const iot_text_address& text, store::TraceWriter& writer) {
-  const std::size_t bytes = std::min<std::size_t>(text.text.bytes, sizeof(text.address));
-  strings_[text.text.id % kStrings] = {
-      text.text.id,
-      writer.string_id(socket_address_text(std::as_bytes(std::span(text.address, bytes))))};
+void KernelIds::take_address(const iot_message_address& message, store::TraceWriter& writer) {
+  const std::size_t bytes = std::min<std::size_t>(message.header.bytes, sizeof(message.address));
+  strings_[message.header.id % kStrings] = {
+      message.header.id,
+      writer.string_id(socket_address_text(std::as_bytes(std::span(message.address, bytes))))};
 }
 
-void KernelIds::remember_executable(const iot_text_file& text, const std::string& path) {
-  if (S_ISREG(text.mode) && (text.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 &&
+void KernelIds::remember_executable(const iot_message_file& message, const std::string& path) {
+  if (S_ISREG(message.mode) && (message.mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0 &&
       executables_.size() < kExecutables)
-    executables_.emplace(text.text.id & ~IOT_FILE_MARKS, path);
+    executables_.emplace(message.header.id & ~IOT_FILE_MARKS, path);
 }
 
 std::string KernelIds::executable(iot_u32 local, iot_u32 pid) const {
@@ -205,27 +207,29 @@ std::string KernelIds::executable(iot_u32 local, iot_u32 pid) const {
   return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), gone).string();
 }
 
-void KernelIds::take_task(const iot_text_task& text) {
-  tasks_->add_task(text.pid_namespace, text.inner_tid, {text.pid, text.tid, text.start_ns});
+void KernelIds::take_task(const iot_message_task& message) {
+  tasks_->add_task(message.pid_namespace, message.inner_tid,
+                   {message.pid, message.tid, message.start_ns});
 }
 
-rows::processes KernelIds::process_of(const iot_text_process& text) {
+rows::processes KernelIds::process_of(const iot_message_process& message) {
   rows::processes row;
-  row.since_ns = text.ts_ns;
-  row.pid = text.pid;
-  row.parent_pid = text.parent_pid;
-  row.comm = comm_of(text);
-  row.cgroup = cgroups_.path_of(text.cgroup);
-  put_namespaces(text.namespaces, row);
-  if (text.text.type == IOT_TEXT_FORK) {
-    row.start_ns = text.ts_ns;
+  row.since_ns = message.ts_ns;
+  row.pid = message.pid;
+  row.parent_pid = message.parent_pid;
+  row.comm = comm_of(message);
+  row.cgroup = cgroups_.path_of(message.cgroup);
+  put_namespaces(message.namespaces, row);
+  if (message.header.type == IOT_MESSAGE_FORK) {
+    row.start_ns = message.ts_ns;
     return row;
   }
-  row.start_ns = text.start_ns;
-  const std::size_t bytes = std::min<std::size_t>(text.arguments_bytes, sizeof(text.arguments));
-  row.exe = executable(text.exe_file, text.pid);
-  row.command = command_line(std::string(text.arguments, bytes));
-  if (bytes == sizeof(text.arguments) && text.arguments[bytes - 1] != '\0')
+  row.start_ns = message.start_ns;
+  const std::size_t bytes =
+      std::min<std::size_t>(message.arguments_bytes, sizeof(message.arguments));
+  row.exe = executable(message.exe_file, message.pid);
+  row.command = command_line(std::string(message.arguments, bytes));
+  if (bytes == sizeof(message.arguments) && message.arguments[bytes - 1] != '\0')
     row.command += "...";
   return row;
 }

@@ -14,7 +14,7 @@
 
 #include "base/clock.hpp"
 #include "capture/kernel/abi/kernel_abi.h"
-#include "capture/kernel/abi/text_abi.h"
+#include "capture/kernel/abi/message_abi.h"
 #include "capture/kernel/collect/translation.hpp"
 #include "capture/selection/bare_file_systems.hpp"
 #include "capture/selection/cgroups.hpp"
@@ -37,7 +37,7 @@ public:
   // Who hears of processes and tasks, from before the first take() on.
   void report_to(Tasks& tasks) { tasks_ = &tasks; }
 
-  void take(const iot_text& text, store::TraceWriter& writer);
+  void take(const iot_message& message, store::TraceWriter& writer);
 
   // Ids of the trace; 0 where the text was lost. A value of its own, which a loop over records keeps in registers; valid
   // until the next take().
@@ -91,13 +91,13 @@ public:
   std::vector<std::string> bare_file_systems() const { return bare_file_systems_.names(); }
 
 private:
-  void take_file(const iot_text_file& text, store::TraceWriter& writer);
-  void take_string(const iot_text_string& text, store::TraceWriter& writer);
-  void take_address(const iot_text_address& text, store::TraceWriter& writer);
-  void take_stack(const iot_text_stack& text, store::TraceWriter& writer);
-  void take_task(const iot_text_task& text);
-  rows::processes process_of(const iot_text_process& text);
-  void remember_executable(const iot_text_file& text, const std::string& path);
+  void take_file(const iot_message_file& message, store::TraceWriter& writer);
+  void take_string(const iot_message_string& message, store::TraceWriter& writer);
+  void take_address(const iot_message_address& message, store::TraceWriter& writer);
+  void take_stack(const iot_message_stack& message, store::TraceWriter& writer);
+  void take_task(const iot_message_task& message);
+  rows::processes process_of(const iot_message_process& message);
+  void remember_executable(const iot_message_file& message, const std::string& path);
   std::string executable(iot_u32 local, iot_u32 pid) const;
   void see_other_device(iot_u32 device, store::TraceWriter& writer);
 
@@ -114,9 +114,9 @@ private:
 
 // The functions of a place where tasks wait, outermost first, without those of the tracing and the switch itself: as in
 // folded stacks, "vfs_read;pipe_read".
-std::string stack_of(const iot_text_stack& text);
+std::string stack_of(const iot_message_stack& message);
 
 // The path that a walk from the file up to the root has met, or what stands for it ("pipe:[7]").
-std::string path_of(const iot_text_file& text);
+std::string path_of(const iot_message_file& message);
 
 } // namespace iotrail::capture::kernel

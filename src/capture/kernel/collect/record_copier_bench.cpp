@@ -108,13 +108,13 @@ Slots cached_reads() {
 
 void name_files(KernelIds& ids, store::TraceWriter& writer) {
   for (iot_u32 file = 1; file <= kFiles; ++file) {
-    const auto text = std::make_unique<iot_text_file>();
-    text->text = {.type = IOT_TEXT_FILE, .id = file, .bytes = 2, .reserved = 0};
-    text->inode = 100 + file;
-    text->device = 8;
-    text->walk_end = IOT_WALK_ROOT;
-    text->names[0] = 'f';
-    ids.take(text->text, writer);
+    const auto message = std::make_unique<iot_message_file>();
+    message->header = {.type = IOT_MESSAGE_FILE, .id = file, .bytes = 2, .reserved = 0};
+    message->inode = 100 + file;
+    message->device = 8;
+    message->walk_end = IOT_WALK_ROOT;
+    message->names[0] = 'f';
+    ids.take(message->header, writer);
   }
 }
 

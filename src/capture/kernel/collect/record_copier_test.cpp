@@ -31,11 +31,11 @@ std::vector<std::uint64_t> values_of(const Record& record) {
   return values;
 }
 
-template <class Text> std::unique_ptr<Text> make_text(iot_u32 type, iot_u32 id) {
-  auto text = std::make_unique<Text>();
-  text->text.type = type;
-  text->text.id = id;
-  return text;
+template <class Message> std::unique_ptr<Message> make_message(iot_u32 type, iot_u32 id) {
+  auto message = std::make_unique<Message>();
+  message->header.type = type;
+  message->header.id = id;
+  return message;
 }
 
 // A ring in plain memory, and a trace to drain it into.
@@ -51,17 +51,17 @@ protected:
   }
 
   void name_file(iot_u32 id) {
-    const auto text = make_text<iot_text_file>(IOT_TEXT_FILE, id);
-    text->inode = 1000 + id;
-    ids_.take(text->text, *writer_);
+    const auto message = make_message<iot_message_file>(IOT_MESSAGE_FILE, id);
+    message->inode = 1000 + id;
+    ids_.take(message->header, *writer_);
   }
 
   void name_string(iot_u32 id) {
-    const auto text = make_text<iot_text_string>(IOT_TEXT_STRING, id);
+    const auto message = make_message<iot_message_string>(IOT_MESSAGE_STRING, id);
     const std::string string = fmt::format("string {}", id);
-    string.copy(text->string, string.size());
-    text->text.bytes = static_cast<iot_u32>(string.size() + 1);
-    ids_.take(text->text, *writer_);
+    string.copy(message->string, string.size());
+    message->header.bytes = static_cast<iot_u32>(string.size() + 1);
+    ids_.take(message->header, *writer_);
   }
 
   // Reserves a slot and fills it; it is finished with its tag only.
@@ -243,12 +243,12 @@ TEST_F(RecordCopierTest, a_process_that_ended_hands_its_program_to_nobody) {
   Tasks tasks;
   tasks.expect_kernel();
   ids_.report_to(tasks);
-  const auto exec = make_text<iot_text_process>(IOT_TEXT_EXEC, 0);
+  const auto exec = make_message<iot_message_process>(IOT_MESSAGE_EXEC, 0);
   exec->pid = 7;
   exec->arguments_bytes = 3;
   std::memcpy(exec->arguments, "cp", 3);
-  ids_.take(exec->text, *writer_);
-  const auto fork = make_text<iot_text_process>(IOT_TEXT_FORK, 0);
+  ids_.take(exec->header, *writer_);
+  const auto fork = make_message<iot_message_process>(IOT_MESSAGE_FORK, 0);
   fork->parent_pid = 7;
   Record exit(*schema::find_event("process_exit"));
   exit.as_event().pid = 7;
@@ -258,7 +258,7 @@ TEST_F(RecordCopierTest, a_process_that_ended_hands_its_program_to_nobody) {
     produce(exit);
     drain();
     fork->pid = 8 + group_dead;
-    ids_.take(fork->text, *writer_);
+    ids_.take(fork->header, *writer_);
   }
   tasks.write(*writer_, monotonic_ns());
   EXPECT_EQ(commands_in(*finish()), (Commands{{7, "cp"}, {8, "cp"}, {9, ""}}));
@@ -269,14 +269,14 @@ TEST_F(RecordCopierTest, a_command_that_was_cut_says_so) {
   Tasks tasks;
   tasks.expect_kernel();
   ids_.report_to(tasks);
-  const auto exec = make_text<iot_text_process>(IOT_TEXT_EXEC, 0);
+  const auto exec = make_message<iot_message_process>(IOT_MESSAGE_EXEC, 0);
   exec->pid = 7;
   exec->arguments_bytes = sizeof exec->arguments;
   std::memset(exec->arguments, 'x', sizeof exec->arguments);
-  ids_.take(exec->text, *writer_);
+  ids_.take(exec->header, *writer_);
   exec->pid = 8;
   exec->arguments[sizeof exec->arguments - 1] = '\0'; // it just fits
-  ids_.take(exec->text, *writer_);
+  ids_.take(exec->header, *writer_);
   tasks.write(*writer_, monotonic_ns());
   const std::string fits(sizeof exec->arguments - 1, 'x');
   EXPECT_EQ(commands_in(*finish()), (Commands{{7, fits + "x..."}, {8, fits}}));

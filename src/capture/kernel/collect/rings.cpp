@@ -33,11 +33,11 @@ std::uint32_t slots_for(std::size_t ring_bytes) {
   return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(slots), kSmallestSlots, 1U << 24U);
 }
 
-std::uint32_t text_bytes_for(std::uint32_t slots_per_cpu) {
+std::uint32_t message_bytes_for(std::uint32_t slots_per_cpu) {
   constexpr std::uint32_t kMost = 1U << 30U;
   return std::clamp<std::uint32_t>(std::min(slots_per_cpu, kMost / IOT_KERNEL_SLOT_BYTES) *
                                        IOT_KERNEL_SLOT_BYTES,
-                                   IOT_TEXT_BYTES, kMost);
+                                   IOT_MESSAGE_BYTES, kMost);
 }
 
 Result<Mapping> Mapping::make(int fd, std::size_t bytes, int protection, std::size_t offset) {
@@ -97,33 +97,33 @@ std::span<const RecordSlot> RecordRings::slots(std::uint32_t cpu, std::uint64_t 
   return {own + at, std::min<std::size_t>(end - position, slots_per_cpu_ - at)};
 }
 
-Result<TextRing> TextRing::map(int fd, std::size_t bytes) {
+Result<StringRing> StringRing::map(int fd, std::size_t bytes) {
   auto consumer = Mapping::make(fd, page_bytes(), PROT_READ | PROT_WRITE, 0);
   if (!consumer)
     return std::unexpected(consumer.error());
   auto data = Mapping::make(fd, page_bytes() + 2 * bytes, PROT_READ, page_bytes());
   if (!data)
     return std::unexpected(data.error());
-  TextRing ring;
+  StringRing ring;
   ring.consumer_ = std::move(*consumer);
   ring.data_ = std::move(*data);
   ring.bytes_ = bytes;
   return ring;
 }
 
-std::uint64_t TextRing::end() const {
+std::uint64_t StringRing::end() const {
   return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(data_.data()), __ATOMIC_ACQUIRE);
 }
 
-const std::byte* TextRing::at(std::uint64_t position) const {
+const std::byte* StringRing::at(std::uint64_t position) const {
   return data_.data() + page_bytes() + (position & (bytes_ - 1));
 }
 
-std::uint32_t TextRing::load(std::uint64_t position) const {
+std::uint32_t StringRing::load(std::uint64_t position) const {
   return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(at(position)), __ATOMIC_ACQUIRE);
 }
 
-void TextRing::release() {
+void StringRing::release() {
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(consumer_.data()), position_, __ATOMIC_RELEASE);
 }
 

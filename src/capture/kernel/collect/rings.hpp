@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 #include "capture/kernel/abi/kernel_abi.h"
-#include "capture/kernel/abi/text_abi.h"
+#include "capture/kernel/abi/message_abi.h"
 
 namespace iotrail::capture::kernel {
 
@@ -39,7 +39,7 @@ struct RecordSlot {
 std::uint32_t slots_for(std::size_t ring_bytes);
 
 // Size of the ring of texts beside such rings: as large as one of them, for a burst of long paths is one of records too.
-std::uint32_t text_bytes_for(std::uint32_t slots_per_cpu);
+std::uint32_t message_bytes_for(std::uint32_t slots_per_cpu);
 
 class RecordRings {
 public:
@@ -65,15 +65,15 @@ private:
   std::uint32_t slots_per_cpu_ = 0;
 };
 
-class TextRing {
+class StringRing {
 public:
-  static Result<TextRing> map(int fd, std::size_t bytes);
+  static Result<StringRing> map(int fd, std::size_t bytes);
 
   // What has been reserved up to now.
   std::uint64_t end() const;
   std::size_t memory_bytes() const { return data_.bytes(); }
 
-  // Hands messages to `take(const iot_text&, bytes)` until `end`; stops before one that is still being written: false.
+  // Hands messages to `take(const iot_message&, bytes)` until `end`; stops before one that is still being written: false.
   template <class Take> bool consume(std::uint64_t end, Take&& take) {
     while (position_ < end) {
       const std::uint32_t header = load(position_);
@@ -81,7 +81,7 @@ public:
         return false;
       const std::uint32_t bytes = header & ~(kBusy | kDiscarded);
       if (!(header & kDiscarded))
-        take(*reinterpret_cast<const iot_text*>(at(position_) + kHeaderBytes));
+        take(*reinterpret_cast<const iot_message*>(at(position_) + kHeaderBytes));
       position_ += (bytes + kHeaderBytes + 7) / 8 * 8;
       release();
     }

@@ -64,9 +64,9 @@ static __always_inline void ask_for_names(struct given_names* names, struct iot_
   }
 }
 
-static __always_inline iot_u32 text_of_name(iot_u64 name) {
+static __always_inline iot_u32 string_of_name(iot_u64 name) {
   const iot_u64 string = (iot_u64)BPF_CORE_READ((const struct filename*)name, name);
-  return string ? iot_text_of_kernel(string) : 0;
+  return string ? iot_string_of_kernel(string) : 0;
 }
 
 /*
@@ -82,11 +82,11 @@ __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call
   paths->new_fd = IOT_NO_FD;
   ask_for_names(&names, paths, call, request);
   if (names.path)
-    paths->path = text_of_name(names.path);
+    paths->path = string_of_name(names.path);
   else
     iot_count(IOT_COUNTER_kernel_async_path_untold);
   if (names.new_path)
-    paths->new_path = text_of_name(names.new_path);
+    paths->new_path = string_of_name(names.new_path);
   return paths->fd;
 }
 
@@ -104,10 +104,10 @@ __noinline iot_s32 iot_read_paths(struct iot_async_paths* paths, iot_u32 call, i
   paths->is_given = 1;
   paths->fd = IS_CALL_ON_ATTRIBUTE(call) ? IOT_AT_FDCWD : is_symlink ? IOT_NO_FD : fd;
   paths->new_fd = is_symlink ? fd : has_two ? (iot_s32)BPF_CORE_READ(entry, len) : IOT_NO_FD;
-  paths->path = iot_text_of_user(IS_CALL_ON_ATTRIBUTE(call) ? BPF_CORE_READ(entry, addr3)
-                                                            : BPF_CORE_READ(entry, addr));
+  paths->path = iot_string_of_user(IS_CALL_ON_ATTRIBUTE(call) ? BPF_CORE_READ(entry, addr3)
+                                                              : BPF_CORE_READ(entry, addr));
   if (has_two)
-    paths->new_path = iot_text_of_user(BPF_CORE_READ(entry, off));
+    paths->new_path = iot_string_of_user(BPF_CORE_READ(entry, off));
   if (!IS_CALL_ON_ATTRIBUTE(call) && !is_symlink && !IS_CALL(call, OPENAT2))
     paths->flags = BPF_CORE_READ(entry, open_flags);
   return paths->fd;

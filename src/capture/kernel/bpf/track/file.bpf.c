@@ -3,7 +3,7 @@
  * First sight of a file: it gets a local id, and its path goes to the collector.
  */
 #include "track/file.bpf.h"
-#include "out/text.bpf.h"
+#include "out/message.bpf.h"
 
 iot_u32 last_file_id;
 struct iot_file_ages file_ages;
@@ -39,40 +39,40 @@ static __always_inline enum climb climb(iot_u64* at) {
 }
 
 /* Appends a name of a path. Returns 1 at its end. `room`, a constant: bytes of names that fit before the last one. */
-static __always_inline long walk_step(struct iot_text_file* text, const iot_u32 room) {
-  const struct dentry* dentry = (const struct dentry*)text->walk[0];
-  const enum climb step = climb(text->walk);
+static __always_inline long walk_step(struct iot_message_file* message, const iot_u32 room) {
+  const struct dentry* dentry = (const struct dentry*)message->walk[0];
+  const enum climb step = climb(message->walk);
   if (step == IS_ACROSS)
     return 0;
   if (step == AT_ROOT || step == AT_TOP_OF_FILE_SYSTEM) {
-    text->walk_end = step == AT_ROOT ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
+    message->walk_end = step == AT_ROOT ? IOT_WALK_ROOT : IOT_WALK_FILE_SYSTEM;
     return 1;
   }
-  const iot_u32 at = text->text.bytes;
+  const iot_u32 at = message->header.bytes;
   if (at > room)
     return 1;
-  const long length = bpf_probe_read_kernel_str(&text->names[at], IOT_NAME_BYTES,
+  const long length = bpf_probe_read_kernel_str(&message->names[at], IOT_NAME_BYTES,
                                                 BPF_CORE_READ(dentry, d_name.name));
   if (length <= 0)
     return 1;
-  text->text.bytes = at + (iot_u32)length;
+  message->header.bytes = at + (iot_u32)length;
   if (step == IS_ALONE)
-    text->walk_end = IOT_WALK_ALONE;
+    message->walk_end = IOT_WALK_ALONE;
   return step == IS_ALONE;
 }
 
 struct walk {
-  struct iot_text_file* text;
+  struct iot_message_file* message;
 };
 
 /* Most paths are short: a small reservation first, a large one for those that do not fit it. */
 #define IOT_SHORT_PATH 256
 
 static long walk_short(iot_u32 index, struct walk* walk) {
-  return walk_step(walk->text, IOT_SHORT_PATH);
+  return walk_step(walk->message, IOT_SHORT_PATH);
 }
 static long walk_long(iot_u32 index, struct walk* walk) {
-  return walk_step(walk->text, IOT_PATH_BYTES);
+  return walk_step(walk->message, IOT_PATH_BYTES);
 }
 
 /* Where the way up from a file begins; at[0] is 0 where it has no name. */
@@ -90,17 +90,17 @@ static __always_inline void begin_climb(iot_u64* at, const struct iot_file_sight
 }
 
 /* The path from a file up to the root of the mount tree, or of the file system. */
-static __always_inline void begin_walk(struct iot_text_file* text,
+static __always_inline void begin_walk(struct iot_message_file* message,
                                        const struct iot_file_sight* sight) {
   const struct inode* inode = (const struct inode*)sight->inode;
-  text->inode = sight->key.inode;
-  text->device = sight->key.device;
-  text->generation = sight->key.generation;
-  text->mode = BPF_CORE_READ(inode, i_mode);
-  text->magic = (iot_u32)BPF_CORE_READ(inode, i_sb, s_magic);
-  text->walk_end = IOT_WALK_CUT;
-  text->reserved = 0;
-  begin_climb(text->walk, sight);
+  message->inode = sight->key.inode;
+  message->device = sight->key.device;
+  message->generation = sight->key.generation;
+  message->mode = BPF_CORE_READ(inode, i_mode);
+  message->magic = (iot_u32)BPF_CORE_READ(inode, i_sb, s_magic);
+  message->walk_end = IOT_WALK_CUT;
+  message->reserved = 0;
+  begin_climb(message->walk, sight);
 }
 
 enum sent { SENT, NO_ROOM, IS_LONG };
@@ -109,20 +109,20 @@ enum sent { SENT, NO_ROOM, IS_LONG };
 static __always_inline enum sent send_path(iot_u32 id, const struct iot_file_sight* sight,
                                            const int is_short) {
   const iot_u32 room = is_short ? IOT_SHORT_PATH : IOT_PATH_BYTES;
-  struct walk walk = {
-      .text = reserve_text(IOT_TEXT_FILE, __builtin_offsetof(struct iot_text_file, names) + room +
-                                              IOT_NAME_BYTES)};
-  if (!walk.text)
+  struct walk walk = {.message = reserve_message(
+                          IOT_MESSAGE_FILE, __builtin_offsetof(struct iot_message_file, names) +
+                                                room + IOT_NAME_BYTES)};
+  if (!walk.message)
     return NO_ROOM;
-  begin_walk(walk.text, sight);
-  walk.text->text.id = id;
-  if (walk.text->walk[0])
+  begin_walk(walk.message, sight);
+  walk.message->header.id = id;
+  if (walk.message->walk[0])
     bpf_loop(IOT_PATH_DEPTH, is_short ? walk_short : walk_long, &walk, 0);
-  if (is_short && walk.text->walk_end == IOT_WALK_CUT && walk.text->text.bytes > room) {
-    bpf_ringbuf_discard(walk.text, BPF_RB_NO_WAKEUP);
+  if (is_short && walk.message->walk_end == IOT_WALK_CUT && walk.message->header.bytes > room) {
+    bpf_ringbuf_discard(walk.message, BPF_RB_NO_WAKEUP);
     return IS_LONG;
   }
-  bpf_ringbuf_submit(walk.text, BPF_RB_NO_WAKEUP);
+  bpf_ringbuf_submit(walk.message, BPF_RB_NO_WAKEUP);
   return SENT;
 }
 

@@ -2,7 +2,7 @@
  *
  * States of tasks: made at a task's birth if its parent is traced, or at its first event if a filter names it.
  */
-#include "out/text.bpf.h"
+#include "out/message.bpf.h"
 #include "track/async.bpf.h"
 #include "track/filter.bpf.h"
 #include "track/op.bpf.h"

@@ -3,7 +3,7 @@
  * Calls to servers of network file systems: what is a request to a disk elsewhere. One is set up by the task whose
  * operation needs it, or by the thread of the kernel that writes a file back, and ends in whichever thread.
  */
-#include "out/text.bpf.h"
+#include "out/message.bpf.h"
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "track/sync_waiter.bpf.h"
@@ -62,9 +62,9 @@ int BPF_PROG(rpc_begin, const struct rpc_task* trusted) {
       .owner = attribution.owner,
       .start_ns = BPF_CORE_READ(call, tk_start),
       .file = attribution.file,
-      .program = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_client, cl_program, name)),
-      .procedure = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_msg.rpc_proc, p_name)),
-      .server = iot_text_of_kernel((iot_u64)BPF_CORE_READ(call, tk_xprt, address_strings[0])),
+      .program = iot_string_of_kernel((iot_u64)BPF_CORE_READ(call, tk_client, cl_program, name)),
+      .procedure = iot_string_of_kernel((iot_u64)BPF_CORE_READ(call, tk_msg.rpc_proc, p_name)),
+      .server = iot_string_of_kernel((iot_u64)BPF_CORE_READ(call, tk_xprt, address_strings[0])),
       .version = BPF_CORE_READ(call, tk_client, cl_vers)};
   if (bpf_map_update_elem(&rpcs, &key, &begun, BPF_ANY))
     iot_lose(IOT_COUNTER_kernel_rpc_untracked);

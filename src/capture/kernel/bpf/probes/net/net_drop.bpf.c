@@ -48,24 +48,24 @@ static __noinline int look_at_packet(struct packet_told* told, iot_u64 packet) {
 
 /* Local id of the text of one end of a packet; 0: none. */
 static __noinline iot_u32 send_end(const struct packet_told* packet, iot_u32 end) {
-  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
-  if (!text)
+  struct iot_message_address* message = reserve_message(IOT_MESSAGE_ADDRESS, sizeof(*message));
+  if (!message)
     return 0;
   const int is_receiver = end == RECEIVER;
   const iot_u8* address = is_receiver ? packet->addresses[RECEIVER] : packet->addresses[SENDER];
   const int is_v6 = packet->version == 6;
-  __builtin_memset(text->address, 0, INET6_BYTES);
-  *(iot_u16*)text->address = is_v6 ? IOT_AF_INET6 : IOT_AF_INET;
-  *(iot_u16*)(text->address + PORT_AT) =
+  __builtin_memset(message->address, 0, INET6_BYTES);
+  *(iot_u16*)message->address = is_v6 ? IOT_AF_INET6 : IOT_AF_INET;
+  *(iot_u16*)(message->address + PORT_AT) =
       is_receiver ? packet->ports[RECEIVER] : packet->ports[SENDER];
   if (is_v6)
-    __builtin_memcpy(text->address + ADDRESS6_AT, address, IP6_ADDRESS_BYTES);
+    __builtin_memcpy(message->address + ADDRESS6_AT, address, IP6_ADDRESS_BYTES);
   else
-    __builtin_memcpy(text->address + ADDRESS_AT, address, IP4_ADDRESS_BYTES);
-  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
-  text->text.id = id;
-  text->text.bytes = is_v6 ? INET6_BYTES : INET_BYTES;
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+    __builtin_memcpy(message->address + ADDRESS_AT, address, IP4_ADDRESS_BYTES);
+  const iot_u32 id = __sync_fetch_and_add(&last_string_id, 1) + 1;
+  message->header.id = id;
+  message->header.bytes = is_v6 ? INET6_BYTES : INET_BYTES;
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
   return id;
 }
 

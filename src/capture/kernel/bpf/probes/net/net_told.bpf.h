@@ -31,22 +31,22 @@ static __always_inline iot_u16 port_of(const struct sock_common* at, const int s
 static __always_inline iot_u32 send_address(const struct sock_common* at, const int side,
                                             int is_whole) {
   const iot_u16 family = BPF_CORE_READ(at, skc_family);
-  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
-  if (!text)
+  struct iot_message_address* message = reserve_message(IOT_MESSAGE_ADDRESS, sizeof(*message));
+  if (!message)
     return 0;
-  __builtin_memset(text->address, 0, INET6_BYTES);
-  *(iot_u16*)text->address = family;
-  *(iot_u16*)(text->address + PORT_AT) = port_of(at, side, is_whole);
+  __builtin_memset(message->address, 0, INET6_BYTES);
+  *(iot_u16*)message->address = family;
+  *(iot_u16*)(message->address + PORT_AT) = port_of(at, side, is_whole);
   if (family != IOT_AF_INET6)
-    *(iot_u32*)(text->address + ADDRESS_AT) =
+    *(iot_u32*)(message->address + ADDRESS_AT) =
         side == OTHER_SIDE ? BPF_CORE_READ(at, skc_daddr) : BPF_CORE_READ(at, skc_rcv_saddr);
   else if (bpf_core_field_exists(at->skc_v6_daddr))
-    bpf_core_read(text->address + ADDRESS6_AT, sizeof(struct in6_addr),
+    bpf_core_read(message->address + ADDRESS6_AT, sizeof(struct in6_addr),
                   side == OTHER_SIDE ? &at->skc_v6_daddr : &at->skc_v6_rcv_saddr);
-  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
-  text->text.id = id;
-  text->text.bytes = family == IOT_AF_INET6 ? INET6_BYTES : INET_BYTES;
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  const iot_u32 id = __sync_fetch_and_add(&last_string_id, 1) + 1;
+  message->header.id = id;
+  message->header.bytes = family == IOT_AF_INET6 ? INET6_BYTES : INET_BYTES;
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
   return id;
 }
 

@@ -39,20 +39,20 @@ static __always_inline void read_namespaces(struct iot_namespaces* to,
 /* Tells the collector of a new process; its program is still its parent's. */
 static __always_inline void send_fork(const struct iot_task* parent, const struct iot_task* child,
                                       const struct task_struct* task, iot_u64 ts_ns) {
-  struct iot_text_process* text =
-      reserve_text(IOT_TEXT_FORK, __builtin_offsetof(struct iot_text_process, arguments));
-  if (!text)
+  struct iot_message_process* message =
+      reserve_message(IOT_MESSAGE_FORK, __builtin_offsetof(struct iot_message_process, arguments));
+  if (!message)
     return;
-  text->ts_ns = ts_ns;
-  text->start_ns = BPF_CORE_READ(task, start_time);
-  text->cgroup = cgroup_of(task);
-  text->pid = child->owner.pid;
-  text->parent_pid = parent->owner.pid;
-  text->exe_file = 0;
-  text->arguments_bytes = 0;
-  read_namespaces(&text->namespaces, task);
-  bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  message->ts_ns = ts_ns;
+  message->start_ns = BPF_CORE_READ(task, start_time);
+  message->cgroup = cgroup_of(task);
+  message->pid = child->owner.pid;
+  message->parent_pid = parent->owner.pid;
+  message->exe_file = 0;
+  message->arguments_bytes = 0;
+  read_namespaces(&message->namespaces, task);
+  bpf_core_read(message->comm, sizeof(message->comm), &task->comm);
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
 }
 
 /*
@@ -110,31 +110,31 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
 /* What the task's process executes. */
 static __always_inline void send_program(iot_u32 type, const struct task_struct* task,
                                          iot_u32 exe_file, iot_u64 ts_ns) {
-  struct iot_text_process* text = reserve_text(type, sizeof(*text));
-  if (!text)
+  struct iot_message_process* message = reserve_message(type, sizeof(*message));
+  if (!message)
     return;
-  text->ts_ns = ts_ns;
-  text->start_ns = BPF_CORE_READ(task, start_time);
-  text->cgroup = cgroup_of(task);
-  text->pid = (iot_u32)BPF_CORE_READ(task, tgid);
-  text->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
-  text->exe_file = exe_file;
-  read_namespaces(&text->namespaces, task);
-  bpf_core_read(text->comm, sizeof(text->comm), &task->comm);
+  message->ts_ns = ts_ns;
+  message->start_ns = BPF_CORE_READ(task, start_time);
+  message->cgroup = cgroup_of(task);
+  message->pid = (iot_u32)BPF_CORE_READ(task, tgid);
+  message->parent_pid = (iot_u32)BPF_CORE_READ(task, real_parent, tgid);
+  message->exe_file = exe_file;
+  read_namespaces(&message->namespaces, task);
+  bpf_core_read(message->comm, sizeof(message->comm), &task->comm);
   const iot_u64 begin = BPF_CORE_READ(task, mm, arg_start);
   iot_u64 bytes = BPF_CORE_READ(task, mm, arg_end) - begin;
   if (bytes > IOT_PATH_BYTES)
     bytes = IOT_PATH_BYTES;
-  const int is_unread = bpf_probe_read_user(text->arguments, (iot_u32)bytes, (const void*)begin);
-  text->arguments_bytes = is_unread ? 0 : (iot_u32)bytes;
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  const int is_unread = bpf_probe_read_user(message->arguments, (iot_u32)bytes, (const void*)begin);
+  message->arguments_bytes = is_unread ? 0 : (iot_u32)bytes;
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
   if (is_unread)
     iot_count(IOT_COUNTER_kernel_path_unread);
 }
 
 /* A task that has come into a group that is recorded: its process may have begun after the loader looked, outside the group. */
 __noinline int iot_tell_adopted(void) {
-  send_program(IOT_TEXT_ADOPTED, bpf_get_current_task_btf(), 0, bpf_ktime_get_ns());
+  send_program(IOT_MESSAGE_ADOPTED, bpf_get_current_task_btf(), 0, bpf_ktime_get_ns());
   return 0;
 }
 
@@ -184,10 +184,10 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     const struct iot_file_sight program = {.file = (iot_u64)file};
     iot_file_tell(&program, 1);
   }
-  send_program(IOT_TEXT_EXEC, task, exe_file, now_ns);
+  send_program(IOT_MESSAGE_EXEC, task, exe_file, now_ns);
   if (!iot_wants(IOT_KIND_process_exec) || !iot_file_wanted(exe_file) || !is_task_chosen(own))
     return 0;
-  const iot_u32 path = iot_text_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));
+  const iot_u32 path = iot_string_of_kernel((iot_u64)BPF_CORE_READ(binary, filename));
   struct iot_place place;
   struct iot_process_exec* record = IOT_RESERVE(process_exec, &place);
   if (!record)

@@ -37,20 +37,20 @@ static __always_inline iot_u64 hash_place(const struct wait_place* place) {
 /* 0: there was no room. */
 static __always_inline iot_u32 send_place(const struct wait_place* place) {
   static const char format[] = "%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps";
-  struct iot_text_stack* text = reserve_text(IOT_TEXT_STACK, sizeof(*text));
-  if (!text)
+  struct iot_message_stack* message = reserve_message(IOT_MESSAGE_STACK, sizeof(*message));
+  if (!message)
     return 0;
-  const long length = bpf_snprintf(text->functions, sizeof(text->functions), format,
+  const long length = bpf_snprintf(message->functions, sizeof(message->functions), format,
                                    (void*)place->frames, sizeof(place->frames));
   iot_u32 depth = 0;
 #pragma unroll
   for (int i = 0; i < IOT_STACK_FRAMES; ++i)
     depth += place->frames[i] != 0;
   const iot_u32 id = __sync_fetch_and_add(&last_stack_id, 1) + 1;
-  text->depth = length > 0 ? depth : 0;
-  text->text.id = id;
-  text->text.bytes = sizeof(text->functions);
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  message->depth = length > 0 ? depth : 0;
+  message->header.id = id;
+  message->header.bytes = sizeof(message->functions);
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
   return id;
 }
 

@@ -57,8 +57,8 @@ struct object {
 };
 
 /* A filter of files leaves out calls that only name a path. Global: checked once. */
-__noinline iot_u32 iot_text_of_object(iot_u64 path) {
-  return iot_file_wanted(0) ? iot_text_of_user(path) : 0;
+__noinline iot_u32 iot_string_of_object(iot_u64 path) {
+  return iot_file_wanted(0) ? iot_string_of_user(path) : 0;
 }
 
 static __always_inline struct object object_of(const struct returned* call) {
@@ -68,7 +68,7 @@ static __always_inline struct object object_of(const struct returned* call) {
   if (fd_place)
     object.fd = (iot_s32)call->arguments[(fd_place - 1) & 7];
   if (path_place)
-    object.path = iot_text_of_object(call->arguments[(path_place - 1) & 7]);
+    object.path = iot_string_of_object(call->arguments[(path_place - 1) & 7]);
   else if (fd_place)
     object.file = iot_file_of_fd(object.fd);
   return object;

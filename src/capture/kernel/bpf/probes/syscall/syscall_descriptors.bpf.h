@@ -27,7 +27,7 @@ static __always_inline void emit_descriptor(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   const iot_u32 name =
-      call->number == IOT_syscall_memfd_create ? iot_text_of_user(call->arguments[0]) : 0;
+      call->number == IOT_syscall_memfd_create ? iot_string_of_user(call->arguments[0]) : 0;
   struct iot_place place;
   struct iot_syscall_descriptor* record = IOT_RESERVE_COLD(syscall_descriptor, &place);
   if (!record)
@@ -77,9 +77,9 @@ static __always_inline void emit_mount(struct returned* call) {
     return;
   const int is_mount = call->number == IOT_syscall_mount;
   const iot_u64* from = call->arguments;
-  const iot_u32 path = iot_text_of_user(is_mount ? from[1] : from[0]);
-  const iot_u32 source = is_mount && from[0] ? iot_text_of_user(from[0]) : 0;
-  const iot_u32 type = is_mount && from[2] ? iot_text_of_user(from[2]) : 0;
+  const iot_u32 path = iot_string_of_user(is_mount ? from[1] : from[0]);
+  const iot_u32 source = is_mount && from[0] ? iot_string_of_user(from[0]) : 0;
+  const iot_u32 type = is_mount && from[2] ? iot_string_of_user(from[2]) : 0;
   struct iot_place place;
   struct iot_syscall_mount* record = IOT_RESERVE_COLD(syscall_mount, &place);
   if (!record)

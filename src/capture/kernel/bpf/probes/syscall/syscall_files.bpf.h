@@ -38,7 +38,7 @@ static __always_inline void emit_open(struct returned* call) {
   const iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
   if (!iot_file_of_call_wanted(file))
     return;
-  const iot_u32 text = path ? iot_text_of_user(path) : 0;
+  const iot_u32 text = path ? iot_string_of_user(path) : 0;
   struct iot_place place;
   struct iot_syscall_open* record = IOT_RESERVE_COLD(syscall_open, &place);
   if (!record) {
@@ -72,7 +72,7 @@ static __always_inline void emit_truncate(struct returned* call) {
   const iot_u32 file = has_path ? 0 : iot_file_of_fd(fd);
   if (!iot_file_of_call_wanted(file))
     return;
-  const iot_u32 text = has_path ? iot_text_of_user(call->arguments[0]) : 0;
+  const iot_u32 text = has_path ? iot_string_of_user(call->arguments[0]) : 0;
   struct iot_place place;
   struct iot_syscall_truncate* record = IOT_RESERVE_COLD(syscall_truncate, &place);
   if (!record) {
@@ -101,7 +101,7 @@ static __always_inline void emit_unlink(struct returned* call) {
   const iot_u64 path = is_at ? call->arguments[1] : call->arguments[0];
   if (!iot_file_wanted(0))
     return;
-  const iot_u32 text = iot_text_of_user(path);
+  const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
   struct iot_syscall_unlink* record = IOT_RESERVE_COLD(syscall_unlink, &place);
   if (!record)
@@ -118,8 +118,8 @@ static __always_inline void emit_rename(struct returned* call) {
   const iot_u64 new_path = is_at ? call->arguments[3] : call->arguments[1];
   if (!iot_file_wanted(0))
     return;
-  const iot_u32 old_text = iot_text_of_user(old_path);
-  const iot_u32 new_text = iot_text_of_user(new_path);
+  const iot_u32 old_text = iot_string_of_user(old_path);
+  const iot_u32 new_text = iot_string_of_user(new_path);
   struct iot_place place;
   struct iot_syscall_rename* record = IOT_RESERVE_COLD(syscall_rename, &place);
   if (!record)
@@ -137,7 +137,7 @@ static __always_inline void emit_mkdir(struct returned* call) {
   const iot_u64 path = is_at ? call->arguments[1] : call->arguments[0];
   if (!iot_file_wanted(0))
     return;
-  const iot_u32 text = iot_text_of_user(path);
+  const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
   struct iot_syscall_mkdir* record = IOT_RESERVE_COLD(syscall_mkdir, &place);
   if (!record)
@@ -162,7 +162,7 @@ static __always_inline void emit_stat(struct returned* call) {
     path = 0;
   if (path && !(flags & IOT_at_AT_EMPTY_PATH) && !iot_file_wanted(0))
     return;
-  const iot_u32 text = path ? iot_text_of_user(path) : 0;
+  const iot_u32 text = path ? iot_string_of_user(path) : 0;
   const int names_fd = number == IOT_syscall_fstat || (!text && flags & IOT_at_AT_EMPTY_PATH);
   const iot_u32 file = names_fd ? iot_file_of_fd(fd) : 0;
   if (!iot_file_of_call_wanted(file))

@@ -14,7 +14,7 @@ static __always_inline void emit_link(struct returned* call) {
   const struct object object = object_of(call);
   if (!iot_file_wanted(0))
     return;
-  const iot_u32 text = iot_text_of_user(target);
+  const iot_u32 text = iot_string_of_user(target);
   struct iot_place place;
   struct iot_syscall_link* record = IOT_RESERVE_COLD(syscall_link, &place);
   if (!record)
@@ -104,7 +104,7 @@ static __always_inline void emit_xattr(struct returned* call) {
   const struct object object = object_of(call);
   if (!iot_file_of_call_wanted(object.file))
     return;
-  const iot_u32 name = is_list ? 0 : iot_text_of_user(call->arguments[1]);
+  const iot_u32 name = is_list ? 0 : iot_string_of_user(call->arguments[1]);
   struct iot_place place;
   struct iot_syscall_xattr* record = IOT_RESERVE_COLD(syscall_xattr, &place);
   if (!record)

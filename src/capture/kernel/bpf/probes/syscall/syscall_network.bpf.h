@@ -13,7 +13,7 @@
 static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {
   if (!address || bytes < sizeof(iot_u16))
     return 0;
-  struct iot_text_address* text = reserve_text(IOT_TEXT_ADDRESS, sizeof(*text));
+  struct iot_message_address* text = reserve_message(IOT_MESSAGE_ADDRESS, sizeof(*text));
   if (!text)
     return 0;
   if (bytes > IOT_ADDRESS_BYTES)
@@ -23,9 +23,9 @@ static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {
     bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
     return 0;
   }
-  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
-  text->text.id = id;
-  text->text.bytes = bytes;
+  const iot_u32 id = __sync_fetch_and_add(&last_string_id, 1) + 1;
+  text->header.id = id;
+  text->header.bytes = bytes;
   bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
   return id;
 }
@@ -295,8 +295,9 @@ static __always_inline iot_u32 shape_of_option(iot_u32 option) {
 }
 
 /* Local id of a text in the program's memory that ends after so many bytes, if not before; 0: none. */
-static __noinline iot_u32 iot_text_of_bytes(iot_u64 address, iot_u32 bytes) {
-  struct iot_text_string* text = reserve_text(IOT_TEXT_STRING, sizeof(text->text) + IOT_NAME_BYTES);
+static __noinline iot_u32 iot_string_of_bytes(iot_u64 address, iot_u32 bytes) {
+  struct iot_message_string* text =
+      reserve_message(IOT_MESSAGE_STRING, sizeof(text->header) + IOT_NAME_BYTES);
   if (!text)
     return 0;
   if (bytes >= IOT_NAME_BYTES)
@@ -367,7 +368,7 @@ static __always_inline void emit_sockopt(struct returned* call) {
   const int is_told = !(is_get && call->result < 0);
   const iot_s64 value = is_told ? number_of_option(shape, address, bytes, is_narrow) : 0;
   const iot_u32 text = is_told && shape == IOT_socket_value_text && address && bytes
-                           ? iot_text_of_bytes(address, bytes)
+                           ? iot_string_of_bytes(address, bytes)
                            : 0;
   struct iot_place place;
   struct iot_syscall_sockopt* record = IOT_RESERVE_COLD(syscall_sockopt, &place);

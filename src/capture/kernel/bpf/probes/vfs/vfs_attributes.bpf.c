@@ -164,7 +164,7 @@ static __always_inline int begin_xattr(const struct vfs_arguments* arguments, io
   const int is_list = call == IOT_vfs_call_vfs_listxattr;
   const int has_value = call == IOT_vfs_call_vfs_setxattr || call == IOT_vfs_call_vfs_getxattr;
   const iot_u32 file = vfs_file_of_dentry(task, is_list ? arguments->at[0] : arguments->at[1]);
-  const iot_u32 name = is_list ? 0 : iot_text_of_kernel(arguments->at[2]);
+  const iot_u32 name = is_list ? 0 : iot_string_of_kernel(arguments->at[2]);
   struct iot_span* span = vfs_begin(task, kind, arguments, file);
   if (!span)
     return 0;

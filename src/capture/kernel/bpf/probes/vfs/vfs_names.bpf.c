@@ -14,7 +14,7 @@ static __always_inline iot_u64 vfs_pair(iot_u32 high, iot_u32 low) {
 static __always_inline iot_u64 vfs_place_of(struct iot_task* task, iot_u64 dentry) {
   const struct dentry* own = (const void*)dentry;
   const iot_u32 directory = vfs_file_of_dentry(task, (iot_u64)BPF_CORE_READ(own, d_parent));
-  return vfs_pair(directory, iot_text_of_kernel((iot_u64)BPF_CORE_READ(own, d_name.name)));
+  return vfs_pair(directory, iot_string_of_kernel((iot_u64)BPF_CORE_READ(own, d_name.name)));
 }
 
 /* `detail`: the dentry; `bytes`: its place; `flags`: the function; `reserved`: the mode; `offset`: a target. */
@@ -117,7 +117,7 @@ static __always_inline int begin_link(const struct vfs_arguments* arguments, iot
   if (!task)
     return 0;
   const int is_symbolic = call == IOT_vfs_call_vfs_symlink;
-  const iot_u32 target = is_symbolic ? iot_text_of_kernel(arguments->at[3]) : 0;
+  const iot_u32 target = is_symbolic ? iot_string_of_kernel(arguments->at[3]) : 0;
   const iot_u32 linked = is_symbolic ? 0 : vfs_file_of_dentry(task, arguments->at[0]);
   struct iot_span* span =
       begin_name(task, kind, call, arguments, is_symbolic ? arguments->at[2] : arguments->at[3]);

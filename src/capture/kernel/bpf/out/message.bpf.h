@@ -3,63 +3,64 @@
  * Messages of any length to the collector, beside the records: paths, command lines, names of tasks. A message goes out
  * before the first record that refers to it.
  */
-#ifndef IOTRAIL_TEXT_BPF_H
-#define IOTRAIL_TEXT_BPF_H
+#ifndef IOTRAIL_MESSAGE_BPF_H
+#define IOTRAIL_MESSAGE_BPF_H
 
-#include "capture/kernel/abi/text_abi.h"
+#include "capture/kernel/abi/message_abi.h"
 #include "out/ring.bpf.h"
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, IOT_TEXT_BYTES);
+  __uint(max_entries, IOT_MESSAGE_BYTES);
 } texts SEC(".maps");
 
-iot_u32 last_text_id;
+iot_u32 last_string_id;
 
 /* NULL: there was no room, which is counted. `bytes` is a constant. */
-static __always_inline void* reserve_text(iot_u32 type, iot_u64 bytes) {
-  struct iot_text* text = bpf_ringbuf_reserve(&texts, bytes, 0);
-  if (!text) {
+static __always_inline void* reserve_message(iot_u32 type, iot_u64 bytes) {
+  struct iot_message* message = bpf_ringbuf_reserve(&texts, bytes, 0);
+  if (!message) {
     iot_count(IOT_COUNTER_kernel_text_full);
     return 0;
   }
-  text->type = type;
-  text->id = 0;
-  text->bytes = 0;
-  text->reserved = 0;
-  return text;
+  message->type = type;
+  message->id = 0;
+  message->bytes = 0;
+  message->reserved = 0;
+  return message;
 }
 
 /* `length`: what the helper that read it says. Local id of the text; 0: it is empty, or was not to be read. */
-static __always_inline iot_u32 submit_string(struct iot_text_string* text, long length) {
+static __always_inline iot_u32 submit_string(struct iot_message_string* message, long length) {
   if (length <= 1) {
     if (length < 0)
       iot_count(IOT_COUNTER_kernel_path_unread);
-    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_discard(message, BPF_RB_NO_WAKEUP);
     return 0;
   }
-  const iot_u32 id = __sync_fetch_and_add(&last_text_id, 1) + 1;
-  text->text.id = id;
-  text->text.bytes = (iot_u32)length;
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  const iot_u32 id = __sync_fetch_and_add(&last_string_id, 1) + 1;
+  message->header.id = id;
+  message->header.bytes = (iot_u32)length;
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
   return id;
 }
 
 /* `room` is a constant. 0: none was sent; then `is_cut` says whether for want of room. */
 static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user, const iot_u32 room,
                                            int* is_cut) {
-  struct iot_text_string* text = reserve_text(IOT_TEXT_STRING, sizeof(text->text) + room);
-  if (!text)
+  struct iot_message_string* message =
+      reserve_message(IOT_MESSAGE_STRING, sizeof(message->header) + room);
+  if (!message)
     return 0;
   const long length = is_of_user
-                          ? bpf_probe_read_user_str(text->string, room, (const void*)string)
-                          : bpf_probe_read_kernel_str(text->string, room, (const void*)string);
+                          ? bpf_probe_read_user_str(message->string, room, (const void*)string)
+                          : bpf_probe_read_kernel_str(message->string, room, (const void*)string);
   *is_cut = length == room;
   if (room < IOT_PATH_BYTES && *is_cut) {
-    bpf_ringbuf_discard(text, BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_discard(message, BPF_RB_NO_WAKEUP);
     return 0;
   }
-  return submit_string(text, length);
+  return submit_string(message, length);
 }
 
 /* Most paths are short: a small reservation first, a large one for those that do not fit it. */
@@ -72,12 +73,12 @@ static __always_inline iot_u32 send_string_of(iot_u64 string, const int is_of_us
 }
 
 /* Local id of a text in the program's memory; 0: none. No address is no text that could not be read: futimens() has none. */
-__noinline iot_u32 iot_text_of_user(iot_u64 string) {
+__noinline iot_u32 iot_string_of_user(iot_u64 string) {
   return string ? send_string_of(string, 1) : 0;
 }
 
 /* The same of one in the kernel's. */
-__noinline iot_u32 iot_text_of_kernel(iot_u64 string) {
+__noinline iot_u32 iot_string_of_kernel(iot_u64 string) {
   return send_string_of(string, 0);
 }
 
@@ -103,16 +104,16 @@ static __always_inline void send_task_of_namespace(const struct task_struct* tas
   const iot_u32 level = BPF_CORE_READ(pid, level);
   if (!level)
     return;
-  struct iot_text_task* text = reserve_text(IOT_TEXT_TASK, sizeof(*text));
-  if (!text)
+  struct iot_message_task* message = reserve_message(IOT_MESSAGE_TASK, sizeof(*message));
+  if (!message)
     return;
-  text->start_ns = BPF_CORE_READ(task, start_time);
-  text->pid_namespace = namespace_of(pid, level);
-  text->pid = (iot_u32)BPF_CORE_READ(task, tgid);
-  text->tid = (iot_u32)BPF_CORE_READ(task, pid);
-  text->inner_pid = innermost_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]), level);
-  text->inner_tid = innermost_number(pid, level);
-  bpf_ringbuf_submit(text, BPF_RB_NO_WAKEUP);
+  message->start_ns = BPF_CORE_READ(task, start_time);
+  message->pid_namespace = namespace_of(pid, level);
+  message->pid = (iot_u32)BPF_CORE_READ(task, tgid);
+  message->tid = (iot_u32)BPF_CORE_READ(task, pid);
+  message->inner_pid = innermost_number(BPF_CORE_READ(task, signal, pids[PIDTYPE_TGID]), level);
+  message->inner_tid = innermost_number(pid, level);
+  bpf_ringbuf_submit(message, BPF_RB_NO_WAKEUP);
 }
 
 #endif

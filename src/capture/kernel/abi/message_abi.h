@@ -2,30 +2,30 @@
  *
  * Messages from the BPF programs to the collector beside the records: paths, command lines, names of tasks.
  */
-#ifndef IOTRAIL_TEXT_ABI_H
-#define IOTRAIL_TEXT_ABI_H
+#ifndef IOTRAIL_MESSAGE_ABI_H
+#define IOTRAIL_MESSAGE_ABI_H
 
 #include "abi.h"
 
-#define IOT_STACK_BYTES 768       /* names of the functions of a place, most have 20 to 30 */
-#define IOT_NAME_BYTES 256        /* NAME_MAX and its end */
-#define IOT_PATH_BYTES 4096       /* PATH_MAX */
-#define IOT_ADDRESS_BYTES 128     /* struct sockaddr_storage */
-#define IOT_TEXT_BYTES (2U << 20) /* of the ring `texts`, at least */
+#define IOT_STACK_BYTES 768          /* names of the functions of a place, most have 20 to 30 */
+#define IOT_NAME_BYTES 256           /* NAME_MAX and its end */
+#define IOT_PATH_BYTES 4096          /* PATH_MAX */
+#define IOT_ADDRESS_BYTES 128        /* struct sockaddr_storage */
+#define IOT_MESSAGE_BYTES (2U << 20) /* of the ring `texts`, at least */
 
 /* Messages on the ring buffer `texts`. Sent before the first record that carries their id. */
-enum iot_text_type {
-  IOT_TEXT_STRING = 1,
-  IOT_TEXT_ADDRESS,
-  IOT_TEXT_FILE,
-  IOT_TEXT_FORK,
-  IOT_TEXT_EXEC,
-  IOT_TEXT_ADOPTED, /* of a process that runs already, by each of its tasks */
-  IOT_TEXT_TASK,
-  IOT_TEXT_STACK
+enum iot_message_type {
+  IOT_MESSAGE_STRING = 1,
+  IOT_MESSAGE_ADDRESS,
+  IOT_MESSAGE_FILE,
+  IOT_MESSAGE_FORK,
+  IOT_MESSAGE_EXEC,
+  IOT_MESSAGE_ADOPTED, /* of a process that runs already, by each of its tasks */
+  IOT_MESSAGE_TASK,
+  IOT_MESSAGE_STACK
 };
 
-struct iot_text {
+struct iot_message {
   iot_u32 type;
   iot_u32 id;
   iot_u32 bytes; /* of text, the end of the last string included */
@@ -36,8 +36,8 @@ struct iot_text {
 enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM, IOT_WALK_ALONE };
 
 /* Names follow: components, the last one first, each with its end. */
-struct iot_text_file {
-  struct iot_text text;
+struct iot_message_file {
+  struct iot_message header;
   iot_u64 inode;
   iot_u32 device;
   iot_u32 generation;
@@ -49,18 +49,18 @@ struct iot_text_file {
   char names[IOT_PATH_BYTES + IOT_NAME_BYTES];
 };
 
-struct iot_text_string {
-  struct iot_text text;
+struct iot_message_string {
+  struct iot_message header;
   char string[IOT_PATH_BYTES];
 };
 
-struct iot_text_address {
-  struct iot_text text;
+struct iot_message_address {
+  struct iot_message header;
   iot_u8 address[IOT_ADDRESS_BYTES]; /* struct sockaddr, as many bytes as `text` says */
 };
 
-struct iot_text_process {
-  struct iot_text text; /* id: unused */
+struct iot_message_process {
+  struct iot_message header; /* id: unused */
   iot_u64 ts_ns;
   iot_u64 start_ns; /* of the process, as the kernel counts it */
   iot_u64 cgroup;   /* id of its group in the unified hierarchy; 0: the kernel has none */
@@ -74,16 +74,16 @@ struct iot_text_process {
 };
 
 /* A place where tasks wait: names of functions, innermost first, each with a semicolon behind it but the last. */
-struct iot_text_stack {
-  struct iot_text text;
+struct iot_message_stack {
+  struct iot_message header;
   iot_u32 depth; /* names that stand for a function; 0 behind them */
   iot_u32 reserved;
   char functions[IOT_STACK_BYTES];
 };
 
 /* A task of a pid namespace below the initial one: both of its names. */
-struct iot_text_task {
-  struct iot_text text; /* id: unused */
+struct iot_message_task {
+  struct iot_message header; /* id: unused */
   iot_u64 start_ns;
   iot_u64 pid_namespace; /* inode of the one that the task counts in */
   iot_u32 pid;           /* in the initial namespace, as tid */
