@@ -4,7 +4,7 @@
  * rather than fast: what kernels have in common is read by helpers from the socket's address as a number, which is as good
  * for sockets that the verifier knows nothing of.
  */
-#include "probes/net/net_told.bpf.h"
+#include "probes/net/socket_facts.bpf.h"
 
 /* Whose the listening socket is, which a connection's own socket is a copy of: with it the kernel copies this. */
 struct listener {
@@ -53,14 +53,14 @@ static __always_inline iot_u64 bytes_received(iot_u64 socket) {
 
 /* The kernel may send segments again without a word: docs/adr/0007. `told`: those that it tells of now. */
 static __always_inline void count_untold_segments(struct iot_connection* known, iot_u64 socket,
-                                                  iot_u32 told) {
+                                                  iot_u32 facts) {
   const iot_u32 segments = BPF_CORE_READ(TCP_OF(socket), total_retrans);
-  if ((iot_s32)(segments - known->segments_sent_again - told) > 0)
+  if ((iot_s32)(segments - known->segments_sent_again - facts) > 0)
     iot_count(IOT_COUNTER_kernel_connection_missed);
   known->segments_sent_again = segments;
 }
 
-static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 states,
+static __noinline int emit_state(struct socket_facts* facts, iot_u64 socket, iot_u32 states,
                                  iot_u64 state_ns) {
   const iot_u64 sent_again = BPF_CORE_READ(TCP_OF(socket), bytes_retrans);
   const iot_u64 sent = BPF_CORE_READ(TCP_OF(socket), bytes_sent);
@@ -70,8 +70,8 @@ static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 stat
   struct iot_net_state* record = IOT_RESERVE_COLD(net_state, &place);
   if (!record)
     return 0;
-  TELL_CONNECTION(record, told);
-  record->rtt_ns = told->rtt_ns;
+  SET_CONNECTION(record, facts);
+  record->rtt_ns = facts->rtt_ns;
   record->state_ns = state_ns;
   record->bytes_sent = sent - sent_again;
   record->bytes_received = received;
@@ -79,7 +79,7 @@ static __noinline int emit_state(struct told* told, iot_u64 socket, iot_u32 stat
   record->segments_retransmitted = segments;
   record->old_state = (iot_u16)(states >> 16);
   record->new_state = (iot_u16)states;
-  iot_commit(&place, &told->owner, told->ts_ns);
+  iot_commit(&place, &facts->owner, facts->ts_ns);
   return 0;
 }
 
@@ -132,16 +132,16 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
   known->state = new_state;
   if (old_state == IOT_tcp_state_SYN_RECV) /* answers that were sent again are the listener's */
     known->segments_sent_again = BPF_CORE_READ(TCP_OF(socket), total_retrans);
-  struct told told = {.ts_ns = now_ns};
+  struct socket_facts facts = {.ts_ns = now_ns};
   if (task)
-    told.owner = task->owner;
+    facts.owner = task->owner;
   if (iot_wants(IOT_KIND_net_retransmit) && iot_file_wanted(known->file))
     count_untold_segments(known, socket, 0);
-  if (!iot_wants(IOT_KIND_net_state) || !describe_connection(&told, socket, 0))
+  if (!iot_wants(IOT_KIND_net_state) || !describe_connection(&facts, socket, 0))
     return 0;
   if (was_change_missed)
     iot_count(IOT_COUNTER_kernel_connection_missed);
-  emit_state(&told, socket, (iot_u32)old_state << 16 | (iot_u32)new_state, state_ns);
+  emit_state(&facts, socket, (iot_u32)old_state << 16 | (iot_u32)new_state, state_ns);
   return 0;
 }
 
@@ -201,8 +201,8 @@ struct packet {
 static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const struct packet* packet,
                                       iot_s64 result) {
   find_any(socket);
-  struct told told = {.ts_ns = bpf_ktime_get_ns()};
-  if (!describe_connection(&told, socket, request))
+  struct socket_facts facts = {.ts_ns = bpf_ktime_get_ns()};
+  if (!describe_connection(&facts, socket, request))
     return 0;
   struct iot_connection* known = request ? 0 : iot_find_connection(socket);
   if (known)
@@ -213,16 +213,16 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
   struct iot_net_retransmit* record = IOT_RESERVE_COLD(net_retransmit, &place);
   if (!record)
     return 0;
-  TELL_CONNECTION(record, &told);
-  record->rtt_ns = told.rtt_ns;
+  SET_CONNECTION(record, &facts);
+  record->rtt_ns = facts.rtt_ns;
   record->timeout_ns = request ? 0 : ticks * iot_config.tick_ns;
   record->result = result;
   record->sequence = packet->sequence;
   record->bytes = packet->bytes;
   record->segments = packet->segments;
   record->congestion_window = window;
-  record->state = request ? IOT_tcp_state_SYN_RECV : told.state;
-  iot_commit(&place, &told.owner, told.ts_ns);
+  record->state = request ? IOT_tcp_state_SYN_RECV : facts.state;
+  iot_commit(&place, &facts.owner, facts.ts_ns);
   return 0;
 }
 
@@ -261,20 +261,20 @@ static __noinline int emit_reset(iot_u64 socket, iot_u32 direction, iot_u32 reas
     return 0;
   find_any(socket);
   struct iot_task* task = user_of(socket);
-  struct told told = {.ts_ns = bpf_ktime_get_ns()};
+  struct socket_facts facts = {.ts_ns = bpf_ktime_get_ns()};
   if (task)
-    told.owner = task->owner;
-  if (!describe_connection(&told, socket, 0))
+    facts.owner = task->owner;
+  if (!describe_connection(&facts, socket, 0))
     return 0;
   struct iot_place place;
   struct iot_net_reset* record = IOT_RESERVE_COLD(net_reset, &place);
   if (!record)
     return 0;
-  TELL_CONNECTION(record, &told);
+  SET_CONNECTION(record, &facts);
   record->direction = (iot_u16)direction;
   record->reason = iot_config.reset_reasons[reason & (IOT_REASON_LIMIT - 1)];
-  record->state = told.state;
-  iot_commit(&place, &told.owner, told.ts_ns);
+  record->state = facts.state;
+  iot_commit(&place, &facts.owner, facts.ts_ns);
   return 0;
 }
 

@@ -3,7 +3,7 @@
  * Packets that the kernel throws away instead of passing them on: those of TCP connections, and UDP datagrams, which a
  * socket loses most often because its program does not read them in time.
  */
-#include "probes/net/net_told.bpf.h"
+#include "probes/net/socket_facts.bpf.h"
 
 #define PACKET_OF(packet) ((const struct sk_buff*)(packet))
 
@@ -24,24 +24,24 @@ struct packet_told {
 #define IP4_ADDRESS_BYTES 4
 #define IP6_ADDRESS_BYTES 16
 
-static __noinline int look_at_packet(struct packet_told* told, iot_u64 packet) {
-  if (!told)
+static __noinline int look_at_packet(struct packet_told* facts, iot_u64 packet) {
+  if (!facts)
     return 0;
   const iot_u64 head = (iot_u64)BPF_CORE_READ(PACKET_OF(packet), head);
   const iot_u64 network = head + BPF_CORE_READ(PACKET_OF(packet), network_header);
   const iot_u64 transport = head + BPF_CORE_READ(PACKET_OF(packet), transport_header);
   iot_u8 first = 0;
   bpf_probe_read_kernel(&first, sizeof(first), (const void*)network);
-  told->version = first >> 4;
-  bpf_probe_read_kernel(told->ports, sizeof(told->ports), (const void*)transport);
-  if (told->version == 6) {
-    bpf_probe_read_kernel(told->addresses, 2 * IP6_ADDRESS_BYTES,
+  facts->version = first >> 4;
+  bpf_probe_read_kernel(facts->ports, sizeof(facts->ports), (const void*)transport);
+  if (facts->version == 6) {
+    bpf_probe_read_kernel(facts->addresses, 2 * IP6_ADDRESS_BYTES,
                           (const void*)(network + IP6_ADDRESSES_AT));
     return 0;
   }
   const iot_u64 at = network + IP4_ADDRESSES_AT;
-  bpf_probe_read_kernel(told->addresses[SENDER], IP4_ADDRESS_BYTES, (const void*)at);
-  bpf_probe_read_kernel(told->addresses[RECEIVER], IP4_ADDRESS_BYTES,
+  bpf_probe_read_kernel(facts->addresses[SENDER], IP4_ADDRESS_BYTES, (const void*)at);
+  bpf_probe_read_kernel(facts->addresses[RECEIVER], IP4_ADDRESS_BYTES,
                         (const void*)(at + IP4_ADDRESS_BYTES));
   return 0;
 }
@@ -98,39 +98,39 @@ static __always_inline const struct iot_connection* find_datagrams(iot_u64 socke
 }
 
 /* Of a fragment, which has no ports, and of what a tunnel has wrapped, the ends are those that the socket has itself. */
-static __noinline int tell_ends(struct told* told, iot_u64 socket,
+static __noinline int tell_ends(struct socket_facts* facts, iot_u64 socket,
                                 const struct packet_told* packet) {
-  if (!told || !packet)
+  if (!facts || !packet)
     return 0;
   const struct sock_common* at = (const struct sock_common*)socket;
   const iot_u16 own_port = port_of(at, OWN_SIDE, 1);
   if (packet->is_received && packet->ports[RECEIVER] == own_port) {
-    told->local = send_end(packet, RECEIVER);
-    told->peer = send_end(packet, SENDER);
+    facts->local = send_end(packet, RECEIVER);
+    facts->peer = send_end(packet, SENDER);
   } else if (!packet->is_received && packet->ports[SENDER] == own_port) {
-    told->local = send_end(packet, SENDER);
-    told->peer = send_end(packet, RECEIVER);
+    facts->local = send_end(packet, SENDER);
+    facts->peer = send_end(packet, RECEIVER);
   } else {
-    told->local = send_address(at, OWN_SIDE, 1);
-    told->peer = told->state == IOT_tcp_state_ESTABLISHED ? send_address(at, OTHER_SIDE, 1) : 0;
+    facts->local = send_address(at, OWN_SIDE, 1);
+    facts->peer = facts->state == IOT_tcp_state_ESTABLISHED ? send_address(at, OTHER_SIDE, 1) : 0;
   }
   return 0;
 }
 
-static __noinline int describe_datagram(struct told* told, iot_u64 socket,
+static __noinline int describe_datagram(struct socket_facts* facts, iot_u64 socket,
                                         const struct packet_told* packet) {
-  if (!told || !packet)
+  if (!facts || !packet)
     return 0;
   const struct iot_connection* known = find_datagrams(socket);
   if (!known || !iot_file_wanted(known->file))
     return 0;
-  told->connection = known->number;
-  told->file = known->file;
-  told->owner.pid = known->pid;
-  told->owner.tid = known->tid;
-  told->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
-  told->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
-  tell_ends(told, socket, packet);
+  facts->connection = known->number;
+  facts->file = known->file;
+  facts->owner.pid = known->pid;
+  facts->owner.tid = known->tid;
+  facts->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  facts->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
+  tell_ends(facts, socket, packet);
   return 1;
 }
 
@@ -147,22 +147,23 @@ static __always_inline int is_left_behind(iot_u64 socket, iot_u32 reason, int of
 }
 
 static __noinline int emit_drop(iot_u64 socket, const struct packet_told* packet, iot_u32 of_udp) {
-  struct told told = {.ts_ns = bpf_ktime_get_ns()};
+  struct socket_facts facts = {.ts_ns = bpf_ktime_get_ns()};
   if (!packet || is_left_behind(socket, drop_reason_of(packet->reason), (int)of_udp) ||
-      !(of_udp ? describe_datagram(&told, socket, packet) : describe_connection(&told, socket, 0)))
+      !(of_udp ? describe_datagram(&facts, socket, packet)
+               : describe_connection(&facts, socket, 0)))
     return 0;
   struct iot_place place;
   struct iot_net_drop* record = IOT_RESERVE_COLD(net_drop, &place);
   if (!record)
     return 0;
-  TELL_CONNECTION(record, &told);
+  SET_CONNECTION(record, &facts);
   record->bytes = packet->bytes;
   record->kernel_reason = packet->reason;
   record->direction = packet->is_received ? IOT_net_direction_received : IOT_net_direction_sent;
   record->reason = drop_reason_of(packet->reason);
-  record->state = told.state;
+  record->state = facts.state;
   record->protocol = of_udp ? IOT_IPPROTO_UDP : IOT_IPPROTO_TCP;
-  iot_commit(&place, &told.owner, told.ts_ns);
+  iot_commit(&place, &facts.owner, facts.ts_ns);
   return 0;
 }
 

@@ -2,8 +2,8 @@
  *
  * What is told of a socket with anything that happens to it below the calls: whose it is, and its addresses.
  */
-#ifndef IOTRAIL_NET_TOLD_BPF_H
-#define IOTRAIL_NET_TOLD_BPF_H
+#ifndef IOTRAIL_SOCKET_FACTS_BPF_H
+#define IOTRAIL_SOCKET_FACTS_BPF_H
 
 #include "track/net.bpf.h"
 
@@ -51,7 +51,7 @@ static __always_inline iot_u32 send_address(const struct sock_common* at, const 
 }
 
 /* What is told of a connection with anything that happens to it, gathered before a record is begun. */
-struct told {
+struct socket_facts {
   struct iot_owner owner;
   iot_u64 ts_ns;
   iot_u64 connection;
@@ -63,32 +63,33 @@ struct told {
   iot_u16 family;
 };
 
-#define TELL_CONNECTION(record, told)                                                              \
+#define SET_CONNECTION(record, facts)                                                              \
   do {                                                                                             \
-    (record)->connection = (told)->connection;                                                     \
-    (record)->file = (told)->file;                                                                 \
-    (record)->local = (told)->local;                                                               \
-    (record)->peer = (told)->peer;                                                                 \
-    (record)->family = (told)->family;                                                             \
+    (record)->connection = (facts)->connection;                                                    \
+    (record)->file = (facts)->file;                                                                \
+    (record)->local = (facts)->local;                                                              \
+    (record)->peer = (facts)->peer;                                                                \
+    (record)->family = (facts)->family;                                                            \
   } while (0)
 
 /* Addresses are those of `request`, where the kernel keeps no socket yet; 0: those of the socket. */
-static __noinline int describe_connection(struct told* told, iot_u64 socket, iot_u64 request) {
+static __noinline int describe_connection(struct socket_facts* facts, iot_u64 socket,
+                                          iot_u64 request) {
   const struct iot_connection* known = iot_find_connection(socket);
   if (!known || !iot_file_wanted(known->file))
     return 0;
-  told->connection = known->number;
-  told->file = known->file;
-  if (!told->owner.tid) {
-    told->owner.pid = known->pid;
-    told->owner.tid = known->tid;
+  facts->connection = known->number;
+  facts->file = known->file;
+  if (!facts->owner.tid) {
+    facts->owner.pid = known->pid;
+    facts->owner.tid = known->tid;
   }
-  told->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
-  told->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
-  told->rtt_ns = (iot_u64)(BPF_CORE_READ(TCP_OF(socket), srtt_us) >> 3) * 1000;
+  facts->state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
+  facts->family = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_family);
+  facts->rtt_ns = (iot_u64)(BPF_CORE_READ(TCP_OF(socket), srtt_us) >> 3) * 1000;
   const struct sock_common* at = (const struct sock_common*)(request ? request : socket);
-  told->local = send_address(at, OWN_SIDE, !request);
-  told->peer = send_address(at, OTHER_SIDE, !request);
+  facts->local = send_address(at, OWN_SIDE, !request);
+  facts->peer = send_address(at, OTHER_SIDE, !request);
   return 1;
 }
 
