@@ -56,7 +56,7 @@ struct Filter {
 
   Least least;
 
-  bool leaves_out_pseudo = false; // excludes files of pseudo file systems: pseudo_file_systems.hpp
+  bool excludes_pseudo = false; // files of pseudo file systems: pseudo_file_systems.hpp
 
   // Of the tasks that are followed, or of their calls, some are left out.
   bool filters_tasks() const {

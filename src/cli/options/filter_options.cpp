@@ -212,7 +212,7 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
   filter.wanted = options.wanted;
   filter.excluded = options.excluded;
   filter.whole_system = options.whole_system;
-  filter.leaves_out_pseudo = !options.pseudo && !names_pseudo(options.wanted);
+  filter.excludes_pseudo = !options.pseudo && !names_pseudo(options.wanted);
   if (options.sample) {
     const Result<iot_u32> sample_of = parse_sample(*options.sample);
     if (!sample_of)

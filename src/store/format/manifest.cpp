@@ -209,7 +209,7 @@ std::uint64_t Manifest::lost() const {
   return counted(schema::Severity::loss);
 }
 
-bool Manifest::leaves_out_calls() const {
+bool Manifest::excludes_calls() const {
   return sample_of != 0 || left_out() != 0 ||
          std::ranges::any_of(filters, [](const std::string& words) {
            return words.starts_with("--operations") || words.starts_with("--exclude-operations");

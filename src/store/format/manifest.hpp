@@ -127,7 +127,7 @@ struct Manifest {
   std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
   std::uint64_t lost() const;                             // events that are missing
   std::uint64_t left_out() const; // events of operations that took or moved too little
-  bool leaves_out_calls() const;  // of what is recorded: those may have written, too
+  bool excludes_calls() const;    // of what is recorded: those may have written, too
   std::uint64_t gaps() const;     // occasions at which events may be missing
 
   std::vector<std::string>

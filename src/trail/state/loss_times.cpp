@@ -128,8 +128,8 @@ LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs
   // counted.
   if (trace.manifest().state != store::State::COMPLETE)
     times.note(kAnyLayer, 0);
-  // Excluded calls may have done what looks like work of others.
-  if (trace.manifest().leaves_out_calls())
+  // Calls that were left out may have written what is taken for others' work.
+  if (trace.manifest().excludes_calls())
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);
   const std::set<std::uint64_t> told = note_table(times, trace, are_calls_of_vfs);

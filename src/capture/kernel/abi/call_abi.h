@@ -17,7 +17,7 @@
 #define IOT_CALL_IS_LOOKED_AT (1ULL << 12) /* what its arguments stand for matters at its entry */
 #define IOT_CALL_MAY_APPEND                                                                        \
   (1ULL << 13)                         /* a write that names a position, which O_APPEND overrules */
-#define IOT_CALL_LEFT_OUT (1ULL << 14) /* the recording is of other operations */
+#define IOT_CALL_EXCLUDED (1ULL << 14) /* the recording is of other operations */
 #define IOT_CALL_SUBMITS (1ULL << 15)  /* the same, but it may submit some that it is of */
 #define IOT_CALL_KIND_BITS 0xffff0000ULL /* where the header of a record has its kind */
 #define IOT_CALL_NUMBER_SHIFT 32         /* number in the value table `syscall` */

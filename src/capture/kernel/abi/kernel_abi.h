@@ -81,11 +81,11 @@ struct iot_config {
   iot_u8 filters_tasks;    /* of the tasks that are followed: bpf/track/task_filter.bpf.h */
   iot_u8 chosen_by[IOT_CHOICES]; /* verdicts that `choices` or `chosen_names` give */
   iot_u8 excluded_cgroups;       /* how many */
-  iot_u8 leaves_out_pseudo;      /* files of pseudo file systems */
+  iot_u8 excludes_pseudo;        /* files of pseudo file systems */
   iot_u8 filters_operations;     /* of the calls and the like of all tasks: the same */
   iot_u8 names_operations;       /* nothing but some of them is recorded */
-  iot_u8 leaves_out_between;     /* what tasks do outside of their calls: their faults */
-  iot_u8 leaves_out_write_back;  /* none of them is one that changes files, or has it done */
+  iot_u8 excludes_between;       /* what tasks do outside of their calls: their faults */
+  iot_u8 excludes_write_back;    /* none of them is one that changes files, or has it done */
   iot_u8 block_all;              /* block events of all tasks (a device or system filter) */
   iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
@@ -221,7 +221,7 @@ struct iot_task {
       submitted_sync_disk; /* that an operation waits for which the task has submitted; 0: none */
   iot_u32 sync_disk;       /* that the call in progress waits for; 0: none */
   iot_u32 is_dead;         /* the task has ended: another may have the bucket */
-  iot_u32 is_muted;        /* reasons not to find it: IOT_SELF_IO_CALL, IOT_LEFT_OUT, ... */
+  iot_u32 suppressed_by;   /* reasons not to find it: IOT_SELF_IO_CALL, IOT_EXCLUDED_TASK, ... */
   iot_u32
       loading_calls;  /* that may still be for the preload library; 0: it is there, or not used */
   iot_u32 keeps_call; /* muted in a call that is recorded all the same */
@@ -245,9 +245,10 @@ struct iot_task {
   struct iot_added added;
 };
 #define IOT_TASK_BUCKETS 2048 /* a power of two */
-#define IOT_MUTED 0x80000000U /* in `live_tid`: the bucket is taken, but its task not to be found */
-#define IOT_SELF_IO_CALL 1U   /* in a call that iotrail makes in it: bpf/track/self_io.bpf.h */
-#define IOT_LEFT_OUT 2U       /* followed, but not recorded: bpf/track/task_filter.bpf.h */
+#define IOT_SUPPRESSED                                                                             \
+  0x80000000U                /* in `live_tid`: the bucket is taken, but its task not to be found */
+#define IOT_SELF_IO_CALL 1U  /* in a call that iotrail makes in it: bpf/track/self_io.bpf.h */
+#define IOT_EXCLUDED_TASK 2U /* followed, but not recorded: bpf/track/task_filter.bpf.h */
 #define IOT_OTHER_OPERATION 4U /* in an operation that is not recorded, or in none: the same */
 
 /* Whose a bio is. */

@@ -21,7 +21,7 @@ namespace iotrail::capture::kernel {
 namespace {
 
 bool is_in_recorded_call(const iot_task& task) {
-  return task.owner.op_id != 0 && task.is_muted == 0 && (task.call & IOT_CALL_RECORDED) != 0;
+  return task.owner.op_id != 0 && task.suppressed_by == 0 && (task.call & IOT_CALL_RECORDED) != 0;
 }
 
 RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t stopped_ns) {

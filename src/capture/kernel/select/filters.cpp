@@ -126,7 +126,7 @@ void fill_filters(iot_config& config, const Filter& filter) {
   config.filter_devices = filter.wanted.choose_devices();
   config.filter_folders = !filter.wanted.folders.empty() || !filter.excluded.folders.empty();
   config.excludes_files = filter.excluded.choose_files();
-  config.leaves_out_pseudo = filter.leaves_out_pseudo;
+  config.excludes_pseudo = filter.excludes_pseudo;
   config.excludes_devices = filter.excluded.choose_devices();
   fill_choices(config, filter);
   config.follows_connections = is_any_wanted(filter, schema::Layer::net);

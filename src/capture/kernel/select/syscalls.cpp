@@ -50,7 +50,7 @@ bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& f
           has_trait(call, SyscallTrait::names_memory));
 }
 
-bool is_left_out(const schema::Syscall& call, const Filter& filter) {
+bool is_excluded(const schema::Syscall& call, const Filter& filter) {
   const schema::Event* event = schema::find_event(call.event);
   return event != nullptr &&
          !is_chosen(filter, {event, call.name, schema::class_name(*event, call.name)});
@@ -63,9 +63,9 @@ bool submits(iot_u16 event, const Filter& filter) {
 
 // Where only some operations are recorded.
 iot_u64 choice_flags(const schema::Syscall& call, const Filter& filter) {
-  if (!filter.filters_operations() || !is_left_out(call, filter))
+  if (!filter.filters_operations() || !is_excluded(call, filter))
     return 0;
-  return IOT_CALL_LEFT_OUT | (submits(call.event, filter) ? IOT_CALL_SUBMITS : 0);
+  return IOT_CALL_EXCLUDED | (submits(call.event, filter) ? IOT_CALL_SUBMITS : 0);
 }
 
 // Has pages written back: it makes some dirty, may let the program do so, or waits for them.
@@ -79,13 +79,13 @@ bool leads_to_write_back(const Operation& operation) {
 void fill_operations(iot_config& config, const Filter& filter) {
   config.filters_operations = filter.filters_operations();
   config.names_operations = !filter.wanted.operations.empty();
-  config.leaves_out_write_back = config.names_operations;
+  config.excludes_write_back = config.names_operations;
   for (const Operation& operation : all_operations()) {
     const bool is_of_kernel = operation.event->layer != schema::Layer::app;
     if (is_of_kernel && is_chosen(filter, operation) && leads_to_write_back(operation))
-      config.leaves_out_write_back = 0;
+      config.excludes_write_back = 0;
     if (operation.event->layer == schema::Layer::fault)
-      config.leaves_out_between = !is_chosen(filter, operation);
+      config.excludes_between = !is_chosen(filter, operation);
   }
   for (const schema::Value& value : schema::kValues) {
     if (value.table != schema::value_table(schema::Meaning::value_async_call))

@@ -46,8 +46,8 @@ std::string_view obstacle_text(Obstacle obstacle);
 
 class ArenaIds {
 public:
-  ArenaIds(store::TraceWriter& writer, const TickClock& clock, bool leaves_out_pseudo)
-      : writer_(writer), clock_(clock), leaves_out_pseudo_(leaves_out_pseudo) {}
+  ArenaIds(store::TraceWriter& writer, const TickClock& clock, bool excludes_pseudo)
+      : writer_(writer), clock_(clock), leaves_out_pseudo_(excludes_pseudo) {}
 
   // Takes one message: its header and the text after it.
   void accept(const TextHeader& header, std::string_view text, iot_u32 reference, Pending& pending);

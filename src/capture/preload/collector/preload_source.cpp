@@ -136,7 +136,7 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   if (Result<void> fits = check_filter(options.filter); !fits)
     return fits;
   hold_back_.configure(options.filter.least);
-  leaves_out_pseudo_ = options.filter.leaves_out_pseudo;
+  leaves_out_pseudo_ = options.filter.excludes_pseudo;
   const Result<fs::path> library = preload_library();
   if (!library)
     return std::unexpected(library.error());

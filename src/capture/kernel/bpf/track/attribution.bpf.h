@@ -28,7 +28,7 @@ static __always_inline int find_attribution(struct attribution* attribution, str
     if (!task->owner.op_id) /* a worker thread of io_uring's */
       iot_attribute_to_async(&attribution->owner, iot_async_of(0));
   } else {
-    attribution->file = iot_is_left_out() ? 0 : iot_file_known((iot_u64)inode);
+    attribution->file = iot_is_excluded() ? 0 : iot_file_known((iot_u64)inode);
     if (!attribution->file)
       return 0;
     attribution->owner.op_id = 0;

@@ -150,7 +150,7 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
  */
 static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
                                          iot_u32 flags) {
-  return async || (!iot_config.sample_of && !iot_config.leaves_out_write_back && has_pages &&
+  return async || (!iot_config.sample_of && !iot_config.excludes_write_back && has_pages &&
                    flags & IS_WRITE);
 }
 
@@ -182,7 +182,7 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
                                             const struct bio* bio, iot_u64 end,
                                             const struct iot_async* async, iot_u32 flags,
                                             iot_u32 device) {
-  if (iot_is_left_out() && !is_for_others((int)content->has_pages, async, flags))
+  if (iot_is_excluded() && !is_for_others((int)content->has_pages, async, flags))
     return 0;
   attribute_to_running_task(&entry->owner);
   const int has_submitter = find_submitter(&entry->owner, bio, end, async);
@@ -191,9 +191,9 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
     entry->file = file_for_others(content->inode, async);
   else if (iot_attribute_to_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
     return 1; /* of an operation that is wanted, or it would not be known to wait */
-  const int is_wanted = has_submitter || (iot_config.block_all && is_started && !iot_is_muted());
-  const int is_written_back =
-      entry->file && !(iot_config.leaves_out_write_back && flags & IS_WRITE);
+  const int is_wanted =
+      has_submitter || (iot_config.block_all && is_started && !iot_is_suppressed());
+  const int is_written_back = entry->file && !(iot_config.excludes_write_back && flags & IS_WRITE);
   return (is_wanted || is_written_back) && iot_file_of_bio_wanted(entry->file);
 }
 
@@ -236,7 +236,7 @@ __noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, i
 }
 
 /* Of an operation of libaio or io_uring that is not known, in a call that is recorded: it is not of the recording. */
-static __noinline int iot_is_of_left_out(iot_u64 iocb) {
+static __noinline int iot_is_of_excluded(iot_u64 iocb) {
   const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
   return complete &&
          (complete == iot_functions.aio_complete_rw || complete == iot_functions.io_complete_rw ||
@@ -259,7 +259,7 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
   if (inode && iot_is_self_io_page(task, (const void*)inode))
     return 0;
   if (iot_config.filters_operations && iot_config.follows_async && !async &&
-      iot_is_of_left_out(iocb))
+      iot_is_of_excluded(iocb))
     return 0;
   if (task) {
     content->is_of_fault = task->op_depth && !async;

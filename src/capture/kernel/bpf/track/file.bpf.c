@@ -199,7 +199,7 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
   if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
-  else if (iot_config.leaves_out_pseudo && is_pseudo(sight))
+  else if (iot_config.excludes_pseudo && is_pseudo(sight))
     id |= IOT_FILE_MARKS;
   else if (send_any_path(id, sight) != SENT)
     return 0;

@@ -60,7 +60,7 @@ _Static_assert(IOT_FILE_UNWANTED == 1U << 31, "an id that is marked so is a nega
 
 /* An id without a mark is wanted by all filters: most are seen to be so by one comparison. */
 static __always_inline int iot_file_wanted(iot_u32 file) {
-  return (iot_s32)file > 0 || (!FILTERS_ANY && !iot_config.leaves_out_pseudo) ||
+  return (iot_s32)file > 0 || (!FILTERS_ANY && !iot_config.excludes_pseudo) ||
          iot_is_wanted_file(file, iot_config.filter_files || iot_config.filter_devices);
 }
 
@@ -68,7 +68,7 @@ static __always_inline int iot_file_wanted(iot_u32 file) {
 static __always_inline int iot_file_of_call_wanted(iot_u32 file) {
   if (iot_file_wanted(file))
     return 1;
-  if (iot_config.leaves_out_pseudo && file & IOT_FILE_PSEUDO)
+  if (iot_config.excludes_pseudo && file & IOT_FILE_PSEUDO)
     iot_count(IOT_COUNTER_kernel_pseudo_left_out);
   return 0;
 }

@@ -38,7 +38,7 @@ static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, i
     *owner = task->owner;
     return 1;
   }
-  if (iot_is_muted() || (!is_concerned && !(iot_config.block_all && is_started)))
+  if (iot_is_suppressed() || (!is_concerned && !(iot_config.block_all && is_started)))
     return 0;
   attribute_to_running_task(owner);
   return 1;

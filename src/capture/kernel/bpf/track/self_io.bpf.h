@@ -84,7 +84,7 @@ __noinline int iot_begin_self_io(iot_u64 call) {
       return 0;
   }
   task->call = call;
-  iot_mute(task, IOT_SELF_IO_CALL);
+  iot_suppress(task, IOT_SELF_IO_CALL);
   return 1;
 }
 
@@ -104,9 +104,9 @@ static __always_inline void note_loading(struct iot_task* task, const struct pt_
 
 static __noinline int iot_end_self_io(unsigned long long* ctx) {
   struct iot_task* task = iot_state_of(bpf_get_current_task_btf());
-  if (!task || !(task->is_muted & IOT_SELF_IO_CALL))
+  if (!task || !(task->suppressed_by & IOT_SELF_IO_CALL))
     return 0;
-  iot_unmute(task, IOT_SELF_IO_CALL);
+  iot_unsuppress(task, IOT_SELF_IO_CALL);
   if (task->loading_calls)
     note_loading(task, (const struct pt_regs*)ctx[0], (iot_s64)ctx[1]);
   return 0;

@@ -48,7 +48,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   /* What is left of an earlier task, files and numbers of operations, is as good for this one. */
   own->is_dead = 0;
   own->group_exited = 0;
-  own->is_muted = 0;
+  own->suppressed_by = 0;
   own->own_bytes = 0;
   own->loading_calls = 0;
   own->span_depth = 0;
@@ -74,9 +74,9 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
     if (iot_config.adopt_cgroups)
       iot_tell_adopted();
   }
-  if (!own || !own->is_muted)
+  if (!own || !own->suppressed_by)
     return own;
-  return iot_find_muted_worker() && iot_async_of(0) ? own : 0;
+  return iot_find_suppressed_worker() && iot_async_of(0) ? own : 0;
 }
 
 /* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */

@@ -53,30 +53,30 @@ static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   if (bucket->live_tid == tid)
     return bucket;
   struct iot_task* own = bucket->is_shared ? bpf_task_storage_get(&tasks, current, 0, 0) : 0;
-  return own && !own->is_muted ? own : 0;
+  return own && !own->suppressed_by ? own : 0;
 }
 
 /* The state of a task that is followed, also of a muted one, which iot_current() hides: what it does is not of the recording. */
 static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
   const iot_u32 tid = (iot_u32)task->pid;
   struct iot_task* bucket = iot_bucket_of(tid);
-  if ((bucket->live_tid & ~IOT_MUTED) == tid)
+  if ((bucket->live_tid & ~IOT_SUPPRESSED) == tid)
     return bucket;
   return bucket->is_shared ? bpf_task_storage_get(&tasks, task, 0, 0) : 0;
 }
 
 /* The bucket changes where it is the task's own. */
-static __always_inline void iot_mute(struct iot_task* own, iot_u32 reason) {
+static __always_inline void iot_suppress(struct iot_task* own, iot_u32 reason) {
   const iot_u32 tid = own->owner.tid;
-  own->is_muted |= reason;
-  __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid, tid | IOT_MUTED);
+  own->suppressed_by |= reason;
+  __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid, tid | IOT_SUPPRESSED);
 }
 
-static __always_inline void iot_unmute(struct iot_task* own, iot_u32 reasons) {
+static __always_inline void iot_unsuppress(struct iot_task* own, iot_u32 reasons) {
   const iot_u32 tid = own->owner.tid;
-  own->is_muted &= ~reasons;
-  if (!own->is_muted)
-    __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid | IOT_MUTED, tid);
+  own->suppressed_by &= ~reasons;
+  if (!own->suppressed_by)
+    __sync_val_compare_and_swap(&iot_bucket_of(tid)->live_tid, tid | IOT_SUPPRESSED, tid);
 }
 
 #endif

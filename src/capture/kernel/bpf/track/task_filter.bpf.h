@@ -78,9 +78,9 @@ static __always_inline int is_chosen_now(const struct task_struct* task) {
 /* A new task, one that executes a program, or one that calls: from now on it is muted, or not. */
 static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own) {
   if (is_chosen_now(task))
-    iot_unmute(own, IOT_LEFT_OUT);
+    iot_unsuppress(own, IOT_EXCLUDED_TASK);
   else
-    iot_mute(own, IOT_LEFT_OUT);
+    iot_suppress(own, IOT_EXCLUDED_TASK);
   return 0;
 }
 
@@ -90,10 +90,10 @@ static __always_inline void iot_begin_between(const struct task_struct* task,
   if (!iot_config.filters_operations)
     return;
   const int is_of_kernel = (BPF_CORE_READ(task, flags) & PF_KTHREAD) != 0;
-  if (is_of_kernel ? iot_config.names_operations : iot_config.leaves_out_between)
-    iot_mute(own, IOT_OTHER_OPERATION);
+  if (is_of_kernel ? iot_config.names_operations : iot_config.excludes_between)
+    iot_suppress(own, IOT_OTHER_OPERATION);
   else
-    iot_unmute(own, IOT_OTHER_OPERATION);
+    iot_unsuppress(own, IOT_OTHER_OPERATION);
 }
 
 /* Whether an operation of io_uring or libaio (a number of the value table) is recorded, as far as its name tells. */
@@ -108,13 +108,13 @@ static __always_inline int iot_is_async_chosen(iot_u32 call, int as_unnamed) {
  * meanwhile is done for the operation.
  */
 static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 call) {
-  const int is_chosen = iot_is_async_chosen(call, !(own->call & IOT_CALL_LEFT_OUT));
+  const int is_chosen = iot_is_async_chosen(call, !(own->call & IOT_CALL_EXCLUDED));
   if (is_chosen) {
-    iot_unmute(own, IOT_OTHER_OPERATION);
+    iot_unsuppress(own, IOT_OTHER_OPERATION);
     return 1;
   }
-  own->keeps_call |= !own->is_muted;
-  iot_mute(own, IOT_OTHER_OPERATION);
+  own->keeps_call |= !own->suppressed_by;
+  iot_suppress(own, IOT_OTHER_OPERATION);
   return 0;
 }
 
@@ -122,14 +122,14 @@ static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 ca
  * The state of the running task if it is a thread that the kernel has made for io_uring, in a recording that chooses. Such threads are muted:
  * what they do is of the recording if the operation that they work for is.
  */
-static __always_inline struct iot_task* iot_find_muted_worker(void) {
+static __always_inline struct iot_task* iot_find_suppressed_worker(void) {
   struct task_struct* current = bpf_get_current_task_btf();
   return iot_config.filters_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
 }
 
 /* The same, if it is the one that polls for operations to submit, and what it submits now (async_call) is chosen. */
 static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
-  struct iot_task* own = iot_find_muted_worker();
+  struct iot_task* own = iot_find_suppressed_worker();
   if (!own || !is_chosen(bpf_get_current_task_btf()) || !is_in_sample())
     return 0;
   return !iot_config.filters_operations || iot_is_async_chosen(call, !iot_config.names_operations)
@@ -138,16 +138,16 @@ static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
 }
 
 /* The running task is followed and muted. */
-static __always_inline int iot_is_muted(void) {
+static __always_inline int iot_is_suppressed(void) {
   if (!iot_config.filters_tasks)
     return 0;
   const struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
-  return own && own->is_muted & (IOT_LEFT_OUT | IOT_OTHER_OPERATION);
+  return own && own->suppressed_by & (IOT_EXCLUDED_TASK | IOT_OTHER_OPERATION);
 }
 
 /* The same, and it works for itself: a thread of the kernel works for all. */
-static __always_inline int iot_is_left_out(void) {
-  return iot_is_muted() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
+static __always_inline int iot_is_excluded(void) {
+  return iot_is_suppressed() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 }
 
 /* Of a task of which nothing else is known: itself, in no operation. */

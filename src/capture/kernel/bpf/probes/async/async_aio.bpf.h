@@ -55,7 +55,7 @@ static __always_inline struct iot_task* aio_submitter(void) {
   if (!iot_config.filters_operations)
     return iot_busy(current);
   struct iot_task* own = iot_state_of(current);
-  return own && own->owner.op_id && !(own->is_muted & ~IOT_OTHER_OPERATION) ? own : 0;
+  return own && own->owner.op_id && !(own->suppressed_by & ~IOT_OTHER_OPERATION) ? own : 0;
 }
 
 static long begin_aio(iot_u32 index, struct aio_batch* batch) {
@@ -115,7 +115,7 @@ __noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
   if (iot_config.filters_operations && task->keeps_call) /* what it does is not told apart */
-    iot_unmute(task, IOT_OTHER_OPERATION);
+    iot_unsuppress(task, IOT_OTHER_OPERATION);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }

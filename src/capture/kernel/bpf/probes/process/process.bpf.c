@@ -61,7 +61,7 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
  */
 static __always_inline void forget_namesake(iot_u32 tid) {
   struct iot_task* bucket = iot_bucket_of(tid);
-  if ((bucket->live_tid & ~IOT_MUTED) == tid)
+  if ((bucket->live_tid & ~IOT_SUPPRESSED) == tid)
     bucket->live_tid = 0;
 }
 
@@ -73,7 +73,7 @@ static __always_inline struct iot_task* followed_task(void) {
 
 /* The life of tasks is recorded whatever operations are. */
 static __always_inline int is_task_chosen(const struct iot_task* own) {
-  return !(own->is_muted & ~IOT_OTHER_OPERATION);
+  return !(own->suppressed_by & ~IOT_OTHER_OPERATION);
 }
 
 /* A fork is in the sample or not whatever its parent's last call was. */
@@ -155,7 +155,7 @@ static __always_inline struct iot_task* executing_task(struct task_struct* task,
     return own;
   struct iot_task* old = iot_bucket_of(old_tid);
   const int was_traced =
-      (old->live_tid & ~IOT_MUTED) == old_tid && old->owner.pid == (iot_u32)task->tgid;
+      (old->live_tid & ~IOT_SUPPRESSED) == old_tid && old->owner.pid == (iot_u32)task->tgid;
   if (was_traced)
     old->live_tid = 0;
   if (!own)
@@ -206,7 +206,7 @@ static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
     return 0;
   struct iot_task* leader = iot_bucket_of((iot_u32)task->tgid);
-  if ((leader->live_tid & ~IOT_MUTED) != (iot_u32)task->tgid)
+  if ((leader->live_tid & ~IOT_SUPPRESSED) != (iot_u32)task->tgid)
     leader = bpf_task_storage_get(&tasks, task->group_leader, 0, 0);
   if (!leader)
     return 1;
@@ -217,9 +217,9 @@ static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
-  const int is_left_out = own && own->is_muted & IOT_LEFT_OUT;
-  if (own && own->is_muted)
-    iot_unmute(own, own->is_muted);
+  const int is_excluded = own && own->suppressed_by & IOT_EXCLUDED_TASK;
+  if (own && own->suppressed_by)
+    iot_unsuppress(own, own->suppressed_by);
   own = iot_current();
   if (!own)
     return 0;
@@ -233,7 +233,7 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   const iot_u32 is_last = is_last_of_group(task);
   if (own->owner.tid != own->owner.pid)
     own->is_dead = 1;
-  if (!iot_wants(IOT_KIND_process_exit) || is_left_out)
+  if (!iot_wants(IOT_KIND_process_exit) || is_excluded)
     return 0;
   const iot_u32 code = (iot_u32)task->exit_code;
   struct iot_place place;

@@ -47,7 +47,7 @@ static __always_inline void choose_current(struct task_struct* current) {
   if (!iot_config.filters_operations)
     return;
   own->keeps_call = 0;
-  iot_unmute(own, IOT_OTHER_OPERATION);
+  iot_unsuppress(own, IOT_OTHER_OPERATION);
 }
 
 /* sync(2) has no descriptor: it is for all files. */
@@ -68,10 +68,10 @@ static __always_inline void begin_mapped(const struct pt_regs* regs, iot_u64 cal
 enum { NO_AIO, NATIVE_AIO, COMPAT_AIO };
 
 /* A call that the recording is not of, unless it submits an operation that it is of: then it is an operation, too. */
-static __noinline int begin_left_out(struct iot_task* task, iot_u64 call) {
+static __noinline int begin_excluded(struct iot_task* task, iot_u64 call) {
   if (!task)
     return NO_AIO;
-  iot_mute(task, IOT_OTHER_OPERATION);
+  iot_suppress(task, IOT_OTHER_OPERATION);
   if (!(call & IOT_CALL_SUBMITS))
     return NO_AIO;
   begin_call(task, call);
@@ -94,8 +94,8 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   if (iot_may_be_self_io(task, regs) && iot_begin_self_io(call))
     return 0;
-  if (call & IOT_CALL_LEFT_OUT)
-    return begin_left_out(task, call);
+  if (call & IOT_CALL_EXCLUDED)
+    return begin_excluded(task, call);
   begin_call(task, call);
   if (call & IOT_CALL_MAY_APPEND)
     begin_append(task, regs, call);
@@ -263,7 +263,7 @@ static __always_inline void end_call(const struct task_struct* current, struct i
 }
 
 /* The end of a call that the recording is not of: it may reap operations that the recording is of. */
-static __noinline int end_muted_call(unsigned long long* ctx) {
+static __noinline int end_suppressed_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   const iot_u64 call = call_of(current, regs->orig_ax);
@@ -278,10 +278,10 @@ static __noinline int end_muted_call(unsigned long long* ctx) {
 }
 
 /* A call that goes on to submit what is not recorded is not left out for that. */
-static __always_inline void unmute_kept_call(struct task_struct* current) {
+static __always_inline void unsuppress_kept_call(struct task_struct* current) {
   struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (own && own->keeps_call)
-    iot_unmute(own, IOT_OTHER_OPERATION);
+    iot_unsuppress(own, IOT_OTHER_OPERATION);
 }
 
 static __noinline int end_own_call(unsigned long long* ctx) {
@@ -311,10 +311,10 @@ static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 ca
 
 static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   struct task_struct* current = bpf_get_current_task_btf();
-  unmute_kept_call(current);
+  unsuppress_kept_call(current);
   struct iot_task* task = iot_busy(current);
-  if (!task && (iot_config.follows_async || iot_config.filters_operations) && iot_is_muted())
-    return end_muted_call(ctx);
+  if (!task && (iot_config.follows_async || iot_config.filters_operations) && iot_is_suppressed())
+    return end_suppressed_call(ctx);
   if (!task)
     return iot_config.has_own ? end_own_call(ctx) : 0;
   if (!task->owner.op_id)
@@ -355,7 +355,7 @@ int syscall_sys_exit(unsigned long long* ctx) {
   const int is_found = task->live_tid == tid;
   if (is_found && !task->owner.op_id)
     return count_begun_before(ctx);
-  if (!is_found && !task->is_shared && task->live_tid != (tid | IOT_MUTED))
+  if (!is_found && !task->is_shared && task->live_tid != (tid | IOT_SUPPRESSED))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_s64 result = (iot_s64)ctx[1];
