@@ -34,7 +34,7 @@ class Tasks;
 
 // Events are added up where they arise, and what leaves the source are rows of the table `event_sums`: at each interval, and at
 // the end, those that have grown, each with what has come since the interval before.
-struct SumOptions {
+struct AggregateOptions {
   std::uint64_t interval_ns = 0; // 0: events are recorded, not added up
   std::size_t rows =
       0; // that the kernel's table has, rounded up to a power of two; 0: the source's default
@@ -59,7 +59,7 @@ struct SourceOptions {
   std::filesystem::path program; // that `filter.tree_root` is about to execute; empty: not known
   std::vector<std::string> arguments; // of it, its name first
   Tasks* tasks = nullptr; // shared by all sources of a recording; nullptr: the source has its own
-  SumOptions sums;        // of the kernel source
+  AggregateOptions aggregates; // of the kernel source
 };
 
 // A counter of stats.def since the start; cumulative.
@@ -103,7 +103,7 @@ public:
   virtual std::uint64_t produced() const = 0;
   // Of these, those of operations that took or moved less than the filter wants; known when the operations end.
   virtual std::uint64_t left_out() const { return 0; }
-  // Its events come as rows of `event_sums` (SumOptions).
+  // Its events come as rows of `event_sums` (AggregateOptions).
   virtual bool adds_up() const { return false; }
   virtual std::vector<CounterValue> counters() const = 0;
   // How long before it was counted a lost event may have begun.

@@ -10,8 +10,8 @@
 #include "base/clock.hpp"
 #include "base/process.hpp"
 #include "capture/kernel/abi/kernel_abi.h"
-#include "capture/kernel/aggregate/sum_collector.hpp"
-#include "capture/kernel/aggregate/sums.hpp"
+#include "capture/kernel/aggregate/aggregate_collector.hpp"
+#include "capture/kernel/aggregate/aggregate_table.hpp"
 #include "capture/kernel/collect/counters.hpp"
 #include "capture/kernel/collect/kernel_ids.hpp"
 #include "capture/kernel/collect/record_copier.hpp"
@@ -32,7 +32,7 @@ namespace {
 // The maps that collect/ and aggregate/ read.
 void size_rings(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
   bpf_map__set_max_entries(skeleton.maps.texts, message_bytes_for(config.slots_per_cpu));
-  prepare_sums(skeleton, config, cpu_count);
+  prepare_aggregates(skeleton, config, cpu_count);
 }
 
 constexpr std::uint64_t kMessageTimeoutNs = 10'000'000; // a text takes microseconds
@@ -48,13 +48,13 @@ public:
   Result<void> stop() override;
   std::uint64_t produced() const override;
   std::uint64_t left_out() const override { return hold_back_.left_out(); }
-  bool adds_up() const override { return sums_.is_on(); }
+  bool adds_up() const override { return aggregates_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
   std::vector<store::HookReport> hooks() const override { return report_hooks(filter_, refusals_); }
   std::vector<std::string> bare_file_systems() const override { return ids_.bare_file_systems(); }
   std::size_t ring_memory_bytes() const override {
-    return rings_.memory_bytes() + messages_.memory_bytes() + sums_.memory_bytes();
+    return rings_.memory_bytes() + messages_.memory_bytes() + aggregates_.memory_bytes();
   }
 
 private:
@@ -67,7 +67,7 @@ private:
   std::size_t write_unfinished(store::TraceWriter& writer);
   void keep_known(std::uint64_t now_ns, store::TraceWriter& writer);
   Result<void> map_rings(const iot_config& config);
-  std::size_t drain_sums(store::TraceWriter& writer);
+  std::size_t drain_aggregates(store::TraceWriter& writer);
   std::size_t drain_ring(std::uint32_t cpu, std::uint64_t head, store::TraceWriter& writer);
   iot_counter_values counter_values() const;
 
@@ -84,7 +84,7 @@ private:
   KernelIds ids_;
   RecordCopier copier_;
   HoldBack hold_back_;
-  SumCollector sums_;
+  AggregateCollector aggregates_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
   struct End {
@@ -104,8 +104,8 @@ private:
 iot_config KernelSource::configuration(const SourceOptions& options) const {
   iot_config config{};
   config.slots_per_cpu = slots_for(options.ring_bytes);
-  if (options.sums.interval_ns != 0)
-    configure_sums(config, options.sums);
+  if (options.aggregates.interval_ns != 0)
+    configure_aggregates(config, options.aggregates);
   config.tick_ns = kernel_tick_ns();
   config.files_at_once = options.files_at_once != 0 ? options.files_at_once : IOT_FILE_LIMIT;
   config.in_flight_at_once = options.in_flight_at_once;
@@ -119,7 +119,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
   sees_openings_ = is_wanted(filter_, *schema::find_event("syscall_open")) ||
                    is_wanted(filter_, *schema::find_event("vfs_open"));
-  sums_.configure(options.sums);
+  aggregates_.configure(options.aggregates);
   hold_back_.configure(filter_.least);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
@@ -160,17 +160,17 @@ Result<void> KernelSource::map_rings(const iot_config& config) {
   if (!rings)
     return std::unexpected(rings.error());
   rings_ = std::move(*rings);
-  auto messages =
-      StringRing::map(object_->map_fd("texts"), message_bytes_for(config.slots_per_cpu));
-  if (!messages)
-    return std::unexpected(messages.error());
-  messages_ = std::move(*messages);
-  if (!sums_.is_on())
+  auto ring = StringRing::map(object_->map_fd("texts"), message_bytes_for(config.slots_per_cpu));
+  if (!ring)
+    return std::unexpected(ring.error());
+  messages_ = std::move(*ring);
+  if (!aggregates_.is_on())
     return {};
-  auto sums = SumTable::map(object_->skeleton(), object_->map_fd("sums"), config.sums);
-  if (!sums)
-    return std::unexpected(sums.error());
-  sums_.use(std::move(*sums));
+  const int map = object_->map_fd("sums");
+  auto table = AggregateTable::map(object_->skeleton(), map, config.aggregates);
+  if (!table)
+    return std::unexpected(table.error());
+  aggregates_.use(std::move(*table));
   return {};
 }
 
@@ -180,7 +180,7 @@ bool KernelSource::traces_from_exec() const {
 }
 
 Result<void> KernelSource::start() {
-  sums_.begin(monotonic_ns());
+  aggregates_.begin(monotonic_ns());
   see_all_running();
   if (filter_.tree_root != 0)
     if (auto traced = trace_root(filter_.tree_root, traces_from_exec()); !traced)
@@ -226,7 +226,7 @@ KernelSource::End KernelSource::account_at_end() const {
   constexpr int kLooks = 100;
   for (int look = 0;; ++look) {
     End end{.heads = {}, .produced = produced(), .counters = counters()};
-    std::uint64_t found = sums_.events();
+    std::uint64_t found = aggregates_.events();
     for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
       found += end.heads.emplace_back(rings_.head(cpu));
     for (const CounterValue& row : end.counters)
@@ -278,8 +278,8 @@ void KernelSource::name_files(store::TraceWriter& writer) {
  * among those sent by the time that the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
-  if (sums_.is_on())
-    return drain_sums(writer);
+  if (aggregates_.is_on())
+    return drain_aggregates(writer);
   const std::uint64_t now_ns = monotonic_ns();
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     heads_[cpu] = end_ ? end_->heads[cpu] : rings_.head(cpu);
@@ -305,15 +305,15 @@ void KernelSource::keep_known(std::uint64_t now_ns, store::TraceWriter& writer) 
 }
 
 // Nothing is ever on its way: what has not been taken stays in its row.
-std::size_t KernelSource::drain_sums(store::TraceWriter& writer) {
+std::size_t KernelSource::drain_aggregates(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
-  const auto sums = end_ ? sums_.take_last(unfinished_) : sums_.take(now_ns);
+  const auto aggregates = end_ ? aggregates_.take_last(unfinished_) : aggregates_.take(now_ns);
   if (end_)
     unfinished_written_ = unfinished_.size();
   drain_messages(writer);
   tasks_->write(writer, now_ns);
-  if (sums)
-    sums_.write(*sums, now_ns, ids_, writer);
+  if (aggregates)
+    aggregates_.write(*aggregates, now_ns, ids_, writer);
   return 0;
 }
 
@@ -348,12 +348,12 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
 iot_counter_values KernelSource::counter_values() const {
   if (!object_)
     return {};
-  iot_counter_values sums = read_counters(object_->map_fd("counters"), cpu_count_);
-  sums.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
-  sums.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
-  sums.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;
-  sums.value[IOT_COUNTER_kernel_file_forgotten] += file_tables_->forgotten();
-  return sums;
+  iot_counter_values counted = read_counters(object_->map_fd("counters"), cpu_count_);
+  counted.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
+  counted.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
+  counted.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;
+  counted.value[IOT_COUNTER_kernel_file_forgotten] += file_tables_->forgotten();
+  return counted;
 }
 
 std::vector<CounterValue> KernelSource::counters() const {

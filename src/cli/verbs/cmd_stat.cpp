@@ -106,11 +106,12 @@ bool takes_text(int fd) {
 }
 
 // Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
-capture::SumOptions sum_options(std::uint64_t interval_ns, std::uint64_t rows,
-                                output::Sample sample, std::shared_ptr<std::uint64_t> begin_ns) {
-  capture::SumOptions sums{.interval_ns = interval_ns == 0 ? kUsualIntervalNs : interval_ns,
-                           .rows = rows,
-                           .on_interval = {}};
+capture::AggregateOptions aggregate_options(std::uint64_t interval_ns, std::uint64_t rows,
+                                            output::Sample sample,
+                                            std::shared_ptr<std::uint64_t> begin_ns) {
+  capture::AggregateOptions sums{.interval_ns = interval_ns == 0 ? kUsualIntervalNs : interval_ns,
+                                 .rows = rows,
+                                 .on_interval = {}};
   if (interval_ns != 0)
     sums.on_interval = [begin_ns = std::move(begin_ns), sample,
                         lines_below_title = kLinesBelowTitle,
@@ -200,7 +201,7 @@ Result<StatPlan> plan_of(const StatRequest& request, const Trailing& command) {
   StatPlan plan{
       .recorder = std::move(*recorder),
       .output = {.width = output::terminal_width(STDERR_FILENO), .by = request.by, .rows = *top}};
-  plan.recorder.source.sums = sum_options(
+  plan.recorder.source.aggregates = aggregate_options(
       *interval_ns, *rows, output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
   return plan;
 }

@@ -7,10 +7,10 @@
 #define IOTRAIL_KERNEL_ABI_H
 
 #include "abi.h"
+#include "capture/kernel/abi/aggregate_abi.h"
 #include "capture/kernel/abi/call_abi.h"
 #include "capture/kernel/abi/file_abi.h"
 #include "capture/kernel/abi/function_abi.h"
-#include "capture/kernel/abi/sum_abi.h"
 #include "ring.h"
 
 /* Which functions of the kernel's a program may call depends on it. */
@@ -90,7 +90,7 @@ struct iot_config {
   iot_u8 follows_async;          /* operations of io_uring and libaio are known by their own */
   iot_u8 follows_connections;    /* what TCP does is told with whose connection it is */
   iot_u32 served_below;          /* IOT_BELOW of the vfs events whose hooks are attached */
-  iot_u32 sums;                  /* rows of the table of sums, a power of two; 0: events are sent */
+  iot_u32 aggregates;            /* rows of the table of sums, a power of two; 0: events are sent */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_LIMIT]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
   iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
@@ -119,7 +119,8 @@ struct iot_cpu {
   struct iot_ring_control ring;
   iot_u64 next_op_block; /* operations are numbered in blocks of IOT_OP_BLOCK handed to tasks */
   iot_u64 produced;
-  iot_u32 taken[IOT_SUM_PLACES]; /* places for records that are added up: not 0 while in use */
+  iot_u32
+      taken[IOT_AGGREGATE_PLACES]; /* places for records that are added up: not 0 while in use */
   iot_u64 reserved[2];
 };
 #define IOT_OP_BLOCK (1U << 24)

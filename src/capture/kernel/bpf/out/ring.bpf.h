@@ -9,7 +9,7 @@
  *   record->file = id; ...                  every field of the event, plain stores only
  *   iot_commit(&place, &task->owner, ts_ns);
  *
- * Where events are added up (sum.bpf.h), the same words lead to a place of another kind, and to a sum.
+ * Where events are added up (aggregate.bpf.h), the same words lead to a place of another kind, and to a sum.
  */
 #ifndef IOTRAIL_RING_BPF_H
 #define IOTRAIL_RING_BPF_H
@@ -89,18 +89,18 @@ struct iot_place {
   iot_u64 last_word; /* the header's: cpu, kind, tag */
 };
 
-iot_u32 iot_sum(iot_u64 word, iot_u32 pid); /* sum.bpf.h */
-iot_u32 iot_sum_place(void);
+iot_u32 iot_aggregate(iot_u64 word, iot_u32 pid); /* aggregate.bpf.h */
+iot_u32 iot_aggregate_place(void);
 
-static __always_inline void* reserve_sum_place(struct iot_place* place, iot_u32 cpu,
-                                               iot_u64 kind_bits) {
+static __always_inline void* reserve_aggregate_place(struct iot_place* place, iot_u32 cpu,
+                                                     iot_u64 kind_bits) {
   iot_u32 number = 0;
   if (__atomic_exchange_n(&cpus[cpu].taken[0], 1, __ATOMIC_RELAXED)) {
-    number = iot_sum_place();
-    if (number >= IOT_SUM_PLACES)
+    number = iot_aggregate_place();
+    if (number >= IOT_AGGREGATE_PLACES)
       return 0;
   }
-  const iot_u32 index = cpu * IOT_SUM_PLACES + number;
+  const iot_u32 index = cpu * IOT_AGGREGATE_PLACES + number;
   place->last_word = (iot_u64)number << 32 | kind_bits | cpu;
   place->event = bpf_map_lookup_elem(&slots, &index);
   return place->event;
@@ -113,8 +113,8 @@ static __always_inline void* iot_reserve_bits(struct iot_place* place, iot_u64 k
   const iot_u32 cpu = bpf_get_smp_processor_id() & (IOT_CPU_LIMIT - 1);
   struct iot_cpu* own = &cpus[cpu];
   __sync_fetch_and_add(&own->produced, 1);
-  if (iot_config.sums)
-    return reserve_sum_place(place, cpu, kind_bits);
+  if (iot_config.aggregates)
+    return reserve_aggregate_place(place, cpu, kind_bits);
   const iot_u32 count = iot_config.slots_per_cpu;
   iot_u64 head = *(volatile iot_u64*)&own->ring.head;
 #pragma unroll
@@ -157,8 +157,8 @@ static __noinline void* iot_reserve_cold(struct iot_place* place, iot_u32 kind) 
   const iot_u32 cpu = (iot_u32)word & (IOT_CPU_LIMIT - 1);
   const iot_u32 number = (iot_u32)(word >> 32);
   const iot_u32 count = iot_config.slots_per_cpu;
-  const iot_u32 index =
-      iot_config.sums ? cpu * IOT_SUM_PLACES + number : cpu * count + ((number - 1) & (count - 1));
+  const iot_u32 index = iot_config.aggregates ? cpu * IOT_AGGREGATE_PLACES + number
+                                              : cpu * count + ((number - 1) & (count - 1));
   place->last_word = word;
   place->event = bpf_map_lookup_elem(&slots, &index);
   return place->event;
@@ -187,8 +187,8 @@ _Static_assert(__builtin_offsetof(struct iot_event, kind) ==
 /* The tag goes last: with it the record is the collector's. */
 static __always_inline void iot_commit(struct iot_place* place, const struct iot_owner* owner,
                                        iot_u64 ts_ns) {
-  if (iot_config.sums) {
-    iot_sum(place->last_word, owner->pid);
+  if (iot_config.aggregates) {
+    iot_aggregate(place->last_word, owner->pid);
     return;
   }
   struct iot_event* event = place->event;

@@ -26,9 +26,9 @@
 #ifndef IOTRAIL_CORE_BPF_H
 #define IOTRAIL_CORE_BPF_H
 
+#include "out/aggregate.bpf.h"
 #include "out/message.bpf.h"
 #include "out/ring.bpf.h"
-#include "out/sum.bpf.h"
 #include "track/file.bpf.h"
 #include "track/filter.bpf.h"
 #include "track/op.bpf.h"

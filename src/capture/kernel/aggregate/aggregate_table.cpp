@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/aggregate/sums.hpp"
+#include "capture/kernel/aggregate/aggregate_table.hpp"
 
 #include <sys/mman.h>
 
@@ -29,7 +29,7 @@ iot_u8 place_of(const schema::Field* field) {
     return 0;
   const iot_u8 size = schema::info(field->type).size_bytes;
   IOTRAIL_CHECK((size == 4 || size == 8) && field->offset % size == 0);
-  return static_cast<iot_u8>(field->offset | (size == 8 ? IOT_SUM_FIELD_WIDE : 0));
+  return static_cast<iot_u8>(field->offset | (size == 8 ? IOT_AGGREGATE_FIELD_WIDE : 0));
 }
 
 const schema::Field* field_with(const schema::Event& event, schema::Role role) {
@@ -88,20 +88,20 @@ std::uint64_t field_at(const iot_event& record, iot_u8 place) {
   if (place == 0)
     return 0;
   const auto* at =
-      reinterpret_cast<const std::byte*>(&record) + (place & ~unsigned{IOT_SUM_FIELD_WIDE});
+      reinterpret_cast<const std::byte*>(&record) + (place & ~unsigned{IOT_AGGREGATE_FIELD_WIDE});
   std::uint64_t value = 0;
-  std::memcpy(&value, at, (place & IOT_SUM_FIELD_WIDE) != 0 ? 8 : 4);
+  std::memcpy(&value, at, (place & IOT_AGGREGATE_FIELD_WIDE) != 0 ? 8 : 4);
   return value;
 }
 
 std::int64_t signed_field_at(const iot_event& record, iot_u8 place) {
   const std::uint64_t value = field_at(record, place);
-  return (place & IOT_SUM_FIELD_WIDE) != 0
+  return (place & IOT_AGGREGATE_FIELD_WIDE) != 0
              ? static_cast<std::int64_t>(value)
              : static_cast<std::int64_t>(static_cast<std::int32_t>(static_cast<iot_u32>(value)));
 }
 
-SumKey key_of(const iot_sum_key& key) {
+AggregateKey key_of(const iot_aggregate_key& key) {
   const auto cpu = static_cast<iot_u32>(key.what >> 48U);
   return {.kind = static_cast<iot_u16>(key.what),
           .operation = static_cast<iot_u32>(key.actor >> 32U),
@@ -110,14 +110,15 @@ SumKey key_of(const iot_sum_key& key) {
           .device = static_cast<iot_u32>(key.object >> 32U),
           .error = static_cast<std::int16_t>(key.what >> 16U),
           .bucket = static_cast<iot_u16>(key.what >> 32U),
-          .is_others = cpu == IOT_SUM_OF_OTHERS};
+          .is_others = cpu == IOT_AGGREGATE_OF_OTHERS};
 }
 
 std::uint64_t take_out(iot_u64& number) {
   return __atomic_exchange_n(&number, 0, __ATOMIC_ACQ_REL);
 }
 
-rows::event_sums row_of(const SumKey& key, const SumValues& values, const KernelIds::Lookup& ids) {
+rows::event_sums row_of(const AggregateKey& key, const AggregateValues& values,
+                        const KernelIds::Lookup& ids) {
   rows::event_sums row;
   const schema::Event* event = schema::find_event(key.kind);
   IOTRAIL_CHECK(event != nullptr);
@@ -142,14 +143,14 @@ rows::event_sums row_of(const SumKey& key, const SumValues& values, const Kernel
 
 } // namespace
 
-void configure_sums(iot_config& config, const SumOptions& options) {
+void configure_aggregates(iot_config& config, const AggregateOptions& options) {
   const std::size_t rows = options.rows == 0 ? kDefaultRows : std::min(options.rows, kMostRows);
-  config.sums = static_cast<iot_u32>(std::bit_ceil(rows));
-  config.slots_per_cpu = IOT_SUM_PLACES;
+  config.aggregates = static_cast<iot_u32>(std::bit_ceil(rows));
+  config.slots_per_cpu = IOT_AGGREGATE_PLACES;
 }
 
-iot_sum_fields sum_fields_of(const schema::Event& event) {
-  iot_sum_fields fields{};
+iot_aggregate_fields aggregate_fields_of(const schema::Event& event) {
+  iot_aggregate_fields fields{};
   const schema::Field* bytes = field_with(event, schema::Role::bytes);
   const schema::Field* result = field_with(event, schema::Role::result);
   const schema::Field* operation = operation_field(event);
@@ -172,18 +173,19 @@ iot_sum_fields sum_fields_of(const schema::Event& event) {
   return fields;
 }
 
-void prepare_sums(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
-  if (config.sums == 0)
+void prepare_aggregates(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
+  if (config.aggregates == 0)
     return;
-  bpf_map__set_max_entries(skeleton.maps.sums, IOT_SUM_OTHERS + 2 * config.sums);
-  bpf_map__set_max_entries(skeleton.maps.slots, cpu_count * IOT_SUM_PLACES);
+  bpf_map__set_max_entries(skeleton.maps.sums, IOT_AGGREGATE_OTHERS + 2 * config.aggregates);
+  bpf_map__set_max_entries(skeleton.maps.slots, cpu_count * IOT_AGGREGATE_PLACES);
   for (const schema::Event& event : schema::kEvents)
     if (schema::source_of(event.layer) == IOT_source_kernel)
-      skeleton.rodata->iot_sum_fields[IOT_LAYER_OF(event.id) * IOT_KIND_LIMIT +
-                                      (event.id & (IOT_KIND_LIMIT - 1))] = sum_fields_of(event);
+      skeleton.rodata->iot_aggregate_fields[IOT_LAYER_OF(event.id) * IOT_KIND_LIMIT +
+                                            (event.id & (IOT_KIND_LIMIT - 1))] =
+          aggregate_fields_of(event);
 }
 
-void SumValues::add(const SumValues& other) {
+void AggregateValues::add(const AggregateValues& other) {
   events += other.events;
   bytes += other.bytes;
   duration_ns += other.duration_ns;
@@ -199,7 +201,7 @@ iot_u32 bucket_of(std::uint64_t duration_ns) {
 }
 
 BucketBounds bounds_of_bucket(iot_u32 bucket) {
-  if (bucket == IOT_SUM_NO_BUCKET)
+  if (bucket == IOT_AGGREGATE_NO_BUCKET)
     return {};
   if (bucket < kBucketsPerOctave)
     return {bucket, bucket + 1ULL};
@@ -208,39 +210,42 @@ BucketBounds bounds_of_bucket(iot_u32 bucket) {
   return {least << shift, (least + 1) << shift};
 }
 
-Result<SumTable> SumTable::map(iotrail_bpf& skeleton, int sums_fd, std::uint32_t rows) {
-  const std::size_t count = IOT_SUM_OTHERS + std::size_t{2} * rows;
-  auto mapping = Mapping::make(sums_fd, count * sizeof(iot_sum_row), PROT_READ | PROT_WRITE, 0);
+Result<AggregateTable> AggregateTable::map(iotrail_bpf& skeleton, int aggregates_fd,
+                                           std::uint32_t rows) {
+  const std::size_t count = IOT_AGGREGATE_OTHERS + std::size_t{2} * rows;
+  auto mapping =
+      Mapping::make(aggregates_fd, count * sizeof(iot_aggregate_row), PROT_READ | PROT_WRITE, 0);
   if (!mapping)
     return std::unexpected(mapping.error());
-  SumTable table;
+  AggregateTable table;
   table.mapping_ = std::move(*mapping);
   table.rows_of_half_ = rows;
-  table.half_in_use_ = &skeleton.bss->sums_half;
-  table.rows_made_ = &skeleton.bss->sums_rows_made;
+  table.half_in_use_ = &skeleton.bss->aggregate_half;
+  table.rows_made_ = &skeleton.bss->aggregate_rows_made;
   return table;
 }
 
-std::span<iot_sum_row> SumTable::rows() const {
-  return {reinterpret_cast<iot_sum_row*>(mapping_.data()), mapping_.bytes() / sizeof(iot_sum_row)};
+std::span<iot_aggregate_row> AggregateTable::rows() const {
+  return {reinterpret_cast<iot_aggregate_row*>(mapping_.data()),
+          mapping_.bytes() / sizeof(iot_aggregate_row)};
 }
 
-std::span<iot_sum_row> SumTable::half(std::uint32_t number) const {
-  return rows().subspan(IOT_SUM_OTHERS + std::size_t{number} * rows_of_half_, rows_of_half_);
+std::span<iot_aggregate_row> AggregateTable::half(std::uint32_t number) const {
+  return rows().subspan(IOT_AGGREGATE_OTHERS + std::size_t{number} * rows_of_half_, rows_of_half_);
 }
 
-bool SumTable::is_filling() const {
+bool AggregateTable::is_filling() const {
   return rows_made_ != nullptr &&
          __atomic_load_n(rows_made_, __ATOMIC_RELAXED) > rows_of_half_ / kPartFilled;
 }
 
-void SumTable::add(const iot_event& record) {
+void AggregateTable::add(const iot_event& record) {
   const schema::Event* event = schema::find_event(record.kind);
   IOTRAIL_CHECK(event != nullptr);
-  const iot_sum_fields fields = sum_fields_of(*event);
+  const iot_aggregate_fields fields = aggregate_fields_of(*event);
   const auto moved = static_cast<std::int64_t>(field_at(record, fields.bytes));
   const std::uint64_t duration_ns = field_at(record, fields.duration);
-  const SumKey key{
+  const AggregateKey key{
       .kind = record.kind,
       .operation = static_cast<iot_u32>(field_at(record, fields.operation)) & fields.operation_mask,
       .pid = record.pid,
@@ -248,16 +253,16 @@ void SumTable::add(const iot_event& record) {
       .device = static_cast<iot_u32>(field_at(record, fields.device)),
       .error = static_cast<iot_s32>(
           std::clamp<std::int64_t>(signed_field_at(record, fields.result), INT16_MIN, 0)),
-      .bucket = fields.duration == 0 ? IOT_SUM_NO_BUCKET : bucket_of(duration_ns)};
+      .bucket = fields.duration == 0 ? IOT_AGGREGATE_NO_BUCKET : bucket_of(duration_ns)};
   added_[key].add({.events = 1,
                    .bytes = moved > 0 ? static_cast<std::uint64_t>(moved) << fields.bytes_shift : 0,
                    .duration_ns = duration_ns,
                    .max_ns = duration_ns});
 }
 
-std::uint64_t SumTable::events() const {
+std::uint64_t AggregateTable::events() const {
   std::uint64_t events = taken_;
-  for (const iot_sum_row& row : rows())
+  for (const iot_aggregate_row& row : rows())
     events += __atomic_load_n(&row.events, __ATOMIC_ACQUIRE);
   for (const auto& [key, values] : added_)
     events += values.events;
@@ -266,61 +271,65 @@ std::uint64_t SumTable::events() const {
 
 // Programs go on adding to these rows. The number of events is taken first: what else is added meanwhile comes with its
 // event, the next time at the latest.
-void SumTable::move_others(std::map<SumKey, SumValues>& sums) {
-  for (iot_sum_row& row : rows().first(std::min<std::size_t>(IOT_SUM_OTHERS, rows().size()))) {
+void AggregateTable::move_others(std::map<AggregateKey, AggregateValues>& aggregates) {
+  for (iot_aggregate_row& row :
+       rows().first(std::min<std::size_t>(IOT_AGGREGATE_OTHERS, rows().size()))) {
     if (__atomic_load_n(&row.events, __ATOMIC_ACQUIRE) == 0)
       continue;
-    const SumValues values{.events = take_out(row.events),
-                           .bytes = take_out(row.bytes),
-                           .duration_ns = take_out(row.duration_ns),
-                           .max_ns = take_out(row.max_ns)};
-    sums[key_of(row.key)].add(values);
+    const AggregateValues values{.events = take_out(row.events),
+                                 .bytes = take_out(row.bytes),
+                                 .duration_ns = take_out(row.duration_ns),
+                                 .max_ns = take_out(row.max_ns)};
+    aggregates[key_of(row.key)].add(values);
   }
 }
 
 // No program is at it.
-void SumTable::move_half(std::uint32_t number, std::map<SumKey, SumValues>& sums) {
-  for (iot_sum_row& row : half(number)) {
+void AggregateTable::move_half(std::uint32_t number,
+                               std::map<AggregateKey, AggregateValues>& aggregates) {
+  for (iot_aggregate_row& row : half(number)) {
     if (row.events != 0)
-      sums[key_of(row.key)].add({row.events, row.bytes, row.duration_ns, row.max_ns});
+      aggregates[key_of(row.key)].add({row.events, row.bytes, row.duration_ns, row.max_ns});
     if (row.key.what != 0)
       row = {};
   }
 }
 
-std::map<SumKey, SumValues> SumTable::count(std::map<SumKey, SumValues> sums) {
-  for (const auto& [key, values] : sums)
+std::map<AggregateKey, AggregateValues>
+AggregateTable::count(std::map<AggregateKey, AggregateValues> aggregates) {
+  for (const auto& [key, values] : aggregates)
     taken_ += values.events;
-  return sums;
+  return aggregates;
 }
 
-std::map<SumKey, SumValues> SumTable::take() {
-  std::map<SumKey, SumValues> sums = std::exchange(added_, {});
+std::map<AggregateKey, AggregateValues> AggregateTable::take() {
+  std::map<AggregateKey, AggregateValues> aggregates = std::exchange(added_, {});
   const std::uint32_t number = *half_in_use_;
   __atomic_store_n(rows_made_, 0U, __ATOMIC_RELAXED);
   __atomic_store_n(half_in_use_, 1U - number, __ATOMIC_RELEASE);
   BpfObject::wait_for_programs();
-  move_half(number, sums);
-  move_others(sums);
-  return count(std::move(sums));
+  move_half(number, aggregates);
+  move_others(aggregates);
+  return count(std::move(aggregates));
 }
 
-std::map<SumKey, SumValues> SumTable::take_all() {
-  std::map<SumKey, SumValues> sums = std::exchange(added_, {});
+std::map<AggregateKey, AggregateValues> AggregateTable::take_all() {
+  std::map<AggregateKey, AggregateValues> aggregates = std::exchange(added_, {});
   if (half_in_use_ != nullptr) {
-    move_half(0, sums);
-    move_half(1, sums);
-    move_others(sums);
+    move_half(0, aggregates);
+    move_half(1, aggregates);
+    move_others(aggregates);
   }
-  return count(std::move(sums));
+  return count(std::move(aggregates));
 }
 
-std::vector<rows::event_sums> write_sum_rows(const std::map<SumKey, SumValues>& sums,
-                                             std::uint64_t from_ns, std::uint64_t to_ns,
-                                             KernelIds& ids, store::TraceWriter& writer) {
+std::vector<rows::event_sums>
+write_aggregate_rows(const std::map<AggregateKey, AggregateValues>& aggregates,
+                     std::uint64_t from_ns, std::uint64_t to_ns, KernelIds& ids,
+                     store::TraceWriter& writer) {
   std::vector<rows::event_sums> rows;
-  rows.reserve(sums.size());
-  for (const auto& [key, values] : sums) {
+  rows.reserve(aggregates.size());
+  for (const auto& [key, values] : aggregates) {
     if (key.kind == IOT_KIND_process_exit && key.operation != 0)
       ids.process_ended(key.pid);
     if (key.device != 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collector's end of events that are added up in the kernel (bpf/out/sum.bpf.h): what of each record is added up, and the
+// The collector's end of events that are added up in the kernel (bpf/out/aggregate.bpf.h): what of each record is added up, and the
 // table of sums, from which what has come is taken out again and again.
 #pragma once
 
@@ -22,38 +22,38 @@ struct iotrail_bpf;
 namespace iotrail::capture::kernel {
 
 // That events are added up: the size of the table, the places of each CPU.
-void configure_sums(iot_config& config, const SumOptions& options);
+void configure_aggregates(iot_config& config, const AggregateOptions& options);
 
 // By the schema, what the programs add up of each kind of event.
-iot_sum_fields sum_fields_of(const schema::Event& event);
+iot_aggregate_fields aggregate_fields_of(const schema::Event& event);
 
 // Before loading; sizes the table and the places where records are put together. `config.sums`: its rows.
-void prepare_sums(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count);
+void prepare_aggregates(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count);
 
 // What events have in common that are added up, on whatever CPU they were.
-struct SumKey {
+struct AggregateKey {
   iot_u16 kind = 0;
   iot_u32 operation = 0; // a call, or flags; of several
   iot_u32 pid = 0;
   iot_u32 file = 0; // the kernel's number of it
   iot_u32 device = 0;
   iot_s32 error = 0;
-  iot_u32 bucket = IOT_SUM_NO_BUCKET;
+  iot_u32 bucket = IOT_AGGREGATE_NO_BUCKET;
   bool is_others = false;
 
-  auto operator<=>(const SumKey&) const = default;
+  auto operator<=>(const AggregateKey&) const = default;
 };
 
-struct SumValues {
+struct AggregateValues {
   std::uint64_t events = 0;
   std::uint64_t bytes = 0;
   std::uint64_t duration_ns = 0;
   std::uint64_t max_ns = 0;
 
-  void add(const SumValues& other);
+  void add(const AggregateValues& other);
 };
 
-// The durations of a bucket, as bpf/out/sum.bpf.h makes them: from the first on, below the second.
+// The durations of a bucket, as bpf/out/aggregate.bpf.h makes them: from the first on, below the second.
 struct BucketBounds {
   std::uint64_t least_ns = 0;
   std::uint64_t below_ns = 0; // 0: the events take no time
@@ -61,11 +61,11 @@ struct BucketBounds {
 BucketBounds bounds_of_bucket(iot_u32 bucket);
 iot_u32 bucket_of(std::uint64_t duration_ns);
 
-class SumTable {
+class AggregateTable {
 public:
   // `skeleton` is loaded and outlives the table.
-  static Result<SumTable> map(iotrail_bpf& skeleton, int sums_fd, std::uint32_t rows);
-  SumTable() = default;
+  static Result<AggregateTable> map(iotrail_bpf& skeleton, int aggregates_fd, std::uint32_t rows);
+  AggregateTable() = default;
 
   // A record that user space has put together.
   void add(const iot_event& record);
@@ -79,28 +79,29 @@ public:
   std::size_t memory_bytes() const { return mapping_.bytes(); }
 
   // What has come since the last time; adds to events_taken(). Waits some 10 to 20 ms for programs that are at it.
-  std::map<SumKey, SumValues> take();
+  std::map<AggregateKey, AggregateValues> take();
   // The same after the last program has ended.
-  std::map<SumKey, SumValues> take_all();
+  std::map<AggregateKey, AggregateValues> take_all();
 
 private:
-  std::span<iot_sum_row> rows() const; // those of others, then the halves
-  std::span<iot_sum_row> half(std::uint32_t number) const;
-  void move_others(std::map<SumKey, SumValues>& sums);
-  void move_half(std::uint32_t number, std::map<SumKey, SumValues>& sums);
-  std::map<SumKey, SumValues> count(std::map<SumKey, SumValues> sums);
+  std::span<iot_aggregate_row> rows() const; // those of others, then the halves
+  std::span<iot_aggregate_row> half(std::uint32_t number) const;
+  void move_others(std::map<AggregateKey, AggregateValues>& aggregates);
+  void move_half(std::uint32_t number, std::map<AggregateKey, AggregateValues>& aggregates);
+  std::map<AggregateKey, AggregateValues> count(std::map<AggregateKey, AggregateValues> aggregates);
 
   Mapping mapping_;
   std::uint32_t rows_of_half_ = 0;
   iot_u32* half_in_use_ = nullptr; // shared with the programs
   iot_u32* rows_made_ = nullptr;
-  std::map<SumKey, SumValues> added_; // by user space
+  std::map<AggregateKey, AggregateValues> added_; // by user space
   std::uint64_t taken_ = 0;
 };
 
 // Writes the sums of events that ended between two times, with the ids of the trace, and returns what was written.
-std::vector<rows::event_sums> write_sum_rows(const std::map<SumKey, SumValues>& sums,
-                                             std::uint64_t from_ns, std::uint64_t to_ns,
-                                             KernelIds& ids, store::TraceWriter& writer);
+std::vector<rows::event_sums>
+write_aggregate_rows(const std::map<AggregateKey, AggregateValues>& aggregates,
+                     std::uint64_t from_ns, std::uint64_t to_ns, KernelIds& ids,
+                     store::TraceWriter& writer);
 
 } // namespace iotrail::capture::kernel
