@@ -99,6 +99,36 @@ class LintTest(unittest.TestCase):
     def test_includes_by_the_name_of_a_folder(self):
         self.accepts("src/capture/a.cpp", SPDX + '#include "abi.h"\n#include "store/a..b/writer.hpp"\n')
 
+    def test_circles_of_folders(self):
+        self.write("src/store/a.hpp", SPDX + '#include "base/a.hpp"\n')
+        self.write("src/base/b.cpp", SPDX + '#include "base/a.hpp"\n#include "text/a.hpp"\n')
+        self.write("src/text/a.hpp", SPDX + '#include "store/a.hpp"\n')
+        self.refuses("src/base/a.hpp", SPDX, "src/base: a circle of includes with src/store, src/text")
+
+    def test_folders_below_one_another(self):
+        self.write("src/store/a.hpp", SPDX + '#include "base/a.hpp"\n#include "b.hpp"\n#include <store/c.hpp>\n#include "abi.h"\n')
+        self.write("src/store/b.hpp", SPDX + '#include "store/a.hpp"\n')
+        self.write("src/base/a_test.cpp", SPDX + '#include "store/a.hpp"\n')
+        self.accepts("src/base/a.hpp", SPDX)
+
+    def test_circles_of_files_of_bpf(self):
+        bpf = "src/capture/kernel/bpf/"
+        self.write(bpf + "track/a.bpf.h", SPDX + '#include "track/b.bpf.h"\n')
+        self.write(bpf + "track/c.bpf.h", SPDX + '#include "a.bpf.h"\n')
+        self.refuses(bpf + "track/b.bpf.h", SPDX + '#include "a.bpf.h"\n',
+                     bpf + "track/a.bpf.h: a circle of includes with " + bpf + "track/b.bpf.h")
+        self.refuses(bpf + "track/b.bpf.h", SPDX + '#include "b.bpf.h"\n', bpf + "track/b.bpf.h: a circle of includes:")
+        self.write("src/base/b.bpf.h", SPDX + '#include "base/a.hpp"\n')
+        self.write("src/base/a.hpp", SPDX + '#include "base/b.bpf.h"\n')
+        self.accepts(bpf + "track/b.bpf.h", SPDX)
+
+    def test_folders_of_many_files(self):
+        for number in range(30):
+            self.write(f"src/base/a{number}.def", "")
+        self.write("src/base/sub/a.hpp", SPDX)
+        self.accepts("src/base/CMakeLists.txt", "")
+        self.refuses("src/base/a.cpp", SPDX, "src/base: 31 files of code, at most 30")
+
     def test_banned_calls(self):
         calls = ["strcpy(a, b);", "system(a);", "std::sprintf(a, b);", "int v = LINUX_VERSION_CODE;"]
         self.refuses("src/cli/a.cpp", SPDX + "\n".join(calls) + "\n", *[f"src/cli/a.cpp:{n}: " for n in (2, 3, 4, 5)])
