@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Events added up instead of sent (iot_config.sums). A record is put together as ever, in one of a few places that each
- * CPU has instead of its ring; then its fields, by what they are to the event, go to a row of `sums`: the sum of all
- * events that are alike.
+ * Aggregates events instead of sending them (iot_config.aggregates). A program fills a record as
+ * always, but in one of a few places that each CPU has instead of its ring. The fields of the
+ * record are then added to a row of `sums`, which stands for all events that are alike.
  *
- * Rows are found by their hash and the next few behind it. The table has two halves: programs use one, until the collector
- * tells them to use the other, waits for those that are at it, and empties it. So a row that a program has found is there
- * as long as the program runs. Its key has the CPU, so that CPUs do not write the same memory; the collector adds them up. Two rows may come to have
- * the same key, when one is made while another looks for it: they are added up as well.
+ * A row is found by its hash, or among the next few rows. The table has two halves. Programs use
+ * one; to empty it, the collector makes them use the other and waits until none uses the first. A
+ * row therefore exists as long as the program that found it runs. The CPU is part of the key, so
+ * that CPUs do not write the same memory; the collector adds their rows up. Two rows may get the
+ * same key if one is made while another CPU searches; they are added up too.
  *
- * The first IOT_AGGREGATE_OTHERS rows are for what finds no row of its own: by operation, with no process, file and device.
+ * The first IOT_AGGREGATE_OTHERS rows are for events that find no row of their own: by operation,
+ * without process, file and device.
  */
 #ifndef IOTRAIL_AGGREGATE_BPF_H
 #define IOTRAIL_AGGREGATE_BPF_H
 
 #include "out/ring.bpf.h"
 
-/* The loader sets the size: IOT_AGGREGATE_OTHERS and twice iot_config.sums, or 1 where nothing is added up. */
+/*
+ * The loader sets the size: IOT_AGGREGATE_OTHERS and twice iot_config.aggregates; 1 without
+ * aggregation.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -25,17 +30,20 @@ struct {
   __type(value, struct iot_aggregate_row);
 } sums SEC(".maps");
 
-iot_u32 aggregate_half;      /* that is in use: 0 or 1; the collector sets it */
-iot_u32 aggregate_rows_made; /* in it; not those of others */
+iot_u32 aggregate_half;      /* in use: 0 or 1; the collector sets it */
+iot_u32 aggregate_rows_made; /* in that half, without the rows of others */
 
-/* Where the records of each kind have what is added up: by layer and low byte of the kind. */
+/*
+ * The positions of the aggregated fields in the records of each kind, by layer and low byte of the
+ * kind.
+ */
 const volatile struct iot_aggregate_fields iot_aggregate_fields[IOT_LAYER_COUNT * IOT_KIND_LIMIT] =
     {};
 
 #define IOT_AGGREGATE_PROBES 12
 #define IOT_AGGREGATE_MAX_TRIES 4
 
-/* A field of a record; 0: the event has none such. */
+/* A field of a record; 0: the event does not have it. */
 static __always_inline iot_u64 aggregate_field(const iot_u64* words, iot_u32 field) {
   if (!field)
     return 0;
@@ -45,13 +53,16 @@ static __always_inline iot_u64 aggregate_field(const iot_u64* words, iot_u32 fie
   return field & 4 ? word >> 32 : (iot_u32)word;
 }
 
-/* The same with its sign. */
+/* The same, signed. */
 static __always_inline iot_s64 aggregate_signed_field(const iot_u64* words, iot_u32 field) {
   const iot_u64 value = aggregate_field(words, field);
   return field & IOT_AGGREGATE_FIELD_WIDE ? (iot_s64)value : (iot_s64)(iot_s32)value;
 }
 
-/* The mask is behind the barrier for verifiers that lose the bounds of numbers put together of two (Linux 6.1). */
+/*
+ * The mask is behind the barrier: the verifier of Linux 6.1 loses the bounds of a number that is
+ * combined from two.
+ */
 static __always_inline const volatile struct iot_aggregate_fields*
 aggregate_fields_of(iot_u32 kind) {
   iot_u32 index = (kind >> 8) * IOT_KIND_LIMIT + (kind & (IOT_KIND_LIMIT - 1));
@@ -59,7 +70,9 @@ aggregate_fields_of(iot_u32 kind) {
   return &iot_aggregate_fields[index & (IOT_LAYER_COUNT * IOT_KIND_LIMIT - 1)];
 }
 
-/* Four to an octave: from 4 on, the place of the highest bit and the two bits below it. */
+/*
+ * Four buckets to an octave: from 4 on, the position of the highest bit and the two bits below it.
+ */
 static __always_inline iot_u32 latency_bucket(iot_u64 duration_ns) {
   if (duration_ns < 4)
     return (iot_u32)duration_ns;
@@ -83,9 +96,9 @@ static __always_inline iot_u32 aggregate_hash(iot_u64 object, iot_u64 actor, iot
 }
 
 /*
- * The row of a key among those of its own or, `is_others`, those kept for the rest, made where there is none: its index and
- * one; 0: those at its hash have other keys. Takes and returns numbers, so that the verifier follows what comes behind it
- * once, and not once for each row that it may find.
+ * Finds or makes the row of a key, among the rows of its own or, with `is_others`, among those of
+ * others. Returns its index plus one; 0: the rows at its hash have other keys. Takes and returns
+ * numbers, so that the verifier checks the code behind it once, and not for each row.
  */
 __noinline iot_u32 iot_aggregate_row(iot_u64 object, iot_u64 actor, iot_u64 what,
                                      iot_u32 is_others) {
@@ -118,7 +131,10 @@ __noinline iot_u32 iot_aggregate_row(iot_u64 object, iot_u64 actor, iot_u64 what
   return 0;
 }
 
-/* The number of events is added last, so when the collector reads that all are counted, their bytes and times are in the row. */
+/*
+ * The number of events is added last: when the collector has read that all are counted, their bytes
+ * and times are in the row.
+ */
 static __always_inline void add_to_aggregate(struct iot_aggregate_row* row, iot_u64 bytes,
                                              iot_u64 duration_ns) {
   if (bytes)
@@ -139,11 +155,11 @@ static __always_inline void give_up_place(iot_u32 cpu, iot_u32 number) {
 }
 
 /*
- * Adds up the record in a place that iot_reserve() gave: `word` is last_word of the place. Takes numbers only, so that
- * the verifier checks it once and not at each call.
+ * Aggregates the record in a place that iot_reserve() gave: `word` is last_word of the place. Takes
+ * numbers only, so that the verifier checks it once and not at each call.
  */
 __noinline iot_u32 iot_aggregate(iot_u64 word, iot_u32 pid) {
-  if (!iot_config.aggregates) /* the verifier looks at it all the same */
+  if (!iot_config.aggregates) /* the verifier checks the function even if it is never called */
     return 0;
   const iot_u32 cpu = (iot_u32)word & (IOT_CPU_LIMIT - 1);
   const iot_u32 number = (iot_u32)(word >> 32) & (IOT_AGGREGATE_PLACES - 1);
@@ -166,7 +182,7 @@ __noinline iot_u32 iot_aggregate(iot_u64 word, iot_u32 pid) {
   const iot_u64 object =
       (iot_u32)aggregate_field(words, fields->file) | aggregate_field(words, fields->device) << 32;
   const iot_u64 actor = (iot_u64)operation << 32;
-  give_up_place(cpu, number); /* all that the record has is read */
+  give_up_place(cpu, number); /* the record is not needed any more */
   iot_u32 place = iot_aggregate_row(object, actor | pid, what | (iot_u64)cpu << 48, 0);
   if (!place) {
     place = iot_aggregate_row(0, actor, what | (iot_u64)IOT_AGGREGATE_OF_OTHERS << 48, 1);
@@ -174,12 +190,12 @@ __noinline iot_u32 iot_aggregate(iot_u64 word, iot_u32 pid) {
   }
   const iot_u32 row_index = place - 1;
   struct iot_aggregate_row* row = bpf_map_lookup_elem(&sums, &row_index);
-  if (row) /* not that of a place of 0 */
+  if (row) /* NULL for the index of place 0 */
     add_to_aggregate(row, bytes, duration_ns);
   return 0;
 }
 
-/* A place behind the first one of the CPU; IOT_AGGREGATE_PLACES: none is free. */
+/* Another place of the CPU than the first; IOT_AGGREGATE_PLACES: none is free. */
 __noinline iot_u32 iot_aggregate_place(void) {
   struct iot_cpu* own = iot_this_cpu();
   for (iot_u32 number = 1; number < IOT_AGGREGATE_PLACES; ++number)

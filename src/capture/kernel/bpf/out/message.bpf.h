@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Messages of any length to the collector, beside the records: paths, command lines, names of tasks. A message goes out
- * before the first record that refers to it.
+ * Messages of any length to the collector, beside the records: paths, command lines, names of
+ * tasks. A message is sent before the first record that refers to it.
  */
 #ifndef IOTRAIL_MESSAGE_BPF_H
 #define IOTRAIL_MESSAGE_BPF_H
@@ -16,7 +16,7 @@ struct {
 
 iot_u32 last_string_id;
 
-/* NULL: there was no room, which is counted. `bytes` is a constant. */
+/* NULL: the ring is full, which is counted. `bytes` is a constant. */
 static __always_inline void* reserve_message(iot_u32 type, iot_u64 bytes) {
   struct iot_message* message = bpf_ringbuf_reserve(&texts, bytes, 0);
   if (!message) {
@@ -30,7 +30,10 @@ static __always_inline void* reserve_message(iot_u32 type, iot_u64 bytes) {
   return message;
 }
 
-/* `length`: what the helper that read it says. Local id of the text; 0: it is empty, or was not to be read. */
+/*
+ * `length` is the result of the helper that read the string. Returns its local id; 0: it is empty
+ * or unreadable.
+ */
 static __always_inline iot_u32 submit_string(struct iot_message_string* message, long length) {
   if (length <= 1) {
     if (length < 0)
@@ -45,7 +48,7 @@ static __always_inline iot_u32 submit_string(struct iot_message_string* message,
   return id;
 }
 
-/* `room` is a constant. 0: none was sent; then `is_cut` says whether for want of room. */
+/* `room` is a constant. 0: nothing was sent; `is_cut` is set if the string did not fit. */
 static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user, const iot_u32 room,
                                            int* is_cut) {
   struct iot_message_string* message =
@@ -63,7 +66,7 @@ static __always_inline iot_u32 send_string(iot_u64 string, const int is_of_user,
   return submit_string(message, length);
 }
 
-/* Most paths are short: a small reservation first, a large one for those that do not fit it. */
+/* Most strings are short: reserve little first, and much only for a string that does not fit. */
 #define IOT_SHORT_STRING 256
 
 static __always_inline iot_u32 send_string_of(iot_u64 string, const int is_of_user) {
@@ -72,17 +75,20 @@ static __always_inline iot_u32 send_string_of(iot_u64 string, const int is_of_us
   return is_cut ? send_string(string, is_of_user, IOT_PATH_BYTES, &is_cut) : id;
 }
 
-/* Local id of a text in the program's memory; 0: none. No address is no text that could not be read: futimens() has none. */
+/*
+ * Local id of a string in the program's memory; 0: none. A NULL pointer is not an unreadable
+ * string: futimens() passes one.
+ */
 __noinline iot_u32 iot_string_of_user(iot_u64 string) {
   return string ? send_string_of(string, 1) : 0;
 }
 
-/* The same of one in the kernel's. */
+/* The same for a string in the kernel's memory. */
 __noinline iot_u32 iot_string_of_kernel(iot_u64 string) {
   return send_string_of(string, 0);
 }
 
-/* The number that a task or process has in its own pid namespace. */
+/* The number of a task or process in its own pid namespace. */
 static __always_inline iot_u32 innermost_number(const struct pid* pid, iot_u32 level) {
   const iot_u64 at = (iot_u64)pid + bpf_core_field_offset(struct pid, numbers) +
                      (iot_u64)level * bpf_core_type_size(struct upid);
@@ -96,8 +102,8 @@ static __always_inline iot_u64 namespace_of(const struct pid* pid, iot_u32 level
 }
 
 /*
- * Tells the collector what a task of a pid namespace below the initial one is called in both: the preload library knows
- * only the inner name.
+ * Sends both numbers of a task in a pid namespace below the initial one: the preload library knows
+ * only the inner one.
  */
 static __always_inline void send_task_of_namespace(const struct task_struct* task) {
   const struct pid* pid = BPF_CORE_READ(task, thread_pid);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The way of a record to the collector: a place in this CPU's ring, filled, handed over (capture/ring.h).
+ * The way of a record to the collector: a slot in this CPU's ring is reserved, filled, committed
+ * (capture/ring.h).
  *
  *   struct iot_place place;
  *   struct iot_vfs_open *record = IOT_RESERVE(vfs_open, &place);
- *   if (!record)                            the ring is full: counted by layer already
+ *   if (!record)                            the ring is full: already counted by layer
  *     return 0;
  *   record->file = id; ...                  every field of the event, plain stores only
  *   iot_commit(&place, &task->owner, ts_ns);
  *
- * Where events are added up (aggregate.bpf.h), the same words lead to a place of another kind, and to a sum.
+ * Where events are aggregated (aggregate.bpf.h), the same calls reserve a place of another kind and
+ * add its record to a row.
  */
 #ifndef IOTRAIL_RING_BPF_H
 #define IOTRAIL_RING_BPF_H
@@ -17,8 +19,8 @@
 #include "types/compat.bpf.h"
 
 /*
- * A slot holds any event. As a type of its own it also keeps the layout of each in the object, where a test compares it
- * with the schema's.
+ * A slot holds any event. As a type of its own it also keeps the layout of each event in the
+ * object, where a test compares it with the schema.
  */
 /* clang-format off */
 union iot_record {
@@ -67,13 +69,16 @@ __noinline iot_u32 iot_count(iot_u32 counter) {
   return 0;
 }
 
-/* An event that arose and that no record will tell of. A full ring is counted by iot_reserve(). */
+/* An event occurred that has no record. iot_reserve() counts those that find the ring full. */
 __noinline iot_u32 iot_lose(iot_u32 counter) {
   __sync_fetch_and_add(&iot_this_cpu()->produced, 1);
   return iot_count(counter);
 }
 
-/* A span that found no place began before it was lost: when it did bounds what of the trace it could have changed. */
+/*
+ * A span without a slot began before it was lost. Its begin limits which part of the trace it can
+ * have changed.
+ */
 __noinline iot_u32 iot_lose_span(iot_u64 begin_ns) {
   iot_u32 zero = 0;
   struct iot_counter_values* own = bpf_map_lookup_elem(&counters, &zero);
@@ -83,7 +88,7 @@ __noinline iot_u32 iot_lose_span(iot_u64 begin_ns) {
   return 0;
 }
 
-/* A place in this CPU's ring, from IOT_RESERVE to iot_commit. */
+/* A slot in this CPU's ring, from IOT_RESERVE to iot_commit. */
 struct iot_place {
   struct iot_event* event;
   iot_u64 last_word; /* the header's: cpu, kind, tag */
@@ -108,7 +113,7 @@ static __always_inline void* reserve_aggregate_place(struct iot_place* place, io
 
 #define IOT_RESERVE_TRIES 2
 
-/* `kind_bits`: the kind where the last word of the header has it. */
+/* `kind_bits`: the kind at its position in the last word of the header. */
 static __always_inline void* iot_reserve_bits(struct iot_place* place, iot_u64 kind_bits) {
   const iot_u32 cpu = bpf_get_smp_processor_id() & (IOT_CPU_LIMIT - 1);
   struct iot_cpu* own = &cpus[cpu];
@@ -124,9 +129,12 @@ static __always_inline void* iot_reserve_bits(struct iot_place* place, iot_u64 k
       __sync_fetch_and_add(&own->ring.lost[(layer - 1) & (IOT_LAYER_COUNT - 1)], 1);
       return 0;
     }
-    /* Others on this CPU: an interrupt, or a task that preempted this one. */
+    /* Other users of this ring: an interrupt, or a task that preempted this one. */
     iot_u64 seen = __sync_val_compare_and_swap(&own->ring.head, head, head + 1);
-    asm volatile("" : "+r"(seen)); /* else the comparison becomes a number first, then a branch */
+    asm volatile(
+        ""
+        : "+r"(
+            seen)); /* otherwise the compiler stores the result of the comparison first, and then branches */
     if (seen == head) {
       iot_u32 index = cpu * count + ((iot_u32)head & (count - 1));
       place->last_word = (head + 1) << 32 | kind_bits | cpu;
@@ -143,13 +151,19 @@ static __always_inline void* iot_reserve(struct iot_place* place, iot_u32 kind) 
   return iot_reserve_bits(place, (iot_u64)kind << 16);
 }
 
-/* The last word of the header of the record that a place is taken for; 0: there is none. Checked once: numbers only. */
+/*
+ * Reserves a record and returns the last word of its header; 0: the ring is full. Takes numbers
+ * only: checked once.
+ */
 __noinline iot_u64 iot_take_place(iot_u32 kind) {
   struct iot_place place;
   return iot_reserve(&place, kind) ? place.last_word : 0;
 }
 
-/* The same, called and not inlined: for what happens seldom and in many programs, whose loading takes long. */
+/*
+ * The same, called and not inlined: for events that are rare and in many programs, which would take
+ * long to load.
+ */
 static __noinline void* iot_reserve_cold(struct iot_place* place, iot_u32 kind) {
   const iot_u64 word = iot_take_place(kind);
   if (!word)
@@ -184,7 +198,7 @@ _Static_assert(__builtin_offsetof(struct iot_event, kind) ==
 
 #define IOT_WORD(field) (*(volatile iot_u64*)&(field))
 
-/* The tag goes last: with it the record is the collector's. */
+/* The tag is stored last: it hands the record over to the collector. */
 static __always_inline void iot_commit(struct iot_place* place, const struct iot_owner* owner,
                                        iot_u64 ts_ns) {
   if (iot_config.aggregates) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What differs between kernels and machines, each difference one macro or function. Features are asked for, never
- * versions.
+ * Each difference between kernels and machines is one macro or function here. The programs ask for
+ * features, never for versions.
  */
 #ifndef IOTRAIL_COMPAT_BPF_H
 #define IOTRAIL_COMPAT_BPF_H
@@ -19,25 +19,29 @@
 extern const volatile struct iot_config iot_config;
 
 /*
- * Why an entry was not put into a map: 0, or a negative errno. Maps return an int up to Linux 6.3, of which the upper half
- * of the register tells nothing: as a long it is no negative number.
+ * Why an entry was not put into a map: 0, or a negative errno. Up to Linux 6.3 maps return an int,
+ * which leaves the upper half of the register undefined: read as a long, an error is not negative.
  */
 #define IOT_UPDATE(map, key, value, flags) ((int)bpf_map_update_elem(map, key, value, flags))
 
 /*
- * Following a kernel pointer that the verifier knows only as a number. Since "bpf: Add bpf_rdonly_cast" (kernel commit
- * a35b9af4ec2c) it can be told the type, and a load costs what it costs in C; before, each load is a call of a helper,
- * some 45 instructions. `cast` is iot_config.has_cast, read once in each program.
+ * Following a kernel pointer that is only a number to the verifier. Since "bpf: Add
+ * bpf_rdonly_cast" (kernel commit a35b9af4ec2c) a cast gives it a type, and a load costs as much as
+ * in C. Before, each load is a call of a helper, some 45 instructions. `cast` is
+ * iot_config.has_cast, read once in each program.
  *
  *   struct file *file = IOT_TYPED(file, number, cast);
  *   IOT_LOAD(inode, file, f_inode, cast);          inode = file->f_inode
  *
- * Declared as a function of the kernel it would have libbpf read all of the kernel's types for its number, which takes
- * 15 ms: the loader, which knows it, puts it in (program_loader.hpp).
+ * The cast is not declared as a function of the kernel: libbpf would read all of the kernel's types
+ * for its number, in 15 ms. The loader knows the number and inserts it (program_loader.hpp).
  */
 static void* (*const bpf_rdonly_cast)(const void* object, iot_u32 btf_id) = (void*)IOT_CAST_CALL;
 
-/* Structures, by the number that the kernel's type information has them under: relocation_types.hpp fills that in. */
+/*
+ * Structures by their number in the kernel's type information. relocation_types.hpp fills in the
+ * numbers.
+ */
 enum iot_type_number {
   IOT_TYPE_NUMBER_address_space = 1,
   IOT_TYPE_NUMBER_bio,
@@ -66,11 +70,11 @@ enum iot_type_number {
   })
 
 /*
- * An argument of a tp_btf or fentry program, whose loads are cheap either way. Since 6.3 the verifier looks through all
- * of the kernel's types for each pointer loaded through a trusted pointer, which makes loading slow: for what pointers
- * it holds, such an argument is forgotten to be trusted. Numbers are better loaded through the argument as it came: one
- * instruction each, where a load that may fail takes eight. Of a type of a module, which no cast can name, pointers are read by
- * BPF_CORE_READ: such tracepoints are rare ones.
+ * An argument of a tp_btf or fentry program, where each load is cheap. Since 6.3 the verifier
+ * searches all of the kernel's types for each pointer loaded through a trusted pointer, so loading
+ * is slow. To load pointers from an argument, make it untrusted first. Load numbers through the
+ * trusted argument: one instruction each, where a load that may fail takes eight. Pointers in a
+ * type of a module, which no cast can name, are read by BPF_CORE_READ: such tracepoints are rare.
  */
 #define IOT_UNTRUSTED(type, pointer) IOT_TYPED(type, pointer, iot_config.has_cast)
 
@@ -83,8 +87,9 @@ enum iot_type_number {
   } while (0)
 
 /*
- * The same number, of which the verifier does not know what it is: what comes behind need not be checked for each value that
- * it may have had on the way there. What an atomic operation leaves in memory is a number to it like any other.
+ * The same number, without the verifier's knowledge of its value. The verifier then need not check
+ * the code behind it for each possible value: the result of an atomic operation in memory can be
+ * any number.
  */
 static __always_inline iot_u64 iot_hide_range(iot_u64 known) {
   iot_u64 number = 0;
@@ -93,14 +98,17 @@ static __always_inline iot_u64 iot_hide_range(iot_u64 known) {
 }
 
 /*
- * An address as a number also to the verifier, which lets nothing be computed of what it knows to be a pointer. Three instructions, where a
- * helper that copies takes 80.
+ * An address that is a number to the verifier, too: it allows no arithmetic on a known pointer.
+ * Takes three instructions, where a helper that copies takes 80.
  */
 static __always_inline iot_u64 iot_number_of(const void* pointer) {
   return iot_hide_range((iot_u64)pointer);
 }
 
-/* A word of the kernel's memory, 0 where there is none. The type is one that begins with a number of that size. */
+/*
+ * A word of the kernel's memory; 0 if it is unreadable. The type is any that begins with a number
+ * of that size.
+ */
 static __always_inline iot_u64 iot_read_word(iot_u64 address) {
   if (iot_config.has_cast)
     return (iot_u64)IOT_TYPED(timespec64, address, 1)->tv_sec;
@@ -110,8 +118,8 @@ static __always_inline iot_u64 iot_read_word(iot_u64 address) {
 }
 
 /*
- * An argument of a system call, also at its return: handlers do not change the saved registers. 32-bit programs pass
- * theirs in others.
+ * An argument of a system call, also at its return: handlers do not change the saved registers.
+ * 32-bit programs use other registers.
  */
 #if defined(__TARGET_ARCH_x86)
 #define IOT_TS_COMPAT 2
@@ -122,7 +130,7 @@ static __always_inline iot_u64 iot_read_word(iot_u64 address) {
 #define IOT_ARGUMENT_4(regs, compat) ((compat) ? (regs)->di : (regs)->r8)
 #define IOT_ARGUMENT_5(regs, compat) ((compat) ? (regs)->bp : (regs)->r9)
 #define IOT_IS_COMPAT(task) ((task)->thread_info.status & IOT_TS_COMPAT)
-/* A parameter of a kernel function, at its entry, and its result, for kprobes. */
+/* A parameter of a kernel function at its entry, and its result, for kprobes. */
 #define IOT_PARAMETER_0(regs) ((regs)->di)
 #define IOT_PARAMETER_1(regs) ((regs)->si)
 #define IOT_PARAMETER_2(regs) ((regs)->dx)
@@ -134,7 +142,10 @@ static __always_inline iot_u64 iot_read_word(iot_u64 address) {
 #error "the registers of this machine are not described"
 #endif
 
-/* Stores before it are seen before `value`: x86 keeps stores in order, so the compiler's order is enough. */
+/*
+ * Stores before it are visible before `value`. x86 keeps stores in order, so a compiler barrier is
+ * enough.
+ */
 static __always_inline void iot_store_release(volatile iot_u64* to, iot_u64 value) {
   asm volatile("" ::: "memory");
   *to = value;

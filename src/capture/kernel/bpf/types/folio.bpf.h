@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Folios, whose layout has changed more often than anything else that is read. `direct`: the verifier knows the
- * pointer's type (an argument of a tp_btf or fentry program, or cast), so plain loads will do.
+ * Folios: their layout changes more often than that of other types. `direct`: the verifier knows
+ * the type of the pointer (an argument of a tp_btf or fentry program, or a cast), so plain loads
+ * are allowed.
  */
 #ifndef IOTRAIL_FOLIO_BPF_H
 #define IOTRAIL_FOLIO_BPF_H
 
 #include "types/compat.bpf.h"
 
-/* Low bits of page->mapping: not a file's page, but memory of programs. */
+/* Low bits of page->mapping: set for the memory of programs, clear for a page of a file. */
 #define MAPPING_FLAGS 3
 
 /* "mm: convert page/folio flags to memdesc_flags_t" made the word a structure. */
@@ -26,7 +27,7 @@ static __always_inline int iot_folio_is_large(const struct folio* folio, const i
   return iot_folio_flags(folio, direct) >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
 }
 
-/* The number has a meaning in large folios only. "mm: rename _folio_nr_pages" gave it a shorter name. */
+/* Only large folios have the number. "mm: rename _folio_nr_pages" gave it a shorter name. */
 static __always_inline iot_u32 iot_folio_pages(const struct folio* folio, const int direct) {
   const struct folio___short_name* newer = (const void*)folio;
   iot_u32 pages = 1;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * All that iotrail depends on inside the kernel: the fields it reads, nothing else. Offsets are relocated when the
- * programs are loaded (CO-RE), so order and size here do not matter, names and nesting do. Where kernels differ
- * there is a second view x___old, chosen in compat.bpf.h by asking for the field, never for a version.
+ * The types of the kernel, with only the fields that iotrail reads. CO-RE relocates their offsets
+ * when the programs are loaded: order and size do not matter here, names and nesting do. Where
+ * kernels differ there is a second view x___old; compat.bpf.h asks for the field, never for a
+ * version, to choose one.
  */
 #ifndef IOTRAIL_KERNEL_TYPES_BPF_H
 #define IOTRAIL_KERNEL_TYPES_BPF_H
@@ -70,7 +71,7 @@ struct path {
 struct rw_semaphore {
   struct {
     s64 counter;
-  } owner; /* the task, and flags; not there in real-time kernels */
+  } owner; /* the task and flags; real-time kernels do not have it */
 };
 #define RWSEM_READER_OWNED 1
 #define RWSEM_OWNER_FLAGS 7
@@ -198,10 +199,10 @@ struct mm_struct {
   unsigned long arg_end;
 };
 #define PF_IO_WORKER 0x00000010
-#define PF_MEMALLOC 0x00000800 /* it frees memory */
+#define PF_MEMALLOC 0x00000800 /* the task frees memory */
 #define PF_KSWAPD 0x00020000
 #define PF_KTHREAD 0x00200000
-/* Bits of the state that a task leaves its CPU in. */
+/* Bits of the state in which a task leaves its CPU. */
 #define IOT_TASK_INTERRUPTIBLE 1
 #define IOT_TASK_UNINTERRUPTIBLE 2
 #define IOT_TASK_TRACED 8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The part of kernel_types.bpf.h that is of io_uring and libaio: included by it alone.
+ * The types of io_uring and libaio. Only kernel_types.bpf.h includes this file.
  */
 #ifndef IOTRAIL_KERNEL_TYPES_ASYNC_BPF_H
 #define IOTRAIL_KERNEL_TYPES_ASYNC_BPF_H
@@ -15,7 +15,7 @@ struct io_cqe {
   u64 user_data;
   s32 res;
   s32 fd;    /* at first */
-  u32 flags; /* in its place, when it is done */
+  u32 flags; /* in the same place, when it is done */
 };
 struct io_uring_sqe {
   u8 opcode;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The part of kernel_types.bpf.h that is of the block layer and of devices: included by it alone.
+ * The types of the block layer and of devices. Only kernel_types.bpf.h includes this file.
  */
 #ifndef IOTRAIL_KERNEL_TYPES_BLOCK_BPF_H
 #define IOTRAIL_KERNEL_TYPES_BLOCK_BPF_H
@@ -70,7 +70,7 @@ struct btrfs_bio {
   void* private;
   struct bio bio;
 };
-/* Of device mapper and dm-crypt: a module's types, which are there when it is */
+/* Device mapper and dm-crypt: types of modules, which exist while the module is loaded */
 struct dm_io {
   struct bio* orig_bio;
 };
@@ -85,7 +85,7 @@ struct request_queue {
   void* queuedata;
   struct gendisk* disk;
 };
-/* Numbers are the kernel's own: asked for when the programs are loaded. */
+/* Numbers differ between kernels: CO-RE fills them in when the programs are loaded. */
 enum req_op {
   REQ_OP_ZONE_OPEN = 11,
   REQ_OP_ZONE_CLOSE = 13,
@@ -142,11 +142,11 @@ struct request {
   u32 cmd_flags;
   u32 __data_len;
   u64 __sector;
-  u64 start_time_ns; /* when it began to be used; 0: the disk keeps no account */
+  u64 start_time_ns; /* start of its use; 0: the disk keeps no account */
   struct bio* bio;
 };
 
-/* Devices; a driver's own part of a request lies behind it */
+/* Devices; the driver's own part of a request lies behind it */
 struct Scsi_Host {
   u32 host_no;
 };

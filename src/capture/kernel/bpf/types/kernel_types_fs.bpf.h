@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The part of kernel_types.bpf.h that is of file systems and their journals, most of them modules: included by it alone.
+ * The types of file systems and their journals, most of them in modules. Only kernel_types.bpf.h
+ * includes this file.
  */
 #ifndef IOTRAIL_KERNEL_TYPES_FS_BPF_H
 #define IOTRAIL_KERNEL_TYPES_FS_BPF_H
@@ -34,7 +35,7 @@ struct ext4_inode_info {
   u32 i_reserved_data_blocks; /* clusters */
 };
 struct ext4_sb_info {
-  u32 s_cluster_bits; /* blocks of a cluster, as a shift */
+  u32 s_cluster_bits; /* log2 of the blocks in a cluster */
 };
 struct ext4_allocation_request {
   struct inode* inode;
@@ -115,7 +116,7 @@ struct btrfs_delayed_ref_node {
   u64 num_bytes;
   struct btrfs_data_ref data_ref;
 };
-struct btrfs_delayed_data_ref { /* of kernels where a reference and its node are two */
+struct btrfs_delayed_data_ref { /* in kernels where a reference and its node are two types */
   u64 objectid;
   u64 offset;
 };
@@ -143,7 +144,7 @@ struct rpc_xprt {
 struct rpc_rqst {
   s64 rq_rtt;
   s64 rq_xtime;
-  u32 rq_xid; /* in the network's order */
+  u32 rq_xid; /* in network byte order */
   u32 rq_xmit_bytes_sent;
   u32 rq_reply_bytes_recvd;
   int rq_ntrans;

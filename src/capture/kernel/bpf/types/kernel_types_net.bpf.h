@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The part of kernel_types.bpf.h that is of sockets and TCP: included by it alone.
+ * The types of sockets and TCP. Only kernel_types.bpf.h includes this file.
  */
 #ifndef IOTRAIL_KERNEL_TYPES_NET_BPF_H
 #define IOTRAIL_KERNEL_TYPES_NET_BPF_H
@@ -8,9 +8,12 @@
 struct in6_addr {
   u32 in6_u[4];
 };
-/* What all kinds of sockets begin with, also those of which only a request or a memory is left. */
+/*
+ * The common begin of all kinds of sockets, also of those that are only a request or wait for their
+ * end.
+ */
 struct sock_common {
-  u32 skc_daddr; /* addresses and `skc_dport` in the network's order */
+  u32 skc_daddr; /* addresses and `skc_dport` in network byte order */
   u32 skc_rcv_saddr;
   u16 skc_dport;
   u16 skc_num;
@@ -37,7 +40,7 @@ struct sock {
   struct socket* sk_socket;
 };
 struct inet_sock {
-  u16 inet_sport; /* in the network's order */
+  u16 inet_sport; /* in network byte order */
 };
 struct inet_connection_sock {
   u32 icsk_rto; /* in ticks */
@@ -47,7 +50,7 @@ struct tcp_sock {
   u64 bytes_retrans;
   u64 bytes_received;
   u32 total_retrans;
-  u32 srtt_us; /* eight times it */
+  u32 srtt_us; /* eight times the value */
   u32 snd_cwnd;
 };
 struct request_sock {
@@ -66,7 +69,7 @@ struct sk_buff {
   struct sock* sk;
   char cb[48];
   u32 len;
-  int skb_iif; /* the device that it came in by; 0: none */
+  int skb_iif; /* the device that received it; 0: none */
   unsigned char* head;
   u16 network_header; /* offsets from `head` */
   u16 transport_header;
