@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Writes that go to the end of their file, whatever position they name: O_APPEND, RWF_APPEND. Where the end was is known
- * only when they are done.
+ * Writes that go to the end of their file, whatever position they name: O_APPEND, RWF_APPEND. The
+ * position of the end is known only when they are done.
  */
 #ifndef IOTRAIL_APPEND_BPF_H
 #define IOTRAIL_APPEND_BPF_H
@@ -14,7 +14,7 @@ static __always_inline int is_appending(iot_u32 file_flags, iot_u32 rwf_flags) {
          (file_flags & IOT_open_O_APPEND && !(rwf_flags & IOT_rwf_RWF_NOAPPEND));
 }
 
-/* 0: there is no such descriptor. */
+/* 0: the descriptor is not open. */
 static __always_inline iot_u32 file_flags_of_fd(iot_s32 fd) {
   const int cast = iot_config.has_cast;
   const iot_u64 number = iot_file_pointer_of_fd(fd);
@@ -43,8 +43,9 @@ static __always_inline void begin_append(struct iot_task* task, const struct pt_
 }
 
 /*
- * Where a call began to write that named the position `given`. The layer vfs saw the position that an appending one left. Else
- * the file has grown by what the call wrote, and by nothing else, or the place is not known.
+ * Where a call that named the position `given` began to write. If it appends, the layer vfs saw the
+ * position that the write left. Otherwise the file must have grown by exactly the bytes of the
+ * call, or the position is unknown.
  */
 static __always_inline iot_s64 place_of_call(const struct iot_task* task, iot_s32 fd, iot_s64 given,
                                              iot_s64 written) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Operations of io_uring and libaio in flight. Each is an operation of its own, whose parent is the call that submitted
- * it; what is done for it later, in whatever context, is charged to it. This holds whatever is recorded.
+ * Operations of io_uring and libaio in flight. Each is an operation of its own with the submitting
+ * call as its parent. What is done for it later, in any context, is attributed to it, whatever is
+ * recorded.
  */
 #ifndef IOTRAIL_ASYNC_BPF_H
 #define IOTRAIL_ASYNC_BPF_H
@@ -22,10 +23,13 @@ struct {
 /* Some operations ended in completions that async_overflow.bpf.c did not search for: their durations are unknown. */
 iot_u32 are_async_ends_missed;
 
-/* Where the kernel's functions lie that I/O is told by; 0: not known. Filled by block_find_functions(). */
+/*
+ * Addresses of the kernel's functions that identify I/O; 0: unknown. block_find_functions() fills
+ * them in.
+ */
 struct iot_functions iot_functions;
 
-/* The operations of libaio stand behind io_uring's in the value table, from its first on. */
+/* The operations of libaio follow those of io_uring in the value table, beginning with this one. */
 #define LIBAIO_CALL IOT_async_call_IOCB_CMD_PREAD
 #define LIBAIO_BIT(name) (1U << (IOT_async_call_IOCB_CMD_##name - LIBAIO_CALL))
 #define CALL_BIT(name) (1ULL << IOT_async_call_IORING_OP_##name)
@@ -40,7 +44,10 @@ struct iot_functions iot_functions;
    CALL_BIT(SPLICE) | CALL_BIT(TEE) | CALL_BIT(SEND_ZC) | CALL_BIT(SENDMSG_ZC) |                   \
    CALL_BIT(RECV_ZC))
 #define OF_ONE_MESSAGE (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SEND_ZC))
-/* With a descriptor whose file the request holds. Others may have a file too, which their request tells when they end. */
+/*
+ * Calls on a descriptor whose request holds the file. Other requests may have a file too, which is
+ * read at their end.
+ */
 #define ON_FILES                                                                                   \
   (MOVES_BYTES | CALL_BIT(FSYNC) | CALL_BIT(POLL_ADD) | CALL_BIT(SYNC_FILE_RANGE) |                \
    CALL_BIT(ACCEPT) | CALL_BIT(CONNECT) | CALL_BIT(FALLOCATE) | CALL_BIT(FADVISE) |                \
@@ -51,15 +58,15 @@ struct iot_functions iot_functions;
   (CALL_BIT(OPENAT) | CALL_BIT(OPENAT2) | CALL_BIT(STATX) | CALL_BIT(RENAMEAT) |                   \
    CALL_BIT(UNLINKAT) | CALL_BIT(MKDIRAT) | CALL_BIT(SYMLINKAT) | CALL_BIT(LINKAT) |               \
    CALL_BIT(SETXATTR) | CALL_BIT(GETXATTR))
-/* With a descriptor that the request holds no file of. */
+/* Calls on a descriptor whose request holds no file. */
 #define ON_DESCRIPTORS (CALL_BIT(CLOSE) | CALL_BIT(EPOLL_CTL))
-/* Several results have, if at all, those, and these where they pick their buffers themselves. */
+/* Calls that may have several results: always, or where they select their buffers themselves. */
 #define MAY_GO_ON                                                                                  \
   (CALL_BIT(POLL_ADD) | CALL_BIT(ACCEPT) | CALL_BIT(TIMEOUT) | CALL_BIT(READ_MULTISHOT) |          \
    CALL_BIT(RECV_ZC))
 #define MAY_GO_ON_WITH_BUFFERS                                                                     \
   (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(RECVMSG) | CALL_BIT(URING_CMD))
-#define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the program is told more of it */
+#define CQE_MORE (1U << 1) /* IORING_CQE_F_MORE: the operation has further completions */
 #define WRITES (CALL_BIT(WRITEV) | CALL_BIT(WRITE) | CALL_BIT(WRITE_FIXED) | CALL_BIT(WRITEV_FIXED))
 #define LIBAIO_WRITES (LIBAIO_BIT(PWRITE) | LIBAIO_BIT(PWRITEV))
 #define LIBAIO_SYNCS (LIBAIO_BIT(FSYNC) | LIBAIO_BIT(FDSYNC))
@@ -83,7 +90,7 @@ static __always_inline int may_go_on(const struct iot_async* async) {
          (async->flags & IOT_sqe_BUFFER_SELECT && is_one_of(async->call, MAY_GO_ON_WITH_BUFFERS));
 }
 
-/* Its end, or the last that is known of it. */
+/* Its end, or the last known state of it. */
 static __always_inline void emit_async_operation(const struct iot_async* async, iot_s64 result,
                                                  iot_u64 now_ns) {
   if (!iot_wants(IOT_KIND_async_operation) || !iot_file_of_call_wanted(async->file))
@@ -94,7 +101,7 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
     iot_lose_span(async->start_ns);
     return;
   }
-  /* How long one took whose end the program did not want to be told, or whose end was missed, nobody knows. */
+  /* Duration unknown: the CQE was suppressed or missed. */
   const int is_silent = result == IOT_UNFINISHED &&
                         (async->flags & IOT_sqe_CQE_SKIP_SUCCESS || are_async_ends_missed);
   record->duration_ns = is_silent ? 0 : now_ns - async->start_ns;
@@ -112,7 +119,7 @@ static __always_inline void emit_async_operation(const struct iot_async* async, 
   iot_commit(&place, &async->owner, async->start_ns);
 }
 
-/* The end of one of io_uring: what is told of it. */
+/* Emits the end of an operation of io_uring. */
 static __always_inline void emit_uring_end(const struct iot_async* async, iot_s64 result,
                                            iot_u64 now_ns) {
   emit_async_operation(async, result, now_ns);
@@ -121,8 +128,8 @@ static __always_inline void emit_uring_end(const struct iot_async* async, iot_s6
 }
 
 /*
- * An operation that ends when its data is safe waits for its disk. Of a fixed file it is not known which it is, and of one
- * that is silent not when it ends.
+ * An operation that ends when its data is safe waits for its disk. The file of a fixed descriptor
+ * is unknown, and so is the end of an operation without a CQE.
  */
 static __always_inline void begin_sync_of_async(struct iot_async* async, struct iot_task* task) {
   if (async->flags & (IOT_sqe_FIXED_FILE | IOT_sqe_CQE_SKIP_SUCCESS))
@@ -145,7 +152,7 @@ static __always_inline struct iot_async_key user_data_key(iot_u64 ring, iot_u64 
   return key;
 }
 
-/* Where a write that appends goes is known only when it is done, if then. */
+/* The position of an appending write is known only when it is done, and not always then. */
 static __always_inline void forget_place_of_append(struct iot_async* async, iot_u32 rwf_flags) {
   if (!is_call_of(async->call, WRITES, LIBAIO_WRITES))
     return;
@@ -154,7 +161,10 @@ static __always_inline void forget_place_of_append(struct iot_async* async, iot_
     async->offset = IOT_OFFSET_NONE;
 }
 
-/* Results say no more of their operation than its number: of several that have the same, the last one is meant. */
+/*
+ * A result has only the number of its operation. If several operations have the same number, it
+ * belongs to the last one.
+ */
 static __noinline int await_results(struct iot_async* async, iot_u64 request) {
   if (!async)
     return 0;
@@ -163,7 +173,7 @@ static __noinline int await_results(struct iot_async* async, iot_u64 request) {
   async->sharers = before ? before->sharers + 1 : 1;
   async->request = request;
   if (bpf_map_update_elem(&asyncs, &key, async, BPF_ANY) && iot_wants(IOT_KIND_async_result))
-    iot_lose(IOT_COUNTER_kernel_async_untracked); /* how many results it will have is not known */
+    iot_lose(IOT_COUNTER_kernel_async_untracked); /* the number of its results is unknown */
   return 0;
 }
 
@@ -177,7 +187,7 @@ static __noinline int stop_awaiting(const struct iot_async* async) {
   if (awaited->sharers <= 1)
     return (int)bpf_map_delete_elem(&asyncs, &key);
   --awaited->sharers;
-  awaited->request = 0; /* which of them it was is not known */
+  awaited->request = 0; /* which of them it was is unknown */
   return 0;
 }
 
@@ -190,7 +200,10 @@ static __always_inline void forget_async(const struct iot_async_key* key,
   bpf_map_delete_elem(&asyncs, key);
 }
 
-/* Remembers an operation that the task begins. One that is still known by the same key has ended without a word. */
+/*
+ * Stores an operation that the task begins. An operation still stored by the same key has ended
+ * unseen.
+ */
 static __noinline int iot_async_begin(const struct iot_async_key* key, struct iot_async* async,
                                       struct iot_task* task) {
   if (!key || !async || !task)
@@ -210,14 +223,14 @@ static __noinline int iot_async_begin(const struct iot_async_key* key, struct io
   return 0;
 }
 
-/* An operation of the running process. */
+/* The key of an operation of the running process. */
 static __always_inline struct iot_async_key iocb_key(iot_u64 iocb) {
   const struct iot_async_key key = {
       .number = iocb, .scope = bpf_get_current_pid_tgid() >> 32, .by = IOT_ASYNC_BY_IOCB};
   return key;
 }
 
-/* The request of io_uring that a worker thread of the kernel is working for. */
+/* The request of io_uring that a worker thread of the kernel works for. */
 static __always_inline iot_u64 request_of_worker(void) {
   const struct task_struct* current = bpf_get_current_task_btf();
   if (!(current->flags & PF_IO_WORKER) || !bpf_core_type_exists(struct io_worker))
@@ -227,7 +240,7 @@ static __always_inline iot_u64 request_of_worker(void) {
   return work ? work - bpf_core_field_offset(struct io_kiocb, work) : 0;
 }
 
-/* The function that ends an iocb. */
+/* The completion function of an iocb. */
 static __always_inline iot_u64 end_of_iocb(iot_u64 number) {
   const struct kiocb* iocb = IOT_TYPED(kiocb, number, iot_config.has_cast);
   void* end = 0;
@@ -235,7 +248,7 @@ static __always_inline iot_u64 end_of_iocb(iot_u64 number) {
   return iot_number_of(end);
 }
 
-/* The operation that an iocb, or none (0), and the running thread are of; NULL: no such operation is known. */
+/* The operation of an iocb, or without one (0) of the running thread; NULL: none is known. */
 static __always_inline const struct iot_async* iot_async_of(iot_u64 iocb) {
   if (!iot_config.follows_async)
     return 0;
@@ -252,7 +265,7 @@ static __always_inline const struct iot_async* iot_async_of(iot_u64 iocb) {
   return key.number ? bpf_map_lookup_elem(&asyncs, &key) : 0;
 }
 
-/* The running thread works for that operation, if there is one (NULL: there is none). */
+/* Attributes the work of the running thread to that operation; NULL: changes nothing. */
 static __always_inline void iot_attribute_to_async(struct iot_owner* owner,
                                                    const struct iot_async* async) {
   if (!async)

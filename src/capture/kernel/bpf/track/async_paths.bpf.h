@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Operations of io_uring on paths. The kernel has its own copy of each path from the preparation of the request on, and gives
- * it up before it tells the end: the texts are sent when the operation is submitted.
+ * Operations of io_uring on paths. The kernel copies each path when it prepares the request, and
+ * frees the copy before the end is reported. The strings are therefore sent at submission.
  */
 #ifndef IOTRAIL_ASYNC_PATHS_BPF_H
 #define IOTRAIL_ASYNC_PATHS_BPF_H
@@ -14,10 +14,10 @@
 #define IS_LINK(call) (IS_CALL(call, LINKAT) || IS_CALL(call, SYMLINKAT))
 #define IS_CALL_ON_ATTRIBUTE(call) (IS_CALL(call, SETXATTR) || IS_CALL(call, GETXATTR))
 
-/* Whether the kernel has a path there: what it keeps of a request is its own affair, and may change. */
+/* Whether the kernel has a path there: the fields of a request may change between kernels. */
 #define HAS_PATH(type, field) bpf_core_field_exists(((struct type*)0)->field)
 
-/* The kernel's copies of the paths; 0: there is none. */
+/* The kernel's copies of the paths; 0: none. */
 struct given_names {
   iot_u64 path;
   iot_u64 new_path;
@@ -56,7 +56,7 @@ static __always_inline void ask_for_names(struct given_names* names, struct iot_
     ASK_FOR_BOTH_PATHS(io_rename);
   } else if (IS_LINK(call) && HAS_PATH(io_link, oldpath)) {
     ASK_FOR_BOTH_PATHS(io_link);
-    if (IS_CALL(call, SYMLINKAT)) /* the text of a link begins nowhere */
+    if (IS_CALL(call, SYMLINKAT)) /* the target of a link starts at no directory */
       paths->fd = IOT_NO_FD;
   } else if (IS_CALL_ON_ATTRIBUTE(call) && HAS_PATH(io_xattr, filename)) {
     names->path = (iot_u64)BPF_CORE_READ((const struct io_xattr*)request, filename);
@@ -70,8 +70,8 @@ static __always_inline iot_u32 string_of_name(iot_u64 name) {
 }
 
 /*
- * Of the request of an operation on paths. The descriptor that the first path begins at. A global function: a program that
- * calls it is verified without it.
+ * Reads the paths of a request. Returns the descriptor of the directory that the first path starts
+ * at. A global function: a program that calls it is verified without it.
  */
 __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call, iot_u64 request) {
   if (!paths)
@@ -91,8 +91,8 @@ __noinline iot_s32 iot_ask_for_paths(struct iot_async_paths* paths, iot_u32 call
 }
 
 /*
- * Of an entry of the queue that the kernel refuses: it has no copy of the paths, or gave it up. What is left of the program's
- * is read, a path that is too long as far as one can be.
+ * Reads the paths of an entry that the kernel refuses: it has no copy, or freed it. Reads the
+ * program's memory instead, a path that is too long up to the longest valid one.
  */
 __noinline iot_s32 iot_read_paths(struct iot_async_paths* paths, iot_u32 call, iot_u64 at) {
   if (!paths)

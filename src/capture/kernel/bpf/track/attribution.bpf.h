@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Whose an event on a file is that may happen in the context of others, as in write-back and reclaim: it is recorded when
- * the running task is traced, or the file is one that a traced task has used.
+ * The owner of an event on a file that may happen in the context of others, as in write-back and
+ * reclaim. The event is recorded if the running task is traced, or if a traced task has used the
+ * file.
  */
 #ifndef IOTRAIL_ATTRIBUTION_BPF_H
 #define IOTRAIL_ATTRIBUTION_BPF_H
@@ -11,7 +12,10 @@
 #include "track/self_io.bpf.h"
 #include "track/task_filter.bpf.h"
 
-/* Whose an event is, and on which file. False: it is nobody's. `direct`: the verifier knows the inode's type. */
+/*
+ * The owner of an event, and its file. find_attribution() returns 0 if the event has no owner.
+ * `direct`: the verifier knows the type of the inode.
+ */
 struct attribution {
   struct iot_owner owner;
   iot_u32 file;
@@ -25,7 +29,7 @@ static __always_inline int find_attribution(struct attribution* attribution, str
     attribution->file =
         direct ? iot_identify(task, inode, 0, 1) : iot_file_of_inode(task, inode, 0);
     attribution->owner = task->owner;
-    if (!task->owner.op_id) /* a worker thread of io_uring's */
+    if (!task->owner.op_id) /* a worker thread of io_uring */
       iot_attribute_to_async(&attribution->owner, iot_async_of(0));
   } else {
     attribution->file = iot_is_excluded() ? 0 : iot_file_known((iot_u64)inode);

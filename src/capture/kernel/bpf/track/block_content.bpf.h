@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Which file a bio is of, as its first page tells.
+ * The file that a bio belongs to, found by its first page.
  */
 #ifndef IOTRAIL_BLOCK_CONTENT_BPF_H
 #define IOTRAIL_BLOCK_CONTENT_BPF_H
@@ -16,11 +16,11 @@
 #define WORD_OF(type, address, field)                                                              \
   iot_read_word((address) + bpf_core_field_offset(struct type, field))
 
-/* The inode that a page's mapping is of, of whatever file system; 0: none. */
+/* The inode that owns a page's mapping, on any file system; 0: none. */
 static __always_inline iot_u64 host_of_mapping(iot_u64 mapping) {
   const iot_u64 host =
       mapping && !(mapping & MAPPING_FLAGS) ? WORD_OF(address_space, mapping, host) : 0;
-  /* Memory of other kinds has anything in this place: an inode points back at its mapping. */
+  /* Other kinds of memory have other values here. Only an inode points back at its mapping. */
   return host && WORD_OF(inode, host, i_mapping) == mapping ? host : 0;
 }
 
@@ -29,8 +29,8 @@ static __always_inline iot_u64 magic_of_host(iot_u64 host) {
 }
 
 /*
- * The file that a page's mapping is of; 0: none, a block device, or a file in memory: a page of that is on its way to a
- * disk as memory that a program shares, for direct I/O of another file, or to be swapped.
+ * The file that owns a page's mapping; 0: none, a block device, or a file in memory. A page of a
+ * file in memory goes to a disk as shared memory, for direct I/O of another file, or to be swapped.
  */
 __noinline iot_u64 iot_inode_of_mapping(iot_u64 mapping) {
   const iot_u64 host = host_of_mapping(mapping);
@@ -46,13 +46,16 @@ __noinline iot_u64 iot_inode_of_page(iot_u64 page) {
       WORD_OF(page, head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page, mapping));
 }
 
-/* The inode whose page a bio carries first, in its vector `index`; 0: metadata, a program's own memory, a block device. */
+/*
+ * The inode of the first page that a bio carries, in its vector `index`; 0: metadata, a program's
+ * memory, a block device.
+ */
 static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 index, iot_u32 flags) {
   if (flags & 1U << BIT_OF(__REQ_META))
     return 0;
   if (!bio->bi_io_vec)
     return 0;
-  if (index) /* the rest of a bio whose front part is on its way */
+  if (index) /* the rest of a bio that was split */
     return iot_inode_of_page(
         WORD_OF(bio_vec, iot_number_of(bio->bi_io_vec) + index * bpf_core_type_size(struct bio_vec),
                 bv_page));
@@ -60,29 +63,31 @@ static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 index
   if (iot_number_of((const void*)page->compound_head) & COMPOUND_TAIL)
     return iot_inode_of_page(iot_number_of(page));
   const iot_u64 mapping = iot_number_of(page->mapping);
-  return mapping & MAPPING_FLAGS ? 0
-                                 : iot_inode_of_mapping(mapping); /* most often a program's own */
+  return mapping & MAPPING_FLAGS
+             ? 0
+             : iot_inode_of_mapping(mapping); /* most often a program's memory */
 }
 
-/* The vector that a bio begins in; 0: it has none. */
+/* The first vector of a bio; 0: it has none. */
 static __always_inline iot_u64 first_vector_of(iot_u64 bio) {
   const iot_u64 vectors = WORD_OF(bio, bio, bi_io_vec);
   const iot_u64 index = WORD_OF(bio, bio, bi_iter.bi_size) >> 32; /* bi_idx is the upper half */
   return vectors ? vectors + index * bpf_core_type_size(struct bio_vec) : 0;
 }
 
-/* What a bio is of. */
+/* The content of a bio. */
 struct content {
-  iot_u64 inode;     /* 0: no file, or not known */
-  iot_u32 has_pages; /* of that file, of the page cache */
-  iot_u32 is_direct; /* known by its end; other direct I/O is told by the memory that it carries */
-  iot_u32 by_kernel_thread; /* queued by one for an operation that a task began */
-  iot_u32 is_of_fault;      /* the operation is a fault on a file that is mapped */
-  /* Of a bio that is handed on (block_mapped.bpf.h); 0: of any other. */
-  iot_u64 topmost; /* the bio that it is for in the end */
-  iot_u64 carrier; /* the bio whose vectors have the pages that it carries */
-  iot_u64 skipped; /* bytes of the carrier, before those that it carries */
-  iot_u32 above;   /* the mapped disk; 0: also where the bio there is not known */
+  iot_u64 inode;     /* 0: no file, or unknown */
+  iot_u32 has_pages; /* they are pages of that file in the page cache */
+  iot_u32
+      is_direct; /* known by its completion function; other direct I/O is recognised by its memory */
+  iot_u32 by_kernel_thread; /* a kernel thread queued it for an operation of a task */
+  iot_u32 is_of_fault;      /* the operation is a fault on a mapped file */
+  /* Only of a mapped bio (block_mapped.bpf.h), else 0. */
+  iot_u64 topmost; /* the bio at the top of the stack */
+  iot_u64 carrier; /* the bio with the vectors of its pages */
+  iot_u64 skipped; /* bytes of the carrier before its own */
+  iot_u32 above;   /* the mapped disk; 0 if the bio there is unknown */
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What bios and requests say of themselves, in the numbers of values.def, which those of a kernel need not be.
+ * The fields of bios and requests, in the numbers of values.def. The numbers of a kernel can
+ * differ.
  */
 #ifndef IOTRAIL_BLOCK_FIELDS_BPF_H
 #define IOTRAIL_BLOCK_FIELDS_BPF_H
@@ -16,9 +17,9 @@
 #define HAS_BIT(name) bpf_core_enum_value_exists(enum req_flag_bits, name)
 #define OPERATION(name) bpf_core_enum_value(enum req_op, REQ_OP_##name)
 
-#define IS_WRITE 1 /* in the number of each operation that writes */
+#define IS_WRITE 1 /* set in the number of each operation that writes */
 
-/* Kernels have numbered zone operations differently. */
+/* Kernels number zone operations differently. */
 static __always_inline iot_u32 operation_of(iot_u32 flags) {
   const iot_u32 operation = flags & IOT_CHOICE_block;
   if (!bpf_core_type_exists(enum req_op))
@@ -37,10 +38,10 @@ static __always_inline iot_u32 operation_of(iot_u32 flags) {
 }
 
 #define HINT(flags, bit, name) ((flags) >> BIT_OF(bit) & 1 ? IOT_block_hint_##name : 0)
-/* Of one that not all kernels have. */
+/* A hint that not all kernels have. */
 #define NEWER_HINT(flags, bit, name) (HAS_BIT(bit) ? HINT(flags, bit, name) : 0)
 
-/* Where these are numbered as in values.def, which the verifier knows, they are one mask. */
+/* If the kernel numbers these as values.def does, they are one mask. The verifier knows that. */
 #define IS_COMMON(bit, name) (BIT_OF(bit) == __builtin_ctz(IOT_block_hint_##name))
 #define HINTS_ARE_COMMON                                                                           \
   (IS_COMMON(__REQ_FAILFAST_DEV, failfast_device) && IS_COMMON(__REQ_SYNC, sync) &&                \
@@ -67,7 +68,7 @@ __noinline iot_u32 iot_translate_flags(iot_u32 flags) {
          NEWER_HINT(flags, __REQ_NOUNMAP, nounmap);
 }
 
-/* Reads, writes, flushes and discards have the same numbers everywhere; so have most hints in most kernels. */
+/* Reads, writes, flushes and discards have the same numbers in all kernels, most hints in most. */
 static __always_inline iot_u32 flags_of(iot_u32 flags) {
   if (!HINTS_ARE_COMMON || flags & ~(HINT_BITS | IOT_block_discard))
     return iot_translate_flags(flags);
@@ -79,7 +80,7 @@ static __always_inline iot_u32 device_of(const struct gendisk* disk) {
   return IOT_DEVICE(disk->major, disk->first_minor);
 }
 
-/* What the record of a bio and that of a request say of how it is to be treated. */
+/* The priority and the hint of a bio or request, for its record. */
 #define DESCRIBE_WISHES(record, bio)                                                               \
   do {                                                                                             \
     const iot_u16 priority = (bio)->bi_ioprio;                                                     \
@@ -88,7 +89,10 @@ static __always_inline iot_u32 device_of(const struct gendisk* disk) {
     (record)->write_hint = bpf_core_field_exists((bio)->bi_write_hint) ? (bio)->bi_write_hint : 0; \
   } while (0)
 
-/* blk_status_t to errno, as the kernel itself does it (blk_errors[]); the numbers up to AGAIN have never moved. */
+/*
+ * blk_status_t to errno, as in the kernel (blk_errors[]). The numbers up to AGAIN have never
+ * changed.
+ */
 static const iot_u8 status_errno[16] = {
     [1] = 95,  /* NOTSUPP: EOPNOTSUPP */
     [2] = 110, /* TIMEOUT: ETIMEDOUT */
@@ -113,9 +117,9 @@ static __always_inline iot_s32 error_of(iot_u32 status) {
   return code ? -code : -ERROR_IO;
 }
 
-/* The kernel's most for a queue, in words of 64 tags. */
+/* The kernel's limit for a queue, in words of 64 tags. */
 #define TAG_WORD_LIMIT (10240 / 64)
-#define TAG_WORDS_AT_HAND 16 /* those of most queues: a longer loop would take the verifier long */
+#define TAG_WORDS_AT_HAND 16 /* enough for most queues: the verifier needs long for a longer loop */
 
 struct tag_words {
   iot_u64 at;
@@ -123,9 +127,9 @@ struct tag_words {
   iot_u32 used;
 };
 
-#define CACHE_LINE_BYTES 64 /* each of the two words has one of its own */
+#define CACHE_LINE_BYTES 64 /* each of the two words has a cache line */
 
-/* Bits that are set when a tag is taken, without those given back since: what the kernel itself counts by. */
+/* Bits of taken tags, without those given back since, as the kernel itself counts. */
 static __always_inline iot_u64 taken_of(const struct sbitmap_word* tag) {
   iot_u64 taken = 0;
   iot_u64 given_back = 0;
@@ -134,7 +138,7 @@ static __always_inline iot_u64 taken_of(const struct sbitmap_word* tag) {
   return taken & ~given_back;
 }
 
-/* The same by one helper: one that copies both words, and what lies between them, takes less than two. */
+/* The same by one helper call: copying both words and the gap takes less time than two calls. */
 static __always_inline iot_u64 copy_taken_of(const struct sbitmap_word* tag) {
   iot_u64 both[CACHE_LINE_BYTES / sizeof(iot_u64) + 1];
   if (bpf_core_field_offset(struct sbitmap_word, cleared) -
@@ -153,7 +157,7 @@ static __always_inline void count_tags(struct tag_words* words) {
   } else {
     taken = copy_taken_of((const struct sbitmap_word*)words->at);
   }
-  if (taken) /* of most words nothing is, and counting bits costs most */
+  if (taken) /* most words are 0, and counting bits costs most */
     words->used += (iot_u32)__builtin_popcountll(taken);
   words->at += bpf_core_type_size(struct sbitmap_word);
   --words->left;

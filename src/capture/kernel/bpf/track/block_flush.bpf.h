@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Flushes of a disk's own cache. A bio that asks for one waits for a request of the kernel's own, which carries no bio and
- * serves all that wait, before its data and behind it.
+ * Flushes of a disk's cache. A bio that asks for one waits for a request of the kernel without a
+ * bio, which serves all waiting bios, before its data and after it.
  */
 #ifndef IOTRAIL_BLOCK_FLUSH_BPF_H
 #define IOTRAIL_BLOCK_FLUSH_BPF_H
 
 #include "track/block_fields.bpf.h"
 
-/* Traced bios that ask a disk to flush and have not ended, by their address; and, by disk, how many and the last of them. */
+/*
+ * Traced bios that asked a disk to flush and have not ended, by address. By disk: their number and
+ * the last of them.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, IOT_REQUEST_LIMIT);
@@ -26,13 +29,13 @@ struct {
   __type(key, iot_u32);
   __type(value, struct iot_flush);
 } flushes SEC(".maps");
-/* A bio that waits longer has ended without the kernel saying so. */
+/* A bio that waits longer has ended without a tracepoint. */
 #define FLUSH_PATIENCE_NS 30000000000ULL
 
-/* Of a bio that waits already, it is the flush behind its data that is asked for now. */
+/* A bio that already waits asks for the flush after its data now. */
 static __always_inline void await_flush(iot_u64 bio, iot_u32 device, const struct iot_bio* entry) {
   struct iot_flush first = {.asked = *entry, .waiting = 1};
-  first.asked.file = 0; /* the disk's whole cache */
+  first.asked.file = 0; /* the whole cache of the disk */
   const int failed = IOT_UPDATE(&flush_bios, &bio, &device, BPF_NOEXIST);
   if (failed && failed != -EEXIST) {
     iot_count(IOT_COUNTER_kernel_bio_untracked);
@@ -48,12 +51,15 @@ static __always_inline void await_flush(iot_u64 bio, iot_u32 device, const struc
   }
 }
 
-/* Whether the disk cannot force this one's data out by itself (FUA): the kernel takes the wish off it and flushes behind it. */
+/*
+ * Whether the disk cannot write this bio through its cache (FUA). The kernel then clears the flag
+ * and flushes after the data.
+ */
 static __always_inline int is_flushed_behind(const struct bio* bio, iot_u32 flags) {
   return flags & IS_WRITE && bio && bio->bi_opf & ~flags & 1U << BIT_OF(__REQ_FUA);
 }
 
-/* A bio that has ended waits for a flush no more. */
+/* A bio that has ended no longer waits for a flush. */
 static __always_inline void forget_flush(iot_u64 bio) {
   const iot_u32* known = bpf_map_lookup_elem(&flush_bios, &bio);
   if (!known)
@@ -67,8 +73,8 @@ static __always_inline void forget_flush(iot_u64 bio) {
 }
 
 /*
- * Whose a flush is: it is charged to the last traced one that asked, while any of them waits. On a disk with several
- * queues that can be another's flush.
+ * Finds the owner of a flush: the last traced bio that asked, while any of them waits. On a disk
+ * with several queues it can be the flush of another.
  */
 static __always_inline int find_flush(struct request* request, iot_u32 device,
                                       struct iot_bio* first) {

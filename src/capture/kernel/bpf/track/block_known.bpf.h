@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Bios and requests in flight by their address. They lie in sets of a few places each, where one is found, put and taken
- * in some 15 instructions; a hash map takes 110 to 450. What finds its set full goes into a hash map all the same, and
- * from then on those who find nothing in a set look there too.
+ * Bios and requests in flight, by address. They are stored in sets of a few places each. To find,
+ * put or take one there takes some 15 instructions; a hash map takes 110 to 450. An entry that
+ * finds its set full goes into a hash map, and from then on a failed search in a set continues
+ * there.
  *
- * An address is put, looked up and taken by one CPU at a time, since a bio or a request has one owner at a time; others
- * of its set may be used meanwhile. A place whose key is IOT_PLACE_CLAIMED is being filled.
+ * One CPU at a time puts, finds or takes an address, since a bio or a request has one owner at a
+ * time. Others of its set may be used meanwhile. A place with the key IOT_PLACE_CLAIMED is being
+ * filled.
  */
 #ifndef IOTRAIL_BLOCK_KNOWN_BPF_H
 #define IOTRAIL_BLOCK_KNOWN_BPF_H
@@ -30,20 +32,20 @@ struct {
 
 struct iot_bio_set bio_sets[IOT_KNOWN_SETS];
 struct iot_request_set request_sets[IOT_KNOWN_SETS];
-iot_u32 bios_overflowed; /* 1: the hash map is used, too */
+iot_u32 bios_overflowed; /* 1: the hash map is used too */
 iot_u32 requests_overflowed;
 
-/* Addresses differ in their middle bits: Knuth's multiplier spreads them over the upper ones. */
+/* Addresses differ in their middle bits: Knuth's multiplier spreads them over the upper bits. */
 static __always_inline iot_u32 iot_set_of(iot_u64 key) {
   return (iot_u32)((key * 0x9e3779b97f4a7c15ULL) >> 32) & (IOT_KNOWN_SETS - 1);
 }
 
 /*
- * For the two kinds alike:
- *   iot_find_x(key)        the value, NULL: not known
- *   iot_put_x(key, value)  0, or what says that it could not be; one that is known by the key is overwritten
- *   iot_add_x(key, value)  the same of one that is not known
- *   iot_take_x(key)        true: it was known, and is no more
+ * For both kinds:
+ *   iot_find_x(key)        the value; NULL: unknown
+ *   iot_put_x(key, value)  0, or an error; replaces a known value
+ *   iot_add_x(key, value)  the same, for an unknown key
+ *   iot_take_x(key)        removes it; true: it was known
  */
 #define KNOWN_TABLE(x, table, overflowed)                                                          \
   static __always_inline struct iot_##x* iot_find_##x(iot_u64 key) {                               \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Bios that device mapper hands on to the disks below. Each belongs to a bio of the mapped disk: a clone carries the pages
- * of that one, dm-crypt writes pages of its own that hold the same bytes, encrypted, in the same order. Whoever queues one,
- * it is for whom the bio above is for.
+ * Bios that device mapper passes to the disks below. Each belongs to a bio of the mapped disk. A
+ * clone carries the pages of that bio. dm-crypt writes pages of its own with the same bytes,
+ * encrypted, in the same order. The owner is the owner of the bio above, whichever task queues one.
  *
- * Where the modules are not loaded when a recording starts, the functions are not known, and nothing is taken for handed on.
+ * If the modules are not loaded when a recording starts, their functions are unknown, and no bio is
+ * taken for a mapped one.
  */
 #ifndef IOTRAIL_BLOCK_MAPPED_BPF_H
 #define IOTRAIL_BLOCK_MAPPED_BPF_H
@@ -13,15 +14,15 @@
 #include "track/block_content.bpf.h"
 #include "track/block_known.bpf.h"
 
-#define LEVEL_LIMIT 16   /* of mapped disks above each other; one takes up to three */
-#define VECTOR_LIMIT 256 /* the kernel's most for a bio */
+#define LEVEL_LIMIT 16   /* stacked mapped disks; one takes up to three levels */
+#define VECTOR_LIMIT 256 /* the kernel's limit for a bio */
 
 static __always_inline int is_handed_on(iot_u64 end) {
   return bpf_core_type_exists(struct dm_target_io) && end &&
          (end == iot_functions.clone_endio || end == iot_functions.crypt_endio);
 }
 
-/* The clone of the bio above that dm-crypt reads or writes a bio of its own for; 0: not known. */
+/* The clone of the bio above for which dm-crypt reads or writes a bio of its own; 0: unknown. */
 static __always_inline iot_u64 clone_of_crypt(iot_u64 bio) {
   if (!bpf_core_type_exists(struct dm_crypt_io))
     return 0;
@@ -29,7 +30,7 @@ static __always_inline iot_u64 clone_of_crypt(iot_u64 bio) {
   return io ? WORD_OF(dm_crypt_io, io, base_bio) : 0;
 }
 
-/* The bio of the mapped disk that a clone was made of; 0: not known. */
+/* The bio of the mapped disk that was cloned; 0: unknown. */
 static __always_inline iot_u64 original_of_clone(iot_u64 clone) {
   if (!bpf_core_type_exists(struct dm_target_io) || !bpf_core_type_exists(struct dm_io))
     return 0;
@@ -38,7 +39,7 @@ static __always_inline iot_u64 original_of_clone(iot_u64 clone) {
   return io ? WORD_OF(dm_io, io, orig_bio) : 0;
 }
 
-/* The bio of the mapped disk that one is handed on for; 0: not known. */
+/* The bio of the mapped disk that a mapped bio serves; 0: unknown. */
 __noinline iot_u64 iot_find_bio_above(iot_u64 bio) {
   iot_u64 end = WORD_OF(bio, bio, bi_end_io);
   iot_u64 clone = bio;
@@ -49,7 +50,7 @@ __noinline iot_u64 iot_find_bio_above(iot_u64 bio) {
   return end && end == iot_functions.clone_endio ? original_of_clone(clone) : 0;
 }
 
-/* Fills in whose a bio is that is handed on: as the one above. Returns the mapped disk; 0: that bio is not known. */
+/* Copies the owner of the bio above. Returns the mapped disk; 0: that bio is unknown. */
 static __always_inline iot_u32 find_owner_above(struct iot_bio* entry, iot_u64 bio) {
   const iot_u64 above = iot_find_bio_above(bio);
   const struct iot_bio* known = above ? iot_find_bio(above) : 0;
@@ -75,7 +76,7 @@ static long add_vector(iot_u32 index, struct vector_walk* walk) {
   return 0;
 }
 
-/* How far behind the begin of its vectors a bio begins, in bytes. */
+/* The bytes between the begin of the vectors and the begin of the bio. */
 __noinline iot_u64 iot_place_in_vectors(iot_u64 bio) {
   struct vector_walk walk = {
       .at = WORD_OF(bio, bio, bi_io_vec),
@@ -88,12 +89,14 @@ __noinline iot_u64 iot_place_in_vectors(iot_u64 bio) {
 }
 
 struct ascent {
-  iot_u64 at;      /* the bio where it stands; 0: what is above is not known */
-  iot_u64 carrier; /* the bio whose vectors have the pages that are carried */
-  iot_u64 skipped; /* bytes of it, before those that are carried */
+  iot_u64 at;      /* the current bio; 0: the one above is unknown */
+  iot_u64 carrier; /* the bio with the vectors of the carried pages */
+  iot_u64 skipped; /* bytes of it before the carried ones */
 };
 
-/* What dm-crypt writes begins with its own vectors; what it reads has those of the clone. */
+/*
+ * A bio that dm-crypt writes begins with its own vectors; one that it reads has those of the clone.
+ */
 static __always_inline void ascend_over_crypt(struct ascent* ascent) {
   const iot_u64 clone = clone_of_crypt(ascent->at);
   const iot_u64 vectors = WORD_OF(bio, ascent->at, bi_io_vec);
@@ -123,7 +126,7 @@ static long ascend(iot_u32 index, struct ascent* ascent) {
   return !ascent->at;
 }
 
-/* Fills in what a bio is of that is handed on. */
+/* Fills in the content of a mapped bio. */
 __noinline int iot_find_content_above(struct content* content, iot_u64 bio, iot_u32 flags) {
   struct ascent ascent = {.at = bio, .carrier = bio};
   if (!content)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Whose block I/O is. Bios are known by their address from the moment they are queued until the request that carries
- * them ends, so that work done in interrupts and kernel threads is still told by whose it is. This holds whatever is
- * recorded.
+ * The owner of block I/O. Bios are known by address from when they are queued until their request
+ * ends, so that work in interrupts and kernel threads has an owner, whatever is recorded.
  *
- * A bio is traced when the task that queues it is, when its first page belongs to a file that a traced task has used
- * (write-back of that file), when a kernel thread writes what a traced task waits for (sync_waiter.bpf.h), or when the
- * recording is of a device. A request is traced when one of its bios is.
+ * A bio is traced if a traced task queues it, if a traced task has used the file of its first page
+ * (write-back), if a kernel thread writes what a traced task waits for (sync_waiter.bpf.h), or if
+ * the recording names the device. A request is traced if one of its bios is.
  */
 #ifndef IOTRAIL_BLOCK_OWNER_BPF_H
 #define IOTRAIL_BLOCK_OWNER_BPF_H
@@ -18,19 +17,21 @@
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
 
-/* Of a bio whose end is btrfs's own: the one of iomap that it completes in the end; 0: it is no direct I/O, or not known. */
+/* The direct I/O of iomap that a bio of btrfs completes; 0: it is no direct I/O, or unknown. */
 __noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
   if (!bpf_core_field_exists(struct btrfs_bio, end_io) || !iot_functions.btrfs_dio_end_io)
     return 0;
   iot_u64 own = bio - bpf_core_field_offset(struct btrfs_bio, bio);
-  if (!WORD_OF(btrfs_bio, own, end_io)) /* the front part of one that was split */
+  if (!WORD_OF(btrfs_bio, own, end_io)) /* the front part of a split bio */
     own = WORD_OF(btrfs_bio, own, private);
   return own && WORD_OF(btrfs_bio, own, end_io) == iot_functions.btrfs_dio_end_io
              ? WORD_OF(btrfs_bio, own, private)
              : 0;
 }
 
-/* As disk_of_file has it, of a bio of metadata: where it lies in pages of an inode, of that one's file system. */
+/*
+ * The disk of metadata as disk_of_file() has it: of the inode whose pages hold it, else `device`.
+ */
 __noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
   const iot_u64 inode = vector ? iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
   const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;
@@ -38,7 +39,10 @@ __noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
   return number && !(number >> IOT_MINOR_BITS) ? number : device;
 }
 
-/* What a bio of direct I/O, whose end is `end`, completes in the end, by iomap; 0: it is none, or not known. */
+/*
+ * The direct I/O of iomap that a bio with the completion function `end` completes; 0: none, or
+ * unknown.
+ */
 static __always_inline iot_u64 iomap_dio_of(const struct bio* bio, iot_u64 end) {
   if (!bpf_core_type_exists(struct iomap_dio) || !end)
     return 0;
@@ -47,7 +51,7 @@ static __always_inline iot_u64 iomap_dio_of(const struct bio* bio, iot_u64 end) 
   return end == iot_functions.btrfs_simple_end_io ? iot_iomap_dio_of_btrfs(iot_number_of(bio)) : 0;
 }
 
-/* The iocb that the end of a bio of direct I/O completes, whoever queues it, as a number; 0: it has none, or is not known. */
+/* The iocb that a bio of direct I/O completes, as a number; 0: it has none, or is unknown. */
 static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio, iot_u64 end) {
   const int cast = iot_config.has_cast;
   struct kiocb* iocb = 0;
@@ -67,7 +71,7 @@ static __always_inline iot_u64 iocb_of_direct_bio(const struct bio* bio, iot_u64
   return 0;
 }
 
-/* The first task that waits for a completion; 0: none does. */
+/* The first task that waits for a completion; 0: none. */
 static __always_inline iot_u64 waiter_of_completion(iot_u64 completion) {
   const iot_u64 list = completion + bpf_core_field_offset(struct completion, wait.task_list);
   const iot_u64 first = WORD_OF(list_head, list, next);
@@ -77,7 +81,7 @@ static __always_inline iot_u64 waiter_of_completion(iot_u64 completion) {
              : 0;
 }
 
-/* Of direct I/O that is not done yet: the task that submitted it; 0: not known. */
+/* The task that submitted direct I/O in progress; 0: unknown. */
 static __always_inline iot_u64 submitter_of_direct_bio(iot_u64 bio, iot_u64 of_iomap) {
   if (of_iomap)
     return WORD_OF(iomap_dio, of_iomap, submit.waiter);
@@ -87,7 +91,7 @@ static __always_inline iot_u64 submitter_of_direct_bio(iot_u64 bio, iot_u64 of_i
              : 0;
 }
 
-/* Fills in the operation of libaio that an iocb is of; 0: it is none that is known. */
+/* Sets *owner to the operation of libaio of an iocb; 0: unknown. */
 static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot_owner* owner) {
   const struct iot_async_key key = {
       .number = WORD_OF(aio_kiocb, iocb, ki_res.obj), .scope = process, .by = IOT_ASYNC_BY_IOCB};
@@ -98,7 +102,7 @@ static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot
   return 1;
 }
 
-/* Fills in the operation that a traced task waits in; 0: it waits in none. */
+/* Sets *owner to the operation that a traced task waits in; 0: none. */
 static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
   const struct iot_task* task = iot_bucket_of(tid);
   if (!tid || task->live_tid != tid || !task->owner.op_id)
@@ -108,8 +112,9 @@ static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owne
 }
 
 /*
- * Fills in whose direct I/O is that a thread of the kernel queues: a limit of a control group held it back, or btrfs has its
- * own threads do it. 0: not known. The task may be gone meanwhile: what its memory says is looked up, not trusted.
+ * Sets *owner to the submitter of direct I/O that a kernel thread queues: a limit of a control
+ * group delayed it, or btrfs uses its own threads. 0: unknown. The task may be gone: values from
+ * its memory are looked up, not trusted.
  */
 static __noinline int find_direct_submitter(iot_u64 bio, iot_u64 of_iomap,
                                             struct iot_owner* owner) {
@@ -134,7 +139,7 @@ static __always_inline iot_u64 inode_of_iocb(iot_u64 number) {
   return iot_number_of(inode);
 }
 
-/* Direct I/O of a call that waits: the file is the one that the call in progress names. */
+/* Direct I/O of a call that waits: the call in progress names the file. */
 static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags) {
   const iot_u32 kind = (iot_u32)(task->call & IOT_CALL_KIND_BITS) >> 16;
   if (!task->owner.op_id || (kind != IOT_KIND_syscall_read && kind != IOT_KIND_syscall_write) ||
@@ -145,8 +150,9 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
 }
 
 /*
- * Of what a task queues that the recording is not of: what it does for an operation that the recording is of, and pages of files that recorded
- * calls have used. In a sample, those are taken for what its own calls have written.
+ * Of the bios of an excluded task, those are recorded that it queues for a recorded operation, and
+ * pages of files that recorded calls have used. A sample attributes such pages to the task's own
+ * calls.
  */
 static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
                                          iot_u32 flags) {
@@ -154,7 +160,7 @@ static __always_inline int is_for_others(int has_pages, const struct iot_async* 
                    flags & IS_WRITE);
 }
 
-/* Fills in the operation that the running task hands a bio on for; 0: none is known. */
+/* Sets *owner to the operation for which the running task passes a bio on; 0: unknown. */
 static __always_inline int find_submitter(struct iot_owner* owner, const struct bio* bio,
                                           iot_u64 end, const struct iot_async* async) {
   if (!async)
@@ -163,21 +169,25 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
   return 1;
 }
 
-/* Fills in who waits for metadata that a kernel thread writes; 0: it is none, or nobody does. */
+/*
+ * Sets *owner to a waiter for metadata that a kernel thread writes; 0: no metadata, or no waiter.
+ */
 static __noinline int iot_attribute_to_waiter(struct iot_owner* owner, iot_u64 vector,
                                               iot_u32 flags, iot_u32 device) {
   return owner && flags & 1U << BIT_OF(__REQ_META) &&
          find_sync_waiter(iot_disk_of_metadata(vector, device), owner);
 }
 
-/* Of a file in the context of a task that is not traced. One that it uses for an operation that is recorded may be new. */
+/*
+ * The file of an untraced task's bio. It may be new if the task uses it for a recorded operation.
+ */
 static __always_inline iot_u32 file_for_others(iot_u64 inode, const struct iot_async* async) {
   struct iot_task* own =
       iot_config.filters_tasks && async ? iot_state_of(bpf_get_current_task_btf()) : 0;
   return own ? iot_file_of_inode(own, (const void*)inode, 0) : iot_file_known(inode);
 }
 
-/* Fills whose a bio is that no traced task queues; 0: it is not traced. */
+/* Fills in the owner of a bio that no traced task queues; 0: it is not traced. */
 static __always_inline int find_other_owner(struct iot_bio* entry, struct content* content,
                                             const struct bio* bio, iot_u64 end,
                                             const struct iot_async* async, iot_u32 flags,
@@ -190,14 +200,16 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
   if (content->inode)
     entry->file = file_for_others(content->inode, async);
   else if (iot_attribute_to_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device))
-    return 1; /* of an operation that is wanted, or it would not be known to wait */
+    return 1; /* only wanted operations are known to wait */
   const int is_wanted =
       has_submitter || (iot_config.block_all && is_started && !iot_is_suppressed());
   const int is_written_back = entry->file && !(iot_config.excludes_write_back && flags & IS_WRITE);
   return (is_wanted || is_written_back) && iot_file_of_bio_wanted(entry->file);
 }
 
-/* Fills whose a bio is that a traced task queues; 1: of an operation that waits for its disk, on a file that is wanted. */
+/*
+ * Fills in the owner of a traced task's bio; 1: the operation waits for its disk, on a wanted file.
+ */
 static __always_inline int attribute_to_task(struct iot_owner* owner, const struct iot_task* task,
                                              const struct iot_async* async, iot_u32 flags) {
   *owner = task->owner;
@@ -206,7 +218,9 @@ static __always_inline int attribute_to_task(struct iot_owner* owner, const stru
          (async ? async->sync_disk != 0 : flags & IS_WRITE && attribute_to_submitted(owner, task));
 }
 
-/* Fills in what a bio is of that nobody hands on. Returns the iocb that its end completes; 0: none is known. */
+/*
+ * Fills in the content of a bio that is not mapped. Returns the iocb that it completes; 0: unknown.
+ */
 static __always_inline iot_u64 find_content(struct content* content, const struct bio* trusted,
                                             const struct bio* bio, iot_u32 flags) {
   const iot_u64 iocb = iocb_of_direct_bio(bio, (iot_u64)trusted->bi_end_io);
@@ -217,8 +231,8 @@ static __always_inline iot_u64 find_content(struct content* content, const struc
 }
 
 /*
- * Fills whose a bio is that is handed on, and what it is of; 0: the one above is not known. Pages that are of another file
- * than that one are memory that a program maps, on its way to or from its file past the cache.
+ * Fills in owner and content of a mapped bio; 0: the bio above is unknown. Pages of another file
+ * than that bio's are memory that a program maps: direct I/O.
  */
 __noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, iot_u64 bio,
                                iot_u32 flags) {
@@ -235,7 +249,10 @@ __noinline int iot_find_mapped(struct iot_bio* entry, struct content* content, i
   return 1;
 }
 
-/* Of an operation of libaio or io_uring that is not known, in a call that is recorded: it is not of the recording. */
+/*
+ * An unknown operation of libaio or io_uring, although such operations are followed: it is
+ * excluded.
+ */
 static __noinline int iot_is_of_excluded(iot_u64 iocb) {
   const iot_u64 complete = iocb ? end_of_iocb(iocb) : 0;
   return complete &&
@@ -243,7 +260,7 @@ static __noinline int iot_is_of_excluded(iot_u64 iocb) {
           complete == iot_functions.io_complete_rw_iopoll);
 }
 
-/* Fills whose the bio is, and what it is of; 0: it is not traced. `trusted`: as the argument came. */
+/* Fills in owner and content of a bio; 0: it is not traced. `trusted`: the argument as it came. */
 static __always_inline int find_owner(struct iot_bio* entry, struct content* content,
                                       struct bio* trusted, iot_u32 flags, iot_u32 device) {
   const struct bio* bio = IOT_UNTRUSTED(bio, trusted);
@@ -275,13 +292,13 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
 }
 
 /*
- * Walks over the bios of a request. Most requests carry one, which is looked at without a walk; what a walk works on lies in
- * memory, so that the verifier checks each step alike.
+ * Walks over the bios of a request. Most requests have one bio and need no walk. The state of a
+ * walk is in memory, so that the verifier checks each step alike.
  */
 struct bio_walk {
-  iot_u64 bio; /* where it stands; 0: behind the last one */
+  iot_u64 bio; /* the current bio; 0: behind the last one */
   iot_u32 count;
-  iot_u32 bytes; /* that are finished */
+  iot_u32 bytes; /* finished ones that are left */
   iot_u32 is_traced;
 };
 
@@ -299,7 +316,7 @@ static long find_traced(iot_u32 index, struct bio_walk* walk) {
   return 0;
 }
 
-/* The first traced bio of those from `bio` on; 0: there is none. */
+/* The first traced bio from `bio` on; 0: none. */
 static __noinline iot_u64 iot_find_first_traced(iot_u64 bio) {
   struct bio_walk walk = {.bio = bio};
   if (bpf_loop(IOT_BIO_CHAIN_LIMIT, find_traced, &walk, 0) < IOT_BIO_CHAIN_LIMIT)
@@ -308,7 +325,10 @@ static __noinline iot_u64 iot_find_first_traced(iot_u64 bio) {
   return 0;
 }
 
-/* The first traced bio of a request that carries `first_bio` and those behind it; NULL: it has none. Most often it is the very first. */
+/*
+ * The first traced bio of a request with the bios from `first_bio` on; NULL: none. Most often it is
+ * the first.
+ */
 static __always_inline const struct iot_bio* find_first(const struct bio* first_bio) {
   const iot_u64 bio = iot_number_of(first_bio);
   if (!bio)
@@ -363,8 +383,8 @@ static __noinline int iot_forget_bios(iot_u64 bio, iot_u32 bytes) {
 }
 
 /*
- * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after this hook. True: one
- * of them at least was traced.
+ * Forgets the bios that these bytes finish. They are still whole: the kernel advances them after
+ * this hook. True: at least one was traced.
  */
 static __always_inline int forget_bios(const struct request* request, iot_u32 bytes) {
   const struct bio* bio = request->bio;

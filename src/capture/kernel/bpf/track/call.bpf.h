@@ -7,7 +7,7 @@
 
 #include "types/compat.bpf.h"
 
-/* Results within the kernel, which a program sees as EINTR, or as a call begun again. */
+/* Results inside the kernel. A program sees EINTR, or the call is restarted. */
 #define ERESTART_FIRST 512
 #define ERESTART_LAST 516
 
@@ -17,10 +17,10 @@ static __always_inline iot_s64 visible_result(iot_s64 result) {
   return result <= -ERESTART_FIRST && result >= -ERESTART_LAST ? -EINTR : result;
 }
 
-/* Classes: the low byte of the kinds. */
+/* A class is the low byte of the kind. */
 #define CLASS(name) (IOT_KIND_syscall_##name & 0xff)
 
-/* What the number of a call stands for; 0: a call that no event is of. */
+/* The description of a call by its native number; 0: no event is about it. */
 static __always_inline iot_u64 call_of(struct task_struct* current, iot_u64 number) {
   const iot_u32 native = (iot_u32)number & ~0x40000000U; /* the mark of the x32 ABI */
   if (native >= IOT_SYSCALL_LIMIT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * First sight of a file: it gets a local id, and its path goes to the collector.
+ * The first sight of a file: it gets a local id, and its path is sent to the collector.
  */
 #include "track/file.bpf.h"
 #include "out/message.bpf.h"
@@ -11,9 +11,10 @@ struct iot_file_ages file_ages;
 enum climb { CLIMBED, IS_ACROSS, IS_ALONE, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
 
 /*
- * One step up from a directory entry, at[0], on a mount, at[1] (0: not known): to its parent, or across to where it is mounted. An entry
- * that is its own parent and no root is alone: a file without a place, such as one of memfd_create. What this works on lies in memory,
- * not in registers: there the verifier forgets it, and so checks each step alike.
+ * One step up from a directory entry, at[0], on a mount, at[1] (0: unknown): to its parent, or
+ * across to its mount point. An entry that is its own parent but no root is alone: a file without a
+ * directory, such as one of memfd_create. The state is in memory, not in registers: the verifier
+ * forgets it there, and so checks each step alike.
  */
 static __always_inline enum climb climb(iot_u64* at) {
   const struct dentry* dentry = (const struct dentry*)at[0];
@@ -65,7 +66,7 @@ struct walk {
   struct iot_message_file* message;
 };
 
-/* Most paths are short: a small reservation first, a large one for those that do not fit it. */
+/* Most paths are short: reserve little first, and much only for a path that does not fit. */
 #define IOT_SHORT_PATH 256
 
 static long walk_short(iot_u32 index, struct walk* walk) {
@@ -75,7 +76,7 @@ static long walk_long(iot_u32 index, struct walk* walk) {
   return walk_step(walk->message, IOT_PATH_BYTES);
 }
 
-/* Where the way up from a file begins; at[0] is 0 where it has no name. */
+/* The start of the way up from a file; at[0] is 0 if it has no name. */
 static __always_inline void begin_climb(iot_u64* at, const struct iot_file_sight* sight) {
   const struct file* file = (const struct file*)sight->file;
   if (file) {
@@ -131,10 +132,10 @@ static __always_inline enum sent send_any_path(iot_u32 id, const struct iot_file
   return sent == IS_LONG ? send_path(id, sight, 0) : sent;
 }
 
-/* The way up from a file to the first directory that is named. */
+/* The way up from a file to the first directory that the filter names. */
 struct folder_search {
   iot_u64 at[2];
-  iot_u32 verdict; /* on that directory; 0: not found yet */
+  iot_u32 verdict; /* of that directory; 0: not found yet */
   iot_u32 reserved;
 };
 
@@ -185,9 +186,9 @@ static __always_inline int is_pseudo(const struct iot_file_sight* sight) {
 }
 
 /*
- * The text goes out before the id can be found by others, so that no record carries an id whose text is still to
- * come. Two CPUs may send the same file under two ids: one is then never used. A file that a filter leaves out is not
- * told of: no record names it, but for those of iot_file_tell().
+ * The path is sent before others can find the id, so that no record has an id without a path. Two
+ * CPUs may send the same file under two ids; one of the ids is then never used. The path of an
+ * excluded file is not sent: only the records of iot_file_tell() name it.
  */
 __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   if (!sight)
@@ -215,7 +216,7 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
 __noinline iot_u32 iot_find_file(const struct iot_file_key* key) {
   if (!key)
     return 0;
-  const struct iot_file_key own = *key; /* Linux 6.1 takes nothing else for a key in memory */
+  const struct iot_file_key own = *key; /* Linux 6.1 allows no other key in memory */
   return find_file(&own);
 }
 
@@ -238,7 +239,7 @@ __noinline int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_progr
   return 0;
 }
 
-/* What it takes to identify a file is checked once, for all calls of this. */
+/* Global: the verifier checks the identification of a file once. */
 __noinline int iot_cache_fd(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   struct file* file = iot_typed_file_of_fd(fd);

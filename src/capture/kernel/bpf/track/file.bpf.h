@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Files by local ids: device, inode and generation as one number, and what a descriptor stands for. A file's first sight
- * sends its path (file.bpf.c), so ask before reserving a record.
+ * Files by local ids: device, inode and generation as one number, and the meaning of a descriptor.
+ * The first sight of a file sends its path (file.bpf.c), so ask before you reserve a record.
  */
 #ifndef IOTRAIL_FILE_BPF_H
 #define IOTRAIL_FILE_BPF_H
@@ -10,7 +10,10 @@
 #include "track/filter.bpf.h"
 #include "track/task.bpf.h"
 
-/* First sight of a file: its key, and where it is in the kernel. In memory, so that pointers become numbers. */
+/*
+ * The first sight of a file: its key and its address in the kernel. In memory, so that pointers
+ * become numbers.
+ */
 struct iot_file_sight {
   struct iot_file_key key;
   iot_u64 inode;
@@ -21,8 +24,8 @@ iot_u32 iot_file_register(const struct iot_file_sight* sight); /* file.bpf.c */
 iot_u32 iot_find_file(const struct iot_file_key* key);
 
 /*
- * Local id of a file that some traced task has been seen to use, else 0: for contexts without a traced task, such as
- * write-back. Never sends a text.
+ * Local id of a file that a traced task has used, else 0. For contexts without a traced task, such
+ * as write-back. Never sends a message.
  */
 static __always_inline iot_u32 iot_file_known(iot_u64 inode_pointer) {
   if (is_stopped)
@@ -35,9 +38,9 @@ static __always_inline iot_u32 iot_file_known(iot_u64 inode_pointer) {
   return iot_find_file(&key) & ~IOT_FILE_TOLD;
 }
 
-#define FMODE_LSEEK 4 /* the kernel's mark of a file that has a position */
+#define FMODE_LSEEK 4 /* the kernel's flag of a file that has a position */
 
-/* What of a descriptor's position holds: IOT_FD_*. */
+/* The flags of a descriptor's position: IOT_FD_*. */
 static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
   const iot_u32 type = i_mode & IOT_CHOICE_file_type;
   if (!(f_mode & FMODE_LSEEK))
@@ -48,9 +51,9 @@ static __always_inline iot_u32 fd_flags_of(iot_u32 f_mode, iot_u16 i_mode) {
 }
 
 /*
- * Local id of a file, 0 where it is not known. The last few files of a task are remembered under their full key, so
- * that the usual case is three loads and a comparison.
- * `inode` and `file` may be numbers; `file` may be NULL: then the path is that of any name of the inode.
+ * Local id of a file; 0: unknown. A task remembers its last few files by their full key, so that
+ * the usual case is three loads and a comparison. `inode` and `file` may be numbers. If `file` is
+ * NULL, the path is one of any name of the inode.
  */
 static __always_inline iot_u32 iot_identify(struct iot_task* task, struct inode* inode,
                                             const void* file, int cast) {
@@ -93,8 +96,9 @@ static __always_inline iot_u32 iot_file_of(struct iot_task* task, const void* fi
 }
 
 /*
- * The struct file behind a descriptor below 64 of a task that has never had more, typed without bpf_rdonly_cast: the
- * verifier knows what an array in a structure holds, if the place in it is a constant. NULL: not so, or no such file.
+ * The struct file of a descriptor below 64 in a task that never had more, typed without
+ * bpf_rdonly_cast: the verifier knows the type of an array in a structure if the index is constant.
+ * NULL: more descriptors, or no such file.
  */
 #define IOT_SMALL_FILES 64
 #define IOT_FILE_AT(n)                                                                             \
@@ -127,10 +131,12 @@ static __noinline struct file* iot_small_file_of_fd(iot_s32 fd) {
   return 0;
 }
 
-/* The same of any descriptor, as a number, where bpf_rdonly_cast is there. */
+/* The same of any descriptor, as a number, on kernels with bpf_rdonly_cast. */
 static __always_inline iot_u64 iot_file_pointer_in(const struct files_struct* files, iot_s32 fd) {
   const struct fdtable* table = files->fdt;
-  /* The first table holds as many as there are places in the structure itself, whose address is known. */
+  /*
+   * The first table has as many descriptors as the structure itself has places, at a known address.
+   */
   iot_u64 at = (iot_u64)files->fd_array;
   if ((iot_u32)fd >= IOT_SMALL_FILES || (iot_u64)table != (iot_u64)&files->fdtab) {
     if ((iot_u32)fd >= table->max_fds)
@@ -146,7 +152,7 @@ static __always_inline struct file* iot_file_in(const struct files_struct* files
   return file ? IOT_TYPED(file, file, 1) : 0;
 }
 
-/* The struct file behind a descriptor of the running task, as a number; 0: there is none. */
+/* The struct file of a descriptor of the running task, as a number; 0: none. */
 static __always_inline iot_u64 iot_file_pointer_of_fd(iot_s32 fd) {
   struct task_struct* current = bpf_get_current_task_btf();
   if (iot_config.has_cast)
@@ -157,7 +163,7 @@ static __always_inline iot_u64 iot_file_pointer_of_fd(iot_s32 fd) {
   return iot_read_word((iot_u64)table->fd + (iot_u64)(iot_u32)fd * sizeof(void*));
 }
 
-/* Typed; NULL: there is none, or the kernel can give it a type in no way (a descriptor above 64 before 6.2). */
+/* Typed. NULL: no such file, or the kernel cannot type it (a descriptor from 64 on before 6.2). */
 static __always_inline struct file* iot_typed_file_of_fd(iot_s32 fd) {
   if (!iot_config.has_cast)
     return iot_small_file_of_fd(fd);
@@ -172,26 +178,26 @@ static __always_inline int means_the_same(const struct iot_cached_fd* cached, io
          cached->generation == inode->i_generation;
 }
 
-/* Remembers what a descriptor means in the running task. 0: there is no such file. */
+/* Remembers the meaning of a descriptor in the running task. 0: no such file. */
 int iot_cache_fd(iot_s32 fd); /* file.bpf.c */
 
 /*
- * Sends the path of a file that a filter leaves out: the other side of a copy, which a record names all the same, or a
- * program, which is the name of a process and no file of the recording (its id is marked IOT_FILE_UNWANTED). Of what was
- * seen only the file is used.
+ * Sends the path of a file that a filter excludes: the other side of a copy, which a record still
+ * names, or a program, which is only the name of a process (its id is marked IOT_FILE_UNWANTED). Of
+ * `seen` only the file is used.
  */
 int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* file.bpf.c */
 
-/* Local id of the file behind a descriptor of the running task; 0: there is none. */
+/* Local id of the file of a descriptor of the running task; 0: none. */
 iot_u32 iot_file_of_fd(iot_s32 fd); /* file.bpf.c */
 
 /*
- * The file that is mapped at an address of the running task, as its `entry_file`, and where in it that is; 0 and
- * IOT_OFFSET_NONE: there is none.
+ * Finds the file that is mapped at an address of the running task: sets `entry_file` and the
+ * position in it; 0 and IOT_OFFSET_NONE: none.
  */
 int iot_find_file_at(iot_u64 address); /* file.bpf.c */
 
-/* iot_file_of_fd() of a descriptor that the running task is likely to have used lately. */
+/* iot_file_of_fd() for a descriptor that the running task has probably used lately. */
 static __always_inline iot_u32 iot_file_of_known_fd(struct iot_task* task, iot_s32 fd) {
   const struct iot_cached_fd* cached = &task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)];
   struct file* file = iot_typed_file_of_fd(fd);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The files that are known, in two tables: the younger one, and the one before it. A file that is found in the older is put
- * into the younger, too. When the younger one is full an empty one takes its place, and what was in the oldest is
- * forgotten: a recording may see any number of files, and its memory has an end. The recorder makes the empty table
- * (file_tables.hpp).
+ * The known files are in two tables: the younger and the older one. A file found in the older one
+ * is copied into the younger one. When the younger one is full, an empty table takes its place, and
+ * the entries of the oldest are forgotten: a recording may see any number of files, in bounded
+ * memory. The recorder makes the empty table (file_tables.hpp).
  */
 #ifndef IOTRAIL_FILE_TABLE_BPF_H
 #define IOTRAIL_FILE_TABLE_BPF_H
@@ -32,13 +32,16 @@ static __always_inline iot_u32 file_age(void) {
   return *(volatile iot_u32*)&file_ages.young;
 }
 
-/* Of the table of that age. The verifier is to see the mask, which the compiler would find needless. */
+/*
+ * The count of the table of that age. The mask is for the verifier; the compiler would remove it as
+ * needless.
+ */
 static __always_inline iot_u32* count_of(iot_u32* counts, iot_u32 age) {
   asm volatile("" : "+r"(age));
   return &counts[age & (IOT_FILE_TABLES - 1)];
 }
 
-/* 0: the table has no such file. */
+/* 0: not in this table. */
 static __always_inline iot_u32 find_in_table(iot_u32 age, const struct iot_file_key* key) {
   const iot_u32 place = age & (IOT_FILE_TABLES - 1);
   void* table = bpf_map_lookup_elem(&file_tables, &place);
@@ -46,7 +49,7 @@ static __always_inline iot_u32 find_in_table(iot_u32 age, const struct iot_file_
   return found ? *found : 0;
 }
 
-/* 0, or a negative errno: EEXIST, E2BIG where the table is full, ENOMEM and others. */
+/* 0, or a negative errno: EEXIST, E2BIG if the table is full, ENOMEM and others. */
 static __always_inline int put_in_table(iot_u32 age, const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 place = age & (IOT_FILE_TABLES - 1);
   void* table = bpf_map_lookup_elem(&file_tables, &place);
@@ -58,7 +61,7 @@ static __always_inline int put_in_table(iot_u32 age, const struct iot_file_key* 
   return error;
 }
 
-/* The id, with its marks, of a file that is known; 0: it is not. */
+/* The id of a known file, with its marks; 0: unknown. */
 static __always_inline iot_u32 find_file(const struct iot_file_key* key) {
   const iot_u32 age = file_age();
   iot_u32 id = find_in_table(age, key);
@@ -70,7 +73,7 @@ static __always_inline iot_u32 find_file(const struct iot_file_key* key) {
   return id;
 }
 
-/* 0: it is known already, or there is no memory, or no room and no empty table. */
+/* 0: it is known already, or there is no memory, no room or no empty table. */
 static __always_inline int remember_file(const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 age = file_age();
   const int error = put_in_table(age, key, id);
@@ -82,14 +85,14 @@ static __always_inline int remember_file(const struct iot_file_key* key, iot_u32
   return !put_in_table(age + 1, key, id);
 }
 
-/* 0: the table does not have it. */
+/* 0: not in this table. */
 static __always_inline int mark_in_table(iot_u32 age, const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 place = age & (IOT_FILE_TABLES - 1);
   void* table = bpf_map_lookup_elem(&file_tables, &place);
   return table && !bpf_map_update_elem(table, key, &id, BPF_EXIST);
 }
 
-/* A file that the younger table had no room for is in the older one only. */
+/* A file that did not fit into the younger table is only in the older one. */
 static __always_inline void mark_file(const struct iot_file_key* key, iot_u32 id) {
   const iot_u32 age = file_age();
   if (!mark_in_table(age, key, id) && age != 0)

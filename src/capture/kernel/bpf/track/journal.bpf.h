@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * File systems that a recording has to do with: their commits, which others make, are recorded.
+ * File systems that a recording depends on. Their commits are recorded, whichever task makes them.
  */
 #ifndef IOTRAIL_JOURNAL_BPF_H
 #define IOTRAIL_JOURNAL_BPF_H
@@ -27,8 +27,8 @@ static __always_inline struct iot_journal* find_journal(iot_u32 device) {
 }
 
 /*
- * Whose an event of a whole file system is: a traced task's, or somebody else's, which is recorded if it is
- * of all, or of a file system that traced tasks have to do with. 0: it is nobody's.
+ * Finds the owner of an event of a whole file system. An event of an untraced task is recorded in a
+ * recording of the whole machine, or if traced tasks use the file system. 0: not recorded.
  */
 static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
   const struct iot_task* task = iot_current();

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Whose TCP connections and UDP sockets are. What TCP does happens in interrupts and in any task, so a connection is known
- * by its socket's address, from its first change of state, or the first thing that a traced task does to it, until the kernel
- * gives up the socket. It belongs to the task that connected it, or accepted it; one that nobody has accepted yet belongs
- * to the task that made the listening socket.
+ * The owners of TCP connections and UDP sockets. TCP works in interrupts and in any task. A
+ * connection is therefore known by the address of its socket, from its first change of state or its
+ * first use by a traced task until the kernel frees the socket. It belongs to the task that
+ * connected or accepted it, and before that to the task that made the listening socket.
  *
- * A UDP socket belongs to the task that last used it by a call on sockets. Nobody tells when the kernel gives it up, so it
- * is known by its inode too: the next one at its address has another.
+ * A UDP socket belongs to the task that last used it by a call on sockets. The kernel has no
+ * tracepoint for its end, so it is also known by its inode: the next socket at its address has
+ * another.
  *
- * A socket is locked by a task, and only as long as that task works on it: interrupts leave their work to it meanwhile.
- * So while it is locked, the running task is the one whose operation it is.
+ * A task locks a socket only while it works on it, and interrupts leave their work to that task
+ * meanwhile. While a socket is locked, the operation is therefore that of the running task.
  */
 #ifndef IOTRAIL_NET_BPF_H
 #define IOTRAIL_NET_BPF_H
@@ -37,7 +38,7 @@ static __always_inline struct iot_connection* iot_find_connection(iot_u64 socket
   return is_stopped ? 0 : bpf_map_lookup_elem(&connections, &socket);
 }
 
-/* Whose it is stands in `from`; NULL: there is no room, which is counted. */
+/* `from` has the owner; NULL: no room, which is counted. */
 static __noinline struct iot_connection* iot_add_connection(iot_u64 socket,
                                                             struct iot_connection* from) {
   from->number = __sync_fetch_and_add(&last_connection, 1) + 1;
@@ -48,7 +49,7 @@ static __noinline struct iot_connection* iot_add_connection(iot_u64 socket,
   return bpf_map_lookup_elem(&connections, &socket);
 }
 
-/* 0: it is no socket of the internet's. */
+/* 0: not a socket of the internet protocols. */
 static __always_inline iot_u32 iot_protocol_of(const struct sock* sk) {
   const iot_u32 family = BPF_CORE_READ(sk, __sk_common.skc_family);
   return family == IOT_AF_INET || family == IOT_AF_INET6 ? BPF_CORE_READ(sk, sk_protocol) : 0;
@@ -58,7 +59,7 @@ static __always_inline int iot_is_tcp(const struct sock* sk) {
   return iot_protocol_of(sk) == IOT_IPPROTO_TCP;
 }
 
-/* A task does something to a connection of which nothing is known, or which another one had. */
+/* A traced task uses a connection that is unknown, or that another task owned. */
 static __noinline int iot_use_connection(struct iot_task* task, iot_u64 socket, iot_u32 file) {
   const struct iot_connection other = {
       .pid = task->owner.pid, .tid = task->owner.tid, .file = file};
@@ -75,7 +76,7 @@ static __noinline int iot_use_connection(struct iot_task* task, iot_u64 socket, 
   return 1;
 }
 
-/* accept() has returned: from now on the connection is the running task's. Global: checked once. */
+/* accept() has returned: the connection now belongs to the running task. Global: checked once. */
 __noinline int iot_note_accepted(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
@@ -86,7 +87,10 @@ __noinline int iot_note_accepted(iot_s32 fd) {
   return sk && iot_is_tcp(sk) ? iot_use_connection(task, (iot_u64)sk, iot_file_of_fd(fd)) : 0;
 }
 
-/* A call on a socket has returned: one of UDP is the running task's from now on. Global: checked once. */
+/*
+ * A call on a socket has returned: a UDP socket now belongs to the running task. Global: checked
+ * once.
+ */
 __noinline int iot_note_use_of_socket(iot_s32 fd) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);

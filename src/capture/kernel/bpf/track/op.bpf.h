@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Operations: which one a task is in, whatever is recorded. A system call begins one, a page fault one inside it or of
- * its own; all that happens below is charged to the innermost (struct iot_owner).
+ * The operation that a task is in, whatever is recorded. A system call begins one. A page fault
+ * begins one inside it, or one of its own. Everything below is attributed to the innermost (struct
+ * iot_owner).
  *
- *   iot_op_enter(task) ... iot_op_leave(task)     an operation inside the one in progress, if there is one
+ *   iot_op_enter(task) ... iot_op_leave(task)     an operation inside the one in progress, if any
  *   iot_op_begin(task) ... iot_op_end(task)       a system call: never inside another
  *
- * Spans begin in one program, end in another, and nest: a write may ask for a fsync, a stacked file system calls the one
- * below. Ends come in the reverse order of the begins.
+ * Spans begin in one program, end in another, and nest: a write may need a fsync, a stacked file
+ * system calls the one below. They end in the reverse order of their begins.
  *
  *   struct iot_span *span = iot_span_begin(task, IOT_KIND_x, object);
  *   if (span) ...                                  fill the rest, start_ns last
@@ -20,7 +21,7 @@
 
 #include "track/task.bpf.h"
 
-/* The first number of a block that nobody has. Numbers that end in 0 or 1 are used by none. */
+/* The first number of an unused block. No operation has a number that ends in 0 or 1. */
 static __noinline iot_u64 iot_new_op_block(void) {
   struct iot_cpu* own = iot_this_cpu();
   const iot_u64 block = __sync_fetch_and_add(&own->next_op_block, 1);
@@ -28,7 +29,7 @@ static __noinline iot_u64 iot_new_op_block(void) {
   return cpu << IOT_OP_MAKER_SHIFT | (block * IOT_OP_BLOCK + 2);
 }
 
-/* A new number for the task: unique in the recording, without touching what CPUs share. */
+/* A new number for the task: unique in the recording, without access to memory that CPUs share. */
 static __always_inline iot_u64 iot_new_op(struct iot_task* task) {
   iot_u64 op_id = task->last_op + 1;
   if ((op_id & (IOT_OP_BLOCK - 1)) <= 1) /* never used, or the block is used up */
@@ -37,7 +38,7 @@ static __always_inline iot_u64 iot_new_op(struct iot_task* task) {
   return op_id;
 }
 
-/* Of a wait that is over. `result` 0: now; IOT_UNFINISHED: some time before. */
+/* Emits a wait that is over. `result` 0: it ends now; IOT_UNFINISHED: it ended some time before. */
 static __noinline int iot_emit_wait(struct iot_task* task, iot_u64 now_ns, iot_s32 result) {
   const iot_u64 start_ns = task->wait_start_ns;
   task->wait_start_ns = 0;
@@ -55,13 +56,13 @@ static __noinline int iot_emit_wait(struct iot_task* task, iot_u64 now_ns, iot_s
   return 0;
 }
 
-/* The task runs, and nobody told since when: docs/adr/0007. */
+/* The task runs, but the end of its wait was missed: docs/adr/0007. */
 static __noinline int iot_end_missed_wait(struct iot_task* task, iot_u64 now_ns) {
   iot_count(IOT_COUNTER_kernel_wait_end_missed);
   return iot_emit_wait(task, now_ns, IOT_UNFINISHED);
 }
 
-/* Spans and operations whose ends the kernel did not tell: it skips programs under recursion. */
+/* Spans and operations whose ends the kernel did not report: it skips programs under recursion. */
 static __always_inline void forget_ops(struct iot_task* task) {
   for (iot_u32 depth = 0; depth < IOT_SPAN_DEPTH && depth < task->span_depth; ++depth)
     iot_lose(IOT_COUNTER_kernel_span_lost);
@@ -78,7 +79,7 @@ static __noinline int iot_forget_ops(struct iot_task* task) {
   return 0;
 }
 
-/* Seldom: global, so that it is checked once. */
+/* Rare: global, so that it is checked once. */
 __noinline int iot_forget_ops_of_current(void) {
   struct iot_task* own = iot_state_of(bpf_get_current_task_btf());
   if (own)
@@ -86,7 +87,7 @@ __noinline int iot_forget_ops_of_current(void) {
   return 0;
 }
 
-/* How deep in spans and operations it is, loaded as one word: 0 if in none. */
+/* The depth in spans and operations, loaded as one word: 0 if in none. */
 #define IOT_DEPTHS(task) (*(const volatile iot_u32*)&(task)->span_depth)
 _Static_assert(__builtin_offsetof(struct iot_task, span_depth) % sizeof(iot_u32) == 0 &&
                    __builtin_offsetof(struct iot_task, op_depth) ==
@@ -103,14 +104,14 @@ static __always_inline void iot_op_end(struct iot_task* task) {
   task->owner.op_id = 0;
 }
 
-/* The verifier is to see the mask, which the compiler would find needless after a comparison. */
+/* The mask is for the verifier; the compiler would remove it as needless after a comparison. */
 static __always_inline iot_u64* outer_op(struct iot_task* task, iot_u32 depth) {
   asm volatile("" : "+r"(depth));
   return &task->outer_ops[depth & (IOT_OP_DEPTH - 1)];
 }
 
 static __always_inline void iot_op_enter(struct iot_task* task) {
-  const iot_u32 depth = task->op_depth++; /* beyond the room too, so that ends still pair up */
+  const iot_u32 depth = task->op_depth++; /* counts also without room, so that ends still match */
   if (depth >= IOT_OP_DEPTH)
     return;
   *outer_op(task, depth) = task->owner.parent_op;
@@ -130,7 +131,7 @@ static __always_inline void iot_op_leave(struct iot_task* task) {
 
 static __always_inline struct iot_span* iot_span_begin(struct iot_task* task, iot_u32 kind,
                                                        iot_u64 object) {
-  const iot_u32 depth = task->span_depth++; /* beyond the room too, so that ends still pair up */
+  const iot_u32 depth = task->span_depth++; /* counts also without room, so that ends still match */
   if (depth >= IOT_SPAN_DEPTH) {
     iot_lose(IOT_COUNTER_kernel_span_lost);
     return 0;
@@ -142,7 +143,7 @@ static __always_inline struct iot_span* iot_span_begin(struct iot_task* task, io
   return span;
 }
 
-/* The innermost span; NULL: there is none, or it found no room. */
+/* The innermost span; NULL: none, or it found no room. */
 static __always_inline struct iot_span* iot_span_innermost(struct iot_task* task) {
   const iot_u32 depth = task->span_depth;
   if (depth == 0 || depth > IOT_SPAN_DEPTH)
@@ -150,7 +151,10 @@ static __always_inline struct iot_span* iot_span_innermost(struct iot_task* task
   return &task->spans[(depth - 1) & (IOT_SPAN_DEPTH - 1)];
 }
 
-/* NULL: it began before the recording, or found no room. An `object` of 0 is not known and fits any. */
+/*
+ * NULL: it began before the recording, or found no room. An `object` of 0 is unknown and matches
+ * any.
+ */
 static __always_inline struct iot_span* iot_span_end(struct iot_task* task, iot_u32 kind,
                                                      iot_u64 object) {
   struct iot_span* span = iot_span_innermost(task);

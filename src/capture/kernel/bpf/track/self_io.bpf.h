@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What happens in a traced program for iotrail's sake is not the program's I/O: the dynamic linker brings the preload
- * library in, the library makes calls of its own, and both touch pages of their files. For such a call the task is
- * muted: iot_current() returns NULL until the call returns.
+ * I/O that iotrail causes in a traced program is not the program's: the dynamic linker loads the
+ * preload library, the library makes calls of its own, and both touch pages of their files. During
+ * such a call the task is suppressed: iot_current() returns NULL until the call returns.
  *
- * A library's call is known by the place in memory from which it was made. That place is known once the linker has
- * mapped it; up to then, each of a program's first calls is looked at (`loading_calls`).
+ * A call of the library is recognised by the address that it was made from. The address is known
+ * once the linker has mapped the library. Until then, the first calls of a program are examined
+ * (`loading_calls`).
  */
 #ifndef IOTRAIL_SELF_IO_BPF_H
 #define IOTRAIL_SELF_IO_BPF_H
@@ -21,7 +22,7 @@ static __always_inline void iot_expect_library(struct iot_task* task) {
   task->library_bytes = 0;
 }
 
-/* A new task runs what its parent does. */
+/* A new task runs the program of its parent. */
 static __always_inline void iot_inherit_library(struct iot_task* child,
                                                 const struct iot_task* parent) {
   child->loading_calls = parent->loading_calls;
@@ -31,7 +32,7 @@ static __always_inline void iot_inherit_library(struct iot_task* child,
   child->library_bytes = parent->library_bytes;
 }
 
-/* Whether the call that begins has to be looked at. */
+/* Whether the call that begins may be iotrail's. */
 static __always_inline int iot_may_be_self_io(const struct iot_task* task,
                                               const struct pt_regs* regs) {
   return iot_config.has_own && regs->ip - task->own_begin < task->own_bytes;
@@ -49,7 +50,7 @@ static __always_inline int is_library(iot_s32 fd) {
                               IOT_OWN_LIBRARY);
 }
 
-/* Long paths are known by their ends. */
+/* A long path is recognised by its end. */
 static __noinline int is_path_of_library(iot_u64 path) {
   char end[IOT_OWN_PATH_BYTES];
   return bpf_probe_read_user_str(end, sizeof(end),
@@ -70,7 +71,10 @@ static __noinline int is_of_loading(struct iot_task* task, const struct pt_regs*
          argument_of(regs, 0, 0) - task->library_begin < task->library_bytes;
 }
 
-/* A call that iot_may_be_self_io() begins. True: it is iotrail's, and the task is muted. Seldom: global, so that it is checked once. */
+/*
+ * A call that iot_may_be_self_io() selected begins. True: it is iotrail's, and the task is
+ * suppressed. Rare: global, so that it is checked once.
+ */
 __noinline int iot_begin_self_io(iot_u64 call) {
   struct task_struct* current = bpf_get_current_task_btf();
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(current);
@@ -79,7 +83,7 @@ __noinline int iot_begin_self_io(iot_u64 call) {
     return 0;
   if (task->loading_calls) {
     if (--task->loading_calls == 0)
-      task->own_bytes = 0; /* a program that does without the library */
+      task->own_bytes = 0; /* a program that does not load the library */
     if (!is_of_loading(task, regs, call))
       return 0;
   }
@@ -113,8 +117,9 @@ static __noinline int iot_end_self_io(unsigned long long* ctx) {
 }
 
 /*
- * For the layers below the calls: a page of such a file that no call of the program asked for. It was touched by the
- * linker or the library, by a fault, which is an operation of its own where faults can be seen.
+ * For the layers below the calls: a page of such a file that no call of the program asked for. The
+ * linker or the library touched it by a fault. A fault is an operation of its own where faults can
+ * be traced.
  */
 static __always_inline int iot_is_self_io_page(const struct iot_task* task,
                                                const void* inode_pointer) {

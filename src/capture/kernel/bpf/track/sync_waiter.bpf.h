@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Traced operations that wait until what was written is on its disk, by disk: system calls, writes to files opened with
- * O_DSYNC, operations of io_uring and libaio. A kernel thread that writes metadata to that disk meanwhile (a journal's
- * commit) does what they wait for: it is charged to one of them.
+ * Traced operations that wait until data is on its disk, by disk: system calls, writes to files
+ * opened with O_DSYNC, operations of io_uring and libaio. If a kernel thread writes metadata to
+ * that disk meanwhile (a commit of a journal), it works for them: the write is attributed to one of
+ * them.
  */
 #ifndef IOTRAIL_SYNC_WAITER_BPF_H
 #define IOTRAIL_SYNC_WAITER_BPF_H
 
 #include "track/core.bpf.h"
 
-#define SYNC_WAITERS 4 /* of one disk that are known at once: of more, these stand for all */
+#define SYNC_WAITERS                                                                               \
+  4 /* waiters of one disk that are known at once; they represent any further ones */
 
 struct sync_waiters {
-  struct iot_owner waiter[SYNC_WAITERS]; /* tid 0: a free place; op_id 0: not told yet */
+  struct iot_owner waiter[SYNC_WAITERS]; /* tid 0: a free place; op_id 0: not stored yet */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -22,13 +24,13 @@ struct {
 } sync_waiters SEC(".maps");
 
 #define ANY_DISK                                                                                   \
-  (~0U) /* of sync(2), which waits for all, and of who waits for one that is not known */
+  (~0U) /* of sync(2), which waits for all disks, and of waiters for an unknown one */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 
 /*
- * The disk of the file system that a file lies in. One that may have several disks (btrfs) names none: its own number
- * stands for them, whose major number no disk has. That of overlayfs is the one of the directory above the others, which
- * may be any. 0: not known.
+ * The disk of the file system that holds a file. A file system that may have several disks (btrfs)
+ * has none: its own number stands for them, with a major number of no disk. The disk of overlayfs
+ * is that of its upper directory, which may be any. 0: unknown.
  */
 static __always_inline iot_u32 disk_of_file(const struct file* file) {
   if (!file)
@@ -81,8 +83,8 @@ static __noinline int iot_end_sync(iot_u64 op_id, iot_u32 disk) {
 }
 
 /*
- * The operation that a task is in does, for this file (NULL: for all files), whose key is given. Of a file that is not
- * wanted, what it waits for is not either.
+ * The operation of a task begins to wait for this file (NULL: for all files) with this key. A file
+ * that is not wanted has no waiters.
  */
 static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct iot_owner* owner,
                                              const struct file* file, iot_u32 key) {
@@ -101,7 +103,7 @@ static __noinline int iot_end_sync_of_task(struct iot_task* task, iot_u64 op_id)
   return iot_end_sync(op_id, disk);
 }
 
-/* Fills in who waits for the disk; 0: nobody. */
+/* Sets *owner to a waiter for the disk; 0 if none. */
 __noinline int iot_find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters || !owner)
@@ -114,7 +116,7 @@ __noinline int iot_find_waiter_of(iot_u32 disk, struct iot_owner* owner) {
   return 0;
 }
 
-/* The owner becomes the operation that waits for the disk and was submitted by it; 0: there is none. */
+/* Sets *owner to the operation that it submitted and that waits for the disk; 0 if none. */
 __noinline int iot_attribute_to_waiter_under(iot_u32 disk, struct iot_owner* owner) {
   const struct sync_waiters* waiters = bpf_map_lookup_elem(&sync_waiters, &disk);
   if (!waiters || !owner)
@@ -128,8 +130,8 @@ __noinline int iot_attribute_to_waiter_under(iot_u32 disk, struct iot_owner* own
 }
 
 /*
- * A call that submits asynchronous operations forces their data out itself where it was written at once, or the device was
- * done before the call was.
+ * A call that submits asynchronous operations writes their data itself if it was written at once,
+ * or if the device was done before the call.
  */
 static __always_inline int attribute_to_submitted(struct iot_owner* owner,
                                                   const struct iot_task* task) {
@@ -137,7 +139,7 @@ static __always_inline int attribute_to_submitted(struct iot_owner* owner,
          iot_attribute_to_waiter_under(task->submitted_sync_disk, owner);
 }
 
-/* Fills in who waits for what the running kernel thread does for the disk; 0: nobody. */
+/* Sets *owner to a waiter for the work of the running kernel thread on the disk; 0 if none. */
 static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
   return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
          (iot_find_waiter_of(disk, owner) || iot_find_waiter_of(ANY_DISK, owner));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * States of tasks: made at a task's birth if its parent is traced, or at its first event if a filter names it.
+ * States of tasks: made when a task is born to a traced parent, or at its first event if a filter
+ * names it.
  */
 #include "out/message.bpf.h"
 #include "track/async.bpf.h"
@@ -9,8 +10,8 @@
 #include "track/task_filter.bpf.h"
 
 iot_u32 recorder_tgid; /* never traced */
-iot_u32 is_started;    /* before, only what the loader put into `task_states` is traced */
-iot_u32 is_stopped;    /* from then on nothing is, though programs may still be attached */
+iot_u32 is_started;    /* before it is set, only tasks in `task_states` by the loader are traced */
+iot_u32 is_stopped;    /* once set, no task is traced, though programs may still be attached */
 
 static __always_inline int is_adopted(iot_u32 tgid) {
   if (!is_started || tgid == recorder_tgid)
@@ -37,7 +38,9 @@ static __always_inline struct iot_task* find_room(struct task_struct* task, iot_
   return bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* Makes the task traced. Static to the verifier, which then knows what the pointer returned points to. */
+/*
+ * Makes the task traced. Static, so that the verifier knows the type behind the returned pointer.
+ */
 static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   const iot_u32 tid = (iot_u32)task->pid;
   struct iot_task* own = find_room(task, tid);
@@ -45,7 +48,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
     iot_count(IOT_COUNTER_kernel_task_untracked);
     return 0;
   }
-  /* What is left of an earlier task, files and numbers of operations, is as good for this one. */
+  /* Files and operation numbers of an earlier task are valid for this one too. */
   own->is_dead = 0;
   own->group_exited = 0;
   own->suppressed_by = 0;
@@ -79,7 +82,7 @@ static __noinline struct iot_task* iot_current_slow(struct task_struct* current)
   return iot_find_suppressed_worker() && iot_async_of(0) ? own : 0;
 }
 
-/* How tasks are numbered by the kernel and in the pid namespace of who reads this, which lists those that it sees. */
+/* Maps a global pid to the namespace of the reader, for the tasks that the reader sees. */
 SEC("?iter/task")
 int task_numbers(struct bpf_iter__task* listing) {
   const struct task_struct* task = listing->task;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Which tasks are traced. A task with a state is: this is the filter by process tree. States of new tasks are made and
- * those of dead ones given up by the programs of process.bpf.c, which are always attached.
+ * The traced tasks. A task is traced if it has a state: this is the filter by process tree. The
+ * programs of process.bpf.c make the states of new tasks and free those of dead ones; they are
+ * always attached.
  */
 #ifndef IOTRAIL_TASK_BPF_H
 #define IOTRAIL_TASK_BPF_H
@@ -18,7 +19,7 @@ struct {
 
 #define iot_wants(kind) (iot_config.wanted[(kind) >> 8][(kind) & (IOT_KIND_LIMIT - 1)])
 
-/* Tasks that have no state yet may have to be traced all the same. */
+/* Tasks without a state may have to be traced too. */
 #define iot_adopts() (iot_config.adopt_all || iot_config.adopt_pids || iot_config.adopt_cgroups)
 
 /* task.bpf.c */
@@ -33,8 +34,8 @@ static __always_inline struct iot_task* iot_bucket_of(iot_u32 tid) {
 }
 
 /*
- * State of the running task; NULL: it is not traced. In an interrupt the task is whoever was interrupted: programs
- * that may run there (request completion) must not use it.
+ * State of the running task; NULL: it is not traced. In an interrupt it is the state of the
+ * interrupted task: programs that may run there (request completion) must not use it.
  */
 static __always_inline struct iot_task* iot_current(void) {
   struct task_struct* current = bpf_get_current_task_btf();
@@ -46,7 +47,7 @@ static __always_inline struct iot_task* iot_current(void) {
                                                                        : 0;
 }
 
-/* The same of a task that is in an operation: it has a state already, so it need not be adopted. */
+/* The same for a task in an operation: it has a state already, so it need not be adopted. */
 static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* bucket = iot_bucket_of(tid);
@@ -56,7 +57,10 @@ static __always_inline struct iot_task* iot_busy(struct task_struct* current) {
   return own && !own->suppressed_by ? own : 0;
 }
 
-/* The state of a task that is followed, also of a muted one, which iot_current() hides: what it does is not of the recording. */
+/*
+ * The state of a followed task, also of a suppressed one, which iot_current() hides since it is not
+ * recorded.
+ */
 static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
   const iot_u32 tid = (iot_u32)task->pid;
   struct iot_task* bucket = iot_bucket_of(tid);
@@ -65,7 +69,7 @@ static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
   return bucket->is_shared ? bpf_task_storage_get(&tasks, task, 0, 0) : 0;
 }
 
-/* The bucket changes where it is the task's own. */
+/* Changes the bucket if it belongs to the task. */
 static __always_inline void iot_suppress(struct iot_task* own, iot_u32 reason) {
   const iot_u32 tid = own->owner.tid;
   own->suppressed_by |= reason;

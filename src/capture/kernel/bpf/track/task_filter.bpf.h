@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Which of the tasks that a recording follows it is of: by name, user, number, control group; and which of their calls,
- * where only a sample or some operations are recorded. What is left out is muted (task.bpf.h): iot_current() returns NULL in it,
- * but what it starts is followed all the same. Looked at when a task is first seen, when it executes a program, and at each
- * system call.
+ * Selects the followed tasks that are recorded: by name, user, number, control group. Selects their
+ * calls, if only a sample or some operations are recorded. An excluded task or call is suppressed
+ * (task.bpf.h): iot_current() returns NULL, but the children of the task are still followed.
+ * Decided when a task is first seen, when it executes a program, and at each system call.
  */
 #ifndef IOTRAIL_TASK_FILTER_BPF_H
 #define IOTRAIL_TASK_FILTER_BPF_H
@@ -57,7 +57,7 @@ static __always_inline int is_in_excluded_cgroup(void) {
   return 0;
 }
 
-/* Whether the recording is of the task at all. */
+/* Whether the recording includes the task at all. */
 static __noinline int is_chosen(const struct task_struct* task) {
   return is_chosen_by_number(IOT_BY_PROCESS, (iot_u32)BPF_CORE_READ(task, tgid)) &&
          is_chosen_by_number(IOT_BY_TASK, (iot_u32)BPF_CORE_READ(task, pid)) &&
@@ -69,13 +69,16 @@ static __always_inline int is_in_sample(void) {
   return !iot_config.sample_of || bpf_get_prandom_u32() % iot_config.sample_of == 0;
 }
 
-/* Threads of the kernel make no calls, of which one could be in the sample. */
+/* Kernel threads make no calls that could be in the sample. */
 static __always_inline int is_chosen_now(const struct task_struct* task) {
   const iot_u32 flags = BPF_CORE_READ(task, flags);
   return !(flags & PF_IO_WORKER) && is_chosen(task) && (flags & PF_KTHREAD || is_in_sample());
 }
 
-/* A new task, one that executes a program, or one that calls: from now on it is muted, or not. */
+/*
+ * Decides whether a task is suppressed from now on: a new task, one that executes a program, or one
+ * that calls.
+ */
 static __noinline int iot_choose(const struct task_struct* task, struct iot_task* own) {
   if (is_chosen_now(task))
     iot_unsuppress(own, IOT_EXCLUDED_TASK);
@@ -84,7 +87,7 @@ static __noinline int iot_choose(const struct task_struct* task, struct iot_task
   return 0;
 }
 
-/* Of a recording of some operations: the task is in none that is known. */
+/* For a recording of some operations: the task is in no known operation. */
 static __always_inline void iot_begin_between(const struct task_struct* task,
                                               struct iot_task* own) {
   if (!iot_config.filters_operations)
@@ -96,7 +99,10 @@ static __always_inline void iot_begin_between(const struct task_struct* task,
     iot_unsuppress(own, IOT_OTHER_OPERATION);
 }
 
-/* Whether an operation of io_uring or libaio (a number of the value table) is recorded, as far as its name tells. */
+/*
+ * Whether an operation of io_uring or libaio (a number of the value table) is recorded, as far as
+ * its name decides.
+ */
 static __always_inline int iot_is_async_chosen(iot_u32 call, int as_unnamed) {
   const iot_u32 of_libaio = call >= IOT_async_call_IOCB_CMD_PREAD;
   const iot_u32 verdict = iot_config.asyncs_chosen[of_libaio][call & (IOT_ASYNC_CALLS - 1)];
@@ -104,8 +110,8 @@ static __always_inline int iot_is_async_chosen(iot_u32 call, int as_unnamed) {
 }
 
 /*
- * The running call submits an operation. It is recorded if that is chosen, and muted else, up to the next one: what is done
- * meanwhile is done for the operation.
+ * The running call submits an operation. The task is suppressed until the next one unless the
+ * operation is recorded: what the task does meanwhile is done for the operation.
  */
 static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 call) {
   const int is_chosen = iot_is_async_chosen(call, !(own->call & IOT_CALL_EXCLUDED));
@@ -119,15 +125,19 @@ static __always_inline int iot_choose_submitted(struct iot_task* own, iot_u32 ca
 }
 
 /*
- * The state of the running task if it is a thread that the kernel has made for io_uring, in a recording that chooses. Such threads are muted:
- * what they do is of the recording if the operation that they work for is.
+ * The state of the running task if the kernel made it for io_uring, in a recording that filters
+ * tasks. Such threads are suppressed: their work is recorded if the operation that they work for
+ * is.
  */
 static __always_inline struct iot_task* iot_find_suppressed_worker(void) {
   struct task_struct* current = bpf_get_current_task_btf();
   return iot_config.filters_tasks && current->flags & PF_IO_WORKER ? iot_state_of(current) : 0;
 }
 
-/* The same, if it is the one that polls for operations to submit, and what it submits now (async_call) is chosen. */
+/*
+ * The same, if it is the thread that polls for operations to submit, and the operation that it
+ * submits now (async_call) is recorded.
+ */
 static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
   struct iot_task* own = iot_find_suppressed_worker();
   if (!own || !is_chosen(bpf_get_current_task_btf()) || !is_in_sample())
@@ -137,7 +147,7 @@ static __noinline struct iot_task* iot_find_chosen_poller(iot_u32 call) {
              : 0;
 }
 
-/* The running task is followed and muted. */
+/* The running task is followed but excluded. */
 static __always_inline int iot_is_suppressed(void) {
   if (!iot_config.filters_tasks)
     return 0;
@@ -145,12 +155,12 @@ static __always_inline int iot_is_suppressed(void) {
   return own && own->suppressed_by & (IOT_EXCLUDED_TASK | IOT_OTHER_OPERATION);
 }
 
-/* The same, and it works for itself: a thread of the kernel works for all. */
+/* The same, for a task that works for itself: a kernel thread works for all. */
 static __always_inline int iot_is_excluded(void) {
   return iot_is_suppressed() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 }
 
-/* Of a task of which nothing else is known: itself, in no operation. */
+/* For a task of which only the ids are known: no operation. */
 static __always_inline void attribute_to_running_task(struct iot_owner* owner) {
   const iot_u64 both = bpf_get_current_pid_tgid();
   owner->pid = (iot_u32)(both >> 32);
