@@ -28,7 +28,7 @@ static __always_inline struct iot_journal* find_journal(iot_u32 device) {
 
 /*
  * Finds the owner of an event of a whole file system. An event of an untraced task is recorded in a
- * recording of the whole machine, or if traced tasks use the file system. 0: not recorded.
+ * recording of all tasks, or if traced tasks use the file system. 0: not recorded.
  */
 static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
   const struct iot_task* task = iot_current();

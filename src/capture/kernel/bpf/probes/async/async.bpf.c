@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * io_uring: an operation from its submission, by whatever thread, to the completion that the program is told. libaio is
- * followed at its system calls (async_aio.bpf.h).
+ * io_uring: an operation from its submission, by any thread, to its completion. libaio is followed
+ * at its system calls (async_aio.bpf.h).
  */
 #include "track/async.bpf.h"
 #include "track/task_filter.bpf.h"
 
-#define CQE_NOTIFICATION (1U << 3) /* IORING_CQE_F_NOTIF: memory sent without a copy is free */
-#define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* the last of them */
+#define CQE_NOTIFICATION                                                                           \
+  (1U << 3) /* IORING_CQE_F_NOTIF: the memory of a send without a copy is free */
+#define SQE_FLAGS (((iot_u32)IOT_sqe_CQE_SKIP_SUCCESS << 1) - 1) /* up to the last of them */
 
-/* The file that a descriptor names; 0: it needs none, a path begins at it, or it is of the ring's table. */
+/*
+ * The file of a descriptor; 0: the call needs none, has a path, or uses a descriptor of the ring's
+ * table.
+ */
 static __always_inline iot_u32 file_named_by(const struct iot_async* async) {
   return is_one_of(async->call, ON_FILES | ON_DESCRIPTORS) && !(async->flags & IOT_sqe_FIXED_FILE)
              ? iot_file_of_fd(async->fd)
              : 0;
 }
 
-/* Mutes who submits an operation that is not recorded, up to the next one. */
+/* Suppresses the submitter of an operation that is not recorded, until it submits the next one. */
 static __noinline int choose_submitted(iot_u32 call) {
   struct task_struct* current = bpf_get_current_task_btf();
   struct iot_task* own = current->flags & PF_IO_WORKER ? 0 : iot_state_of(current);
@@ -25,7 +29,7 @@ static __noinline int choose_submitted(iot_u32 call) {
   return 0;
 }
 
-/* Who submits what is being submitted, a number of the value table; NULL: nobody that is traced. */
+/* The task that submits an operation, by its number in the value table; NULL: it is not traced. */
 static __always_inline struct iot_task* submitter(iot_u32 call) {
   if (iot_config.filters_operations)
     choose_submitted(call);
@@ -33,7 +37,7 @@ static __always_inline struct iot_task* submitter(iot_u32 call) {
   return task ? task : iot_find_chosen_poller(call);
 }
 
-/* Of `async` is filled in what was asked for. */
+/* Fills in the arguments of a transfer. */
 static __always_inline void begin_uring(struct iot_task* task, struct iot_async* async,
                                         iot_u64 request) {
   const struct iot_async_key key = {.number = request};
@@ -43,7 +47,10 @@ static __always_inline void begin_uring(struct iot_task* task, struct iot_async*
   const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);
   if (!is_on_descriptor && !async->paths.is_given && !is_one_of(async->call, ON_FILES))
     async->fd = IOT_NO_FD;
-  /* Of others the request says so when it ends, beyond doubt: what they are linked to may change what a descriptor means. */
+  /*
+   * Other requests name their file when they end. Before, the operation that they are linked to may
+   * change the meaning of a descriptor.
+   */
   if (FILTERS_FILES || is_on_descriptor || may_go_on(async) ||
       async->flags & IOT_sqe_CQE_SKIP_SUCCESS)
     async->file = file_named_by(async);
@@ -66,7 +73,10 @@ static __always_inline void ask_for_message(struct iot_async* async, iot_u64 req
     async->bytes_requested = BPF_CORE_READ((const struct io_sr_msg*)request, len);
 }
 
-/* The descriptor of a request that holds no file; IOT_NO_FD: it is of the ring's own table, or the kernel does not tell. */
+/*
+ * The descriptor of a request that holds no file; IOT_NO_FD: it is one of the ring's table, or
+ * unknown.
+ */
 static __always_inline iot_s32 descriptor_of(iot_u32 call, iot_u64 request) {
   if (call == IOT_async_call_IORING_OP_EPOLL_CTL && bpf_core_type_exists(struct io_epoll))
     return BPF_CORE_READ((const struct io_epoll*)request, epfd);
@@ -78,7 +88,7 @@ static __always_inline iot_s32 descriptor_of(iot_u32 call, iot_u64 request) {
 
 #define GIVES_UP (IOT_fallocate_FALLOC_FL_PUNCH_HOLE | IOT_fallocate_FALLOC_FL_ZERO_RANGE)
 
-/* What makes a file shorter, or a hole in it. */
+/* Fills in the arguments of a call that shortens a file or makes a hole. */
 static __always_inline void ask_for_change(struct iot_async* async, iot_u64 request) {
   if (async->call == IOT_async_call_IORING_OP_FTRUNCATE && bpf_core_type_exists(struct io_ftrunc))
     async->offset = BPF_CORE_READ((const struct io_ftrunc*)request, len);
@@ -137,8 +147,8 @@ static __always_inline struct iot_async* async_of_request(iot_u64 request) {
 }
 
 /*
- * An entry of the queue that the kernel refuses, for which it completes a request all the same. Where it is linked to others it may have been
- * submitted before.
+ * An entry of the queue that the kernel refuses, but completes a request for. It may have been
+ * submitted before if it is linked to others.
  */
 SEC("?tp_btf/io_uring_req_failed")
 int BPF_PROG(async_req_failed, const struct io_uring_sqe* entry, struct io_kiocb* request) {
@@ -226,7 +236,7 @@ int BPF_PROG(async_fail_link, struct io_kiocb* failed, struct io_kiocb* request)
   return emit_async_step(async, IOT_async_step_link_failed, async ? async->linked_to_op : 0);
 }
 
-/* The file that an operation has opened; NULL: none, or it was put into the ring's own table. */
+/* The file that an operation has opened; NULL: none, or it is in the ring's table. */
 static __always_inline const struct file* opened_by(iot_u32 call, iot_u64 request, iot_s32 result) {
   if (!IS_OPEN(call) || result < 0 || !bpf_core_type_exists(struct io_open) ||
       BPF_CORE_READ((const struct io_open*)request, file_slot))
@@ -234,12 +244,12 @@ static __always_inline const struct file* opened_by(iot_u32 call, iot_u64 reques
   return (const struct file*)iot_file_pointer_of_fd(result);
 }
 
-/* Key of a file that a request has, or has opened; 0: none. */
+/* Key of the file that a request has, or has opened; 0: none. */
 static __always_inline iot_u32 identify_file(const struct file* file) {
   if (!file)
     return 0;
   struct iot_task* task = iot_current();
-  if (!task && iot_config.filters_tasks) /* the running call may be none that is recorded */
+  if (!task && iot_config.filters_tasks) /* the running call may be one that is not recorded */
     task = iot_state_of(bpf_get_current_task_btf());
   return task ? iot_file_of(task, file) : iot_file_known((iot_u64)BPF_CORE_READ(file, f_inode));
 }
@@ -261,12 +271,15 @@ static __always_inline void emit_async_result(const struct iot_async* async, iot
   iot_commit(&place, &async->owner, now_ns);
 }
 
-/* The file that a request has by now; 0: it needs none. */
+/* The file that a request now has; 0: it needs none. */
 static __always_inline iot_u32 file_of_request(iot_u64 request) {
   return identify_file(BPF_CORE_READ((const struct io_kiocb*)request, file));
 }
 
-/* What the program is told of one that goes on, or goes on to use the program's memory. */
+/*
+ * Emits an intermediate CQE: of an operation with further results, or one that still uses the
+ * program's memory.
+ */
 static __always_inline void emit_more(struct iot_async* async, iot_s32 result, iot_u32 flags) {
   if (!async->file && async->request)
     async->file = file_of_request(async->request);
@@ -275,14 +288,18 @@ static __always_inline void emit_more(struct iot_async* async, iot_s32 result, i
     stop_awaiting(async);
 }
 
-#define IOCB_APPEND IOT_rwf_RWF_APPEND /* the kernel's own bit, since 5.9 the same */
+#define IOCB_APPEND IOT_rwf_RWF_APPEND /* the kernel's flag, unchanged since 5.9 */
 
-/* Where one was done that appends, or goes on where the descriptor is (offset -1), the position tells that it left. */
+/*
+ * The position of an appending operation, or of one at the position of the descriptor (offset -1),
+ * follows from the position that it left.
+ */
 static __always_inline void place_when_done(struct iot_async* async, iot_u64 request,
                                             iot_s64 result) {
   if (result <= 0 || !is_one_of(async->call, READS_AND_WRITES))
     return;
-  const struct kiocb* iocb = IOT_TYPED(kiocb, request, iot_config.has_cast); /* io_rw begins so */
+  const struct kiocb* iocb =
+      IOT_TYPED(kiocb, request, iot_config.has_cast); /* io_rw begins with it */
   iot_s64 end = 0;
   iot_u32 flags = 0;
   IOT_LOAD(flags, iocb, ki_flags, iot_config.has_cast);
@@ -295,7 +312,10 @@ static __always_inline void place_when_done(struct iot_async* async, iot_u64 req
   async->offset = fd_flags & IOT_FD_ADVANCES && end >= result ? end - result : IOT_OFFSET_NONE;
 }
 
-/* `request` 0: a result of an operation that goes on, or a message of another ring. A notification is a request of its own. */
+/*
+ * `request` 0: an intermediate result, or a message of another ring. A notification has a request
+ * of its own.
+ */
 __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, iot_s32 result,
                              iot_u32 flags) {
   const struct iot_async_key by_data = user_data_key(ring, user_data);
@@ -312,7 +332,7 @@ __noinline int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, i
   const iot_u32 file = opened ? identify_file(opened) : file_of_request(request);
   if (file)
     async->file = file;
-  else if (!async->file) /* of one that was cancelled before it began */
+  else if (!async->file) /* an operation that was cancelled before it began */
     async->file = file_named_by(async);
   place_when_done(async, request, result);
   emit_uring_end(async, result, bpf_ktime_get_ns());

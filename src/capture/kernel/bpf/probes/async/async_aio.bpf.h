@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Operations of libaio, each known by the program's own iocb from io_submit to the io_getevents that tells its end. All
- * of it is read out of the program's memory.
+ * Operations of libaio. Each is known by the program's iocb from io_submit to the io_getevents that
+ * reports its end. All arguments are read from the program's memory.
  */
 #ifndef IOTRAIL_ASYNC_AIO_BPF_H
 #define IOTRAIL_ASYNC_AIO_BPF_H
@@ -29,11 +29,11 @@ struct program_event {
   iot_s64 result2;
 };
 
-#define AIO_BATCH_LIMIT 4096 /* operations of one call that are looked at */
+#define AIO_BATCH_LIMIT 4096 /* operations of one call that are followed */
 #define AIO_PREADV                                                                                 \
   (IOT_async_call_IOCB_CMD_PREADV - LIBAIO_CALL) /* from here on `bytes` counts vectors */
 
-/* The pointers to iocbs that io_submit was given. */
+/* The pointers to iocbs of an io_submit. */
 struct aio_batch {
   iot_u64 context;
   iot_u64 list;
@@ -49,7 +49,7 @@ static __always_inline iot_u64 iocb_at(const struct aio_batch* batch, iot_u32 in
   return pointer;
 }
 
-/* The task that submits, which may be muted up to the first operation that is recorded. */
+/* The submitting task. It may be suppressed until its first recorded operation. */
 static __always_inline struct iot_task* aio_submitter(void) {
   struct task_struct* current = bpf_get_current_task_btf();
   if (!iot_config.filters_operations)
@@ -88,7 +88,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   return 0;
 }
 
-/* Not accepted after all. */
+/* Forgets an operation that was not accepted. */
 static long forget_aio(iot_u32 index, struct aio_batch* batch) {
   const struct iot_async_key key = iocb_key(iocb_at(batch, batch->first + index));
   const struct iot_async* async = bpf_map_lookup_elem(&asyncs, &key);
@@ -101,7 +101,10 @@ static __always_inline iot_u32 at_most(iot_u64 count, iot_u32 most) {
   return count < most ? (iot_u32)count : most;
 }
 
-/* io_submit(context, count, list) as it begins; it has begun when they have been looked at. */
+/*
+ * The begin of io_submit(context, count, list). The time of its entry is taken once its operations
+ * are stored.
+ */
 __noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   struct iot_task* task = aio_submitter();
   if (!task)
@@ -114,7 +117,8 @@ __noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   task->aio_begun = 0;
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
-  if (iot_config.filters_operations && task->keeps_call) /* what it does is not told apart */
+  if (iot_config.filters_operations &&
+      task->keeps_call) /* the work for its operations cannot be told apart */
     iot_unsuppress(task, IOT_OTHER_OPERATION);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
@@ -125,7 +129,10 @@ static long lose_aio(iot_u32 index, void* unused) {
   return 0;
 }
 
-/* The same as it ends: what it did not accept has not begun, what it accepted and nobody knows is lost. */
+/*
+ * The end of io_submit. Operations that it did not accept have not begun. Accepted operations that
+ * are unknown are lost.
+ */
 __noinline int iot_end_aio_submit(iot_s64 accepted) {
   struct iot_task* task = iot_busy(bpf_get_current_task_btf());
   if (!task)
@@ -164,7 +171,7 @@ static long end_aio(iot_u32 index, struct aio_events* events) {
   return 0;
 }
 
-/* io_getevents(context, minimum, maximum, events, timeout) as it ends. */
+/* The end of io_getevents(context, minimum, maximum, events, timeout). */
 __noinline int iot_reap_aio(iot_s64 count, iot_u32 is_compat) {
   if (count <= 0)
     return 0;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Completions of io_uring that find the completion queue full. They end their operations as others do, but the kernel names
- * them by user_data alone: the request is looked for among all that are in flight.
+ * Completions of io_uring that find the completion queue full. They end their operations like any
+ * others, but the kernel names them only by user_data. The request is therefore searched for among
+ * all in flight.
  */
 #include "track/async.bpf.h"
 
 int iot_uring_end(iot_u64 ring, iot_u64 request, iot_u64 user_data, iot_s32 result, iot_u32 flags);
 
 /*
- * Looking through the table takes up to a few hundred microseconds, inside of a lock of the ring. A program that lets its queue
- * overflow all the time is not to be slowed down by more than a twentieth: time to look saves up until a limit.
+ * A search takes up to a few hundred microseconds, inside a lock of the ring. It must not slow down
+ * a program that overflows its queue all the time by more than a twentieth. The search has a time
+ * budget that grows up to a limit.
  */
 #define LOOK_SHARE 20
 #define LOOK_LIMIT_NS 50000000ULL
@@ -19,7 +21,7 @@ iot_u64 looked_ns;
 struct overflowed {
   iot_u64 ring;
   iot_u64 user_data;
-  iot_u64 request; /* that is found */
+  iot_u64 request; /* the one found */
   iot_s32 result;
   iot_u32 flags;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The block layer: requests on their way to the device and back. Bios on their way to requests are in block_bio.bpf.c;
- * whose they are is told by block_owner.bpf.h.
+ * The block layer: requests on their way to the device and back. Bios on their way to requests are
+ * in block_bio.bpf.c; block_owner.bpf.h finds their owners.
  */
 #include "track/block_owner.bpf.h"
 
-/* The fields that the records of all requests have. `trusted`: as the argument came. */
+/* The fields of the records of all requests. `trusted`: the argument as it came. */
 #define DESCRIBE_REQUEST(record, from, trusted)                                                    \
   do {                                                                                             \
     (record)->request = (iot_u64)(from);                                                           \
@@ -31,7 +31,7 @@ int BPF_PROG(block_rq_insert, struct request* trusted) {
   return 0;
 }
 
-/* Whether it matters when a request ends. */
+/* Whether the end of a request has to be noticed. */
 static __always_inline int wants_completion(void) {
   return iot_wants(IOT_KIND_block_complete) || iot_wants(IOT_KIND_block_error) ||
          iot_wants(IOT_KIND_device_scsi) || iot_wants(IOT_KIND_device_nvme);
@@ -60,7 +60,10 @@ SEC("?tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
   const iot_u64 key = iot_number_of(request);
-  /* Interrupts whose tracepoints run no program: docs/adr/0007. The request may be used again for others' I/O. */
+  /*
+   * Completions in interrupts whose tracepoints run no program: docs/adr/0007. The request may
+   * serve others' I/O by now.
+   */
   if (iot_take_request(key))
     iot_lose(IOT_COUNTER_kernel_completion_missed);
   struct iot_request entry;
@@ -82,7 +85,7 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
   entry.hardware_queue = queue->queue_num;
   entry.reserved = 0;
   entry.issued_ns = bpf_ktime_get_ns();
-  /* One that carries bios is counted when it ends. */
+  /* A request with bios is counted when it ends. */
   if (wants_completion() && iot_add_request(key, &entry) && !first)
     iot_lose(IOT_COUNTER_kernel_request_untracked);
   if (iot_wants(IOT_KIND_block_issue))
@@ -95,7 +98,7 @@ int BPF_PROG(block_rq_requeue, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
   const iot_u64 key = iot_number_of(request);
   const struct iot_request* entry = iot_find_request(key);
-  const struct iot_bio* found = entry ? &entry->first /* a flush, too, which has no bio */
+  const struct iot_bio* found = entry ? &entry->first /* also a flush, which has no bio */
                                       : find_first(request->bio);
   if (!found)
     return 0;
@@ -158,8 +161,8 @@ static __always_inline void emit_complete(iot_u64 request, const struct iot_requ
 }
 
 /*
- * Requests that ended with an error a moment ago: the kernel says that it logs the error after it has said that the
- * request ended, when nothing else tells whose it was. Errors that are not logged leave theirs behind.
+ * Requests that have just ended with an error. The kernel reports the logged error after the end,
+ * when the owner is known no more. Errors that are not logged leave their entries behind.
  */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -196,15 +199,17 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
   const iot_u32 length = trusted->__data_len;
   const iot_u64 sector = trusted->__sector;
   if (!bytes && length)
-    return 0; /* nothing has ended: SCSI says so before it looks at what went wrong */
-  /* Flushes before and behind data come with requests of their own; the end of it all has no bytes. */
+    return 0; /* nothing has ended: SCSI reports this before it examines the error */
+  /* Flushes before and after data have requests of their own. The end of the whole has no bytes. */
   if (!bytes && request->bio)
     forget_flush((iot_u64)request->bio);
   struct iot_request* entry = iot_find_request(key);
-  /* Used again without being issued, as a flush is: what it was issued for has ended without a completion. */
+  /*
+   * Used again without being issued, as a flush is: its earlier I/O has ended without a completion.
+   */
   if (entry && entry->sector != sector &&
       (entry->flags & IOT_CHOICE_block) !=
-          IOT_block_zone_append /* tells at its end where it went */) {
+          IOT_block_zone_append /* its destination is known at its end */) {
     iot_lose(IOT_COUNTER_kernel_completion_missed);
     iot_take_request(key);
     entry = 0;
@@ -212,7 +217,10 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
   if (!entry) {
     if (iot_wants(IOT_KIND_block_error) && status)
       bpf_map_delete_elem(&failed_requests, &key);
-    /* A flush without data ends here too, but was never issued: the machinery issues a request of its own for it. */
+    /*
+     * A flush without data ends here too, but was never issued: the kernel issues a request of its
+     * own for it.
+     */
     if (forget_bios(request, bytes) && bytes && wants_completion())
       iot_lose(IOT_COUNTER_kernel_request_untracked);
     return 0;
@@ -230,8 +238,9 @@ int BPF_PROG(block_rq_complete, struct request* trusted, int status, unsigned in
 }
 
 /*
- * Whether a request is over: it lies idle, which it does after its completion was reported to all who listen, or somebody
- * has begun to use it anew since it was issued. Asked by the collector about requests whose completion it has not seen.
+ * Whether a request is over: it is idle, which it becomes after all listeners have seen its
+ * completion, or it has been used again since it was issued. The collector asks about requests
+ * without a completion.
  */
 SEC("?syscall")
 int block_request_is_over(struct iot_request_question* question) {
@@ -244,7 +253,10 @@ int block_request_is_over(struct iot_request_question* question) {
 
 #define FIND(name) bpf_kallsyms_lookup_name(#name, sizeof(#name), 0, &iot_functions.name)
 
-/* To be run once before anything is attached. What the kernel does not tell, or has not got, stays 0. */
+/*
+ * To be run once before anything is attached. A function that the kernel does not have or does not
+ * list stays 0.
+ */
 SEC("?syscall")
 int block_find_functions(void* ctx) {
   FIND(iomap_dio_bio_end_io);

@@ -5,7 +5,10 @@
 #include "probes/block/block_class.bpf.h"
 #include "probes/block/block_range.bpf.h"
 
-/* The fields that the records of all bios have. `from`: as the argument came, `address` and `disk`: found already. */
+/*
+ * The fields of the records of all bios. `from`: the argument as it came; `address` and `disk`:
+ * already read.
+ */
 #define DESCRIBE_BIO(record, from, address, disk)                                                  \
   do {                                                                                             \
     (record)->bio = (address);                                                                     \
@@ -30,7 +33,10 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   struct content content = {};
   const iot_u64 key = iot_number_of(bio);
   if (!find_owner(&entry, &content, trusted, flags, device)) {
-    /* Of whom had its memory before, and whose end was not told: docs/adr/0007. */
+    /*
+     * Stale entry: the previous bio at this address; its completion was never reported. See
+     * docs/adr/0007.
+     */
     iot_take_bio(key);
     return 0;
   }
@@ -65,11 +71,14 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   return 0;
 }
 
-/* The front part of a bio goes on as a bio of its own; neither it nor the rest is said to be queued again. */
+/*
+ * The front part of a split bio continues as a bio of its own. No tracepoint reports that either
+ * part is queued again.
+ */
 SEC("?tp_btf/block_split")
 int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
-  /* Device mapper says so of a bio whose front part is on its way already: it is the rest that goes on. */
+  /* Device mapper reports this of a bio after its front part was sent: the rest continues. */
   if (rest_sector == (iot_u32)trusted->bi_iter.bi_sector)
     return 0;
   iot_u64 parent = iot_number_of(bio->bi_private);
@@ -105,7 +114,7 @@ int BPF_PROG(block_split, struct bio* trusted, unsigned int rest_sector) {
   return 0;
 }
 
-/* Comes before the bio is queued on the device below. */
+/* Runs before the bio is queued on the device below. */
 SEC("?tp_btf/block_bio_remap")
 int BPF_PROG(block_bio_remap, struct bio* trusted, iot_u32 from_device, iot_u64 from_sector) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);
@@ -145,7 +154,7 @@ int BPF_PROG(block_getrq, struct bio* trusted) {
   return 0;
 }
 
-/* A plug is its task's own, so whose it is hangs on who runs. */
+/* A plug belongs to its task, so the running task is the owner. */
 static __always_inline int find_plugging(struct iot_owner* owner, iot_u32 device) {
   if (!iot_device_wanted(device))
     return 0;
@@ -195,7 +204,7 @@ int BPF_PROG(block_unplug, struct request_queue* trusted, unsigned int requests,
   return 0;
 }
 
-/* Of a bio without a request. One that would have had to wait, and must not, comes again. */
+/* A bio without a request. One that would have to wait but must not is submitted again. */
 static __always_inline void emit_failure(struct bio* trusted, iot_u64 key, iot_u32 status) {
   const struct iot_bio* entry = iot_find_bio(key);
   if (!entry || status == STATUS_AGAIN)
@@ -215,7 +224,7 @@ static __always_inline void emit_failure(struct bio* trusted, iot_u64 key, iot_u
   iot_commit(&place, &entry->owner, now_ns);
 }
 
-/* Devices without requests (dm, md, loop's upper half) end bios here. */
+/* Devices without requests (dm, md, the upper half of loop) end bios here. */
 SEC("?tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue* queue, struct bio* bio) {
   const iot_u64 key = iot_number_of(bio);

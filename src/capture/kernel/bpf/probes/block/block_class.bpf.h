@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What a bio is for. It is told by what it asks for, by the function that is called at its end, and by the memory that its
- * first page is of.
+ * The purpose of a bio. It follows from the operation and flags, from the completion function, and
+ * from the memory of the first page.
  */
 #ifndef IOTRAIL_BLOCK_CLASS_BPF_H
 #define IOTRAIL_BLOCK_CLASS_BPF_H
@@ -10,7 +10,10 @@
 
 #define SIZE_UNKNOWN (-1)
 
-/* A journal's blocks are written by buffer heads, whose own end says so; xfs writes its log by bios of its own. */
+/*
+ * Buffer heads write the blocks of a journal and name it by their own completion function. xfs
+ * writes its log by bios of its own.
+ */
 __noinline int iot_is_of_journal(iot_u64 end, iot_u64 private) {
   if (!end)
     return 0;
@@ -23,7 +26,7 @@ __noinline int iot_is_of_journal(iot_u64 end, iot_u64 private) {
                        of_buffer == iot_functions.ext4_end_buffer_io_sync);
 }
 
-/* Of a page that is of no file. What is swapped in is no program's yet. */
+/* The class of a page without a file. A page being swapped in belongs to no program yet. */
 __noinline iot_u32 iot_class_of_memory(iot_u64 page) {
   if (!page)
     return IOT_io_class_other;
@@ -49,7 +52,7 @@ static __always_inline int carries_no_data(iot_u32 flags, iot_u32 bytes) {
   return !bytes || (operation > IOT_block_write && operation != IOT_block_zone_append);
 }
 
-/* The same of a bio that is handed on: its own end and its own memory tell nothing. */
+/* The same for a mapped bio: its own completion function and memory do not show its purpose. */
 __noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u32 flags) {
   if (iot_is_of_journal(WORD_OF(bio, topmost, bi_end_io), WORD_OF(bio, topmost, bi_private)))
     return IOT_io_class_journal;
@@ -60,8 +63,9 @@ __noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u3
 }
 
 /*
- * Directories, and inodes in which a file system keeps metadata of its own: they have no type. f2fs sets none of its own, so
- * that it has what the memory held before; they have no size, which a file whose pages move has.
+ * Directories, and inodes with metadata of a file system: they have no type. f2fs sets no type, so
+ * the value is that of an earlier use. Such inodes have no size, while a file with pages in
+ * transfer has one.
  */
 static __always_inline int holds_metadata(const struct inode* inode, iot_s64 file_bytes) {
   const iot_u32 type = BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type;
@@ -69,7 +73,7 @@ static __always_inline int holds_metadata(const struct inode* inode, iot_s64 fil
          (!file_bytes && magic_of_host(iot_number_of(inode)) == F2FS_MAGIC);
 }
 
-/* `trusted`: as the argument came. */
+/* `trusted`: the argument as it came. */
 static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
                                             const struct content* content, iot_s64 file_bytes) {
   if (carries_no_data(flags, trusted->bi_iter.bi_size))
@@ -97,7 +101,7 @@ static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
       bio_vec, vectors + trusted->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec), bv_page));
 }
 
-/* A block device's own inode has none. */
+/* The inode of a block device has no size. */
 static __always_inline iot_s64 size_of_file(iot_u64 inode_address) {
   const struct inode* inode = (const struct inode*)inode_address;
   if (!inode || (BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) == IOT_file_type_block_device)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Which range of its file a bio carries. It is told from the first and the last byte alone: what lies between is one
- * range where the two are as far apart in the file as in the bio. File systems put pages together that follow each
- * other in the file and on the disk; one that follows on the disk alone would be seen by this.
+ * The range of its file that a bio carries, from the first and the last byte. Both have the same
+ * distance in the file as in the bio if all of it is one range. File systems combine pages that are
+ * adjacent in the file and on the disk. Pages that are adjacent only on the disk are detected here.
  */
 #ifndef IOTRAIL_BLOCK_RANGE_BPF_H
 #define IOTRAIL_BLOCK_RANGE_BPF_H
@@ -12,7 +12,10 @@
 
 #define NOT_IN_A_FILE (-1)
 
-/* Of a byte `offset` behind the begin of a page; memory behind the page is that of the pages that follow it. */
+/*
+ * The position in the file of the byte `offset` bytes after the begin of a page. Later bytes belong
+ * to the following pages.
+ */
 __noinline iot_s64 iot_position_in_file(iot_u64 page, iot_u64 offset) {
   const iot_u64 own = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
   const iot_u64 compound_head = WORD_OF(page, own, compound_head);
@@ -22,7 +25,7 @@ __noinline iot_s64 iot_position_in_file(iot_u64 page, iot_u64 offset) {
   return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
 }
 
-/* Of a bio that carries pages of a file, by `vectors`, its own. */
+/* Describes a bio with pages of a file in its own `vectors`. */
 static __always_inline void describe_range(struct iot_block_queue* record, const struct bio* bio,
                                            iot_u64 vectors) {
   const iot_u32 bytes = bio->bi_iter.bi_size;
@@ -35,7 +38,7 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   iot_s64 last = NOT_IN_A_FILE;
   if (bytes <= in_first) {
     last = iot_position_in_file(page, begin + bytes - 1);
-  } else if (bio->bi_vcnt) { /* a clone does not tell */
+  } else if (bio->bi_vcnt) { /* a clone does not have the number */
     const iot_u64 vector = vectors + (bio->bi_vcnt - 1) * bpf_core_type_size(struct bio_vec);
     lengths = WORD_OF(bio_vec, vector, bv_len);
     last = iot_position_in_file(WORD_OF(bio_vec, vector, bv_page),
@@ -45,8 +48,8 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
 }
 
 /*
- * The same of a bio that is handed on, whose pages those of its carrier are. That is a clone, of which no more is known to be
- * one range than what lies in the first vector.
+ * The same for a mapped bio, whose carrier has the pages. The carrier is a clone: only its first
+ * vector is known to be one range.
  */
 static __always_inline void describe_carried(struct iot_block_queue* record,
                                              const struct content* content, iot_u32 bytes) {

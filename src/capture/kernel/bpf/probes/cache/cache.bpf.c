@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Pages in the page cache: found, added, dirtied. What brings them in, writes them back and drops them is in
- * cache_readahead.bpf.c, cache_writeback.bpf.c and cache_leave.bpf.c.
+ * Pages of the page cache: found, added, dirtied. cache_readahead.bpf.c, cache_writeback.bpf.c and
+ * cache_leave.bpf.c trace what brings them in, writes them back and drops them.
  */
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "types/folio.bpf.h"
 
-/* Hits, additions and dirtied pages have records of one shape; the kinds differ. */
+/* The records of hits, additions and dirtied pages have one shape; only the kinds differ. */
 _Static_assert(sizeof(struct iot_cache_hit) == sizeof(struct iot_cache_add), "one shape");
 _Static_assert(sizeof(struct iot_cache_dirty) == sizeof(struct iot_cache_add), "one shape");
 
@@ -36,21 +36,23 @@ static __always_inline int emit_folio(iot_u32 kind, struct iot_task* task,
 }
 
 /*
- * Hits. filemap_get_pages finds, or brings in, the pages of one step of a read; what it returns and its operation did not
- * add was there: so hits and additions complement each other exactly. (folio_mark_accessed, which is often used for this,
- * is not called when a read goes on in the page where the one before ended.) A page that another task is still reading in
- * counts as found: no second I/O was needed.
+ * Hits. filemap_get_pages finds or adds the pages of one step of a read. Pages that it returns and
+ * its operation did not add were in the cache: hits and additions complement each other exactly.
+ * (folio_mark_accessed, often used for this, is not called when a read continues in the page of the
+ * previous one.) A page that another task is still reading counts as found: it needed no second
+ * I/O.
  *
- * Only the end of a look-up is hooked: its arguments are still what they were, and a program at its begin too would cost
- * half as much again. So what look-ups add is remembered in the task, as runs of pages, until they return it.
+ * Only the end of a look-up is hooked: the arguments are still unchanged, and a program at the
+ * begin would add half the cost. Pages that look-ups add are therefore remembered in the task, as
+ * runs, until a look-up returns them.
  */
-/* Return addresses within the function; what lies behind it there looks up, too, or adds nothing. */
+/* Return addresses in the function. A call from behind it is a look-up too, or adds nothing. */
 #define LOOKUP_BYTES 4096
 #define ADDING_FRAMES 16
 
 static __noinline int is_below_lookup(void* context) {
   iot_u64 frames[ADDING_FRAMES] = {};
-  if (!iot_functions.filemap_get_pages) /* the kernel does not tell */
+  if (!iot_functions.filemap_get_pages) /* the address is unknown */
     return 1;
   bpf_get_stack(context, frames, sizeof(frames), 0);
 #pragma unroll
@@ -60,7 +62,7 @@ static __noinline int is_below_lookup(void* context) {
   return 0;
 }
 
-/* The running task holds the inode's lock as one that writes. */
+/* The running task holds the inode's lock for writing. */
 static __always_inline int is_writing(const struct inode* inode) {
   if (!bpf_core_field_exists(inode->i_rwsem.owner))
     return 0;
@@ -70,9 +72,9 @@ static __always_inline int is_writing(const struct inode* inode) {
 }
 
 /*
- * In a call that reads nothing else than look-ups adds pages, but for faults, which are operations of their own. Other calls
- * do several things (copies, submissions of aio and io_uring), and threads of io_uring have no call: they add pages that
- * they write, and read ahead when told to.
+ * In a call that only reads, all added pages are from look-ups, except in faults, which are
+ * operations of their own. Other calls do several things (copies, submissions of aio and io_uring).
+ * Threads of io_uring have no call: they add pages that they write, and read ahead on request.
  */
 static __always_inline int is_reading(const struct iot_task* task) {
   return task->op_depth || (task->owner.op_id && (task->call & IOT_CALL_KIND_BITS) ==
@@ -84,7 +86,10 @@ static __always_inline int is_run_of(const struct iot_added_run* run, const stru
   return run->mapping == mapping && run->op_id == task->owner.op_id;
 }
 
-/* Of operations that are over nothing is looked up any more. A fault's is within that of a call. */
+/*
+ * Operations that are over need no look-ups any more. The operation of a fault lies within that of
+ * a call.
+ */
 static __always_inline int is_free(const struct iot_added_run* run, const struct iot_task* task) {
   return !run->mapping ||
          (run->op_id != task->owner.op_id && (run->op_id != task->owner.parent_op || !run->op_id));
@@ -100,14 +105,17 @@ static __always_inline void note_added(void* context, struct iot_task* task,
   iot_u64 place = IOT_ADDED_RUNS; /* none */
   iot_u64 before = IOT_ADDED_RUNS;
 #pragma unroll
-  for (int i = IOT_ADDED_RUNS - 1; i >= 0; --i) { /* the first one goes before */
+  for (int i = IOT_ADDED_RUNS - 1; i >= 0; --i) { /* the first run is dropped */
     struct iot_added_run* run = &added->runs[i];
     if (is_free(run, task))
       place = i;
     else if (is_run_of(run, task, cache) && run->end == begin)
       before = i;
   }
-  /* From here on the verifier does not know which: it need not follow each way through the loop by itself. */
+  /*
+   * From here on the verifier does not know which run it is, so it need not follow each path
+   * through the loop.
+   */
   place = iot_hide_range(place);
   before = iot_hide_range(before);
   const int is_known = before < IOT_ADDED_RUNS;
@@ -147,7 +155,7 @@ int BPF_PROG(cache_dirty_folio, struct folio* trusted, struct address_space* tru
   return mapping ? emit_folio(IOT_KIND_cache_dirty, iot_current(), folio, mapping) : 0;
 }
 
-/* Page after the last one in the batch, whose pages follow one another. */
+/* The page after the last one of the batch, which has consecutive pages. */
 static __always_inline iot_u64 batch_end(struct folio_batch* batch, iot_u32 count) {
   if (count == 1)
     return batch->folios[0]->index + iot_folio_pages(batch->folios[0], 1);
@@ -172,7 +180,9 @@ __noinline int iot_emit_hit(iot_u64 first, iot_u32 pages, iot_u32 file) {
   return task ? emit_pages(IOT_KIND_cache_hit, &task->owner, file, first, pages) : 0;
 }
 
-/* The first run of a cache that ends behind `at`; its begin is `end` where there is none before that. */
+/*
+ * The first run of a cache that ends behind `at`. `end` becomes its begin if no run is before it.
+ */
 static __always_inline struct iot_added_run next_run(const struct iot_task* task, iot_u64 mapping,
                                                      iot_u64 at, iot_u64 end) {
   struct iot_added_run next = {.begin = end, .end = end};
@@ -187,7 +197,10 @@ static __always_inline struct iot_added_run next_run(const struct iot_task* task
   return next;
 }
 
-/* Those that a look-up up to `end` has come past. Threads without operations do one thing after the other. */
+/*
+ * Forgets the runs that a look-up up to `end` has passed. Threads without operations do one thing
+ * after another.
+ */
 static __always_inline void forget_runs(struct iot_task* task, iot_u64 mapping, iot_u64 end) {
   iot_u32 are_any = 0;
 #pragma unroll
@@ -203,7 +216,7 @@ static __always_inline void forget_runs(struct iot_task* task, iot_u64 mapping, 
 /* A look-up of the pages up to `end` by a task that has added some. */
 static __noinline int emit_among_added(struct iot_task* task, iot_u64 mapping, iot_u64 first,
                                        iot_u64 end, iot_u32 file) {
-  if (task->added.is_short) { /* what it found cannot be told */
+  if (task->added.is_short) { /* the pages that it found are unknown */
     task->added = (struct iot_added){};
     iot_lose(IOT_COUNTER_kernel_span_lost);
     return 0;
@@ -219,7 +232,7 @@ static __noinline int emit_among_added(struct iot_task* task, iot_u64 mapping, i
   return 0;
 }
 
-/* Local id of the file that is looked up, where the layer vfs is at a read of it; else 0. */
+/* Local id of the file of the look-up if the layer vfs is in a read of it; else 0. */
 static __always_inline iot_u32 file_of_reading(struct iot_task* task, const struct file* file) {
   if (!iot_wants(IOT_KIND_vfs_read))
     return 0;
@@ -227,7 +240,7 @@ static __always_inline iot_u32 file_of_reading(struct iot_task* task, const stru
   return span && span->kind == IOT_KIND_vfs_read && span->object == (iot_u64)file ? span->file : 0;
 }
 
-/* `error` 0: the batch has a folio at least. */
+/* `error` 0: the batch has at least one folio. */
 static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes, struct folio_batch* batch,
                                       int error) {
   struct iot_task* task = error ? 0 : iot_current();
@@ -240,7 +253,7 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes, struct 
   iot_u64 end = (position + bytes + (1 << IOT_PAGE_SHIFT) - 1) >> IOT_PAGE_SHIFT; /* as wanted */
   if (end != first + 1)
     end = lower(end, batch_end(batch, batch->nr));
-  /* Pages of a block device are its disk's, whose inode the file has not. */
+  /* Pages of a block device belong to the inode of its disk, not to the inode of the file. */
   const int is_of_file = (iot_u64)mapping == (iot_u64)&file->f_inode->i_data;
   iot_u32 id = is_of_file ? file_of_reading(task, file) : 0;
   if (!id) {
@@ -254,8 +267,10 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes, struct 
   return emit_pages(IOT_KIND_cache_hit, &task->owner, id, first, (iot_u32)(end - first));
 }
 
-/* Its length used to come as the vector. Of three arguments the result is the fourth: a program that asks for a fifth is
- * refused, and the next is tried. */
+/*
+ * Before, the vector held the length. With three arguments the result is the fourth: a kernel
+ * refuses a program that asks for a fifth, and the next is tried.
+ */
 SEC("?fexit/filemap_get_pages")
 int BPF_PROG(cache_get_pages_exit, struct kiocb* iocb, iot_u64 bytes, struct folio_batch* batch,
              iot_u64 need_uptodate, int error) {

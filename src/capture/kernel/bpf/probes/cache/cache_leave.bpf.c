@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Pages that leave the page cache, and why. The functions that drop them have no tracepoints: the reason follows from the
- * running thread, the file, and the call in progress.
+ * Pages that leave the page cache, and why. The functions that drop them have no tracepoints. The
+ * reason follows from the running thread, the file, and the call in progress.
  */
 #include "track/attribution.bpf.h"
 #include "track/call.bpf.h"
@@ -10,7 +10,10 @@
 
 #define PROC_SUPER_MAGIC 0x9fa0
 
-/* A write past the cache drops what it overwrites; one to a setting, such as drop_caches, has the kernel drop pages of others. */
+/*
+ * A write past the cache drops the pages that it overwrites. A write to a setting such as
+ * drop_caches makes the kernel drop pages of others.
+ */
 static __noinline iot_u32 reason_of_write(iot_s32 fd, iot_u64 mapping) {
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (!file)
@@ -37,7 +40,10 @@ static __noinline iot_u32 reason_of_worker(void) {
              : IOT_cache_reason_other;
 }
 
-/* What a thread frees no memory for. Calls are told by the registers, since a file may be closed after its call has ended. */
+/*
+ * The reason if the thread does not reclaim memory. The registers give the call, since a file may
+ * be closed after its call has ended.
+ */
 static __noinline iot_u32 reason_of_call(iot_u64 mapping, iot_u32 mode) {
   struct task_struct* current = bpf_get_current_task_btf();
   if (current->flags & PF_IO_WORKER)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What is read into the page cache: windows of read-ahead, and pages that had been there not long ago.
+ * Reads into the page cache: windows of read-ahead, and refaults, which are pages that were dropped
+ * recently.
  *
- * A window is told at the end of the function that reads it, which says by where it has come to how far the window went. The
- * functions call one another, with the same control structure: what the outermost is asked for counts. They are followed
- * beside the task's spans, since a look-up in the cache, which they are done in, asks for its own as the innermost.
+ * A window is recorded at the end of the function that reads it. Its final position shows the
+ * length of the window. The functions call each other with the same control structure; the request
+ * to the outermost counts. They are not spans of the task, since a look-up in the cache around them
+ * expects its own span as the innermost.
  */
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
@@ -15,7 +17,7 @@ struct read_ahead {
   iot_u64 start_ns;
   iot_u64 control; /* the kernel's struct readahead_control */
   iot_u64 index;
-  iot_u64 state_begin; /* what the file's state said before */
+  iot_u64 state_begin; /* the earlier state of the file */
   iot_u32 state_size;
   iot_u32 pages;
   iot_u32 file;
@@ -47,7 +49,7 @@ static __noinline int begin_read_ahead(iot_u64 control, iot_u64 pages, iot_u32 t
   const struct readahead_control* from = (const struct readahead_control*)control;
   struct attribution attribution = {};
   if (!find_attribution(&attribution, iot_current(), BPF_CORE_READ(from, mapping, host), 0)) {
-    if (outer) /* its end was not told */
+    if (outer) /* its end was missed */
       bpf_map_delete_elem(&read_aheads, &tid);
     return 0;
   }
@@ -66,7 +68,7 @@ static __noinline int begin_read_ahead(iot_u64 control, iot_u64 pages, iot_u32 t
   return 0;
 }
 
-/* A small read at random is read as it is, and leaves the state of the file alone. */
+/* A small random read is done as it is and does not change the state of the file. */
 static __always_inline int is_by_state(const struct read_ahead* begun, iot_u64 control,
                                        iot_u64 end) {
   const iot_u64 begin = STATE_OF(control, start);
@@ -88,7 +90,7 @@ static __noinline int end_read_ahead(void) {
   const iot_u64 end = BPF_CORE_READ((const struct readahead_control*)control, _index);
   const int by_state = is_by_state(begun, control, end);
   const iot_u64 begin = by_state ? STATE_OF(control, start) : begun->index;
-  /* The state goes on behind the end of the file. */
+  /* The state may lie behind the end of the file. */
   const iot_u64 mark =
       by_state ? begin + STATE_OF(control, size) - STATE_OF(control, async_size) : end;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -110,7 +112,7 @@ static __noinline int end_read_ahead(void) {
   return 0;
 }
 
-/* The order came as an argument before it became part of the file's state. */
+/* The order was an argument before it became part of the file's state. */
 static __always_inline int begin_ordered(iot_u64 control, iot_u64 order) {
   if (bpf_core_field_exists(struct file_ra_state, order))
     order = STATE_OF(control, order);
@@ -130,7 +132,7 @@ static __always_inline iot_u64 argument_of_trampoline(iot_u64* ctx, iot_u32 numb
   SEC("?kretprobe/" #function) int function##_kretprobe(struct pt_regs* regs) {                    \
     return end_read_ahead();                                                                       \
   }
-/* Of the function's arguments the number `wanted` is how many pages are asked for. */
+/* Argument number `wanted` of the function is the number of pages. */
 #define READ_AHEAD_PROGRAMS(function, wanted, trigger)                                             \
   SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
     return begin_read_ahead(argument_of_trampoline(ctx, 0), argument_of_trampoline(ctx, wanted),   \
@@ -156,8 +158,9 @@ int page_cache_ra_order_kprobe(struct pt_regs* regs) {
 READ_AHEAD_ENDS(page_cache_ra_order)
 
 /*
- * In the place of a page that was dropped for want of memory the kernel leaves a number (mm/workingset.c), whose lowest bit
- * says whether the page was in the working set; that number comes shifted by one, as the cache keeps it.
+ * For a page that was dropped to free memory, the kernel keeps a number in the cache
+ * (mm/workingset.c). Its lowest bit says whether the page was in the working set. The cache keeps
+ * it shifted by one.
  */
 #define SHADOW_WORKING_SET_SHIFT 1
 

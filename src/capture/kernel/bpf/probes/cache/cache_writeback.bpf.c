@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Writing back of dirty pages, from begin to end. Everything that writes back passes do_writepages: the flusher, sync, and
- * fsync. The tracepoints of the kernel's own write-back see the flusher and sync, those of ext4 all that ext4 writes.
+ * Write-back of dirty pages, from begin to end. All write-back passes do_writepages: the flusher,
+ * sync, and fsync. The tracepoints of the kernel's write-back cover the flusher and sync; those of
+ * ext4 cover all of ext4.
  */
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 
-/* What set off the write-back that a thread of the kernel is at, by its tid. */
+/* The reason for the write-back of a kernel thread, by its tid. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, 256);
@@ -37,18 +38,18 @@ static __always_inline iot_u32 writeback_reason(void) {
   return reason ? *reason : IOT_writeback_reason_unknown;
 }
 
-/* One in progress. */
+/* A write-back in progress. */
 struct write_back {
   struct iot_owner owner;
   iot_u64 start_ns;
   iot_u64 inode;
   iot_u64 control; /* the kernel's struct writeback_control */
-  iot_s64 before;  /* pages that it might still write when this began */
+  iot_s64 before;  /* the limit of pages when this began */
   iot_u32 file;
   iot_u32 sync;
   iot_u32 reason;
   iot_s32 result;
-  iot_u32 is_of_ext4; /* begun by its tracepoint: nothing is around it */
+  iot_u32 is_of_ext4; /* begun by its tracepoint, inside no other */
   iot_u32 reserved;
 };
 
@@ -72,7 +73,7 @@ static __always_inline void emit_write_back(const struct write_back* begun, iot_
   iot_commit(&place, &begun->owner, begun->start_ns);
 }
 
-/* `keep`: it has to be known until its end. */
+/* `keep`: it must be known until its end. */
 static __noinline int begin_write_back(iot_u64 inode, iot_u64 control, iot_u32 is_of_ext4,
                                        iot_u32 keep) {
   const struct writeback_control* wbc = (const struct writeback_control*)control;
@@ -94,7 +95,7 @@ static __noinline int begin_write_back(iot_u64 inode, iot_u64 control, iot_u32 i
     return 0;
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
   if (bpf_map_update_elem(&write_backs, &tid, &begun, BPF_NOEXIST)) {
-    /* No room, or the end of one was not told. */
+    /* No room, or an earlier end was missed. */
     if (iot_wants(IOT_KIND_cache_writeback_end))
       iot_lose(IOT_COUNTER_kernel_span_lost);
     bpf_map_update_elem(&write_backs, &tid, &begun, BPF_EXIST);
@@ -111,7 +112,7 @@ static __noinline int end_write_back(iot_s32 result) {
   const struct write_back* begun = write_back_in_progress();
   if (!begun)
     return 0;
-  const iot_u64 control = begun->control; /* no structure of the kernel's has it */
+  const iot_u64 control = begun->control; /* no structure of the kernel has this value */
   const iot_s64 left = BPF_CORE_READ((const struct writeback_control*)control, nr_to_write);
   const iot_u64 now_ns = bpf_ktime_get_ns();
   struct iot_place place;
@@ -150,7 +151,10 @@ int cache_do_writepages_kretprobe(struct pt_regs* regs) {
   return end_write_back((iot_s32)IOT_RESULT(regs));
 }
 
-/* By tracepoints: what the kernel's own write-back begins is known until its end, so that ext4's is not taken for another. */
+/*
+ * By tracepoints: a write-back that the kernel begins is known until its end, so that ext4's part
+ * of it is not taken for another.
+ */
 SEC("?tp_btf/writeback_single_inode_start")
 int BPF_PROG(cache_single_inode_start, struct inode* inode, struct writeback_control* wbc) {
   return begin_write_back(iot_number_of(inode), iot_number_of(wbc), 0, 1);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What drivers of devices are told. A driver's own part of a request lies right behind it, so the request is known by its
- * address, and with it whose it is. The types are those of modules, which bpf_rdonly_cast cannot name, so they are read
- * by helpers. A verifier wants to see that an argument is there before anything is computed of it.
+ * Commands to drivers of devices. The driver's part of a request lies right behind it, so the
+ * address identifies the request and its owner. The types are those of modules, which
+ * bpf_rdonly_cast cannot name, so helpers read them. A verifier requires a check of an argument for
+ * NULL before any arithmetic.
  */
 #include "track/block_owner.bpf.h"
 
@@ -10,7 +11,7 @@ static __always_inline iot_u64 request_before(const void* driver_part) {
   return iot_number_of(driver_part) - bpf_core_type_size(struct request);
 }
 
-/* The fields that the records of all commands have. */
+/* The fields of the records of all commands. */
 #define DESCRIBE_COMMAND(record, address, entry)                                                   \
   do {                                                                                             \
     (record)->request = (address);                                                                 \
@@ -50,7 +51,7 @@ static __always_inline int emit_scsi(const struct scsi_cmnd* command, iot_u16 ou
   const iot_u32 target = BPF_CORE_READ(device, id);
   iot_u8 opcode = 0;
   BPF_CORE_READ_INTO(&opcode, command, cmnd[0]);
-  /* The result is the answer's only where there was one. */
+  /* The result is valid only if the device answered. */
   const iot_u32 result =
       outcome == IOT_scsi_outcome_done ? (iot_u32)BPF_CORE_READ(command, result) : 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
@@ -87,9 +88,12 @@ int BPF_PROG(scsi_dispatch_cmd_error, const struct scsi_cmnd* command) {
   return emit_scsi(command, IOT_scsi_outcome_refused);
 }
 
-#define NVME_STATUS_BITS 0x7ff /* code and type; above: how often to try again */
+#define NVME_STATUS_BITS 0x7ff /* code and type; the upper bits say how often to retry */
 
-/* What a controller was told, by the request. Kept, since a transport may use the command's memory again meanwhile. */
+/*
+ * The command to a controller, by request. It is kept, since a transport may reuse its memory
+ * meanwhile.
+ */
 struct nvme_told {
   iot_u32 name_space;
   iot_u16 number;
@@ -102,7 +106,7 @@ struct {
   __type(value, struct nvme_told);
 } nvme_commands SEC(".maps");
 
-/* Comes before its request is issued. */
+/* Runs before its request is issued. */
 SEC("?tp_btf/nvme_setup_cmd")
 int BPF_PROG(nvme_setup_cmd, struct request* trusted, const struct nvme_command* command) {
   if (!command)
@@ -140,7 +144,7 @@ int BPF_PROG(nvme_complete_rq, struct request* trusted) {
   record->duration_ns = now_ns - entry->issued_ns;
   record->controller = controller;
   record->name_space = told->name_space;
-  /* Only namespaces' queues have one of these; the queue for administration is the first. */
+  /* Only the queues of namespaces have a queuedata; the queue for administration is the first. */
   record->queue = request->q->queuedata ? (iot_u16)(entry->hardware_queue + 1) : 0;
   record->command = told->number;
   record->opcode = told->opcode;

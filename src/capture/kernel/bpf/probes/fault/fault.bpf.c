@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Faults on mapped files, as operations: what the cache and the block layer do for one is not the work of the system call
- * that may be in progress, whose memory is being filled. Where faults are recorded, one is an operation from its begin to
- * its end, else only while the file's pages are looked for.
+ * Faults on mapped files, as operations: the work of the cache and the block layer for a fault is
+ * not the work of the system call in progress, whose memory is being filled. If faults are
+ * recorded, the operation lasts for the whole fault, otherwise only while the pages of the file are
+ * searched for.
  */
 #include "track/core.bpf.h"
 #include "track/self_io.bpf.h"
 #include "types/folio.bpf.h"
 
-/* Whether the task is in a fault that is recorded. */
+/* Whether the task is in a recorded fault. */
 static __always_inline int is_in_fault(struct iot_task* task) {
   const struct iot_span* span = iot_span_innermost(task);
   return span && span->kind == IOT_KIND_fault_file;
@@ -46,7 +47,7 @@ SEC("?kretprobe/filemap_fault") int fault_filemap_kretprobe(struct pt_regs* regs
 #define FAULT_INSTRUCTION 0x100
 #define OUTCOME_NO_MEMORY 0x1
 #define OUTCOME_MAJOR 0x4
-#define OUTCOME_SIGNAL (0x2 | 0x10 | 0x20 | 0x40) /* SIGBUS, memory that went bad, SIGSEGV */
+#define OUTCOME_SIGNAL (0x2 | 0x10 | 0x20 | 0x40) /* SIGBUS, bad memory, SIGSEGV */
 #define OUTCOME_RETRY 0x400
 
 static __always_inline iot_u32 access_of(iot_u64 is_write, iot_u64 is_execute) {
@@ -97,7 +98,7 @@ static __always_inline void emit_file_fault(struct iot_task* task, const struct 
   iot_commit(&place, &task->owner, span->start_ns);
 }
 
-/* The area may be gone by now. An `area` of 0 is not known. */
+/* The area may be gone by now. An `area` of 0 is unknown. */
 static __always_inline int end_file_fault(iot_u64 area, iot_u32 outcome) {
   struct iot_task* task = iot_current();
   if (!task || !is_in_fault(task))
@@ -126,8 +127,8 @@ SEC("?kretprobe/handle_mm_fault") int fault_kretprobe(struct pt_regs* regs) {
 }
 
 /*
- * Where no function can be hooked: what a program touches is told when the fault begins, the file when its page is looked
- * for, and the end not at all.
+ * For kernels where no function can be hooked: the begin of a fault shows the access, the search
+ * for its page shows the file, and the end is unknown.
  */
 struct touch {
   iot_u64 address;
@@ -143,7 +144,7 @@ struct {
 /* Bits of the error code of a page fault of x86. */
 #define FAULT_CODE_WRITE 0x2
 #define FAULT_CODE_INSTRUCTION 0x10
-/* In the place of a call's number, of a task that came into the kernel by a fault. */
+/* The value in place of a call's number in a task that entered the kernel by a fault. */
 #define NO_CALL (-1)
 
 SEC("?tp_btf/page_fault_user")
@@ -153,13 +154,16 @@ int BPF_PROG(fault_user, iot_u64 address, struct pt_regs* regs, iot_u64 code) {
   struct touch* touch =
       bpf_task_storage_get(&touches, bpf_get_current_task_btf(), 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
   if (!touch)
-    return 0; /* no memory: its page is told of without it */
+    return 0; /* no memory: its page is recorded without it */
   touch->address = address;
   touch->access = access_of(code & FAULT_CODE_WRITE, code & FAULT_CODE_INSTRUCTION);
   return 0;
 }
 
-/* The task that looks for pages of a mapped file, and the file; NULL: it is not traced, or the file is not wanted. */
+/*
+ * The task that searches for pages of a mapped file, and the file; NULL: it is not traced, or the
+ * file is not wanted.
+ */
 static __always_inline struct iot_task* find_toucher(struct address_space* trusted, iot_u32* file) {
   struct address_space* mapping = IOT_UNTRUSTED(address_space, trusted);
   struct iot_task* task = iot_current();
@@ -172,7 +176,10 @@ static __always_inline struct iot_task* find_toucher(struct address_space* trust
   return iot_file_wanted(*file) ? task : 0;
 }
 
-/* What the kernel touches in a call, also in one that is not followed (exec), comes without a touch of its own. */
+/*
+ * An access of the kernel in a call, also in one that is not followed (exec), has no access event
+ * of its own.
+ */
 static __always_inline int is_outside_calls(void) {
   const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
   return (iot_s64)regs->orig_ax == NO_CALL;

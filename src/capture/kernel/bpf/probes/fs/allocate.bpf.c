@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Where file systems put data: each range of a file that gets a place on the disk, once. That a place is taken and which
- * range it is for is told in two tracepoints, by the same task: what it has taken waits for the second one here. What is
- * told of a range alone would not do: it may have had its place before, or have grown together with one that had.
+ * Where file systems put data: each range of a file that gets a place on the disk, once. Two
+ * tracepoints in the same task report it: one takes a place, the second names the range of the
+ * file. The place is kept here until the second comes. The second alone is not enough: the range
+ * may have had its place before, or have been merged with one that had.
  */
 #include "track/attribution.bpf.h"
 #include "track/call.bpf.h"
@@ -21,11 +22,11 @@ struct {
   __type(value, struct taken_place);
 } taken_places SEC(".maps");
 
-iot_s64 taken_count; /* of them: most often there are none, and the tracepoints are busy ones */
+iot_s64 taken_count; /* number of entries: most often 0, and the tracepoints are frequent */
 
 /*
- * Any task of the machine takes places. What is taken while programs are being attached or detached is nobody's that is
- * traced, and the program that is told what it is for may be missing: it would stay here, and be counted with the next.
+ * Any task of the machine takes places. While programs are being attached or detached, the program
+ * for the second tracepoint may be missing: a place would stay here and count for the next range.
  */
 static __noinline int take_place(iot_u64 first, iot_u64 count) {
   if (!is_started)
@@ -41,7 +42,7 @@ static __noinline int take_place(iot_u64 first, iot_u64 count) {
   return 0;
 }
 
-/* What the running task has taken; NULL: nothing. */
+/* The place that the running task has taken; NULL: none. */
 static __always_inline const struct taken_place* find_taken_place(void) {
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
   return *(volatile iot_s64*)&taken_count ? bpf_map_lookup_elem(&taken_places, &tid) : 0;
@@ -63,7 +64,7 @@ struct allocation {
   iot_u32 compression;
 };
 
-/* 0: it is of a file that the recording is not of. */
+/* 0: the file is not recorded. */
 static __noinline int emit_allocation(iot_u64 inode, const struct allocation* from) {
   struct attribution attribution = {};
   if (!from || is_stopped ||
@@ -90,8 +91,9 @@ static __noinline int emit_allocation(iot_u64 inode, const struct allocation* fr
 }
 
 /*
- * ext4. The blocks that it takes are more than those that it maps where clusters are larger than blocks; there, a range may
- * also get a place in a cluster that the file has. Blocks that are mapped as new may be old ones, which were unwritten.
+ * ext4. It takes more blocks than it maps if clusters are larger than blocks. A range may then also
+ * get a place in a cluster that the file has. Blocks that are mapped as new may be old, unwritten
+ * ones.
  */
 #define EXT4_MB_HINT_DATA 0x0020 /* of a regular file */
 
@@ -111,7 +113,7 @@ static __always_inline int end_ext4(const struct inode* inode, const struct ext4
     return 0;
   forget_place();
   if (result <= 0 || (inode->i_mode & IOT_CHOICE_file_type) != IOT_file_type_regular)
-    return 0; /* what was taken has been given back */
+    return 0; /* the place has been given back */
   const iot_u32 shift = inode->i_blkbits & 63;
   const iot_u32 unwritten = 1U << bpf_core_enum_value(enum bh_state_bits, BH_Unwritten);
   struct allocation allocation = {.offset = (iot_u64)map->m_lblk << shift,
@@ -130,7 +132,7 @@ int BPF_PROG(allocate_ext4_extent, struct inode* inode, u32 flags, struct ext4_m
   return 0;
 }
 
-/* Of files whose blocks are in no extents. */
+/* For files without extents. */
 SEC("?tp_btf/ext4_ind_map_blocks_exit")
 int BPF_PROG(allocate_ext4_block, struct inode* inode, u32 flags, struct ext4_map_blocks* map,
              int result) {
@@ -139,8 +141,8 @@ int BPF_PROG(allocate_ext4_block, struct inode* inode, u32 flags, struct ext4_ma
 }
 
 /*
- * xfs. What it has taken enters the file's extents in memory, as one of its own or as part of one: that one has the
- * blocks' place in the file. Blocks have the number of their group in the high bits.
+ * xfs. A taken place enters the extents of the file in memory, alone or as part of one, which then
+ * has the position in the file. The high bits of a block are the number of its group.
  */
 #define XFS_ALLOC_USERDATA 1
 #define NULLAGBLOCK (~0U)
@@ -158,7 +160,7 @@ SEC("?tp_btf/xfs_alloc_vextent_finish")
 int BPF_PROG(allocate_xfs_take, struct xfs_alloc_arg* args) {
   return take_xfs(args);
 }
-/* Older kernels: each way of taking a place tells of it. */
+/* Older kernels: each way to take a place has its own tracepoint. */
 SEC("?tp_btf/xfs_alloc_exact_done")
 int BPF_PROG(allocate_xfs_take_exact, struct xfs_alloc_arg* args) {
   return take_xfs(args);
@@ -176,7 +178,10 @@ int BPF_PROG(allocate_xfs_take_small, struct xfs_alloc_arg* args) {
   return take_xfs(args);
 }
 
-/* As in fs/xfs/libxfs/xfs_iext_tree.c: 54 bits where in the file, 52 bits which block, a bit: unwritten, 21 bits how many. */
+/*
+ * As in fs/xfs/libxfs/xfs_iext_tree.c: 54 bits of position in the file, 52 bits of block, 1 bit for
+ * unwritten, 21 bits of length.
+ */
 struct xfs_extent {
   iot_u64 offset;
   iot_u64 first;
@@ -239,8 +244,9 @@ int BPF_PROG(allocate_xfs_update, struct xfs_inode* inode, struct xfs_iext_curso
 }
 
 /*
- * btrfs. An ordered extent is data on its way to the disk, most often to a new place. Space that fallocate reserves has
- * none: it is told as data space that the call takes, and as the first reference to that space.
+ * btrfs. An ordered extent is data on its way to the disk, most often to a new place. Space from
+ * fallocate has no ordered extent: it appears as data space that the call takes, and as the first
+ * reference to that space.
  */
 #define BTRFS_IN_PLACE (1UL << 1 | 1UL << 2) /* BTRFS_ORDERED_NOCOW, BTRFS_ORDERED_PREALLOC */
 #define BTRFS_BLOCK_GROUP_DATA 1
@@ -251,7 +257,7 @@ int BPF_PROG(allocate_btrfs_ordered, const struct btrfs_inode* inode,
   if (!inode || !ordered)
     return 0;
   if (find_taken_place())
-    forget_place(); /* it was for this */
+    forget_place(); /* the place was taken for this */
   if (ordered->flags & BTRFS_IN_PLACE)
     return 0;
   const struct allocation allocation = {.offset = ordered->file_offset,
@@ -276,8 +282,11 @@ static __always_inline int take_btrfs(const struct btrfs_block_group* group, iot
              : 0;
 }
 
-/* The place comes as numbers, or in what was searched with: since "btrfs: pass find_free_extent_ctl to allocator
- * tracepoints" (kernel commit cfc2de0fce01), which came with classes of sizes. */
+/*
+ * The place is passed as numbers, or in the search structure since "btrfs: pass
+ * find_free_extent_ctl to allocator tracepoints" (kernel commit cfc2de0fce01), which came with size
+ * classes.
+ */
 SEC("?tp_btf/btrfs_reserve_extent")
 int allocate_btrfs_take(unsigned long long* ctx) {
   const struct btrfs_block_group* group = (const struct btrfs_block_group*)ctx[0];
@@ -287,7 +296,7 @@ int allocate_btrfs_take(unsigned long long* ctx) {
   return search ? take_btrfs(group, search->search_start) : 0;
 }
 
-/* The file is the one that the call names. */
+/* The call names the file. */
 static __noinline int end_btrfs(iot_u64 first, iot_u64 bytes, iot_u64 inode_number,
                                 iot_u64 offset) {
   const struct taken_place* place = find_taken_place();
@@ -312,7 +321,7 @@ static __noinline int end_btrfs(iot_u64 first, iot_u64 bytes, iot_u64 inode_numb
   return 0;
 }
 
-/* What a reference is of is in its node, or in a structure around that, which comes as well. */
+/* The target of a reference is in its node, or in a structure around it, which is passed too. */
 SEC("?tp_btf/add_delayed_data_ref")
 int allocate_btrfs_reference(unsigned long long* ctx) {
   const struct btrfs_delayed_ref_node* node = (const struct btrfs_delayed_ref_node*)ctx[1];
@@ -321,8 +330,7 @@ int allocate_btrfs_reference(unsigned long long* ctx) {
   if (!bpf_core_type_exists(struct btrfs_delayed_data_ref))
     return end_btrfs(
         node->bytenr, node->num_bytes, BPF_CORE_READ(node, data_ref.objectid),
-        BPF_CORE_READ(node,
-                      data_ref.offset)); /* in a union, of which verifiers see the first part */
+        BPF_CORE_READ(node, data_ref.offset)); /* in a union: verifiers see its first part */
   const struct btrfs_delayed_data_ref* reference = (const struct btrfs_delayed_data_ref*)ctx[2];
   return reference
              ? end_btrfs(node->bytenr, node->num_bytes, reference->objectid, reference->offset)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Space that ext4 sets aside for data that has no place on the disk yet (delayed allocation): set aside when it is written to
- * the cache, needed no more when it gets its place or is dropped before. ext4 counts clusters, and tells of each change
- * while it holds the file's count.
+ * Space that ext4 reserves for data without a place on the disk (delayed allocation). It is
+ * reserved when data is written to the cache, and released when the data gets its place or is
+ * dropped. ext4 counts clusters, and reports each change while it holds the count of the file.
  */
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 
-/* Before space that is needed no more is taken off the count, and after more has been added. */
+/* Runs before released space is subtracted from the count, and after reserved space is added. */
 static __noinline int emit_reservation(iot_u64 inode_address, iot_s32 clusters, iot_u32 change) {
   const struct inode* inode = (const struct inode*)inode_address;
   struct attribution attribution = {};
@@ -24,7 +24,7 @@ static __noinline int emit_reservation(iot_u64 inode_address, iot_s32 clusters, 
   iot_u64 changed = (iot_u32)clusters;
   iot_u64 left = counted;
   if (change != IOT_fs_reservation_reserved) {
-    if (changed > counted) /* the kernel does the same, and complains */
+    if (changed > counted) /* the kernel does the same, and warns */
       changed = counted;
     left = counted - changed;
   }
@@ -48,7 +48,7 @@ int BPF_PROG(reserve_ext4_many, const struct inode* inode, int clusters) {
   return emit_reservation((iot_u64)inode, clusters, IOT_fs_reservation_reserved);
 }
 
-/* Of a kernel that does so one by one. */
+/* For kernels that report one cluster at a time. */
 SEC("?tp_btf/ext4_da_reserve_space")
 int BPF_PROG(reserve_ext4_one, const struct inode* inode) {
   return emit_reservation((iot_u64)inode, 1, IOT_fs_reservation_reserved);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Journals of file systems (jbd2), and ext4's wait for its own; what xfs and btrfs have in their place. A commit runs in a
- * kernel thread that nobody traces: it is recorded where it is of a file system that traced tasks have to do with, which
- * these say here.
+ * Journals of file systems (jbd2), and ext4's wait for its own; the equivalents of xfs and btrfs. A
+ * commit runs in an untraced kernel thread. It is recorded if traced tasks use the file system,
+ * which the programs here find out.
  */
 #include "track/journal.bpf.h"
 #include "track/async.bpf.h"
@@ -10,7 +10,7 @@
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
 
-/* Commits in progress, by the thread that does them: a journal has one. */
+/* Commits in progress, by their thread: a journal has one. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, IOT_JOURNAL_LIMIT);
@@ -18,7 +18,7 @@ struct {
   __type(value, struct iot_commit);
 } commits SEC(".maps");
 
-/* Two transactions of a journal can be open at once, and follow each other: each has a word. */
+/* Two consecutive transactions of a journal can be open at once: each has a word. */
 static __always_inline void count_handle(iot_u32 device, iot_u32 transaction) {
   struct iot_journal* journal = find_journal(device);
   if (!journal)
@@ -38,7 +38,7 @@ static __always_inline struct iot_commit* current_commit(void) {
 
 SEC("?tp_btf/jbd2_start_commit")
 int BPF_PROG(journal_start_commit, struct journal_s* journal, struct transaction_s* transaction) {
-  if (!journal || !transaction) /* never, but verifiers think so of a module's tracepoints */
+  if (!journal || !transaction) /* never NULL, but verifiers assume it for a module's tracepoints */
     return 0;
   const struct block_device* holder = BPF_CORE_READ(journal, j_fs_dev);
   const struct gendisk* disk = BPF_CORE_READ(holder, bd_disk);
@@ -88,7 +88,7 @@ int BPF_PROG(journal_run_stats, iot_u32 device, iot_u32 transaction,
   return 0;
 }
 
-/* 0: it concerns no traced task. */
+/* 0: no traced task is concerned. */
 static __always_inline int is_of_traced(const struct iot_commit* commit, iot_u32* traced_handles) {
   iot_u32 device = commit->device;
   const struct iot_journal* journal = bpf_map_lookup_elem(&journals, &device);
@@ -128,7 +128,7 @@ static __always_inline void emit_commit(const struct iot_commit* commit, iot_s64
   iot_commit(&place, &owner, commit->start_ns);
 }
 
-/* Comes before those are woken that wait for it. */
+/* Runs before the waiters are woken. */
 SEC("?tp_btf/jbd2_end_commit")
 int BPF_PROG(journal_end_commit, struct journal_s* journal) {
   iot_u32 tid = (iot_u32)bpf_get_current_pid_tgid();
@@ -143,8 +143,8 @@ int BPF_PROG(journal_end_commit, struct journal_s* journal) {
 }
 
 /*
- * Handles: a task has one at a time, and what it begins inside is part of it. Not kept as spans of the task: one that
- * could not be had has no end.
+ * Handles: a task has one at a time, and a nested one is part of it. They are not spans of the
+ * task: a handle that could not be had has no end.
  */
 struct journal_handle {
   iot_u64 asked_ns;
@@ -231,7 +231,7 @@ int BPF_PROG(journal_handle_stats, iot_u32 device, iot_u32 transaction, iot_u32 
   return 0;
 }
 
-/* Which transaction has what is to be synced, as ext4 itself keeps it with the inode. */
+/* The transaction with the data to be synced, as ext4 stores it with the inode. */
 static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32 datasync) {
   const struct ext4_inode_info* own =
       (const void*)((iot_u64)inode - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
@@ -241,7 +241,7 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
 #define BEGAN_TO_WAIT 2 /* in the detail of its span, beside IOT_SPAN_DATASYNC */
 #define IS_DATASYNC(span) ((iot_u32)(span)->detail & IOT_SPAN_DATASYNC)
 
-/* A worker of io_uring is in no call; a call may sync for an operation that it submitted. */
+/* A worker of io_uring is in no call. A call may sync for an operation that it submitted. */
 static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
   struct iot_owner owner = task->owner;
   const struct iot_async* async = iot_async_of(0);
@@ -252,8 +252,9 @@ static __always_inline struct iot_owner owner_of_sync(const struct iot_task* tas
 }
 
 /*
- * The task waits for this file's disk from now on, unless it did. It did not in a write to a file opened with O_DSYNC, or if
- * it syncs a file of overlayfs, whose disk was not known up to here.
+ * The task now waits for the disk of this file, unless it already does. It does not yet in a write
+ * to a file opened with O_DSYNC, or when it syncs a file of overlayfs, where the disk is known only
+ * from here on.
  */
 static __always_inline int begin_to_wait(struct iot_task* task, const struct file* file,
                                          iot_u32 key) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Journals that have no room left (jbd2): what they hold has to be written to its own place first.
+ * Journals without room (jbd2): their blocks must first be written to their own places.
  */
 #include "track/journal.bpf.h"
 
 /*
- * Checkpoints in progress, by device: a journal has one. Its oldest transaction is what it is of; that the last block is
- * home may be found by another thread.
+ * Checkpoints in progress, by device: a journal has one, of its oldest transaction. Another thread
+ * may notice that its last block was written.
  */
 struct journal_checkpoint {
   struct iot_owner owner;
@@ -40,7 +40,7 @@ int BPF_PROG(journal_checkpoint, struct journal_s* journal) {
   return 0;
 }
 
-/* Of every transaction that leaves the journal, also of one that nobody has waited for. */
+/* Runs for every transaction that leaves the journal, also for one without a waiter. */
 SEC("?tp_btf/jbd2_checkpoint_stats")
 int BPF_PROG(journal_checkpoint_stats, iot_u32 device, iot_u32 transaction,
              struct transaction_chp_stats_s* stats) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls to servers of network file systems: what is a request to a disk elsewhere. One is set up by the task whose
- * operation needs it, or by the thread of the kernel that writes a file back, and ends in whichever thread.
+ * Calls to servers of network file systems, the equivalent of requests to a disk. The task of the
+ * operation starts one, or the kernel thread that writes a file back. It ends in any thread.
  */
 #include "out/message.bpf.h"
 #include "track/attribution.bpf.h"
 #include "track/core.bpf.h"
 #include "track/sync_waiter.bpf.h"
 
-/* Under way, by the kernel's own record of the call. */
+/* In flight, by the kernel's record of the call. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -17,7 +17,7 @@ struct {
   __type(value, struct iot_rpc);
 } rpcs SEC(".maps");
 
-/* The inode whose pages NFS moves or commits by this call; NULL: it is another one. */
+/* The inode of the pages that NFS transfers or commits by this call; NULL: another kind of call. */
 static __always_inline struct inode* inode_of_rpc(const struct rpc_task* call) {
   const iot_u64 done = (iot_u64)BPF_CORE_READ(call, tk_ops, rpc_call_done);
   const void* data = BPF_CORE_READ(call, tk_calldata);
@@ -30,7 +30,7 @@ static __always_inline struct inode* inode_of_rpc(const struct rpc_task* call) {
   return 0;
 }
 
-/* Whose it is, and on which file. False: it is nobody's, or is not wanted. */
+/* The owner and the file. False: the call has no owner, or is not wanted. */
 static __always_inline int find_caller(struct attribution* attribution,
                                        const struct rpc_task* call) {
   struct iot_task* task = iot_current();
@@ -38,7 +38,7 @@ static __always_inline int find_caller(struct attribution* attribution,
   if (inode) {
     if (!find_attribution(attribution, task, inode, 0))
       return 0;
-    if (!attribution->owner.op_id) /* a mount without a disk: its own number stands for it */
+    if (!attribution->owner.op_id) /* a mount without a disk is known by its own number */
       find_sync_waiter(BPF_CORE_READ(inode, i_sb, s_dev), &attribution->owner);
     return 1;
   }
@@ -54,8 +54,8 @@ int BPF_PROG(rpc_begin, const struct rpc_task* trusted) {
   const struct rpc_task* call = (const struct rpc_task*)key;
   struct attribution attribution = {};
   if (!iot_wants(IOT_KIND_fs_rpc) || !find_caller(&attribution, call)) {
-    bpf_map_delete_elem(&rpcs,
-                        &key); /* of one that had its memory before, and whose end was not told */
+    bpf_map_delete_elem(
+        &rpcs, &key); /* stale entry: the previous call at this address, without a reported end */
     return 0;
   }
   const struct iot_rpc begun = {
@@ -71,7 +71,7 @@ int BPF_PROG(rpc_begin, const struct rpc_task* trusted) {
   return 0;
 }
 
-/* What the client keeps of the call until its statistics are made, which is after this hook. */
+/* Data that the client keeps until its statistics, which are made after this hook. */
 static __always_inline void describe_answer(struct iot_fs_rpc* record, const struct iot_rpc* begun,
                                             const struct rpc_task* call) {
   const struct rpc_rqst* request = BPF_CORE_READ(call, tk_rqstp);

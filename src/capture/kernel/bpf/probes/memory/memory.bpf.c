@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Memory management where it holds up operations: tasks that have to free memory themselves, and writers that must pause.
- * The span of a reclaim has the order in `detail`.
+ * Memory management that delays operations: tasks that must free memory themselves, and writers
+ * that must pause. The span of a reclaim has the order in `detail`.
  */
 #include "track/core.bpf.h"
 
@@ -55,7 +55,7 @@ int BPF_PROG(memory_cgroup_reclaim_end, unsigned long pages) {
   return end_reclaim(pages, IOT_memory_scope_cgroup);
 }
 
-/* Rates in pages a second; a pause, in ticks, that is not positive is none. */
+/* Rates in pages a second. A pause, in ticks, that is not positive is none. */
 static __always_inline int emit_throttle(iot_u64 device_rate, iot_u64 task_rate, iot_u64 pages,
                                          iot_s64 pause) {
   struct iot_task* task = pause > 0 ? iot_current() : 0;
@@ -74,7 +74,7 @@ static __always_inline int emit_throttle(iot_u64 device_rate, iot_u64 task_rate,
   return 0;
 }
 
-/* The arguments before the rates became one, with all limits in it, in a later kernel. */
+/* Later kernels pass one argument with all limits in place of the arguments before the rates. */
 SEC("?tp_btf/balance_dirty_pages")
 int memory_balance_dirty(unsigned long long* ctx) {
   return emit_throttle(ctx[2], ctx[3], (iot_u32)ctx[4], (iot_s64)ctx[6]);

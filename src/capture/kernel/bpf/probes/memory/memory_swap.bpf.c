@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Memory on its way to a swap area and back, as the bios that carry it: there is one for each page, or larger folio, and what
- * its folio says of itself is where in which area it lies. What stays in memory, compressed or known to be zeros, has none.
+ * Memory on its way to a swap area and back, by its bios: one for each page or larger folio. The
+ * folio has its place in the area. Memory that stays, compressed or known to be zeros, has no bio.
  */
 #include "probes/block/block_class.bpf.h"
 #include "track/core.bpf.h"
 
-/* The records are of one shape; the kinds differ. */
+/* The records have one shape; only the kinds differ. */
 _Static_assert(sizeof(struct iot_memory_swap_in) == sizeof(struct iot_memory_swap_out),
                "one shape");
 
-/* Under way, by their bios. All places are there from the begin: memory is short when most of them are needed. */
+/*
+ * In flight, by bio. All entries are allocated at the start: memory is short when most of them are
+ * needed.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, IOT_SWAP_LIMIT);
@@ -36,15 +39,18 @@ static __noinline int emit_swap(const struct iot_swap* swap, iot_u64 duration_ns
   return 0;
 }
 
-/* By its end a bio of the swap area's own is told from those that carry its pages further down. */
+/*
+ * The completion function tells a bio of the swap area from those that carry its pages further
+ * down.
+ */
 static __always_inline int may_be_swap(iot_u64 end) {
-  if (!iot_functions.end_swap_bio_read) /* the kernel does not tell */
+  if (!iot_functions.end_swap_bio_read) /* the function is unknown */
     return 1;
   return end == iot_functions.end_swap_bio_read || end == iot_functions.end_swap_bio_write ||
          end == iot_functions.submit_bio_wait_endio;
 }
 
-/* 0: it is no swapping, or is not asked for. A page that is being read is no program's yet. */
+/* 0: no swapping, or not wanted. A page that is being read belongs to no program yet. */
 static __always_inline iot_u32 kind_of_swap(iot_u32 flags, iot_u64 page) {
   const iot_u32 operation = flags & IOT_CHOICE_block;
   if (operation == IOT_block_write)
@@ -57,12 +63,12 @@ static __always_inline iot_u32 kind_of_swap(iot_u32 flags, iot_u64 page) {
              : 0;
 }
 
-/* Whose it is: a traced task's, or that of a thread of the kernel, which is nobody's. */
+/* Sets the owner: a traced task, or a kernel thread, which has no operation. */
 static __always_inline int find_swapper(struct iot_owner* owner) {
   const struct iot_task* task = iot_current();
   if (task) {
     *owner = task->owner;
-    if (!task->owner.op_id) /* a worker thread of io_uring's */
+    if (!task->owner.op_id) /* a worker thread of io_uring */
       iot_attribute_to_async(owner, iot_async_of(0));
     return 1;
   }
@@ -72,10 +78,13 @@ static __always_inline int find_swapper(struct iot_owner* owner) {
   return 1;
 }
 
-/* An entry of a swap area, as the kernel writes it in a folio: 58 bits where, above them which area. */
+/*
+ * An entry of a swap area, as the kernel writes it in a folio: 58 bits of position, above them the
+ * area.
+ */
 #define SWAP_SLOT_BITS 58
 
-/* What was known by this bio has ended without a word (docs/adr/0007). */
+/* Stale entry: the previous bio at this address has ended unseen (docs/adr/0007). */
 static __noinline int begin_swap(iot_u64 bio, const struct iot_swap* swap) {
   if (!swap)
     return 0;
@@ -126,7 +135,7 @@ int BPF_PROG(memory_swap_bio_complete, struct request_queue* queue, struct bio* 
 
 struct swap_walk {
   iot_u64 bio;
-  iot_u32 bytes; /* that are finished */
+  iot_u32 bytes; /* finished ones that are left */
   iot_u32 status;
 };
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What TCP does below the calls on sockets. All of it is rare beside what moves the data, so the programs are kept short
- * rather than fast: what kernels have in common is read by helpers from the socket's address as a number, which is as good
- * for sockets that the verifier knows nothing of.
+ * TCP below the calls on sockets. All of it is rare compared to the data, so the programs are short
+ * rather than fast. Helpers read the fields that all kernels have from the socket's address as a
+ * number, which also works for sockets without a type for the verifier.
  */
 #include "probes/net/socket_facts.bpf.h"
 
-/* Whose the listening socket is, which a connection's own socket is a copy of: with it the kernel copies this. */
+/*
+ * The owner of a listening socket, in the socket's storage. The kernel copies the socket for each
+ * connection, with this storage.
+ */
 struct listener {
   iot_u32 pid;
   iot_u32 tid;
@@ -18,12 +21,12 @@ struct {
   __type(value, struct listener);
 } listeners SEC(".maps");
 
-/* The task whose operation it is that changes this socket; NULL: none, or one that is not traced. */
+/* The task whose operation changes this socket; NULL: none, or an untraced one. */
 static __always_inline struct iot_task* user_of(iot_u64 socket) {
   return BPF_CORE_READ(SOCK_OF(socket), sk_lock.owned) ? iot_current() : 0;
 }
 
-/* A recording of the whole machine takes a connection as it finds it, whoever's it is. */
+/* A recording of the whole machine adds an existing connection, whatever its owner. */
 static __always_inline void find_any(iot_u64 socket) {
   if (!follows_all() || bpf_map_lookup_elem(&connections, &socket) || !iot_is_tcp(SOCK_OF(socket)))
     return;
@@ -42,7 +45,7 @@ static __noinline iot_u32 file_of_socket(struct iot_task* task, iot_u64 socket) 
                 : 0;
 }
 
-/* The data that came; the end of the other side's counts as a byte of its own to the kernel. */
+/* Bytes received. The kernel counts the end of the other side's data as a byte. */
 static __always_inline iot_u64 bytes_received(iot_u64 socket) {
   const iot_u64 bytes = BPF_CORE_READ(TCP_OF(socket), bytes_received);
   const iot_u64 has_ended = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_flags) >>
@@ -51,11 +54,11 @@ static __always_inline iot_u64 bytes_received(iot_u64 socket) {
   return bytes - (bytes ? has_ended : 0);
 }
 
-/* The kernel may send segments again without a word: docs/adr/0007. `told`: those that it tells of now. */
-static __always_inline void count_untold_segments(struct iot_connection* known, iot_u64 socket,
-                                                  iot_u32 facts) {
+/* Retransmits may have no tracepoint: docs/adr/0007. `reported`: those of this event. */
+static __always_inline void count_missed_segments(struct iot_connection* known, iot_u64 socket,
+                                                  iot_u32 reported) {
   const iot_u32 segments = BPF_CORE_READ(TCP_OF(socket), total_retrans);
-  if ((iot_s32)(segments - known->segments_sent_again - facts) > 0)
+  if ((iot_s32)(segments - known->segments_sent_again - reported) > 0)
     iot_count(IOT_COUNTER_kernel_connection_missed);
   known->segments_sent_again = segments;
 }
@@ -83,7 +86,7 @@ static __noinline int emit_state(struct socket_facts* facts, iot_u64 socket, iot
   return 0;
 }
 
-/* A connection begins, or a socket listens. NULL: it is nobody's who is traced. */
+/* A connection begins, or a socket listens. NULL: it has no traced owner. */
 static __always_inline struct iot_connection*
 begin_connection(const struct iot_task* task, const struct listener* listener, iot_u64 socket) {
   struct iot_connection added = {};
@@ -94,7 +97,7 @@ begin_connection(const struct iot_task* task, const struct listener* listener, i
     added.pid = listener->pid;
     added.tid = listener->tid;
   } else if (!follows_all()) {
-    bpf_map_delete_elem(&connections, &socket); /* of a socket whose end was not told */
+    bpf_map_delete_elem(&connections, &socket); /* the end of an earlier socket was missed */
     return 0;
   }
   return iot_add_connection(socket, &added);
@@ -130,13 +133,13 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
   known->since_ns = now_ns;
   const int was_change_missed = known->state != (iot_u32)old_state;
   known->state = new_state;
-  if (old_state == IOT_tcp_state_SYN_RECV) /* answers that were sent again are the listener's */
+  if (old_state == IOT_tcp_state_SYN_RECV) /* retransmitted answers belong to the listener */
     known->segments_sent_again = BPF_CORE_READ(TCP_OF(socket), total_retrans);
   struct socket_facts facts = {.ts_ns = now_ns};
   if (task)
     facts.owner = task->owner;
   if (iot_wants(IOT_KIND_net_retransmit) && iot_file_wanted(known->file))
-    count_untold_segments(known, socket, 0);
+    count_missed_segments(known, socket, 0);
   if (!iot_wants(IOT_KIND_net_state) || !describe_connection(&facts, socket, 0))
     return 0;
   if (was_change_missed)
@@ -145,7 +148,7 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
   return 0;
 }
 
-/* Nobody may use it again before something is dropped there, so its file is told of here. */
+/* A packet may be dropped before anyone uses the socket again, so its file is announced here. */
 static __always_inline void identify_datagrams(struct iot_connection* found,
                                                const struct file* file) {
   const struct inode* inode = BPF_CORE_READ(file, f_inode);
@@ -157,7 +160,10 @@ static __always_inline void identify_datagrams(struct iot_connection* found,
   found->file = iot_file_register(&sight);
 }
 
-/* Lists no text: what processes have at the start of the recording becomes known. Of several that share it the first has it. */
+/*
+ * Sends no message: files that processes have open at the start become known. The first process
+ * that shares one owns it.
+ */
 SEC("?iter/task_file")
 int net_running(struct bpf_iter__task_file* listing) {
   struct task_struct* task = listing->task;
@@ -184,7 +190,7 @@ int net_running(struct bpf_iter__task_file* listing) {
   return 0;
 }
 
-/* The last that is heard of a socket: its address may be another one's from now on. */
+/* The last event of a socket: another may get its address from now on. */
 SEC("?tp_btf/tcp_destroy_sock")
 int BPF_PROG(net_destroy, struct sock* sk) {
   const iot_u64 socket = iot_number_of(sk);
@@ -206,7 +212,7 @@ static __noinline int emit_retransmit(iot_u64 socket, iot_u64 request, const str
     return 0;
   struct iot_connection* known = request ? 0 : iot_find_connection(socket);
   if (known)
-    count_untold_segments(known, socket, packet->segments);
+    count_missed_segments(known, socket, packet->segments);
   const iot_u32 ticks = BPF_CORE_READ((const struct inet_connection_sock*)socket, icsk_rto);
   const iot_u32 window = BPF_CORE_READ(TCP_OF(socket), snd_cwnd);
   struct iot_place place;
@@ -249,7 +255,7 @@ int BPF_PROG(net_retransmit_skb_result, struct sock* sk, struct sk_buff* skb, in
   return emit_packet_again(sk, skb, result);
 }
 
-/* The answer to a peer that wants to connect: there is no socket of the connection yet. */
+/* The answer to a peer that wants to connect: the connection has no socket yet. */
 SEC("?tp_btf/tcp_retransmit_synack")
 int BPF_PROG(net_retransmit_synack, struct sock* sk, struct request_sock* request) {
   const struct packet packet = {.segments = 1};

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Packets that the kernel throws away instead of passing them on: those of TCP connections, and UDP datagrams, which a
- * socket loses most often because its program does not read them in time.
+ * Packets that the kernel drops: those of TCP connections, and UDP datagrams, which a socket loses
+ * most often because its program does not read them in time.
  */
 #include "probes/net/socket_facts.bpf.h"
 
 #define PACKET_OF(packet) ((const struct sk_buff*)(packet))
 
-/* A packet, as far as it is told once it is gone. The ends of its addresses: the sender's, the receiver's. */
+/* The known part of a dropped packet. Addresses: the sender's, the receiver's. */
 enum { SENDER, RECEIVER };
 struct packet_told {
   iot_u32 is_received;
   iot_u32 bytes;
-  iot_u32 reason;   /* as the kernel numbers it */
+  iot_u32 reason;   /* in the numbers of the kernel */
   iot_u16 version;  /* of IP */
-  iot_u16 ports[2]; /* in the network's order */
+  iot_u16 ports[2]; /* in network byte order */
   iot_u8 addresses[2][16];
 };
 
@@ -46,7 +46,7 @@ static __noinline int look_at_packet(struct packet_told* facts, iot_u64 packet) 
   return 0;
 }
 
-/* Local id of the text of one end of a packet; 0: none. */
+/* Local id of the address of one end of a packet; 0: none. */
 static __noinline iot_u32 send_end(const struct packet_told* packet, iot_u32 end) {
   struct iot_message_address* message = reserve_message(IOT_MESSAGE_ADDRESS, sizeof(*message));
   if (!message)
@@ -77,14 +77,20 @@ static __always_inline iot_u64 inode_of_socket(iot_u64 socket) {
                 : 0;
 }
 
-/* Of what begins like a socket, a request say, the protocol is none: only a UDP socket's state is one of two. */
+/*
+ * A structure that only begins like a socket, such as a request, has no protocol: the state of a
+ * UDP socket is one of two.
+ */
 static __always_inline int is_udp(iot_u64 socket) {
   const iot_u32 state = BPF_CORE_READ(SOCK_OF(socket), __sk_common.skc_state);
   return (state == IOT_tcp_state_CLOSE || state == IOT_tcp_state_ESTABLISHED) &&
          iot_protocol_of(SOCK_OF(socket)) == IOT_IPPROTO_UDP;
 }
 
-/* Whose a UDP socket is; NULL: nobody's who is traced, or the entry is of an earlier socket at its address. */
+/*
+ * The owner of a UDP socket; NULL: not a traced task, or the entry is of an earlier socket at its
+ * address.
+ */
 static __always_inline const struct iot_connection* find_datagrams(iot_u64 socket) {
   const iot_u64 inode = inode_of_socket(socket);
   const iot_u32 number = inode ? (iot_u32)BPF_CORE_READ((const struct inode*)inode, i_ino) : 0;
@@ -97,7 +103,10 @@ static __always_inline const struct iot_connection* find_datagrams(iot_u64 socke
   return iot_add_connection(socket, &found);
 }
 
-/* Of a fragment, which has no ports, and of what a tunnel has wrapped, the ends are those that the socket has itself. */
+/*
+ * Fragments have no ports, and packets of a tunnel have other ones: their ends are those of the
+ * socket.
+ */
 static __noinline int tell_ends(struct socket_facts* facts, iot_u64 socket,
                                 const struct packet_told* packet) {
   if (!facts || !packet)
@@ -134,12 +143,15 @@ static __noinline int describe_datagram(struct socket_facts* facts, iot_u64 sock
   return 1;
 }
 
-/* Reasons of other parts of the kernel, which number theirs by themselves, lie above. */
+/* Other parts of the kernel number their own reasons above these. */
 static __always_inline iot_u16 drop_reason_of(iot_u32 reason) {
   return reason < IOT_REASON_LIMIT ? iot_config.drop_reasons[reason] : IOT_drop_reason_other;
 }
 
-/* Packets that came, and that are still in the queue of a socket when it is closed, are no drops; 6.1 has no name for them. */
+/*
+ * Received packets that are still queued when a socket is closed are no drops. 6.1 has no name for
+ * the reason.
+ */
 static __always_inline int is_left_behind(iot_u64 socket, iot_u32 reason, int of_udp) {
   return reason == IOT_drop_reason_QUEUE_PURGE ||
          (!of_udp && reason == IOT_drop_reason_NOT_SPECIFIED &&
@@ -167,7 +179,9 @@ static __noinline int emit_drop(iot_u64 socket, const struct packet_told* packet
   return 0;
 }
 
-/* Where the kernel names no receiver, it tells of a full socket on the same CPU right after it has dropped what came. */
+/*
+ * If the kernel names no receiver, it reports a full socket on the same CPU right after the drop.
+ */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -180,7 +194,7 @@ static __always_inline struct packet_told* last_dropped_here(void) {
   return bpf_map_lookup_elem(&last_dropped, &only);
 }
 
-/* Passed for any packet of the machine, so what is not ours leaves first thing. */
+/* Runs for any packet of the machine, so it returns first if the packet is not traced. */
 static __always_inline int drop_of(iot_u64 receiver, const struct sk_buff* skb, iot_u32 reason) {
   const iot_u64 sender = iot_number_of(IOT_UNTRUSTED(sk_buff, skb)->sk);
   const iot_u64 socket = receiver ? receiver : sender;

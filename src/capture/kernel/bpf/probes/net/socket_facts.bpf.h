@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What is told of a socket with anything that happens to it below the calls: whose it is, and its addresses.
+ * The owner and the addresses of a socket, for the records of events below the calls.
  */
 #ifndef IOTRAIL_SOCKET_FACTS_BPF_H
 #define IOTRAIL_SOCKET_FACTS_BPF_H
@@ -11,7 +11,10 @@
 
 enum { OWN_SIDE, OTHER_SIDE };
 
-/* The port of a socket whose connection ends stands only in the second of two places, that of a request in the first. */
+/*
+ * The port of a socket after its connection has ended is only in the second of two fields, that of
+ * a request in the first.
+ */
 static __always_inline iot_u16 port_of(const struct sock_common* at, const int side, int is_whole) {
   if (side == OTHER_SIDE)
     return BPF_CORE_READ(at, skc_dport);
@@ -27,7 +30,7 @@ static __always_inline iot_u16 port_of(const struct sock_common* at, const int s
 #define ADDRESS_AT 4
 #define ADDRESS6_AT 8
 
-/* Local id of the text of an address of a socket, 0: none. `side` is a constant. */
+/* Local id of an address of a socket; 0: none. `side` is a constant. */
 static __always_inline iot_u32 send_address(const struct sock_common* at, const int side,
                                             int is_whole) {
   const iot_u16 family = BPF_CORE_READ(at, skc_family);
@@ -50,7 +53,7 @@ static __always_inline iot_u32 send_address(const struct sock_common* at, const 
   return id;
 }
 
-/* What is told of a connection with anything that happens to it, gathered before a record is begun. */
+/* The facts about a connection, gathered before a record is reserved. */
 struct socket_facts {
   struct iot_owner owner;
   iot_u64 ts_ns;
@@ -72,7 +75,7 @@ struct socket_facts {
     (record)->family = (facts)->family;                                                            \
   } while (0)
 
-/* Addresses are those of `request`, where the kernel keeps no socket yet; 0: those of the socket. */
+/* The addresses are those of `request`, if the kernel has no socket yet; 0: those of the socket. */
 static __noinline int describe_connection(struct socket_facts* facts, iot_u64 socket,
                                           iot_u64 request) {
   const struct iot_connection* known = iot_find_connection(socket);

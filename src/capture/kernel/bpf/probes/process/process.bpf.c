@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Life of tasks. Also what makes the filter by process tree: a child is traced because its parent was.
+ * Life of tasks. This also implements the filter by process tree: a child is traced because its
+ * parent is.
  */
 #include "track/core.bpf.h"
 #include "track/self_io.bpf.h"
@@ -17,11 +18,11 @@ static __always_inline iot_u64 cgroup_of(const struct task_struct* task) {
   return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
-/* What a kernel was built without may have no type there. */
+/* A namespace that a kernel was built without may have no type. */
 #define NAMESPACE_OF(proxy, member, type)                                                          \
   (bpf_core_field_exists(struct type, ns) ? BPF_CORE_READ(proxy, member, ns.inum) : 0)
 
-/* As /proc/PID/ns tells them. */
+/* The numbers in /proc/PID/ns. */
 static __always_inline void read_namespaces(struct iot_namespaces* to,
                                             const struct task_struct* task) {
   const struct nsproxy* proxy = BPF_CORE_READ(task, nsproxy);
@@ -36,7 +37,7 @@ static __always_inline void read_namespaces(struct iot_namespaces* to,
   to->uts = NAMESPACE_OF(proxy, uts_ns, uts_namespace);
 }
 
-/* Tells the collector of a new process; its program is still its parent's. */
+/* Announces a new process to the collector; its program is still its parent's. */
 static __always_inline void send_fork(const struct iot_task* parent, const struct iot_task* child,
                                       const struct task_struct* task, iot_u64 ts_ns) {
   struct iot_message_process* message =
@@ -56,8 +57,8 @@ static __always_inline void send_fork(const struct iot_task* parent, const struc
 }
 
 /*
- * A new task's number may be that of one that has ended, whose state must not be taken for the new one's: the states of
- * all new tasks are looked at, not only of those whose parent is traced.
+ * A new task may have the number of an ended one, but must not get its state. So the states of all
+ * new tasks are checked, not only those with a traced parent.
  */
 static __always_inline void forget_namesake(iot_u32 tid) {
   struct iot_task* bucket = iot_bucket_of(tid);
@@ -65,23 +66,23 @@ static __always_inline void forget_namesake(iot_u32 tid) {
     bucket->live_tid = 0;
 }
 
-/* The running task, muted or not; NULL: it is not followed. */
+/* The running task, suppressed or not; NULL: it is not followed. */
 static __always_inline struct iot_task* followed_task(void) {
   struct iot_task* own = iot_current();
   return own || !iot_config.filters_tasks ? own : iot_state_of(bpf_get_current_task_btf());
 }
 
-/* The life of tasks is recorded whatever operations are. */
+/* The life of tasks is recorded whichever operations are. */
 static __always_inline int is_task_chosen(const struct iot_task* own) {
   return !(own->suppressed_by & ~IOT_OTHER_OPERATION);
 }
 
-/* A fork is in the sample or not whatever its parent's last call was. */
+/* Whether a fork is in the sample does not depend on the last call of its parent. */
 static __always_inline int is_of_recording(const struct iot_task* parent) {
   return iot_config.sample_of ? is_chosen_now(bpf_get_current_task_btf()) : is_task_chosen(parent);
 }
 
-/* Passed by every new task, threads that the kernel makes for io_uring included, before it runs. */
+/* Runs for every new task before it starts, also for threads that the kernel makes for io_uring. */
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags) {
   forget_namesake((iot_u32)task->pid);
@@ -107,7 +108,7 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
   return 0;
 }
 
-/* What the task's process executes. */
+/* Sends the program that the process of the task executes. */
 static __always_inline void send_program(iot_u32 type, const struct task_struct* task,
                                          iot_u32 exe_file, iot_u64 ts_ns) {
   struct iot_message_process* message = reserve_message(type, sizeof(*message));
@@ -132,13 +133,16 @@ static __always_inline void send_program(iot_u32 type, const struct task_struct*
     iot_count(IOT_COUNTER_kernel_path_unread);
 }
 
-/* A task that has come into a group that is recorded: its process may have begun after the loader looked, outside the group. */
+/*
+ * A task has entered a recorded control group: its process may have begun after the loader looked,
+ * outside the group.
+ */
 __noinline int iot_tell_adopted(void) {
   send_program(IOT_MESSAGE_ADOPTED, bpf_get_current_task_btf(), 0, bpf_ktime_get_ns());
   return 0;
 }
 
-/* The process that the loader named begins to be traced with the program that it was made for. */
+/* The process that the loader named is traced from its first exec on. */
 static __always_inline void begin_awaited(iot_u32 tid) {
   struct iot_task* bucket = iot_bucket_of(tid);
   if (bucket->awaits_exec && bucket->owner.tid == tid) {
@@ -147,7 +151,7 @@ static __always_inline void begin_awaited(iot_u32 tid) {
   }
 }
 
-/* A thread that calls exec goes on under the id of its process, whose first thread has ended. */
+/* A thread that calls exec continues under the id of its process, whose first thread has ended. */
 static __always_inline struct iot_task* executing_task(struct task_struct* task, iot_u32 old_tid) {
   begin_awaited((iot_u32)task->pid);
   struct iot_task* own = followed_task();
@@ -199,8 +203,8 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
 }
 
 /*
- * The count of live threads has dropped already, so several that end together may all see none: the first to mark the
- * state of the group's leader, which is kept until then, is taken for the last.
+ * The count of live threads is already lower, so several threads that end together may all see 0.
+ * The first to mark the state of the group's leader, which exists until then, counts as the last.
  */
 static __always_inline iot_u32 is_last_of_group(struct task_struct* task) {
   if (BPF_CORE_READ(task, signal, live.counter) != 0)
@@ -224,7 +228,10 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   if (!own)
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
-  /* A call that a signal ends returns before its task does: the kernel skipped the program that would have seen it. */
+  /*
+   * A call that a signal ends returns before its task ends: the kernel skipped the program at its
+   * return.
+   */
   if (own->owner.op_id)
     iot_count(IOT_COUNTER_kernel_span_unfinished);
   if (own->sync_disk)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Waits of tasks that are in an operation. Switches of tasks are seen by who is put aside, with the run queue locked:
- * nothing here may wake anybody.
+ * Waits of tasks in an operation. The task that is switched out runs the program, with the run
+ * queue locked: nothing here may wake a task.
  */
 #include "track/core.bpf.h"
 
@@ -16,7 +16,7 @@ struct {
   __type(value, struct wait_place);
 } wait_place_memory SEC(".maps");
 
-/* Places whose functions have been told: their ids by hash. */
+/* Places with known function names: their ids by hash. */
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, IOT_STACK_LIMIT);
@@ -34,7 +34,7 @@ static __always_inline iot_u64 hash_place(const struct wait_place* place) {
   return hash;
 }
 
-/* 0: there was no room. */
+/* 0: no room. */
 static __always_inline iot_u32 send_place(const struct wait_place* place) {
   static const char format[] = "%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps;%ps";
   struct iot_message_stack* message = reserve_message(IOT_MESSAGE_STACK, sizeof(*message));
@@ -54,7 +54,7 @@ static __always_inline iot_u32 send_place(const struct wait_place* place) {
   return id;
 }
 
-/* Id of the place where the running task is about to wait. 0: not known. */
+/* Id of the place where the running task is about to wait; 0: unknown. */
 static __always_inline iot_u32 find_place(void* context) {
   iot_u32 zero = 0;
   struct wait_place* place = bpf_map_lookup_elem(&wait_place_memory, &zero);
@@ -69,7 +69,7 @@ static __always_inline iot_u32 find_place(void* context) {
     iot_count(IOT_COUNTER_kernel_stack_unknown);
     return 0;
   }
-  /* Told before it is known: another CPU may use the id from then on. */
+  /* Sent before it is known: another CPU may use the id from then on. */
   iot_u32 id = send_place(place);
   if (id)
     bpf_map_update_elem(&wait_places, &hash, &id, BPF_NOEXIST);
@@ -119,7 +119,7 @@ int BPF_PROG(sched_switch, int preempted, struct task_struct* prev, struct task_
   return 0;
 }
 
-/* In the context of who wakes it. */
+/* Runs in the context of the waker. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct* woken) {
   struct iot_task* task = waiting_task(woken);

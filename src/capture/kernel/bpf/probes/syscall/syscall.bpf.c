@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * System calls. Entry gives the task an operation and the time; everything else is read at the return, where the
- * arguments still lie in the saved registers, the pages of paths are in memory, and positions are final. The records
- * are made by topic, in syscall_*.bpf.h.
+ * System calls. The entry gives the task an operation and the time. Everything else is read at the
+ * return: the arguments are still in the saved registers, the pages of paths are in memory, and
+ * positions are final. syscall_*.bpf.h make the records, by topic.
  *
- * Every call of schema/syscalls.def begins and ends an operation, also where its event is not wanted. The calls that
- * matter most (IOT_CALL_PLAIN) are recorded by the program itself, the others by a function for each class.
+ * Every call of schema/syscalls.def begins and ends an operation, even if its event is not wanted.
+ * The program itself records the most frequent calls (IOT_CALL_PLAIN); a function for each class
+ * records the others.
  */
 #include "probes/async/async_aio.bpf.h"
 #include "probes/syscall/syscall_control.bpf.h"
@@ -34,8 +35,8 @@ static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
 }
 
 /*
- * A task may take another name or user at any time. One that is in its first call has to be known for that to be chosen;
- * which operation begins is looked at when the call is known to be the program's own.
+ * A task may change its name or user at any time. It must be known in its first call to be
+ * selected. The operation is examined once the call is known to be the program's own.
  */
 static __always_inline void choose_current(struct task_struct* current) {
   if (iot_config.filters_operations)
@@ -59,15 +60,15 @@ static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
     iot_begin_sync_of_task(task, &task->owner, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
 }
 
-/* A call on mapped memory: it may end there what is mapped. */
+/* A call on mapped memory: the call may unmap it. */
 static __always_inline void begin_mapped(const struct pt_regs* regs, iot_u64 call) {
   iot_find_file_at(call & IOT_CALL_COMPAT ? IOT_ARGUMENT_0(regs, 1) : IOT_ARGUMENT_0(regs, 0));
 }
 
-/* Whether a call hands in operations of libaio, and as which programs have them. */
+/* Whether a call submits operations of libaio, and in which ABI. */
 enum { NO_AIO, NATIVE_AIO, COMPAT_AIO };
 
-/* A call that the recording is not of, unless it submits an operation that it is of: then it is an operation, too. */
+/* An excluded call, unless it submits a recorded operation: then it is an operation, too. */
 static __noinline int begin_excluded(struct iot_task* task, iot_u64 call) {
   if (!task)
     return NO_AIO;
@@ -80,7 +81,7 @@ static __noinline int begin_excluded(struct iot_task* task, iot_u64 call) {
   return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
 }
 
-/* Calls that take more than begin_call(), of any program and any traced task. */
+/* Calls that need more than begin_call(), of any program and any traced task. */
 static __noinline int begin_any_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const iot_u64 call = call_of(current, ctx[1]);
@@ -116,7 +117,9 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
   return 0;
 }
 
-/* Operations are looked at from here, not from within begin_any_call(): Linux 6.1 has no room for one frame more. */
+/*
+ * Operations are examined here, not in begin_any_call(): Linux 6.1 has no room for another frame.
+ */
 static __always_inline int begin_seldom_call(unsigned long long* ctx) {
   const int aio = begin_any_call(ctx);
   if (aio != NO_AIO)
@@ -149,8 +152,9 @@ int syscall_sys_enter(unsigned long long* ctx) {
 }
 
 /*
- * One function for all classes: what the kernel does to load a program grows with its length squared. Global, as the classes
- * are, so that it is checked once; a pointer that it stored would be a number to those who call it.
+ * One function for all classes: the kernel's work to load a program grows with the square of its
+ * length. Global, like the classes, so that it is checked once. A pointer that it stored would be a
+ * number to its callers.
  */
 __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u64 now_ns) {
   struct task_struct* current = bpf_get_current_task_btf();
@@ -165,7 +169,10 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
   return 1;
 }
 
-/* Classes of calls: those with an emitter of their own, emit_<class>(), and (class, emitter) of those that share one. */
+/*
+ * Classes of calls: those with an emitter of their own, emit_<class>(), and (class, emitter) for
+ * those that share one.
+ */
 #define CLASSES(OWN, SHARED)                                                                       \
   SHARED(read, transfer)                                                                           \
   SHARED(write, transfer)                                                                          \
@@ -214,7 +221,7 @@ __noinline int iot_describe_return(struct returned* call, iot_s64 result, iot_u6
   OWN(close_range)                                                                                 \
   OWN(aio_context)
 
-/* Global to the verifier, which checks each once and, since 6.8, only those that can be reached. */
+/* Global to the verifier, which checks each once and, since 6.8, only the reachable ones. */
 #define EMITTER(class)                                                                             \
   __noinline int iot_emit_##class(iot_s64 result, iot_u64 now_ns) {                                \
     struct returned call = {};                                                                     \
@@ -240,7 +247,9 @@ static __always_inline int emit_call(iot_u64 call, iot_s64 result, iot_u64 now_n
   return 0;
 }
 
-/* After the record: a call that succeeded has passed the functions that it cannot succeed without. */
+/*
+ * After the record: a call that succeeded has passed the functions that it cannot succeed without.
+ */
 static __always_inline void check_below(struct iot_task* task, iot_s64 result, iot_u64 now_ns) {
   if (!iot_config.served_below)
     return;
@@ -262,7 +271,7 @@ static __always_inline void end_call(const struct task_struct* current, struct i
   iot_begin_between(current, task);
 }
 
-/* The end of a call that the recording is not of: it may reap operations that the recording is of. */
+/* The end of an excluded call: it may reap recorded operations. */
 static __noinline int end_suppressed_call(unsigned long long* ctx) {
   struct task_struct* current = bpf_get_current_task_btf();
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
@@ -272,12 +281,12 @@ static __noinline int end_suppressed_call(unsigned long long* ctx) {
   struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (!own)
     return 0;
-  iot_op_end(own); /* one that submitted nothing that is recorded */
+  iot_op_end(own); /* it submitted nothing that is recorded */
   iot_begin_between(current, own);
   return 0;
 }
 
-/* A call that goes on to submit what is not recorded is not left out for that. */
+/* A call is still recorded if it then submits operations that are not. */
 static __always_inline void unsuppress_kept_call(struct task_struct* current) {
   struct iot_task* own = iot_config.filters_operations ? iot_state_of(current) : 0;
   if (own && own->keeps_call)
@@ -293,7 +302,7 @@ static __noinline int end_own_call(unsigned long long* ctx) {
   return 0;
 }
 
-/* What a call on sockets tells of whose they are. */
+/* Learns socket owners from socket calls. */
 static __always_inline void follow_socket(const struct pt_regs* regs, iot_u64 call,
                                           iot_s64 result) {
   const iot_u32 number = IOT_CALL_NUMBER(call);
@@ -337,7 +346,7 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   return 0;
 }
 
-/* A traced task returns from a call, in which it was when it became one. */
+/* A traced task returns from a call that it was in when it became traced. */
 static __noinline int count_begun_before(unsigned long long* ctx) {
   const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
   if (call_of(bpf_get_current_task_btf(), regs->orig_ax) & IOT_CALL_RECORDED)
@@ -364,5 +373,5 @@ int syscall_sys_exit(unsigned long long* ctx) {
     end_call(current, task, result, now_ns);
     return 0;
   }
-  return end_any_call(ctx, now_ns); /* in one place: the verifier checks it for each */
+  return end_any_call(ctx, now_ns); /* one copy: the verifier checks each */
 }

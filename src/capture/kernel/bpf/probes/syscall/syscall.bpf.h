@@ -19,7 +19,10 @@ struct returned {
   iot_u32 is_compat;
 };
 
-/* Read by one function for all classes: the verifier need not check each class for two kinds of programs. */
+/*
+ * One function reads them for all classes: the verifier need not check each class for two kinds of
+ * programs.
+ */
 static __noinline int read_arguments(iot_u64* arguments, const struct pt_regs* regs,
                                      iot_u32 is_compat) {
   arguments[0] = IOT_ARGUMENT_0(regs, is_compat);
@@ -31,12 +34,12 @@ static __noinline int read_arguments(iot_u64* arguments, const struct pt_regs* r
   return 0;
 }
 
-/* Of its record; for classes whose records are alike. */
+/* The kind of its record, for classes with equal records. */
 static __always_inline iot_u32 kind_of(const struct returned* call) {
   return (iot_u32)(call->task->call & IOT_CALL_KIND_BITS) >> 16;
 }
 
-/* The fields that the records of all calls have, and the hand-over. */
+/* Sets the fields of the records of all calls, and commits. */
 #define COMMIT_CALL(record, place, from)                                                           \
   do {                                                                                             \
     (record)->duration_ns = (from)->duration_ns;                                                   \
@@ -49,14 +52,17 @@ static __always_inline iot_u32 kind_of(const struct returned* call) {
 #define WIDE(low, high, compat)                                                                    \
   ((compat) ? (iot_s64)((iot_u64)(high) << 32 | (iot_u32)(low)) : (iot_s64)(low))
 
-/* What a call is done to: a descriptor's file, or a path and the descriptor of the directory that it begins at. */
+/*
+ * The object of a call: a descriptor's file, or a path and the descriptor of the directory that it
+ * starts at.
+ */
 struct object {
   iot_s32 fd;
   iot_u32 file;
   iot_u32 path;
 };
 
-/* A filter of files leaves out calls that only name a path. Global: checked once. */
+/* A filter of files excludes calls that only name a path. Global: checked once. */
 __noinline iot_u32 iot_string_of_object(iot_u64 path) {
   return iot_file_wanted(0) ? iot_string_of_user(path) : 0;
 }

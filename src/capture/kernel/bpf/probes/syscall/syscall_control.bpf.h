@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls that govern a descriptor or memory: fcntl, flock, ioctl, advise, dup.
+ * Calls that control a descriptor or memory: fcntl, flock, ioctl, advise, dup.
  */
 #ifndef IOTRAIL_SYSCALL_CONTROL_BPF_H
 #define IOTRAIL_SYSCALL_CONTROL_BPF_H
@@ -16,7 +16,7 @@ struct program_lock {
   iot_s64 length;
 };
 
-/* A range may be given by its end. */
+/* The end of a range may be given in place of its length. */
 static __always_inline void begin_at_first_byte(struct program_lock* lock) {
   if (lock->length >= 0)
     return;
@@ -30,7 +30,10 @@ static __always_inline int is_lock(iot_u32 command) {
          command == IOT_fcntl_F_OFD_SETLK || command == IOT_fcntl_F_OFD_SETLKW;
 }
 
-/* fcntl(fd, command, argument). The locks of 32-bit programs, laid out otherwise, are told without their range. */
+/*
+ * fcntl(fd, command, argument). The locks of 32-bit programs have another layout: recorded without
+ * their range.
+ */
 static __always_inline void emit_fcntl(struct returned* call) {
   const iot_u32 command = (iot_u32)call->arguments[1];
   const struct object object = object_of(call);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls that move data through descriptors, position them or make data durable: read, write, seek, sync, copy; and
- * those that submit or await such work: aio, io_uring.
+ * Calls that move data through descriptors, set positions or make data durable: read, write, seek,
+ * sync, copy; and calls that submit or await such work: aio, io_uring.
  */
 #ifndef IOTRAIL_SYSCALL_DATA_BPF_H
 #define IOTRAIL_SYSCALL_DATA_BPF_H
@@ -28,7 +28,10 @@ static long add_part(iot_u32 index, struct vector_sum* of) {
   return 0;
 }
 
-/* Sum of the lengths of an iovec array; 0 of one that is longer than the kernel takes: what lies there is no length. */
+/*
+ * Sum of the lengths of an iovec array; 0 for one that is longer than the kernel accepts: its
+ * memory holds no lengths.
+ */
 __noinline iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_compat) {
   struct vector_sum of = {.vector = vector, .is_compat = is_compat};
   if (count > IOT_VECTOR_LIMIT)
@@ -38,8 +41,8 @@ __noinline iot_u64 iot_vector_bytes(iot_u64 vector, iot_u32 count, iot_u32 is_co
 }
 
 /*
- * The position at which a call began that moved `moved` bytes: the descriptor's now, less what was moved. The position at
- * entry would be wrong wherever threads wait for each other or O_APPEND is set.
+ * The position at which a call of `moved` bytes began: the descriptor's position now, less those
+ * bytes. The position at entry would be wrong if threads wait for each other or O_APPEND is set.
  */
 static __always_inline iot_s64 position_before(iot_s64 position, iot_u32 fd_flags, iot_s64 moved) {
   if (!(fd_flags & IOT_FD_HAS_POSITION))
@@ -79,7 +82,7 @@ static __always_inline struct target target_of(struct iot_task* task, iot_s32 fd
   return number ? describe(task, (struct file*)number, moved, 0) : none;
 }
 
-/* Reads and writes have records of one shape; the kinds differ, and the call tells them. */
+/* Reads and writes have records of one shape; the call determines the kind. */
 _Static_assert(sizeof(struct iot_syscall_read) == sizeof(struct iot_syscall_write), "one shape");
 
 static __always_inline void emit_transfer(struct returned* call) {
@@ -128,7 +131,7 @@ static __always_inline void emit_transfer(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
-/* _llseek(fd, high half of the offset, low half, where the kernel puts the position, whence) of i386. */
+/* _llseek(fd, high half of the offset, low half, address of the new position, whence) of i386. */
 #define I386_LLSEEK 140
 
 static __always_inline int is_llseek(const struct returned* call) {
@@ -190,7 +193,7 @@ static __always_inline void emit_sync(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
-/* What a call copies between two files; IOT_NO_FD: memory of the program. */
+/* Both sides of a copy; IOT_NO_FD: memory of the program. */
 struct copied {
   iot_s32 in_fd;
   iot_s32 out_fd;
@@ -198,7 +201,7 @@ struct copied {
   iot_u64 bytes;
 };
 
-/* vmsplice(pipe, vector, count, flags): which way hangs on the pipe's end. */
+/* vmsplice(pipe, vector, count, flags): the end of the pipe determines the direction. */
 static __always_inline struct copied vmsplice_of(const struct returned* call) {
   const iot_s32 fd = (iot_s32)call->arguments[0];
   const struct file* pipe = (const struct file*)iot_file_pointer_of_fd(fd);
@@ -311,7 +314,7 @@ static __always_inline void emit_aio_context(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
-/* What lies in the queues of the ring behind a descriptor. */
+/* The entries in the queues of the ring of a descriptor. */
 struct ring_depths {
   iot_s32 submissions;
   iot_s32 completions;
@@ -335,7 +338,7 @@ static __always_inline void emit_uring_enter(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   const iot_s32 fd = (iot_s32)call->arguments[0];
-  /* Of a call that failed the descriptor may be none of a ring. */
+  /* The descriptor of a failed call may be of no ring. */
   const struct ring_depths depths = call->result < 0
                                         ? (struct ring_depths){-1, -1}
                                         : depths_of_ring(fd, (iot_u32)call->arguments[3]);

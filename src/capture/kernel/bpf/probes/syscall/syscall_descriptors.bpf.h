@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls that make descriptors of files without a place, take many of them away, and mount file systems.
+ * Calls that make descriptors of files without a path, close many descriptors, and mount file
+ * systems.
  */
 #ifndef IOTRAIL_SYSCALL_DESCRIPTORS_BPF_H
 #define IOTRAIL_SYSCALL_DESCRIPTORS_BPF_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls on files in memory: mmap, munmap, mremap, msync. All but the first name an address: which file is mapped there is
- * looked up at their entry, since it may not be so any more at their return.
+ * Calls on files in memory: mmap, munmap, mremap, msync. All but the first name an address. The
+ * file mapped there is looked up at the entry, since the call may unmap it.
  */
 #ifndef IOTRAIL_SYSCALL_MEMORY_BPF_H
 #define IOTRAIL_SYSCALL_MEMORY_BPF_H

@@ -60,7 +60,10 @@ static __always_inline void emit_readlink(struct returned* call) {
   COMMIT_CALL(record, &place, call);
 }
 
-/* What the path or descriptor of a call is followed by: mode, or owner and group, then flags; of times only flags. */
+/*
+ * The arguments after the path or descriptor: mode, or owner and group, then flags. For times only
+ * the flags are recorded.
+ */
 static __always_inline void emit_setattr(struct returned* call) {
   const iot_u32 number = call->number;
   const int is_mode = number == IOT_syscall_chmod || number == IOT_syscall_fchmod ||
@@ -119,7 +122,7 @@ static __always_inline void emit_xattr(struct returned* call) {
 
 _Static_assert(sizeof(struct iot_syscall_statfs) == sizeof(struct iot_syscall_chdir), "one shape");
 
-/* Calls of which there is no more to tell than what they are done to. */
+/* Calls whose object is all that is recorded. */
 static __always_inline void emit_object(struct returned* call) {
   const struct object object = object_of(call);
   if (!iot_file_of_call_wanted(object.file))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Calls on sockets, and those that wait for descriptors: socket, connection, sockopt, send, receive, poll, epoll_ctl.
- * A socket is a file of its own, so that what is sent is joined with who is connected by the file.
+ * Calls on sockets, and calls that wait for descriptors: socket, connection, sockopt, send,
+ * receive, poll, epoll_ctl. A socket is a file of its own: the file joins transfers with
+ * connections.
  */
 #ifndef IOTRAIL_SYSCALL_NETWORK_BPF_H
 #define IOTRAIL_SYSCALL_NETWORK_BPF_H
@@ -9,7 +10,7 @@
 #include "probes/syscall/syscall.bpf.h"
 #include "probes/syscall/syscall_data.bpf.h"
 
-/* Local id of the text of a struct sockaddr in the program's memory; 0: none. */
+/* Local id of a struct sockaddr in the program's memory; 0: none. */
 static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {
   if (!address || bytes < sizeof(iot_u16))
     return 0;
@@ -30,7 +31,7 @@ static __noinline iot_u32 iot_address_of_user(iot_u64 address, iot_u32 bytes) {
   return id;
 }
 
-/* The same where the program has the length in memory: the kernel has written it. */
+/* The same if the length is in the program's memory too: the kernel has written it. */
 static __always_inline iot_u32 address_of_length_at(iot_u64 address, iot_u64 length_at) {
   iot_u32 bytes = 0;
   if (!address || bpf_probe_read_user(&bytes, sizeof(bytes), (const void*)length_at))
@@ -179,9 +180,9 @@ static __always_inline void emit_message(struct returned* call) {
 }
 
 #define WITHOUT_END (-1)
-#define LONGEST_S 9223372035LL /* that iot_s64 has the nanoseconds of */
+#define LONGEST_S 9223372035LL /* the nanoseconds fit an iot_s64 */
 
-/* A struct timespec in the program's memory, or a struct timeval, whose fractions are of `unit_ns`. */
+/* A struct timespec in the program's memory, or a struct timeval with fractions of `unit_ns`. */
 static __noinline iot_s64 iot_timeout_at(iot_u64 address, iot_u32 unit_ns, iot_u32 is_narrow) {
   iot_s64 parts[2] = {};
   iot_s32 narrow[2] = {};
@@ -199,11 +200,14 @@ static __noinline iot_s64 iot_timeout_at(iot_u64 address, iot_u32 unit_ns, iot_u
   return seconds * 1000000000LL + fraction * unit_ns;
 }
 
-/* Numbers of calls of 32-bit programs that have the wide struct timespec all the same. */
+/* Numbers of 32-bit calls that use the wide struct timespec all the same. */
 #define PSELECT6_TIME64 413
 #define PPOLL_TIME64 414
 
-/* At its entry: the kernel overwrites the timeout with what is left of it. `own_number` is the one that the program gave. */
+/*
+ * Runs at the entry: the kernel overwrites the timeout with the rest of it. `own_number` is the
+ * number that the program gave.
+ */
 static __always_inline iot_s64 begin_poll(const struct pt_regs* regs, iot_u64 call,
                                           iot_u64 own_number) {
   const iot_u32 number = IOT_CALL_NUMBER(call);
@@ -294,7 +298,7 @@ static __always_inline iot_u32 shape_of_option(iot_u32 option) {
   }
 }
 
-/* Local id of a text in the program's memory that ends after so many bytes, if not before; 0: none. */
+/* Local id of a string in the program's memory that ends after so many bytes or before; 0: none. */
 static __noinline iot_u32 iot_string_of_bytes(iot_u64 address, iot_u32 bytes) {
   struct iot_message_string* text =
       reserve_message(IOT_MESSAGE_STRING, sizeof(text->header) + IOT_NAME_BYTES);
@@ -312,7 +316,7 @@ struct program_linger {
   iot_u32 seconds;
 };
 
-/* As many bytes as there are, of a number of `room` bytes, a constant, that is 0 so far. */
+/* The available bytes of a number with `room` bytes, a constant; the number is 0 before. */
 static __always_inline void read_at_most(void* number, const iot_u32 room, iot_u64 address,
                                          iot_u32 bytes) {
   if (bytes > room)
@@ -320,7 +324,7 @@ static __always_inline void read_at_most(void* number, const iot_u32 room, iot_u
   bpf_probe_read_user(number, bytes, (const void*)address);
 }
 
-/* Of `shape` at `address`, where there are so many bytes of it. */
+/* Reads a value of `shape` at `address`, if it has enough bytes. */
 static __always_inline iot_s64 number_of_option(iot_u32 shape, iot_u64 address, iot_u32 bytes,
                                                 iot_u32 is_narrow) {
   struct program_linger linger = {};
@@ -362,7 +366,7 @@ static __always_inline void emit_sockopt(struct returned* call) {
   }
   const iot_u32 option = (iot_u32)call->arguments[1] << 16 | (iot_u16)call->arguments[2];
   const iot_u32 shape = shape_of_option(option);
-  /* In 32-bit programs the older options are of a narrow struct timeval. */
+  /* 32-bit programs use a narrow struct timeval for the older options. */
   const iot_u32 is_narrow = call->is_compat && option != IOT_socket_option_SO_RCVTIMEO_NEW &&
                             option != IOT_socket_option_SO_SNDTIMEO_NEW;
   const int is_told = !(is_get && call->result < 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The calls that matter most (IOT_CALL_PLAIN), as short as can be: what their descriptor means is remembered.
+ * The most frequent calls (IOT_CALL_PLAIN), as short as possible: the meaning of a descriptor is
+ * remembered.
  */
 #ifndef IOTRAIL_SYSCALL_PLAIN_BPF_H
 #define IOTRAIL_SYSCALL_PLAIN_BPF_H
@@ -9,13 +10,13 @@
 #include "track/call.bpf.h"
 #include "track/file.bpf.h"
 
-/* What a plain call was done to. */
+/* The file and the position of a plain call. */
 struct plain_target {
   iot_u32 file;
   iot_s64 offset;
 };
 
-/* 0: its descriptor's file cannot be told here. */
+/* 0: the file of its descriptor cannot be found here. */
 static __always_inline int find_plain_target(struct plain_target* target,
                                              const struct task_struct* current,
                                              struct iot_task* task, iot_s32 fd, iot_s64 result) {
@@ -43,7 +44,7 @@ static __noinline iot_s64 named_place(const struct iot_task* task, const struct 
                       : IOT_OFFSET_NONE;
 }
 
-/* The record of a plain call; 0: it takes more. */
+/* The record of a plain call; 0: it needs the general way. */
 static __always_inline int emit_plain_call(const struct task_struct* current, struct iot_task* task,
                                            struct pt_regs* regs, iot_s64 result, iot_u64 now_ns) {
   const iot_u64 call = task->call;

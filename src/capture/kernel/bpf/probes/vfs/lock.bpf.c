@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Locks of files. Tracepoints say each time that a lock was tried whether it was given, refused,
- * or has to wait (FILE_LOCK_DEFERRED) and is tried again when it is woken: its span is from the first wait on. A lock that need not wait has
- * none.
+ * Locks of files. Tracepoints report each attempt: the lock was given, refused, or has to wait
+ * (FILE_LOCK_DEFERRED) and is tried again when the task wakes. Its span begins with the first wait.
+ * A lock without a wait has no span.
  */
 #include "probes/vfs/vfs.bpf.h"
 
-/* Constants of the kernel that are in no type. */
+/* Constants of the kernel that no type has. */
 #define FL_FLOCK 2
 #define FL_CLOSE 64
 #define FL_OFDLCK 1024
@@ -21,7 +21,7 @@ struct seen_lock {
   iot_s64 end;
   iot_u32 flags;
   iot_u32 type;
-  iot_u32 blocker; /* a process; 0: none, or not known */
+  iot_u32 blocker; /* a process; 0: none, or unknown */
 };
 
 static __noinline int see_lock(struct seen_lock* seen, iot_u64 number) {
@@ -108,12 +108,15 @@ static __always_inline int begin_lock_wait(iot_u64 lock, iot_u32 call) {
   return 0;
 }
 
-/* The kernel refused what the program asks for before it had understood all of it. */
+/* The kernel refused the request before it had read all of it. */
 static __always_inline int is_malformed(iot_s64 result) {
   return result == -EINVAL || result == -EOVERFLOW;
 }
 
-/* A call began it, so calls that began before the recording are left out. */
+/*
+ * A call asks for a lock. A call that began before the recording has no operation, so its lock is
+ * not recorded.
+ */
 static __always_inline int end_lock(iot_u64 lock, iot_u32 call, iot_s64 result) {
   struct iot_task* task = iot_current();
   if (!task || !task->owner.op_id)
@@ -132,7 +135,7 @@ static __always_inline int end_lock(iot_u64 lock, iot_u32 call, iot_s64 result) 
   return emit_lock(task, &span, result, bpf_ktime_get_ns());
 }
 
-/* Nobody asked: the file is closed, be it after the call. */
+/* No call asked for this: the file is being closed, possibly after its call. */
 static __always_inline int emit_lock_of_close(iot_u64 lock, iot_u32 call, iot_s64 result) {
   struct iot_task* task = iot_current();
   if (!task)
@@ -152,7 +155,7 @@ __noinline int iot_end_flock(iot_s64 result) {
   return span ? emit_lock(task, span, result, bpf_ktime_get_ns()) : 0;
 }
 
-/* All are of (inode, lock, result). */
+/* All have the parameters (inode, lock, result). */
 SEC("?tp_btf/posix_lock_inode")
 int lock_posix(iot_u64* ctx) {
   return (iot_s32)ctx[2] == FILE_LOCK_DEFERRED

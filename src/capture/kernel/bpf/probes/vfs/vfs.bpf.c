@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system. Each operation passes exactly one of the functions hooked for its event: vfs_readv does not
- * call vfs_read, nor vfs_iter_read, on any kernel. A second event for one call means a second file: that of the file
- * system below a stacked one.
+ * The virtual file system. Each operation passes exactly one of the functions hooked for its event:
+ * vfs_readv calls neither vfs_read nor vfs_iter_read, on any kernel. A second event in one call
+ * belongs to a second file: that of the file system below a stacked one.
  *
- * Everything is read at the entry and kept in the span, so that the ends need no argument: a kretprobe has none.
+ * Everything is read at the entry and kept in the span, so that the ends need no argument: a
+ * kretprobe has none.
  */
 #include "probes/vfs/vfs.bpf.h"
 
@@ -20,8 +21,8 @@ struct vfs_transfer {
 };
 
 /*
- * Whether a write, if it writes anything, passes vfs_fsync_range as well. Direct I/O may be durable without, and file
- * systems may have ways of their own.
+ * Whether a write of at least one byte also passes vfs_fsync_range. Direct I/O may be durable
+ * without it, and file systems may have other ways.
  */
 static __noinline int is_synced(iot_u64 number, iot_u32 rwf_flags) {
   const struct file* file = (const void*)number;
@@ -42,7 +43,10 @@ static __noinline int is_synced(iot_u64 number, iot_u32 rwf_flags) {
   }
 }
 
-/* `direct`: the file is an argument of a trampoline, whose type the verifier knows; else it is a number. */
+/*
+ * `direct`: the file is an argument of a trampoline, with a type that the verifier knows; else it
+ * is a number.
+ */
 static __always_inline int begin_transfer(struct iot_task* task,
                                           const struct vfs_transfer* transfer, const int direct) {
   struct iot_span* span = iot_span_begin(task, transfer->kind, transfer->file);
@@ -69,7 +73,7 @@ static __always_inline int begin_transfer(struct iot_task* task,
     if (flags & IOT_open_O_DSYNC || transfer->rwf_flags)
       span->reserved = (iot_u32)is_synced(transfer->file, transfer->rwf_flags);
   }
-  if (transfer->position && mode & FMODE_LSEEK) { /* a terminal is given one that means nothing */
+  if (transfer->position && mode & FMODE_LSEEK) { /* a terminal has a position without a meaning */
     span->offset = iot_read_word(transfer->position);
     if (transfer->kind == IOT_KIND_vfs_write &&
         (flags & IOT_open_O_APPEND || transfer->rwf_flags & IOT_rwf_RWF_APPEND))
@@ -79,7 +83,7 @@ static __always_inline int begin_transfer(struct iot_task* task,
   return 0;
 }
 
-/* Where an appending write went is known only afterwards, by the position that it left. */
+/* The position of an appending write follows from the position that it left. */
 static __always_inline iot_s64 offset_of(const struct iot_span* span, iot_s64 result) {
   const iot_s64 end = span->detail && result > 0 ? (iot_s64)iot_read_word(span->detail) : 0;
   return end && end >= result ? end - result : span->offset;
@@ -172,7 +176,7 @@ static __always_inline int begin_iter(iot_u32 kind, iot_u64 file, const struct i
     return begin_plain(kind, IOT_PARAMETER_0(regs), IOT_PARAMETER_2(regs), IOT_PARAMETER_3(regs),  \
                        0);                                                                         \
   }                                                                                                \
-  /* The result comes behind the four parameters. */                                               \
+  /* The result is behind the four parameters. */                                                  \
   SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \
     return end_transfer(kind, ctx[0], (iot_s64)ctx[4]);                                            \
   }                                                                                                \
@@ -183,7 +187,7 @@ static __always_inline int begin_iter(iot_u32 kind, iot_u64 file, const struct i
 #define VECTOR_PROGRAMS(function, kind)                                                            \
   SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
     iot_u64 vector = 0;                                                                            \
-    bpf_get_func_arg(ctx, 1, &vector); /* a number; ctx[1] would be a pointer to the verifier */   \
+    bpf_get_func_arg(ctx, 1, &vector); /* a number; to the verifier, ctx[1] would be a pointer */  \
     return begin_vector(kind, ctx[0], vector, ctx[2], ctx[3], (iot_u32)ctx[4], 1);                 \
   }                                                                                                \
   SEC("?kprobe/" #function) int function##_kprobe(struct pt_regs* regs) {                          \
@@ -210,9 +214,10 @@ ITER_PROGRAMS(vfs_iter_read, IOT_KIND_vfs_read)
 ITER_PROGRAMS(vfs_iter_write, IOT_KIND_vfs_write)
 
 /*
- * Opening. do_dentry_open is passed by every open that found an inode, those of O_TMPFILE, of stacked file systems and
- * of exec included; its later parameters differ between kernels, the first does not. The inode is set meanwhile and
- * taken away again where opening fails: hence the dentry's at the entry, the file's own at the end.
+ * Opening. Every open that found an inode passes do_dentry_open, also those of O_TMPFILE, of
+ * stacked file systems and of exec. Its later parameters differ between kernels, the first does
+ * not. The function sets the inode, and removes it if opening fails: so the entry reads the
+ * dentry's, the end the file's.
  */
 static __always_inline int begin_open(iot_u64 number) {
   struct iot_task* task = iot_current();
@@ -222,7 +227,7 @@ static __always_inline int begin_open(iot_u64 number) {
   if (!span)
     return 0;
   const struct file* file = (const void*)number;
-  span->flags = BPF_CORE_READ(file, f_flags); /* the end clears O_CREAT and its like */
+  span->flags = BPF_CORE_READ(file, f_flags); /* the function clears O_CREAT and similar flags */
   span->file = iot_file_of_inode(task, BPF_CORE_READ(file, f_path.dentry, d_inode), file);
   span->start_ns = bpf_ktime_get_ns();
   return 0;
@@ -255,8 +260,8 @@ SEC("?kprobe/do_dentry_open") int do_dentry_open_kprobe(struct pt_regs* regs) {
 END_PROGRAMS(do_dentry_open, end_open, IOT_KIND_vfs_open)
 
 /*
- * Asking that data reach the device: fsync, fdatasync, msync, and writes that must be durable. vfs_fsync() calls
- * vfs_fsync_range(), or has it inlined; the inner call of the two is part of the outer one's span.
+ * Making data durable: fsync, fdatasync, msync, and writes that must be durable. vfs_fsync() calls
+ * vfs_fsync_range(), or has it inlined; the inner call is part of the span of the outer one.
  */
 static __always_inline int begin_fsync(iot_u64 file, iot_u64 start, iot_u64 end, iot_u64 datasync) {
   struct iot_task* task = iot_current();
@@ -319,7 +324,7 @@ SEC("?kprobe/vfs_fsync_range") int vfs_fsync_range_kprobe(struct pt_regs* regs) 
 }
 END_PROGRAMS(vfs_fsync_range, end_fsync, IOT_KIND_vfs_fsync)
 
-/* fsync() and fdatasync() whose way to the file system has no function of its own in this kernel. */
+/* fsync() and fdatasync() on a kernel that has inlined their functions up to the file system. */
 static __always_inline void emit_fsync_of_call(struct iot_task* task, iot_s64 result,
                                                iot_u64 now_ns) {
   const struct pt_regs* regs = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the programs of the layer vfs share, and what system calls ask of that layer: a compiler may have inlined a hooked
- * function at some of its call sites, so a call that ends looks whether the event that it cannot do without was there.
+ * Code that the programs of the layer vfs share, and checks that system calls ask for. A compiler
+ * may have inlined a hooked function at some of its call sites, so a call checks at its end whether
+ * the event that it cannot do without occurred.
  */
 #ifndef IOTRAIL_VFS_BPF_H
 #define IOTRAIL_VFS_BPF_H
@@ -10,19 +11,25 @@
 #include "track/core.bpf.h"
 
 static __always_inline void note_below(struct iot_task* task, iot_u32 kind) {
-  task->below |= IOT_BELOW(kind); /* of what is not served nobody asks */
+  task->below |= IOT_BELOW(kind); /* only events with attached hooks are checked */
 }
 
 /*
- * The call in progress ends without the event `kind` (low byte). A fsync is recorded from a call that is nothing else, and so
- * lasts as long; another event is a loss (kernel_hook_bypassed).
+ * The call in progress ends without the event `kind` (low byte). A fsync is recorded from a call
+ * that does nothing else, and so has the same duration. Another event is a loss
+ * (kernel_hook_bypassed).
  */
 int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns);
 
-/* The flock() in progress ends; what still waits was interrupted, which no tracepoint tells. */
+/*
+ * The flock() in progress ends. A lock that still waits was interrupted, which has no tracepoint.
+ */
 int iot_end_flock(iot_s64 result);
 
-/* Two programs end each function's span, and two begin it: of which tier F attaches one each, tier K the other. */
+/*
+ * Each function has two programs for the begin of its span and two for the end: tier F attaches one
+ * of each, tier K the other.
+ */
 #define END_PROGRAMS(function, end, kind)                                                          \
   SEC("?fexit/" #function) int function##_exit(iot_u64* ctx) {                                     \
     iot_u64 result = 0;                                                                            \
@@ -53,9 +60,9 @@ static __always_inline struct vfs_arguments vfs_arguments_of_probe(const struct 
 }
 
 /*
- * What a function returned that some kernels have return a number, others a pointer: 0 or a negative errno. The upper half
- * of a number's register is its sign or 0. The kernel's addresses begin at IOT_KERNEL_ADDRESS_FIRST where page tables have
- * five levels, higher where they have four.
+ * The status of a function that returns a number in some kernels and a pointer in others: 0 or a
+ * negative errno. The upper half of a number's register is its sign or 0. The kernel's addresses
+ * begin at IOT_KERNEL_ADDRESS_FIRST with five levels of page tables, higher with four.
  */
 #define IOT_ERRNO_LAST 4095
 #define IOT_KERNEL_ADDRESS_FIRST 0xff00000000000000ULL
@@ -66,7 +73,9 @@ static __always_inline iot_s64 vfs_status(iot_s64 result) {
   return vfs_is_pointer(result) ? 0 : visible_result((iot_s32)result);
 }
 
-/* A span as begun by a function whose first argument is known at the end too; NULL: nothing is to be told. */
+/*
+ * Begins the span of a function whose first argument is also known at its end; NULL: not recorded.
+ */
 static __always_inline struct iot_span* vfs_begin(struct iot_task* task, iot_u32 kind,
                                                   const struct vfs_arguments* arguments,
                                                   iot_u32 file) {
@@ -79,7 +88,7 @@ static __always_inline struct iot_span* vfs_begin(struct iot_task* task, iot_u32
 /* A span at its end. */
 struct vfs_ended {
   struct iot_task* task;
-  struct iot_span* span; /* NULL: nothing is to be told */
+  struct iot_span* span; /* NULL: not recorded */
   struct iot_place place;
   iot_u64 duration_ns;
   iot_u32 chosen_by; /* the file that decides whether the event is wanted */
@@ -107,7 +116,7 @@ static __always_inline void* vfs_reserve(struct vfs_ended* ended, iot_u32 kind) 
   return record;
 }
 
-/* The record of a span that ended, or NULL; and its hand-over, with the field that all have. */
+/* The record of an ended span, or NULL; and its commit, with the field that all have. */
 #define VFS_RESERVE(event, ended)                                                                  \
   ({                                                                                               \
     _Static_assert(sizeof(struct iot_##event) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");     \
@@ -124,7 +133,10 @@ static __always_inline iot_u32 vfs_file_of_dentry(struct iot_task* task, iot_u64
   return inode ? iot_file_of_inode(task, inode, 0) : 0;
 }
 
-/* `begin` and `end` are called with the event's kind; `begin` also with the function's number, 0 of an event's only one. */
+/*
+ * `begin` and `end` get the kind of the event; `begin` also gets the number of the function, 0 for
+ * the only one of an event.
+ */
 #define VFS_PROGRAMS(function, call, kind, begin, end)                                             \
   SEC("?fentry/" #function) int function##_enter(iot_u64* ctx) {                                   \
     const struct vfs_arguments arguments = vfs_arguments_of_trampoline(ctx);                       \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system: what files are like, how long they are, what directories hold, bytes that go from file to file
- * without passing the program, and what is left to do when a descriptor is closed.
+ * The virtual file system: attributes and sizes of files, entries of directories, copies between
+ * files inside the kernel, and the work at the close of a descriptor.
  */
 #include "probes/vfs/vfs.bpf.h"
 
@@ -10,8 +10,8 @@ static __always_inline iot_u32 vfs_file_of_path(struct iot_task* task, iot_u64 p
 }
 
 /*
- * Those that programs come by, vfs_getattr and vfs_statfs, are inlined into their callers; what they call is not.
- * vfs_getattr_nosec(path, answer, wanted, flags)
+ * Compilers inline vfs_getattr and vfs_statfs, which programs use, but not the functions that they
+ * call. vfs_getattr_nosec(path, answer, wanted, flags)
  */
 static __always_inline int begin_stat(const struct vfs_arguments* arguments, iot_u32 kind,
                                       iot_u32 call) {
@@ -153,8 +153,8 @@ VFS_PROGRAMS(vfs_fallocate, IOT_vfs_call_vfs_fallocate, IOT_KIND_vfs_truncate, b
              end_truncate)
 
 /*
- * vfs_listxattr(dentry, list, room); the others are of (mount, dentry, name), and vfs_setxattr and vfs_getxattr go on with
- * (value, length).
+ * vfs_listxattr(dentry, list, room). The others have (mount, dentry, name), and vfs_setxattr and
+ * vfs_getxattr also (value, length).
  */
 static __always_inline int begin_xattr(const struct vfs_arguments* arguments, iot_u32 kind,
                                        iot_u32 call) {
@@ -230,7 +230,7 @@ static __always_inline int end_readdir(iot_u32 kind, iot_u64 object, iot_s64 res
 
 VFS_PROGRAMS(iterate_dir, 0, IOT_KIND_vfs_readdir, begin_readdir, end_readdir)
 
-/* All are of (file read, position, file written, position, bytes, flags). */
+/* All have (file read, position, file written, position, bytes, flags). */
 static __always_inline int begin_copy(const struct vfs_arguments* arguments, iot_u32 kind,
                                       iot_u32 call) {
   struct iot_task* task = iot_current();
@@ -277,8 +277,9 @@ VFS_PROGRAMS(vfs_dedupe_file_range_one, IOT_vfs_call_vfs_dedupe_file_range_one, 
              begin_copy, end_copy)
 
 /*
- * filp_flush(file, owner of its locks), before 6.6 a part of filp_close(file, owner): by close(), by what closes for another
- * reason (dup2, close_range, exec, exit), and where the kernel has opened a file for itself.
+ * filp_flush(file, owner of its locks), before 6.6 a part of filp_close(file, owner). It is called
+ * by close(), by other ways to close (dup2, close_range, exec, exit), and for files that the kernel
+ * has opened for itself.
  */
 static __always_inline int begin_flush(const struct vfs_arguments* arguments, iot_u32 kind,
                                        iot_u32 call) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * The virtual file system: names that are made, changed, taken away and asked about. What a dentry is called and where it
- * is are read at the entry: a rename changes both.
+ * The virtual file system: names that are made, changed, removed and looked up. The name and the
+ * directory of a dentry are read at the entry: a rename changes both.
  */
 #include "probes/vfs/vfs.bpf.h"
 
@@ -36,7 +36,7 @@ static __always_inline struct iot_span* begin_name(struct iot_task* task, iot_u3
   return span;
 }
 
-/* The fields that all events of names have: begin_name() has left them in the span. */
+/* Sets the fields of all events of names, which begin_name() has left in the span. */
 #define DESCRIBE_NAME(record, span, returned)                                                      \
   do {                                                                                             \
     (record)->result = vfs_status(returned);                                                       \
@@ -45,7 +45,7 @@ static __always_inline struct iot_span* begin_name(struct iot_task* task, iot_u3
     (record)->name = (iot_u32)(span)->bytes;                                                       \
   } while (0)
 
-/* What did not exist at the entry does now. */
+/* An inode that did not exist at the entry. */
 static __always_inline struct vfs_ended end_new_name(iot_u32 kind, iot_u64 object, iot_s64 result) {
   struct vfs_ended ended = vfs_end(kind, object);
   struct iot_span* span = ended.span;
@@ -151,7 +151,10 @@ struct renamedata {
   unsigned int flags;
 } __attribute__((preserve_access_index));
 
-/* vfs_rename(description). `bytes`: the old place; `detail`: the new one; `offset`: what had the new name. */
+/*
+ * vfs_rename(description). `bytes`: the old place; `detail`: the new one; `offset`: the former
+ * owner of the new name.
+ */
 static __always_inline int begin_rename(const struct vfs_arguments* arguments, iot_u32 kind,
                                         iot_u32 call) {
   struct iot_task* task = iot_current();
@@ -219,8 +222,9 @@ static __always_inline int end_readlink(iot_u32 kind, iot_u64 object, iot_s64 re
 VFS_PROGRAMS(vfs_readlink, 0, IOT_KIND_vfs_readlink, begin_readlink, end_readlink)
 
 /*
- * inode_permission(mount, inode, asked): of every directory on the way to a name, and of what an access() is about, which
- * alone has this mark of the kernel's. The others within it, of a file system below, are counted in `reserved`.
+ * inode_permission(mount, inode, asked): for every directory on the way to a name, and for the
+ * object of an access(), which alone has this flag. Nested calls, of a file system below, are
+ * counted in `reserved`.
  */
 #define ASKED_BY_ACCESS 0x10
 #define ASKED_MODES (IOT_access_R_OK | IOT_access_W_OK | IOT_access_X_OK)
