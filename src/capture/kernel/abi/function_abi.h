@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Functions of the kernel that the BPF programs know by their addresses: block_find_functions() asks for them. 0: the kernel
- * has none of that name, or does not tell.
+ * Functions of the kernel that the BPF programs know by address: block_find_functions() looks them
+ * up. 0: the kernel has no such function, or does not list it.
  */
 #ifndef IOTRAIL_FUNCTION_ABI_H
 #define IOTRAIL_FUNCTION_ABI_H
