@@ -45,7 +45,7 @@ struct iot_functions iot_functions;
    CALL_BIT(RECV_ZC))
 #define OF_ONE_MESSAGE (CALL_BIT(SEND) | CALL_BIT(RECV) | CALL_BIT(SEND_ZC))
 /*
- * Calls on a descriptor whose request holds the file. Other requests may have a file too, which is
+ * Calls on a descriptor; the request holds the file. Other requests may have a file too, which is
  * read at their end.
  */
 #define ON_FILES                                                                                   \
@@ -58,7 +58,7 @@ struct iot_functions iot_functions;
   (CALL_BIT(OPENAT) | CALL_BIT(OPENAT2) | CALL_BIT(STATX) | CALL_BIT(RENAMEAT) |                   \
    CALL_BIT(UNLINKAT) | CALL_BIT(MKDIRAT) | CALL_BIT(SYMLINKAT) | CALL_BIT(LINKAT) |               \
    CALL_BIT(SETXATTR) | CALL_BIT(GETXATTR))
-/* Calls on a descriptor whose request holds no file. */
+/* Calls on a descriptor; the request holds no file. */
 #define ON_DESCRIPTORS (CALL_BIT(CLOSE) | CALL_BIT(EPOLL_CTL))
 /* Calls that may have several results: always, or where they select their buffers themselves. */
 #define MAY_GO_ON                                                                                  \

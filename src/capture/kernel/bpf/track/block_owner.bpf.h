@@ -30,7 +30,7 @@ __noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
 }
 
 /*
- * The disk of metadata as disk_of_file() has it: of the inode whose pages hold it, else `device`.
+ * The disk of metadata as disk_of_file() has it: of the inode with its pages, else `device`.
  */
 __noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
   const iot_u64 inode = vector ? iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;

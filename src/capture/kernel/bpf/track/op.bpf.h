@@ -62,7 +62,7 @@ static __noinline int iot_end_missed_wait(struct iot_task* task, iot_u64 now_ns)
   return iot_emit_wait(task, now_ns, IOT_UNFINISHED);
 }
 
-/* Spans and operations whose ends the kernel did not report: it skips programs under recursion. */
+/* Spans and operations without a reported end: the kernel skips programs under recursion. */
 static __always_inline void forget_ops(struct iot_task* task) {
   for (iot_u32 depth = 0; depth < IOT_SPAN_DEPTH && depth < task->span_depth; ++depth)
     iot_lose(IOT_COUNTER_kernel_span_lost);

@@ -160,7 +160,7 @@ static __always_inline int iot_is_excluded(void) {
   return iot_is_suppressed() && !(bpf_get_current_task_btf()->flags & PF_KTHREAD);
 }
 
-/* For a task of which only the ids are known: no operation. */
+/* For a task with known ids only: no operation. */
 static __always_inline void attribute_to_running_task(struct iot_owner* owner) {
   const iot_u64 both = bpf_get_current_pid_tgid();
   owner->pid = (iot_u32)(both >> 32);

@@ -118,7 +118,7 @@ __noinline int iot_begin_aio_submit(iot_u32 is_compat) {
   if (count > 0)
     bpf_loop(at_most((iot_u64)count, AIO_BATCH_LIMIT), begin_aio, &batch, 0);
   if (iot_config.filters_operations &&
-      task->keeps_call) /* the work for its operations cannot be told apart */
+      task->keeps_call) /* the work for its operations cannot be separated */
     iot_unsuppress(task, IOT_OTHER_OPERATION);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;

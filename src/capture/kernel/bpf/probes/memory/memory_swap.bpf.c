@@ -40,7 +40,7 @@ static __noinline int emit_swap(const struct iot_swap* swap, iot_u64 duration_ns
 }
 
 /*
- * The completion function tells a bio of the swap area from those that carry its pages further
+ * The completion function separates a bio of the swap area from those that carry its pages further
  * down.
  */
 static __always_inline int may_be_swap(iot_u64 end) {

@@ -21,7 +21,7 @@ struct {
   __type(value, struct listener);
 } listeners SEC(".maps");
 
-/* The task whose operation changes this socket; NULL: none, or an untraced one. */
+/* The task that changes this socket in an operation; NULL: none, or an untraced one. */
 static __always_inline struct iot_task* user_of(iot_u64 socket) {
   return BPF_CORE_READ(SOCK_OF(socket), sk_lock.owned) ? iot_current() : 0;
 }

@@ -151,7 +151,7 @@ static __always_inline void begin_awaited(iot_u32 tid) {
   }
 }
 
-/* A thread that calls exec continues under the id of its process, whose first thread has ended. */
+/* A thread that calls exec continues under the id of its process; the first thread has ended. */
 static __always_inline struct iot_task* executing_task(struct task_struct* task, iot_u32 old_tid) {
   begin_awaited((iot_u32)task->pid);
   struct iot_task* own = followed_task();

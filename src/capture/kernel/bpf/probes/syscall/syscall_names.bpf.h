@@ -122,7 +122,7 @@ static __always_inline void emit_xattr(struct returned* call) {
 
 _Static_assert(sizeof(struct iot_syscall_statfs) == sizeof(struct iot_syscall_chdir), "one shape");
 
-/* Calls whose object is all that is recorded. */
+/* Calls without further arguments to record. */
 static __always_inline void emit_object(struct returned* call) {
   const struct object object = object_of(call);
   if (!iot_file_of_call_wanted(object.file))

@@ -74,7 +74,7 @@ static __always_inline iot_s64 vfs_status(iot_s64 result) {
 }
 
 /*
- * Begins the span of a function whose first argument is also known at its end; NULL: not recorded.
+ * Begins the span of a function that is identified by its first argument; NULL: not recorded.
  */
 static __always_inline struct iot_span* vfs_begin(struct iot_task* task, iot_u32 kind,
                                                   const struct vfs_arguments* arguments,

@@ -246,7 +246,7 @@ static __always_inline int begin_access(const struct vfs_arguments* arguments, i
       ++outer->reserved;
     return 0;
   }
-  if (task->span_depth >= IOT_SPAN_DEPTH) { /* the end could not tell it from the others */
+  if (task->span_depth >= IOT_SPAN_DEPTH) { /* the end could not separate it from the others */
     iot_lose(IOT_COUNTER_kernel_span_lost);
     return 0;
   }
