@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kKernel = "vmlinux";
 constexpr std::size_t kBytesOfType = 24; // about
 
-// Empty: there is none.
+// Empty: no such file.
 std::string read_file(const std::filesystem::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status{};
@@ -32,7 +32,7 @@ std::string read_file(const std::filesystem::path& path) {
   return bytes;
 }
 
-// Bytes that follow a type's btf_type, as linux/btf.h describes each kind; nothing: a kind that is not known.
+// Bytes after a type's btf_type, as linux/btf.h describes each kind; nothing: an unknown kind.
 std::optional<std::size_t> extra_bytes(const btf_type& type) {
   const std::size_t count = BTF_INFO_VLEN(type.info);
   switch (BTF_INFO_KIND(type.info)) {
@@ -95,7 +95,7 @@ std::optional<BtfData> BtfData::parse(std::string bytes, const BtfData* base) {
   return data;
 }
 
-// False: the bytes are not as they should be.
+// False: the bytes are not valid BTF.
 bool BtfData::find_places() {
   const std::string_view types =
       std::string_view(bytes_).substr(header_.hdr_len + header_.type_off, header_.type_len);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Type information (BTF) as the kernel tells it of itself and of each of its modules, type by type (linux/btf.h).
+// Type information (BTF) of the kernel and of each of its modules, type by type (linux/btf.h).
 #pragma once
 
 #include <linux/btf.h>
@@ -18,21 +18,22 @@ namespace iotrail::capture::kernel {
 // Does not move while it is the base of another.
 class BtfData {
 public:
-  // Nothing: the file is not there, or not as it should be. `base`: what a module's types and strings go on from; it outlives
-  // what is returned.
+  // Nothing: the file is missing or invalid. `base`: types and strings that those of a module
+  // continue; it outlives the result.
   static std::optional<BtfData> read(const std::filesystem::path& path,
                                      const BtfData* base = nullptr);
   static std::optional<BtfData> parse(std::string bytes, const BtfData* base = nullptr);
 
-  // Its own types have the numbers from first_id() until end_id(); those below are the base's. 0 is void.
+  // Its own types have the numbers from first_id() until end_id(); lower ones belong to the base. 0
+  // is void.
   std::uint32_t first_id() const { return first_id_; }
   std::uint32_t end_id() const { return first_id_ + static_cast<std::uint32_t>(places_.size()); }
   // Where the type is: here, or in the base.
   const BtfData& owner_of(std::uint32_t id) const { return id < first_id_ ? *base_ : *this; }
 
-  // Of a number that is none: void.
+  // An invalid number is void.
   btf_type type(std::uint32_t id) const;
-  // What follows the type: its members, its parameters, as of its kind.
+  // The data after the type: its members or parameters, depending on its kind.
   template <typename Part> std::vector<Part> parts(std::uint32_t id) const {
     const std::string_view bytes = extra(id);
     std::vector<Part> parts(bytes.size() / sizeof(Part));
@@ -41,9 +42,9 @@ public:
   }
   std::string_view extra(std::uint32_t id) const;
 
-  // A string, to its end; empty where the offset is none.
+  // A string, up to its end; empty for an invalid offset.
   std::string_view string(std::uint32_t offset) const;
-  // The same, and what comes behind it.
+  // The same, and all that follows it.
   std::string_view strings_from(std::uint32_t offset) const;
 
 private:
@@ -58,7 +59,8 @@ private:
   std::vector<std::uint32_t> places_; // of its own types, in the section of types
 };
 
-// That of a kernel, by default the running one, and of its modules, by default those that are loaded.
+// The types of a kernel, by default the running one, and of its modules, by default the loaded
+// ones.
 struct KernelBtf {
   // Reads a file `vmlinux` and one for each module, which takes a few milliseconds.
   static KernelBtf read(const std::filesystem::path& folder = "/sys/kernel/btf");
@@ -68,7 +70,7 @@ struct KernelBtf {
     BtfData types;
   };
 
-  std::unique_ptr<BtfData> kernel; // null: the kernel has none, or none that can be read
+  std::unique_ptr<BtfData> kernel; // null: the kernel has none, or none that is readable
   std::vector<Module> modules;
 };
 

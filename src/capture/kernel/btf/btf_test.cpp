@@ -29,7 +29,8 @@ protected:
     return id > 0 ? btf__type_by_id(types_.get(), static_cast<__u32>(id)) : nullptr;
   }
 
-  // The member of that name, in the structure or in the header inside it; bytes from the begin, or -1.
+  // The offset in bytes of the member with that name, in the structure or in the header inside it;
+  // -1: none.
   long offset_of(const btf_type* type, std::string_view field) const {
     const btf_member* members = btf_members(type);
     for (__u32 index = 0; index < btf_vlen(type); ++index) {

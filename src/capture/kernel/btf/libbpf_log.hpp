@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What libbpf and the kernel say while programs are loaded: shown to who asks for it by IOTRAIL_BPF_LOG.
+// The output of libbpf and of the verifier while programs are loaded, shown if IOTRAIL_BPF_LOG is
+// set.
 #pragma once
 
 #include <string_view>
 
 namespace iotrail::capture::kernel {
 
-// From here on libbpf's words are kept from the terminal, unless IOTRAIL_BPF_LOG is set.
+// From here on libbpf prints nothing, unless IOTRAIL_BPF_LOG is set.
 void hush_libbpf();
 
 bool shows_libbpf_log();
-// Where libbpf's words go: to the terminal, or nowhere.
+// The destination of libbpf's output: the terminal, or nowhere.
 void show_in_log(std::string_view text);
 
 } // namespace iotrail::capture::kernel

@@ -9,7 +9,7 @@
 
 namespace iotrail::capture::kernel {
 
-// 0, or an errno. The kernel lists all types that it was given, those of programs too.
+// 0, or an errno. The kernel lists all types that it was given, also those of programs.
 int ModuleTypes::open_all() {
   for (std::uint32_t id = 0; ::bpf_btf_get_next_id(id, &id) == 0;) {
     Fd types(::bpf_btf_get_fd_by_id(id));

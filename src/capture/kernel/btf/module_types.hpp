@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The type information of modules as the kernel has it: a program that hooks what is a module's is loaded with a descriptor of it.
+// The type information of modules in the kernel: a program that hooks a function of a module is
+// loaded with a descriptor of it.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@ namespace iotrail::capture::kernel {
 
 class ModuleTypes {
 public:
-  // Open as long as this object lives. Negative: an errno; the module is gone, or may not be asked for (CAP_SYS_ADMIN).
+  // Open as long as this object lives. Negative: an errno; the module is gone, or access is denied
+  // (CAP_SYS_ADMIN).
   int descriptor_of(const std::string& module);
 
 private:

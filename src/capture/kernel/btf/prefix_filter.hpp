@@ -8,8 +8,8 @@
 
 namespace iotrail::capture::kernel {
 
-// Which of a hundred thousand names may be one of a few: told by their first letters, up to four. What comes behind the end
-// of a name (NUL) does not count.
+// A Bloom filter with one hash: which of a hundred thousand names may be one of a few, by up to
+// four first letters. Letters after the end of a name (NUL) do not count.
 class PrefixFilter {
 public:
   void add(std::string_view name) { bits_[hash(name)] = true; }

@@ -15,13 +15,14 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr std::uint32_t kVoid = 0;
-constexpr std::uint32_t kPointer = 1; // to void, for all pointers
+constexpr std::uint32_t kPointer = 1; // to void, in place of all pointers
 
 template <typename Value> void append(std::string& bytes, const Value& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Of "request___before_6_8": "request", as programs name a structure of some kernels only.
+// "request" for "request___before_6_8", the name in programs of a structure that only some kernels
+// have.
 std::string_view without_flavor(std::string_view name) {
   const std::size_t flavor = name.rfind("___");
   return flavor == 0 ? name : name.substr(0, flavor);
@@ -41,7 +42,7 @@ std::set<std::string_view> names_in(const BtfData& programs) {
   return names;
 }
 
-// Type information that grows by types of others, and by what lies within these.
+// Type information that grows by types of others, and by the types within these.
 class TypeCollection {
 public:
   TypeCollection() {
@@ -85,7 +86,7 @@ public:
 private:
   static constexpr std::uint32_t info_of(std::uint32_t kind) { return kind << 24U; }
 
-  // Here. New types are copied later, in the order of their numbers.
+  // The number here. New types are copied later, in the order of their numbers.
   std::uint32_t number_of(const BtfData& from, std::uint32_t id) {
     const unsigned kind = kind_of(from.type(id));
     if (kind == BTF_KIND_PTR)
@@ -161,12 +162,11 @@ private:
   std::string strings_;
   std::uint32_t numbers_given_ = kPointer;
   std::map<std::pair<const BtfData*, std::uint32_t>, std::uint32_t> numbers_;
-  std::queue<std::pair<const BtfData*, std::uint32_t>>
-      queue_; // that have numbers, and are not copied
+  std::queue<std::pair<const BtfData*, std::uint32_t>> queue_; // numbered, but not copied yet
   std::unordered_map<std::string, std::uint32_t> offsets_;
 };
 
-// The members of kTypeNumbers that the kernel has structures for.
+// The members of kTypeNumbers with structures in the kernel.
 std::map<std::string_view, std::uint32_t>
 type_numbers(const BtfData& programs, const std::map<std::string_view, std::uint32_t>& structures) {
   std::map<std::string_view, std::uint32_t> numbers;
@@ -194,7 +194,8 @@ std::string relocation_types(const BtfData& programs, const KernelBtf& kernel) {
     letters.add(name);
   TypeCollection collection;
   std::set<std::string_view> found_names;
-  std::map<std::string_view, std::uint32_t> structures; // of the kernel itself: their numbers there
+  std::map<std::string_view, std::uint32_t>
+      structures; // of the kernel's own types: their numbers there
   const auto take_from = [&](const BtfData& btf, const std::set<std::string_view>& wanted) {
     for (std::uint32_t id = btf.first_id(); id < btf.end_id(); ++id) {
       const btf_type type = btf.type(id);

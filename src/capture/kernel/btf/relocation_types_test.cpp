@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What programs are fitted to the kernel by is what the kernel's whole type information says, as libbpf reads both.
+// The reduced type information agrees with the whole one of the kernel, as libbpf reads both.
 #include "capture/kernel/btf/relocation_types.hpp"
 
 #include <bpf/libbpf.h>
@@ -131,7 +131,7 @@ TEST_F(RelocationTypes, bytes_that_end_early_are_refused) {
     EXPECT_FALSE(BtfData::parse(bytes_.substr(0, size))) << size;
 }
 
-// A module's types go on where the kernel's end.
+// The types of a module continue those of the kernel.
 TEST(RelocationTypesOfModules, are_taken_where_the_kernel_has_none_of_the_name) {
   const OwnedBtf kernel(btf__new_empty());
   const int number = btf__add_int(kernel.get(), "int", 4, BTF_INT_SIGNED);

@@ -25,7 +25,7 @@ bool is_known_branch(const bpf_insn& instruction) {
          operation != BPF_EXIT;
 }
 
-// A place that the first half of no wide instruction precedes.
+// A place that does not follow the first half of a wide instruction.
 bool is_understood_at(BpfCode code, std::size_t at) {
   const bpf_insn& instruction = code[at];
   if (instruction.dst_reg >= kRegisters)

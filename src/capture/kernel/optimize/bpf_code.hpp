@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The shape of BPF instructions: where they go on, which registers they read and write. Places are indices of 8 bytes; an
-// instruction of 16 bytes takes two.
+// The structure of BPF instructions: where they continue, which registers they read and write.
+// Places are indices of 8 bytes; an instruction of 16 bytes takes two.
 #pragma once
 
 #include <linux/bpf.h>
@@ -17,7 +17,7 @@ using RegisterSet = std::uint32_t; // a bit each
 
 constexpr std::size_t kRegisters = 11;
 
-// The first half of one that puts 8 bytes, an address or a map into a register.
+// The first half of an instruction that loads 8 bytes, an address or a map into a register.
 inline bool is_wide(const bpf_insn& instruction) {
   return instruction.code == (BPF_LD | BPF_IMM | BPF_DW);
 }
@@ -47,7 +47,7 @@ inline bool is_branch(const bpf_insn& instruction) {
 inline std::size_t jump_target(std::size_t at, const bpf_insn& instruction) {
   return at + 1 + static_cast<std::size_t>(std::ptrdiff_t{instruction.off});
 }
-// It calls a function of the same program, or has the address of one.
+// It calls a function of the same program, or loads the address of one.
 inline bool names_function(const bpf_insn& instruction) {
   return (is_call(instruction) && instruction.src_reg == BPF_PSEUDO_CALL) ||
          (is_wide(instruction) && instruction.src_reg == BPF_PSEUDO_FUNC);
@@ -56,10 +56,11 @@ inline std::size_t named_function(std::size_t at, const bpf_insn& instruction) {
   return at + 1 + static_cast<std::size_t>(std::ptrdiff_t{instruction.imm});
 }
 
-// All instructions are of kinds that these functions know, and none leads out of the code.
+// All instructions are of known kinds, and none leads out of the code.
 bool is_understood(BpfCode code);
 
-// What an instruction may read, and what it writes; a call may read all that arguments are handed over in.
+// The registers that an instruction may read, and those that it writes; a call may read all
+// argument registers.
 RegisterSet registers_read(const bpf_insn& instruction);
 RegisterSet registers_written(const bpf_insn& instruction);
 

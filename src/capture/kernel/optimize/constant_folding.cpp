@@ -14,7 +14,7 @@ bool is_extended(std::uint64_t value) {
   return static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)}) == value;
 }
 
-// The instruction that puts a value into a register; none: it takes a wide one.
+// The instruction that loads a value into a register; none: it takes a wide one.
 std::optional<bpf_insn> move_of(unsigned to, std::uint64_t value) {
   bpf_insn move{};
   move.dst_reg = to & 0xfU;
@@ -28,12 +28,12 @@ std::optional<bpf_insn> move_of(unsigned to, std::uint64_t value) {
   return move;
 }
 
-// Not only to the next.
+// A jump to another instruction than the next.
 bool goes_elsewhere(const bpf_insn& instruction) {
   return is_jump(instruction) || is_branch(instruction);
 }
 
-// Only puts something into a register.
+// Only writes a register.
 bool is_pure(const bpf_insn& instruction) {
   return is_calculation(instruction) || is_wide(instruction);
 }
@@ -56,7 +56,7 @@ public:
     close_up();
   }
 
-  // Where an instruction is now or, if it was left out, the next one is.
+  // The new place of an instruction or, if it was removed, of the next one.
   std::uint32_t new_place(std::size_t at) const { return new_places_[at]; }
 
 private:
@@ -77,7 +77,7 @@ private:
     }
   }
 
-  // What a register gets that nobody reads.
+  // Removes writes to registers that no instruction reads.
   void drop_useless() {
     const std::vector<RegisterSet> live = live_registers();
     for (const std::size_t at : reached_)
@@ -91,7 +91,7 @@ private:
            (registers_written(instruction) & live[at + places_of(instruction)]) == 0;
   }
 
-  // Before each instruction, those that may be read later before they are written.
+  // Before each instruction: the registers that may be read before they are written.
   std::vector<RegisterSet> live_registers() const {
     std::vector<RegisterSet> live(code_.size() + 1, 0);
     for (bool is_stable = false; !is_stable;) {
@@ -120,7 +120,7 @@ private:
     return (after & ~registers_written(instruction)) | registers_read(instruction);
   }
 
-  // True: some of them compared registers, whose values may be of no use now.
+  // True: removed comparisons of registers; their values may be unused now.
   bool drop_jumps_to_next() {
     bool had_branches = false;
     std::size_t next = code_.size(); // that is kept
@@ -180,7 +180,7 @@ private:
   std::vector<std::uint32_t> new_places_;
 };
 
-// Of what speaks of one place, since what was between was left out, the last is right.
+// Records of removed instructions have the same place: the last one is right.
 void move_records(PlaceRecords& records, const Folding& folding, std::size_t code_size) {
   std::vector<std::byte> moved;
   std::size_t last_place = code_size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program made for what its read-only variables hold: their values stand in it, and what can then not be reached or is of
-// no use is left out. The kernel's verifier does less of it, and dearly: it keeps the loads, and takes one piece out after
-// the other, moving for each all that follows.
+// Specializes a program to the values of its read-only variables: replaces loads by values, and
+// removes code that cannot be reached or has no use. The kernel's verifier does less at a higher
+// cost: it keeps the loads, and removes one piece after another, moving all code behind each.
 #pragma once
 
 #include <linux/bpf.h>
@@ -15,7 +15,8 @@
 
 namespace iotrail::capture::kernel {
 
-// What libbpf hands over beside the instructions: records that each begin with the place of the one they speak of.
+// Data from libbpf beside the instructions: records that each begin with the place of an
+// instruction.
 struct PlaceRecords {
   std::vector<std::byte> bytes;
   std::uint32_t record_size = 0;
@@ -31,7 +32,7 @@ struct ProgramCode {
   PlaceRecords lines;     // bpf_line_info
 };
 
-// False: it has instructions of a kind that is not known, and stays as it is.
+// False: it has instructions of an unknown kind, and stays as it is.
 bool fold_constants(ProgramCode& program, const Constants& constants);
 
 } // namespace iotrail::capture::kernel

@@ -176,7 +176,7 @@ TEST(constant_folding, a_program_with_an_unknown_instruction_stays_as_it_is) {
   }
 }
 
-// Does what a program says, on a context and constants of 64 bytes each.
+// Interprets a program, with a context and constants of 64 bytes each.
 class Machine {
 public:
   static constexpr std::uint64_t kContext = std::uint64_t{1} << 40U;
@@ -187,7 +187,7 @@ public:
     registers_[BPF_REG_1] = kContext;
   }
 
-  // What r0 holds at the end.
+  // The value of r0 at the end.
   std::uint64_t run() {
     for (std::size_t at = 0; !is_exit(code_[at]);)
       at = step(at, code_[at]);
@@ -281,7 +281,7 @@ private:
   std::array<std::uint64_t, kRegisters> registers_{};
 };
 
-// Programs that calculate with what they load and with constants, jump forwards, and end with r0.
+// Programs that calculate with loaded values and with constants, jump forwards, and end with r0.
 class Writer {
 public:
   explicit Writer(unsigned seed) : random_(seed) {}
@@ -338,7 +338,7 @@ private:
   void aim_jumps(std::vector<bpf_insn>& code, std::size_t first) {
     std::vector<std::size_t> begins;
     for (std::size_t at = first; at < code.size(); at += places_of(code[at]))
-      if (!is_load(code[at])) // whose address stands before it
+      if (!is_load(code[at])) // its address is in front of it
         begins.push_back(at);
     for (std::size_t place = 0; place < begins.size(); ++place)
       if (bpf_insn& instruction = code[begins[place]]; is_branch(instruction)) {

@@ -49,7 +49,7 @@ std::optional<std::uint64_t> calculated(unsigned operation, std::uint64_t left, 
   case BPF_NEG:
     return 0 - left;
   default:
-    return std::nullopt; // rare, or of more than one meaning
+    return std::nullopt; // rare, or with several meanings
   }
 }
 
@@ -110,7 +110,7 @@ public:
       if ((set >> number & 1U) != 0)
         values_.at(number) = {};
   }
-  // What is known whichever way it was reached. True: that is less than before.
+  // Keeps the facts that hold on each path to here. True: they are fewer than before.
   bool join(const Registers& other) {
     bool is_less = false;
     for (unsigned number = 0; number < kRegisters; ++number)
@@ -173,7 +173,7 @@ std::vector<char> targets_in(BpfCode code) {
 
 } // namespace
 
-// From where a block begins, since something jumps there, to where others begin.
+// A block from a jump target to the next one.
 class ConstantPropagation::Walk {
 public:
   Walk(ConstantPropagation& known, BpfCode code, const Constants& constants)
@@ -217,7 +217,7 @@ private:
     }
   }
 
-  // True: nothing goes on behind it.
+  // True: execution does not continue after it.
   bool branch(std::size_t at, const bpf_insn& instruction, const Registers& registers) {
     const std::optional<bool> taken = outcome(instruction, registers);
     if (taken)
@@ -257,8 +257,7 @@ private:
     const std::size_t size = size_of_load(instruction);
     if (offset > constants_.bytes.size() || size > constants_.bytes.size() - offset)
       return {};
-    std::uint64_t value =
-        0; // BPF here has the order of bytes of this machine, which is little-endian
+    std::uint64_t value = 0; // BPF here has this machine's byte order, which is little-endian
     std::memcpy(&value, constants_.bytes.subspan(offset).data(), size);
     known_.loaded_[at] = value;
     return number(value);

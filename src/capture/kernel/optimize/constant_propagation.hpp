@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is known of a BPF program before it runs, since the variables that nobody writes any more are known.
+// Facts about a BPF program before it runs, from variables that no longer change.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@
 
 namespace iotrail::capture::kernel {
 
-// The variables of an object that are read only, as they stay from when its programs are loaded.
+// The read-only variables of an object, with their values when its programs are loaded.
 struct Constants {
   int map = -1; // the descriptor by which instructions name them
   std::span<const std::byte> bytes;
 };
 
-// Found by going through all that can be reached from the first instruction, function by function: of a function nothing is
-// known at its begin. Only registers are followed, not the stack.
+// Follows all paths from the first instruction, function by function: nothing is known at the begin
+// of a function. Only registers are followed, not the stack.
 class ConstantPropagation {
 public:
-  // `code` must be understood.
+  // All instructions of `code` are of known kinds.
   ConstantPropagation(BpfCode code, const Constants& constants);
 
   bool is_reached(std::size_t at) const { return facts_[at] != Fact::unreached; }
-  // Of a branch: whether it is always or never taken.
+  // Whether a branch is always or never taken.
   std::optional<bool> is_taken(std::size_t at) const;
-  // Of an instruction that loads from the constants: the value.
+  // The value that an instruction loads from the constants.
   std::optional<std::uint64_t> loaded(std::size_t at) const;
 
 private:
