@@ -39,7 +39,7 @@ bool is_below(const std::string& path, const std::string& folder) {
          (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
 }
 
-// Of those that a path is below the innermost; nullptr: it is below none.
+// The innermost of them above a path; nullptr: it is below none.
 const JudgedFolder* folder_above(const std::vector<JudgedFolder>& folders,
                                  const std::string& path) {
   const JudgedFolder* innermost = nullptr;
@@ -50,7 +50,7 @@ const JudgedFolder* folder_above(const std::vector<JudgedFolder>& folders,
   return innermost;
 }
 
-// What is mounted there; no server that is gone is asked. 0: it cannot be told.
+// The device mounted there, without a request to a server that is gone. 0: unknown.
 iot_u64 root_inode_of(const Mount& mount) {
   struct statx status{};
   const int flags = AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC;
@@ -58,7 +58,7 @@ iot_u64 root_inode_of(const Mount& mount) {
                                                                                 : 0;
 }
 
-// The whole disk that a path stands for; 0: it is no block device.
+// The whole disk of a path; 0: it is no block device.
 iot_u32 disk_of(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
@@ -72,7 +72,7 @@ bool is_shared(iot_u32 disk, const Mount& mount) {
   });
 }
 
-// What is mounted last at a directory hides what was mounted there before.
+// The last mount at a directory hides those before.
 Result<Mount> find_mount(const std::string& path) {
   std::error_code code;
   const std::string point = std::filesystem::canonical(path, code).native();
@@ -101,7 +101,8 @@ Result<void> judge_file(BpfObject& object, const std::string& path, iot_verdict 
   return put(object.map_fd("wanted_files"), key, path, verdict);
 }
 
-// The programs climb from a file whose path is not known to the root of its file system only: mounts below a directory are judged as it is.
+// The programs search from a file without a known path only up to the root of its file system.
+// Mounts below a directory therefore get the same verdict.
 Result<void> judge_folders(BpfObject& object, const Filter& filter) {
   const int map = object.map_fd("wanted_files");
   std::vector<JudgedFolder> folders;
@@ -131,7 +132,7 @@ Result<void> judge_folders(BpfObject& object, const Filter& filter) {
   return {};
 }
 
-// Block events by the disk; those of other layers by the file systems that are mounted from it.
+// Block events by the disk; those of other layers by the file systems mounted from it.
 Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdict verdict) {
   const std::string path = name.find('/') == name.npos ? "/dev/" + name : name;
   struct stat status{};
@@ -141,18 +142,19 @@ Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdic
   if (disk == 0)
     return fail("device " + path, "not a block device",
                 "`lsblk --paths` lists the block devices there are.");
-  // The disk's own numbers: for what is mounted later, or where this process does not see it.
+  // The disk's own numbers: for later mounts, and mounts that this process does not see.
   std::vector<iot_u32> file_systems = partitions_of(disk);
   for (const Mount& mount : read_mounts())
     if (disk_of(mount.source) == disk)
-      file_systems.push_back(mount.device); // a number that is no disk's, as with btrfs
+      file_systems.push_back(mount.device); // a number of no disk, as with btrfs
   for (const iot_u32 device : file_systems)
     if (auto set = put(object.map_fd("wanted_file_systems"), device, path, verdict); !set)
       return set;
   return put(object.map_fd("wanted_devices"), disk, path, verdict);
 }
 
-// Its files by the file system, wherever else that is mounted; its metadata by the disk, where that is no other one's.
+// Its files by the file system, at all of its mounts; its metadata by the disk, unless another file
+// system is on it.
 Result<void> judge_mount(BpfObject& object, const std::string& path, iot_verdict verdict) {
   const Result<Mount> mount = find_mount(path);
   if (!mount)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files, directories, file systems and disks that a recording is of, or not of: from paths to what the programs know them by.
+// Files, directories, file systems and disks that a recording includes or excludes: from paths to
+// the keys of the programs.
 #pragma once
 
 #include <bpf/bpf.h>
@@ -14,7 +15,7 @@
 
 namespace iotrail::capture::kernel {
 
-// Into a map of verdicts; `what` is named where that is refused.
+// Inserts into a map of verdicts; errors name `what`.
 template <class Key>
 Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value = IOT_WANTED) {
   if (bpf_map_update_elem(map, &key, &value, BPF_ANY) == 0)
@@ -28,7 +29,7 @@ Result<void> put(int map, const Key& key, const std::string& what, iot_u32 value
 Result<void> judge_file(BpfObject& object, const std::string& path, iot_verdict verdict);
 Result<void> judge_device(BpfObject& object, const std::string& name, iot_verdict verdict);
 Result<void> judge_mount(BpfObject& object, const std::string& path, iot_verdict verdict);
-// All that are wanted and excluded: of two that lie in each other, the inner one decides.
+// All wanted and excluded files: of nested directories the innermost decides.
 Result<void> judge_folders(BpfObject& object, const Filter& filter);
 
 } // namespace iotrail::capture::kernel

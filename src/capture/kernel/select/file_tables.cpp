@@ -33,7 +33,7 @@ void FileTables::keep_empty_one() {
       forget(young - 2);
       is_at_work_ = false;
     });
-  } catch (const std::system_error&) { // no thread is to be had now: the next call tries again
+  } catch (const std::system_error&) { // no thread can be started now: the next call tries again
     is_at_work_ = false;
   }
 }
@@ -53,7 +53,7 @@ void FileTables::forget(iot_u32 age) {
   const iot_u32 place = place_of(age);
   if (__atomic_load_n(&ages_->files[place], __ATOMIC_RELAXED) == 0)
     return;
-  bpf_map_delete_elem(tables_fd_, &place); // returns when no program looks at it any more
+  bpf_map_delete_elem(tables_fd_, &place); // returns when no program uses it any more
   const iot_u32 kept = __atomic_exchange_n(&ages_->kept[place], 0U, __ATOMIC_RELAXED);
   const iot_u32 files = __atomic_exchange_n(&ages_->files[place], 0U, __ATOMIC_RELEASE);
   forgotten_ += files - std::min(kept, files);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The recorder's part in the tables of known files (bpf/track/file_table.bpf.h): while the younger one fills it makes the empty one that
-// follows, and it gives up those older than the older one, whose files are forgotten unless they were used meanwhile.
+// The recorder's part in the tables of known files (bpf/track/file_table.bpf.h). While the younger
+// table fills, it makes the next empty one. It frees tables beyond the older one: their files are
+// forgotten unless they were used meanwhile.
 #pragma once
 
 #include <atomic>
@@ -14,17 +15,17 @@ namespace iotrail::capture::kernel {
 
 class FileTables {
 public:
-  // `ages` is shared with the programs and outlives this, as the descriptor of their map of tables does. `files`: that a
-  // table has room for.
+  // `ages` is shared with the programs. It outlives this, like the descriptor of their map of
+  // tables. `files`: capacity of a table.
   FileTables(int tables_fd, iot_file_ages& ages, std::uint32_t files)
       : tables_fd_(tables_fd), ages_(&ages), files_(files) {}
 
-  // Sees to it that there is an empty table when one is needed soon. Returns at once: the kernel waits for its programs
-  // before it changes a table, tens of milliseconds, so a thread has it done. Where there is no memory for it, files that
-  // find no room are counted by the programs.
+  // Makes an empty table if one is needed soon. Returns at once: the kernel waits tens of
+  // milliseconds for its programs before it changes a table, so a thread does it. Without memory
+  // for a table, the programs count files that find no room.
   void keep_empty_one();
 
-  // Files that were in a table which has been given up, and in no younger one.
+  // Files of a discarded table that are in no younger one.
   std::uint64_t forgotten() const { return forgotten_; }
 
 private:

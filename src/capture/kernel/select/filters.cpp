@@ -45,7 +45,7 @@ Result<void> adopt(BpfObject& object, PidNumbers& numbers, pid_t pid) {
   return put(object.map_fd("adopted_pids"), number, fmt::format("process {}", pid));
 }
 
-// One that ends in * stands for all that begin so.
+// A name that ends in * matches all names with this prefix.
 Result<void> judge_name(int map, const std::string& text, iot_verdict verdict) {
   const bool is_beginning = text.ends_with('*');
   const std::string name = text.substr(0, text.size() - (is_beginning ? 1 : 0));
@@ -187,7 +187,7 @@ Result<std::vector<pid_t>> trace_descendants(BpfObject& object, PidNumbers& numb
       if (auto set = adopt(object, numbers, pid); !set)
         return std::unexpected(set.error());
       added.push_back(pid);
-      is_more = true; // a child of this one may have been passed over
+      is_more = true; // a child of this one may have been missed
     }
   }
   return added;

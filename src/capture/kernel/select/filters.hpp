@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From the filter of a recording to what BPF programs look at: configuration before the load, maps after it.
+// From the filter of a recording to the data of the BPF programs: configuration before the load,
+// maps after it.
 #pragma once
 
 #include "capture/kernel/abi/kernel_abi.h"
@@ -12,17 +13,18 @@ namespace iotrail::capture::kernel {
 
 void fill_filters(iot_config& config, const Filter& filter);
 
-// As SourceOptions has them, in the order of iot_own_file; none: nothing is left out.
+// As in SourceOptions, in the order of iot_own_file; none: nothing is excluded.
 void fill_own_files(iot_config& config, const std::vector<std::filesystem::path>& files);
 
-// Files, devices, cgroups and processes that are named. Fails where one does not exist.
+// The files, devices, cgroups and processes of the filter. Fails if one does not exist.
 Result<void> set_filters(BpfObject& object, PidNumbers& numbers, const Filter& filter);
 
-// From now on the process that the kernel numbers `tid` (a single, suspended thread) is traced, and all that it starts; or from its next exec on.
+// From now on, or from its next exec on, the single suspended thread `tid` of the kernel's
+// numbering is traced with all its children.
 Result<void> trace_tree(BpfObject& object, iot_u32 tid, bool from_exec);
 
-// Adds what the processes that are named have started and still runs. To be called when those are traced already, so that
-// nothing that they start meanwhile is missed.
+// Adds the running children of the named processes. Call it when those processes are already
+// traced, so that no child started meanwhile is missed.
 Result<std::vector<pid_t>> trace_descendants(BpfObject& object, PidNumbers& numbers,
                                              const std::vector<pid_t>& pids);
 

@@ -36,7 +36,8 @@ iot_u64 place(int argument) {
   return static_cast<iot_u64>(argument) + 1; // -1: none
 }
 
-// A close takes the meaning of its descriptor away, a munmap that of memory; what a kernel thread writes for a fsync is the fsync's.
+// A close ends the meaning of its descriptor, a munmap that of memory. Writes of a kernel thread
+// for a fsync belong to the fsync.
 bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& filter) {
   const iot_u16 event = call.event;
   if (event == IOT_KIND_syscall_sync)
@@ -68,7 +69,7 @@ iot_u64 choice_flags(const schema::Syscall& call, const Filter& filter) {
   return IOT_CALL_EXCLUDED | (submits(call.event, filter) ? IOT_CALL_SUBMITS : 0);
 }
 
-// Has pages written back: it makes some dirty, may let the program do so, or waits for them.
+// Causes write-back: it makes pages dirty, may let the program do so, or waits for them.
 bool leads_to_write_back(const Operation& operation) {
   constexpr std::string_view kMayWrite[] = {"mmap", "fault", "uring_enter", "aio_submit"};
   return schema::has_trait(operation.class_name, schema::Trait::writes) ||
@@ -101,7 +102,7 @@ void fill_operations(iot_config& config, const Filter& filter) {
   }
 }
 
-// What both tables say of a call.
+// The description of a call in both tables.
 iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
   const schema::Event* event = schema::find_event(call.event);
   const bool is_recorded = event != nullptr && is_wanted(filter, *event);

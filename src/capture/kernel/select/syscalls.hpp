@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What each system call of this machine is to the recorder: the tables that BPF looks a number up in.
+// The treatment of each system call of this machine: the tables in which BPF looks up its number.
 #pragma once
 
 #include "capture/kernel/abi/kernel_abi.h"
@@ -8,8 +8,8 @@
 
 namespace iotrail::capture::kernel {
 
-// Fills `calls` and `compat_calls` of the configuration with every call of schema/syscalls.def; those whose event the
-// filter wants carry IOT_CALL_RECORDED.
+// Fills `calls` and `compat_calls` of the configuration with every call of schema/syscalls.def.
+// Calls with a wanted event carry IOT_CALL_RECORDED.
 void fill_calls(iot_config& config, const Filter& filter);
 
 } // namespace iotrail::capture::kernel
