@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The end of what is attached: nothing is recorded from one moment on, and hooks are let go of where nobody waits for it.
+// Stops a recording: no event is recorded from one moment on, and hooks are removed where nothing
+// waits for it.
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -21,7 +22,8 @@
 
 namespace iotrail::capture::kernel {
 
-// From here on no task counts as traced and no file as known: programs that are still attached find nothing to do.
+// From here on no task counts as traced and no file as known: programs that are still attached find
+// nothing to do.
 void BpfObject::silence() {
   auto* const bss = skeleton_->bss;
   __atomic_store_n(&bss->is_stopped, 1U, __ATOMIC_RELEASE);
@@ -53,8 +55,8 @@ void BpfObject::let_go_meanwhile() {
   }
 }
 
-// A child that has copies of the descriptors and nothing else outlives our letting go of them, so that the kernel takes
-// the hooks away when the child ends, and the child is the one who waits for it.
+// A child with copies of only the descriptors lives longer than they are open here. The kernel
+// removes the hooks when the child ends, so that the child waits for it.
 void BpfObject::leave_links_to_child() {
   std::array<int, 2> until{};
   if (std::ranges::none_of(attached_, &Attached::is_slow) || ::pipe2(until.data(), O_CLOEXEC) != 0)
@@ -68,7 +70,7 @@ void BpfObject::leave_links_to_child() {
   const pid_t child = ::fork();
   if (child == 0) { // of a process with threads: system calls only
     if (::fork() != 0)
-      ::_exit(0); // so that the recorder need not wait for the grandchild, which goes on
+      ::_exit(0); // so that the recorder need not wait for the grandchild, which continues
     unsigned first = 0;
     for (const unsigned fd : kept) {
       if (fd > first)

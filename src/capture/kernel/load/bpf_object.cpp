@@ -38,7 +38,7 @@ std::uint64_t files_allowed() {
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : RLIM_INFINITY;
 }
 
-// As far as anybody may. The command has been started before, with the limit as it was.
+// The largest limit allowed. The command was started before, with the earlier limit.
 void raise_open_files() {
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
@@ -47,7 +47,7 @@ void raise_open_files() {
   }
 }
 
-// Each program, what attaches it, each map.
+// Descriptors for each program, its link, and each map.
 std::uint64_t files_needed(const bpf_object* object, std::size_t programs) {
   std::uint64_t files = kFilesBeside + 2 * programs;
   for (const bpf_map* map = nullptr; (map = bpf_object__next_map(object, map)) != nullptr;)
@@ -55,7 +55,7 @@ std::uint64_t files_needed(const bpf_object* object, std::size_t programs) {
   return files;
 }
 
-// libbpf takes the refusal of a file for one of what it wanted the file for, and tells of that.
+// libbpf reports a refused open as a failure of the operation that needed the file.
 bool is_short_of_files(int code, std::uint64_t needed) {
   return code == EMFILE || files_allowed() < needed;
 }
@@ -93,7 +93,8 @@ Error cannot_follow_tasks(const std::string& why) {
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons"};
 }
 
-// What says nothing about the programs that were refused: 0, or an errno. With no privilege every one would be refused.
+// 0, or an errno that concerns all programs, not a single refused one. Without privilege each would
+// be refused.
 int failure_of_all(const std::vector<RefusedProgram>& refused,
                    const std::vector<std::string_view>& programs) {
   for (const RefusedProgram& program : refused)
@@ -103,7 +104,8 @@ int failure_of_all(const std::vector<RefusedProgram>& refused,
   return 0;
 }
 
-// What libbpf fits the programs to the kernel by: of its types, those that they name. False: they cannot be written (errno).
+// The types by which libbpf relocates the programs: those that they name. False: they cannot be
+// written (errno).
 bool write_relocation_types(const Fd& file, const bpf_object* object, const KernelBtf& kernel) {
   std::uint32_t size = 0;
   const void* raw = btf__raw_data(bpf_object__btf(object), &size);
@@ -120,8 +122,8 @@ bool write_relocation_types(const Fd& file, const bpf_object* object, const Kern
   return true;
 }
 
-// A new map of variables is all zero, which is how these begin: libbpf would copy megabytes of zeroes into it. With its types, so
-// that others (bpftool) can read it. False: there is none (errno).
+// A new map of variables is all zero, like the initial values: libbpf would copy megabytes of
+// zeros. It has types, so that others (bpftool) can read it. False: no map (errno).
 bool make_zero_variables(const bpf_object* object, bpf_map* variables) {
   std::uint32_t size = 0;
   const void* raw = btf__raw_data(bpf_object__btf(object), &size);
@@ -137,7 +139,7 @@ bool make_zero_variables(const bpf_object* object, bpf_map* variables) {
   return map && bpf_map__reuse_fd(variables, map.get()) == 0;
 }
 
-// With what follows from the kernel and the choice of hooks.
+// Adds the settings that follow from the kernel and the choice of hooks.
 iot_config complete(iot_config configuration, const Filter& filter, const Refusals& refusals) {
   configuration.has_cast = kernel_types().has_function(kCastFunction);
   fill_reasons(configuration, kernel_types());
@@ -200,7 +202,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
   }
 }
 
-// Memory is taken when an object is loaded, whether it is used or not.
+// Memory is allocated when an object is loaded, whether used or not.
 void BpfObject::size_maps(const std::vector<std::string_view>& programs,
                           const iot_config& configuration, std::uint32_t cpu_count) {
   const auto& maps = skeleton_->maps;
@@ -229,7 +231,7 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
     bpf_map__set_autocreate(map, has_block);
 }
 
-// 0, or an errno: then no program is loaded. EAGAIN: a signal broke the kernel off.
+// 0, or an errno: then no program is loaded. EAGAIN: a signal interrupted the kernel.
 int BpfObject::try_load(const std::vector<std::string_view>& programs,
                         const iot_config& configuration, std::uint32_t cpu_count,
                         std::vector<RefusedProgram>& refused) {

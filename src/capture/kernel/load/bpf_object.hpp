@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The BPF programs, loaded: whatever of them this kernel accepts. One program that it refuses never costs another.
+// The loaded BPF programs: those that this kernel accepts. A refused program does not prevent the
+// others.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +28,12 @@ using PrepareMaps = void (*)(iotrail_bpf& skeleton, const iot_config& configurat
 
 class BpfObject {
 public:
-  // Loads and attaches what serves the filter, by `configuration`, of which it fills in what follows from the choice of
-  // hooks. What the kernel's types show to be missing is not tried; what is refused all the same goes to `refusals`, and
-  // the next alternative is loaded. Programs on `hooks_left_out` (functions, tracepoints) are loaded but
-  // do not run. A load that a signal breaks off is begun anew. Fails where not even that can be told (no privilege, no
-  // BTF, no memory for the maps), and where tasks cannot be followed.
+  // Loads and attaches the hooks for the filter, by `configuration`, and completes that with the
+  // choice of hooks. Hooks that the kernel's types show to be missing are not tried. Hooks that are
+  // refused go to `refusals`, and the next alternative is loaded. Programs on `hooks_left_out`
+  // (functions, tracepoints) are loaded but do not run. A load that a signal interrupts is
+  // repeated. Fails if hooks cannot be tried at all (no privilege, no BTF, no memory for the maps),
+  // or tasks cannot be followed.
   static Result<std::unique_ptr<BpfObject>>
   load(const Filter& filter, const iot_config& configuration, std::uint32_t cpu_count,
        const std::vector<std::string>& hooks_left_out, PrepareMaps prepare, Refusals& refusals);
@@ -40,22 +42,25 @@ public:
   iotrail_bpf& skeleton() { return *skeleton_; }
   int map_fd(const char* name) const; // negative: the map was not needed
 
-  // Runs a program that hooks nothing (section "syscall"), which writes its answer into `question`, what it takes. False: it
-  // was not loaded, or the kernel does not run it.
+  // Runs a program without a hook (section "syscall"), with `question` as its argument and answer.
+  // False: it was not loaded, or the kernel does not run it.
   bool ask(const char* program, std::span<std::byte> question) const;
 
-  // All that a program lists which the kernel runs for each of its objects (section "iter/..."). Empty: it was not loaded.
+  // The output of a program that the kernel runs for each of its objects (section "iter/...").
+  // Empty: it was not loaded.
   std::vector<std::byte> list(const char* program) const;
 
-  // From its return on nothing new is recorded; what a program was at is awaited with wait_for_programs(). Hooks on functions may stay in place, idle, for about a second: letting
-  // each go takes the kernel tens of milliseconds, which another process waits for.
+  // When it returns, no new event is recorded; wait_for_programs() waits for programs that still
+  // run. Hooks on functions may stay attached, idle, for about a second: the kernel takes tens of
+  // milliseconds to remove each, and another process waits for that.
   void detach();
-  // When that was (CLOCK_MONOTONIC); 0: it was not.
+  // The time of this (CLOCK_MONOTONIC); 0: not yet.
   std::uint64_t silenced_ns() const { return silenced_ns_; }
-  // Returns when no program runs any more that ran when it was called: some 10 to 20 ms.
+  // Returns when no program runs any more that ran at the call: some 10 to 20 ms.
   static void wait_for_programs();
 
-  // Of all programs: how often the kernel skipped one because it ran already. Exact after detach().
+  // Total over all programs: how often the kernel skipped one because it already ran. Exact after
+  // detach().
   std::uint64_t recursion_misses() const;
 
 private:
@@ -82,7 +87,7 @@ private:
   std::vector<Attached> attached_;
   std::thread letting_go_;
   std::uint64_t silenced_ns_ = 0;
-  std::uint64_t recursion_misses_ = 0; // of programs whose links are gone
+  std::uint64_t recursion_misses_ = 0; // of programs with removed links
 };
 
 } // namespace iotrail::capture::kernel

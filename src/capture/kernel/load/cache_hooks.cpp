@@ -14,8 +14,8 @@ void add_to_cache(std::vector<EventHooks>& rows, std::string_view event,
 }
 
 void add_pages(std::vector<EventHooks>& rows) {
-  // Two programs: the second parameter of filemap_get_pages was the iterator before it was the count. What a fault adds is
-  // no look-up's only where faults are operations.
+  // Two programs: the second parameter of filemap_get_pages was the iterator before it was the
+  // count. Faults differ from look-ups only if they are operations.
   const auto hits = [](std::string_view hook, std::string_view program, int parameters) {
     return Alternative{"F",
                        hook,
@@ -60,8 +60,9 @@ Alternative writing_back(std::string_view tier, std::string_view hook,
   return {tier, hook, std::move(programs)};
 }
 
-// By tracepoints, what ext4 writes of its own is told apart by what the kernel's threads are at: both ends are needed, also
-// for the begin. The tracepoints come last: of other file systems than ext4 they do not see what fsync writes.
+// The work of the kernel's threads separates ext4's own write-back from theirs, so both tracepoints
+// are needed, also for the begin. Tracepoints come last: on file systems other than ext4 they miss
+// the writes of fsync.
 void add_write_backs(std::vector<EventHooks>& rows) {
   const Alternative with_ext4 = writing_back(
       "T", "tp_btf/writeback_single_inode_start+writeback_single_inode, ext4_writepages+result",

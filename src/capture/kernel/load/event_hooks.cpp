@@ -29,7 +29,8 @@ void add_syscalls(std::vector<EventHooks>& rows) {
           {tracepoint("tp_btf/sys_enter+sys_exit", {"syscall_sys_enter", "syscall_sys_exit"})}));
 }
 
-// Whose a bio and a request are is learnt when they are queued, split, issued, whatever is asked for.
+// The owners of bios and requests are known from when they are queued, split and issued, whichever
+// events are wanted.
 void add_block_support(std::vector<EventHooks>& rows, Layer layer) {
   const auto add = [&](std::string_view hook, std::string_view program) {
     rows.push_back(served_by("", layer, {tracepoint(hook, {program})}));
@@ -119,8 +120,8 @@ void add_memory(std::vector<EventHooks>& rows) {
                                           "memory_swap_bio_complete", "block_find_functions"})}));
 }
 
-// Which file systems concern the recording is learnt from the changes and the syncs of traced tasks, and who waits for what a
-// journal's thread writes from the latter.
+// Changes and syncs of traced tasks show which file systems belong to the recording, and syncs show
+// which tasks wait for the writes of a journal's thread.
 void add_journals(std::vector<EventHooks>& rows) {
   const Alternative syncs =
       tracepoint("tp_btf/ext4_sync_file_enter+exit", {"journal_sync_enter", "journal_sync_exit"});
@@ -148,7 +149,7 @@ void add_journals(std::vector<EventHooks>& rows) {
                  handles("tp_btf/ext4_journal_start, jbd2_handle_start+stats", {"journal_ask"})}));
 }
 
-// Each file system has a row: those whose module is not loaded are not served, the others are.
+// Each file system has a row: only those with a loaded module are served.
 void add_file_systems(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
     rows.push_back(served_by(event, Layer::fs, std::move(alternatives)));
@@ -165,7 +166,7 @@ void add_file_systems(std::vector<EventHooks>& rows) {
   add("fs_allocate",
       {tracepoint("tp_btf/btrfs_ordered_extent_add+reserve_extent+add_delayed_data_ref",
                   {"allocate_btrfs_ordered", "allocate_btrfs_take", "allocate_btrfs_reference"})});
-  // Where the first program has no second argument to read, it is refused, and the other one is tried.
+  // A first program without a second argument to read is refused, and the other one is tried.
   const auto reservations = [](std::string_view reserve) {
     return tracepoint("tp_btf/ext4_da_reserve_space+update_reserve_space+release_space",
                       {reserve, "reserve_ext4_placed", "reserve_ext4_released"});
@@ -182,7 +183,7 @@ void add_file_systems(std::vector<EventHooks>& rows) {
                                            {"journal_btrfs_commit", "allocate_btrfs_ordered"})});
 }
 
-// The programs whose parameters differ between kernels come first.
+// The programs with parameters that differ between kernels come first.
 void add_asyncs(std::vector<EventHooks>& rows) {
   const std::vector<Alternative> operations = {
       {"T",
@@ -212,7 +213,7 @@ void add_asyncs(std::vector<EventHooks>& rows) {
                    "async_defer", "async_queue_work"})}));
 }
 
-// A fault is an operation of its own for what the cache and the block layer do for it.
+// A fault is an operation of its own, which owns the work of the cache and the block layer for it.
 void add_faults(std::vector<EventHooks>& rows) {
   for (const Layer layer : {Layer::cache, Layer::block, Layer::device})
     rows.push_back(served_by(
@@ -232,7 +233,8 @@ void add_faults(std::vector<EventHooks>& rows) {
                            {tracepoint("tp_btf/mm_filemap_map_pages", {"fault_around"})}));
 }
 
-// Whose connections are is learnt whatever is asked for. Where kernels tell more to a program, that one comes first.
+// The owners of connections are tracked whichever events are wanted. If a kernel passes more to one
+// program, that program comes first.
 void add_net(std::vector<EventHooks>& rows) {
   const auto add = [&](std::string_view event, std::vector<Alternative> alternatives) {
     rows.push_back(served_by(event, Layer::net, std::move(alternatives)));

@@ -37,7 +37,8 @@ KernelFact capability(const char* name, unsigned number) {
   return {name, is_met, is_met ? "present" : "missing", is_met ? "" : kCapabilityRemedy};
 }
 
-// The active mode stands in brackets: "none [integrity] confidentiality". Empty: not told by this system.
+// The active mode is in brackets: "none [integrity] confidentiality". Empty: this system does not
+// show it.
 std::string lockdown_mode() {
   std::string modes;
   std::getline(std::ifstream("/sys/kernel/security/lockdown") >> std::ws, modes);
@@ -46,7 +47,7 @@ std::string lockdown_mode() {
   return open == modes.npos || close == modes.npos ? "" : modes.substr(open + 1, close - open - 1);
 }
 
-// Without the capabilities the kernel refuses all alike: nothing is known of lockdown then.
+// Without the capabilities the kernel refuses all programs alike: lockdown is unknown then.
 KernelFact function_hooks() {
   constexpr const char* kName = "hooks on functions";
   if (!may_load())
@@ -68,7 +69,7 @@ KernelFact kprobes() {
 
 } // namespace
 
-// Lockdown refuses it like a helper that there is not (EINVAL).
+// Lockdown refuses it like a helper that does not exist (EINVAL).
 KernelFact memory_reads() {
   constexpr const char* kName = "reads of its memory";
   if (!may_load())

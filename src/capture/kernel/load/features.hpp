@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What this machine allows the kernel source to do: BTF, capabilities, lockdown. Found by trying, never by versions.
+// The features of this machine that the kernel source needs: BTF, capabilities, lockdown. Found by
+// trying, never by versions.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ struct KernelFact {
 };
 
 std::vector<KernelFact> kernel_facts();
-// The one of these without which nothing is recorded whatever the privileges: programs read the kernel's memory.
+// The feature that all recording needs, whatever the privileges: programs read the kernel's memory.
 KernelFact memory_reads();
 
 } // namespace iotrail::capture

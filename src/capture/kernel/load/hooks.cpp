@@ -10,7 +10,7 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-// What `wanted`, the sums and the sets of vfs events are indexed by.
+// The indices of `wanted`, of the aggregate fields and of the sets of vfs events.
 static_assert(std::ranges::all_of(schema::kEvents,
                                   [](const schema::Event& event) {
                                     return (event.id & 0xffU) < IOT_KIND_LIMIT;
@@ -28,8 +28,8 @@ template <class List, class Value> bool contains(const List& list, const Value& 
   return std::ranges::find(list, value) != std::ranges::end(list);
 }
 
-// Loaded whatever is asked for. Without the first no child is followed; without the others, what an event is charged to
-// would hang on which events are recorded.
+// Always loaded. Without the first, no child is followed. Without the others, the owner of an event
+// would depend on which events are recorded.
 constexpr std::string_view kTaskFollowers[] = {"process_task_newtask", "process_sched_process_exec",
                                                "process_sched_process_exit"};
 constexpr std::string_view kCallFollowers[] = {"syscall_sys_enter", "syscall_sys_exit"};
@@ -85,7 +85,7 @@ store::HookReport report(const EventHooks& hooks, const Refusals& refusals) {
   return report;
 }
 
-// Of two rows of one event: it is served if one of them is.
+// An event with two rows is served if one of them is.
 void join(store::HookReport& report, const store::HookReport& other) {
   append(report.hook, ", ", other.hook);
   append(report.reason, "; ", other.reason);
@@ -163,7 +163,7 @@ std::vector<std::string_view> chosen_programs(const Filter& filter, const Refusa
   };
   for (std::string_view program : kTaskFollowers)
     add(program);
-  // Begins of calls are followed only where their ends are: else no call would ever be over.
+  // Begins of calls are followed only with their ends: otherwise no call would ever end.
   if (refusal_among(kCallFollowers, refusals) == nullptr)
     for (std::string_view program : kCallFollowers)
       add(program);

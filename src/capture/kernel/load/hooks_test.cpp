@@ -14,7 +14,7 @@ bool is_chosen(std::string_view program, const Refusals& refusals) {
 
 } // namespace
 
-// With one end only, every call would be taken for one that never returns.
+// With one end only, every call would count as one that never returns.
 TEST(HooksTest, calls_are_followed_at_both_ends_or_not_at_all) {
   EXPECT_TRUE(is_chosen("syscall_sys_enter", {}) && is_chosen("syscall_sys_exit", {}));
   for (const char* refused : {"syscall_sys_enter", "syscall_sys_exit"}) {

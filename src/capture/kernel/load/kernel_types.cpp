@@ -40,7 +40,7 @@ void KernelTypes::scan(const BtfData& btf, std::span<const std::string_view> fun
     if (!has_name_to_read(kind) || !letters.may_have(btf.strings_from(type.name_off)))
       continue;
     const std::string_view name = btf.string(type.name_off);
-    // Of a pointer to a function; its first parameter is the tracepoint's own.
+    // For a pointer to a function; its first parameter belongs to the tracepoint.
     if (kind == BTF_KIND_TYPEDEF && name.starts_with(kTracepointPrefix))
       tracepoints_.try_emplace(
           std::string(name.substr(kTracepointPrefix.size())),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the running kernel's own type information (BTF) says of functions and tracepoints, before anything is loaded.
+// Functions and tracepoints in the running kernel's type information (BTF), read before anything is
+// loaded.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +16,31 @@
 
 namespace iotrail::capture::kernel {
 
-// What the kernel is told with a program that hooks a function or a tracepoint: a type, by its number.
+// The target of a program that hooks a function or a tracepoint: a type, by its number.
 struct HookedType {
-  std::uint32_t id = 0; // 0: there is none
-  std::string module;   // whose type it is; empty: the kernel's own
+  std::uint32_t id = 0; // 0: none
+  std::string module;   // module of the type; empty: the kernel itself
 };
 
 class KernelTypes {
 public:
-  // What is said of these functions of the kernel, of the enumerations of reasons.hpp, and of all tracepoints, those of
-  // modules too.
+  // Selects these functions of the kernel, the enumerations of reasons.hpp, and all tracepoints,
+  // also those of modules.
   explicit KernelTypes(const KernelBtf& btf, std::span<const std::string_view> functions);
 
-  // False: the kernel has no type information, or none that can be read; then nothing is known.
+  // False: the kernel has no type information, or none that is readable; then nothing is known.
   bool are_known() const { return are_known_; }
 
   bool has_tracepoint(std::string_view name) const; // "block_rq_issue"
   bool has_function(std::string_view name) const { return function_id(name) != 0; }
-  int tracepoint_parameters(std::string_view name) const; // -1: there is none, or a module has it
+  int tracepoint_parameters(std::string_view name) const; // -1: none, or it is in a module
   HookedType hooked_tracepoint(std::string_view name) const;
-  // As BTF numbers it; 0: there is no such function.
+  // In the numbering of BTF; 0: no such function.
   std::uint32_t function_id(std::string_view name) const;
-  // Number of its parameters; -1: there is no such function.
+  // Number of its parameters; -1: no such function.
   int parameters(std::string_view name) const;
 
-  // Of an enumeration that is read: what it names, and the numbers; empty: the kernel has none.
+  // The names and numbers of an enumeration that was read; empty: the kernel does not have it.
   using Enumerators = std::vector<std::pair<std::string, std::uint32_t>>;
   const Enumerators& enumerators(std::string_view name) const;
 

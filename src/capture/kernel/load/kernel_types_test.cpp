@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What programs are attached by, of type information as a kernel and its modules have it.
+// The targets of programs, in the type information of a kernel and its modules.
 #include "capture/kernel/load/kernel_types.hpp"
 
 #include <bpf/btf.h>

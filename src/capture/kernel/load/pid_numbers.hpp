@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Numbers of tasks as the kernel counts them. A recorder in a container counts its processes otherwise: its /proc, fork()
-// and -p speak of numbers that are only valid in its own pid namespace.
+// Numbers of tasks in the kernel's numbering. A recorder in a container numbers its processes
+// otherwise: its /proc, fork() and -p use numbers that are valid only in its own pid namespace.
 #pragma once
 
 #include <sys/types.h>
@@ -13,14 +13,14 @@
 
 namespace iotrail::capture::kernel {
 
-// Whether this process counts in the initial pid namespace, as the kernel does.
+// Whether this process is in the initial pid namespace, as the kernel numbers tasks.
 bool counts_like_kernel();
 
 class PidNumbers {
 public:
   explicit PidNumbers(const BpfObject& object) : object_(object) {}
 
-  // The kernel's number of a task that this process sees as `pid`; 0: there is no such task.
+  // The kernel's number of a task that this process sees as `pid`; 0: no such task.
   iot_u32 of(pid_t pid);
 
 private:

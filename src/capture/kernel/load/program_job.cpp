@@ -43,7 +43,7 @@ ProgramJob::ProgramJob(bpf_program* program, const ProgramSection& section,
   code_.instructions.assign(begin, begin + bpf_program__insn_cnt(program));
   call_cast(code_.instructions, kernel_types().function_id(kCastFunction));
   code_.functions = copy_of(options.func_info, options.func_info_cnt, options.func_info_rec_size);
-  if (shows_libbpf_log()) // only there lines of the source are shown
+  if (shows_libbpf_log()) // only a verifier log shows lines of the source
     code_.lines = copy_of(options.line_info, options.line_info_cnt, options.line_info_rec_size);
   options_.expected_attach_type = section_.attach_type;
   options_.prog_flags |= section_.flags;
@@ -85,7 +85,7 @@ void ProgramJob::load() {
     show_reasons();
 }
 
-// The kernel tells them at a second try.
+// The kernel returns them at a second call.
 void ProgramJob::show_reasons() const {
   constexpr std::size_t kLogBytes = 16U << 20U;
   std::string log(kLogBytes, '\0');

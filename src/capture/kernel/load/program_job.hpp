@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program on its way from libbpf, which has fitted it to the kernel, into the kernel.
+// A program on its way from libbpf, which has relocated it, into the kernel.
 #pragma once
 
 #include <linux/bpf.h>
@@ -49,19 +49,20 @@ inline constexpr std::array kIdleProgram = {
 
 class ProgramJob {
 public:
-  // `options` as libbpf has filled them in; of the object that they are of, its types must stay open, and its constants.
+  // `options` as libbpf has filled them in. The types and constants of their object must stay open.
   ProgramJob(bpf_program* program, const ProgramSection& section, const bpf_prog_load_opts& options,
              const Constants& constants);
 
   bpf_program* program() const { return program_; }
   std::size_t length() const { return code_.instructions.size(); } // in instructions
-  int refusal() const { return refusal_; } // 0, or the errno with which it was refused
+  int refusal() const { return refusal_; }                         // 0, or the errno of the refusal
 
-  // Finds the number by which the kernel knows what the program hooks. False: it is refused, since there is no such thing.
+  // Finds the kernel's number of the hooked function or tracepoint. False: refused, since it does
+  // not exist.
   bool find_type(ModuleTypes& modules);
-  // In any thread. A load that a signal breaks off is begun anew.
+  // In any thread. A load that a signal interrupts is repeated.
   void load();
-  // The descriptor that the object has for the program becomes one of what was loaded.
+  // The object's descriptor of the program becomes one of the loaded program.
   void hand_over();
 
 private:
@@ -77,8 +78,8 @@ private:
   int refusal_ = 0;
 };
 
-// A call of the kernel's function that casts (bpf/types/compat.bpf.h) stands in programs as one of a helper that there is not. Where
-// the kernel has no such function (0), none is reached.
+// In programs, a call of the kernel's function that casts (bpf/types/compat.bpf.h) is one of a
+// helper that does not exist. If the kernel has no such function (0), no such call is reachable.
 void call_cast(std::vector<bpf_insn>& instructions, std::uint32_t function);
 
 } // namespace iotrail::capture::kernel

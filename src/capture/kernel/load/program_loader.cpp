@@ -26,12 +26,13 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-// What is loaded in place of programs: of a type that needs no types of the kernel, which libbpf would read anew for it.
+// The placeholder for programs: its type needs no types of the kernel, which libbpf would read
+// again for each.
 constexpr bpf_prog_type kIdleType = BPF_PROG_TYPE_SOCKET_FILTER;
 
 constexpr unsigned kThreadsMost = 8; // more would wait for the longest program
 
-// On which this thread may run: threads beyond their number would only take turns.
+// The processors that this thread may run on: more threads would only take turns.
 unsigned processors() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -40,7 +41,7 @@ unsigned processors() {
              : kThreadsMost; // more than a set can name
 }
 
-// Longest first, so that none is begun late that the others then wait for.
+// Longest first, so that no long program starts last and delays all.
 bool is_shorter(const ProgramJob* one, const ProgramJob* other) {
   return one->length() < other->length();
 }
@@ -65,7 +66,7 @@ public:
   // All of the thread that calls libbpf.
   void begin(bpf_map* constants) { constants_ = constants; }
   void add(bpf_program* program, const ProgramSection& section, const bpf_prog_load_opts& options);
-  void finish(); // loads what waits; returns when all are loaded or refused
+  void finish(); // loads waiting programs; returns when all are loaded or refused
   void give_up();
   void hand_over(std::vector<RefusedProgram>& refused);
 
@@ -91,8 +92,7 @@ ProgramQueue::ProgramQueue() {
   try {
     for (unsigned thread = 1; thread < threads; ++thread)
       threads_.emplace_back([this] { work(); });
-  } catch (
-      const std::system_error& error) { // as many as there may be: this thread does what is left
+  } catch (const std::system_error& error) { // as many as possible: this thread loads the rest
     show_in_log(fmt::format("threads for {} of {} processors: {}\n", threads_.size() + 1, threads,
                             error.what()));
   }
@@ -110,7 +110,7 @@ void ProgramQueue::add(bpf_program* program, const ProgramSection& section,
   has_changed_.notify_one();
 }
 
-// The longest that waits, as soon as one does; null: all have been taken, or given up.
+// Waits for the longest program; null: all are taken, or loading has failed.
 ProgramJob* ProgramQueue::next() {
   std::unique_lock lock(mutex_);
   has_changed_.wait(lock, [this] { return is_complete_ || !waiting_.empty(); });
@@ -127,7 +127,7 @@ void ProgramQueue::work() {
     job->load();
 }
 
-// Nothing is added any more.
+// No further programs follow.
 void ProgramQueue::close() {
   const std::lock_guard lock(mutex_);
   is_complete_ = true;
@@ -170,12 +170,12 @@ const ProgramSection& section_at(long index) {
   return kProgramSections.at(static_cast<std::size_t>(index));
 }
 
-// Called by libbpf when a program is fitted to the kernel, before it loads it.
+// libbpf calls it when a program is relocated, before it loads it.
 int take_program(bpf_program* program, bpf_prog_load_opts* options, long section) {
   if (taking == nullptr)
     return -EINVAL;
   taking->add(program, section_at(section), *options);
-  auto idle = kIdleProgram; // libbpf wants what it could change
+  auto idle = kIdleProgram; // libbpf requires a pointer to non-const
   options->expected_attach_type = bpf_attach_type{};
   options->prog_btf_fd = 0;
   options->func_info_cnt = options->func_info_rec_size = 0;

@@ -25,11 +25,11 @@ namespace {
 constexpr std::string_view kTracepointSection = "tp_btf/";
 constexpr std::string_view kListSection = "iter/";
 constexpr std::string_view kListPrefix =
-    "bpf_iter_"; // of the kernel's functions that it knows lists by
+    "bpf_iter_"; // prefix of the kernel's functions that define lists
 
 std::optional<KernelTypes> known_types;
 
-// Reads 8 bytes from nowhere onto its stack.
+// Reads 8 bytes from an invalid address onto its stack.
 constexpr std::array kReadingProgram = {bpf_insn{.code = BPF_ALU64 | BPF_MOV | BPF_X,
                                                  .dst_reg = BPF_REG_1,
                                                  .src_reg = BPF_REG_10,
@@ -93,7 +93,7 @@ bool kernel_has_kprobes() {
   return ::access("/sys/bus/event_source/devices/kprobe", F_OK) == 0;
 }
 
-// Empty: nothing is known that speaks against the program.
+// Empty: no reason against the program is known.
 std::string why_unavailable(const bpf_program* program, const KernelTypes& types,
                             int refusal_of_functions) {
   if (const std::string_view point = tracepoint_of(program); !point.empty())
@@ -125,7 +125,7 @@ std::string_view function_of(const bpf_program* program) {
   return {};
 }
 
-// The functions that the kernel is asked for are those that programs name in their sections.
+// The functions to look up are those that programs name in their sections.
 KernelTypes types_for(const bpf_object* object, const KernelBtf& btf) {
   std::vector<std::string_view> names = {kCastFunction};
   std::list<std::string> lists;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Why the kernel dropped a packet, cut a connection off, or wrote dirty pages back. Its numbers differ from kernel to kernel, the names do not.
+// Why the kernel dropped a packet, reset a connection, or wrote dirty pages back. The numbers
+// differ between kernels, the names do not.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ inline constexpr std::string_view kResetReasons = "sk_rst_reason";
 inline constexpr std::string_view kWritebackReasons = "wb_reason";
 inline constexpr std::array kReasonTypes = {kDropReasons, kResetReasons, kWritebackReasons};
 
-// Fills the tables from the kernel's numbers to those of the value tables named like them.
+// Fills the tables that map the kernel's numbers to those of the value tables with the same names.
 void fill_reasons(iot_config& config, const KernelTypes& types);
 
 } // namespace iotrail::capture::kernel

@@ -5,7 +5,7 @@
 
 namespace iotrail::capture::kernel {
 
-// Threads that begin meanwhile take no signal: those of the process are the recorder's.
+// Threads that begin meanwhile receive no signal: the recorder handles those of the process.
 class SignalsBlocked {
 public:
   SignalsBlocked() {

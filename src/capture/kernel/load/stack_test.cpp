@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program and all that it calls have 512 bytes of stack together, which kernels before 6.8 count in 32 bytes a frame, and
-// eight frames. What of it a recording needs hangs on its filters: a chain that is too long refuses a layer in some recordings
-// only. So the longest chain of each program is measured in the object, whatever is recorded.
+// A program and all functions that it calls share 512 bytes of stack, which kernels before 6.8
+// count in units of 32 bytes a frame, and eight frames. The filters of a recording decide which
+// functions it needs: a chain that is too long refuses a layer in some recordings only. So the
+// longest chain of each program is measured in the object, whatever is recorded.
 #include <elf.h>
 #include <linux/bpf.h>
 
@@ -50,7 +51,7 @@ public:
         read_code(symbol);
   }
 
-  // The programs: what nothing calls.
+  // The programs: functions without callers.
   std::vector<const Function*> programs() const {
     std::vector<const Function*> programs;
     for (const auto& [place, function] : functions_)
@@ -91,7 +92,7 @@ private:
     return nullptr;
   }
 
-  // What a call, or a function handed on as an argument, leads to: libbpf's rules for the two.
+  // The target of a call, or of a function passed as an argument, by libbpf's rules.
   const Function* target(unsigned section, std::uint64_t offset, const bpf_insn& code) const {
     const Elf64_Sym* const symbol = relocated(section, offset);
     const bool is_call = code.code == (BPF_JMP | BPF_CALL);

@@ -18,7 +18,8 @@ void add_at_vfs(std::vector<EventHooks>& rows, std::string_view event,
   rows.push_back({event, schema::Layer::vfs, std::move(alternatives)});
 }
 
-// An operation passes one of the functions named, whichever way it came: all of them are hooked, or none.
+// An operation passes one of these functions, whichever way it took: all of them are hooked, or
+// none.
 void add_vfs_names(std::vector<EventHooks>& rows) {
   add_at_vfs(
       rows, "vfs_unlink",
@@ -107,7 +108,7 @@ void add_vfs_questions(std::vector<EventHooks>& rows) {
   add_at_vfs(rows, "vfs_access",
              {{"F", "fentry+fexit/inode_permission", {TRAMPOLINES(inode_permission)}},
               {"K", "kprobe+kretprobe/inode_permission", {PROBES(inode_permission)}}});
-  // Since 6.6 close() does not pass filp_close, but what that is made of.
+  // Since 6.6 close() does not pass filp_close, but its parts.
   add_at_vfs(rows, "vfs_flush",
              {{"F", "fentry+fexit/filp_flush", {TRAMPOLINES(filp_flush)}},
               {"F", "fentry+fexit/filp_close", {TRAMPOLINES(filp_close)}},
@@ -135,8 +136,8 @@ void add_vfs_hooks(std::vector<EventHooks>& rows) {
   add_at_vfs(rows, "vfs_open",
              {{"F", "fentry+fexit/do_dentry_open", {TRAMPOLINES(do_dentry_open)}},
               {"K", "kprobe+kretprobe/do_dentry_open", {PROBES(do_dentry_open)}}});
-  // vfs_fsync calls vfs_fsync_range, which a compiler inlines into it, and both into their system calls: what neither has
-  // seen is told by the calls themselves (vfs.bpf.c).
+  // vfs_fsync calls vfs_fsync_range. A compiler may inline it there, and both into their system
+  // calls: the calls themselves record a sync that neither has seen (vfs.bpf.c).
   add_at_vfs(rows, "vfs_fsync",
              {{"F",
                "fentry+fexit/vfs_fsync+vfs_fsync_range, tp_btf/sys_exit",
