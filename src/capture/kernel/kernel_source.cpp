@@ -35,7 +35,7 @@ void size_rings(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t c
   prepare_aggregates(skeleton, config, cpu_count);
 }
 
-constexpr std::uint64_t kMessageTimeoutNs = 10'000'000; // a text takes microseconds
+constexpr std::uint64_t kMessageTimeoutNs = 10'000'000; // a message takes microseconds
 
 class KernelSource final : public Source {
 public:
@@ -139,7 +139,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   if (!object)
     return std::unexpected(object.error());
   object_ = std::move(*object);
-  object_->ask("block_find_functions", {}); // where refused, some direct I/O has no file
+  object_->ask("block_find_functions", {}); // if refused, some direct I/O has no file
   if (Result<void> mapped = map_rings(config); !mapped)
     return mapped;
   if (options.tasks != nullptr)
@@ -200,7 +200,7 @@ Result<void> KernelSource::follow(pid_t pid) {
   return trace_root(pid, false);
 }
 
-// The kernel tells of tasks that it makes or adopts by itself; of this one it is told.
+// The kernel announces the tasks that it makes or adopts; user space registers this one.
 Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
   const iot_u32 number = numbers_->of(pid);
   if (const auto own = static_cast<iot_u32>(pid); own != number)
@@ -219,8 +219,8 @@ Result<void> KernelSource::stop() {
 }
 
 /*
- * What arose up to the end. A program that found its task traced a moment before the end may still be at its record:
- * the account is taken when it adds up, and what comes later is after the end.
+ * The events up to the end. A program that found its task traced just before the end may still fill
+ * its record. The account is taken when it adds up; anything later is after the end.
  */
 KernelSource::End KernelSource::account_at_end() const {
   constexpr int kLooks = 100;
@@ -240,7 +240,7 @@ KernelSource::End KernelSource::account_at_end() const {
   }
 }
 
-// Rows for processes that ran before the recording; those that start in it are told by the kernel.
+// Rows for processes that ran before the recording; the kernel announces those that start in it.
 void KernelSource::see_all_running() {
   if (filter_.tree_root != 0 && filter_.tree_from_exec)
     tasks_->await_exec(static_cast<iot_u32>(filter_.tree_root), numbers_->of(filter_.tree_root));
@@ -254,7 +254,7 @@ void KernelSource::see_all_running() {
     tasks_->see_bystander(static_cast<iot_u32>(process.pid), numbers_->of(process.pid));
 }
 
-// All texts sent up to now. False: a program has begun one and does not finish it.
+// Takes all messages sent up to now. False: a program has begun one and does not finish it.
 bool KernelSource::drain_messages(store::TraceWriter& writer) {
   file_tables_->keep_empty_one();
   const std::uint64_t end = messages_.end();
@@ -267,15 +267,15 @@ bool KernelSource::drain_messages(store::TraceWriter& writer) {
   return true;
 }
 
-// Where it is told of each opening, it has seen the file by the time that a program does something with it.
+// If each opening is traced, the file is known before a program uses it.
 void KernelSource::name_files(store::TraceWriter& writer) {
   if (sees_openings_)
     drain_messages(writer);
 }
 
 /*
- * A text is sent before the record that needs it is begun. So all that is below the heads, read first, finds its texts
- * among those sent by the time that the heads were read.
+ * A message is sent before its record is reserved. So all records below the heads, which are read
+ * first, find their messages among those sent until the heads were read.
  */
 std::size_t KernelSource::drain(store::TraceWriter& writer) {
   if (aggregates_.is_on())
@@ -294,17 +294,17 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
   return records;
 }
 
-// What is held back and is known to be kept, by what had arisen at `now_ns`.
+// Writes held-back events that are known to be kept, by the state at `now_ns`.
 void KernelSource::keep_known(std::uint64_t now_ns, store::TraceWriter& writer) {
   if (end_)
     return hold_back_.keep_all(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
-    if (rings_.tail(cpu) < heads_[cpu]) // a record under way: the end of an operation, perhaps
+    if (rings_.tail(cpu) < heads_[cpu]) // a record being filled: possibly the end of an operation
       return;
   hold_back_.keep_slow(now_ns, writer);
 }
 
-// Nothing is ever on its way: what has not been taken stays in its row.
+// No record is ever in between: an aggregate that is not taken stays in its row.
 std::size_t KernelSource::drain_aggregates(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
   const auto aggregates = end_ ? aggregates_.take_last(unfinished_) : aggregates_.take(now_ns);
@@ -317,7 +317,7 @@ std::size_t KernelSource::drain_aggregates(store::TraceWriter& writer) {
   return 0;
 }
 
-// What was open when the recording stopped. The records pass as those of a ring do.
+// The spans that were open when the recording stopped, handled like the records of a ring.
 std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
   const std::span<const RecordSlot> all(unfinished_);
   std::size_t written = 0;
@@ -380,7 +380,7 @@ std::vector<CounterValue> KernelSource::counters() const {
   return counters;
 }
 
-// Counted where it was decided to record an event, before its ring was asked: capture/kernel/bpf/out/ring.bpf.h.
+// Counted at the decision to record an event, before its slot is reserved (bpf/out/ring.bpf.h).
 std::uint64_t KernelSource::produced() const {
   if (end_)
     return end_->produced + unfinished_written_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The kernel as a source of events: BPF programs on its trace points and, where allowed, on its functions. Needs BTF and
-// the capabilities BPF and PERFMON. What serves each event is decided by trying (hooks.hpp) and told by hooks().
+// The kernel as a source of events: BPF programs on its tracepoints and, if allowed, on its
+// functions. Needs BTF and the capabilities BPF and PERFMON. The source tries which hooks serve
+// each event (hooks.hpp), and hooks() lists them.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@ namespace iotrail::capture {
 
 std::unique_ptr<Source> make_kernel_source();
 
-// Loads and attaches each hook on its own, records nothing, and tells what would serve each event and why not.
+// Loads and attaches each hook on its own, records nothing, and returns which hook would serve each
+// event, or why none.
 std::vector<store::HookReport> probe_hooks(const std::vector<schema::Layer>& layers);
 
 } // namespace iotrail::capture

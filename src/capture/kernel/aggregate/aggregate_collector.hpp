@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When sums are taken out of the kernel's table, and what becomes of them: at each interval, before the table is full, and
-// at the end.
+// Takes aggregates out of the kernel's table and writes them: at each interval, before the table is
+// full, and at the end.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ public:
   void use(AggregateTable table) { table_ = std::move(table); }
   void begin(std::uint64_t now_ns);
 
-  // What is to be written now; nothing: it is not time. The texts that the sums refer to have been sent by its return.
+  // The aggregates to be written now; nothing: it is not time yet. All messages that they refer to
+  // have been sent when it returns.
   std::optional<std::map<AggregateKey, AggregateValues>> take(std::uint64_t now_ns);
-  // The same at the end, once: `unfinished` are records that user space has put together.
+  // The same at the end, once: `unfinished` are records made in user space.
   std::optional<std::map<AggregateKey, AggregateValues>>
   take_last(std::span<const RecordSlot> unfinished);
-  // Writes what was taken, and tells whom the options name at the end of an interval.
+  // Writes the aggregates, and calls on_interval at the end of an interval.
   void write(const std::map<AggregateKey, AggregateValues>& aggregates, std::uint64_t now_ns,
              KernelIds& ids, store::TraceWriter& writer);
 
@@ -38,9 +39,9 @@ public:
 private:
   AggregateOptions options_;
   AggregateTable table_;
-  std::uint64_t since_ns_ = 0;         // what has not been taken ended from then on
+  std::uint64_t since_ns_ = 0;         // events not taken yet ended from then on
   std::uint64_t next_ns_ = 0;          // end of the interval
-  std::vector<rows::event_sums> told_; // of the interval, where somebody is to be told
+  std::vector<rows::event_sums> told_; // of the interval, for on_interval
   bool has_ended_ = false;
 };
 

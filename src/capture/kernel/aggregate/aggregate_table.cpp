@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kDefaultRows = 1U << 17U; // 8 MiB, twice
 constexpr std::size_t kMostRows = 1U << 22U;
-// Of the rows, when they are taken: the fuller the table, the more find no place.
+// Rows are taken when this part of them is filled: a fuller table has fewer free places.
 constexpr std::uint32_t kPartFilled = 4;
 constexpr unsigned kBucketsPerOctave = 4;
 
@@ -43,7 +43,7 @@ const schema::Field* device_field(const schema::Event& event) {
   return found == event.fields.end() ? nullptr : &*found;
 }
 
-// The operation, and what it is for.
+// The operation, and its purpose.
 iot_u32 mask_of_flags(std::string_view table) {
   iot_u32 mask = schema::choice_mask(table);
   for (const schema::Purpose& purpose : schema::kPurposes)
@@ -57,7 +57,7 @@ const schema::Field* operation_field(const schema::Event& event) {
   return flags != nullptr ? flags : field_with(event, schema::Role::call);
 }
 
-// Which task ended matters to who is told to wait for all of them.
+// process_ended() only for the last thread.
 const schema::Field* group_dead_field(const schema::Event& event) {
   const auto found = std::ranges::find(event.fields, "group_dead", &schema::Field::name);
   return found == event.fields.end() ? nullptr : &*found;
@@ -160,7 +160,7 @@ iot_aggregate_fields aggregate_fields_of(const schema::Event& event) {
     fields.bytes_shift = IOT_PAGE_SHIFT;
   fields.result = place_of(result == nullptr ? bytes : result);
   if (result == nullptr && bytes != nullptr && bytes->meaning != schema::Meaning::result)
-    fields.result = 0; // bytes that are no result are never an error
+    fields.result = 0; // bytes without a result are never an error
   fields.file = place_of(field_with(event, schema::Role::file));
   fields.device = place_of(device_field(event));
   if (event.id == IOT_KIND_process_exit)
@@ -269,8 +269,8 @@ std::uint64_t AggregateTable::events() const {
   return events;
 }
 
-// Programs go on adding to these rows. The number of events is taken first: what else is added meanwhile comes with its
-// event, the next time at the latest.
+// Programs still add to these rows. The number of events is taken first: other values added
+// meanwhile follow with their event, the next time at the latest.
 void AggregateTable::move_others(std::map<AggregateKey, AggregateValues>& aggregates) {
   for (iot_aggregate_row& row :
        rows().first(std::min<std::size_t>(IOT_AGGREGATE_OTHERS, rows().size()))) {
@@ -284,7 +284,7 @@ void AggregateTable::move_others(std::map<AggregateKey, AggregateValues>& aggreg
   }
 }
 
-// No program is at it.
+// No program uses it.
 void AggregateTable::move_half(std::uint32_t number,
                                std::map<AggregateKey, AggregateValues>& aggregates) {
   for (iot_aggregate_row& row : half(number)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collector's end of events that are added up in the kernel (bpf/out/aggregate.bpf.h): what of each record is added up, and the
-// table of sums, from which what has come is taken out again and again.
+// The collector's side of aggregation in the kernel (bpf/out/aggregate.bpf.h): which fields of a
+// record are aggregated, and the table, which is emptied repeatedly.
 #pragma once
 
 #include <compare>
@@ -21,21 +21,21 @@ struct iotrail_bpf;
 
 namespace iotrail::capture::kernel {
 
-// That events are added up: the size of the table, the places of each CPU.
+// Configures aggregation: the size of the table, the places of each CPU.
 void configure_aggregates(iot_config& config, const AggregateOptions& options);
 
-// By the schema, what the programs add up of each kind of event.
+// The fields of an event that the programs aggregate, by the schema.
 iot_aggregate_fields aggregate_fields_of(const schema::Event& event);
 
-// Before loading; sizes the table and the places where records are put together. `config.sums`: its rows.
+// Before loading: sizes the table of `config.aggregates` rows and the places for records.
 void prepare_aggregates(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count);
 
-// What events have in common that are added up, on whatever CPU they were.
+// The key of aggregated events, on any CPU.
 struct AggregateKey {
   iot_u16 kind = 0;
-  iot_u32 operation = 0; // a call, or flags; of several
+  iot_u32 operation = 0; // a call, or flags, if the event has several
   iot_u32 pid = 0;
-  iot_u32 file = 0; // the kernel's number of it
+  iot_u32 file = 0; // local id of the kernel source
   iot_u32 device = 0;
   iot_s32 error = 0;
   iot_u32 bucket = IOT_AGGREGATE_NO_BUCKET;
@@ -53,7 +53,7 @@ struct AggregateValues {
   void add(const AggregateValues& other);
 };
 
-// The durations of a bucket, as bpf/out/aggregate.bpf.h makes them: from the first on, below the second.
+// The durations of a bucket of bpf/out/aggregate.bpf.h: from the first on, below the second.
 struct BucketBounds {
   std::uint64_t least_ns = 0;
   std::uint64_t below_ns = 0; // 0: the events take no time
@@ -67,18 +67,19 @@ public:
   static Result<AggregateTable> map(iotrail_bpf& skeleton, int aggregates_fd, std::uint32_t rows);
   AggregateTable() = default;
 
-  // A record that user space has put together.
+  // Adds a record made in user space.
   void add(const iot_event& record);
 
   // Many rows are in use: it is time to take them.
   bool is_filling() const;
 
-  // How many events have been added up, those taken among them.
+  // The number of aggregated events, including those taken.
   std::uint64_t events() const;
   std::uint64_t events_taken() const { return taken_; }
   std::size_t memory_bytes() const { return mapping_.bytes(); }
 
-  // What has come since the last time; adds to events_taken(). Waits some 10 to 20 ms for programs that are at it.
+  // The aggregates since the last time; adds to events_taken(). Waits some 10 to 20 ms for programs
+  // that still use the half.
   std::map<AggregateKey, AggregateValues> take();
   // The same after the last program has ended.
   std::map<AggregateKey, AggregateValues> take_all();
@@ -98,7 +99,8 @@ private:
   std::uint64_t taken_ = 0;
 };
 
-// Writes the sums of events that ended between two times, with the ids of the trace, and returns what was written.
+// Writes the aggregates of events that ended between two times, with the ids of the trace, and
+// returns the rows.
 std::vector<rows::event_sums>
 write_aggregate_rows(const std::map<AggregateKey, AggregateValues>& aggregates,
                      std::uint64_t from_ns, std::uint64_t to_ns, KernelIds& ids,

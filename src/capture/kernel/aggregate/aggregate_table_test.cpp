@@ -38,7 +38,7 @@ TEST(AggregateFields, of_the_cache_are_pages) {
   EXPECT_EQ(fields_of(IOT_KIND_cache_add).duration, 0);
 }
 
-// The kernel reads a whole word at most, which has to lie in the record's place.
+// The kernel reads a whole word at most, which must lie in the record's place.
 TEST(AggregateFields, of_every_event_lie_in_its_record) {
   for (const schema::Event& event : schema::kEvents) {
     if (schema::source_of(event.layer) != IOT_source_kernel)

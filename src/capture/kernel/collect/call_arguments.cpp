@@ -13,7 +13,7 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-// The next word of `text`, which it is taken from.
+// Removes the next word from `text` and returns it.
 std::string_view take_word(std::string_view& text) {
   const std::size_t end = std::min(text.find(' '), text.size());
   const std::string_view word = text.substr(0, end);
@@ -81,7 +81,7 @@ void set_open(iot_syscall_open& open, iot_u32 number, const Arguments& arguments
   }
 }
 
-// Which arguments are those of a call between files; -1: it has no such one.
+// The index of the descriptor arguments of a call between files; -1: it is no such call.
 struct CopyPlaces {
   iot_u32 number;
   int in_fd, out_fd, bytes;
@@ -110,7 +110,7 @@ iot_s64 timeout_ns_of(iot_u64 milliseconds) {
   return timeout < 0 ? -1 : timeout * kNsInMs;
 }
 
-// Of calls that have it in memory, the timeout is as of their entry.
+// For calls with a timeout in memory: the timeout at their entry.
 void set_poll(iot_syscall_poll& poll, const iot_task& task, const Arguments& arguments) {
   const iot_u32 number = IOT_CALL_NUMBER(task.call);
   const bool is_select = number == IOT_syscall_select || number == IOT_syscall_pselect6;

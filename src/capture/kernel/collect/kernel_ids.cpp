@@ -33,7 +33,7 @@ constexpr std::uint64_t kF2fsLastMetadataInode = 2; // from 1
 
 constexpr std::size_t kExecutables = 1U << 16U; // beyond, /proc is asked
 
-// Where a file system is mounted as a whole, "" for the root; nothing where it is not.
+// The mount point of a whole file system, "" for the root; nothing if it is not mounted.
 std::string mount_point(iot_u32 device) {
   for (const Mount& mount : read_mounts())
     if (mount.device == device && mount.root == "/")
@@ -46,18 +46,18 @@ bool holds_metadata(const iot_message_file& message) {
          (message.magic == kF2fsMagic && message.inode <= kF2fsLastMetadataInode);
 }
 
-// Of these inodes the file systems set no mode: what is there is of whoever had the memory before.
+// The file systems set no mode in these inodes: the value is that of an earlier use of the memory.
 iot_u32 mode_of(const iot_message_file& message) {
   return holds_metadata(message) ? 0 : message.mode;
 }
 
-// Not one that is nothing but a descriptor, or memory without a name.
+// False for a file that is only a descriptor, or memory without a name.
 bool is_on_file_system(const iot_message_file& message) {
   return S_ISREG(message.mode) && message.walk_end != IOT_WALK_ALONE &&
          message.magic != kAnonymousMagic;
 }
 
-// Most anonymous files have one inode in common, so that its name does not tell of what kind each is.
+// Most anonymous files share one inode, so its name does not show their kind.
 ino_t shared_anonymous_inode() {
   static const ino_t inode = [] {
     const Fd any(::epoll_create1(EPOLL_CLOEXEC));
@@ -81,7 +81,7 @@ std::string join_names(std::string_view names) {
   return path.empty() ? "/" : path;
 }
 
-// What every wait has, by the kernel's way into a call, and by its way to the tracing.
+// Frames of every wait: the kernel's entry into a call, and its way to the tracing.
 bool tells_nothing(std::string_view function) {
   return function == "entry_SYSCALL_64_after_hwframe" || function == "do_syscall_64" ||
          function == "x64_sys_call" || function == "ret_from_fork" ||
@@ -107,7 +107,7 @@ std::string path_of(const iot_message_file& message) {
   if (message.magic == kAnonymousMagic)
     return fmt::format("anon_inode:{}", message.inode == shared_anonymous_inode() ? "" : own_name);
   if (message.walk_end == IOT_WALK_ALONE && own_name.size() + 1 >= names.size())
-    return std::string(own_name); // "memfd:..."; "/" of a file that was opened by a handle
+    return std::string(own_name); // "memfd:..."; "/" for a file opened by a handle
   if (message.walk_end == IOT_WALK_ROOT)
     return join_names(names);
   if (names.empty())

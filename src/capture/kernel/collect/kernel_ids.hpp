@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From the ids that BPF programs hand out to those of the trace: files and strings as their texts arrive, and the
-// rows of devices. What texts say of processes goes to the recording's Tasks.
+// Translates the ids of the BPF programs into those of the trace: files and strings from their
+// messages, and the rows of devices. Messages about processes go to the recording's Tasks.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,8 @@
 namespace iotrail::capture::kernel {
 
 class KernelIds {
-  // Strings are used by the next few records and need not be kept; the newest this many are.
+  // The next few records use a string, which need not be kept after them. This many of the newest
+  // are kept.
   static constexpr std::size_t kStrings = 1U << 17U;
   struct String {
     iot_u32 local = 0;
@@ -34,13 +35,13 @@ class KernelIds {
 public:
   KernelIds();
 
-  // Who hears of processes and tasks, from before the first take() on.
+  // The receiver of processes and tasks, from before the first take() on.
   void report_to(Tasks& tasks) { tasks_ = &tasks; }
 
   void take(const iot_message& message, store::TraceWriter& writer);
 
-  // Ids of the trace; 0 where the text was lost. A value of its own, which a loop over records keeps in registers; valid
-  // until the next take().
+  // Ids of the trace; 0 if the message was lost. A value of its own, so that a loop over records
+  // keeps it in registers; valid until the next take().
   class Lookup {
   public:
     iot_u32 file(iot_u32 local) const {
@@ -112,11 +113,11 @@ private:
   iot_u32 last_device_ = 0;
 };
 
-// The functions of a place where tasks wait, outermost first, without those of the tracing and the switch itself: as in
-// folded stacks, "vfs_read;pipe_read".
+// The functions of a place where tasks wait, outermost first, without those of the tracing and the
+// switch itself: as in folded stacks, "vfs_read;pipe_read".
 std::string stack_of(const iot_message_stack& message);
 
-// The path that a walk from the file up to the root has met, or what stands for it ("pipe:[7]").
+// The path that a walk from the file up to the root has found, or its substitute ("pipe:[7]").
 std::string path_of(const iot_message_file& message);
 
 } // namespace iotrail::capture::kernel

@@ -38,8 +38,8 @@ const iot_event& event_of(const RecordSlot& slot) {
   return reinterpret_cast<const iot_event&>(slot);
 }
 
-// What is at the end of a record's header, which the kernel stores as one word and last: whose record it is and of which kind.
-// The CPU is in it, too.
+// The end of a record's header, which the kernel stores last, as one word: the owner of the slot
+// and the kind of the record, also the CPU.
 constexpr iot_u64 kNextTag = iot_u64{1} << 32U;
 constexpr iot_u64 kAllButCpu = ~iot_u64{UINT16_MAX};
 static_assert(offsetof(iot_event, cpu) % sizeof(iot_u64) == 0 &&
@@ -55,7 +55,7 @@ iot_u16 kind_in(iot_u64 label) {
   return static_cast<iot_u16>(label >> 16U);
 }
 
-// Of a finished record of this kind at a position in a ring.
+// The end of a header of a finished record of this kind at a position in a ring.
 iot_u64 finished_label(std::uint64_t position, iot_u16 kind) {
   return (position + 1) << 32U | iot_u64{kind} << 16U;
 }
@@ -129,7 +129,7 @@ template <std::size_t kPlace> void append_kind(Batch batch) {
   }
 }
 
-// They go to the writer, which counts them.
+// They are passed to the writer, which counts them.
 void append_unknown(Batch batch) {
   for (const std::uint8_t at : batch.chosen)
     batch.writer.append(event_of(batch.slots[at]));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From the slots of a ring to rows of the trace. Records are told apart by kind a batch at a time and then copied kind by
-// kind, by code made for the size and the ids of each kind: what a record costs is its copy and little else.
+// Copies the slots of a ring into rows of the trace. Records are sorted by kind a batch at a time,
+// and then copied kind by kind, by code made for the size and the ids of each kind. A record costs
+// little more than its copy.
 #pragma once
 
 #include <array>
@@ -20,12 +21,13 @@ namespace iotrail::capture::kernel {
 // Keeps its memory; not for several threads at once.
 class RecordCopier {
 public:
-  // As many as an index of a byte tells apart. A slot is free again for its CPU after its batch, not sooner.
+  // The limit of an index of one byte. A slot is free for its CPU after its batch, not sooner.
   static constexpr std::size_t kBatchSlots = 256;
 
-  // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place of the kernel's; stops
-  // before one that is still being filled. `position` is that of the first slot in its ring. Returns how many slots were
-  // copied, which may be used again. Records of a kind keep their order where none is held back.
+  // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place
+  // of the kernel's. Stops at a slot that is still being filled. `position` is that of the first
+  // slot in its ring. Returns the number of copied slots, which may be used again. Records of a
+  // kind keep their order if none is held back.
   std::size_t copy(std::span<const RecordSlot> slots, std::uint64_t position, KernelIds& ids,
                    HoldBack& hold_back, store::TraceWriter& writer);
 

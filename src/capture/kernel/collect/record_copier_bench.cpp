@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an event of the kernel costs the recorder: from the slot of a ring to the disk, for mixes of kinds as programs
-// make them. Instructions of both threads: valgrind --tool=callgrind, divided by the events.
+// The cost of a kernel event to the recorder, from the slot of a ring to the disk, for typical
+// mixes of kinds. Instructions of both threads: valgrind --tool=callgrind, divided by the events.
 #include <memory>
 #include <random>
 #include <vector>

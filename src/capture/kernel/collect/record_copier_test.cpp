@@ -22,7 +22,7 @@ using store::testing::Record;
 using Rows = std::vector<std::vector<std::uint64_t>>;
 
 constexpr std::size_t kRingSlots = 1024;
-constexpr iot_u32 kNamed = 50; // files and strings of which the texts have come
+constexpr iot_u32 kNamed = 50; // files and strings with messages
 
 std::vector<std::uint64_t> values_of(const Record& record) {
   std::vector<std::uint64_t> values;
@@ -64,7 +64,7 @@ protected:
     ids_.take(message->header, *writer_);
   }
 
-  // Reserves a slot and fills it; it is finished with its tag only.
+  // Reserves a slot and fills it; only its tag finishes it.
   RecordSlot& produce(const Record& record) {
     RecordSlot& slot = ring_[head_++ % kRingSlots];
     std::memcpy(&slot, &record.as_event(), record.event().size_bytes);
@@ -86,7 +86,7 @@ protected:
     }
   }
 
-  // What the record must be in the trace.
+  // The expected record of the trace.
   std::vector<std::uint64_t> expected(Record record) {
     for (const schema::Field& field : record.event().fields) {
       const auto id = static_cast<iot_u32>(record.get(field));
@@ -118,7 +118,7 @@ protected:
   std::uint64_t tail_ = 0;
 };
 
-// Any values but for ids, of which some have no text.
+// Any values except ids, some of which have no message.
 Record make_record(const schema::Event& event, std::uint64_t ts_ns, std::mt19937_64& random) {
   Record record = store::testing::random_record(event, random);
   for (const schema::Field& field : event.fields)
@@ -175,7 +175,7 @@ TEST_F(RecordCopierTest, every_kind_arrives_in_order_with_the_ids_of_the_trace) 
 
 TEST_F(RecordCopierTest, a_file_and_a_string_get_the_ids_of_the_trace) {
   open({});
-  // The trace has ids already that the kernel does not know of.
+  // The trace already has ids that the kernel does not know.
   name_file(70);
   EXPECT_EQ(ids_.lookup().file(70), kNamed + 1);
   EXPECT_EQ(ids_.lookup().file(70 | IOT_FILE_UNWANTED), kNamed + 1);
@@ -201,7 +201,7 @@ TEST_F(RecordCopierTest, an_unfinished_record_holds_up_those_after_it) {
   event_of(ring_[3]).tag = 4;
   drain();
   EXPECT_EQ(tail_, 5U);
-  // The slots of the round before are no records of this one.
+  // The slots of the round before hold no records of this one.
   head_ = kRingSlots + 5;
   tail_ = kRingSlots;
   drain();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The collector's end of the kernel's rings (capture/ring.h): records of fixed size, one ring per CPU, and the texts,
-// in BPF's own ring buffer, whose layout is part of the kernel's interface.
+// The collector's side of the kernel's rings (capture/ring.h): records of fixed size in one ring
+// per CPU, and messages in BPF's own ring buffer, with a layout that is part of the kernel's
+// interface.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +39,13 @@ struct RecordSlot {
 // Of the ring of a CPU that may have so many bytes; 0: the default.
 std::uint32_t slots_for(std::size_t ring_bytes);
 
-// Size of the ring of texts beside such rings: as large as one of them, for a burst of long paths is one of records too.
+// Size of the ring of messages beside such rings: as large as one of them, since a burst of long
+// paths is also one of records.
 std::uint32_t message_bytes_for(std::uint32_t slots_per_cpu);
 
 class RecordRings {
 public:
-  // `cpus` is shared with the programs already and outlives the rings.
+  // `cpus` is already shared with the programs and outlives the rings.
   static Result<RecordRings> map(int slots_fd, std::span<iot_cpu> cpus,
                                  std::uint32_t slots_per_cpu);
 
@@ -54,8 +56,8 @@ public:
   std::uint64_t tail(std::uint32_t cpu) const;
   void release(std::uint32_t cpu, std::uint64_t tail); // the slots below it may be used again
 
-  // Slots from `position` on, up to `end` or the last one before the ring begins anew; at least one. Each holds a record
-  // once its tag says so.
+  // Slots from `position` on, up to `end` or the last one before the ring begins anew; at least
+  // one. A slot holds a record once its tag says so.
   std::span<const RecordSlot> slots(std::uint32_t cpu, std::uint64_t position,
                                     std::uint64_t end) const;
 
@@ -69,7 +71,7 @@ class StringRing {
 public:
   static Result<StringRing> map(int fd, std::size_t bytes);
 
-  // What has been reserved up to now.
+  // The position up to which messages are reserved.
   std::uint64_t end() const;
   std::size_t memory_bytes() const { return data_.bytes(); }
 

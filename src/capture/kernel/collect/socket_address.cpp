@@ -15,7 +15,7 @@
 namespace iotrail::capture::kernel {
 namespace {
 
-// What is not there reads as zeros.
+// Missing bytes read as zeros.
 template <class Address> Address read(std::span<const std::byte> bytes) {
   Address address{};
   const std::span<std::byte> into = std::as_writable_bytes(std::span(&address, 1));
@@ -23,7 +23,7 @@ template <class Address> Address read(std::span<const std::byte> bytes) {
   return address;
 }
 
-// A path ends at its NUL, an abstract name, which begins with one, with the address.
+// A path ends at its NUL. An abstract name, which begins with a NUL, ends with the address.
 std::string unix_text(std::span<const std::byte> bytes) {
   constexpr std::size_t kNameAt = offsetof(sockaddr_un, sun_path);
   if (bytes.size() <= kNameAt)

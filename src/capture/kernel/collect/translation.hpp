@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where records hold ids, by what the schema says the fields mean.
+// The positions of ids in records, by the meanings of their fields in the schema.
 #pragma once
 
 #include <array>

@@ -116,7 +116,7 @@ RecordSlot commit_record(iot_u32 tid, const iot_commit& commit, std::uint64_t st
 
 RecordSlot swap_record(const iot_swap& swap, std::uint64_t stopped_ns) {
   RecordSlot record{};
-  auto& unfinished = reinterpret_cast<iot_memory_swap_in&>(record); // the other is of one shape
+  auto& unfinished = reinterpret_cast<iot_memory_swap_in&>(record); // the other has the same shape
   set_header(unfinished.event, swap.owner, swap.start_ns, static_cast<iot_u16>(swap.kind));
   unfinished.duration_ns = length_ns(swap.start_ns, stopped_ns);
   unfinished.slot = swap.slot;
@@ -171,7 +171,7 @@ iot_u64 key_of(const iot_request_place& place) {
   return __atomic_load_n(&place.key, __ATOMIC_ACQUIRE);
 }
 
-// What is put, or taken, while it is looked at is not open.
+// An entry that is inserted or removed during the search is not open.
 void add_open(const iot_request_place& place, std::vector<OpenRequest>& open) {
   const iot_u64 key = key_of(place);
   if (key == 0 || key == IOT_PLACE_CLAIMED)
@@ -189,7 +189,7 @@ std::vector<OpenRequest> open_requests(BpfObject& object) {
   return open;
 }
 
-// False: it is no longer there, or is there anew.
+// False: it is gone, or there is a new one.
 bool take(BpfObject& object, const OpenRequest& request) {
   for (iot_request_set& set : object.skeleton().bss->request_sets)
     for (iot_request_place& place : set.places) {
@@ -213,7 +213,7 @@ void add_asyncs(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordS
                            records);
 }
 
-// Those that concern the recording: as in bpf/probes/fs/journal.bpf.c.
+// The journals of the recording: as in bpf/probes/fs/journal.bpf.c.
 auto open_commits(const BpfObject& object) {
   auto commits = entries_of<iot_u32, iot_commit>(object, "commits", IOT_JOURNAL_LIMIT);
   const int journals = object.map_fd("journals");
@@ -265,7 +265,7 @@ bool is_anything_open(BpfObject& object) {
 
 std::uint64_t forget_missed_completions(BpfObject& object) {
   std::uint64_t missed = 0;
-  // Those that completed meanwhile are not taken.
+  // Requests that completed meanwhile are not taken.
   for (const OpenRequest& request : open_requests(object))
     if (is_over(object, request) && take(object, request))
       ++missed;
@@ -277,7 +277,7 @@ ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks) {
   if (!tasks.counts_like_proc())
     return known;
   for (const iot_task& seen : object.skeleton().bss->task_states) {
-    const iot_task task = seen; // it goes on meanwhile
+    const iot_task task = seen; // the kernel changes it meanwhile
     if (!is_in_recorded_call(task))
       continue;
     if (const auto arguments = read_arguments(task))
@@ -308,7 +308,8 @@ std::uint64_t count_calls_from_before(BpfObject& object, const Tasks& tasks,
 }
 
 std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfCalls& arguments) {
-  // What ended at the same moment is being recorded by a program that is to be waited for. Most often all has ended.
+  // A span that ended at the same moment is being recorded by a program that still runs. Most often
+  // all have ended.
   if (!is_anything_open(object))
     return {};
   BpfObject::wait_for_programs();

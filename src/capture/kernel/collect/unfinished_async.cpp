@@ -10,7 +10,7 @@ RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns, bool a
   RecordSlot record{};
   auto& operation = as<iot_async_operation>(record);
   set_header(operation.event, async.owner, async.start_ns, IOT_KIND_async_operation);
-  // Else it may have ended without a completion, by which its end would be known.
+  // Otherwise it may have ended without a completion.
   if ((async.flags & IOT_sqe_CQE_SKIP_SUCCESS) == 0 && !are_ends_missed)
     operation.duration_ns = length_ns(async.start_ns, stopped_ns);
   operation.handed_over_ns = async.handed_over_ns;

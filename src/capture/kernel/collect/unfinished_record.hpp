@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What all records have in common of spans that did not end.
+// The common fields of records of spans that did not end.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ template <class T> void store(RecordSlot& record, std::size_t offset, T value) {
 
 bool is_wanted(const iot_config& config, iot_u32 kind);
 
-// The CPU is not known.
+// The CPU is unknown.
 void set_header(iot_event& event, const iot_owner& owner, std::uint64_t start_ns, iot_u16 kind);
 
 // A span that began while the recording was being stopped has no length.
 std::uint64_t length_ns(std::uint64_t begin_ns, std::uint64_t end_ns);
 
-// Gives each field of `event` what it says where no end is known: the result is IOT_UNFINISHED, offsets and descriptors are
-// none. Others stay 0.
+// Sets each field of `event` to its value for an unknown end: the result is IOT_UNFINISHED, offsets
+// and descriptors are none. Others stay 0.
 void set_unended(RecordSlot& record, const schema::Event& event, std::uint64_t duration_ns);
 
 } // namespace iotrail::capture::kernel

@@ -16,14 +16,15 @@ bool is_file_wanted(const iot_config& config, iot_u32 file) {
   return (file != 0 || !are_named) && (file & IOT_FILE_UNWANTED) == 0;
 }
 
-// A copy is wanted for either of its files, of which the other is where it has room.
+// A copy is wanted for either of its files; the span has the other one in `reserved`.
 bool is_span_wanted(const iot_config& config, const iot_span& span) {
   return is_wanted(config, span.kind) &&
          (is_file_wanted(config, span.file) ||
           (span.kind == IOT_KIND_vfs_copy && is_file_wanted(config, span.reserved)));
 }
 
-// The operation around `op_id`, 0: none; each operation of a task is inside the next. Nothing: it is over.
+// The operation around `op_id`, 0: none; each operation of a task is inside the next. Nothing: it
+// is over.
 std::optional<iot_u64> parent_of(const iot_task& task, iot_u64 op_id) {
   if (task.owner.op_id == 0)
     return std::nullopt;

@@ -12,9 +12,10 @@
 
 namespace iotrail::capture::kernel {
 
-// Appends a record of each open span of `task` that the recording is to have. They last until `stopped_ns`; one whose
-// operation is over has ended, and nobody was told (docs/adr/0007): its duration is 0. Duration, file and
-// result (IOT_UNFINISHED) are in all; of reads, writes, opens, syncs, faults and reclaims also what their begins told.
+// Appends a record of each open span of `task` that is wanted. They last until `stopped_ns`. A span
+// of an operation that is over has ended unseen (docs/adr/0007): its duration is 0. All have
+// duration, file and result (IOT_UNFINISHED). Reads, writes, opens, syncs, faults and reclaims also
+// have the values from their begins.
 void add_unfinished_spans(const iot_task& task, const iot_config& config, std::uint64_t stopped_ns,
                           std::vector<RecordSlot>& records);
 
