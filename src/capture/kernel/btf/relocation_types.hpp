@@ -17,9 +17,9 @@ namespace iotrail::capture::kernel {
 inline constexpr std::string_view kTypeNumbers = "iot_type_number";
 inline constexpr std::string_view kTypeNumberPrefix = "IOT_TYPE_NUMBER_";
 
-// Type information with each structure, union, enumeration and typedef that `programs` names, from
-// the kernel or else from a module, and with the types within these. Targets of pointers are left
-// out.
+// Type information with each structure, union, enumeration and typedef that `programs` names, and
+// the types within these. They come from the kernel or else from a module. Targets of pointers are
+// left out.
 std::string relocation_types(const BtfData& programs, const KernelBtf& kernel);
 
 } // namespace iotrail::capture::kernel

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Copies the slots of a ring into rows of the trace. Records are sorted by kind a batch at a time,
-// and then copied kind by kind, by code made for the size and the ids of each kind. A record costs
-// little more than its copy.
+// and then copied kind by kind. Each kind has code made for its size and ids. A record costs little
+// more than its copy.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The collector's side of the kernel's rings (capture/ring.h): records of fixed size in one ring
-// per CPU, and messages in BPF's own ring buffer, with a layout that is part of the kernel's
+// per CPU, and messages in BPF's own ring buffer. The layout of the latter is part of the kernel's
 // interface.
 #pragma once
 

@@ -120,8 +120,8 @@ void add_memory(std::vector<EventHooks>& rows) {
                                           "memory_swap_bio_complete", "block_find_functions"})}));
 }
 
-// Changes and syncs of traced tasks show which file systems belong to the recording, and syncs show
-// which tasks wait for the writes of a journal's thread.
+// Changes and syncs of traced tasks show which file systems belong to the recording. Syncs also
+// show which tasks wait for the writes of a journal's thread.
 void add_journals(std::vector<EventHooks>& rows) {
   const Alternative syncs =
       tracepoint("tp_btf/ext4_sync_file_enter+exit", {"journal_sync_enter", "journal_sync_exit"});

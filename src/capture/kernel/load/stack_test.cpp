@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program and all functions that it calls share 512 bytes of stack, which kernels before 6.8
-// count in units of 32 bytes a frame, and eight frames. The filters of a recording decide which
+// A program and all functions that it calls share 512 bytes of stack and eight frames. Kernels
+// before 6.8 count stack in units of 32 bytes a frame. The filters of a recording decide which
 // functions it needs: a chain that is too long refuses a layer in some recordings only. So the
 // longest chain of each program is measured in the object, whatever is recorded.
 #include <elf.h>

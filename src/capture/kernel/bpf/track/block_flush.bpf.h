@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Flushes of a disk's cache. A bio that asks for one waits for a request of the kernel without a
- * bio, which serves all waiting bios, before its data and after it.
+ * Flushes of a disk's cache. A bio that asks for one waits, before its data and after it, for a
+ * request of the kernel. That request has no bio and serves all waiting ones.
  */
 #ifndef IOTRAIL_BLOCK_FLUSH_BPF_H
 #define IOTRAIL_BLOCK_FLUSH_BPF_H

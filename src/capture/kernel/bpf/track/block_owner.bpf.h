@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * The owner of block I/O. Bios are known by address from when they are queued until their request
- * ends, so that work in interrupts and kernel threads has an owner, whatever is recorded.
+ * ends, whatever is recorded. Work in interrupts and kernel threads therefore has an owner.
  *
- * A bio is traced if a traced task queues it, if a traced task has used the file of its first page
- * (write-back), if a kernel thread writes what a traced task waits for (sync_waiter.bpf.h), or if
- * the recording names the device. A request is traced if one of its bios is.
+ * A bio is traced in four cases. A traced task queues it. A traced task has used the file of its
+ * first page (write-back). A kernel thread writes what a traced task waits for (sync_waiter.bpf.h).
+ * The recording names the device. A request is traced if one of its bios is.
  */
 #ifndef IOTRAIL_BLOCK_OWNER_BPF_H
 #define IOTRAIL_BLOCK_OWNER_BPF_H
@@ -150,9 +150,8 @@ static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags
 }
 
 /*
- * Of the bios of an excluded task, those are recorded that it queues for a recorded operation, and
- * pages of files that recorded calls have used. A sample attributes such pages to the task's own
- * calls.
+ * Selects bios of an excluded task: those for a recorded operation, and pages of files that
+ * recorded calls have used. A sample attributes such pages to the task's own calls.
  */
 static __always_inline int is_for_others(int has_pages, const struct iot_async* async,
                                          iot_u32 flags) {

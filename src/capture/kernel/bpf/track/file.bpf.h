@@ -183,8 +183,8 @@ int iot_cache_fd(iot_s32 fd); /* file.bpf.c */
 
 /*
  * Sends the path of a file that a filter excludes: the other side of a copy, which a record still
- * names, or a program, which is only the name of a process (its id is marked IOT_FILE_UNWANTED). Of
- * `seen` only the file is used.
+ * names, or a program. A program is only the name of a process; its id is marked IOT_FILE_UNWANTED.
+ * Of `seen` only the file is used.
  */
 int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* file.bpf.c */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * The owners of TCP connections and UDP sockets. TCP works in interrupts and in any task. A
- * connection is therefore known by the address of its socket, from its first change of state or its
- * first use by a traced task until the kernel frees the socket. It belongs to the task that
- * connected or accepted it, and before that to the task that made the listening socket.
+ * connection is therefore known by the address of its socket. It is added at its first change of
+ * state or first use by a traced task, and lasts until the kernel frees the socket. It belongs to
+ * the task that connected or accepted it, and before that to the task that made the listening
+ * socket.
  *
  * A UDP socket belongs to the task that last used it by a call on sockets. The kernel has no
  * tracepoint for its end, so it is also known by its inode: the next socket at its address has

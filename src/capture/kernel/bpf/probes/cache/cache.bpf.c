@@ -38,9 +38,8 @@ static __always_inline int emit_folio(iot_u32 kind, struct iot_task* task,
 /*
  * Hits. filemap_get_pages finds or adds the pages of one step of a read. Pages that it returns and
  * its operation did not add were in the cache: hits and additions complement each other exactly.
- * (folio_mark_accessed, often used for this, is not called when a read continues in the page of the
- * previous one.) A page that another task is still reading counts as found: it needed no second
- * I/O.
+ * folio_mark_accessed would not do: a read that continues in the page of the previous one does not
+ * call it. A page that another task is still reading counts as found: it needed no second I/O.
  *
  * Only the end of a look-up is hooked: the arguments are still unchanged, and a program at the
  * begin would add half the cost. Pages that look-ups add are therefore remembered in the task, as

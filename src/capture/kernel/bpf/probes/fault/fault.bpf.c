@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Faults on mapped files, as operations: the work of the cache and the block layer for a fault is
- * not the work of the system call in progress, whose memory is being filled. If faults are
- * recorded, the operation lasts for the whole fault, otherwise only while the pages of the file are
- * searched for.
+ * Faults on mapped files, as operations: the system call in progress does not own the work of the
+ * cache and the block layer for a fault. If faults are recorded, the operation lasts for the whole
+ * fault, otherwise only while the pages of the file are searched for.
  */
 #include "track/core.bpf.h"
 #include "track/self_io.bpf.h"

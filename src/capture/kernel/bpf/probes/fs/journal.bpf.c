@@ -253,8 +253,7 @@ static __always_inline struct iot_owner owner_of_sync(const struct iot_task* tas
 
 /*
  * The task now waits for the disk of this file, unless it already does. It does not yet in a write
- * to a file opened with O_DSYNC, or when it syncs a file of overlayfs, where the disk is known only
- * from here on.
+ * to a file opened with O_DSYNC. The disk of a synced file of overlayfs is known only from here on.
  */
 static __always_inline int begin_to_wait(struct iot_task* task, const struct file* file,
                                          iot_u32 key) {

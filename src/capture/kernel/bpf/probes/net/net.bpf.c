@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * TCP below the calls on sockets. All of it is rare compared to the data, so the programs are short
- * rather than fast. Helpers read the fields that all kernels have from the socket's address as a
- * number, which also works for sockets without a type for the verifier.
+ * rather than fast. Helpers read the fields that all kernels have, from the socket's address as a
+ * number. This also works for sockets without a type for the verifier.
  */
 #include "probes/net/socket_facts.bpf.h"
 

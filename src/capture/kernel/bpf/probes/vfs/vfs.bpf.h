@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * Code that the programs of the layer vfs share, and checks that system calls ask for. A compiler
- * may have inlined a hooked function at some of its call sites, so a call checks at its end whether
- * the event that it cannot do without occurred.
+ * may have inlined a hooked function at some of its call sites. A call therefore checks at its end
+ * whether the event that it needs occurred.
  */
 #ifndef IOTRAIL_VFS_BPF_H
 #define IOTRAIL_VFS_BPF_H
