@@ -181,7 +181,7 @@ Result<void> check_events_of_files(const Filter& filter) {
     }
   return fail_usage(
       fmt::format("{} with a filter of files or devices: nothing to record", event_without),
-      "it is not known of which file such an event is",
+      "the file of such an event is unknown",
       "Leave out --file, --dir, --mount and --device; --exclude-file and the like may stay.");
 }
 

@@ -28,9 +28,9 @@ INSERT INTO time_parts VALUES
   (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
   (11, 'untold', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
   (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
-  (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not tell apart'),
+  (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
   (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
-  (15, 'call', 'its call', 'a call into the C library, of which the trace has no system calls');
+  (15, 'call', 'its call', 'a call into the C library without system calls in the trace');
 
 -- The step of a part of time_parts.
 CREATE MACRO step_of(name) AS (SELECT step FROM time_parts WHERE part = name);

@@ -23,7 +23,7 @@ INSERT INTO eviction_reasons VALUES
   ('asked', 'a call asked for it: fadvise, drop_caches, ...'),
   ('direct', 'direct I/O overwrote them'),
   ('released', 'the file system was unmounted, or the device closed'),
-  ('other', 'not known, or the recording is of a time when this was not told');
+  ('other', 'unknown, or the trace is older than this field');
 
 -- Pages dropped for lack of memory and read again: one row per file. Many such bytes mean that the
 -- cache is too small for the working set (thrashing). Computed from cache_delete and cache_add of

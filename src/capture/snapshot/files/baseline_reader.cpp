@@ -136,7 +136,7 @@ Result<void> Loader::take_begins(const store::TraceReader& trace, const Texts& t
       if (!base.empty() && base != stored_.trace_id)
         result = fail(fmt::format("--since {}", trace.path().native()),
                       fmt::format("it is a delta of the trace with the id {}", base),
-                      "Name that trace before it: --since BASE,DELTA. `iotrail info` tells ids.");
+                      "Name that trace before it: --since BASE,DELTA. `iotrail info` prints ids.");
       const std::string root(text_of(texts, block.number("path", row)));
       begun_[static_cast<iot_u32>(block.number("snapshot", row))] = {root, &stored_.by_root[root]};
     }
