@@ -10,7 +10,7 @@
 namespace iotrail::schema {
 namespace {
 
-TEST(wait_text, the_innermost_function_that_tells_decides) {
+TEST(wait_text, the_innermost_function_with_a_reason_decides) {
   const std::string_view sync =
       "do_fsync;ext4_sync_file;file_write_and_wait_range;__filemap_fdatawait_range;"
       "folio_wait_writeback;folio_wait_bit;io_schedule;schedule";
@@ -25,7 +25,7 @@ TEST(wait_text, a_means_says_what_for_where_no_caller_does) {
   EXPECT_EQ(wait_reason("do_get_write_access;__wait_on_bit;bit_wait_io"), "journal_buffer");
 }
 
-TEST(wait_text, a_lock_is_named_by_who_wants_it) {
+TEST(wait_text, a_lock_is_named_by_its_caller) {
   const std::string_view write =
       "vfs_write;ext4_buffered_write_iter;down_write;rwsem_down_write_slowpath;schedule";
   EXPECT_EQ(wait_reason(write), "lock");

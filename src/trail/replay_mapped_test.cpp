@@ -51,7 +51,7 @@ Trails replay_handed_on(std::uint64_t offset, std::uint64_t flags) {
   return facts.replay();
 }
 
-TEST(replay_mapped, what_is_handed_on_below_is_told_once) {
+TEST(replay_mapped, a_bio_passed_on_below_counts_once) {
   for (const auto& [offset, flags, cause] :
        {std::tuple{kNoOffset, std::uint64_t{IOT_block_write}, Cause::direct},
         std::tuple{std::uint64_t{0}, std::uint64_t{IOT_block_read}, Cause::read}}) {
@@ -68,7 +68,7 @@ TEST(replay_mapped, what_is_handed_on_below_is_told_once) {
   }
 }
 
-TEST(replay_mapped, a_read_that_is_handed_on_late_is_for_whom_the_one_above_was) {
+TEST(replay_mapped, a_read_passed_on_late_has_the_owner_of_the_one_above) {
   TestFacts facts;
   facts.read(10, 1, 0, 4096, 15); // its read-ahead reaches the disk below after its end
   facts.bio(20, 0, 8192, 1, IOT_block_read);

@@ -64,7 +64,7 @@ TEST(replay_node, metadata_that_a_write_of_a_file_makes_dirty_is_not_the_files) 
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:8192 exact", "metadata 7:4096 inferred"}));
 }
 
-TEST(replay_node, a_write_through_another_node_whose_end_is_not_told_leaves_a_doubt) {
+TEST(replay_node, a_write_through_another_node_without_an_end_leaves_a_doubt) {
   NodeFacts facts;
   facts.nodes.insert(kTestFile + 1);
   facts.write(5, 2, 0, 4096);
@@ -114,7 +114,7 @@ struct MetadataFacts : TestFacts {
   }
 };
 
-TEST(replay_node, what_is_dirty_of_a_file_of_metadata_is_for_who_made_it_dirty_and_no_data) {
+TEST(replay_node, dirty_pages_of_a_metadata_file_are_metadata_of_the_task_that_made_them_dirty) {
   MetadataFacts facts;
   facts.dirty(10, 1, 4096, 4096);
   facts.write_back(30, 4096, 4096, 7);
@@ -123,7 +123,7 @@ TEST(replay_node, what_is_dirty_of_a_file_of_metadata_is_for_who_made_it_dirty_a
   EXPECT_TRUE(trails.fates.empty());
 }
 
-TEST(replay_node, what_nobody_in_the_trace_made_dirty_of_a_file_of_metadata_is_for_nobody) {
+TEST(replay_node, pages_of_a_metadata_file_dirtied_outside_the_trace_have_no_owner) {
   MetadataFacts facts;
   facts.dirty(10, 0, 0, 4096, kTestPid + 1);
   facts.write_back(30, 0, 8192);
@@ -131,7 +131,7 @@ TEST(replay_node, what_nobody_in_the_trace_made_dirty_of_a_file_of_metadata_is_f
             (Lines{"other_metadata 0:4096 shared", "other_metadata 0:4096 exact"}));
 }
 
-TEST(replay_node, what_is_read_of_a_file_of_metadata_is_for_who_needs_it) {
+TEST(replay_node, a_read_of_a_metadata_file_belongs_to_the_operation_that_needs_it) {
   MetadataFacts facts;
   facts.bio(10, 0, 4096, 4, IOT_block_read | IOT_block_hint_readahead);
   facts.bio(20, 4096, 4096, 0, IOT_block_read);

@@ -46,7 +46,7 @@ TEST(replay, what_is_read_for_a_fault_that_is_an_operation_is_no_call_s) {
   EXPECT_EQ(trails.links[1].op_id, 7U);
 }
 
-TEST(replay, a_read_ahead_is_late_for_who_began_before_it_was_there) {
+TEST(replay, a_read_ahead_is_late_for_a_call_that_began_before_its_arrival) {
   TestFacts facts;
   facts.read(10, 1, 0, 100, 30);
   facts.bio(20, 0, 12288, 1, IOT_block_read); // arrives at 26
@@ -114,7 +114,7 @@ TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
             (Lines{"rounding 1:50 exact", "read 1:10 exact", "rounding 1:4036 exact"}));
 }
 
-TEST(replay, a_read_that_was_held_back_is_of_who_reads_the_file_meanwhile) {
+TEST(replay, a_delayed_read_belongs_to_the_task_that_reads_the_file_meanwhile) {
   constexpr std::uint64_t kKernelThread = kTestPid + 1;
   TestFacts facts;
   facts.read(10, 1, 0, 4096, 50).read(12, 2, 8192, 4096, 50);

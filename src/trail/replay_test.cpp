@@ -13,7 +13,7 @@
 namespace iotrail::trail {
 namespace {
 
-TEST(replay, bytes_written_back_are_charged_to_who_wrote_them_last) {
+TEST(replay, bytes_written_back_belong_to_their_last_writer) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write(20, 2, 4096, 4096).write_back(30, 0, 8192);
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
@@ -26,7 +26,7 @@ TEST(replay, appends_share_a_page_by_their_bytes_and_the_rest_goes_along) {
             (Lines{"write_back 1:300 exact", "write_back 2:500 exact", "rounding 2:3296 exact"}));
 }
 
-TEST(replay, pages_that_nobody_wrote_are_a_remainder) {
+TEST(replay, pages_without_a_writer_are_a_remainder) {
   TestFacts facts;
   facts.write(10, 1, 8000, 1000).write_back(30, 0, 16384);
   EXPECT_EQ(told(facts.replay()),
@@ -88,7 +88,7 @@ TEST(replay, what_a_call_wrote_is_counted_where_its_bio_may_have_carried_another
   EXPECT_EQ(trails.fates[0].absorbed, 4096U);
 }
 
-TEST(replay, an_asynchronous_append_whose_place_is_not_known_wrote_what_becomes_dirty) {
+TEST(replay, an_asynchronous_append_of_unknown_position_wrote_what_becomes_dirty) {
   TestFacts facts;
   facts.write(10, 1, kNoOffset, 4096, 50).dirty(20, 9, 8192, 4096).write_back(100, 8192, 4096);
   const Trails trails = facts.replay();
@@ -120,7 +120,7 @@ TestFacts& silent_write(TestFacts& facts, std::uint64_t ts_ns, std::uint64_t op)
   return facts;
 }
 
-TEST(replay, a_direct_write_whose_end_is_not_told_leaves_no_doubt) {
+TEST(replay, a_direct_write_without_an_end_leaves_no_doubt) {
   TestFacts facts;
   facts.write(1, 1, 8192, 4096);
   silent_write(facts, 10, 2).bio(20, kNoOffset, 4096, 2, IOT_block_write);
@@ -128,13 +128,13 @@ TEST(replay, a_direct_write_whose_end_is_not_told_leaves_no_doubt) {
   EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
 }
 
-TEST(replay, a_write_whose_end_is_not_told_stores_what_it_makes_dirty) {
+TEST(replay, a_write_without_an_end_stores_what_it_makes_dirty) {
   TestFacts facts;
   silent_write(facts, 10, 1).dirty(20, 1, 0, 4096).write_back(30, 0, 4096);
   EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
-TEST(replay, a_write_whose_end_is_not_told_leaves_other_files_alone) {
+TEST(replay, a_write_without_an_end_leaves_other_files_alone) {
   constexpr std::uint64_t kOther = kTestFile + 1;
   TestFacts facts;
   facts.write(1, 1, 0, 4096);
@@ -190,7 +190,7 @@ TEST(replay, what_is_looked_through_is_counted) {
   EXPECT_LT(replay.all_looks(), 2 * kCalls);
 }
 
-TEST(replay, a_write_that_is_not_told_where_may_have_been_anywhere) {
+TEST(replay, a_write_of_unknown_position_may_be_anywhere) {
   TestFacts facts;
   facts.write(1, 1, 0, 4096);
   silent_write(facts, 10, 2).write_back(30, 0, 4096);
@@ -208,7 +208,7 @@ TEST(replay, a_direct_write_over_dirty_pages_has_those_written_back_first) {
   EXPECT_EQ(trails.fates[0].written, 8192U);
 }
 
-TEST(replay, who_makes_dirty_pages_dirty_again_has_not_written_them) {
+TEST(replay, making_dirty_pages_dirty_again_writes_nothing) {
   constexpr std::uint32_t kJournal = 77;
   TestFacts facts;
   facts.write(1, 1, 0, 100).dirty(1, 1, 0, 4096).dirty(10, 0, 0, 4096, kJournal);
@@ -265,7 +265,7 @@ TEST(replay, stores_through_a_mapping_may_share_pages_that_were_dirty_already) {
   EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 shared"});
 }
 
-TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_told_beyond_doubt) {
+TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_exact) {
   TestFacts facts;
   facts.write(10, 1, 0, 4096);
   facts.write_back(30, 0, 8192);
@@ -331,7 +331,7 @@ TEST(replay, a_completion_that_is_missing_shifts_no_other) {
   EXPECT_EQ(completed, (Lines{"100: 0", "200: 206", "300: 306"}));
 }
 
-TEST(replay, a_write_back_tells_what_set_it_off) {
+TEST(replay, a_write_back_has_its_trigger) {
   constexpr std::uint32_t kFlusher = 77;
   const auto reason = [](std::uint64_t op, std::uint32_t flusher) {
     TestFacts facts;
@@ -364,7 +364,7 @@ TEST(replay, a_write_of_any_length_is_dropped_at_once) {
     EXPECT_EQ(fate.written, fate.to_device + fate.absorbed + fate.dropped + fate.pending);
 }
 
-TEST(replay, what_stores_through_mappings_wrote_is_told_apart) {
+TEST(replay, stores_through_mappings_have_their_own_cause) {
   TestFacts facts;
   facts.write(10, 1, 0, 100).dirty(20, 0, 4096, 4096).dirty(30, 0, 8192, 4096, 99);
   const Trails trails = facts.replay();

@@ -9,7 +9,7 @@
 namespace iotrail::trail {
 namespace {
 
-TEST(replay_truncation, what_a_truncation_fills_with_zeroes_is_stored_by_nobody) {
+TEST(replay_truncation, zeroes_of_a_truncation_have_no_writer) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write_back(12, 0, 8192);
   facts.truncate(20, 2, 100, 5);
@@ -31,7 +31,7 @@ TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_ma
 }
 
 // Evictions show the pages of a path, except the rest of the last page.
-TEST(replay_truncation, a_truncation_of_a_path_that_nobody_can_follow_is_told_by_evictions) {
+TEST(replay_truncation, evictions_show_a_truncation_of_an_unresolved_path) {
   for (const bool has_evictions : {false, true})
     for (const std::uint64_t length : {0U, 100U}) {
       TestFacts facts;

@@ -42,7 +42,7 @@ TEST(engine, a_table_with_the_name_of_a_view_does_not_take_its_place) {
 }
 
 // The engine ignores case: names that differ only in case would fail in the middle of a query.
-TEST(engine, names_that_the_engine_takes_for_the_same_are_damage_and_told_at_once) {
+TEST(engine, names_that_differ_only_in_case_are_reported_as_damage) {
   for (const auto& [what, by] : {std::pair("\"syscall_read\"", "\"SYSCALL_WRITE\""),
                                  std::pair("\"pid u32 pid\"", "\"TID u32 pid\""),
                                  std::pair("\"pid u32 pid\"", "\"PID u32 pid\""),

@@ -25,7 +25,7 @@ TEST(overlap_times, each_moment_counts_for_all_that_went_on) {
   EXPECT_EQ(overlaps_of("(10, 30, 1), (15, 20, 2), (18, 40, 4)"), "1:5 3:3 4:10 5:10 7:2");
 }
 
-TEST(overlap_times, the_same_thing_twice_goes_on_until_the_last_ends) {
+TEST(overlap_times, the_same_thing_twice_lasts_until_the_last_ends) {
   EXPECT_EQ(overlaps_of("(10, 30, 1), (12, 20, 2), (15, 25, 2), (12, 13, 2)"), "1:7 3:13");
 }
 

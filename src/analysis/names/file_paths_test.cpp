@@ -151,7 +151,7 @@ TEST(file_paths, an_inode_that_is_used_again_has_a_name_again) {
             (Texts{"0 /d/a", "20 /d/a removed", "30 /d/a"}));
 }
 
-TEST(file_paths, the_lowest_layer_tells_of_names_once) {
+TEST(file_paths, a_rename_counts_once_from_the_lowest_layer) {
   EXPECT_EQ(
       paths_of(std::string(kOpenA) +
                    "file path=/d mode=0040755\n"
@@ -276,7 +276,7 @@ TEST(file_paths, a_path_that_held_at_no_time_is_not_there) {
             (Texts{"0 /d/a", "20 /d/c"}));
 }
 
-TEST(file_paths, what_would_need_too_much_memory_is_not_followed_and_told) {
+TEST(file_paths, names_beyond_the_memory_limit_are_dropped_and_reported) {
   constexpr std::size_t kTextsBytes = std::size_t{4} * (128 + 4); // of the four names
   const golden::TestTrace trace("manifest begin_ns=5\n" + std::string(kOpenA) +
                                 "syscall_rename ts_ns=20 pid=1 path=/d/a new_path=/d/b\n"
@@ -380,7 +380,7 @@ TEST(file_paths, names_of_any_bytes_and_length_in_any_order_of_time_do_no_harm) 
   EXPECT_FALSE(hostile_paths(events, kFewBytes).empty());
 }
 
-TEST(file_paths, a_trace_with_unreadable_renames_has_the_others_and_tells_the_damage) {
+TEST(file_paths, unreadable_renames_are_reported_and_others_kept) {
   const golden::TestTrace trace(std::string(kOpenA) +
                                 "syscall_rename ts_ns=20 pid=1 path=/d/a new_path=/d/b\nblock\n"
                                 "syscall_rename ts_ns=30 pid=1 path=/d/b new_path=/d/c\n"

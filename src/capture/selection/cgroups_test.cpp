@@ -6,7 +6,7 @@
 namespace iotrail::capture {
 namespace {
 
-TEST(cgroups, the_unified_hierarchy_is_told_from_the_others) {
+TEST(cgroups, the_unified_hierarchy_is_found_among_others) {
   EXPECT_EQ(unified_cgroup("9:name=systemd:/a\n4:memory:/b\n0::/c/d\n"), "/c/d");
   EXPECT_EQ(unified_cgroup("0::/"), "/");
   EXPECT_EQ(unified_cgroup("4:memory:/b\n"), "");

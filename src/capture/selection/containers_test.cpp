@@ -44,7 +44,7 @@ TEST(Containers, paths_that_runtimes_make) {
   EXPECT_EQ(container_of("/machine.slice/systemd-nspawn@web.service/payload"), "web");
 }
 
-TEST(Containers, of_one_in_another_the_inner_one_is_told) {
+TEST(Containers, the_inner_one_of_nested_containers_counts) {
   EXPECT_EQ(container_of("/docker/" + kOther + "/kubepods/" + kPod + "/" + kId), kId);
   EXPECT_EQ(container_of("/lxc.payload.web/docker/" + kId), kId);
 }

@@ -113,7 +113,7 @@ TEST_F(HoldBackTest, a_call_that_moves_too_little_is_left_out) {
   expect(1, 1, 4);
 }
 
-TEST_F(HoldBackTest, what_goes_on_for_long_is_kept_before_its_end) {
+TEST_F(HoldBackTest, a_long_operation_is_kept_before_its_end) {
   bio(2);
   hold_back_.keep_slow(kMillisecondNs, *writer_);
   expect(0, 0, 0);

@@ -14,7 +14,7 @@ iot_u32 device_of(const char* path) {
   return major(status.st_dev) << 20U | minor(status.st_dev);
 }
 
-TEST(PseudoFileSystems, are_those_in_which_the_kernel_tells_of_itself) {
+TEST(PseudoFileSystems, are_those_with_kernel_state) {
   for (const char* const path : {"/proc/self/status", "/proc/self/ns/pid", "/sys/kernel"})
     EXPECT_TRUE(is_on_pseudo_file_system(path)) << path;
   for (const char* const path : {"/", "/dev/null", "/dev/pts", "/no/such/file"})

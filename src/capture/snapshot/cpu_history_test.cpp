@@ -59,7 +59,7 @@ TEST(CpuHistory, times_that_go_back_do_no_harm) {
   EXPECT_EQ(history.see(8, kStartNs + kSecondNs, kStartNs, 0)[0], -1);
 }
 
-TEST(CpuHistory, who_is_gone_is_forgotten) {
+TEST(CpuHistory, ended_processes_are_forgotten) {
   CpuHistory history;
   const std::uint64_t now_ns = kStartNs + 10 * kSecondNs;
   history.see(7, kStartNs, now_ns, kSecondNs);

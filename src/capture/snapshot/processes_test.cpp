@@ -36,7 +36,7 @@ protected:
   fs::path proc_ = folder_ / "proc";
 };
 
-TEST_F(ProcessesTest, what_proc_tells_is_where_it_belongs) {
+TEST_F(ProcessesTest, each_fact_of_proc_is_in_its_field) {
   add_process("7", "my prog");
   write("7/status",
         "Name:\tUid: 9\nUid:\t1000\t0\t0\t0\nVmRSS:\t     300 kB\nVmSwap:\t      12 kB\n");

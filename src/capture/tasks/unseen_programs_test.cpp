@@ -79,7 +79,7 @@ TEST_F(UnseenProgramsTest, each_program_of_a_process_is_decided_on) {
   EXPECT_EQ(count_at_end(), 1U);
 }
 
-TEST_F(UnseenProgramsTest, program_that_is_told_of_is_known_already) {
+TEST_F(UnseenProgramsTest, a_reported_program_is_known_already) {
   programs_.told(10);
   execute(10, 1);
   execute(10, 5); // reported once

@@ -22,7 +22,7 @@ TEST(device_queue, a_request_of_several_bios_completes_each) {
   EXPECT_TRUE(queue.complete(0, 12288).empty());
 }
 
-TEST(device_queue, bios_for_the_same_place_are_told) {
+TEST(device_queue, bios_for_the_same_place_are_marked_ambiguous) {
   DeviceQueue queue;
   queue.queue({{0, 8192, 0}});
   queue.queue({{4096, 8192, 1}});

@@ -94,7 +94,7 @@ TEST(loss_times, damage_is_found_while_the_trace_is_read) {
       "inferred");
 }
 
-TEST(loss_times, a_truncation_of_a_path_that_nobody_can_follow_may_be_of_any_file) {
+TEST(loss_times, a_truncation_of_an_unresolved_path_may_be_of_any_file) {
   EXPECT_EQ(told("syscall_truncate ts_ns=1500 pid=6 path=relative bytes=0 call=truncate\n"),
             "inferred");
 }

@@ -44,7 +44,7 @@ TEST(ArenaFile, the_arena_of_a_living_recorder_is_left_alone_whatever_its_pid) {
   fs::rename(elsewhere, directory); // back to the place that is cleaned
 }
 
-TEST(ArenaFile, an_arena_that_nobody_holds_is_removed_even_if_its_pid_is_used_again) {
+TEST(ArenaFile, an_unlocked_arena_is_removed_even_if_its_pid_is_used_again) {
   const auto arena = make_arena();
   ASSERT_TRUE(arena) << arena.error().message();
   const fs::path abandoned = renamed(arena->path().parent_path(), getpid());
@@ -53,7 +53,7 @@ TEST(ArenaFile, an_arena_that_nobody_holds_is_removed_even_if_its_pid_is_used_ag
   EXPECT_FALSE(fs::exists(abandoned));
 }
 
-TEST(ArenaFile, it_tells_when_its_name_is_gone_and_leaves_nothing_behind) {
+TEST(ArenaFile, it_detects_the_loss_of_its_name_and_leaves_nothing_behind) {
   fs::path directory;
   {
     const auto arena = make_arena();

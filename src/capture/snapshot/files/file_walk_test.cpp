@@ -178,7 +178,7 @@ TEST_F(FileWalkTest, a_walk_that_has_to_stop_stops) {
   EXPECT_FALSE(is_through_);
 }
 
-TEST_F(FileWalkTest, a_delta_tells_what_is_new_changed_and_gone) {
+TEST_F(FileWalkTest, a_delta_has_new_changed_and_removed_files) {
   fs::create_directories(root_ / "stays/below");
   fs::create_directories(root_ / "goes/below");
   write_file(root_ / "goes/below/file", "1");
@@ -207,7 +207,7 @@ TEST_F(FileWalkTest, a_delta_tells_what_is_new_changed_and_gone) {
   EXPECT_EQ(differences(), "");
 }
 
-TEST_F(FileWalkTest, removed_directories_are_told_as_such) {
+TEST_F(FileWalkTest, removed_directories_are_rows_of_a_delta) {
   fs::create_directory(root_ / "directory");
   write_file(root_ / "file", "");
   walk(&baseline_);
