@@ -2,6 +2,7 @@
 -- shows how much of the read-ahead was never used; memory pressure evicts that too. Evictions by
 -- untraced tasks, such as kswapd, are known for files in another event of a traced task, such as
 -- cache_add or a system call. All of these are recorded by default.
+--   file, path   key of the file, and its last name
 --   reason       eviction_reasons has the meanings
 --   pid, comm    the process that dropped them: for 'reclaim' one that needed memory, for 'kswapd' the kernel
 --                thread; NULL: not in the trace
