@@ -26,7 +26,7 @@ namespace iotrail::trail {
   CAUSE(outside, "a process that is not in the trace wrote or read them")                          \
   CAUSE(metadata, "of the file system, for the operation")                                         \
   CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
-  CAUSE(request, "of the operation, according to the request: its bios are not in the trace")      \
+  CAUSE(request, "of the operation, as far as the request tells: its bios are not in the trace")   \
   CAUSE(dirty_before,                                                                              \
         "of a file's page that nobody in the trace wrote: dirty before, or by others")             \
   CAUSE(other_metadata, "of the file system, for no process in the trace")                         \
