@@ -426,7 +426,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--file", file, "--mount", "/proc", "--", "true", says="lies elsewhere")
         self.refused(USAGE, "--dir", inner, "--mount", "/proc", "--", "true", says="lies elsewhere")
         self.refused(USAGE, "--file", "/proc/cpuinfo", "--exclude-mount", "/proc", "--", "true", says="lies on what is excluded")
-        self.refused(USAGE, "--file", file, "--events", "syscall_unlink,syscall_rename", "--", "true", says="of which file")
+        self.refused(USAGE, "--file", file, "--events", "syscall_unlink,syscall_rename", "--", "true", says="the file of such an event is unknown")
         self.refused(USAGE, "--events", "syscall_open,syscall_close", "--min-size", "4K", "--", "true", says="moves bytes")
         self.refused(USAGE, "--operations", "open,fsync", "--min-size", "4K", "--", "true", says="moves bytes")
         steps = [f"write {name} {count}" for name, count in (("inner/a", 2), ("other/b", 3), ("file", 5))]

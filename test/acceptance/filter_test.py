@@ -132,7 +132,7 @@ class Filters(harness.AcceptanceTest):
         recording = self.record_while(["-p", process.pid], lambda: time.sleep(0.2), layers="syscall")
         self.assertEqual(recording.value("SELECT count(*) FROM events"), 0)
         self.assertEqual(recording.manifest["counters"]["kernel_call_from_before"], 1)
-        self.assertIn("it waits, or hangs", " ".join(recording.process.stderr.split()))
+        self.assertIn("the thread waits, or hangs", " ".join(recording.process.stderr.split()))
 
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)

@@ -174,7 +174,7 @@ Result<int> query(const QueryRequest& request) {
     return fail_usage("query: no SQL given", {},
                       "`iotrail query TRACE --tables` lists what can be asked.");
   auto engine = open_engine(request.trace, {.external_access = request.external_access});
-  if (!engine && store::find_trace(request.sql))
+  if (!engine && (request.sql == store::kLatest || store::find_trace(request.sql)))
     return fail_usage("query: the trace comes first, then the SQL", {},
                       fmt::format("iotrail query {} SQL", request.sql));
   if (!engine)
