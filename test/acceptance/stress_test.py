@@ -166,7 +166,8 @@ class Stress(harness.AcceptanceTest):
         # Some of the programs' threads close a descriptor by which another one reads or writes. A full table would make thousands.
         self.assertLess(manifest["counters"].get("kernel_file_unknown", 0), CLOSED_MOST)
         forks = int(recording.value("SELECT count(*) FROM process_fork"))
-        self.assertGreater(forks, PROCESSES)
+        lost = sum(source["lost"] for source in manifest["sources"])
+        self.assertGreater(forks + lost, PROCESSES)  # on a busy machine the rings lose some, and count them
         print(f"{sum(manifest['counts'].values()):,} events, {forks:,} forks, counters {manifest['counters']}")
 
     def check_completions(self, recording, missed):
