@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/record_summary.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <span>
@@ -11,7 +9,7 @@
 
 #include "capture/preload/collector/preload_source.hpp"
 #include "capture/session/command.hpp"
-#include "cli/tell.hpp"
+#include "cli/messages.hpp"
 #include "report/report_summary.hpp"
 #include "report/sample.hpp"
 #include "report/warnings.hpp"
@@ -25,8 +23,8 @@
 namespace iotrail::cli {
 namespace {
 
-void say(std::string_view text) {
-  tell(text, output::terminal_width(STDERR_FILENO));
+void say(const Stream& err, std::string_view text) {
+  print_message(err, text, err.width());
 }
 
 std::string layer_of(const std::string& event) {
@@ -36,14 +34,14 @@ std::string layer_of(const std::string& event) {
 }
 
 // Of a sample, besides, how many there were as far as can be told.
-void print_layers(const store::Manifest& manifest) {
+void print_layers(const Stream& err, const store::Manifest& manifest) {
   const output::Sample sample(manifest.sample_of);
-  fmt::print(stderr, "  {:<10}{:>14}{}\n", "layer", "events",
+  fmt::print(err.file, "  {:<10}{:>14}{}\n", "layer", "events",
              manifest.sample_of == 0 ? "" : fmt::format("{:>18}", "of all calls"));
   const std::vector<std::string> missing = manifest.layers_refused();
   for (const std::string& layer : manifest.layers) {
     if (std::ranges::find(missing, layer) != missing.end()) {
-      fmt::print(stderr, "  {:<10}{:>14}\n", layer, "not recorded");
+      fmt::print(err.file, "  {:<10}{:>14}\n", layer, "not recorded");
       continue;
     }
     std::uint64_t events = 0;
@@ -52,7 +50,7 @@ void print_layers(const store::Manifest& manifest) {
         events += rows;
     const std::uint64_t stands_for = sample.stands_for(layer);
     const std::string estimate = output::estimate_mark(events, stands_for);
-    fmt::print(stderr, "  {:<10}{:>14}{}\n", layer, output::human_count(events),
+    fmt::print(err.file, "  {:<10}{:>14}{}\n", layer, output::human_count(events),
                estimate.empty()
                    ? ""
                    : fmt::format("{:>18}", estimate + output::human_count(
@@ -60,19 +58,19 @@ void print_layers(const store::Manifest& manifest) {
   }
 }
 
-void print_account(const store::Manifest& manifest) {
+void print_account(const Stream& err, const store::Manifest& manifest) {
   for (const store::SourceTally& tally : manifest.sources) {
-    say(fmt::format("  {}: {} produced = {} written + {} lost", tally.name,
-                    output::human_count(tally.produced), output::human_count(tally.written),
-                    output::human_count(tally.lost)));
+    say(err, fmt::format("  {}: {} produced = {} written + {} lost", tally.name,
+                         output::human_count(tally.produced), output::human_count(tally.written),
+                         output::human_count(tally.lost)));
     if (tally.produced != tally.written + tally.lost)
-      say("  WARNING: this does not add up; iotrail has a bug, and the trace may miss events");
+      say(err, "  WARNING: this does not add up; iotrail has a bug, and the trace may miss events");
   }
-  print_counters(manifest);
+  print_counters(err, manifest);
 }
 
 // Whoever names events alone knows that the others are left out.
-void print_left_out(const store::Manifest& manifest) {
+void print_left_out(const Stream& err, const store::Manifest& manifest) {
   const auto asked_for = [&](std::string_view event) {
     return std::ranges::find(manifest.filters, fmt::format("--events {}", event)) !=
            manifest.filters.end();
@@ -91,7 +89,7 @@ void print_left_out(const store::Manifest& manifest) {
         contains(manifest.layers, event) && !contains(refused, event))
       events.push_back(event.name);
   if (!events.empty())
-    say(fmt::format("  left out, since --events did not ask: {}", fmt::join(events, ", ")));
+    say(err, fmt::format("  left out, since --events did not ask: {}", fmt::join(events, ", ")));
 }
 
 constexpr std::size_t kShownRunning = 8;
@@ -100,7 +98,8 @@ constexpr std::size_t kShownRunning = 8;
 constexpr std::uint64_t kEventsToExplain = 2'000'000;
 
 // How much of what the devices did has a cause.
-void print_causes(const store::Manifest& manifest, const std::filesystem::path& path) {
+void print_causes(const Stream& err, const store::Manifest& manifest,
+                  const std::filesystem::path& path) {
   const auto completed = manifest.counts.find("block_complete");
   if (completed == manifest.counts.end() || completed->second == 0 ||
       manifest.events() > kEventsToExplain)
@@ -113,39 +112,44 @@ void print_causes(const store::Manifest& manifest, const std::filesystem::path& 
     return output::human_share(static_cast<double>(part) / static_cast<double>(bytes.all));
   };
   if (bytes.all != 0)
-    say(fmt::format("  devices completed {}: {} with a cause, {} beyond doubt",
+    say(err,
+        fmt::format("  devices completed {}: {} with a cause, {} beyond doubt",
                     output::human_bytes(bytes.all), share(bytes.attributed), share(bytes.exact)));
 }
 
 // What they do from now on is in no trace.
-void print_still_running(const store::Manifest& manifest) {
+void print_still_running(const Stream& err, const store::Manifest& manifest) {
   const std::vector<std::string>& all = manifest.still_running;
   if (all.empty())
     return;
   const std::size_t shown = std::min(all.size(), kShownRunning);
-  say(fmt::format(
-      "iotrail: {} process{} on and {} no more recorded: {}{}{}", output::human_count(all.size()),
-      all.size() == 1 ? " goes" : "es go", all.size() == 1 ? "is" : "are",
-      output::printable(fmt::format("{}", fmt::join(std::span(all).first(shown), ", "))),
-      all.size() > shown ? ", ..." : "",
-      manifest.stop_reason.ends_with("ended") ? "; --follow waits" : "")); // limits end that too
+  say(err, fmt::format(
+               "iotrail: {} process{} on and {} no more recorded: {}{}{}",
+               output::human_count(all.size()), all.size() == 1 ? " goes" : "es go",
+               all.size() == 1 ? "is" : "are",
+               output::printable(fmt::format("{}", fmt::join(std::span(all).first(shown), ", "))),
+               all.size() > shown ? ", ..." : "",
+               manifest.stop_reason.ends_with("ended") ? "; --follow waits"
+                                                       : "")); // limits end that too
 }
 
 } // namespace
 
-void warn_of_obstacle(const std::vector<std::string>& command) {
+void warn_of_obstacle(const Stream& err, const std::vector<std::string>& command) {
   const auto file = capture::find_command(command.front());
   if (!file)
     return;
   if (const std::string why = capture::preload_obstacle(*file, command); !why.empty())
-    tell(fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
-                     output::printable(command.front()), why));
+    print_message(
+        err,
+        fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
+                    output::printable(command.front()), why));
 }
 
-void print_counters(const store::Manifest& manifest) {
+void print_counters(const Stream& err, const store::Manifest& manifest) {
   for (const auto& [name, value] : manifest.counters)
     if (const schema::Counter* counter = schema::find_counter(name))
-      say(fmt::format("  {}: {} ({})", name, output::human_count(value), counter->doc));
+      say(err, fmt::format("  {}: {} ({})", name, output::human_count(value), counter->doc));
 }
 
 // Some errors name the source themselves.
@@ -155,59 +159,63 @@ std::string refusal_text(const capture::Refusal& refusal) {
   return why.starts_with(source) ? why : fmt::format("{} cannot be used: {}", source, why);
 }
 
-void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals) {
+void print_begin(const Stream& err, bool is_endless,
+                 const std::vector<capture::Refusal>& refusals) {
   for (const capture::Refusal& refusal : refusals)
-    tell("iotrail: " + refusal_text(refusal));
+    print_message(err, "iotrail: " + refusal_text(refusal));
   if (is_endless)
-    fmt::print(stderr, "iotrail: recording; interrupt (Ctrl-C) to end\n");
+    fmt::print(err.file, "iotrail: recording; interrupt (Ctrl-C) to end\n");
 }
 
-void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace) {
+void print_losses(const Stream& err, const store::Manifest& manifest,
+                  const std::filesystem::path& trace) {
   if (manifest.state == store::State::ERROR)
-    say("iotrail: " + output::printable(manifest.stop_reason));
-  print_still_running(manifest);
+    say(err, "iotrail: " + output::printable(manifest.stop_reason));
+  print_still_running(err, manifest);
   const std::uint64_t all =
       manifest.lost() + manifest.events() + manifest.summed_up() + manifest.left_out();
   const std::string more =
       trace.empty() ? "" : "; see: iotrail report " + output::printable(trace.native());
   if (const std::uint64_t lost = manifest.lost(); lost != 0)
-    say(fmt::format("iotrail: {} of {} events were lost{}", output::human_count(lost),
-                    output::human_count(all), more));
+    say(err, fmt::format("iotrail: {} of {} events were lost{}", output::human_count(lost),
+                         output::human_count(all), more));
   for (const auto& [name, value] : manifest.counters)
     if (const schema::Counter* counter = schema::find_counter(name);
         counter != nullptr && counter->severity == schema::Severity::gap)
-      say(fmt::format("iotrail: events may be missing, {} time{}: {}", output::human_count(value),
-                      value == 1 ? "" : "s", counter->doc));
+      say(err, fmt::format("iotrail: events may be missing, {} time{}: {}",
+                           output::human_count(value), value == 1 ? "" : "s", counter->doc));
 }
 
-void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace) {
+void print_summary(const Stream& err, const store::Manifest& manifest,
+                   const std::filesystem::path& trace) {
   const bool has_failed = manifest.command_status > 0;
-  say(fmt::format("iotrail: {}{} after {}", output::printable(manifest.stop_reason),
+  say(err,
+      fmt::format("iotrail: {}{} after {}", output::printable(manifest.stop_reason),
                   has_failed ? " with status " + output::human_status(manifest.command_status) : "",
                   output::human_duration(manifest.end_ns - manifest.begin_ns)));
-  print_still_running(manifest);
-  print_layers(manifest);
-  print_account(manifest);
-  print_causes(manifest, trace);
+  print_still_running(err, manifest);
+  print_layers(err, manifest);
+  print_account(err, manifest);
+  print_causes(err, manifest, trace);
   const std::uint64_t events = manifest.events();
-  say(fmt::format(
-      "  events on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
-      output::human_bytes(manifest.events_bytes),
-      events == 0 ? ""
-                  : fmt::format(" ({:.1f} bytes each)", static_cast<double>(manifest.events_bytes) /
-                                                            static_cast<double>(events)),
-      output::human_duration(manifest.recorder_cpu_ns),
-      output::human_bytes(manifest.recorder_memory_bytes),
-      output::human_bytes(manifest.ring_memory_bytes)));
+  say(err, fmt::format("  events on disk {}{}; recorder: {} of CPU, {} of memory and {} of rings",
+                       output::human_bytes(manifest.events_bytes),
+                       events == 0 ? ""
+                                   : fmt::format(" ({:.1f} bytes each)",
+                                                 static_cast<double>(manifest.events_bytes) /
+                                                     static_cast<double>(events)),
+                       output::human_duration(manifest.recorder_cpu_ns),
+                       output::human_bytes(manifest.recorder_memory_bytes),
+                       output::human_bytes(manifest.ring_memory_bytes)));
   for (const std::string& sentence : output::choice_sentences(manifest))
-    say(fmt::format("  {}", sentence));
+    say(err, fmt::format("  {}", sentence));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
-    say(fmt::format("  {}", output::printable(refusals)));
+    say(err, fmt::format("  {}", output::printable(refusals)));
   if (const std::string bare = output::bare_file_systems_text(manifest); !bare.empty())
-    say(fmt::format("  {}", output::printable(bare)));
-  print_left_out(manifest);
+    say(err, fmt::format("  {}", output::printable(bare)));
+  print_left_out(err, manifest);
   const std::string name = output::printable(trace.native());
-  fmt::print(stderr, "  trace {}\n  read it with: iotrail report {}\n", name, name);
+  fmt::print(err.file, "  trace {}\n  read it with: iotrail report {}\n", name, name);
 }
 
 } // namespace iotrail::cli

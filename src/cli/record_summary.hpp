@@ -8,18 +8,21 @@
 #include <vector>
 
 #include "capture/session/recorder.hpp"
+#include "cli/console.hpp"
 
 namespace iotrail::cli {
 
 // Says why the preload library cannot see into a static, setuid or 32-bit program, if it is one.
-void warn_of_obstacle(const std::vector<std::string>& command);
+void warn_of_obstacle(const Stream& err, const std::vector<std::string>& command);
 
 // `is_endless`: no command will end the recording.
-void print_begin(bool is_endless, const std::vector<capture::Refusal>& refusals);
+void print_begin(const Stream& err, bool is_endless, const std::vector<capture::Refusal>& refusals);
 // Nothing where there are none. `trace`: where more is said of them; empty: nowhere, it is not kept.
-void print_losses(const store::Manifest& manifest, const std::filesystem::path& trace);
+void print_losses(const Stream& err, const store::Manifest& manifest,
+                  const std::filesystem::path& trace);
 // What went wrong with data, and what else was counted; nothing where there is none.
-void print_counters(const store::Manifest& manifest);
-void print_summary(const store::Manifest& manifest, const std::filesystem::path& trace);
+void print_counters(const Stream& err, const store::Manifest& manifest);
+void print_summary(const Stream& err, const store::Manifest& manifest,
+                   const std::filesystem::path& trace);
 
 } // namespace iotrail::cli

@@ -9,9 +9,9 @@
 
 #include "base/result.hpp"
 #include "capture/selection/filter.hpp"
-#include "cli/commands.hpp"
 #include "cli/options/event_options.hpp"
 #include "cli/options/filter_options.hpp"
+#include "cli/verb.hpp"
 
 namespace iotrail::cli {
 

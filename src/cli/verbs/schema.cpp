@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cstdio>
 #include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/verb.hpp"
 #include "reference/schema_print.hpp"
 
 namespace iotrail::cli {
+namespace {
 
 Action declare_schema(CLI::App& app, const Trailing&) {
   auto print = std::make_shared<std::string (*)()>(output::schema_text);
@@ -17,10 +17,15 @@ Action declare_schema(CLI::App& app, const Trailing&) {
       "--sql", [print] { *print = output::schema_sql; }, "As CREATE TABLE statements");
   markdown->excludes(json)->excludes(sql);
   json->excludes(sql);
-  return [print]() -> Result<int> {
-    fmt::print("{}", (*print)());
+  return [print](const Console& console) -> Result<int> {
+    fmt::print(console.out.file, "{}", (*print)());
     return 0;
   };
 }
+
+} // namespace
+
+extern const Verb kVerbSchema = {"schema", "Print the definition of all events", Group::machine, 2,
+                                 declare_schema};
 
 } // namespace iotrail::cli

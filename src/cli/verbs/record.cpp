@@ -7,8 +7,8 @@
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/least_options.hpp"
 #include "cli/options/operation_options.hpp"
@@ -16,7 +16,7 @@
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/record_summary.hpp"
-#include "cli/tell.hpp"
+#include "cli/verb.hpp"
 #include "store/reader/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -125,7 +125,7 @@ int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
   return 128 + end.stop_signal;
 }
 
-Result<int> record(const RecordOptions& options, const Trailing& command) {
+Result<int> record(const Console& console, const RecordOptions& options, const Trailing& command) {
   Result<capture::RecorderOptions> recorder = recorder_options(options, command);
   if (!recorder)
     return std::unexpected(recorder.error());
@@ -134,21 +134,20 @@ Result<int> record(const RecordOptions& options, const Trailing& command) {
     return std::unexpected(snapshots.error());
   const capture::Filter& filter = recorder->source.filter;
   if (!command.empty() && need_source(filter.layers, IOT_source_preload))
-    warn_of_obstacle(command);
+    warn_of_obstacle(console.err, command);
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
-    tell_if_heard([&] { print_begin(command.empty(), refusals); });
+    print_if_open(console.err, [&] { print_begin(console.err, command.empty(), refusals); });
   };
   auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
                                            options.follow ? capture::Until::all_end
                                                           : capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  tell_if_heard(
-      [&] { (options.quiet ? print_losses : print_summary)(end->manifest, recorder->trace); });
+  print_if_open(console.err, [&] {
+    (options.quiet ? print_losses : print_summary)(console.err, end->manifest, recorder->trace);
+  });
   return exit_status(*end, options, command);
 }
-
-} // namespace
 
 Action declare_record(CLI::App& app, const Trailing& trailing) {
   auto options = std::make_shared<RecordOptions>();
@@ -180,7 +179,15 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   app.add_flag("--strict", options->strict,
                "Exit with status 3 when any event was or may have been lost");
   app.footer("The command follows after `--`. The exit status is the command's own.");
-  return [options, &trailing] { return record(*options, trailing); };
+  return
+      [options, &trailing](const Console& console) { return record(console, *options, trailing); };
 }
+
+} // namespace
+
+extern const Verb kVerbRecord = {
+    "record",       "Record the I/O of a command or of running processes",
+    Group::record,  0,
+    declare_record, true};
 
 } // namespace iotrail::cli

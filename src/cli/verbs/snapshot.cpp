@@ -4,12 +4,12 @@
 
 #include "capture/session/foreground.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/messages.hpp"
 #include "cli/options/snapshot_options.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/record_summary.hpp"
-#include "cli/tell.hpp"
+#include "cli/verb.hpp"
 #include "store/reader/catalogue.hpp"
 #include "text/printable.hpp"
 #include "text/units.hpp"
@@ -99,18 +99,19 @@ Result<capture::RecorderOptions> recorder_options(const Options& options,
   return recorder;
 }
 
-void print_result(const store::Manifest& manifest, const std::filesystem::path& trace) {
+void print_result(const Stream& err, const store::Manifest& manifest,
+                  const std::filesystem::path& trace) {
   const std::string name = output::printable(trace.native());
-  fmt::print(stderr, "iotrail: {} after {}\n", output::printable(manifest.stop_reason),
+  fmt::print(err.file, "iotrail: {} after {}\n", output::printable(manifest.stop_reason),
              output::human_duration(manifest.end_ns - manifest.begin_ns));
   for (const auto& [table, rows] : manifest.counts)
-    fmt::print(stderr, "  {:<20}{:>12}\n", table, output::human_count(rows));
-  print_counters(manifest);
-  fmt::print(stderr, "  on disk {}; trace {}\n  read it with: iotrail query {} --tables\n",
+    fmt::print(err.file, "  {:<20}{:>12}\n", table, output::human_count(rows));
+  print_counters(err, manifest);
+  fmt::print(err.file, "  on disk {}; trace {}\n  read it with: iotrail query {} --tables\n",
              output::human_bytes(manifest.events_bytes), name, name);
 }
 
-Result<int> take_snapshot(const Options& options) {
+Result<int> take_snapshot(const Console& console, const Options& options) {
   const auto snapshot = snapshot_options(options);
   if (!snapshot)
     return std::unexpected(snapshot.error());
@@ -123,12 +124,11 @@ Result<int> take_snapshot(const Options& options) {
       *recorder, std::move(sources), [](const auto&, const auto&) {}, capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  tell_if_heard(
-      [&] { (options.quiet ? print_losses : print_result)(end->manifest, recorder->trace); });
+  print_if_open(console.err, [&] {
+    (options.quiet ? print_losses : print_result)(console.err, end->manifest, recorder->trace);
+  });
   return end->stop_signal == 0 ? static_cast<int>(Exit::ok) : 128 + end->stop_signal;
 }
-
-} // namespace
 
 Action declare_snapshot(CLI::App& app, const Trailing&) {
   auto options = std::make_shared<Options>();
@@ -153,7 +153,13 @@ Action declare_snapshot(CLI::App& app, const Trailing&) {
       ->allow_extra_args(false);
   app.add_flag("-q,--quiet", options->quiet, "No summary at the end");
   app.footer("Interrupted, it keeps what it has; --since completes it.");
-  return [options] { return take_snapshot(*options); };
+  return [options](const Console& console) { return take_snapshot(console, *options); };
 }
+
+} // namespace
+
+extern const Verb kVerbSnapshot = {
+    "snapshot", "Take down what the machine is like: files, processes, disks, settings",
+    Group::record, 2, declare_snapshot};
 
 } // namespace iotrail::cli

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/tell.hpp"
-
-#include <unistd.h>
+#include "cli/messages.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,14 +14,14 @@
 namespace iotrail::cli {
 namespace {
 
-void tell_line(std::string_view line, std::size_t width) {
+void print_line(std::FILE* file, std::string_view line, std::size_t width) {
   constexpr std::size_t kFurther = 2;
   std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
   line.remove_prefix(indent);
   bool is_first = true;
   for (const std::string& part :
        output::wrapped(line, width == output::kAnyWidth ? width : width - indent - kFurther)) {
-    fmt::print(stderr, "{:{}}{}\n", "", indent, part);
+    fmt::print(file, "{:{}}{}\n", "", indent, part);
     indent += is_first ? kFurther : 0;
     is_first = false;
   }
@@ -31,36 +29,36 @@ void tell_line(std::string_view line, std::size_t width) {
 
 } // namespace
 
-void tell(std::string_view text, std::size_t width) {
+void print_message(const Stream& err, std::string_view text, std::size_t width) {
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    tell_line(text.substr(0, end), width);
+    print_line(err.file, text.substr(0, end), width);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
-void tell(std::string_view text) {
-  tell(text,
-       ::isatty(STDERR_FILENO) == 1 ? output::terminal_width(STDERR_FILENO) : output::kAnyWidth);
+void print_message(const Stream& err, std::string_view text) {
+  print_message(err, text, err.terminal_width());
 }
 
-void tell_if_heard(const std::function<void()>& print) {
+void print_if_open(const Stream& err, const std::function<void()>& print) {
   try {
     print();
   } catch (const std::system_error&) {
-    if (std::ferror(stderr) == 0)
+    if (std::ferror(err.file) == 0)
       throw;
   }
 }
 
-void tell_warnings(const store::TraceReader& trace) {
+void print_warnings(const Stream& err, const store::TraceReader& trace) {
   for (const std::string& sentence : output::answer_warnings(trace))
-    tell(fmt::format("iotrail: {}", sentence));
+    print_message(err, fmt::format("iotrail: {}", sentence));
 }
 
-void tell_not_recorded(const store::TraceReader& trace, const store::TableInfo& table) {
+void print_not_recorded(const Stream& err, const store::TraceReader& trace,
+                        const store::TableInfo& table) {
   if (const std::string why = output::event_not_recorded(trace, table); !why.empty())
-    tell(fmt::format("iotrail: {}", why));
+    print_message(err, fmt::format("iotrail: {}", why));
 }
 
 } // namespace iotrail::cli

@@ -14,14 +14,14 @@
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
-#include "cli/commands.hpp"
 #include "cli/exit.hpp"
+#include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/operation_options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/record_summary.hpp"
-#include "cli/tell.hpp"
+#include "cli/verb.hpp"
 #include "report/sample.hpp"
 #include "report/stat_text.hpp"
 #include "store/reader/catalogue.hpp"
@@ -106,26 +106,26 @@ bool takes_text(int fd) {
 }
 
 // Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
-capture::AggregateOptions aggregate_options(std::uint64_t interval_ns, std::uint64_t rows,
-                                            output::Sample sample,
+capture::AggregateOptions aggregate_options(std::FILE* err, std::uint64_t interval_ns,
+                                            std::uint64_t rows, output::Sample sample,
                                             std::shared_ptr<std::uint64_t> begin_ns) {
   capture::AggregateOptions sums{.interval_ns = interval_ns == 0 ? kUsualIntervalNs : interval_ns,
                                  .rows = rows,
                                  .on_interval = {}};
   if (interval_ns != 0)
-    sums.on_interval = [begin_ns = std::move(begin_ns), sample,
+    sums.on_interval = [err, begin_ns = std::move(begin_ns), sample,
                         lines_below_title = kLinesBelowTitle,
                         missed = 0](std::span<const rows::event_sums> of_interval) mutable {
-      if (!takes_text(STDERR_FILENO)) {
+      if (!takes_text(::fileno(err))) {
         ++missed;
         return;
       }
       if (const int intervals = std::exchange(missed, 0); intervals != 0)
-        fmt::print(stderr, "  {} interval{} not shown: nobody read\n", intervals,
+        fmt::print(err, "  {} interval{} not shown: nobody read\n", intervals,
                    intervals == 1 ? " is" : "s are");
       const bool with_title = lines_below_title >= kLinesBelowTitle;
       const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
-      std::fputs(text.c_str(), stderr);
+      std::fputs(text.c_str(), err);
       if (with_title && !text.empty())
         lines_below_title = 0;
       lines_below_title += std::ranges::count(text, '\n');
@@ -163,11 +163,12 @@ Result<capture::RecorderOptions> recorder_options(const StatRequest& request,
   return recorder;
 }
 
-Result<void> print_stat(const std::filesystem::path& trace, const output::StatOptions& options) {
+Result<void> print_stat(std::FILE* err, const std::filesystem::path& trace,
+                        const output::StatOptions& options) {
   auto engine = analysis::Engine::open(trace, {});
   if (!engine)
     return std::unexpected(engine.error());
-  return output::write_stat(**engine, options, stderr);
+  return output::write_stat(**engine, options, err);
 }
 
 int exit_status(const capture::ForegroundEnd& end, const Trailing& command) {
@@ -183,7 +184,7 @@ struct StatPlan {
   std::shared_ptr<std::uint64_t> begin_ns = std::make_shared<std::uint64_t>(0);
 };
 
-Result<StatPlan> plan_of(const StatRequest& request, const Trailing& command) {
+Result<StatPlan> plan_of(const Stream& err, const StatRequest& request, const Trailing& command) {
   const auto interval_ns = parse_interval(request.interval);
   if (!interval_ns)
     return std::unexpected(interval_ns.error());
@@ -198,16 +199,16 @@ Result<StatPlan> plan_of(const StatRequest& request, const Trailing& command) {
   auto recorder = recorder_options(request, command);
   if (!recorder)
     return std::unexpected(recorder.error());
-  StatPlan plan{
-      .recorder = std::move(*recorder),
-      .output = {.width = output::terminal_width(STDERR_FILENO), .by = request.by, .rows = *top}};
-  plan.recorder.source.aggregates = aggregate_options(
-      *interval_ns, *rows, output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
+  StatPlan plan{.recorder = std::move(*recorder),
+                .output = {.width = err.width(), .by = request.by, .rows = *top}};
+  plan.recorder.source.aggregates =
+      aggregate_options(err.file, *interval_ns, *rows,
+                        output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
   return plan;
 }
 
-Result<int> stat(const StatRequest& request, const Trailing& command) {
-  auto plan = plan_of(request, command);
+Result<int> stat(const Console& console, const StatRequest& request, const Trailing& command) {
+  auto plan = plan_of(console.err, request, command);
   if (!plan)
     return std::unexpected(plan.error());
   std::optional<TemporaryDirectory> temporary;
@@ -222,7 +223,9 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
   plan->recorder.trace = trace;
   const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
     *plan->begin_ns = manifest.begin_ns;
-    tell_if_heard([&] { print_begin(command.empty() && request.time.empty(), refusals); });
+    print_if_open(console.err, [&] {
+      print_begin(console.err, command.empty() && request.time.empty(), refusals);
+    });
   };
   std::vector<std::unique_ptr<capture::Source>> sources;
   sources.push_back(capture::make_kernel_source());
@@ -231,17 +234,15 @@ Result<int> stat(const StatRequest& request, const Trailing& command) {
                                                                 : capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  print_losses(end->manifest, temporary ? std::filesystem::path() : trace);
-  if (Result<void> printed = print_stat(trace, plan->output); !printed)
+  print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : trace);
+  if (Result<void> printed = print_stat(console.err.file, trace, plan->output); !printed)
     return std::unexpected(printed.error());
   if (!request.output.empty())
-    fmt::print(stderr, "  trace {0}\n  show it again: iotrail report {0}\n",
+    fmt::print(console.err.file, "  trace {0}\n  show it again: iotrail report {0}\n",
                output::printable(trace.native()));
   temporary.reset(); // as long as no signal ends us
   return exit_status(*end, command);
 }
-
-} // namespace
 
 Action declare_stat(CLI::App& app, const Trailing& trailing) {
   auto request = std::make_shared<StatRequest>();
@@ -264,7 +265,14 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
   app.add_option("--tag", request->tags, "NAME=VALUE to keep with the trace; may be repeated");
   app.footer("The command follows after `--`. The exit status is the command's own. Of the layers "
              "all but app can be added up.");
-  return [request, &trailing] { return stat(*request, trailing); };
+  return [request, &trailing](const Console& console) { return stat(console, *request, trailing); };
 }
+
+} // namespace
+
+extern const Verb kVerbStat = {
+    "stat",        "Add up the I/O of a command or of running processes, and record none of it",
+    Group::record, 1,
+    declare_stat,  true};
 
 } // namespace iotrail::cli

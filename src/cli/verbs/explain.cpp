@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//
-// explain, verify: the verbs that tell of trails.
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/messages.hpp"
+#include "cli/open_trace.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/selection.hpp"
-#include "cli/tell.hpp"
+#include "cli/verb.hpp"
 #include "report/explain_text.hpp"
 #include "report/stat_text.hpp"
-#include "report/trail_text.hpp"
-#include "store/reader/catalogue.hpp"
 
 namespace iotrail::cli {
 namespace {
-
-constexpr int kDoesNotAddUp = 1;
 
 struct ExplainRequest {
   std::string trace;
@@ -76,8 +69,8 @@ Result<void> check_op(std::string_view op) {
                     "print it.");
 }
 
-Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
-  output::ExplainOptions options{.width = output::terminal_width(STDOUT_FILENO),
+Result<output::ExplainOptions> options_of(const ExplainRequest& request, std::size_t width) {
+  output::ExplainOptions options{.width = width,
                                  .op = request.op,
                                  .device = request.device,
                                  .selection = selection_text(request.only)};
@@ -109,45 +102,24 @@ Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
   return options;
 }
 
-Result<std::unique_ptr<analysis::Engine>> open(const std::string& trace,
-                                               const analysis::Selection& selection) {
-  auto path = store::find_trace(trace);
-  if (!path)
-    return std::unexpected(path.error());
-  return analysis::Engine::open(*path, {.selection = selection});
-}
-
-Result<int> explain(const ExplainRequest& request) {
-  const auto options = options_of(request);
+Result<int> explain(const Console& console, const ExplainRequest& request) {
+  const auto options = options_of(request, console.out.width());
   if (!options)
     return std::unexpected(options.error());
-  const auto engine =
-      open(request.trace, {.process = request.only.process, .file = request.only.file});
+  const auto engine = open_engine(
+      request.trace, {.selection = {.process = request.only.process, .file = request.only.file}});
   if (!engine)
     return std::unexpected(engine.error());
   Result<void> written;
   if (!output::has_sums((*engine)->trace())) // which have no events that could match
     written = check_matches(**engine, request.only);
   if (written)
-    written = output::write_explanation(**engine, *options, stdout);
+    written = output::write_explanation(**engine, *options, console.out.file);
   if (written)
     return 0;
-  tell_warnings((*engine)->trace()); // what was not found may be what is missing
+  print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
   return std::unexpected(written.error());
 }
-
-Result<int> verify(const std::string& trace) {
-  const auto engine = open(trace, {});
-  if (!engine)
-    return std::unexpected(engine.error());
-  const auto adds_up =
-      output::write_verification(**engine, output::terminal_width(STDOUT_FILENO), stdout);
-  if (!adds_up)
-    return std::unexpected(adds_up.error());
-  return *adds_up ? 0 : kDoesNotAddUp;
-}
-
-} // namespace
 
 Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
@@ -175,17 +147,13 @@ Action declare_explain(CLI::App& app, const Trailing&) {
   app.add_option("--process", request->only.process, "Only what this process did: a name or a pid");
   app.add_option("--file", request->only.file,
                  "Only what was done to files of this path; * and ? as in a shell");
-  return [request] { return explain(*request); };
+  return [request](const Console& console) { return explain(console, *request); };
 }
 
-Action declare_verify(CLI::App& app, const Trailing&) {
-  auto trace = std::make_shared<std::string>();
-  app.add_option("trace", *trace, kTraceHelp)->required();
-  app.footer(
-      "Exit status: 0, everything adds up, with what was lost and counted; 1, something does not, "
-      "or cannot be checked: the recording has no end or failed, or events may be missing that "
-      "were not counted.");
-  return [trace] { return verify(*trace); };
-}
+} // namespace
+
+extern const Verb kVerbExplain = {
+    "explain", "Show operations one by one: where their time went, and their bytes", Group::read, 1,
+    declare_explain};
 
 } // namespace iotrail::cli

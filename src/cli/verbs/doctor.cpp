@@ -13,7 +13,7 @@
 
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/collector/preload_source.hpp"
-#include "cli/commands.hpp"
+#include "cli/verb.hpp"
 #include "export/json.hpp"
 #include "text/text_width.hpp"
 
@@ -52,11 +52,11 @@ Diagnosis diagnose(std::unique_ptr<capture::Source> source) {
 // A row of three columns, of which the last goes on below.
 class RowPrinter {
 public:
-  explicit RowPrinter(std::size_t width) : width_(width) {}
+  RowPrinter(std::FILE* file, std::size_t width) : file_(file), width_(width) {}
 
   void row(std::string_view mark, std::string_view name, std::string_view text) const {
     for (const std::string& line : output::wrapped(text, width_ - kIndent)) {
-      fmt::print("{}\n", trimmed(fmt::format("  {:<3} {:<22} {}", mark, name, line)));
+      fmt::print(file_, "{}\n", trimmed(fmt::format("  {:<3} {:<22} {}", mark, name, line)));
       mark = name = {};
     }
   }
@@ -75,6 +75,8 @@ public:
     }
   }
 
+  void heading(std::string_view text) const { fmt::print(file_, "{}\n", text); }
+
 private:
   static constexpr std::size_t kIndent = 29;
   static constexpr std::size_t kSentenceIndent = 6;
@@ -82,13 +84,14 @@ private:
   void print_wrapped(std::string_view text) const {
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     for (const std::string& line : output::wrapped(text, width_ - kSentenceIndent))
-      fmt::print("      {}\n", line);
+      fmt::print(file_, "      {}\n", line);
   }
   static std::string trimmed(std::string line) {
     line.erase(line.find_last_not_of(' ') + 1);
     return line;
   }
 
+  std::FILE* file_;
   std::size_t width_;
 };
 
@@ -128,11 +131,11 @@ void print_missing(const std::vector<store::HookReport>& hooks, const RowPrinter
 }
 
 void print(const Diagnosis& diagnosis, const RowPrinter& print, bool wide) {
-  fmt::print("source {}: {}\n", diagnosis.source,
-             diagnosis.refusal.empty() ? "can record" : "cannot record");
+  print.heading(fmt::format("source {}: {}", diagnosis.source,
+                            diagnosis.refusal.empty() ? "can record" : "cannot record"));
   if (!diagnosis.refusal.empty()) {
     print.sentence(diagnosis.refusal);
-    fmt::print("\n");
+    print.heading("");
     return;
   }
   for (const store::HookReport& hook : diagnosis.hooks)
@@ -143,7 +146,7 @@ void print(const Diagnosis& diagnosis, const RowPrinter& print, bool wide) {
         print.row("", "", hook.reason);
     }
   print_missing(diagnosis.hooks, print);
-  fmt::print("\n");
+  print.heading("");
 }
 
 nlohmann::json to_json(const Diagnosis& diagnosis) {
@@ -159,21 +162,21 @@ nlohmann::json to_json(const Diagnosis& diagnosis) {
 
 // Facts are listed for their remedies: what is there already needs no attention.
 void print_facts(const std::vector<capture::KernelFact>& facts, const RowPrinter& print) {
-  fmt::print("this machine\n");
+  print.heading("this machine");
   for (const capture::KernelFact& fact : facts) {
     print.row(fact.is_met ? "yes" : "NO", fact.name, fact.detail);
     if (!fact.is_met && !fact.remedy.empty())
       print.row("", "", fact.remedy);
   }
-  fmt::print("\n");
+  print.heading("");
 }
 
-Result<int> doctor(bool json, bool wide) {
+Result<int> doctor(const Console& console, bool json, bool wide) {
   const Diagnosis all[] = {diagnose(capture::make_preload_source()),
                            diagnose(capture::make_kernel_source())};
   const std::vector<capture::KernelFact> facts = capture::kernel_facts();
   if (!json) {
-    const RowPrinter rows(wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO));
+    const RowPrinter rows(console.out.file, wide ? output::kAnyWidth : console.out.width());
     print_facts(facts, rows);
     for (const Diagnosis& diagnosis : all)
       print(diagnosis, rows, wide);
@@ -188,18 +191,22 @@ Result<int> doctor(bool json, bool wide) {
                                 {"remedy", fact.remedy}});
   for (const Diagnosis& diagnosis : all)
     printed["sources"].push_back(to_json(diagnosis));
-  fmt::print("{}\n", output::json_text(printed));
+  fmt::print(console.out.file, "{}\n", output::json_text(printed));
   return 0;
 }
-
-} // namespace
 
 Action declare_doctor(CLI::App& app, const Trailing&) {
   auto json = std::make_shared<bool>(false);
   auto wide = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "JSON");
   app.add_flag("--wide", *wide, "All of it, however wide the terminal is");
-  return [json, wide] { return doctor(*json, *wide); };
+  return [json, wide](const Console& console) { return doctor(console, *json, *wide); };
 }
+
+} // namespace
+
+extern const Verb kVerbDoctor = {
+    "doctor", "Say what this machine allows to record, and what would lift each refusal",
+    Group::machine, 0, declare_doctor};
 
 } // namespace iotrail::cli

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 
-#include "cli/commands.hpp"
+#include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/selection.hpp"
-#include "cli/tell.hpp"
+#include "cli/verb.hpp"
 #include "report/report_text.hpp"
 #include "report/stat_text.hpp"
 #include "store/reader/catalogue.hpp"
@@ -39,22 +37,23 @@ Result<analysis::Selection> selection_of(const ReportRequest& request) {
 }
 
 // Of a trace of `stat`, what that said. Its sums are of all there was.
-Result<int> report_sums(analysis::Engine& engine, const ReportRequest& request, std::uint64_t top) {
+Result<int> report_sums(const Console& console, analysis::Engine& engine,
+                        const ReportRequest& request, std::uint64_t top) {
   if (request.json || !request.sort.empty() || !selection_text(request.only).empty())
     return fail_usage("the trace is one of `iotrail stat`, whose report is whole and text", {},
                       "`iotrail query TRACE \"FROM sums\" --json` selects, sorts and gives JSON.");
   if (const Result<void> checked = output::check_stat_table(request.by); !checked)
     return std::unexpected(checked.error());
-  const Result<void> written = output::write_stat(
-      engine,
-      {.width = request.wide ? output::kAnyWidth : output::terminal_width(STDOUT_FILENO),
-       .by = request.by,
-       .rows = top},
-      stdout);
+  const Result<void> written =
+      output::write_stat(engine,
+                         {.width = request.wide ? output::kAnyWidth : console.out.width(),
+                          .by = request.by,
+                          .rows = top},
+                         console.out.file);
   return written ? Result<int>(0) : std::unexpected(written.error());
 }
 
-Result<int> report(const ReportRequest& request) {
+Result<int> report(const Console& console, const ReportRequest& request) {
   const auto selection = selection_of(request);
   if (!selection)
     return std::unexpected(selection.error());
@@ -68,22 +67,21 @@ Result<int> report(const ReportRequest& request) {
   if (!engine)
     return std::unexpected(engine.error());
   if (output::has_sums((*engine)->trace()))
-    return report_sums(**engine, request, *top);
+    return report_sums(console, **engine, request, *top);
   if (const auto checked = check_matches(**engine, request.only); !checked) {
-    tell_warnings((*engine)->trace()); // what was not found may be what is missing
+    print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
     return std::unexpected(checked.error());
   }
-  const output::ReportOptions options{.width = request.wide ? output::kAnyWidth
-                                                            : output::terminal_width(STDOUT_FILENO),
+  const output::ReportOptions options{.width =
+                                          request.wide ? output::kAnyWidth : console.out.width(),
                                       .by = request.by,
                                       .rows = {.rows = *top, .sort = request.sort},
                                       .selection = selection_text(request.only)};
-  const Result<void> written = request.json ? output::write_report_json(**engine, options, stdout)
-                                            : output::write_report(**engine, options, stdout);
+  const Result<void> written = request.json
+                                   ? output::write_report_json(**engine, options, console.out.file)
+                                   : output::write_report(**engine, options, console.out.file);
   return written ? Result<int>(0) : std::unexpected(written.error());
 }
-
-} // namespace
 
 Action declare_report(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ReportRequest>();
@@ -100,7 +98,12 @@ Action declare_report(CLI::App& app, const Trailing&) {
   app.add_option("--until", request->only.until, "Only up to this time of the recording");
   app.add_flag("--json", request->json, "The tables as one JSON object, whole and unrounded");
   app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
-  return [request] { return report(*request); };
+  return [request](const Console& console) { return report(console, *request); };
 }
+
+} // namespace
+
+extern const Verb kVerbReport = {"report", "Say what a recorded program did, on every layer",
+                                 Group::read, 0, declare_report};
 
 } // namespace iotrail::cli

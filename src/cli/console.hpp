@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where a verb prints: standard output and standard error, or what a test puts in their places.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+
+namespace iotrail::cli {
+
+struct Stream {
+  std::FILE* file;
+  std::size_t fixed_width = 0; // as if it were a terminal of this width; 0: as it is
+
+  bool is_terminal() const;
+  // For text that people read wherever it goes: of the terminal, else 80.
+  std::size_t width() const;
+  // For text whose lines stay whole in a file or a pipe: of the terminal, else any.
+  std::size_t terminal_width() const;
+};
+
+struct Console {
+  Stream out{stdout};
+  Stream err{stderr};
+};
+
+} // namespace iotrail::cli

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "analysis/engine/definitions.hpp"
+#include "cli/messages.hpp"
+#include "cli/open_trace.hpp"
+#include "cli/options/format_option.hpp"
+#include "cli/output_file.hpp"
+#include "cli/verb.hpp"
+#include "export/output.hpp"
+#include "reference/sql_reference.hpp"
+#include "store/reader/catalogue.hpp"
+#include "text/text_width.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+struct QueryRequest {
+  std::string trace;
+  std::string sql;
+  std::string format;   // empty: what the name of the file ends with, else text
+  std::string describe; // a table, view or function
+  bool tables = false;
+  std::string path;
+  bool external_access = false;
+  bool raw = false;
+  bool wide = false;
+};
+
+// A file and a pipe get whole texts, a terminal what it has room for.
+std::size_t table_width(const Stream& out, const QueryRequest& request) {
+  return request.path.empty() && !request.wide ? out.terminal_width() : output::kAnyWidth;
+}
+
+// Of the events that the statement itself names.
+void print_events_not_recorded(const Console& console, const store::TraceReader& trace,
+                               std::string_view sql) {
+  std::set<std::string> names;
+  for (std::string& name : analysis::names_in(sql))
+    names.insert(std::move(name));
+  for (const std::string& name : names)
+    if (const store::TableInfo* table = trace.table(name))
+      print_not_recorded(console.err, trace, *table);
+}
+
+// What can be asked, instead of asking.
+Result<int> print_reference(const Console& console, analysis::Engine& engine,
+                            const QueryRequest& request) {
+  output::Sink sink(console.out.file);
+  const std::size_t width = console.out.width();
+  const Result<void> printed = request.tables
+                                   ? output::print_relations(engine, sink, width)
+                                   : output::print_relation(engine, request.describe, sink, width);
+  print_warnings(console.err, engine.trace());
+  print_events_not_recorded(console, engine.trace(), request.describe);
+  return printed ? Result<int>(0) : std::unexpected(printed.error());
+}
+
+Result<const output::Format*> format_of(const QueryRequest& request) {
+  if (!request.format.empty())
+    return parse_format(request.format);
+  const std::string extension = std::filesystem::path(request.path).extension();
+  const output::Format* format =
+      extension.empty() ? nullptr : output::find_format(extension.substr(1));
+  return format ? format : output::find_format("text");
+}
+
+Result<int> query(const Console& console, const QueryRequest& request) {
+  auto format = format_of(request);
+  if (!format)
+    return std::unexpected(format.error());
+  const bool asks_what = request.tables || !request.describe.empty();
+  if (request.sql.empty() && !asks_what)
+    return fail_usage("query: no SQL given", {},
+                      "`iotrail query TRACE --tables` lists what can be asked.");
+  auto engine = open_engine(request.trace, {.external_access = request.external_access});
+  if (!engine && (request.sql == store::kLatest || store::find_trace(request.sql)))
+    return fail_usage("query: the trace comes first, then the SQL", {},
+                      fmt::format("iotrail query {} SQL", request.sql));
+  if (!engine)
+    return std::unexpected(engine.error());
+  if (asks_what)
+    return print_reference(console, **engine, request);
+  auto rows = (*engine)->query(request.sql);
+  if (!rows)
+    return std::unexpected(rows.error());
+  const output::RowsOptions options{.format = *format,
+                                    .trace = request.raw ? nullptr : &(*engine)->trace(),
+                                    .width = table_width(console.out, request)};
+  const auto written = write_output(console.out, request.path, [&](std::FILE* file) {
+    return output::write_rows(*rows, options, file);
+  });
+  if (!written)
+    return std::unexpected(written.error());
+  print_warnings(console.err, (*engine)->trace());
+  print_events_not_recorded(console, (*engine)->trace(), request.sql);
+  return 0;
+}
+
+Action declare_query(CLI::App& app, const Trailing&) {
+  auto request = std::make_shared<QueryRequest>();
+  app.add_option("trace", request->trace, kTraceHelp)->required();
+  CLI::Option* sql = app.add_option(
+      "sql", request->sql,
+      "The query: one statement that reads, as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, "
+      "EXPLAIN");
+  CLI::Option* tables =
+      app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
+  CLI::Option* describe = app.add_option("--describe", request->describe,
+                                         "Columns of this table or view, with units and meanings");
+  CLI::Option* format = app.add_option(
+      "--format", request->format,
+      format_names() + "; default: what the name of the -o file ends with, else text");
+  CLI::Option* json = app.add_flag_callback(
+      "--json", [request] { request->format = "json"; }, "The same as --format json");
+  CLI::Option* output =
+      app.add_option("-o,--output", request->path, "File to write; default: standard output");
+  CLI::Option* raw = app.add_flag(
+      "--raw", request->raw,
+      "Numbers as they are stored, instead of names of errors, flags, devices, operations");
+  app.add_flag("--wide", request->wide,
+               "Whole texts and all columns, however wide the terminal is");
+  app.add_flag("--unsafe-external-access", request->external_access,
+               "The query may be any statements, read and write any file and load extensions");
+  json->excludes(format);
+  for (CLI::Option* of_a_query :
+       {sql, format, json, output, raw}) { // these two are text, on standard output
+    tables->excludes(of_a_query);
+    describe->excludes(of_a_query);
+  }
+  tables->excludes(describe);
+  app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
+             "terminal, where text is also shortened. Files and pipes get csv with names as they "
+             "are, and json with \\u001b. Bytes that are not UTF-8 are \\xff in SQL, and so in "
+             "what it answers, a backslash that would look so is \\x5c; `iotrail export` to csv "
+             "writes them as they are.");
+  return [request](const Console& console) { return query(console, *request); };
+}
+
+} // namespace
+
+extern const Verb kVerbQuery = {"query", "Ask a trace in SQL", Group::read, 4, declare_query};
+
+} // namespace iotrail::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+
+#include "cli/verb.hpp"
+#include "store/reader/catalogue.hpp"
+
+namespace iotrail::cli {
+namespace {
+
+Result<int> tag(const std::string& name, const std::vector<std::string>& tags) {
+  auto trace = store::find_trace(name);
+  if (!trace)
+    return std::unexpected(trace.error());
+  for (const std::string& text : tags) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return fail_usage(fmt::format("'{}' is not of the form NAME=VALUE", text), {},
+                        "NAME= removes the tag NAME.");
+    if (Result<void> tagged =
+            store::tag_trace(*trace, text.substr(0, equals), text.substr(equals + 1));
+        !tagged)
+      return std::unexpected(tagged.error());
+  }
+  return 0;
+}
+
+Action declare_tag(CLI::App& app, const Trailing&) {
+  auto name = std::make_shared<std::string>();
+  auto tags = std::make_shared<std::vector<std::string>>();
+  app.add_option("trace", *name, "Path or name of the trace")->required();
+  app.add_option("tag", *tags, "NAME=VALUE; NAME= removes the tag")->required();
+  return [name, tags](const Console&) { return tag(*name, *tags); };
+}
+
+} // namespace
+
+extern const Verb kVerbTag = {"tag", "Put names and values on a trace", Group::manage, 2,
+                              declare_tag};
+
+} // namespace iotrail::cli
