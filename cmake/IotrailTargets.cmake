@@ -67,6 +67,36 @@ function(iotrail_library name)
   iotrail_precompile(${name})
 endfunction()
 
+# iotrail_list(VARIABLE HEADER h NAMESPACE n TYPE T FUNCTION f): a source that defines f() of the HEADER, the span of the constants
+# that the sources of this folder define: name.cpp has `extern const T kTName`. VARIABLE names the source. A new file is found by
+# itself.
+function(iotrail_list variable)
+  cmake_parse_arguments(ARG "" "HEADER;NAMESPACE;TYPE;FUNCTION" "" ${ARGN})
+  iotrail_sources(sources)
+  set(declarations "")
+  set(addresses "")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    string(SUBSTRING ${name} 0 1 initial)
+    string(SUBSTRING ${name} 1 -1 rest)
+    string(TOUPPER ${initial} initial)
+    string(APPEND declarations "extern const ${ARG_TYPE} k${ARG_TYPE}${initial}${rest};\n")
+    string(APPEND addresses "&k${ARG_TYPE}${initial}${rest}, ")
+  endforeach()
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/all_${ARG_FUNCTION}.cpp)
+  file(CONFIGURE OUTPUT ${list} @ONLY CONTENT [[
+#include "@ARG_HEADER@"
+namespace @ARG_NAMESPACE@ {
+@declarations@
+std::span<const @ARG_TYPE@* const> @ARG_FUNCTION@() {
+  static constexpr const @ARG_TYPE@* kAll[] = {@addresses@};
+  return kAll;
+}
+} // namespace @ARG_NAMESPACE@
+]])
+  set(${variable} ${list} PARENT_SCOPE)
+endfunction()
+
 # iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, each case a test of its own. Without SOURCES: all
 # *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)

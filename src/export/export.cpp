@@ -9,7 +9,6 @@
 
 #include "analysis/names/trace_dictionaries.hpp"
 #include "base/fd.hpp"
-#include "export/json.hpp"
 #include "store/reader/catalogue.hpp"
 #include "store/reader/event_stream.hpp"
 #include "store/writer/leftovers.hpp"
@@ -151,20 +150,13 @@ bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   return false;
 }
 
-// Rows of any table as JSON objects with the key "event": one a line, or the elements of one array. A column of that name
-// (of losses and event_sums) has the key "of_event".
-class ObjectWriter {
+// Rows of any table as one stream; their first column is the name of the table, "event". A column of that name (of losses and
+// event_sums) is "of_event" then.
+class StreamWriter {
 public:
-  ObjectWriter(Sink& sink, const TraceDictionaries& dictionaries, bool raw, bool is_array)
-      : sink_(sink), dictionaries_(dictionaries), raw_(raw), is_array_(is_array) {
-    if (is_array_)
-      sink_.put('[');
-  }
-
-  void end() {
-    if (is_array_)
-      sink_.put(is_first_ ? "]\n" : "\n]\n");
-  }
+  StreamWriter(Sink& sink, const TraceDictionaries& dictionaries, const ExportOptions& options)
+      : sink_(sink), dictionaries_(dictionaries), raw_(options.raw),
+        output_(options.format->make(sink, kAnyWidth)) {}
 
   std::uint64_t write_all(EventStream& events) {
     std::uint64_t rows = 0;
@@ -172,25 +164,21 @@ public:
       write(events);
     return rows;
   }
+  void end() { output_->end(); }
 
 private:
   void write(const EventStream& event) {
     std::unique_ptr<RowMaker>& maker = tables_[event.table().kind];
     if (!maker)
       maker = std::make_unique<RowMaker>(event.table(), dictionaries_, raw_, true);
-    if (is_array_)
-      sink_.put(is_first_ ? "\n" : ",\n");
-    is_first_ = false;
-    put_json_object(sink_, maker->columns(), maker->cells(event));
-    if (!is_array_)
-      sink_.put('\n');
+    output_->begin(maker->columns());
+    output_->row(maker->cells(event));
   }
 
   Sink& sink_;
   const TraceDictionaries& dictionaries_;
   bool raw_;
-  bool is_array_;
-  bool is_first_ = true;
+  std::unique_ptr<Output> output_;
   std::unordered_map<iot_u16, std::unique_ptr<RowMaker>> tables_;
 };
 
@@ -235,19 +223,19 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
 
 Result<std::uint64_t> export_stream(const store::TraceReader& trace, const ExportOptions& options,
                                     std::FILE* file) {
+  IOTRAIL_CHECK(options.format != nullptr && options.format->gives == Gives::stream);
   const TraceDictionaries dictionaries = TraceDictionaries::load(trace);
   Sink sink(file);
-  const bool is_array = options.format != nullptr && options.format->name == kJsonDocument;
-  ObjectWriter objects(sink, dictionaries, options.raw, is_array);
+  StreamWriter stream(sink, dictionaries, options);
   std::uint64_t rows = 0;
   for (const store::TableInfo& table : trace.tables())
     if (table.is_dictionary()) {
       EventStream dictionary(trace, {table.kind});
-      rows += objects.write_all(dictionary);
+      rows += stream.write_all(dictionary);
     }
   EventStream events(trace);
-  rows += objects.write_all(events);
-  objects.end();
+  rows += stream.write_all(events);
+  stream.end();
   if (auto done = sink.finish(); !done)
     return std::unexpected(done.error());
   return rows;

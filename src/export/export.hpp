@@ -10,13 +10,13 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "export/output.hpp"
+#include "export/format.hpp"
 #include "store/reader/trace_reader.hpp"
 
 namespace iotrail::output {
 
 struct ExportOptions {
-  const Format* format = nullptr; // of outputs.cpp
+  const Format* format = nullptr;
   bool raw = false;
 };
 
@@ -31,8 +31,8 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const ExportOptions& options,
                                        const std::filesystem::path& directory);
 
-// Everything as one stream of JSON objects, told apart by the key "event": the dictionary tables first, then all events
-// in the order of time. As `json` they are the elements of one array; as any other format, or none, one a line.
+// Everything as one stream, in a format of streams: the dictionary tables first, then all events in the order of time. The
+// column "event" has the name of a row's table.
 Result<std::uint64_t> export_stream(const store::TraceReader& trace, const ExportOptions& options,
                                     std::FILE* file);
 

@@ -73,28 +73,18 @@ void put_json_cell(Sink& sink, const Cell& cell, Kind kind) {
   sink.put(cell_text(cell));
 }
 
-void JsonLinesOutput::begin(std::span<const ResultColumn> columns) {
-  columns_.assign(columns.begin(), columns.end());
-}
-
-void JsonLinesOutput::row(std::span<const Cell> cells) {
-  put_json_object(sink_, columns_, cells);
-  sink_.put('\n');
-}
-
 void JsonOutput::begin(std::span<const ResultColumn> columns) {
-  columns_.assign(columns.begin(), columns.end());
-  sink_.put('[');
+  columns_ = columns;
 }
 
 void JsonOutput::row(std::span<const Cell> cells) {
-  sink_.put(is_first_ ? "\n" : ",\n");
-  is_first_ = false;
+  sink_.put(is_empty_ ? "[\n" : ",\n");
+  is_empty_ = false;
   put_json_object(sink_, columns_, cells);
 }
 
 void JsonOutput::end() {
-  sink_.put(is_first_ ? "]\n" : "\n]\n");
+  sink_.put(is_empty_ ? "[]\n" : "\n]\n");
 }
 
 } // namespace iotrail::output

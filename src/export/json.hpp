@@ -16,26 +16,11 @@ void put_json_text(Sink& sink, std::string_view text);
 std::string json_text(const nlohmann::json& json);
 void put_json_cell(Sink& sink, const Cell& cell, Kind kind);
 
-inline constexpr std::string_view kJsonDocument = "json"; // the format that is one document
-
 // {"ts_ns":1,"path":"/a"}
 void put_json_object(Sink& sink, std::span<const ResultColumn> columns,
                      std::span<const Cell> cells);
 
-// One object per line.
-class JsonLinesOutput : public Output {
-public:
-  explicit JsonLinesOutput(Sink& sink) : sink_(sink) {}
-  void begin(std::span<const ResultColumn> columns) override;
-  void row(std::span<const Cell> cells) override;
-  void end() override {}
-
-private:
-  Sink& sink_;
-  std::vector<ResultColumn> columns_;
-};
-
-// The same objects as elements of one array, one a line.
+// Rows as elements of one array, an object a line.
 class JsonOutput : public Output {
 public:
   explicit JsonOutput(Sink& sink) : sink_(sink) {}
@@ -45,8 +30,8 @@ public:
 
 private:
   Sink& sink_;
-  std::vector<ResultColumn> columns_;
-  bool is_first_ = true;
+  std::span<const ResultColumn> columns_;
+  bool is_empty_ = true;
 };
 
 } // namespace iotrail::output

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one interface of a format for rows of typed columns. Rows are written as they come; a format may hold back a
-// bounded number of them. Formats are listed in outputs.cpp; csv.cpp is the simplest and serves as the model.
+// Rows of typed columns, written as they come; an output may hold back a bounded number of them.
 #pragma once
 
 #include <cstdio>
@@ -26,26 +25,19 @@ using analysis::ResultColumn;
 class Output {
 public:
   virtual ~Output() = default;
+  // The columns of the rows that follow; they are valid until the next call of begin() or end(). Only a format of streams gets a
+  // second call, where rows of another table follow.
   virtual void begin(std::span<const ResultColumn> columns) = 0;
   // As many cells as columns; they are not kept beyond the call.
   virtual void row(std::span<const Cell> cells) = 0;
   virtual void end() = 0;
 };
 
-struct Format {
-  std::string_view name;
-  std::string_view doc;
-  // `width`: of a table for people, as far as columns may be shortened or left out.
-  std::unique_ptr<Output> (*make)(Sink& sink, std::size_t width);
-};
-
-std::span<const Format> formats();
-const Format* find_format(std::string_view name); // nullptr: no such format
+struct Format;
 
 struct RowsOptions {
-  const Format* format = nullptr; // of outputs.cpp
-  const store::TraceReader* trace =
-      nullptr; // that names stand for numbers of; nullptr: numbers stay as they are
+  const Format* format = nullptr;
+  const store::TraceReader* trace = nullptr; // names replace its numbers; nullptr: numbers stay
   std::size_t width = kAnyWidth;
 };
 

@@ -14,9 +14,9 @@
 
 #include "analysis/engine/engine.hpp"
 #include "export/export.hpp"
+#include "export/format.hpp"
 #include "export/json.hpp"
 #include "export/script.hpp"
-#include "export/table_output.hpp"
 #include "report/explain_text.hpp"
 #include "report/report_text.hpp"
 #include "report/warnings.hpp"
@@ -32,14 +32,14 @@ TEST(table, rows_after_the_sample_are_not_held_back) {
   std::size_t size = 0;
   std::FILE* file = open_memstream(&data, &size);
   Sink sink(file);
-  TableOutput table(sink);
+  const auto table = find_format("text")->make(sink, kAnyWidth);
   const ResultColumn columns[] = {{"a", Kind::number}, {"b", Kind::text}};
-  table.begin(columns);
+  table->begin(columns);
   for (std::uint64_t i = 0; i < 1500; ++i) {
     const Cell cells[] = {i, std::string_view(i == 1400 ? "longer than the column" : "x")};
-    table.row(cells);
+    table->row(cells);
   }
-  table.end();
+  table->end();
   ASSERT_TRUE(sink.finish().has_value());
   std::fclose(file);
   const std::string text(data, size);
@@ -53,13 +53,13 @@ std::string table_of(std::size_t rows, std::size_t width) {
   std::size_t size = 0;
   std::FILE* file = open_memstream(&data, &size);
   Sink sink(file);
-  TableOutput table(sink, width);
+  const auto table = find_format("text")->make(sink, width);
   const ResultColumn columns[] = {{"file", Kind::text}, {"number", Kind::number}};
-  table.begin(columns);
+  table->begin(columns);
   const Cell cells[] = {std::string_view("/a/path/that/is/not/short"), std::uint64_t{12345678901}};
   for (std::size_t n = 0; n < rows; ++n)
-    table.row(cells);
-  table.end();
+    table->row(cells);
+  table->end();
   EXPECT_TRUE(sink.finish().has_value());
   std::fclose(file);
   std::string text(data, size);
@@ -218,12 +218,12 @@ TEST(outputs, a_full_disk_is_an_error_of_every_output) {
   ASSERT_NE(full, nullptr);
   EXPECT_FALSE(write_report(**engine, {}, full).has_value());
   EXPECT_FALSE(write_script((*engine)->trace(), full).has_value());
-  EXPECT_FALSE(export_stream((*engine)->trace(), {}, full).has_value());
-  for (const Format& format : formats()) {
+  EXPECT_FALSE(export_stream((*engine)->trace(), {find_format("jsonl")}, full).has_value());
+  for (const Format* format : formats()) {
     auto rows = (*engine)->query("SELECT * FROM syscall_read");
     ASSERT_TRUE(rows.has_value());
-    const auto written = write_rows(*rows, {.format = &format}, full);
-    ASSERT_FALSE(written.has_value()) << format.name;
+    const auto written = write_rows(*rows, {.format = format}, full);
+    ASSERT_FALSE(written.has_value()) << format->name;
     EXPECT_EQ(written.error().code, ENOSPC);
   }
   std::fclose(full);

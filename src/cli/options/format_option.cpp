@@ -5,8 +5,8 @@ namespace iotrail::cli {
 
 std::string format_names() {
   std::string names;
-  for (const output::Format& format : output::formats())
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+  for (const output::Format* format : output::formats())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format->name);
   return names;
 }
 

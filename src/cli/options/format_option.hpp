@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "export/output.hpp"
+#include "export/format.hpp"
 
 namespace iotrail::cli {
 

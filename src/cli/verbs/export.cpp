@@ -38,8 +38,7 @@ Result<int> export_trace(const Console& console, const ExportTarget& target) {
   auto format = parse_format(target.format);
   if (!format)
     return std::unexpected(format.error());
-  const bool is_directory =
-      target.table.empty() && target.format != "json" && target.format != "jsonl";
+  const bool is_directory = target.table.empty() && (*format)->gives == output::Gives::file_a_table;
   if (is_directory && target.path.empty())
     return fail_usage("export of a whole trace as " + target.format + " needs a directory",
                       "each table becomes a file of its own",

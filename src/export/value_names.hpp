@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The rows of a query with names in the place of numbers, as `script` shows them: ENOENT, O_RDWR|O_CREAT, sda, 1.27.
-// A result that is no error stays a number, as does what has no name.
+// A result that is no error stays a number, and so does a value without a name.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@
 
 namespace iotrail::output {
 
-class Words {
+class ValueNames {
 public:
-  Words(const store::TraceReader& trace, std::span<const ResultColumn> columns);
+  ValueNames(const store::TraceReader& trace, std::span<const ResultColumn> columns);
 
   std::span<const ResultColumn> columns() const { return columns_; }
   // Valid until the next call.
   std::span<const Cell> row(std::span<const Cell> cells);
 
 private:
-  std::optional<std::string> word(const Cell& cell, schema::Meaning meaning) const;
+  std::optional<std::string> name_of(const Cell& cell, schema::Meaning meaning) const;
 
   std::optional<analysis::TraceDictionaries> dictionaries_; // where a column needs them
   std::vector<ResultColumn> columns_;

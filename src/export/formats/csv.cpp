@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "export/csv.hpp"
-
+#include "export/format.hpp"
 #include "text/printable.hpp"
 
 namespace iotrail::output {
-
 namespace {
 
 void put_text(Sink& sink, std::string_view text) {
@@ -27,7 +25,17 @@ void put_field(Sink& sink, std::string_view text) {
     put_text(sink, text);
 }
 
-} // namespace
+// RFC 4180 with LF as line end. NULL is an empty field, an empty text is "" in quotes: they stay apart.
+class CsvOutput : public Output {
+public:
+  explicit CsvOutput(Sink& sink) : sink_(sink) {}
+  void begin(std::span<const ResultColumn> columns) override;
+  void row(std::span<const Cell> cells) override;
+  void end() override {}
+
+private:
+  Sink& sink_;
+};
 
 void CsvOutput::begin(std::span<const ResultColumn> columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -49,5 +57,16 @@ void CsvOutput::row(std::span<const Cell> cells) {
   }
   sink_.put('\n');
 }
+
+} // namespace
+
+extern const Format kFormatCsv = {
+    .name = "csv",
+    .doc = "Comma-separated values (RFC 4180) with a header line.",
+    .gives = Gives::file_a_table,
+    .make = [](Sink& sink, std::size_t) -> std::unique_ptr<Output> {
+      return std::make_unique<CsvOutput>(sink);
+    },
+};
 
 } // namespace iotrail::output

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "export/words.hpp"
+#include "export/value_names.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 using schema::Meaning;
 
-bool has_words(Meaning meaning) {
+bool has_name(Meaning meaning) {
   return meaning == Meaning::op || schema::wording(meaning) != schema::Wording::number;
 }
 
@@ -26,18 +26,18 @@ std::optional<std::uint64_t> number_of(const Cell& cell) {
 
 } // namespace
 
-Words::Words(const store::TraceReader& trace, std::span<const ResultColumn> columns)
+ValueNames::ValueNames(const store::TraceReader& trace, std::span<const ResultColumn> columns)
     : columns_(columns.begin(), columns.end()), cells_(columns.size()), texts_(columns.size()) {
   if (std::ranges::find(columns_, Meaning::device, &ResultColumn::meaning) != columns_.end())
     dictionaries_ = analysis::TraceDictionaries::load(trace);
   for (ResultColumn& column : columns_)
-    if (has_words(column.meaning))
+    if (has_name(column.meaning))
       column.kind = Kind::text;
 }
 
-std::optional<std::string> Words::word(const Cell& cell, Meaning meaning) const {
+std::optional<std::string> ValueNames::name_of(const Cell& cell, Meaning meaning) const {
   const std::optional<std::uint64_t> number = number_of(cell);
-  if (!number || !has_words(meaning))
+  if (!number || !has_name(meaning))
     return std::nullopt;
   if (meaning == Meaning::op)
     return *number == 0 ? std::nullopt : std::optional(schema::op_text(*number));
@@ -50,10 +50,10 @@ std::optional<std::string> Words::word(const Cell& cell, Meaning meaning) const 
   return schema::number_text(meaning, *number);
 }
 
-std::span<const Cell> Words::row(std::span<const Cell> cells) {
+std::span<const Cell> ValueNames::row(std::span<const Cell> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells_[i] = cells[i];
-    if (std::optional<std::string> text = word(cells[i], columns_[i].meaning)) {
+    if (std::optional<std::string> text = name_of(cells[i], columns_[i].meaning)) {
       texts_[i] = std::move(*text);
       cells_[i] = std::string_view(texts_[i]);
     }
