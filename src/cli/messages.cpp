@@ -7,7 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "report/recorded.hpp"
+#include "render/text/value_text.hpp"
+#include "report/coverage.hpp"
 #include "report/warnings.hpp"
 #include "text/text_width.hpp"
 
@@ -51,8 +52,8 @@ void print_if_open(const Stream& err, const std::function<void()>& print) {
 }
 
 void print_warnings(const Stream& err, const store::TraceReader& trace) {
-  for (const std::string& sentence : output::answer_warnings(trace))
-    print_message(err, fmt::format("iotrail: {}", sentence));
+  for (const output::Sentence& warning : output::answer_warnings(trace))
+    print_message(err, fmt::format("iotrail: {}", output::sentence_text(warning)));
 }
 
 void print_not_recorded(const Stream& err, const store::TraceReader& trace,

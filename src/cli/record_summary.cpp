@@ -10,8 +10,9 @@
 #include "capture/preload/collector/preload_source.hpp"
 #include "capture/session/command.hpp"
 #include "cli/messages.hpp"
-#include "report/report_summary.hpp"
+#include "render/text/value_text.hpp"
 #include "report/sample.hpp"
+#include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
 #include "schema.hpp"
 #include "store/reader/trace_reader.hpp"
@@ -48,13 +49,13 @@ void print_layers(const Stream& err, const store::Manifest& manifest) {
     for (const auto& [event, rows] : manifest.counts)
       if (layer_of(event) == layer)
         events += rows;
-    const std::uint64_t stands_for = sample.stands_for(layer);
-    const std::string estimate = output::estimate_mark(events, stands_for);
+    const std::uint64_t scale_factor = sample.scale_factor(layer);
+    const std::string estimate(output::estimate_mark(events, scale_factor));
     fmt::print(err.file, "  {:<10}{:>14}{}\n", layer, output::human_count(events),
                estimate.empty()
                    ? ""
                    : fmt::format("{:>18}", estimate + output::human_count(
-                                                          output::scaled(events, stands_for))));
+                                                          output::scaled(events, scale_factor))));
   }
 }
 
@@ -207,8 +208,8 @@ void print_summary(const Stream& err, const store::Manifest& manifest,
                        output::human_duration(manifest.recorder_cpu_ns),
                        output::human_bytes(manifest.recorder_memory_bytes),
                        output::human_bytes(manifest.ring_memory_bytes)));
-  for (const std::string& sentence : output::choice_sentences(manifest))
-    say(err, fmt::format("  {}", sentence));
+  for (const output::Sentence& choice : output::choice_sentences(manifest))
+    say(err, fmt::format("  {}", output::sentence_text(choice)));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
     say(err, fmt::format("  {}", output::printable(refusals)));
   if (const std::string bare = output::bare_file_systems_text(manifest); !bare.empty())

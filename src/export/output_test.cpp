@@ -17,8 +17,11 @@
 #include "export/format.hpp"
 #include "export/json.hpp"
 #include "export/script.hpp"
-#include "report/explain_text.hpp"
-#include "report/report_text.hpp"
+#include "render/json/json.hpp"
+#include "render/text/explain_text.hpp"
+#include "render/text/text.hpp"
+#include "render/text/value_text.hpp"
+#include "report/report.hpp"
 #include "report/warnings.hpp"
 #include "store/format/manifest_text.hpp"
 #include "test_trace.hpp"
@@ -151,15 +154,32 @@ TEST(table, width_counts_characters_not_bytes) {
   EXPECT_EQ(padded("Zoë", 5, Align::right), "  Zoë");
 }
 
-std::string report_of(analysis::Engine& engine, const auto& write) {
+// What `write` writes to a file.
+std::string written_by(const auto& write) {
   char* data = nullptr;
   std::size_t size = 0;
   std::FILE* file = open_memstream(&data, &size);
-  EXPECT_TRUE(write(engine, ReportOptions{}, file).has_value());
+  EXPECT_TRUE(write(file).has_value());
   std::fclose(file);
   std::string text(data, size);
   std::free(data);
   return text;
+}
+
+Result<void> write_report(analysis::Engine& engine, std::FILE* file, bool is_json = false) {
+  const auto document = make_report(engine, {.for_programs = is_json});
+  if (!document)
+    return std::unexpected(document.error());
+  Sink sink(file);
+  if (is_json)
+    render_json(*document, sink);
+  else
+    render_text(*document, sink, kPlainWidth);
+  return sink.finish();
+}
+
+std::string report_of(analysis::Engine& engine, bool is_json = false) {
+  return written_by([&](std::FILE* file) { return write_report(engine, file, is_json); });
 }
 
 // Of which a view is not there, as if it could not be made of the trace.
@@ -172,7 +192,7 @@ std::unique_ptr<analysis::Engine> open_without_amplification(const golden::TestT
 TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_stand) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
   const auto engine = open_without_amplification(trace);
-  const std::string text = report_of(*engine, write_report);
+  const std::string text = report_of(*engine);
   EXPECT_TRUE(text.contains("Bytes of files on their way down\n  not shown: ")) << text;
   EXPECT_TRUE(text.contains("syscall  read           1    8 B")) << text;
   EXPECT_TRUE(text.contains("Processes, by bytes at the device, then by bytes in calls\n  pid"))
@@ -182,7 +202,7 @@ TEST(report, a_section_that_the_trace_does_not_allow_is_named_and_the_others_sta
 TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_others_stand) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 duration_ns=3 result=8\n");
   const auto engine = open_without_amplification(trace);
-  const auto json = store::Json::parse(report_of(*engine, write_report_json));
+  const auto json = store::Json::parse(report_of(*engine, true));
   EXPECT_TRUE(json["bytes"].is_null());
   EXPECT_EQ(json["processes"].size(), 1U);
   const auto& not_shown = json["not_shown"];
@@ -203,9 +223,7 @@ TEST(explain, operations_that_share_a_number_are_not_counted_once_for_each_pair)
   auto engine = analysis::Engine::open(trace.path());
   ASSERT_TRUE(engine.has_value());
   const std::string text =
-      report_of(**engine, [](analysis::Engine& of, const ReportOptions&, std::FILE* file) {
-        return write_explanation(of, {.op = "101"}, file);
-      });
+      written_by([&](std::FILE* file) { return write_explanation(**engine, {.op = "101"}, file); });
   EXPECT_TRUE(text.contains("syscall  write")) << text;
   EXPECT_TRUE(text.contains("and 39 more")) << text; // of 51: the call itself and those in it
 }
@@ -216,7 +234,7 @@ TEST(outputs, a_full_disk_is_an_error_of_every_output) {
   ASSERT_TRUE(engine.has_value());
   std::FILE* full = std::fopen("/dev/full", "w");
   ASSERT_NE(full, nullptr);
-  EXPECT_FALSE(write_report(**engine, {}, full).has_value());
+  EXPECT_FALSE(write_report(**engine, full).has_value());
   EXPECT_FALSE(write_script((*engine)->trace(), full).has_value());
   EXPECT_FALSE(export_stream((*engine)->trace(), {find_format("jsonl")}, full).has_value());
   for (const Format* format : formats()) {
@@ -251,7 +269,7 @@ TEST(warnings, where_what_was_worked_out_ends_is_told_once) {
   const std::size_t others = answer_warnings(**reader).size();
   (*reader)->add_limit("ONLY UP TO\x1b HERE.");
   (*reader)->add_limit("ONLY UP TO\x1b HERE.");
-  const std::vector<std::string> sentences = answer_warnings(**reader);
+  const std::vector<std::string> sentences = sentence_texts(answer_warnings(**reader));
   ASSERT_EQ(sentences.size(), others + 1);
   EXPECT_TRUE(std::ranges::find(sentences, "ONLY UP TO\\x1b HERE.") != sentences.end());
 }

@@ -10,30 +10,35 @@
 #include <vector>
 
 #include "analysis/engine/engine.hpp"
+#include "report/document.hpp"
 
 namespace iotrail::output {
 
 class SmallResult {
 public:
   static Result<SmallResult> query(analysis::Engine& engine, std::string_view sql);
+  // Keeps the rows that came before a failure.
+  Result<void> read(analysis::Engine& engine, std::string_view sql);
 
   std::size_t size() const { return rows_.size(); }
-  bool is_null(std::size_t row, std::string_view column) const;
-  std::uint64_t number(std::size_t row,
-                       std::string_view column) const;         // 0: NULL, negative, or no integer
-  double real(std::size_t row, std::string_view column) const; // 0: NULL
-  std::string text(std::size_t row, std::string_view column) const; // "": NULL
+  const std::vector<std::string>& columns() const { return columns_; }
+  std::vector<std::vector<Value>> take_rows() { return std::move(rows_); }
+
+  const Value& value(std::size_t row, std::string_view column) const;
+  bool is_null(std::size_t row, std::string_view column) const {
+    return !is_known(value(row, column));
+  }
+  std::uint64_t number(std::size_t row, std::string_view column) const {
+    return number_of(value(row, column));
+  }
+  double real(std::size_t row, std::string_view column) const {
+    return real_of(value(row, column));
+  }
+  std::string text(std::size_t row, std::string_view column) const {
+    return text_of(value(row, column));
+  }
 
 private:
-  struct Value {
-    bool is_null = true;
-    std::uint64_t number = 0;
-    double real = 0;
-    std::string text;
-  };
-  static Value value_of(const analysis::Cell& cell);
-  const Value& at(std::size_t row, std::string_view column) const;
-
   std::vector<std::string> columns_;
   std::vector<std::vector<Value>> rows_;
 };

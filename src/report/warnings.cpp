@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "text/printable.hpp"
-#include "text/text_width.hpp"
-#include "text/units.hpp"
+#include <fmt/format.h>
 
 namespace iotrail::output {
 
@@ -29,18 +27,26 @@ std::string_view state_warning(store::State state) {
   return {};
 }
 
+std::string_view plural(std::uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
 // "1.2 KiB in 2 blocks could not be read; 7 rows are missing, as far as can be told", without what there is none of.
-std::string skipped_text(const store::Damage& damage) {
-  std::string text;
-  if (damage.bytes_skipped != 0 || damage.blocks_skipped != 0)
-    text = fmt::format(
-        "{}{} could not be read", human_bytes(damage.bytes_skipped),
-        damage.blocks_skipped == 0 ? "" : " in " + human_count_of(damage.blocks_skipped, "block"));
+Sentence skipped_sentence(const store::Damage& damage) {
+  Sentence text = sentence("DAMAGED TRACE: ");
+  const bool has_bytes = damage.bytes_skipped != 0 || damage.blocks_skipped != 0;
+  if (has_bytes)
+    text.add("{bytes_skipped}", {bytes_value("bytes_skipped", damage.bytes_skipped)});
+  if (damage.blocks_skipped != 0)
+    text.add(fmt::format(" in {{blocks_skipped}} block{}", plural(damage.blocks_skipped)),
+             {count_value("blocks_skipped", damage.blocks_skipped)});
+  text.add(has_bytes ? " could not be read" : "");
   if (damage.rows_skipped != 0)
-    text += fmt::format("{}{} {} missing, as far as can be told", text.empty() ? "" : "; ",
-                        human_count_of(damage.rows_skipped, "row"),
-                        damage.rows_skipped == 1 ? "is" : "are");
-  return text;
+    text.add(fmt::format("{}{{rows_skipped}} row{} {} missing, as far as can be told",
+                         has_bytes ? "; " : "", plural(damage.rows_skipped),
+                         damage.rows_skipped == 1 ? "is" : "are"),
+             {count_value("rows_skipped", damage.rows_skipped)});
+  return text.add(".");
 }
 
 // A manifest may hold any numbers.
@@ -50,44 +56,46 @@ std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
 
 } // namespace
 
-std::vector<std::string> damage_sentences(const store::TraceReader& trace) {
-  std::vector<std::string> sentences;
+std::vector<Sentence> damage_sentences(const store::TraceReader& trace) {
+  std::vector<Sentence> sentences;
   const store::Damage damage = trace.damage();
   if (damage.manifest)
-    sentences.emplace_back("DAMAGED TRACE: it has no manifest that can be believed.");
+    sentences.push_back(sentence("DAMAGED TRACE: it has no manifest that can be believed."));
   if (damage.any_skipped())
-    sentences.push_back(fmt::format("DAMAGED TRACE: {}.", skipped_text(damage)));
-  sentences.insert(sentences.end(), trace.notices().begin(), trace.notices().end());
+    sentences.push_back(skipped_sentence(damage));
+  for (const std::string& notice : trace.notices())
+    sentences.push_back(only(text_value("notice", notice)));
   return sentences;
 }
 
-std::vector<std::string> choice_sentences(const store::Manifest& manifest) {
-  std::vector<std::string> sentences;
+std::vector<Sentence> choice_sentences(const store::Manifest& manifest) {
+  std::vector<Sentence> sentences;
   if (manifest.sample_of != 0)
     sentences.push_back(
-        fmt::format("A SAMPLE: of {0} calls one was recorded, by chance, with what it did itself. "
-                    "Numbers with ~ are estimates for all calls, {0} times what was recorded; the "
-                    "others are of what was recorded, in which what the kernel wrote back later is "
-                    "all there, whoever wrote it.",
-                    human_count(manifest.sample_of)));
+        sentence("A SAMPLE: of {sample_of} calls one was recorded, by chance, with what it did "
+                 "itself. Numbers with ~ are estimates for all calls, {sample_of} times what was "
+                 "recorded; the others are of what was recorded, in which what the kernel wrote "
+                 "back later is all there, whoever wrote it.",
+                 {count_value("sample_of", manifest.sample_of)}));
   if (const std::uint64_t left_out = manifest.left_out(); left_out != 0)
-    sentences.push_back(fmt::format("WITHOUT {} of operations that took or moved less than was "
-                                    "asked for. What the kernel wrote back later is all there, "
-                                    "whoever wrote it.",
-                                    human_count_of(left_out, "event")));
+    sentences.push_back(
+        sentence(fmt::format("WITHOUT {{left_out}} event{} of operations that took or moved less "
+                             "than was asked for. What the kernel wrote back later is all there, "
+                             "whoever wrote it.",
+                             plural(left_out)),
+                 {count_value("left_out", left_out)}));
   return sentences;
 }
 
-std::vector<std::string> warning_sentences(const store::TraceReader& trace) {
-  std::vector<std::string> sentences;
+std::vector<Sentence> warning_sentences(const store::TraceReader& trace) {
+  std::vector<Sentence> sentences;
   if (const std::string_view warning = state_warning(trace.manifest().state);
       !trace.damage().manifest && !warning.empty()) // without one the state is not known
-    sentences.emplace_back(warning);
-  for (const std::string& sentence : damage_sentences(trace))
-    sentences.push_back(printable(sentence));
-  std::ranges::copy(choice_sentences(trace.manifest()), std::back_inserter(sentences));
-  for (const std::string& sentence : trace.limits())
-    sentences.push_back(printable(sentence));
+    sentences.push_back(sentence(warning));
+  std::ranges::move(damage_sentences(trace), std::back_inserter(sentences));
+  std::ranges::move(choice_sentences(trace.manifest()), std::back_inserter(sentences));
+  for (const std::string& limit : trace.limits())
+    sentences.push_back(only(text_value("limit", limit)));
   return sentences;
 }
 
@@ -95,9 +103,13 @@ bool adds_up(const store::SourceTally& source) {
   return source.written <= source.produced && source.produced - source.written == source.lost;
 }
 
-std::string lost_text(const store::Manifest& manifest) {
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return static_cast<double>(part) / static_cast<double>(std::max<std::uint64_t>(1, whole));
+}
+
+Sentence lost_sentence(const store::Manifest& manifest) {
   if (!std::ranges::all_of(manifest.sources, adds_up))
-    return "THE COUNTS OF ITS EVENTS DO NOT ADD UP";
+    return sentence("THE COUNTS OF ITS EVENTS DO NOT ADD UP");
   std::uint64_t produced = manifest.left_out(); // of which any may have been lost
   std::uint64_t lost = 0;
   for (const store::SourceTally& source : manifest.sources) {
@@ -106,25 +118,18 @@ std::string lost_text(const store::Manifest& manifest) {
   }
   if (lost == 0)
     return {};
-  return fmt::format("{} OF {} EVENTS LOST ({})", human_count(lost), human_count(produced),
-                     human_share_of(lost, produced));
+  return sentence("{lost} OF {produced} EVENTS LOST ({lost_share})",
+                  {count_value("lost", lost), count_value("produced", produced),
+                   share_value("lost_share", share_of(lost, produced))});
 }
 
-std::vector<std::string> answer_warnings(const store::TraceReader& trace) {
-  std::vector<std::string> sentences = warning_sentences(trace);
-  if (const std::string lost = lost_text(trace.manifest()); !lost.empty())
-    sentences.push_back(lost + ": `iotrail report` says more.");
+std::vector<Sentence> answer_warnings(const store::TraceReader& trace) {
+  std::vector<Sentence> sentences = warning_sentences(trace);
+  if (Sentence lost = lost_sentence(trace.manifest()); !lost.empty())
+    sentences.push_back(std::move(lost.add(": `iotrail report` says more.")));
   else if (trace.manifest().gaps() != 0)
-    sentences.emplace_back("SOME EVENTS MAY BE MISSING: `iotrail report` says more.");
+    sentences.push_back(sentence("SOME EVENTS MAY BE MISSING: `iotrail report` says more."));
   return sentences;
-}
-
-void print_answer_warnings(const store::TraceReader& trace, Sink& sink, std::size_t width) {
-  const std::vector<std::string> sentences = answer_warnings(trace);
-  for (const std::string& sentence : sentences)
-    for (const std::string& line : wrapped(sentence, width))
-      sink.print("{}\n", line);
-  sink.put(sentences.empty() ? "" : "\n");
 }
 
 } // namespace iotrail::output

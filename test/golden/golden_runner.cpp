@@ -8,8 +8,8 @@
 //   > query [--FORMAT] [words] [width=80] SELECT ...   rows; FORMAT as in `query --format`, text by default; numbers as they
 //                                             are stored, unless as words
 //   > explain OPERATION|slowest=N|at=NS|sector=N|request=N
-//   > verify
-//   > stat [by=TABLE] [top=ROWS]
+//   > verify [json]
+//   > stat [by=TABLE] [top=ROWS] [json]
 //   > script [TABLE ...]
 //   > export FORMAT TABLE [--raw]
 //   > export-all [--raw|--json]               one stream of JSON lines, or one JSON array
@@ -31,10 +31,12 @@
 #include "export/export.hpp"
 #include "export/output.hpp"
 #include "export/script.hpp"
-#include "report/explain_text.hpp"
-#include "report/report_text.hpp"
-#include "report/stat_text.hpp"
-#include "report/trail_text.hpp"
+#include "render/json/json.hpp"
+#include "render/text/explain_text.hpp"
+#include "render/text/text.hpp"
+#include "report/report.hpp"
+#include "report/stat.hpp"
+#include "report/verify.hpp"
 #include "text_trace.hpp"
 
 namespace {
@@ -130,19 +132,33 @@ Result<void> run_query(analysis::Engine& engine, std::string sql, std::FILE* fil
   return without_count(output::write_rows(*rows, options, file));
 }
 
-// What is not clean is told by the exit status too.
-Result<void> run_verify(analysis::Engine& engine, std::FILE* file) {
-  const auto is_clean = output::write_verification(engine, output::kPlainWidth, file);
-  if (!is_clean)
-    return std::unexpected(is_clean.error());
-  std::fputs(*is_clean ? "" : "(status 1)\n", file);
+Result<void> print(const Result<output::Document>& document, std::FILE* file, bool is_json = false,
+                   std::size_t width = output::kPlainWidth) {
+  if (!document)
+    return std::unexpected(document.error());
+  output::Sink sink(file);
+  if (is_json)
+    output::render_json(*document, sink);
+  else
+    output::render_text(*document, sink, width);
+  return sink.finish();
+}
+
+// The exit status says too whether all is clean.
+Result<void> run_verify(analysis::Engine& engine, bool is_json, std::FILE* file) {
+  const auto verification = output::make_verification(engine);
+  if (!verification)
+    return std::unexpected(verification.error());
+  if (Result<void> printed = print(verification->document, file, is_json); !printed)
+    return printed;
+  std::fputs(verification->is_clean ? "" : "(status 1)\n", file);
   return {};
 }
 
 // WORD=VALUE ...: by=file sort=written top=3 width=120; the word json.
 Result<void> run_report(analysis::Engine& engine, std::string words, std::FILE* file) {
   output::ReportOptions options;
-  bool is_json = false;
+  std::size_t width = output::kPlainWidth;
   while (!words.empty()) {
     const std::string word = next_word(words);
     const auto equals = std::min(word.find('='), word.size());
@@ -155,12 +171,11 @@ Result<void> run_report(analysis::Engine& engine, std::string words, std::FILE* 
     else if (name == "top")
       options.rows.rows = std::stoul(value);
     else if (name == "width")
-      options.width = std::stoul(value);
+      width = std::stoul(value);
     else
-      is_json = true;
+      options.for_programs = true;
   }
-  return is_json ? output::write_report_json(engine, options, file)
-                 : output::write_report(engine, options, file);
+  return print(output::make_report(engine, options), file, options.for_programs, width);
 }
 
 Result<void> run_script(const store::TraceReader& trace, std::string tables, std::FILE* file) {
@@ -203,18 +218,21 @@ Result<void> run_explain(analysis::Engine& engine, const std::string& word, std:
   return output::write_explanation(engine, options, file);
 }
 
-// by=TABLE, top=ROWS
+// by=TABLE, top=ROWS, json
 Result<void> run_stat(analysis::Engine& engine, std::string words, std::FILE* file) {
   output::StatOptions options;
+  bool is_json = false;
   while (!words.empty()) {
     const std::string word = next_word(words);
     const std::string value = word.substr(word.find('=') + 1);
     if (word.starts_with("by="))
       options.by = value;
-    else
+    else if (word.starts_with("top="))
       options.rows = std::stoul(value);
+    else
+      is_json = true;
   }
-  return output::write_stat(engine, options, file);
+  return print(output::make_stat(engine, options), file, is_json);
 }
 
 Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file) {
@@ -229,7 +247,7 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   if (verb == "stat")
     return run_stat(engine, command, file);
   if (verb == "verify")
-    return run_verify(engine, file);
+    return run_verify(engine, command == "json", file);
   if (verb == "script")
     return run_script(trace, command, file);
   if (verb == "export-directory")

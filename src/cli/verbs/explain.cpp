@@ -8,8 +8,8 @@
 #include "cli/options/amounts.hpp"
 #include "cli/options/selection.hpp"
 #include "cli/verb.hpp"
-#include "report/explain_text.hpp"
-#include "report/stat_text.hpp"
+#include "render/text/explain_text.hpp"
+#include "report/coverage.hpp"
 
 namespace iotrail::cli {
 namespace {

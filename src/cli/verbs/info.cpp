@@ -5,7 +5,8 @@
 
 #include "cli/trace_facts.hpp"
 #include "cli/verb.hpp"
-#include "report/report_summary.hpp"
+#include "render/text/value_text.hpp"
+#include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
 #include "store/reader/catalogue.hpp"
 #include "store/reader/trace_reader.hpp"
@@ -115,9 +116,10 @@ Result<int> info(const Console& console, const std::string& name, bool json, boo
     print_manifest(console.out.file, trace, wide ? output::kAnyWidth : console.out.width());
   if (!is_damaged(trace))
     return 0;
-  return fail("the trace is not whole",
-              fmt::format("{}", fmt::join(output::damage_sentences(trace), "\n  ")),
-              "What is there can be read: iotrail report " + path->string());
+  return fail(
+      "the trace is not whole",
+      fmt::format("{}", fmt::join(output::sentence_texts(output::damage_sentences(trace)), "\n  ")),
+      "What is there can be read: iotrail report " + path->string());
 }
 
 Action declare_info(CLI::App& app, const Trailing&) {

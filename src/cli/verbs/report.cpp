@@ -5,9 +5,11 @@
 #include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/selection.hpp"
+#include "cli/print_document.hpp"
 #include "cli/verb.hpp"
-#include "report/report_text.hpp"
-#include "report/stat_text.hpp"
+#include "report/coverage.hpp"
+#include "report/report.hpp"
+#include "report/stat.hpp"
 #include "store/reader/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -36,21 +38,25 @@ Result<analysis::Selection> selection_of(const ReportRequest& request) {
   return analysis::Selection{*since_ns, *until_ns, request.only.process, request.only.file};
 }
 
+Result<int> print(const Console& console, const ReportRequest& request,
+                  const Result<output::Document>& document) {
+  if (!document)
+    return std::unexpected(document.error());
+  const DocumentFormat wide = request.wide ? DocumentFormat::wide_text : DocumentFormat::text;
+  const Result<void> printed =
+      print_document(console.out, *document, request.json ? DocumentFormat::json : wide);
+  return printed ? Result<int>(0) : std::unexpected(printed.error());
+}
+
 // Of a trace of `stat`, what that said. Its sums are of all there was.
 Result<int> report_sums(const Console& console, analysis::Engine& engine,
                         const ReportRequest& request, std::uint64_t top) {
-  if (request.json || !request.sort.empty() || !selection_text(request.only).empty())
-    return fail_usage("the trace is one of `iotrail stat`, whose report is whole and text", {},
-                      "`iotrail query TRACE \"FROM sums\" --json` selects, sorts and gives JSON.");
+  if (!request.sort.empty() || !selection_text(request.only).empty())
+    return fail_usage("the trace is one of `iotrail stat`: its report is whole", {},
+                      "`iotrail query TRACE \"FROM sums\"` selects and sorts.");
   if (const Result<void> checked = output::check_stat_table(request.by); !checked)
     return std::unexpected(checked.error());
-  const Result<void> written =
-      output::write_stat(engine,
-                         {.width = request.wide ? output::kAnyWidth : console.out.width(),
-                          .by = request.by,
-                          .rows = top},
-                         console.out.file);
-  return written ? Result<int>(0) : std::unexpected(written.error());
+  return print(console, request, output::make_stat(engine, {.by = request.by, .rows = top}));
 }
 
 Result<int> report(const Console& console, const ReportRequest& request) {
@@ -72,15 +78,11 @@ Result<int> report(const Console& console, const ReportRequest& request) {
     print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
     return std::unexpected(checked.error());
   }
-  const output::ReportOptions options{.width =
-                                          request.wide ? output::kAnyWidth : console.out.width(),
-                                      .by = request.by,
-                                      .rows = {.rows = *top, .sort = request.sort},
-                                      .selection = selection_text(request.only)};
-  const Result<void> written = request.json
-                                   ? output::write_report_json(**engine, options, console.out.file)
-                                   : output::write_report(**engine, options, console.out.file);
-  return written ? Result<int>(0) : std::unexpected(written.error());
+  return print(console, request,
+               output::make_report(**engine, {.by = request.by,
+                                              .rows = {.rows = *top, .sort = request.sort},
+                                              .selection = selection_text(request.only),
+                                              .for_programs = request.json}));
 }
 
 Action declare_report(CLI::App& app, const Trailing&) {

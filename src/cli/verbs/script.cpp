@@ -5,7 +5,7 @@
 #include "cli/open_trace.hpp"
 #include "cli/verb.hpp"
 #include "export/script.hpp"
-#include "report/stat_text.hpp"
+#include "report/coverage.hpp"
 
 namespace iotrail::cli {
 namespace {

@@ -20,10 +20,12 @@
 #include "cli/options/operation_options.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
+#include "cli/print_document.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/verb.hpp"
+#include "render/text/stat_interval.hpp"
 #include "report/sample.hpp"
-#include "report/stat_text.hpp"
+#include "report/stat.hpp"
 #include "store/reader/catalogue.hpp"
 #include "text/printable.hpp"
 
@@ -163,12 +165,15 @@ Result<capture::RecorderOptions> recorder_options(const StatRequest& request,
   return recorder;
 }
 
-Result<void> print_stat(std::FILE* err, const std::filesystem::path& trace,
+Result<void> print_stat(const Stream& err, const std::filesystem::path& trace,
                         const output::StatOptions& options) {
   auto engine = analysis::Engine::open(trace, {});
   if (!engine)
     return std::unexpected(engine.error());
-  return output::write_stat(**engine, options, err);
+  const auto document = output::make_stat(**engine, options);
+  if (!document)
+    return std::unexpected(document.error());
+  return print_document(err, *document);
 }
 
 int exit_status(const capture::ForegroundEnd& end, const Trailing& command) {
@@ -199,8 +204,7 @@ Result<StatPlan> plan_of(const Stream& err, const StatRequest& request, const Tr
   auto recorder = recorder_options(request, command);
   if (!recorder)
     return std::unexpected(recorder.error());
-  StatPlan plan{.recorder = std::move(*recorder),
-                .output = {.width = err.width(), .by = request.by, .rows = *top}};
+  StatPlan plan{.recorder = std::move(*recorder), .output = {.by = request.by, .rows = *top}};
   plan.recorder.source.aggregates =
       aggregate_options(err.file, *interval_ns, *rows,
                         output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
@@ -235,7 +239,7 @@ Result<int> stat(const Console& console, const StatRequest& request, const Trail
   if (!end)
     return std::unexpected(end.error());
   print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : trace);
-  if (Result<void> printed = print_stat(console.err.file, trace, plan->output); !printed)
+  if (Result<void> printed = print_stat(console.err, trace, plan->output); !printed)
     return std::unexpected(printed.error());
   if (!request.output.empty())
     fmt::print(console.err.file, "  trace {0}\n  show it again: iotrail report {0}\n",

@@ -2,32 +2,39 @@
 #include <memory>
 
 #include "cli/open_trace.hpp"
+#include "cli/print_document.hpp"
 #include "cli/verb.hpp"
-#include "report/trail_text.hpp"
+#include "report/verify.hpp"
 
 namespace iotrail::cli {
 namespace {
 
 constexpr int kDoesNotAddUp = 1;
 
-Result<int> verify(const Console& console, const std::string& trace) {
+Result<int> verify(const Console& console, const std::string& trace, bool json) {
   const auto engine = open_engine(trace);
   if (!engine)
     return std::unexpected(engine.error());
-  const auto adds_up = output::write_verification(**engine, console.out.width(), console.out.file);
-  if (!adds_up)
-    return std::unexpected(adds_up.error());
-  return *adds_up ? 0 : kDoesNotAddUp;
+  const auto verification = output::make_verification(**engine);
+  if (!verification)
+    return std::unexpected(verification.error());
+  const Result<void> printed = print_document(console.out, verification->document,
+                                              json ? DocumentFormat::json : DocumentFormat::text);
+  if (!printed)
+    return std::unexpected(printed.error());
+  return verification->is_clean ? 0 : kDoesNotAddUp;
 }
 
 Action declare_verify(CLI::App& app, const Trailing&) {
   auto trace = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
   app.add_option("trace", *trace, kTraceHelp)->required();
+  app.add_flag("--json", *json, "The tables and the verdict as one JSON object");
   app.footer(
       "Exit status: 0, everything adds up, with what was lost and counted; 1, something does not, "
       "or cannot be checked: the recording has no end or failed, or events may be missing that "
       "were not counted.");
-  return [trace](const Console& console) { return verify(console, *trace); };
+  return [trace, json](const Console& console) { return verify(console, *trace, *json); };
 }
 
 } // namespace

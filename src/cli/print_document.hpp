@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/result.hpp"
+#include "cli/console.hpp"
+#include "report/document.hpp"
+
+namespace iotrail::cli {
+
+enum class DocumentFormat : std::uint8_t {
+  text,
+  wide_text, // all columns, however wide the terminal is
+  json,
+};
+
+Result<void> print_document(const Stream& out, const output::Document& document,
+                            DocumentFormat format = DocumentFormat::text);
+
+} // namespace iotrail::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which operations `explain` shows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analysis/engine/engine.hpp"
+#include "render/text/explain_text.hpp"
+#include "report/small_result.hpp"
+
+namespace iotrail::output {
+
+// Selects all operations that could be asked for: op_id, name, layer, what, ts_ns, duration_ns, bytes, error, path, pid, comm,
+// since_ns, is_for_others (it waits for somebody else, not for I/O).
+std::string all_heads_sql(const ExplainOptions& options);
+
+// Selects those that are shown; of the slowest, what waits for somebody else comes last.
+std::string heads_sql(const ExplainOptions& options);
+
+// Which were asked for and are not among the rows of heads_sql(), in words; empty: all are. Not empty: `shown` has rows.
+Result<std::string> name_left_out(analysis::Engine& engine, const ExplainOptions& options,
+                                  const SmallResult& shown);
+
+} // namespace iotrail::output

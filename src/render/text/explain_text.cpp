@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "render/text/explain_text.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "analysis/engine/sql_text.hpp"
+#include "render/text/explain_choice.hpp"
+#include "render/text/explain_missing.hpp"
+#include "render/text/explain_sector.hpp"
+#include "render/text/op_time.hpp"
+#include "render/text/text.hpp"
+#include "report/small_result.hpp"
+#include "report/warnings.hpp"
+#include "schema.hpp"
+#include "text/printable.hpp"
+#include "text/table.hpp"
+#include "text/units.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::size_t kPartsShown = 12; // of one operation
+constexpr std::size_t kBarWidth = 18;
+constexpr std::size_t kWhatWidth = 22; // what leaves room for the rest of a line
+
+// A line of an operation: a span, or the requests of one device, direction and cause.
+struct Part {
+  std::string layer;
+  std::string what;
+  std::vector<Span> spans;
+  std::uint64_t bytes = 0; // of requests
+  std::string note{};      // how many bytes, or the error
+};
+
+struct Operation {
+  std::uint64_t id = 0;
+  std::string title;
+  Span span;
+  std::vector<Part> parts;
+  std::uint64_t parts_left_out = 0;
+  std::vector<std::string> later; // what became of its bytes after its end
+  std::vector<TimeShare> time;
+  bool is_library = false; // a call into the C library
+};
+
+std::string process_text(const SmallResult& rows, std::size_t row) {
+  const std::string comm = rows.text(row, "comm");
+  return comm.empty() ? fmt::format("pid {}", rows.number(row, "pid"))
+                      : fmt::format("{}[{}]", comm, rows.number(row, "pid"));
+}
+
+Operation operation_of(const SmallResult& rows, std::size_t row) {
+  Operation operation;
+  operation.id = rows.number(row, "op_id");
+  operation.is_library = rows.text(row, "layer") == schema::layer_name(IOT_LAYER_app);
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  operation.span = {begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  const std::string bytes =
+      rows.is_null(row, "bytes") ? "" : " " + human_bytes(rows.number(row, "bytes"));
+  const std::string error = rows.text(row, "error");
+  const std::string path = rows.text(row, "path");
+  operation.title =
+      fmt::format("{}{}{}{}, {} by {}, at second {:.6f}, operation {}", rows.text(row, "what"),
+                  bytes, error.empty() ? "" : " " + error, path.empty() ? "" : " of " + path,
+                  human_duration(operation.span.length_ns()), process_text(rows, row),
+                  static_cast<double>(rows.number(row, "since_ns")) / 1e9, rows.text(row, "name"));
+  return operation;
+}
+
+std::string ids_of(const std::vector<Operation>& operations) {
+  std::string ids;
+  for (const Operation& operation : operations)
+    ids += fmt::format("{}{}", ids.empty() ? "" : ", ", operation.id);
+  return ids;
+}
+
+// Whose device I/O an operation's is: its own, and of a call into the C library that of the system calls made in it.
+std::string wanted_sql(const std::string& ids, bool has_library) {
+  std::string own = fmt::format(
+      "SELECT DISTINCT op AS of_op, op FROM (SELECT unnest([{}]::UBIGINT[]) AS op)", ids);
+  if (!has_library)
+    return own;
+  return fmt::format("{} UNION SELECT app_op AS of_op, syscall_op AS op FROM app_calls_of_syscalls "
+                     "WHERE place = 'inside' AND app_op IN ({})",
+                     own, ids);
+}
+
+// Hands over the rows of each operation, which the query names by `of_op`, as row(operation, rows, number).
+template <class Row>
+Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
+                        std::vector<Operation>& operations, Row&& row) {
+  const auto rows = SmallResult::query(engine, sql);
+  if (!rows)
+    return std::unexpected(rows.error());
+  for (Operation& operation : operations)
+    for (std::size_t number = 0; number < rows->size(); ++number)
+      if (rows->number(number, "of_op") == operation.id)
+        row(operation, *rows, number);
+  return {};
+}
+
+// Spans of the layers below, operations that began in it, and commits that it waited for and others had asked for. Of each
+// operation no more than are shown ({3}).
+constexpr std::string_view kSpansSql = R"(
+WITH
+  spans AS (
+    SELECT CASE WHEN o.op_id IN ({0}) THEN o.op_id ELSE o.parent_op END AS of_op, o.layer AS layer,
+           coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes,
+           errno_name(o.error) AS error, d.depth AS depth
+    FROM operations AS o LEFT JOIN layer_list AS d ON o.layer = d.layer
+    WHERE (o.op_id IN ({0}) OR o.parent_op IN ({0})) AND o.layer <> layer_at('devices') AND o.event <> 'sched_wait'
+    UNION ALL
+    SELECT w.of_op, t.layer, 'journal_commit', c.ts_ns, c.duration_ns, NULL, 'for others too', d.depth
+    FROM fs_sync AS s JOIN ({2}) AS w ON s.op_id = w.op
+      JOIN fs_journal_commit AS c ON s.device = c.device AND s.transaction = c.transaction AND c.op_id <> s.op_id
+      JOIN tables AS t ON t.name = 'fs_journal_commit' JOIN layer_list AS d ON t.layer = d.layer
+    WHERE c.ts_ns < plus(s.ts_ns, s.duration_ns) AND plus(c.ts_ns, c.duration_ns) > s.ts_ns
+  )
+SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns, depth) AS place, count(*) OVER (PARTITION BY of_op) AS parts
+FROM spans
+QUALIFY place <= {3}
+ORDER BY place)";
+
+void count_left_out(Operation& operation, const SmallResult& rows, std::size_t row) {
+  if (rows.number(row, "place") == kPartsShown)
+    operation.parts_left_out += rows.number(row, "parts") - kPartsShown;
+}
+
+void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  Part part{rows.text(row, "layer"), rows.text(row, "what"), {span}};
+  part.note = rows.text(row, "error");
+  if (part.note.empty() && !rows.is_null(row, "bytes"))
+    part.note = human_bytes(rows.number(row, "bytes"));
+  operation.parts.push_back(std::move(part));
+  count_left_out(operation, rows, row);
+}
+
+// Of calls into the C library, the system calls made in them, likewise. In a trace that was made up, thousands of either
+// may have one number: each pair of numbers counts once.
+constexpr std::string_view kCallsInsideSql = R"(
+WITH
+  pairs AS (SELECT DISTINCT app_op, syscall_op FROM app_calls_of_syscalls WHERE app_op IN ({0})),
+  calls AS (
+    SELECT p.app_op AS of_op, o.layer AS layer, coalesce(o.call, o.class) AS what, o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, op_text(o.op_id) AS name
+    FROM pairs AS p JOIN operations AS o ON p.syscall_op = o.op_id AND o.layer = layer_at('kernel')
+  )
+SELECT *, row_number() OVER (PARTITION BY of_op ORDER BY ts_ns) AS place, count(*) OVER (PARTITION BY of_op) AS parts
+FROM calls
+QUALIFY place <= {3}
+ORDER BY place)";
+
+void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
+  const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
+  operation.parts.push_back(
+      {rows.text(row, "layer"), rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
+  count_left_out(operation, rows, row);
+}
+
+// The call into the C library in which a system call was made: the innermost one.
+constexpr std::string_view kCallAroundSql = R"(
+SELECT c.op_id AS of_op, argMax(a.call, a.ts_ns) AS call, op_text(argMax(a.op_id, a.ts_ns)) AS name
+FROM operations AS c
+  JOIN events AS a ON c.pid = a.pid AND c.tid = a.tid AND a.ts_ns <= c.ts_ns AND plus(c.ts_ns, c.duration_ns) <= plus(a.ts_ns, a.duration_ns)
+WHERE c.op_id IN ({0}) AND c.layer = layer_at('kernel') AND a.layer = layer_at('library')
+GROUP BY c.op_id)";
+
+void add_call_around(Operation& operation, const SmallResult& rows, std::size_t row) {
+  operation.title +=
+      fmt::format(", in {} of the C library ({})", rows.text(row, "call"), rows.text(row, "name"));
+}
+
+// What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
+// others write back meanwhile: of its file, or of all.
+constexpr std::string_view kRequestsSql = R"(
+WITH
+  wanted AS ({2}),
+  requests AS (
+    SELECT w.of_op AS of_op, l.direction, l.cause, l.device, l.issued_ns, l.completed_ns, l.bytes
+    FROM all_links AS l JOIN wanted AS w ON l.by_op = w.op
+    WHERE l.completed_ns IS NOT NULL
+    UNION ALL
+    SELECT w.of_op AS of_op, s.direction, s.cause, s.device, s.issued_ns, s.completed_ns, s.bytes
+    FROM sync_writes AS s JOIN wanted AS w ON s.op_id = w.op
+    WHERE s.by_op NOT IN (SELECT op FROM wanted)
+    UNION ALL
+    -- Without bytes, as a flush of the disk's own cache: it is in no link.
+    SELECT w.of_op AS of_op, e.class AS direction, '' AS cause, c.device, c.ts_ns AS issued_ns,
+           plus(c.ts_ns, c.duration_ns) AS completed_ns, 0 AS bytes
+    FROM block_complete AS c JOIN wanted AS w ON c.op_id = w.op
+      JOIN (SELECT op_id, ts_ns, any_value(class) AS class FROM all_events
+            WHERE event = 'block_complete' AND op_id IN (SELECT op FROM wanted)
+            GROUP BY op_id, ts_ns) AS e ON c.op_id = e.op_id AND c.ts_ns = e.ts_ns
+    WHERE c.bytes = 0
+  )
+SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(d.name), 'device') AS device,
+       r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
+FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
+GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
+ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
+
+// They come by device, direction and cause.
+void add_request(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const Span device{rows.number(row, "issued_ns"), rows.number(row, "completed_ns")};
+  const std::string layer = rows.text(row, "device");
+  const std::string cause = rows.text(row, "cause");
+  const std::string direction = rows.text(row, "direction");
+  const std::string what =
+      cause.empty() || cause == direction ? direction : direction + " " + cause;
+  if (operation.parts.empty() || operation.parts.back().layer != layer ||
+      operation.parts.back().what != what)
+    operation.parts.push_back({layer, what, {}});
+  Part& part = operation.parts.back();
+  part.spans.push_back(device);
+  part.bytes += rows.number(row, "bytes");
+  const std::string requests = human_count(part.spans.size());
+  part.note = part.bytes == 0 ? fmt::format("{} without bytes", requests)
+                              : fmt::format("{} in {}", human_bytes(part.bytes), requests);
+}
+
+// When its task did not run: the part of each wait in which it could not, and the one in which others did.
+constexpr std::string_view kWaitsSql = R"(
+WITH waits AS (SELECT CASE WHEN op_id IN ({0}) THEN op_id ELSE parent_op END AS of_op, ts_ns, duration_ns, blocked_ns,
+                      runnable_ns, reason, coalesce(waited_in, '') AS waited_in
+               FROM all_waits WHERE op_id IN ({0}) OR parent_op IN ({0}))
+SELECT of_op, ts_ns AS begin_ns, plus(ts_ns, blocked_ns) AS end_ns, reason, waited_in FROM waits WHERE reason IS NOT NULL
+UNION ALL
+SELECT of_op, plus(ts_ns, blocked_ns) AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, 'cpu' AS reason, '' AS waited_in
+FROM waits WHERE runnable_ns > 0
+ORDER BY of_op, reason, waited_in, begin_ns)";
+
+// They come by reason and by the function that waited.
+void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const Span span{rows.number(row, "begin_ns"), rows.number(row, "end_ns")};
+  const std::string reason = rows.text(row, "reason");
+  const std::string waited_in = rows.text(row, "waited_in");
+  const auto is_of = [&](const Part& part) {
+    return part.layer == "wait" && part.what == reason && part.note == waited_in;
+  };
+  if (operation.parts.empty() || !is_of(operation.parts.back()))
+    operation.parts.push_back({"wait", reason, {}, 0, waited_in});
+  operation.parts.back().spans.push_back(span);
+}
+
+// Where its time went. The parts of what is no call into the C library are found without looking at all of those.
+constexpr std::string_view kTimeSql = R"(
+SELECT t.op_id AS of_op, p.words AS words, t.reason AS reason, total(t.ns) AS ns
+FROM {1} AS t JOIN time_parts AS p ON t.step = p.step
+WHERE t.op_id IN ({0})
+GROUP BY t.op_id, t.step, p.words, t.reason
+ORDER BY t.step, t.reason)";
+
+void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::string reason = rows.text(row, "reason");
+  operation.time.push_back(
+      {rows.text(row, "words") + (reason.empty() ? "" : " " + reason), rows.number(row, "ns")});
+}
+
+// Its bytes that others took to the device, or asked it for.
+constexpr std::string_view kLaterSql = R"(
+WITH wanted AS ({2})
+SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid,
+       max(l.by_op) AS by_op
+FROM all_links AS l
+  JOIN wanted AS w ON l.op_id = w.op
+  LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
+             WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
+             GROUP BY op_id) AS b ON l.by_op = b.op_id
+  LEFT JOIN programs AS p ON l.by_pid = p.program_pid
+  LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
+WHERE l.by_op <> l.op_id
+GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
+ORDER BY first_ns)";
+
+std::string who_asked(const SmallResult& rows, std::size_t row, bool is_read) {
+  const std::string call = rows.text(row, "forced_by");
+  if (!call.empty())
+    return fmt::format("by a {} of {}", call, process_text(rows, row));
+  if (rows.number(row, "by_op") != 0)
+    return fmt::format("by a call of {} that was not recorded", process_text(rows, row));
+  const std::string because = rows.text(row, "because");
+  return is_read ? "by a thread of the kernel, as when a limit of its control group held it back"
+                 : "written back by the kernel" + (because.empty() ? "" : ": " + because);
+}
+
+void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
+  const std::uint64_t first_ns = rows.number(row, "first_ns");
+  const bool is_read = rows.text(row, "direction") == "read";
+  operation.later.push_back(
+      fmt::format("{} of it ({}, {}) {} the device {} after its begin, {}",
+                  human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"),
+                  rows.text(row, "confidence"), is_read ? "was asked of" : "went to",
+                  human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
+                  who_asked(rows, row, is_read)));
+}
+
+// What is asked of operations, in the order in which it is printed, and where each row goes.
+struct Question {
+  std::string_view sql;
+  void (*add)(Operation& operation, const SmallResult& rows, std::size_t row);
+};
+constexpr Question kQuestions[] = {{kSpansSql, add_span},
+                                   {kCallsInsideSql, add_call_inside},
+                                   {kCallAroundSql, add_call_around},
+                                   {kRequestsSql, add_request},
+                                   {kWaitsSql, add_wait},
+                                   {kTimeSql, add_time},
+                                   {kLaterSql, add_later}};
+
+std::string bar(const Span& whole, const std::vector<Span>& spans) {
+  const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
+  const auto place = [&](std::uint64_t ts_ns) {
+    const std::uint64_t clamped = std::clamp(ts_ns, whole.begin_ns, whole.end_ns);
+    return static_cast<std::size_t>(static_cast<double>(clamped - whole.begin_ns) / length *
+                                    kBarWidth);
+  };
+  std::string text(kBarWidth, ' ');
+  for (const Span& span : spans) {
+    const std::size_t begin = std::min(place(span.begin_ns), kBarWidth - 1);
+    const std::size_t end = std::clamp(place(span.end_ns), begin + 1, kBarWidth);
+    std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin),
+              text.begin() + static_cast<std::ptrdiff_t>(end), '#');
+  }
+  return "|" + text + "|";
+}
+
+void print_operation(const Operation& operation, Sink& sink, std::size_t width) {
+  bool is_first = true;
+  for (const std::string& line : wrapped(printable(operation.title), width - 2)) {
+    sink.print("{}{}\n", is_first ? "" : "  ", line);
+    is_first = false;
+  }
+  TextTable table({{"layer", Align::left},
+                   {"what", Align::left},
+                   {"took", Align::right},
+                   {"its begin to its end", Align::left},
+                   {"", Align::right, Fit::end}});
+  const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Part& part = operation.parts[i];
+    table.add({printable(part.layer), shortened_end(printable(part.what), kWhatWidth),
+               human_duration(covered_ns(part.spans, operation.span)),
+               bar(operation.span, part.spans), part.note});
+  }
+  table.print(sink, "  ", width);
+  if (const auto more = operation.parts.size() - shown + operation.parts_left_out; more > 0)
+    sink.print("  and {} more\n", human_count(more));
+  print_wrapped(printable(time_text(operation.time, operation.span)), sink, width);
+  for (const std::string& line : operation.later)
+    print_wrapped(printable(line), sink, width);
+}
+
+} // namespace
+
+Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
+                               std::FILE* file) {
+  Sink sink(file);
+  if (options.sector)
+    return write_sector(engine, options, sink);
+  if (options.request)
+    return write_request(engine, options, sink);
+  const auto heads = SmallResult::query(engine, heads_sql(options));
+  if (!heads)
+    return std::unexpected(heads.error());
+  if (heads->size() == 0)
+    return std::unexpected(no_operation(engine, options, all_heads_sql(options)));
+  std::vector<Operation> operations;
+  for (std::size_t row = 0; row < heads->size(); ++row)
+    operations.push_back(operation_of(*heads, row));
+  const std::string ids = ids_of(operations);
+  const bool has_library = std::ranges::any_of(operations, &Operation::is_library);
+  const std::string_view times = has_library ? "op_time" : "call_parts";
+  const std::string wanted = wanted_sql(ids, has_library);
+  for (const auto& [sql, add] : kQuestions)
+    if (Result<void> added =
+            visit_rows(engine, fmt::format(fmt::runtime(sql), ids, times, wanted, kPartsShown),
+                       operations, add);
+        !added)
+      return added;
+  render_warnings(answer_warnings(engine.trace()), sink, options.width);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    sink.put(i == 0 ? "" : "\n");
+    print_operation(operations[i], sink, options.width);
+  }
+  const auto left_out = name_left_out(engine, options, *heads);
+  if (!left_out)
+    return std::unexpected(left_out.error());
+  if (!left_out->empty()) {
+    sink.put("\n");
+    print_wrapped(printable(*left_out), sink, options.width);
+  }
+  return sink.finish();
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `stat --interval` prints while it counts, from the rows of an interval alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dictionary_rows.hpp"
+#include "report/sample.hpp"
+
+namespace iotrail::output {
+
+// A line for each layer and operation, with rates by the second. `begin_ns`: of the recording.
+std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
+                          const Sample& sample, bool with_title);
+
+} // namespace iotrail::output

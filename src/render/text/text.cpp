@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "render/text/text.hpp"
+
+#include <algorithm>
+
+#include "render/text/table_text.hpp"
+#include "render/text/value_text.hpp"
+#include "text/printable.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::string_view kIndent = "  ";
+constexpr std::size_t kFactIndent = 12;
+constexpr std::size_t kCommandLines = 2; // command lines can be long; two lines tell which it was
+
+std::size_t room(std::size_t width, std::size_t indent) {
+  return width == kAnyWidth ? width : width - std::min(width, indent);
+}
+
+bool is_command(const Fact& fact) {
+  return fact.value.values.size() == 1 && fact.value.values.front().meaning == Meaning::command;
+}
+
+void render_fact(const Fact& fact, Sink& sink, std::size_t width) {
+  std::string text = shortened_fact(sentence_text(fact.value), width);
+  if (is_command(fact) && width != kAnyWidth)
+    text = shortened_end(text, kCommandLines * room(width, kFactIndent));
+  std::string_view name = fact.name;
+  for (const std::string& line : wrapped(text, room(width, kFactIndent))) {
+    sink.print("{}{:<10}{}\n", kIndent, name, line);
+    name = {};
+  }
+}
+
+// Lines below the first are indented.
+void render_title(const Sentence& title, Sink& sink, std::size_t width) {
+  std::string_view indent;
+  for (const std::string& line : wrapped(sentence_text(title), room(width, kIndent.size()))) {
+    sink.print("{}{}\n", indent, line);
+    indent = kIndent;
+  }
+}
+
+} // namespace
+
+void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
+  for (const std::string& line : wrapped(text, room(width, kIndent.size())))
+    sink.print("{}{}\n", kIndent, line);
+}
+
+void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width) {
+  for (const Sentence& sentence : sentences)
+    print_wrapped(sentence_text(sentence), sink, width);
+}
+
+void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::size_t width) {
+  for (const Sentence& warning : warnings)
+    for (const std::string& line : wrapped(sentence_text(warning), width))
+      sink.print("{}\n", line);
+  sink.put(warnings.empty() ? "" : "\n");
+}
+
+bool has_text(const Section& section) {
+  const bool is_title_all = section.shown.empty() && !section.title.empty();
+  return section.failure || has_table(section) || is_title_all || !section.if_empty.empty() ||
+         !section.facts.empty() || !section.intro.empty() || !section.notes.empty();
+}
+
+void render_section(const Section& section, Sink& sink, std::size_t width) {
+  if (!section.title.empty())
+    render_title(section.title, sink, width);
+  for (const Fact& fact : section.facts)
+    render_fact(fact, sink, width);
+  render_sentences(section.intro, sink, width);
+  if (section.failure)
+    sink.print("{}not shown: {}\n", kIndent, printable_lines(section.failure->message()));
+  else if (has_table(section))
+    render_table(section, sink, width);
+  else if (!section.if_empty.empty())
+    sink.print("{}{}\n", kIndent, section.if_empty);
+  render_sentences(section.notes, sink, width);
+}
+
+void render_text(const Document& document, Sink& sink, std::size_t width) {
+  bool is_first = true;
+  if (document.title.empty()) {
+    render_warnings(document.warnings, sink, width);
+  } else {
+    render_title(document.title, sink, width);
+    for (const Fact& fact : document.facts)
+      render_fact(fact, sink, width);
+    render_sentences(document.warnings, sink, width);
+    is_first = false;
+  }
+  for (const Section& section : document.sections)
+    if (has_text(section)) {
+      sink.put(is_first ? "" : "\n");
+      render_section(section, sink, width);
+      is_first = false;
+    }
+  for (const Sentence& sentence : document.closing) {
+    sink.put('\n');
+    for (const std::string& line : wrapped(shortened_fact(sentence_text(sentence), width), width))
+      sink.print("{}\n", line);
+  }
+}
+
+} // namespace iotrail::output

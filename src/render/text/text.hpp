@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A document for people.
+#pragma once
+
+#include "report/document.hpp"
+#include "text/sink.hpp"
+#include "text/text_width.hpp"
+
+namespace iotrail::output {
+
+// `width`: of the lines; kAnyWidth: no column is left out.
+void render_text(const Document& document, Sink& sink, std::size_t width);
+
+// False: there is nothing to print.
+bool has_text(const Section& section);
+void render_section(const Section& section, Sink& sink, std::size_t width);
+
+// Above an answer: its warnings, and a blank line below them.
+void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::size_t width);
+
+// A note below a table.
+void print_wrapped(std::string_view text, Sink& sink, std::size_t width);
+
+// Sentences, each on lines of its own, indented.
+void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width);
+
+} // namespace iotrail::output

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Values and sentences of a document as people read them. Texts of a trace are printable.
+#pragma once
+
+#include <string>
+
+#include "report/document.hpp"
+
+namespace iotrail::output {
+
+inline constexpr std::string_view kDash = "-"; // a number that is not known
+
+// "1,234", "4.00 KiB", "12.3 us", "45.6 %". `scale_factor`: of a sum over a sample, which is an estimate then: "~120".
+std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_factor = 1);
+
+std::string sentence_text(const Sentence& sentence);
+std::vector<std::string> sentence_texts(const std::vector<Sentence>& sentences);
+
+// What stands before an estimate: "~"; nothing before an exact number, and before 0.
+std::string_view estimate_mark(std::uint64_t sum, std::uint64_t scale_factor);
+
+} // namespace iotrail::output

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/sections.hpp"
+
+#include <algorithm>
+
+namespace iotrail::output {
+
+namespace {
+
+std::vector<SectionDefinition> sorted_by(int Ranks::* rank) {
+  std::vector<SectionDefinition> sections = {
+#define SECTION(name) name##_section(),
+#include "section_list.inc"
+#undef SECTION
+  };
+  std::erase_if(sections, [&](const SectionDefinition& each) { return each.ranks.*rank == 0; });
+  std::ranges::sort(sections, {}, [&](const SectionDefinition& each) { return each.ranks.*rank; });
+  return sections;
+}
+
+} // namespace
+
+const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
+  static const std::vector<SectionDefinition> kReport = sorted_by(&Ranks::report);
+  static const std::vector<SectionDefinition> kReportData = sorted_by(&Ranks::report_data);
+  static const std::vector<SectionDefinition> kVerify = sorted_by(&Ranks::verify);
+  static const std::vector<SectionDefinition> kStat = sorted_by(&Ranks::stat);
+  if (rank == &Ranks::report)
+    return kReport;
+  if (rank == &Ranks::report_data)
+    return kReportData;
+  return rank == &Ranks::verify ? kVerify : kStat;
+}
+
+const SectionDefinition* section_by(std::string_view subject, int Ranks::* rank) {
+  const std::vector<SectionDefinition>& sections = sections_of(rank);
+  const auto found = std::ranges::find(sections, subject, &SectionDefinition::subject);
+  return subject.empty() || found == sections.end() ? nullptr : &*found;
+}
+
+} // namespace iotrail::output

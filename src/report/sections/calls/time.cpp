@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the time of the run went.
+#include <fmt/format.h>
+
+#include "report/section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr ColumnDefinition kTimeColumns[] = {
+    {.title = "layer", .name = "layer", .suppress_repeats = true},
+    {.title = "operation", .name = "_operation"},
+    {.title = "calls", .name = "operations", .meaning = Meaning::count, .is_sum = true},
+    {.title = "total", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
+    {.title = "of run", .name = "share", .meaning = Meaning::share},
+    {.title = "p50", .name = "p50_ns", .meaning = Meaning::ns, .drop_priority = 2},
+    {.title = "p99", .name = "p99_ns", .meaning = Meaning::ns, .drop_priority = 1},
+    {.title = "max", .name = "max_ns", .meaning = Meaning::ns},
+    {.title = "errors",
+     .name = "errors",
+     .meaning = Meaning::count,
+     .zero_is_dash = true,
+     .drop_priority = 3,
+     .never_drop = true,
+     .is_sum = true},
+    {.title = "bytes",
+     .name = "bytes",
+     .meaning = Meaning::bytes,
+     .drop_priority = 4,
+     .is_sum = true},
+};
+constexpr std::string_view kTimeSql = R"(
+SELECT t.*, CASE WHEN on_files THEN operation ELSE operation || ' (no file)' END AS _operation, d.depth AS _depth,
+       l.share AS _layer_share, r.duration_ns AS _run_ns
+FROM time_spent AS t
+  JOIN layer_times AS l ON t.layer = l.layer
+  LEFT JOIN layer_list AS d ON t.layer = d.layer
+  CROSS JOIN run AS r)";
+
+// The rest of the run went into computing, or into waits that are no I/O.
+void note_time(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
+  Sentence note = rest_of_groups(section, "operation");
+  note.add(note.empty() ? "" : "; ");
+  note.add(fmt::format("of run: share of its {{run_ns}} in which at least one{} was going on;",
+                       trace.manifest().sample_of == 0 ? "" : " of those in the sample"),
+           {ns_value("run_ns", rows.number(0, "_run_ns"))});
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (row == 0 || rows.text(row, "layer") != rows.text(row - 1, "layer"))
+      note.add(row == 0 ? " any of {layer}: {layer_share}" : ", of {layer}: {layer_share}",
+               {text_value("layer", rows.text(row, "layer")),
+                share_value("layer_share", rows.real(row, "_layer_share"))});
+  section.notes.push_back(std::move(note));
+}
+
+} // namespace
+
+SectionDefinition time_section() {
+  return {.id = "time",
+          .ranks = {.report = 10},
+          .subject = "operation",
+          .title = "Where the time went",
+          .view = "time_spent",
+          .layer_phrase = ", calls at layer ",
+          .if_empty = "no calls were recorded",
+          .sql = kTimeSql,
+          .order = "busy_ns DESC, operations DESC, _operation",
+          .group = "layer",
+          .group_order = kLayerOrder,
+          .rows = 5,
+          .columns = kTimeColumns,
+          .add_notes = note_time};
+}
+
+} // namespace iotrail::output

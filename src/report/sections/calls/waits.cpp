@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What calls waited for.
+#include <fmt/format.h>
+
+#include "report/section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr ColumnDefinition kWaitColumns[] = {
+    {.title = "call", .name = "call"},
+    {.title = "waited for", .name = "reason"},
+    {.title = "in all", .name = "wait_ns", .meaning = Meaning::ns, .is_sum = true},
+    {.title = "longest", .name = "longest_ns", .meaning = Meaning::ns},
+    {.title = "times", .name = "waits", .meaning = Meaning::count, .is_sum = true},
+    {.title = "calls",
+     .name = "operations",
+     .meaning = Meaning::count,
+     .drop_priority = 2,
+     .is_sum = true},
+    {.title = "in", .name = "waited_in", .meaning = Meaning::command, .drop_priority = 1},
+};
+// Waits that are no I/O come last, in one row for each reason.
+constexpr std::string_view kWaitCausesSql = R"(
+WITH
+  shown AS MATERIALIZED (
+    SELECT coalesce(call, '(not recorded)') AS call, reason, waited_in, for_others, operations, waits, wait_ns, longest_ns FROM wait_causes WHERE for_others = 0
+    UNION ALL
+    SELECT '(no I/O)' AS call, reason, NULL AS waited_in, 1 AS for_others, total(operations) AS operations, total(waits) AS waits,
+           total(wait_ns) AS wait_ns, max(longest_ns) AS longest_ns
+    FROM wait_causes WHERE for_others = 1 GROUP BY reason
+  ),
+  sums AS (SELECT total(wait_ns) AS _all_ns FROM shown)
+SELECT w.*, _all_ns FROM shown AS w CROSS JOIN sums)";
+
+void note_waits(const SectionRows& rows, const store::TraceReader&, Section& section) {
+  Sentence note;
+  std::uint64_t shown_ns = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    shown_ns += rows.number(row, "wait_ns");
+  if (const std::uint64_t more = section.all_rows - rows.size(); more > 0)
+    note.add(
+        fmt::format("not shown: {{more}} more row{} of {{more_ns}}; ", more == 1 ? "" : "s"),
+        {count_value("more", more), ns_value("more_ns", rows.number(0, "_all_ns") - shown_ns)});
+  note.add("cpu: it could have run, and others did; the other words: iotrail query TRACE \"FROM "
+           "wait_reasons\"");
+  section.notes.push_back(std::move(note));
+}
+
+} // namespace
+
+SectionDefinition waits_section() {
+  return {.id = "waits",
+          .ranks = {.report = 70},
+          .title = "What calls waited for",
+          .view = "wait_causes",
+          .sql = kWaitCausesSql,
+          .order = "wait_ns DESC, call, reason, waited_in",
+          .group = "for_others",
+          .group_order = "for_others",
+          .rows = 10,
+          .columns = kWaitColumns,
+          .add_notes = note_waits};
+}
+
+} // namespace iotrail::output

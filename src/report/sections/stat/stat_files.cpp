@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files by their aggregates. They are counted where programs meet the kernel or, where that was not asked for, below.
+#include "report/section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr ColumnDefinition kStatFileColumns[] = {
+    {.title = "count", .name = "operations", .meaning = Meaning::count, .is_sum = true},
+    {.title = "errors",
+     .name = "errors",
+     .meaning = Meaning::count,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true,
+     .drop_priority = 3,
+     .is_sum = true},
+    {.title = "read",
+     .name = "bytes_read",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "written",
+     .name = "bytes_written",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "total", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
+    {.title = "max", .name = "max_ns", .meaning = Meaning::ns, .drop_priority = 2},
+    {.title = "inodes", .name = "inodes", .meaning = Meaning::count, .omit = Omit::if_at_most_one},
+    {.title = "file", .name = "_name", .meaning = Meaning::path},
+};
+constexpr std::string_view kStatFilesSql = R"(
+SELECT layer, path, coalesce(path, '(no name)') AS _name, count(DISTINCT file) AS inodes, total(operations) AS operations,
+       total(errors) AS errors, total(bytes_read) AS bytes_read, total(bytes_written) AS bytes_written,
+       total(total_ns) AS total_ns, max(max_ns) AS max_ns
+FROM sum_files WHERE file <> 0 AND layer IN (SELECT layer FROM sum_layer)
+GROUP BY layer, path)";
+
+void note_stat_files(const SectionRows&, const store::TraceReader&, Section& section) {
+  note_rest(section, "files", "file");
+}
+
+} // namespace
+
+SectionDefinition stat_files_section() {
+  return {.id = "files",
+          .ranks = {.stat = 20},
+          .subject = "file",
+          .title = "Files",
+          .view = "sum_files",
+          .layer_phrase = ", seen at layer ",
+          .sql = kStatFilesSql,
+          .order = "total_ns DESC, operations DESC, _name",
+          .order_label = "total time",
+          .rows = 8,
+          .columns = kStatFileColumns,
+          .add_notes = note_stat_files};
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Processes by their I/O.
+#include "report/section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr ColumnDefinition kProcessColumns[] = {
+    {.title = "pid", .name = "pid", .meaning = Meaning::id},
+    {.title = "name", .name = "comm"},
+    {.title = "dev read",
+     .name = "device_bytes_read",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_unknown,
+     .zero_is_dash = true},
+    {.title = "dev write",
+     .name = "device_bytes_written",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_unknown,
+     .zero_is_dash = true},
+    {.title = "read",
+     .name = "bytes_read",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "written",
+     .name = "bytes_written",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "time", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
+    {.title = "calls",
+     .name = "operations",
+     .meaning = Meaning::count,
+     .zero_is_dash = true,
+     .drop_priority = 2,
+     .is_sum = true},
+    {.title = "syncs",
+     .name = "syncs",
+     .meaning = Meaning::count,
+     .zero_is_dash = true,
+     .drop_priority = 4,
+     .is_sum = true},
+    {.title = "threads",
+     .name = "threads",
+     .meaning = Meaning::count,
+     .zero_is_dash = true,
+     .drop_priority = 5},
+    {.title = "errors",
+     .name = "errors",
+     .meaning = Meaning::count,
+     .zero_is_dash = true,
+     .drop_priority = 6,
+     .is_sum = true},
+    {.title = "container",
+     .name = "_container",
+     .meaning = Meaning::path,
+     .omit = Omit::if_unknown,
+     .drop_priority = 1},
+    {.title = "command", .name = "command", .meaning = Meaning::command, .drop_priority = 3},
+};
+
+void note_processes(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
+  note_asynchronous(trace, section);
+  // One process cannot be mixed up with another.
+  if (rows.size() > 1 && !rows.is_null(0, "device_bytes_read"))
+    section.notes.push_back(sentence(
+        "dev read, dev write: of who queued it, (kernel) and a sync also what others stored; by "
+        "who caused it: `Who caused what the devices did`"));
+  note_rest(section, "processes", "process");
+}
+
+} // namespace
+
+SectionDefinition processes_section() {
+  return {.id = "processes",
+          .ranks = {.report = 30},
+          .subject = "process",
+          .title = "Processes",
+          .view = "top_processes",
+          .if_empty = "none: neither calls nor requests of devices were recorded",
+          .sql = "SELECT *, short_container(container) AS _container FROM top_processes",
+          .order = "coalesce(plus(device_bytes_read, device_bytes_written), 0) DESC, "
+                   "plus(bytes_read, bytes_written) DESC, total_ns DESC NULLS LAST, pid",
+          .order_label = "bytes at the device, then by bytes in calls",
+          .rows = 5,
+          .columns = kProcessColumns,
+          .add_notes = note_processes};
+}
+
+} // namespace iotrail::output

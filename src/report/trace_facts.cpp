@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/trace_facts.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "report/warnings.hpp"
+#include "schema.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+std::uint64_t last_event_ns(const store::TraceReader& trace) {
+  std::uint64_t last_ns = 0;
+  for (const store::BlockInfo& block : trace.blocks())
+    if (const store::TableInfo* table = trace.table(block.kind); table && !table->is_dictionary())
+      last_ns = std::max(last_ns, block.last_ns);
+  return last_ns;
+}
+
+// Without an end in the manifest, the recording is known to have reached the last event.
+Sentence run_sentence(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  if (manifest.begin_ns == 0)
+    return {};
+  if (manifest.end_ns >= manifest.begin_ns)
+    return only(ns_value("duration_ns", manifest.end_ns - manifest.begin_ns));
+  const std::uint64_t last_ns = last_event_ns(trace);
+  return last_ns <= manifest.begin_ns
+             ? Sentence{}
+             : sentence("last event after {last_event_ns}",
+                        {ns_value("last_event_ns", last_ns - manifest.begin_ns)});
+}
+
+Sentence state_sentence(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  if (trace.damage().manifest)
+    return sentence(kNotKnown);
+  Sentence text = run_sentence(trace);
+  text.add(text.empty() ? "{state}" : ", {state}",
+           {text_value("state", std::string(store::state_name(manifest.state)))});
+  if (!manifest.stop_reason.empty())
+    text.add(": {stop_reason}", {text_value("stop_reason", manifest.stop_reason)});
+  if (manifest.command_status >= 0 && !manifest.command.empty())
+    text.add(" with status {status}",
+             {{"status", std::int64_t{manifest.command_status}, Meaning::status}});
+  return text;
+}
+
+Sentence events_sentence(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  if (manifest.sources.empty())
+    return {};
+  if (Sentence lost = lost_sentence(manifest); !lost.empty())
+    return lost.add(": see Losses");
+  std::uint64_t produced = 0;
+  for (const store::SourceTally& source : manifest.sources)
+    produced += source.produced;
+  Sentence text = only(count_value("produced", produced));
+  if (manifest.gaps() != 0)
+    return text.add(", SOME MAY BE MISSING: see Losses");
+  return text.add(trace.damage().any() ? ", none lost while recording" : ", none lost");
+}
+
+Sentence begin_sentence(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  if (manifest.begin_ns == 0 || trace.damage().manifest)
+    return {};
+  return only({"begin_real_ns", manifest.begin_real_ns(), Meaning::date});
+}
+
+Sentence recorder_sentence(const store::Manifest& manifest) {
+  if (manifest.recorder_cpu_ns == 0)
+    return {};
+  return sentence("{recorder_cpu_ns} of CPU, {recorder_memory_bytes} of memory and "
+                  "{ring_memory_bytes} of rings; trace of {events_bytes}",
+                  {ns_value("recorder_cpu_ns", manifest.recorder_cpu_ns),
+                   bytes_value("recorder_memory_bytes", manifest.recorder_memory_bytes),
+                   bytes_value("ring_memory_bytes", manifest.ring_memory_bytes),
+                   bytes_value("events_bytes", manifest.events_bytes)});
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  return fmt::format("{}", fmt::join(words, between));
+}
+
+class Facts {
+public:
+  void add(std::string name, Sentence value) {
+    if (!value.empty())
+      facts_.push_back({std::move(name), std::move(value)});
+  }
+  void add(std::string name, std::string text, Meaning meaning = Meaning::text) {
+    if (!text.empty())
+      add(name, only({name.empty() ? "more" : name, std::move(text), meaning}));
+  }
+  std::vector<Fact> take() { return std::move(facts_); }
+
+private:
+  std::vector<Fact> facts_;
+};
+
+bool names_files(const store::Manifest& manifest) {
+  return std::ranges::any_of(manifest.filters, [](const std::string& words) {
+    return words.starts_with("--file ") || words.starts_with("--dir ");
+  });
+}
+
+} // namespace
+
+std::string machine_text(const store::Manifest& manifest) {
+  std::vector<std::string> facts;
+  for (const std::string& fact : {manifest.host, manifest.kernel, manifest.machine})
+    if (!fact.empty())
+      facts.push_back(fact);
+  if (manifest.cpu_count > 0)
+    facts.push_back(
+        fmt::format("{} CPU{}", manifest.cpu_count, manifest.cpu_count == 1 ? "" : "s"));
+  return fmt::format("{}", fmt::join(facts, ", "));
+}
+
+std::string layers_text(const store::Manifest& manifest) {
+  const std::vector<std::string> refused = manifest.layers_refused();
+  const std::set<std::string_view> without(refused.begin(), refused.end());
+  std::vector<std::string> recorded;
+  std::ranges::copy_if(manifest.layers, std::back_inserter(recorded),
+                       [&](const std::string& layer) { return !without.contains(layer); });
+  std::string text = fmt::format("{}", fmt::join(recorded, ", "));
+  if (!refused.empty())
+    text += fmt::format("{}not recorded: {}", text.empty() ? "" : "; ", fmt::join(refused, ", "));
+  return text;
+}
+
+std::string refusals_text(const store::Manifest& manifest) {
+  const std::vector<std::string> layers = manifest.layers_refused();
+  std::vector<std::string> by_machine;
+  std::vector<std::string> by_choice;
+  std::set<std::string> named;
+  for (const store::HookReport& hook : manifest.hooks) {
+    if (!hook.hook.empty())
+      continue;
+    const schema::Event* event = schema::find_event(hook.event);
+    const std::string_view layer =
+        event ? schema::layer_name(static_cast<std::uint32_t>(event->layer)) : "";
+    const bool is_whole_layer = std::ranges::find(layers, layer) != layers.end();
+    std::string what = is_whole_layer ? fmt::format("layer {}", layer) : hook.event;
+    if (named.insert(what).second)
+      (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
+  }
+  if (names_files(manifest) &&
+      std::ranges::find(manifest.layers, schema::layer_name(IOT_LAYER_block)) !=
+          manifest.layers.end())
+    by_choice.emplace_back("block I/O for no file that no sync of the files waits for");
+  std::string text;
+  if (!by_machine.empty())
+    text = fmt::format("not recorded: {}; why: iotrail doctor", fmt::join(by_machine, ", "));
+  if (!by_choice.empty())
+    text += fmt::format(
+        "{}left out, since it does not go with what was to be recorded{}: {}",
+        text.empty() ? "" : "; ",
+        manifest.filters.empty() ? "" : fmt::format(" ({})", fmt::join(manifest.filters, " ")),
+        fmt::join(by_choice, ", "));
+  return text;
+}
+
+std::string bare_file_systems_text(const store::Manifest& manifest) {
+  const std::string layer(schema::layer_name(IOT_LAYER_fs));
+  const std::vector<std::string> refused = manifest.layers_refused();
+  if (manifest.bare_file_systems.empty() ||
+      std::ranges::find(manifest.layers, layer) == manifest.layers.end() ||
+      std::ranges::find(refused, layer) != refused.end())
+    return {};
+  return fmt::format("no events of the layer {} from {}: seen at the other layers only", layer,
+                     fmt::join(manifest.bare_file_systems, ", "));
+}
+
+std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection) {
+  const store::Manifest& manifest = trace.manifest();
+  Facts facts;
+  facts.add("command", joined(manifest.command, " "), Meaning::command);
+  facts.add("run", state_sentence(trace));
+  facts.add("layers", layers_text(manifest));
+  facts.add("", bare_file_systems_text(manifest));
+  facts.add("goes on", joined(manifest.still_running, ", "));
+  facts.add("unseen", joined(manifest.not_followed, "; "));
+  facts.add("filters", joined(manifest.filters, "; "));
+  facts.add("limits", joined(manifest.limits, "; "));
+  facts.add("events", events_sentence(trace));
+  facts.add("only", std::string(selection));
+  return facts.take();
+}
+
+std::vector<Fact> recording_facts(const store::TraceReader& trace) {
+  Facts facts;
+  facts.add("begin", begin_sentence(trace));
+  facts.add("machine", machine_text(trace.manifest()));
+  facts.add("recorder", recorder_sentence(trace.manifest()));
+  return facts.take();
+}
+
+} // namespace iotrail::output

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/verify.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "report/coverage.hpp"
+#include "report/sections.hpp"
+#include "report/small_result.hpp"
+#include "report/warnings.hpp"
+#include "schema.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+// What contradicts itself: a sentence, and a query for its values. A row is a defect.
+struct Check {
+  std::string_view pattern;
+  std::string_view sql;
+};
+constexpr Check kChecks[] = {
+    {"{source}: {produced} produced, but {written} written and {lost} lost", R"(
+SELECT source, produced, written, lost FROM sources
+WHERE CAST(produced AS HUGEINT) <> CAST(written AS HUGEINT) + lost)"},
+    {"{device} {direction}: {differs} B of {completed} completed are in no link, or in several", R"(
+SELECT coalesce(device_name, 'device ' || device) AS device, direction, abs(differs) AS differs, completed
+FROM conservation WHERE differs <> 0)"},
+    {"from the calls to the devices, {direction}: the parts make {parts} B, the devices completed "
+     "{completed}",
+     R"(
+SELECT direction, sum(bytes) AS parts, any_value(completed) AS completed
+FROM byte_balance
+  JOIN (SELECT direction AS way, sum(completed) AS completed FROM conservation GROUP BY direction) AS c ON direction = way
+GROUP BY direction HAVING sum(bytes) <> any_value(completed))"}};
+
+// The row's values by the names of its columns: texts, and numbers of events or bytes.
+Sentence sentence_of(const Check& check, const SmallResult& rows, std::size_t row) {
+  Sentence defect = sentence(check.pattern);
+  for (const std::string& name : rows.columns()) {
+    const Value& value = rows.value(row, name);
+    const bool is_text =
+        std::holds_alternative<std::string>(value) || std::holds_alternative<JsonText>(value);
+    defect.values.push_back({name, value, is_text ? Meaning::text : Meaning::count});
+  }
+  return defect;
+}
+
+Result<std::vector<Sentence>> find_defects(analysis::Engine& engine) {
+  std::vector<Sentence> defects;
+  for (const Check& check : kChecks) {
+    const auto rows = SmallResult::query(engine, check.sql);
+    if (!rows)
+      return std::unexpected(rows.error());
+    for (std::size_t row = 0; row < rows->size(); ++row)
+      defects.push_back(sentence_of(check, *rows, row));
+  }
+  return defects;
+}
+
+// What was lost does add up; what it could have changed is not sure.
+Sentence doubt(std::uint64_t lost) {
+  return sentence(fmt::format("{{lost}} event{} lost: what {} could have changed has a cause that "
+                              "is inferred, and none beyond doubt",
+                              lost == 1 ? " was" : "s were", lost == 1 ? "it" : "they"),
+                  {count_value("lost", lost)});
+}
+
+constexpr std::string_view kNotCounted =
+    "Sources are counted when a recording ends. Whether each event that they produced is in this "
+    "trace, or is known to be lost, cannot be checked.";
+
+struct Verdict {
+  bool is_sound = false;   // nothing contradicts anything else
+  bool is_counted = false; // sources told what they produced
+  bool is_failed = false;  // the recorder could not go on
+  bool has_gaps = false;   // events may be missing that nobody counted
+  bool is_limited = false; // not all that is there was looked at
+  bool has_devices = false;
+  std::uint64_t lost = 0; // counted one by one
+
+  bool is_clean() const { return is_sound && is_counted && !is_failed && !has_gaps && !is_limited; }
+};
+
+Sentence conclusion(const Verdict& verdict) {
+  if (!verdict.is_sound)
+    return sentence("This does not add up");
+  if (!verdict.is_counted)
+    return sentence("What can be checked adds up; not everything can be");
+  std::string_view begin = "What was counted adds up";
+  std::string_view end = ".";
+  if (verdict.is_failed) {
+    end = "; but the recording failed";
+  } else if (verdict.is_limited) {
+    begin = "What was looked at adds up";
+    end = "; but not all of the trace was";
+  } else if (verdict.has_gaps) {
+    end = "; but events may be missing";
+  } else {
+    begin = verdict.has_devices ? "Everything adds up" : "Everything that was recorded adds up";
+  }
+  Sentence text = sentence(begin);
+  if (verdict.lost != 0)
+    text.add(", {lost} lost", {count_value("lost", verdict.lost)});
+  return text.add(end);
+}
+
+// The verdict's sentence, and its parts for programs.
+Section verdict_section(const Verdict& verdict) {
+  Section section{.id = "verdict", .title = conclusion(verdict), .all_rows = 1};
+  Row row;
+  const auto add = [&](std::string name, Value value) {
+    section.columns.push_back({.name = std::move(name)});
+    row.values.push_back(std::move(value));
+  };
+  add("is_clean", verdict.is_clean());
+  add("is_sound", verdict.is_sound);
+  add("is_counted", verdict.is_counted);
+  add("is_failed", verdict.is_failed);
+  add("has_gaps", verdict.has_gaps);
+  add("is_limited", verdict.is_limited);
+  add("lost", verdict.lost);
+  section.rows.push_back(std::move(row));
+  return section;
+}
+
+Verdict verdict_of(const store::TraceReader& trace, bool has_defects, bool has_gaps,
+                   std::uint64_t lost) {
+  const store::Manifest& manifest = trace.manifest();
+  return {.is_sound = !has_defects && damage_sentences(trace).empty(),
+          .is_counted = manifest.is_counted(),
+          .is_failed = manifest.state == store::State::ERROR,
+          .has_gaps = has_gaps,
+          .is_limited = !trace.limits().empty(),
+          .has_devices = layer_not_recorded(trace, schema::layer_name(IOT_LAYER_block)).empty(),
+          .lost = lost};
+}
+
+// Devices that were not recorded are another answer than none.
+Section checked_section(analysis::Engine& engine, SectionDefinition definition) {
+  const std::string no_devices =
+      layer_not_recorded(engine.trace(), schema::layer_name(IOT_LAYER_block));
+  if (definition.id == "conservation" && !no_devices.empty())
+    definition.if_empty = no_devices;
+  Section section = make_section(engine, definition, {});
+  add_notes(engine.trace(), definition, section);
+  return section;
+}
+
+} // namespace
+
+Result<Verification> make_verification(analysis::Engine& engine) {
+  Verification verification;
+  std::vector<Section>& sections = verification.document.sections;
+  for (const SectionDefinition& definition : sections_of(&Ranks::verify)) {
+    sections.push_back(checked_section(engine, definition));
+    if (sections.back().failure)
+      return std::unexpected(*sections.back().failure);
+  }
+  const auto lost = SmallResult::query(engine, "SELECT total(lost) AS lost FROM sources");
+  if (!lost)
+    return std::unexpected(lost.error());
+  auto defects = find_defects(engine);
+  if (!defects)
+    return std::unexpected(defects.error());
+  const Section losses = make_section(engine, losses_section(), {});
+  if (losses.failure)
+    return std::unexpected(*losses.failure);
+  std::vector<Sentence> gaps = gap_sentences(SectionRows(losses));
+  const store::TraceReader& trace = engine.trace();
+  trace.read_all();
+  const Verdict verdict = verdict_of(trace, !defects->empty(), !gaps.empty(),
+                                     lost->size() == 0 ? 0 : lost->number(0, "lost"));
+  Section verdict_text = verdict_section(verdict);
+  std::vector<Sentence>& notes = verdict_text.notes;
+  std::ranges::move(*defects, std::back_inserter(notes));
+  if (verdict.lost > 0)
+    notes.push_back(doubt(verdict.lost));
+  std::ranges::move(gaps, std::back_inserter(notes));
+  std::ranges::move(warning_sentences(trace), std::back_inserter(notes));
+  if (!verdict.is_counted)
+    notes.push_back(sentence(kNotCounted));
+  sections.push_back(std::move(verdict_text));
+  verification.document.trace = trace.path().native();
+  verification.is_clean = verdict.is_clean();
+  return verification;
+}
+
+} // namespace iotrail::output
