@@ -17,6 +17,25 @@ class Inner(unittest.TestCase):
         pass
 unittest.main(verbosity=2)
 """
+GTEST = """[==========] Running 4 tests from 1 test suite.
+[ RUN      ] Suite.passes
+[       OK ] Suite.passes (1500 ms)
+[ RUN      ] Suite.skips
+one.cpp:5: Skipped
+no device
+
+[  SKIPPED ] Suite.skips (0 ms)
+[ RUN      ] Suite.fails/0
+two.cpp:7: Failure
+Expected 1, got 2
+[  FAILED  ] Suite.fails/0, where GetParam() = 512 (3 ms)
+[ RUN      ] Suite.last
+"""
+GTEST_END = """text without an end of line[       OK ] Suite.last (0 ms)
+[==========] 4 tests from 1 test suite ran. (9 ms total)
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Suite.skips
+"""
 PROJECT = """cmake_minimum_required(VERSION 3.25)
 project(sample NONE)
 enable_testing()
@@ -37,13 +56,20 @@ class CheckSummaryTest(unittest.TestCase):
         (self.logs / f"{name}.status").write_text(f"{status} 61\n")
         (self.logs / f"{name}.log").write_text(log)
 
-    def ctest_stage(self, name, tests):
+    def ctest(self, result, tests):
         (self.root / "CMakeLists.txt").write_text(PROJECT + tests)
         build = self.root / "build"
         subprocess.run(["cmake", "-S", self.root, "-B", build], check=True, capture_output=True)
-        run = subprocess.run(["ctest", "--test-dir", build, "--output-junit", self.logs / f"{name}.xml"],
-                             capture_output=True, text=True)
+        return subprocess.run(["ctest", "--test-dir", build, "--output-junit", self.logs / f"{result}.xml"],
+                              capture_output=True, text=True)
+
+    def ctest_stage(self, name, tests):
+        run = self.ctest(name, tests)
         self.stage(name, run.returncode, run.stdout)
+
+    def gtest(self, name, text, status):
+        (self.root / name).write_text(text)
+        return f"""add_test(NAME {name} COMMAND sh -c "cat '${{CMAKE_SOURCE_DIR}}/{name}'; exit {status}")\n"""
 
     def summary(self, *stages):
         run = subprocess.run([sys.executable, SUMMARY, self.logs, *stages], capture_output=True, text=True)
@@ -67,7 +93,54 @@ class CheckSummaryTest(unittest.TestCase):
         self.assertIn("SKIPPED test: inner: test_a", text)
         self.assertIn("100% tests passed, 0 tests failed out of 3\n", text)
         self.assertIn("Total Test time (real)", text)
-        self.assertTrue(text.endswith("\n2 passed, 0 failed, 3 skipped\n"), text)
+        self.assertTrue(text.endswith("\n2 passed, 0 failed, 3 skipped, 0 unsteady\n"), text)
+
+    def test_each_case_of_a_program_counts(self):
+        self.ctest_stage("test", self.gtest("suite", GTEST + GTEST_END, 1))
+        _, text = self.summary("test")
+        self.assertIn("SKIPPED test: Suite.skips: no device\n", text)
+        self.assertIn("FAILED test: Suite.fails/0\n    two.cpp:7: Failure\n    Expected 1, got 2\n", text)
+        self.assertIn(" 1.5 s  test: Suite.passes\n", text)
+        self.assertTrue(text.endswith("\n2 passed, 1 failed, 1 skipped, 0 unsteady\n"), text)
+
+    def test_a_program_that_dies_names_the_case(self):
+        self.ctest_stage("test", self.gtest("dies", GTEST + "last words\n", 139) +
+                         self.gtest("early", GTEST.replace("[ RUN      ] Suite.last\n", ""), 1) +
+                         self.gtest("late", GTEST.replace("[  FAILED  ]", "[       OK ]") + GTEST_END + "leak\n", 1))
+        status, text = self.summary("test")
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED test: Suite.last\n    Suite.last\n    last words\n", text)
+        self.assertIn("FAILED test: early: cases that did not run: 1\n", text)
+        self.assertRegex(text, r"FAILED test: late\n(    .*\n)*    leak\n")
+
+    def unsteady_stage(self, count, fails_again=False):
+        names = [f"shaky{number}" for number in range(count)]
+        tests = "".join(f"add_test(NAME {name} COMMAND sh -c \"echo why; exit %d\")\n" for name in names)
+        first = self.ctest("live", tests % ((1,) * count) + self.gtest("suite", GTEST + GTEST_END, 1))
+        mended = GTEST if fails_again else GTEST.replace("[  FAILED  ]", "[       OK ]")
+        again = self.ctest("live.again", tests % ((0,) * count) + self.gtest("suite", mended + GTEST_END, int(fails_again)))
+        self.stage("live", again.returncode, first.stdout)
+
+    def test_a_second_success_is_unsteady(self):
+        self.unsteady_stage(1)
+        status, text = self.summary("live")
+        self.assertEqual(status, 0, text)
+        self.assertIn("UNSTEADY live: shaky0\n    why\n", text)
+        self.assertIn("UNSTEADY live: Suite.fails/0\n    two.cpp:7: Failure\n", text)
+        self.assertTrue(text.endswith("\n2 passed, 0 failed, 1 skipped, 2 unsteady\n"), text)
+
+    def test_a_second_failure_is_a_failure(self):
+        self.unsteady_stage(1, fails_again=True)
+        status, text = self.summary("live")
+        self.assertEqual(status, 1)
+        self.assertIn("FAILED live: Suite.fails/0\n", text)
+        self.assertTrue(text.endswith("\n2 passed, 1 failed, 1 skipped, 1 unsteady\n"), text)
+
+    def test_three_unsteady_tests_fail_the_check(self):
+        self.unsteady_stage(2)
+        status, text = self.summary("live")
+        self.assertEqual(status, 1)
+        self.assertIn("3 tests passed only when they were run again; at most 2 may\n", text)
 
     def test_what_could_not_run_has_failed(self):
         self.ctest_stage("test", """
@@ -83,7 +156,7 @@ class CheckSummaryTest(unittest.TestCase):
         self.assertEqual(status, 1)
         for name in ("missing", "slow", "bad", "needs_bad"):
             self.assertIn(f"FAILED test: {name}\n", text)
-        self.assertTrue(text.endswith("\n0 passed, 4 failed, 0 skipped\n"), text)
+        self.assertTrue(text.endswith("\n0 passed, 4 failed, 0 skipped, 0 unsteady\n"), text)
 
     def test_a_failed_test_says_why(self):
         (self.root / "inner.py").write_text(INNER.replace("pass", "self.assertEqual('wanted', 'got')"))
@@ -122,14 +195,14 @@ class CheckSummaryTest(unittest.TestCase):
         status, text = self.summary("lint", "build")
         self.assertEqual(status, 1)
         self.assertIn("FAILED build: the stage itself, status 2\n", text)
-        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped\n"), text)
+        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped, 0 unsteady\n"), text)
 
     def test_failed_stage_whose_tests_passed_has_failed(self):
         self.ctest_stage("test", "add_test(NAME good COMMAND true)")
         self.stage("test", 137)
         status, text = self.summary("test")
         self.assertEqual(status, 1)
-        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped\n"), text)
+        self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped, 0 unsteady\n"), text)
 
 
 if __name__ == "__main__":
