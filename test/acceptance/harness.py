@@ -33,14 +33,26 @@ def run(*command, **options):
                           errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
 
 
+def wait_for(look, what, seconds=120):
+    """What `look` finds, once it finds something. The limit is for what never comes: a busy machine takes its time."""
+    end = time.monotonic() + seconds
+    while not (found := look()):
+        if time.monotonic() > end:
+            raise AssertionError(f"not there after {seconds} s: {what}")
+        time.sleep(0.02)
+    return found
+
+
 def wait_until_running(trace):
     """Returns when the recording into `trace` has begun: loading the BPF programs takes its time."""
     manifest = pathlib.Path(trace) / "manifest.json"
-    for _ in range(600):
-        if manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING":
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"{trace} is not being recorded after a minute")
+    wait_for(lambda: manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING", f"the recording into {trace}")
+
+
+def cpu_seconds(pid):
+    """That a process has used; what it used, once it has ended and nobody has waited for it."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def count_cached_pages(file):

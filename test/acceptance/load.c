@@ -55,6 +55,6 @@ int main(int argc, char** argv) {
     pthread_join(thread[i], NULL);
     sum += calls[i];
   }
-  printf("%ld\n", sum);
+  printf("%20ld\n", sum); /* never 7 bytes: the test counts writes of so many */
   return 0;
 }

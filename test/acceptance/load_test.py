@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Under load nothing is lost with the default rings, and with small ones and a halted recorder the count is exact."""
+"""Under load what is not lost is there, and what is lost, with small rings and a halted recorder, is counted exactly."""
 import json
 import os
-import shutil
 import signal
 import subprocess
-import time
 
 import harness
 
 LOAD = os.environ["IOTRAIL_LOAD"]
-SECONDS = 10
-TRIES = 3
+SECONDS = 2
 FILES = 5000
 BLOCK_BYTES = 4096 * 12  # the rows of a block, each with the most bytes that the paced recordings allow
 PART_ON_DISK = 1 / 16  # of a record's bytes in a ring, at most: 64 bytes, of which 2 are left
@@ -19,32 +16,19 @@ WRITES = "SELECT count(*) FROM {layer}_write WHERE bytes_requested = 7"
 
 
 class Load(harness.AcceptanceTest):
-    def record_paced(self, layer, calls_per_second):
-        """What is not lost is there; the calls, and the losses."""
+    def paced(self, layer, calls_per_second):
+        """What is not lost is there, in few bytes and with little memory. Whether anything is lost, bench/keeps_up measures."""
         recording = self.record(LOAD, calls_per_second, SECONDS, 2, options=("--layers", layer))
         self.require(recording, layer)
         calls = int(recording.process.stdout)
         self.assert_adds_up(recording, lost=None)
-        lost = sum(source["lost"] for source in recording.manifest["sources"])
-        self.assertEqual(recording.value(WRITES.format(layer=layer)) + lost, calls)
-        return recording, calls, lost
-
-    def paced(self, layer, calls_per_second):
-        # A machine that others use too may stop the recorder for longer than its rings last: one try must be whole.
-        for _ in range(TRIES):
-            recording, calls, lost = self.record_paced(layer, calls_per_second)
-            if lost == 0:
-                break
-            shutil.rmtree(recording.path)
-        self.assertEqual(lost, 0, "in each of the tries")
         manifest = recording.manifest
-        per_event = manifest["events_bytes"] / sum(manifest["counts"].values())
-        memory = manifest["recorder_memory_bytes"]
-        print(f"{layer}: {calls / SECONDS:,.0f} calls a second, {per_event:.2f} bytes an event, "
-              f"{memory / 2**20:.0f} MiB of memory, CPU {manifest['recorder_cpu_ns'] / 1e9:.1f} s")
-        self.assertGreater(calls, 0.5 * calls_per_second * SECONDS, "the machine is too slow to say anything")
-        self.assertLessEqual(per_event, 12)
-        self.assertLessEqual(memory, 64 << 20)
+        lost = sum(source["lost"] for source in manifest["sources"])
+        rows = recording.value(WRITES.format(layer=layer))
+        self.assertLessEqual(rows, calls)
+        self.assertGreaterEqual(rows + lost, calls)  # other calls of the load may be lost, too
+        self.assertLessEqual(manifest["events_bytes"] / sum(manifest["counts"].values()), 12)
+        self.assertLessEqual(manifest["recorder_memory_bytes"], 64 << 20)
 
     def test_a_million_app_calls_a_second(self):
         self.paced("app", 1_000_000)
@@ -73,14 +57,15 @@ class Load(harness.AcceptanceTest):
         self.assertEqual(given, names)
 
     def halted(self, *layers):
-        """The recorder is stopped for a second, so that its rings of 1 MiB must overflow. The recording, and the calls."""
+        """The recorder is stopped while the load runs, so that its rings of 1 MiB must overflow. The recording, and the calls."""
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--layers", ",".join(layers), "--buffer", "1M", "--", LOAD, "0", "3", "2"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(1.5)
+        load = harness.wait_for(lambda: harness.run("pgrep", "-P", recorder.pid, "-x", "acceptance_load").stdout.strip(), "the load")
         recorder.send_signal(signal.SIGSTOP)
-        time.sleep(1)
+        halted = harness.cpu_seconds(load)
+        harness.wait_for(lambda: harness.cpu_seconds(load) > halted + 0.3, "calls that fill the rings")
         recorder.send_signal(signal.SIGCONT)
         output, error = recorder.communicate(timeout=120)
         self.assertEqual(recorder.returncode, 0, error)

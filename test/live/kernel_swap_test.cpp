@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/swap.h>
@@ -39,10 +40,14 @@ constexpr std::size_t kFilledPages = kPages / 4;
 constexpr useconds_t kRestMicroseconds = 200'000;
 constexpr std::uint64_t kAreaBytes = 48U << 20U;
 
-// A swap area that the kernel prefers to all others.
+// A swap area that the kernel prefers to all others: it waits until no other test of any clone has one.
 class SwapArea {
 public:
-  explicit SwapArea(std::string path) : path_(std::move(path)) {
+  explicit SwapArea(std::string path)
+      : path_(std::move(path)),
+        lock_(::open((std::filesystem::temp_directory_path() / "iotrail-swap-test").c_str(),
+                     O_CREAT | O_RDWR | O_CLOEXEC, 0600)) {
+    IOTRAIL_CHECK(::flock(lock_.get(), LOCK_EX) == 0);
     if (std::system(("mkswap " + path_ + " >/dev/null 2>&1").c_str()) != 0)
       refusal_ = "mkswap is not to be had";
     else if (::swapon(path_.c_str(), SWAP_FLAG_PREFER | SWAP_FLAG_PRIO_MASK) != 0)
@@ -59,6 +64,7 @@ public:
 
 private:
   std::string path_;
+  Fd lock_;
   std::string refusal_;
 };
 
