@@ -97,7 +97,17 @@ std::span<const @ARG_TYPE@* const> @ARG_FUNCTION@() {
   set(${variable} ${list} PARENT_SCOPE)
 endfunction()
 
-# iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, each case a test of its own. Without SOURCES: all
+# iotrail_suites(TARGET PROPERTY VALUE ...): each suite of the GoogleTest program TARGET is a test. The cases of a suite share
+# what takes long to make.
+function(iotrail_suites target)
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  file(GENERATE OUTPUT ${script} CONTENT
+    "set(program $<TARGET_FILE:${target}>)\nset(name ${target})\nset(directory ${CMAKE_CURRENT_BINARY_DIR})\n\
+set(properties ${ARGN})\ninclude(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
+endfunction()
+
+# iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process. Without SOURCES: all
 # *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
@@ -110,9 +120,8 @@ function(iotrail_unit_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main fmt::fmt)
   iotrail_precompile(${name})
-  include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS unit/${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit/${name})
   if(NOT TARGET unit_tests)
     add_custom_target(unit_tests)
   endif()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// golden_runner [--update] FILE.test ...
+// golden_runner [--update | GOOGLETEST-OPTION...] FILE.test ...
 //
 // A test is a trace as text (text_trace.hpp), then commands with the output that is expected of them:
 //
@@ -19,12 +19,16 @@
 // Expected text runs up to the next command; blank lines at its end do not count. --update rewrites it.
 #include <unistd.h>
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
+#include <ranges>
 #include <sstream>
 
 #include "analysis/engine/engine.hpp"
@@ -343,17 +347,34 @@ int run_test(const fs::path& file, bool update) {
   return failures;
 }
 
+class GoldenTest : public testing::Test {
+public:
+  explicit GoldenTest(fs::path file) : file_(std::move(file)) {}
+  void TestBody() override { EXPECT_EQ(run_test(file_, false), 0) << file_; }
+
+private:
+  fs::path file_;
+};
+
+// Its name is the last folder's and the file's.
+void add_test(const fs::path& file) {
+  const std::string name = file.parent_path().filename() / file.stem();
+  testing::RegisterTest("golden", name.c_str(), nullptr, nullptr, file.c_str(), 1,
+                        [file] { return new GoldenTest(file); });
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   setenv("TZ", "UTC", 1);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  testing::InitGoogleTest(&argc, argv);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words[0] != "--update") {
+    std::ranges::for_each(words, add_test);
+    return RUN_ALL_TESTS();
+  }
   int failures = 0;
-  bool update = false;
-  for (int i = 1; i < argc; ++i)
-    if (std::string_view(argv[i]) == "--update")
-      update = true;
-    else
-      failures += run_test(argv[i], update);
+  for (const std::string& file : words | std::views::drop(1))
+    failures += run_test(file, true);
   return failures == 0 ? 0 : 1;
 }
