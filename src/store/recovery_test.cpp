@@ -50,14 +50,6 @@ std::filesystem::path make_trace(const TemporaryDirectory& directory, std::size_
   return trace;
 }
 
-std::size_t readable_rows(const TraceReader& reader) {
-  std::size_t rows = 0;
-  for (const BlockInfo& block : reader.blocks())
-    if (reader.read(block))
-      rows += block.segment == 0 ? 0 : block.rows;
-  return rows;
-}
-
 TEST(Recovery, a_segment_cut_at_any_byte_yields_its_whole_blocks) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 3);

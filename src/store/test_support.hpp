@@ -134,6 +134,15 @@ inline std::vector<std::vector<std::uint64_t>> rows_of(const TraceReader& reader
   return rows;
 }
 
+// Of events.
+inline std::size_t readable_rows(const TraceReader& reader) {
+  std::size_t rows = 0;
+  for (const BlockInfo& block : reader.blocks())
+    if (reader.read(block))
+      rows += block.segment == 0 ? 0 : block.rows;
+  return rows;
+}
+
 inline std::string contents(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the blocks of one segment lie, by their headers alone. Fed from a disk, it trusts nothing: it never reads past
-// the bytes it is given, and a header counts only if its checksum fits.
+// Where the blocks of one segment lie, by their headers alone. It trusts nothing: a header counts only if its checksum
+// fits, and the segment may get shorter meanwhile.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -30,11 +31,15 @@ struct SegmentIndex {
 // nullopt: too short, or not the header of a segment.
 std::optional<SegmentHeader> read_segment_header(ByteSpan segment);
 
+// Fills a piece of memory with the bytes of the segment from an offset on, and returns how many there are.
+using ReadBytes = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> into)>;
+
 // After a piece that is not a block, the search goes on at the next place where a block's header fits. A segment whose
 // own header is damaged can be indexed too: its blocks carry the trace's checksum seed.
-SegmentIndex index_segment(ByteSpan segment, const TraceId& trace_id);
+SegmentIndex index_segment(const ReadBytes& read, std::uint64_t size, const TraceId& trace_id);
+SegmentIndex index_segment(ByteSpan segment, const TraceId& trace_id); // one that is in memory
 
-// The payload of an indexed block.
+// The payload of an indexed block of a segment that is in memory.
 ByteSpan payload_of(ByteSpan segment, const IndexedBlock& block);
 
 } // namespace iotrail::store

@@ -2,23 +2,27 @@
 #include "store/reader/trace_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <optional>
 
+#include "base/open_files.hpp"
 #include "store/format/trace_directory.hpp"
-#include "store/reader/mapped_file.hpp"
+#include "store/reader/segment_bytes.hpp"
 #include "store/reader/segment_index.hpp"
 
 namespace iotrail::store {
 namespace {
 
-constexpr std::size_t kGapsNamed = 16; // in the numbers of segments; of more, how many
+constexpr std::size_t kSegmentsFew = 256; // any process may have so many files open
+constexpr std::size_t kGapsNamed = 16;    // in the numbers of segments; of more, how many
 
 struct Segment {
   std::uint32_t number = 0;
-  MappedFile file;
+  SegmentBytes bytes;
   std::optional<SegmentHeader> header;
 
   // Of another place in this trace or of another trace: its rows are there twice, or not of this recording.
@@ -29,9 +33,15 @@ struct Segment {
 };
 
 struct StoredBlock {
+  std::unique_ptr<std::byte[]> bytes; // of both
   BlockHeader header;
   ByteSpan payload;
 };
+
+std::optional<SegmentHeader> header_of(const SegmentBytes& segment) {
+  std::array<std::byte, sizeof(SegmentHeader)> begin{};
+  return read_segment_header(std::span(begin).first(segment.read(0, begin)));
+}
 
 } // namespace
 
@@ -70,7 +80,7 @@ struct TraceReader::Impl {
   const Segment* segment(std::uint32_t number) const;
   std::unexpected<Error> bad_block(const BlockInfo& block, std::string_view why);
   Result<StoredBlock> checked(const BlockInfo& block);
-  void count_bad(const BlockInfo& block, std::size_t bytes);
+  void count_bad(const BlockInfo& block);
 };
 
 Result<void> TraceReader::Impl::open_segments() {
@@ -80,13 +90,15 @@ Result<void> TraceReader::Impl::open_segments() {
   auto numbers = list_segments(*directory, path);
   if (!numbers)
     return std::unexpected(numbers.error());
+  if (numbers->size() > kSegmentsFew)
+    raise_open_files();
   for (const std::uint32_t number : *numbers) {
     const std::string name = segment_name(segment_kind(number), number);
-    auto file = MappedFile::open(*directory, name, path / name);
-    if (!file)
-      return std::unexpected(file.error());
-    const auto header = read_segment_header(file->bytes());
-    segments.push_back({number, std::move(*file), header});
+    auto bytes = SegmentBytes::open(*directory, name, path / name);
+    if (!bytes)
+      return std::unexpected(bytes.error());
+    const auto header = header_of(*bytes);
+    segments.push_back({number, std::move(*bytes), header});
   }
   return check_versions();
 }
@@ -143,20 +155,22 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
   manifest.trace_id = to_hex(id);
   Extent seen;
   for (const Segment& segment : segments) {
-    seen.bytes += segment.file.bytes().size();
+    seen.bytes += segment.bytes.size();
     if (segment.is_misplaced()) {
       notices.push_back(fmt::format("{} is damaged: it begins as {}",
                                     (path / segment.name()).string(),
                                     segment_name(segment.header->kind, segment.header->number)));
-      found_at_open.bytes_skipped += segment.file.bytes().size();
+      found_at_open.bytes_skipped += segment.bytes.size();
       continue;
     }
-    const SegmentIndex index = index_segment(segment.file.bytes(), id);
-    found_at_open.bytes_skipped += index.bytes_skipped + segment.file.bytes_left_out();
+    const SegmentIndex index = index_segment(std::bind_front(&SegmentBytes::read, &segment.bytes),
+                                             segment.bytes.size(), id);
+    found_at_open.bytes_skipped += index.bytes_skipped + segment.bytes.bytes_left_out();
     found_at_open.blocks_skipped += index.blocks_skipped;
     found_at_open.rows_skipped += index.rows_skipped;
     if (!segment.header)
-      found_at_open.bytes_skipped += std::min(segment.file.bytes().size(), sizeof(SegmentHeader));
+      found_at_open.bytes_skipped +=
+          std::min<std::uint64_t>(segment.bytes.size(), sizeof(SegmentHeader));
     for (const IndexedBlock& block : index.blocks) {
       if (std::ranges::find(tables, block.header.kind, &TableInfo::kind) == tables.end()) {
         found_at_open.bytes_skipped += sizeof block.header + block.header.payload_bytes;
@@ -165,8 +179,14 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
         seen.event_rows_skipped += segment.number == 0 ? 0 : block.header.rows;
         continue;
       }
-      blocks.push_back({block.header.kind, block.header.rows, block.header.first_ns,
-                        block.header.last_ns, segment.number, block.offset});
+      blocks.push_back({.kind = block.header.kind,
+                        .rows = block.header.rows,
+                        .first_ns = block.header.first_ns,
+                        .last_ns = block.header.last_ns,
+                        .segment = segment.number,
+                        .stored_bytes = static_cast<std::uint32_t>(sizeof(BlockHeader)) +
+                                        block.header.payload_bytes,
+                        .offset = block.offset});
       seen.event_rows += segment.number == 0 ? 0 : block.header.rows;
     }
     seen.event_rows_skipped += segment.number == 0 ? 0 : index.rows_skipped;
@@ -224,9 +244,7 @@ const Segment* TraceReader::Impl::segment(std::uint32_t number) const {
 }
 
 std::unexpected<Error> TraceReader::Impl::bad_block(const BlockInfo& block, std::string_view why) {
-  const ByteSpan bytes = segment(block.segment)->file.bytes();
-  const auto header = ByteReader(bytes.subspan(block.offset)).read<BlockHeader>();
-  count_bad(block, sizeof header + payload_of(bytes, {header, block.offset}).size());
+  count_bad(block);
   const std::string name = segment_name(segment_kind(block.segment), block.segment);
   return fail(
       fmt::format("cannot read the block at byte {} of {}", block.offset, (path / name).string()),
@@ -235,22 +253,29 @@ std::unexpected<Error> TraceReader::Impl::bad_block(const BlockInfo& block, std:
 
 Result<StoredBlock> TraceReader::Impl::checked(const BlockInfo& block) {
   const Segment* segment = this->segment(block.segment);
-  IOTRAIL_CHECK(segment && block.offset + sizeof(BlockHeader) <= segment->file.bytes().size());
-  const ByteSpan bytes = segment->file.bytes();
-  const auto header = ByteReader(bytes.subspan(block.offset)).read<BlockHeader>();
-  const ByteSpan payload = payload_of(bytes, {header, block.offset});
-  if (payload_checksum(payload, seed) != header.payload_checksum)
+  IOTRAIL_CHECK(segment);
+  StoredBlock stored{.bytes = std::make_unique_for_overwrite<std::byte[]>(block.stored_bytes),
+                     .header = {},
+                     .payload = {}};
+  const std::span all(stored.bytes.get(), block.stored_bytes);
+  if (segment->bytes.read(block.offset, all) != all.size())
+    return bad_block(block, "the file has become shorter since it was opened");
+  stored.header = ByteReader(all).read<BlockHeader>();
+  stored.payload = all.subspan(sizeof(BlockHeader));
+  if (!is_sealed(stored.header, seed) || stored.header.kind != block.kind ||
+      stored.header.rows != block.rows || stored.header.payload_bytes != stored.payload.size() ||
+      payload_checksum(stored.payload, seed) != stored.header.payload_checksum)
     return bad_block(block, "its checksum does not fit: the file is damaged");
-  return StoredBlock{header, payload};
+  return stored;
 }
 
-void TraceReader::Impl::count_bad(const BlockInfo& block, std::size_t bytes) {
+void TraceReader::Impl::count_bad(const BlockInfo& block) {
   const auto place = [](const BlockInfo& b) { return std::pair(b.segment, b.offset); };
   const auto found = std::ranges::lower_bound(blocks, place(block), {}, place);
   if (found == blocks.end() || place(*found) != place(block) ||
       is_bad[static_cast<std::size_t>(found - blocks.begin())].exchange(true))
     return;
-  bad_bytes += bytes;
+  bad_bytes += block.stored_bytes;
   ++bad_blocks;
   bad_rows += block.rows;
 }

@@ -28,6 +28,7 @@ struct BlockInfo {
   std::uint64_t first_ns; // smallest and largest time in the block; 0 where the table has none
   std::uint64_t last_ns;
   std::uint32_t segment;
+  std::uint32_t stored_bytes;
   std::uint64_t offset; // of the block in its segment
 };
 

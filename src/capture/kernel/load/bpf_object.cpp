@@ -13,6 +13,7 @@
 #include <array>
 
 #include "base/fd.hpp"
+#include "base/open_files.hpp"
 #include "base/populated_heap.hpp"
 #include "capture/kernel/btf/relocation_types.hpp"
 #include "capture/kernel/load/features.hpp"
@@ -36,15 +37,6 @@ constexpr std::uint64_t kFilesBeside =
 std::uint64_t files_allowed() {
   rlimit files{};
   return ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? files.rlim_cur : RLIM_INFINITY;
-}
-
-// The largest limit allowed. The command was started before, with the earlier limit.
-void raise_open_files() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
 }
 
 // Descriptors for each program, its link, and each map.
