@@ -178,6 +178,29 @@ class Unseen(harness.AcceptanceTest):
         recording = self.record(self.build("static", "-static"), options=WITH_KERNEL)
         self.assert_unseen(recording, "static", "statically linked")
 
+    def test_only_regular_files_are_opened_to_learn_why(self):
+        """A name may stand for something else by then: the open of a FIFO waits for its other end, that of a device does what it does."""
+        static = self.build("static", "-static")
+        for kind, replace in (("fifo", f"mkfifo {static}"), ("link", f"ln -s /dev/zero {static}")):
+            with self.subTest(kind):
+                command = f"cp {static} {static}.kept; {static}; rm {static}; {replace}; chmod +x {static}.kept; true"
+                recording = self.record("sh", "-c", command, options=APP, name=kind, timeout=60)
+                (named,) = recording.manifest["not_followed"]
+                self.assertRegex(named, rf"^\d+ .*{static.name}: ")
+                static.unlink()
+                shutil.copy(f"{static}.kept", static)
+
+    def test_a_fifo_is_executed_as_without_the_library(self):
+        fifo, script = self.folder / "fifo", self.folder / "script"
+        os.mkfifo(fifo, 0o755)
+        script.write_text(f"#!{fifo}\n")
+        script.chmod(0o755)
+        for program in (fifo, script):
+            with self.subTest(program.name):
+                execute = f"import os\ntry: os.execv({str(program)!r}, ['x'])\nexcept PermissionError: print('refused')"
+                recording = self.record("python3", "-c", execute, options=APP, name=program.name, timeout=60)
+                self.assertEqual(recording.process.stdout, "refused\n")
+
     def test_strict_heeds_what_may_be_missing(self):
         self.record(self.build("static", "-static"), options=("--strict", *APP), expect=3)
         self.record("true", options=("--strict", *APP), name="seen")

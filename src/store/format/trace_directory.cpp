@@ -14,6 +14,7 @@
 
 #include "base/directory.hpp"
 #include "store/format/layout.hpp"
+#include "store/format/manifest_bounds.hpp"
 
 namespace iotrail::store {
 namespace {
@@ -22,7 +23,6 @@ constexpr mode_t kDirectoryMode = 0750;
 constexpr mode_t kFileMode = 0640;
 constexpr const char* kNextName = "manifest.json.next";
 constexpr off_t kReserveBytes = 128 << 10;
-constexpr std::size_t kFileBytesMax = 16U << 20U;
 constexpr const char* kRemovedMeanwhile =
     "the trace's directory was removed meanwhile, and all that was in it";
 constexpr const char* kOtherPlaces =
@@ -133,16 +133,25 @@ bool is_being_recorded(const Fd& directory) {
   return false;
 }
 
+// What the name stands for is known before it is opened: opening a device may have any effect.
 Result<Fd> open_regular(const Fd& directory, const char* name,
                         const std::filesystem::path& shown_as) {
-  Fd file(openat(directory.get(), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (!file && errno != ELOOP)
+  const Fd found(openat(directory.get(), name, O_PATH | O_CLOEXEC | O_NOFOLLOW));
+  if (!found)
     return fail_errno("cannot open " + shown_as.string());
   struct stat status{};
-  if (!file || !is_regular(file, status))
+  if (!is_regular(found, status))
     return fail("cannot open " + shown_as.string(),
-                file ? "it is not a regular file" : "it is a symbolic link",
+                S_ISLNK(status.st_mode) ? "it is a symbolic link" : "it is not a regular file",
                 "the files of a trace are regular files, in its own directory");
+  Fd file(open(fmt::format("/proc/self/fd/{}", found.get()).c_str(),
+               O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file && errno == ENOENT) // without /proc
+    file = Fd(openat(directory.get(), name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!file)
+    return fail_errno("cannot open " + shown_as.string());
+  if (!is_regular(file, status))
+    return fail("cannot open " + shown_as.string(), "it was changed meanwhile");
   return file;
 }
 
@@ -163,7 +172,7 @@ Result<std::string> read_file(const Fd& directory, const char* name,
     if (n == 0)
       return text;
     text.append(buffer.data(), static_cast<std::size_t>(n));
-    if (text.size() > kFileBytesMax)
+    if (text.size() > kManifestBytesMax)
       return fail("cannot read " + shown_as.string(), "it is larger than any manifest");
   }
 }

@@ -96,8 +96,8 @@ unsigned char* map_head(long file, const ArenaHeader& header) {
 }
 
 bool map_arena(const char* path) {
-  const long file =
-      raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path),
+                                O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     return false;
   ArenaHeader header;

@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include "capture/preload/library/guests.hpp"
+#include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -70,21 +71,6 @@ void add_known(const FileIdentity& identity, iot_u32 number) {
   __atomic_store_n(&entry.version, version + 2, __ATOMIC_RELEASE);
 }
 
-// "/proc/self/fd/N"
-struct LinkName {
-  explicit LinkName(int fd) {
-    char digits[12];
-    int count = 0;
-    for (auto rest = static_cast<unsigned>(fd); rest != 0 || count == 0; rest /= 10)
-      digits[count++] = static_cast<char>('0' + rest % 10);
-    int at = 14;
-    while (count > 0)
-      text[at++] = digits[--count];
-    text[at] = 0;
-  }
-  char text[32] = "/proc/self/fd/";
-};
-
 FileIdentity identify(int fd, const struct stat& attributes) {
   FileIdentity identity{attributes.st_ino,
                         major(attributes.st_dev) << 20U | minor(attributes.st_dev), 0};
@@ -104,7 +90,7 @@ iot_u32 tell(int fd, const FileIdentity& identity, iot_u32 mode) {
     return 0;
   }
   char path[kPathBytes];
-  const LinkName link(fd);
+  const DescriptorLink link(fd);
   const long size =
       raw_syscall(SYS_readlinkat, AT_FDCWD, address(link.text), address(path), sizeof(path));
   TextHeader header{};

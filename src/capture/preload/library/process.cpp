@@ -9,6 +9,7 @@
 
 #include "capture/preload/library/calls.hpp"
 #include "capture/preload/library/next_program.hpp"
+#include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/obstacle.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
@@ -145,7 +146,8 @@ Strings without_library(Strings environment, const Survey& survey, void* room) {
 }
 
 bool can_open(const char* path, int flags) {
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), flags | O_CLOEXEC);
+  const long file =
+      raw_syscall(SYS_openat, AT_FDCWD, address(path), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file >= 0)
     raw_syscall(SYS_close, file);
   return file >= 0;
@@ -297,16 +299,10 @@ EXPORTED_HOOK(int, execle, (const char* path, const char* argument, ...)) {
 struct FileName {
   char text[kPathBytes];
   FileName(int fd, const char* below) {
-    char digits[16] = "";
-    char* at = digits + sizeof(digits) - 1;
-    *at = 0;
-    for (unsigned rest = static_cast<unsigned>(fd); at == digits + sizeof(digits) - 1 || rest != 0;
-         rest /= 10)
-      *--at = static_cast<char>('0' + rest % 10);
     text[0] = 0;
     const bool is_from_fd = below[0] != '/' && fd >= 0;
-    if (is_from_fd && append(text, sizeof(text), "/proc/self/fd/"))
-      append(text, sizeof(text), at);
+    if (is_from_fd)
+      append(text, sizeof(text), DescriptorLink(fd).text);
     if (is_from_fd && below[0] != 0)
       append(text, sizeof(text), "/");
     append(text, sizeof(text), below);

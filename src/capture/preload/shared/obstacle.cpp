@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -24,18 +25,66 @@ struct Head {
   struct stat attributes;
 };
 
-bool read_head(const char* path, Head* head) {
-  const long file = raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return false;
-  head->size = raw_syscall(SYS_pread64, file, address(head->bytes), kHeadBytes, 0);
-  const bool is_known = raw_syscall(SYS_fstat, file, address(&head->attributes)) == 0;
-  raw_syscall(SYS_close, file);
-  if (!is_known || head->size < 0)
-    return false;
-  head->bytes[head->size] = 0;
-  return true;
+// Opens what an O_PATH descriptor refers to. Without /proc only the name is left: it must still be
+// that file.
+long reopen(long file, const char* path, const struct stat& attributes) {
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const DescriptorLink link(static_cast<int>(file));
+  const long opened = raw_syscall(SYS_openat, AT_FDCWD, address(link.text), kFlags);
+  if (opened != -ENOENT)
+    return opened;
+  const long named = raw_syscall(SYS_openat, AT_FDCWD, address(path), kFlags);
+  struct stat found;
+  if (named < 0 || (raw_syscall(SYS_fstat, named, address(&found)) == 0 &&
+                    found.st_dev == attributes.st_dev && found.st_ino == attributes.st_ino))
+    return named;
+  raw_syscall(SYS_close, named);
+  return -ESTALE;
 }
+
+// A program's file, if it is a regular one. Another user may have changed what has this name: a
+// FIFO would make the caller wait, and opening a device may have any effect.
+class ProgramFile {
+public:
+  explicit ProgramFile(const char* path) {
+    const long found = raw_syscall(SYS_openat, AT_FDCWD, address(path), O_PATH | O_CLOEXEC);
+    if (found < 0)
+      return;
+    if (raw_syscall(SYS_fstat, found, address(&head_.attributes)) == 0 &&
+        S_ISREG(head_.attributes.st_mode))
+      file_ = reopen(found, path, head_.attributes);
+    raw_syscall(SYS_close, found);
+    if (!read(0, head_.bytes, kHeadBytes, &head_.size))
+      head_.size = 0;
+    head_.bytes[head_.size] = 0;
+  }
+  ~ProgramFile() {
+    if (file_ >= 0)
+      raw_syscall(SYS_close, file_);
+  }
+  ProgramFile(const ProgramFile&) = delete;
+  ProgramFile& operator=(const ProgramFile&) = delete;
+
+  bool is_open() const { return file_ >= 0; }
+  long descriptor() const { return file_; }
+  Head& head() { return head_; }
+  const Head& head() const { return head_; }
+
+  bool read(iot_u64 offset, void* to, iot_u64 bytes) const {
+    long size = 0;
+    return read(offset, to, bytes, &size) && size == static_cast<long>(bytes);
+  }
+
+private:
+  bool read(iot_u64 offset, void* to, iot_u64 bytes, long* size) const {
+    *size = raw_syscall(SYS_pread64, file_, address(to), static_cast<long>(bytes),
+                        static_cast<long>(offset));
+    return *size >= 0;
+  }
+
+  long file_ = -1;
+  Head head_{};
+};
 
 // The program that the kernel executes for "#! /usr/bin/env -S python3", cut out in place; null:
 // not a script.
@@ -55,21 +104,19 @@ bool is_elf(const Head& head) {
 }
 
 struct Program {
-  long file;
-  const Head& head;
+  const ProgramFile& file;
   Elf64_Ehdr elf{};
 
+  explicit Program(const ProgramFile& of) : file(of) {
+    memcpy(&elf, file.head().bytes, sizeof(elf));
+  }
   bool segment(iot_u32 number, Elf64_Phdr* to) const {
     const iot_u64 at = elf.e_phoff + static_cast<iot_u64>(number) * elf.e_phentsize;
     if (number >= elf.e_phnum || at > kHeadBytes ||
-        at + sizeof(*to) > static_cast<iot_u64>(head.size))
+        at + sizeof(*to) > static_cast<iot_u64>(file.head().size))
       return false;
-    memcpy(to, head.bytes + at, sizeof(*to));
+    memcpy(to, file.head().bytes + at, sizeof(*to));
     return true;
-  }
-  bool read(iot_u64 offset, void* to, iot_u64 bytes) const {
-    return raw_syscall(SYS_pread64, file, address(to), static_cast<long>(bytes),
-                       static_cast<long>(offset)) == static_cast<long>(bytes);
   }
   // File offset of an address in the loaded program; 0: none.
   iot_u64 offset_of(iot_u64 at) const {
@@ -87,7 +134,7 @@ bool has_name(const Program& program, const Elf64_Phdr& dynamic, Elf64_Sxword ki
               const char (&begin)[kSize]) {
   Elf64_Dyn entries[kNeededMost] = {};
   const iot_u64 bytes = dynamic.p_filesz < sizeof(entries) ? dynamic.p_filesz : sizeof(entries);
-  if (!program.read(dynamic.p_offset, entries, bytes))
+  if (!program.file.read(dynamic.p_offset, entries, bytes))
     return false;
   iot_u64 names = 0;
   for (const Elf64_Dyn& entry : entries)
@@ -96,7 +143,7 @@ bool has_name(const Program& program, const Elf64_Phdr& dynamic, Elf64_Sxword ki
   for (const Elf64_Dyn& entry : entries) {
     char name[kSize - 1];
     if (entry.d_tag == kind && names != 0 &&
-        program.read(names + entry.d_un.d_val, name, sizeof(name)) &&
+        program.file.read(names + entry.d_un.d_val, name, sizeof(name)) &&
         memcmp(name, begin, sizeof(name)) == 0)
       return true;
   }
@@ -104,16 +151,12 @@ bool has_name(const Program& program, const Elf64_Phdr& dynamic, Elf64_Sxword ki
 }
 
 template <iot_u64 kSize>
-bool has_name(const char* path, const Head& head, Elf64_Sxword kind, const char (&begin)[kSize]) {
-  Program program{raw_syscall(SYS_openat, AT_FDCWD, address(path), O_RDONLY | O_CLOEXEC), head};
-  if (program.file < 0)
-    return false;
-  memcpy(&program.elf, head.bytes, sizeof(program.elf));
+bool has_name(const ProgramFile& file, Elf64_Sxword kind, const char (&begin)[kSize]) {
+  const Program program(file);
   bool is_there = false;
   Elf64_Phdr dynamic;
   for (iot_u32 i = 0; program.segment(i, &dynamic); ++i)
     is_there |= dynamic.p_type == PT_DYNAMIC && has_name(program, dynamic, kind, begin);
-  raw_syscall(SYS_close, program.file);
   return is_there;
 }
 
@@ -144,14 +187,14 @@ Obstacle obstacle_of_elf(const Head& head) {
 }
 
 // Capabilities give nothing to programs of root.
-bool has_capabilities(const char* path) {
+bool has_capabilities(const ProgramFile& file) {
   return raw_syscall(SYS_geteuid) != 0 &&
-         raw_syscall(SYS_getxattr, address(path), address("security.capability"), 0, 0) > 0;
+         raw_syscall(SYS_fgetxattr, file.descriptor(), address("security.capability"), 0, 0) > 0;
 }
 
-Obstacle obstacle_of_program(const char* path, const Head& head) {
-  const Obstacle obstacle = obstacle_of_elf(head);
-  return obstacle == Obstacle::none && has_name(path, head, DT_NEEDED, kSanitizer)
+Obstacle obstacle_of_program(const ProgramFile& file) {
+  const Obstacle obstacle = obstacle_of_elf(file.head());
+  return obstacle == Obstacle::none && has_name(file, DT_NEEDED, kSanitizer)
              ? Obstacle::other_runtime
              : obstacle;
 }
@@ -182,10 +225,11 @@ const char* program_of_linker(const char* const* arguments) {
 }
 
 // A program loaded by the linker keeps the current identity.
-Obstacle obstacle_of_loaded(const char* path, Head* head) {
-  if (path == nullptr || strchr(path, '/') == nullptr || !read_head(path, head) || !is_elf(*head))
+Obstacle obstacle_of_loaded(const char* path) {
+  if (path == nullptr || strchr(path, '/') == nullptr)
     return Obstacle::none;
-  return obstacle_of_program(path, *head);
+  const ProgramFile file(path);
+  return file.is_open() && is_elf(file.head()) ? obstacle_of_program(file) : Obstacle::none;
 }
 
 bool changes_identity(const struct stat& attributes) {
@@ -199,24 +243,24 @@ bool changes_identity(const struct stat& attributes) {
 } // namespace
 
 Obstacle obstacle_of_path(const char* path, const char* const* arguments) {
-  Head head;
   char interpreter[kHeadBytes + 1];
   for (int depth = 0; depth <= kInterpretersMost; ++depth) {
-    if (!read_head(path, &head))
+    ProgramFile file(path);
+    if (!file.is_open())
       return Obstacle::none;
-    if (const char* const next = interpreter_of(&head); next != nullptr) {
+    if (const char* const next = interpreter_of(&file.head()); next != nullptr) {
       arguments = nullptr; // they belong to the script
       memcpy(interpreter, next, strlen(next) + 1);
       path = interpreter;
       continue;
     }
-    if (!is_elf(head))
+    if (!is_elf(file.head()))
       return Obstacle::none;
-    if (changes_identity(head.attributes) || has_capabilities(path))
+    if (changes_identity(file.head().attributes) || has_capabilities(file))
       return Obstacle::changes_identity;
-    const Obstacle obstacle = obstacle_of_program(path, head);
-    return obstacle == Obstacle::is_static && has_name(path, head, DT_SONAME, kLinker)
-               ? obstacle_of_loaded(program_of_linker(arguments), &head)
+    const Obstacle obstacle = obstacle_of_program(file);
+    return obstacle == Obstacle::is_static && has_name(file, DT_SONAME, kLinker)
+               ? obstacle_of_loaded(program_of_linker(arguments))
                : obstacle;
   }
   return Obstacle::none;
