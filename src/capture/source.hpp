@@ -38,8 +38,8 @@ struct AggregateOptions {
   std::uint64_t interval_ns = 0; // 0: events are recorded, not added up
   std::size_t rows =
       0; // that the kernel's table has, rounded up to a power of two; 0: the source's default
-  std::function<void(std::span<const rows::event_sums>)>
-      on_interval; // also at the end; may be empty
+  // Also at the end; may be empty. The rows are added up over processes, files and devices.
+  std::function<void(std::span<const rows::event_sums>)> on_interval;
 };
 
 struct SourceOptions {

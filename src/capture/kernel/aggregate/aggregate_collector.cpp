@@ -6,6 +6,30 @@
 
 namespace iotrail::capture::kernel {
 
+void IntervalRows::add(rows::event_sums row) {
+  row.pid = 0;
+  row.file = 0;
+  row.device = 0;
+  const auto [found, is_new] =
+      rows_.try_emplace({row.event, row.operation, row.call, row.error, row.least_ns}, row);
+  if (is_new)
+    return;
+  rows::event_sums& sum = found->second;
+  sum.from_ns = std::min(sum.from_ns, row.from_ns);
+  sum.to_ns = std::max(sum.to_ns, row.to_ns);
+  sum.events += row.events;
+  sum.bytes += row.bytes;
+  sum.duration_ns += row.duration_ns;
+  sum.max_ns = std::max(sum.max_ns, row.max_ns);
+}
+
+std::vector<rows::event_sums> IntervalRows::take() {
+  std::vector<rows::event_sums> all;
+  for (auto& [key, row] : std::exchange(rows_, {}))
+    all.push_back(std::move(row));
+  return all;
+}
+
 void AggregateCollector::begin(std::uint64_t now_ns) {
   since_ns_ = now_ns;
   next_ns_ = now_ns + options_.interval_ns;
@@ -33,12 +57,13 @@ void AggregateCollector::write(const std::map<AggregateKey, AggregateValues>& ag
       write_aggregate_rows(aggregates, since_ns_, now_ns, ids, writer);
   since_ns_ = now_ns;
   if (options_.on_interval)
-    std::ranges::move(rows, std::back_inserter(told_));
+    for (rows::event_sums& row : rows)
+      interval_.add(std::move(row));
   if (now_ns < next_ns_ && !has_ended_)
     return;
   next_ns_ = now_ns + options_.interval_ns;
   if (options_.on_interval)
-    options_.on_interval(std::exchange(told_, {}));
+    options_.on_interval(interval_.take());
 }
 
 } // namespace iotrail::capture::kernel

@@ -8,6 +8,8 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "capture/kernel/aggregate/aggregate_table.hpp"
@@ -15,6 +17,19 @@
 #include "capture/source.hpp"
 
 namespace iotrail::capture::kernel {
+
+// The rows of an interval, added up over processes, files and devices: there are few, however long
+// the interval is.
+class IntervalRows {
+public:
+  void add(rows::event_sums row);
+  std::vector<rows::event_sums> take();
+
+private:
+  using Key = std::tuple<iot_u32, std::string, std::string, iot_s32, iot_u64>;
+
+  std::map<Key, rows::event_sums> rows_; // by event, operation, call, error, class of duration
+};
 
 class AggregateCollector {
 public:
@@ -39,9 +54,9 @@ public:
 private:
   AggregateOptions options_;
   AggregateTable table_;
-  std::uint64_t since_ns_ = 0;         // events not taken yet ended from then on
-  std::uint64_t next_ns_ = 0;          // end of the interval
-  std::vector<rows::event_sums> told_; // of the interval, for on_interval
+  std::uint64_t since_ns_ = 0; // events not taken yet ended from then on
+  std::uint64_t next_ns_ = 0;  // end of the interval
+  IntervalRows interval_;      // for on_interval
   bool has_ended_ = false;
 };
 
