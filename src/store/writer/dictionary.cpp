@@ -2,11 +2,13 @@
 #include "store/writer/dictionary.hpp"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include <xxhash.h>
 
 #include "schema.hpp"
+#include "store/format/layout.hpp"
 
 namespace iotrail::store {
 namespace {
@@ -54,12 +56,29 @@ void set_times(BlockRows& block) {
   }
 }
 
+// Traced programs choose texts and inodes: they may not know which have the same hash.
+using Secret = std::array<std::uint8_t, 192>; // as long as the one of XXH3
+static_assert(sizeof(Secret) >= XXH3_SECRET_SIZE_MIN);
+
+const Secret& secret() {
+  static const Secret chosen = [] {
+    Secret random;
+    for (std::size_t at = 0; at < random.size();) {
+      const TraceId part = new_trace_id();
+      std::ranges::copy(part, random.begin() + static_cast<std::ptrdiff_t>(at));
+      at += part.size();
+    }
+    return random;
+  }();
+  return chosen;
+}
+
 } // namespace
 
 std::size_t Dictionary::KeyHash::operator()(const FileKey& key) const {
   const std::uint64_t words[] = {key.inode,
                                  static_cast<std::uint64_t>(key.device) << 32U | key.generation};
-  return XXH3_64bits(words, sizeof words);
+  return XXH3_64bits_withSecret(words, sizeof words, secret().data(), secret().size());
 }
 
 template <class Row> void Dictionary::add(const Row& row) {
@@ -92,8 +111,10 @@ template void Dictionary::add(const rows::event_sums&);
 iot_u32 Dictionary::string_id(std::string_view text) {
   if (text.empty())
     return 0;
-  // 128 bits stand for the text: no two texts of a trace will ever share them.
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  // 128 bits stand for the text: no two texts of a trace will ever share them, and with an unknown secret none is found
+  // that does.
+  const XXH128_hash_t hash =
+      XXH3_128bits_withSecret(text.data(), text.size(), secret().data(), secret().size());
   const TextHash key{hash.low64, hash.high64};
   if (const iot_u32* id = strings_.find(key))
     return *id;
