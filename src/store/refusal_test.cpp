@@ -53,6 +53,19 @@ TEST(Refusal, a_segment_that_somebody_removes_or_cuts_is_told_at_the_end) {
   }
 }
 
+TEST(Refusal, a_segment_that_has_ended_and_is_removed_is_told_at_the_end) {
+  const TemporaryDirectory directory;
+  const auto trace = directory / "t.iotrail";
+  auto writer = create(trace, {.block_rows = 10, .segment_bytes = 1000});
+  Record record(*schema::find_event("vfs_read"));
+  const auto first = trace / "events-0001.seg";
+  std::filesystem::remove(first);
+  for (int i = 0; i < 1000; ++i)
+    writer->append(record.as_event());
+  Manifest manifest;
+  expect_refusal(writer->finish(manifest), first.string(), "was removed meanwhile");
+}
+
 // As somebody would who makes the checksum fit.
 void change_manifest(const std::filesystem::path& trace, const std::function<void(Json&)>& change) {
   Json json = Json::parse(contents(trace / "manifest.json"));
@@ -115,6 +128,28 @@ TEST(Refusal, as_many_names_as_are_allowed_are_read_and_no_tag_is_added_to_them)
   expect_refusal(tag_trace(trace, "another", "x"), "another", "at most 4096 tags");
   EXPECT_TRUE(tag_trace(trace, "0:{", "changed").has_value());
   EXPECT_EQ(read_manifest(trace)->tags.at("0:{"), "changed");
+}
+
+// Programs choose their names: control characters are six bytes each in JSON.
+TEST(Refusal, no_name_in_a_manifest_makes_it_too_large_to_be_read) {
+  const TemporaryDirectory directory;
+  const auto trace = directory / "t.iotrail";
+  const std::vector<std::string> names(1000, std::string(4096, '\x01'));
+  Manifest manifest;
+  manifest.command = {"sh", std::string(3U << 20U, '\xff')};
+  manifest.not_followed = names;
+  manifest.still_running = names;
+  manifest.filters = {"--exclude x"};
+  manifest.counters = {{"preload_ring_full", 7}};
+  ASSERT_TRUE(create(trace)->finish(manifest).has_value());
+  const auto read = read_manifest(trace);
+  ASSERT_TRUE(read.has_value()) << read.error().message();
+  EXPECT_EQ(read->counters, manifest.counters);
+  EXPECT_EQ(read->filters, manifest.filters);
+  EXPECT_EQ(read->command.front(), "sh");
+  EXPECT_TRUE(read->command.back().ends_with("..."));
+  EXPECT_EQ(read->not_followed.front(), names.front());
+  EXPECT_EQ(read->not_followed.back(), "...");
 }
 
 TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours) {

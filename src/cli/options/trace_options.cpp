@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "store/format/manifest.hpp"
+#include "store/format/manifest_bounds.hpp"
 #include "store/reader/catalogue.hpp"
 
 namespace iotrail::cli {
@@ -35,6 +36,12 @@ Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::str
   if (parsed.size() > store::Manifest::kNamesMax)
     return fail_usage(fmt::format("--tag: {} tags", parsed.size()),
                       fmt::format("a trace has at most {}", store::Manifest::kNamesMax));
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : parsed)
+    bytes += store::json_bytes(name) + store::json_bytes(value);
+  if (bytes > store::kTagBytesMax)
+    return fail_usage("--tag: the tags are too long together",
+                      fmt::format("a trace takes {} bytes of them", store::kTagBytesMax));
   return parsed;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "schema.hpp"
+#include "store/format/manifest_bounds.hpp"
 #include "store/format/manifest_schema.hpp"
 #include "store/format/manifest_text.hpp"
 #include "store/format/trace_directory.hpp"
@@ -232,8 +233,10 @@ std::string_view state_name(State state) {
 }
 
 std::string to_json(const Manifest& manifest) {
+  Manifest bounded = manifest;
+  bound_lists(bounded);
   Json json;
-  to_json(json, manifest);
+  to_json(json, bounded);
   json["schema"] = schema_json();
   return sealed_text(std::move(json));
 }
@@ -283,7 +286,10 @@ Result<std::string> with_tag(std::string_view text, const std::string& name,
     return fail(fmt::format("cannot add the tag {}", name),
                 fmt::format("a trace has at most {} tags", Manifest::kNamesMax),
                 "NAME= removes the tag NAME.");
-  return sealed_text(std::move(*json));
+  std::string sealed = sealed_text(std::move(*json));
+  if (sealed.size() > kManifestBytesMax)
+    return fail(fmt::format("cannot add the tag {}", name), "the tags of the trace are too long");
+  return sealed;
 }
 
 Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest) {
