@@ -2,6 +2,7 @@
 #include "store/writer/block_writer.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -12,6 +13,8 @@ namespace iotrail::store {
 
 // Memory that is given back and taken anew is a page fault each 4 KiB. A step of a program makes events of a few kinds.
 constexpr std::size_t kRecycled = 6;
+
+constexpr std::chrono::milliseconds kShortWait{100};
 
 BlockWriter::BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
                          const WriterOptions& options)
@@ -44,19 +47,34 @@ Result<void> BlockWriter::start() {
 
 void BlockWriter::push(Batch batch) {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [&] { return queue_.size() < options_.queued_blocks; });
+  if (!is_stalled_ &&
+      !room_.wait_for(lock, kShortWait, [&] { return queue_.size() < options_.queued_blocks; }))
+    is_stalled_ = true;
   queue_.push_back(std::move(batch));
   lock.unlock();
   work_.notify_one();
 }
 
-void BlockWriter::wait() {
+bool BlockWriter::is_stalled() const {
+  const std::lock_guard lock(mutex_);
+  return is_stalled_;
+}
+
+void BlockWriter::wait_while_stalled() const {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [&] { return queue_.empty() && !is_busy_; });
+  room_.wait(lock, [&] { return !is_stalled_; });
+}
+
+bool BlockWriter::wait_shortly() {
+  std::unique_lock lock(mutex_);
+  return room_.wait_for(lock, kShortWait, [&] { return is_idle(); });
 }
 
 Result<void> BlockWriter::drain() {
-  wait();
+  {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return is_idle(); });
+  }
   if (const Error* failed = failure())
     return std::unexpected(*failed);
   // The thread rests until the next push, which is this caller's to make.
@@ -97,6 +115,8 @@ void BlockWriter::run() {
     Batch batch = std::move(queue_.front());
     queue_.pop_front();
     is_busy_ = true;
+    if (queue_.size() < options_.queued_blocks)
+      is_stalled_ = false;
     lock.unlock();
     room_.notify_one();
     write(batch);
@@ -121,18 +141,30 @@ void BlockWriter::write(const Batch& batch) {
 }
 
 Result<void> BlockWriter::write_events(const EventBatch& batch) {
-  if (events_->bytes() >= options_.segment_bytes) {
-    auto next = create_segment(SegmentKind::events, events_number_ + 1);
-    if (!next)
-      return std::unexpected(next.error());
-    if (auto synced = events_->sync(); !synced)
-      return synced;
-    ++events_number_;
-    events_ = std::move(*next);
-    const std::lock_guard lock(mutex_);
-    stats_.bytes += events_->bytes();
-  }
+  if (events_->bytes() >= options_.segment_bytes)
+    if (auto begun = begin_next_segment(); !begun)
+      return begun;
   return write_block(*events_, transposer_.transpose(*batch.event, batch.records));
+}
+
+// The disk may take seconds for the segment that has ended, while events go on: another thread waits for it.
+Result<void> BlockWriter::begin_next_segment() {
+  auto next = create_segment(SegmentKind::events, events_number_ + 1);
+  if (!next)
+    return std::unexpected(next.error());
+  if (auto synced = wait_for_ended_segment(); !synced)
+    return synced;
+  ended_segment_ = std::async(std::launch::async | std::launch::deferred,
+                              [ended = std::move(*events_)]() mutable { return ended.sync(); });
+  ++events_number_;
+  events_ = std::move(*next);
+  const std::lock_guard lock(mutex_);
+  stats_.bytes += events_->bytes();
+  return {};
+}
+
+Result<void> BlockWriter::wait_for_ended_segment() {
+  return ended_segment_.valid() ? ended_segment_.get() : Result<void>();
 }
 
 Result<void> BlockWriter::write_block(SegmentFile& segment, const BlockRows& rows) {
@@ -185,7 +217,9 @@ Result<SegmentFile> BlockWriter::create_segment(SegmentKind kind, std::uint32_t 
 Result<void> BlockWriter::sync() {
   if (auto synced = dictionary_->sync(); !synced)
     return synced;
-  return events_->sync();
+  if (auto synced = events_->sync(); !synced)
+    return synced;
+  return wait_for_ended_segment();
 }
 
 } // namespace iotrail::store

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <deque>
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,11 +72,14 @@ public:
   // The first segments; then the thread runs.
   Result<void> start();
 
-  // Waits while the queue is full.
+  // Waits while the queue is full, for a short time. If the disk takes nothing meanwhile, the queue grows, and no push
+  // waits any more until it has room again.
   void push(Batch batch);
-  // Waits until all that was pushed is written.
-  void wait();
-  // And on the disk.
+  bool is_stalled() const;
+  void wait_while_stalled() const;
+  // Waits until all that was pushed is written, for a short time; false: it is not.
+  bool wait_shortly();
+  // Waits until all that was pushed is on the disk.
   Result<void> drain();
 
   // Memory of a batch that was written, to be used again: at least so much, or none.
@@ -88,12 +92,15 @@ private:
   void run();
   void write(const Batch& batch);
   Result<void> write_events(const EventBatch& batch);
+  Result<void> begin_next_segment();
   Result<void> write_block(SegmentFile& segment, const BlockRows& rows);
   void record_failure(const Error& error);
   void count(const Batch& batch, bool is_written);
   void count_sums(const BlockRows& block, bool is_written);
   Result<SegmentFile> create_segment(SegmentKind kind, std::uint32_t number) const;
   Result<void> sync();
+  Result<void> wait_for_ended_segment();
+  bool is_idle() const { return queue_.empty() && !is_busy_; }
 
   const Fd& directory_;
   const std::filesystem::path trace_;
@@ -106,16 +113,18 @@ private:
   std::optional<SegmentFile> dictionary_;
   std::optional<SegmentFile> events_;
   std::uint32_t events_number_ = 1;
+  std::future<Result<void>> ended_segment_; // the one before is brought to the disk
 
   mutable std::mutex mutex_; // guards what follows
   std::condition_variable work_;
-  std::condition_variable room_; // in the queue; also: idle
+  mutable std::condition_variable room_; // in the queue; also: idle
   std::deque<Batch> queue_;
   std::vector<Records> recycled_;
   WriterStats stats_;
   std::optional<Error> failure_;
   bool is_busy_ = false;
   bool is_ending_ = false;
+  bool is_stalled_ = false;
   std::thread thread_;
 };
 

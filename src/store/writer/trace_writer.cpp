@@ -230,6 +230,14 @@ void TraceWriter::add(const rows::event_sums& row) {
     impl_->hand_over_dictionary();
 }
 
+bool TraceWriter::is_stalled() const {
+  return impl_->blocks->is_stalled();
+}
+
+void TraceWriter::wait_while_stalled() const {
+  impl_->blocks->wait_while_stalled();
+}
+
 void TraceWriter::tick(std::uint64_t now_ns) {
   // Waiting is counted from the first tick that sees a row: append() need not ask for the time.
   const auto is_due = [&](std::uint64_t& since_ns) {
@@ -320,7 +328,8 @@ bool TraceWriter::has_reached(std::uint64_t bytes) {
   if (expected_bytes() < bytes)
     return false;
   impl_->hand_over_all();
-  impl_->blocks->wait();
+  if (!impl_->blocks->wait_shortly())
+    return false;
   return stats().bytes + bytes / kSizePartLeft >= bytes;
 }
 

@@ -2,7 +2,8 @@
 //
 // Writes one trace: events by append_rows() and append(), dictionaries by the other calls. One thread calls; a second, inside, sorts,
 // encodes and writes whole blocks, so that the caller gets back to the rings at once. Memory is bounded
-// (WriterOptions); when the disk is slower than the rings, append() waits and the rings count what they lose.
+// (WriterOptions): when the disk is slower than the rings, append() waits, and the rings count what they lose. It waits a
+// tenth of a second at most. Then is_stalled(), and the caller stops appending until the disk works again.
 //
 // A failed write (disk full) does not end the process: the trace keeps what was written, stays readable, and
 // failure() tells; later events are counted as store_write_failed.
@@ -80,6 +81,10 @@ public:
   void add(const rows::devices& row);
   void add(const rows::losses& row);
   void add(const rows::event_sums& row);
+
+  // The disk takes nothing. What is appended nevertheless is kept in memory.
+  bool is_stalled() const;
+  void wait_while_stalled() const;
 
   // Hands over rows that have waited longer than flush_interval_ns; `now_ns` is monotonic.
   void tick(std::uint64_t now_ns);
