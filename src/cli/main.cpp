@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 
+#include "capture/session/inheritance.hpp"
 #include "cli/exit.hpp"
 #include "cli/run.hpp"
 
@@ -26,6 +27,7 @@ void open_standard_streams() {
 
 int main(int argc, char** argv) {
   using namespace iotrail::cli;
+  (void)iotrail::capture::Inheritance::of_this_process();
   open_standard_streams();
   ::signal(SIGXFSZ, SIG_IGN); // a file at its size limit is then an error of write()
   try {

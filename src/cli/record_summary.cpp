@@ -187,6 +187,17 @@ void print_losses(const Stream& err, const store::Manifest& manifest,
                            output::human_count(value), value == 1 ? "" : "s", counter->doc));
 }
 
+void print_failure(const Stream& err, const Error& failure) {
+  print_message(err, fmt::format("iotrail: {}", output::printable_lines(failure.message())));
+}
+
+void print_disk_wait(const Stream& err) {
+  print_if_open(err, [&] {
+    print_message(err, "iotrail: waiting for the disk of the trace. Ctrl-C ends iotrail at once; "
+                       "the trace then lacks its end.");
+  });
+}
+
 void print_summary(const Stream& err, const store::Manifest& manifest,
                    const std::filesystem::path& trace) {
   const bool has_failed = manifest.command_status > 0;

@@ -22,6 +22,8 @@ void print_losses(const Stream& err, const store::Manifest& manifest,
                   const std::filesystem::path& trace);
 // What went wrong with data, and what else was counted; nothing where there is none.
 void print_counters(const Stream& err, const store::Manifest& manifest);
+void print_failure(const Stream& err, const Error& failure);
+void print_disk_wait(const Stream& err); // the trace waits for its disk
 void print_summary(const Stream& err, const store::Manifest& manifest,
                    const std::filesystem::path& trace);
 

@@ -80,8 +80,15 @@ class Crash(harness.AcceptanceTest):
         self.assert_adds_up(recording, lost=None)
 
     def test_removed_trace_is_said(self):
-        recording = self.record("rm", "-rf", self.folder / "t.iotrail", options=("--layers", "app"), expect=1)
+        recording = self.record("rm", "-rf", self.folder / "t.iotrail", options=("--layers", "app"))
         self.assertIn("the trace's directory was removed meanwhile", recording.process.stderr)
+        self.record("rm", "-rf", self.folder / "strict.iotrail", options=("--strict", "--layers", "app"), name="strict", expect=3)
+
+    def test_command_outlives_its_removed_trace(self):
+        """What the recorder meets is no reason to leave the command, or to hide its status."""
+        command = f"rm -rf {self.folder}/t.iotrail; for i in 1 2 3 4; do cat /etc/passwd >{self.folder}/out; sleep 1; done; exit 42"
+        recording = self.record("sh", "-c", command, options=("--layers", "app"), expect=42)
+        self.assertIn("the trace is not", " ".join(recording.process.stderr.split()))
 
     def kill_recorder_after(self, seconds, number):
         path = self.folder / f"{number}.iotrail"
@@ -109,6 +116,62 @@ class Crash(harness.AcceptanceTest):
             report = harness.run(harness.IOTRAIL, "report", path)
             self.assertEqual(report.returncode, 0, report.stderr)
             self.assertIn("INCOMPLETE", report.stdout)
+
+    def freeze(self, point):
+        frozen = harness.run("fsfreeze", "-f", point)
+        if frozen.returncode:
+            self.skipTest(f"no file system can be frozen: {frozen.stderr}")
+        self.addCleanup(harness.run, "fsfreeze", "-u", point)
+
+    def record_onto_frozen_disk(self, name, *options):
+        """The recorder of an endless command, once the disk of its trace has taken nothing for some seconds."""
+        self.require_program("fsfreeze")
+        _, point = self.make_disk("ext4", 64 << 20)
+        path, ended = point / f"{name}.iotrail", self.folder / f"{name} ended"
+        command = (f"import os, signal, sys\ndef end(*_): open({str(ended)!r}, 'w'); sys.exit(9)\nsignal.signal(signal.SIGINT, end)\n"
+                   "fd = os.open('/dev/null', os.O_WRONLY)\nwhile True: os.write(fd, os.urandom(8))")
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-l", "app", *options, "-o", path, "--", sys.executable, "-c", command],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(path)
+        time.sleep(1)
+        self.freeze(point)
+        time.sleep(4)
+        return recorder, point, path, ended
+
+    def wait_for(self, condition):
+        for _ in range(300):
+            if condition():
+                return
+            time.sleep(0.1)
+        self.fail("it does not happen within half a minute")
+
+    def test_a_disk_that_takes_nothing_does_not_hold_signals_up(self):
+        recorder, point, path, ended = self.record_onto_frozen_disk("once")
+        memory = int(pathlib.Path(f"/proc/{recorder.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        self.assertLess(memory, 400 << 20)
+        recorder.send_signal(signal.SIGINT)
+        self.wait_for(ended.exists)
+        self.assertIsNone(recorder.poll())
+        harness.run("fsfreeze", "-u", point)
+        error = recorder.communicate(timeout=60)[1]
+        self.assertEqual(recorder.returncode, 9, error)
+        self.assertIn("waiting for the disk of the trace", error)
+        recording = harness.Recording(path, None)
+        self.assert_adds_up(recording, lost=None, torn=recording.manifest["counters"].get("preload_torn", 0))
+        self.assertGreater(recording.manifest["counters"]["preload_ring_full"], 0)
+
+    def test_a_second_signal_does_not_wait_for_the_disk(self):
+        """As far as the kernel lets a process end that waits for a disk."""
+        recorder, point, path, ended = self.record_onto_frozen_disk("twice")
+        recorder.send_signal(signal.SIGINT)
+        self.wait_for(ended.exists)
+        self.assertIn("waiting for the disk of the trace", recorder.stderr.readline())
+        recorder.send_signal(signal.SIGINT)
+        time.sleep(1)
+        harness.run("fsfreeze", "-u", point)
+        self.assertEqual(recorder.wait(timeout=60), -signal.SIGINT)
+        self.assertEqual(harness.Recording(path, None).manifest["state"], "INCOMPLETE")
 
     def test_killed_program_loses_nothing(self):
         for number in (1, 1000, 50000):

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "capture/session/inheritance.hpp"
+
 namespace iotrail::capture {
 namespace {
 
@@ -69,16 +71,6 @@ std::string read_all(int fd) {
   return all;
 }
 
-// The recorder blocks the signals that it reads from a descriptor, and ignores that a pipe has no reader or a file may not grow;
-// the command starts with none blocked, and ended by these.
-void restore_signals() {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::signal(SIGPIPE, SIG_DFL);
-  ::signal(SIGXFSZ, SIG_DFL);
-}
-
 [[noreturn]] void run_child(Fd go, const Fd& exec_error, const std::filesystem::path& file,
                             const std::vector<std::string>& arguments) {
   std::string block = read_all(go.get());
@@ -92,7 +84,7 @@ void restore_signals() {
   for (const std::string& argument : arguments)
     argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  restore_signals();
+  Inheritance::of_this_process().restore();
   ::execv(file.c_str(), argv.data());
   const int code = errno;
   [[maybe_unused]] const ssize_t sent = ::write(exec_error.get(), &code, sizeof(code));

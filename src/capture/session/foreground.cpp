@@ -5,8 +5,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
 #include "base/clock.hpp"
 #include "capture/session/command.hpp"
+#include "capture/session/inheritance.hpp"
 #include "capture/session/target_watch.hpp"
 
 namespace iotrail::capture {
@@ -14,20 +21,25 @@ namespace {
 
 constexpr std::uint64_t kSameSignalNs = 100'000'000;
 constexpr std::uint64_t kTargetCheckNs = 100'000'000;
+constexpr std::chrono::seconds kDiskPatience{2};
+constexpr int kCheckMs = 100;
 constexpr int kRecorderNice = -10; // losing events costs the user more than a little CPU
 
 class Foreground {
 public:
-  Foreground(SignalQueue signals, Until until) : signals_(std::move(signals)), until_(until) {}
+  Foreground(SignalQueue signals, Until until, OnDiskWait on_disk_wait)
+      : signals_(std::move(signals)), until_(until), on_disk_wait_(std::move(on_disk_wait)) {}
 
   Result<void> begin(RecorderOptions options, std::vector<std::unique_ptr<Source>> sources,
                      const OnBegin& on_begin);
   void record();
-  Result<ForegroundEnd> end();
+  ForegroundEnd end();
 
 private:
   Result<void> suspend_command(RecorderOptions& options);
   bool handle(const SignalQueue::Signal& signal);
+  Result<void> stop();
+  void wait_for_command();
   bool have_targets_ended(std::uint64_t now_ns);
   bool goes_on();
 
@@ -35,6 +47,7 @@ private:
 
   SignalQueue signals_;
   Until until_;
+  OnDiskWait on_disk_wait_;
   bool have_they_ended_ = false; // the command, or the processes and control groups named
   bool was_last_seen_running_ = true;
   std::optional<Command> command_;
@@ -145,17 +158,69 @@ void Foreground::record() {
   }
 }
 
-Result<ForegroundEnd> Foreground::end() {
+// Closing the trace takes as long as its disk wants. After some time the user learns that, and a signal ends us at once.
+class DiskPatience {
+public:
+  DiskPatience(SignalQueue& signals, const OnDiskWait& on_wait) : signals_(signals) {
+    try {
+      watch_ =
+          std::jthread([this, &on_wait](const std::stop_token& stop) { watch(stop, on_wait); });
+    } catch (const std::system_error&) { // no thread: then signals wait too
+    }
+  }
+
+private:
+  void watch(const std::stop_token& stop, const OnDiskWait& on_wait) {
+    {
+      std::unique_lock lock(mutex_);
+      if (std::condition_variable_any().wait_for(lock, stop, kDiskPatience,
+                                                 [&] { return stop.stop_requested(); }))
+        return;
+    }
+    while (signals_.wait(0)) // those asked for the end, which has come
+      continue;
+    if (on_wait)
+      on_wait();
+    while (!stop.stop_requested())
+      if (const auto signal = signals_.wait(kCheckMs); signal && signal->number != SIGCHLD)
+        die_of(signal->number);
+  }
+
+  static void die_of(int number) {
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+  }
+
+  SignalQueue& signals_;
+  std::mutex mutex_;
+  std::jthread watch_;
+};
+
+Result<void> Foreground::stop() {
   const std::optional<int> status = command_ ? command_->poll_status() : std::nullopt;
   if (command_ && !status && stop_signal_ != 0)
     stop_reason_ += "; the command goes on";
-  Result<void> stopped =
-      recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
-  if (!stopped)
-    return std::unexpected(stopped.error());
+  const DiskPatience patience(signals_, on_disk_wait_);
+  return recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
+}
+
+// Of a recording that ended before its command.
+void Foreground::wait_for_command() {
+  while (!command_->poll_status())
+    if (const auto signal = signals_.wait(kCheckMs); signal && !handle(*signal))
+      return;
+}
+
+ForegroundEnd Foreground::end() {
+  const Result<void> stopped = stop();
   if (command_ && stop_signal_ == 0)
-    command_->wait_status(); // a limit ended the recording only
+    wait_for_command();
   return ForegroundEnd{.manifest = recorder_->manifest(),
+                       .failure = stopped ? std::nullopt : std::optional(stopped.error()),
                        .command_status = command_ ? command_->poll_status() : std::nullopt,
                        .stop_signal = stop_signal_,
                        .signals = std::move(signals_)};
@@ -165,11 +230,13 @@ Result<ForegroundEnd> Foreground::end() {
 
 Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
                                            std::vector<std::unique_ptr<Source>> sources,
-                                           const OnBegin& on_begin, Until until) {
+                                           const OnBegin& on_begin, Until until,
+                                           OnDiskWait on_disk_wait) {
+  (void)Inheritance::of_this_process(); // before signals are blocked
   Result<SignalQueue> signals = SignalQueue::open();
   if (!signals)
     return std::unexpected(signals.error());
-  Foreground foreground(std::move(*signals), until);
+  Foreground foreground(std::move(*signals), until, std::move(on_disk_wait));
   if (Result<void> begun = foreground.begin(std::move(options), std::move(sources), on_begin);
       !begun)
     return std::unexpected(begun.error());

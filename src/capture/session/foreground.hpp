@@ -5,7 +5,9 @@
 //
 // Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
 // until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
-// first where the command has ended already. A limit ends the recording only: the command goes on and is waited for.
+// first where the command has ended already. A limit, or an error, ends the recording only: the command goes on and is
+// waited for. While the disk of the trace takes nothing, signals work as usual; if the trace cannot be closed for that
+// reason, a signal ends this process.
 // Whoever tells what was recorded holds the ForegroundEnd until he has: as long as it lives no further signal ends us.
 #pragma once
 
@@ -21,7 +23,8 @@
 namespace iotrail::capture {
 
 struct ForegroundEnd {
-  store::Manifest manifest; // as in the trace
+  store::Manifest manifest;     // as in the trace
+  std::optional<Error> failure; // of ending the recording (Recorder::stop)
   std::optional<int> command_status;
   int stop_signal = 0; // the signal that ended the recording, or 0
   SignalQueue signals;
@@ -31,6 +34,9 @@ struct ForegroundEnd {
 using OnBegin =
     std::function<void(const store::Manifest& manifest, const std::vector<Refusal>& refusals)>;
 
+// Called from another thread if closing the trace takes long, for its disk.
+using OnDiskWait = std::function<void()>;
+
 // What a recording waits for: the command, or the processes and control groups named, or also all that they have started.
 enum class Until { they_end, all_end };
 
@@ -38,6 +44,7 @@ enum class Until { they_end, all_end };
 // (Command::suspend). The recorder's thread gets a better priority where that is permitted.
 Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
                                            std::vector<std::unique_ptr<Source>> sources,
-                                           const OnBegin& on_begin, Until until = Until::they_end);
+                                           const OnBegin& on_begin, Until until = Until::they_end,
+                                           OnDiskWait on_disk_wait = {});
 
 } // namespace iotrail::capture

@@ -68,6 +68,37 @@ TEST_F(ForegroundTest, the_time_limit_ends_the_recording_and_not_the_command) {
   EXPECT_EQ(end->command_status, 5);
 }
 
+TEST_F(ForegroundTest, an_error_ends_the_recording_and_not_the_command) {
+  options_.command = {"sh", "-c",
+                      fmt::format("rm -r {}; sleep 1; exit 5", options_.trace.string())};
+  auto end = record();
+  ASSERT_TRUE(end) << end.error().message();
+  ASSERT_TRUE(end->failure);
+  EXPECT_NE(end->failure->message().find("removed meanwhile"), std::string::npos);
+  EXPECT_EQ(end->command_status, 5);
+}
+
+TEST_F(ForegroundTest, a_signal_reaches_a_command_that_outlives_its_recording) {
+  options_.command = {"sh", "-c",
+                      fmt::format("trap 'exit 6' TERM; sleep 0.5; kill -TERM {}; "
+                                  "for i in 1 2 3 4 5 6 7 8 9; do sleep 0.3; done",
+                                  ::getpid())};
+  options_.limits.time_ns = 100'000'000;
+  auto end = record();
+  ASSERT_TRUE(end) << end.error().message();
+  EXPECT_EQ(end->manifest.stop_reason, "time limit");
+  EXPECT_EQ(end->command_status, 6);
+}
+
+TEST_F(ForegroundTest, the_commands_status_is_known_where_children_are_ignored) {
+  ::signal(SIGCHLD, SIG_IGN);
+  options_.command = {"sh", "-c", "exit 7"};
+  auto end = record();
+  EXPECT_EQ(::signal(SIGCHLD, SIG_DFL), SIG_DFL) << "while the end lives";
+  ASSERT_TRUE(end) << end.error().message();
+  EXPECT_EQ(end->command_status, 7);
+}
+
 TEST_F(ForegroundTest, without_a_source_nothing_is_left_behind) {
   options_.command = {"true"};
   work_->fails_at = "open";

@@ -146,6 +146,7 @@ Result<void> Recorder::check_layers() const {
 Result<void> Recorder::start() {
   IOTRAIL_CHECK(!writer_);
   // Loading the sources has taken its time; the recording begins here.
+  cpu_begin_ns_ = cpu_time_ns();
   manifest_.begin_ns = monotonic_ns();
   manifest_.monotonic_to_real_ns = static_cast<std::int64_t>(realtime_ns() - manifest_.begin_ns);
   losses_.emplace(manifest_.begin_ns);
@@ -176,6 +177,8 @@ std::vector<std::string> Recorder::child_environment() const {
 
 Step Recorder::step(std::uint64_t now_ns) {
   IOTRAIL_CHECK(writer_);
+  if (writer_->is_stalled()) // what arises waits in the rings, which count what they lose
+    return has_reached_time(now_ns) ? Step::ended : Step::idle;
   const Step step = found(drain());
   writer_->tick(now_ns);
   if (has_reached_size())
@@ -209,8 +212,8 @@ std::size_t Recorder::drain() {
 
 // Bounded: a source whose programs go on may never run dry.
 void Recorder::drain_to_the_end() {
-  for (int round = 0; drain() > 0 && round < kDrainRoundsAtEnd; ++round) {
-  }
+  for (int round = 0; drain() > 0 && round < kDrainRoundsAtEnd; ++round)
+    writer_->wait_while_stalled();
 }
 
 Result<void> Recorder::follow(pid_t pid) {
@@ -244,11 +247,19 @@ bool Recorder::has_reached_size() {
   return true;
 }
 
+bool Recorder::has_reached_time(std::uint64_t now_ns) {
+  const std::uint64_t limit_ns = options_.limits.time_ns;
+  if (limit_ns == 0 || now_ns - manifest_.begin_ns < limit_ns)
+    return false;
+  manifest_.stop_reason = "time limit";
+  return true;
+}
+
 bool Recorder::has_ended(std::uint64_t now_ns) {
   const Limits& limits = options_.limits;
-  if (limits.time_ns != 0 && now_ns - manifest_.begin_ns >= limits.time_ns)
-    manifest_.stop_reason = "time limit";
-  else if (limits.until_sources_end && std::ranges::all_of(sources_, &Source::has_ended))
+  if (has_reached_time(now_ns))
+    return true;
+  if (limits.until_sources_end && std::ranges::all_of(sources_, &Source::has_ended))
     manifest_.stop_reason = "all is recorded";
   else if (const Error* failure = writer_->failure(); failure != nullptr)
     manifest_.stop_reason = failure->line();
@@ -259,12 +270,15 @@ bool Recorder::has_ended(std::uint64_t now_ns) {
 
 Result<void> Recorder::stop(const End& end) {
   IOTRAIL_CHECK(writer_);
-  Result<void> stopped = stop_sources();
-  if (stopped)
-    stopped = close_trace(end);
+  const Result<void> stopped = stop_sources();
+  if (!stopped) {
+    manifest_.state = store::State::ERROR;
+    manifest_.stop_reason = stopped.error().line();
+  }
+  const Result<void> closed = close_trace(end);
   sources_.clear();
   writer_.reset();
-  return stopped;
+  return stopped ? closed : stopped;
 }
 
 std::vector<std::string> Recorder::still_running() const {
@@ -286,7 +300,7 @@ Result<void> Recorder::close_trace(const End& end) {
   manifest_.still_running = still_running();
   if (manifest_.still_running.size() > kStillRunningMost)
     manifest_.still_running.resize(kStillRunningMost);
-  manifest_.recorder_cpu_ns = cpu_time_ns();
+  manifest_.recorder_cpu_ns = cpu_time_ns() - cpu_begin_ns_;
   if (manifest_.stop_reason.empty())
     manifest_.stop_reason = end.reason;
   manifest_.command_status = end.command_status;

@@ -90,9 +90,9 @@ public:
   // The manifest as it would be now. All that has come is in the trace when it returns, and can be read. The account adds
   // up where what is recorded rests meanwhile.
   Result<store::Manifest> checkpoint();
-  // An error is one of the sources' or of writing the manifest; the trace is then as without stop(). Or the trace is whole
-  // but somewhere else: its directory was moved. That events could not be written is none: the manifest says so, in state
-  // ERROR.
+  // An error: a source could not be stopped, but the trace is closed. Or the manifest could not be written: the trace is
+  // then as without stop(). Or the trace is whole but elsewhere: its directory was moved. If events could not be written,
+  // the manifest says so, in state ERROR.
   Result<void> stop(const End& end);
   // The processes that are recorded and live, "PID NAME"; none where the recording is not of processes.
   std::vector<std::string> still_running() const;
@@ -114,6 +114,7 @@ private:
   void drain_to_the_end();
   void sample(std::uint64_t to_ns);
   bool has_reached_size();
+  bool has_reached_time(std::uint64_t now_ns);
   bool has_ended(std::uint64_t now_ns);
   void account(store::Manifest& manifest) const;
 
@@ -126,6 +127,7 @@ private:
       sources_; // may refer to the writer and the tasks: they go before
   std::optional<LossLog> losses_;
   std::uint64_t next_sample_ns_ = 0;
+  std::uint64_t cpu_begin_ns_ = 0; // of this process, at start()
 };
 
 } // namespace iotrail::capture

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "base/clock.hpp"
 #include "capture/session/fake_source.hpp"
 #include "store/reader/trace_reader.hpp"
@@ -272,7 +274,7 @@ TEST_F(RecorderTest, a_trace_that_exists_is_left_alone) {
   EXPECT_EQ(read()->manifest().state, store::State::COMPLETE);
 }
 
-TEST_F(RecorderTest, a_source_that_does_not_stop_leaves_a_readable_trace_without_an_end) {
+TEST_F(RecorderTest, a_source_that_does_not_stop_leaves_a_closed_trace_that_says_so) {
   const auto kernel = std::make_shared<FakeWork>();
   *kernel = {.name = "kernel", .produced = 7, .fails_at = "stop"};
   *work_ = {.produced = 1000, .after_stop = 1};
@@ -283,7 +285,11 @@ TEST_F(RecorderTest, a_source_that_does_not_stop_leaves_a_readable_trace_without
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().why, "not permitted");
   EXPECT_TRUE(work_->is_stopped) << "the other one is still running";
-  EXPECT_EQ(read()->manifest().state, store::State::INCOMPLETE);
+  const store::Manifest manifest = read()->manifest();
+  EXPECT_EQ(manifest.state, store::State::ERROR);
+  EXPECT_EQ(manifest.stop_reason, stopped.error().line());
+  EXPECT_EQ(manifest.sources.size(), 2U);
+  EXPECT_GT(manifest.end_ns, manifest.begin_ns);
   EXPECT_EQ(sum("app_write"), 1000U);
   EXPECT_EQ(sum("syscall_write"), 7U);
 }
@@ -302,6 +308,23 @@ TEST_F(RecorderTest, a_trace_that_was_moved_is_said_to_be_where_it_is) {
     EXPECT_EQ(message.find("something else") != std::string::npos, is_replaced) << message;
     EXPECT_EQ(store::read_manifest(moved)->state, store::State::COMPLETE);
   }
+}
+
+TEST_F(RecorderTest, its_cpu_time_begins_with_the_recording) {
+  const auto recorder = open();
+  const auto cpu_ns = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+           static_cast<std::uint64_t>(now.tv_nsec);
+  };
+  const std::uint64_t begin_ns = cpu_ns();
+  while (cpu_ns() - begin_ns < 300'000'000U)
+    continue;
+  ASSERT_TRUE(recorder->start());
+  ASSERT_TRUE(recorder->stop({}));
+  EXPECT_LT(recorder->manifest().recorder_cpu_ns, 300'000'000U);
+  EXPECT_GT(recorder->manifest().recorder_cpu_ns, 0U);
 }
 
 TEST_F(RecorderTest, destroyed_without_stop_it_leaves_a_readable_trace_without_an_end) {

@@ -8,12 +8,16 @@ namespace iotrail::capture {
 
 Result<SignalQueue> SignalQueue::open() {
   sigset_t wanted;
-  sigset_t before;
+  State before{};
   sigemptyset(&wanted);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD})
     sigaddset(&wanted, number);
-  if (sigprocmask(SIG_BLOCK, &wanted, &before) != 0)
+  if (sigprocmask(SIG_BLOCK, &wanted, &before.blocked) != 0)
     return fail_errno("cannot block signals");
+  // Where it is ignored, a child's status is gone with the child.
+  struct sigaction usual{};
+  usual.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &usual, &before.on_child);
   Fd fd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd)
     return fail_errno("cannot wait for signals");
@@ -25,7 +29,8 @@ SignalQueue::~SignalQueue() {
     return;
   while (wait(0))
     continue;
-  sigprocmask(SIG_SETMASK, &before_, nullptr);
+  sigaction(SIGCHLD, &before_.on_child, nullptr);
+  sigprocmask(SIG_SETMASK, &before_.blocked, nullptr);
 }
 
 std::optional<SignalQueue::Signal> SignalQueue::wait(int milliseconds) {

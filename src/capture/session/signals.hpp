@@ -28,9 +28,14 @@ public:
   std::optional<Signal> wait(int milliseconds);
 
 private:
-  SignalQueue(Fd fd, sigset_t before) : fd_(std::move(fd)), before_(before) {}
+  struct State {
+    sigset_t blocked;
+    struct sigaction on_child;
+  };
+
+  SignalQueue(Fd fd, const State& before) : fd_(std::move(fd)), before_(before) {}
   Fd fd_;
-  sigset_t before_;
+  State before_;
 };
 
 } // namespace iotrail::capture

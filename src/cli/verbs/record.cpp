@@ -116,10 +116,12 @@ make_sources(const capture::Filter& filter, const capture::SnapshotOptions& snap
 // The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
 int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
                 const Trailing& command) {
-  if (options.strict && end.manifest.lost() + end.manifest.gaps() != 0)
+  if (options.strict && (end.failure || end.manifest.lost() + end.manifest.gaps() != 0))
     return static_cast<int>(Exit::losses);
   if (end.command_status)
     return *end.command_status;
+  if (end.failure)
+    return static_cast<int>(exit_of(*end.failure));
   if (command.empty())
     return static_cast<int>(Exit::ok);
   return 128 + end.stop_signal;
@@ -140,11 +142,15 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
   };
   auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
                                            options.follow ? capture::Until::all_end
-                                                          : capture::Until::they_end);
+                                                          : capture::Until::they_end,
+                                           [&] { print_disk_wait(console.err); });
   if (!end)
     return std::unexpected(end.error());
   print_if_open(console.err, [&] {
-    (options.quiet ? print_losses : print_summary)(console.err, end->manifest, recorder->trace);
+    if (end->failure)
+      print_failure(console.err, *end->failure);
+    else
+      (options.quiet ? print_losses : print_summary)(console.err, end->manifest, recorder->trace);
   });
   return exit_status(*end, options, command);
 }

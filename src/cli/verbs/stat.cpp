@@ -179,6 +179,8 @@ Result<void> print_stat(const Stream& err, const std::filesystem::path& trace,
 int exit_status(const capture::ForegroundEnd& end, const Trailing& command) {
   if (end.command_status)
     return *end.command_status;
+  if (end.failure)
+    return static_cast<int>(exit_of(*end.failure));
   return command.empty() ? static_cast<int>(Exit::ok) : 128 + end.stop_signal;
 }
 
@@ -235,9 +237,14 @@ Result<int> stat(const Console& console, const StatRequest& request, const Trail
   sources.push_back(capture::make_kernel_source());
   const auto end = capture::record_in_foreground(plan->recorder, std::move(sources), on_begin,
                                                  request.follow ? capture::Until::all_end
-                                                                : capture::Until::they_end);
+                                                                : capture::Until::they_end,
+                                                 [&] { print_disk_wait(console.err); });
   if (!end)
     return std::unexpected(end.error());
+  if (end->failure) {
+    print_failure(console.err, *end->failure);
+    return exit_status(*end, command);
+  }
   print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : trace);
   if (Result<void> printed = print_stat(console.err, trace, plan->output); !printed)
     return std::unexpected(printed.error());
