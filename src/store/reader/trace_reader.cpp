@@ -13,6 +13,7 @@
 #include "store/format/trace_directory.hpp"
 #include "store/reader/segment_bytes.hpp"
 #include "store/reader/segment_index.hpp"
+#include "store/reader/text_budget.hpp"
 
 namespace iotrail::store {
 namespace {
@@ -59,6 +60,7 @@ struct TraceReader::Impl {
   std::atomic<std::uint64_t> bad_bytes = 0;
   std::atomic<std::uint64_t> bad_blocks = 0;
   std::atomic<std::uint64_t> bad_rows = 0;
+  std::optional<TextBudget> texts;
   std::mutex limits_mutex;
   std::vector<std::string> limits;
 
@@ -80,6 +82,7 @@ struct TraceReader::Impl {
   const Segment* segment(std::uint32_t number) const;
   std::unexpected<Error> bad_block(const BlockInfo& block, std::string_view why);
   Result<StoredBlock> checked(const BlockInfo& block);
+  std::size_t place_of(const BlockInfo& block) const; // in `blocks`
   void count_bad(const BlockInfo& block);
 };
 
@@ -196,6 +199,7 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
   if (found_at_open.manifest)
     manifest.begin_ns = first_event_ns();
   is_bad = std::make_unique<std::atomic<bool>[]>(blocks.size());
+  texts.emplace(blocks.size(), seen.bytes);
 }
 
 // 0: there is none.
@@ -269,11 +273,15 @@ Result<StoredBlock> TraceReader::Impl::checked(const BlockInfo& block) {
   return stored;
 }
 
-void TraceReader::Impl::count_bad(const BlockInfo& block) {
+std::size_t TraceReader::Impl::place_of(const BlockInfo& block) const {
   const auto place = [](const BlockInfo& b) { return std::pair(b.segment, b.offset); };
   const auto found = std::ranges::lower_bound(blocks, place(block), {}, place);
-  if (found == blocks.end() || place(*found) != place(block) ||
-      is_bad[static_cast<std::size_t>(found - blocks.begin())].exchange(true))
+  IOTRAIL_CHECK(found != blocks.end() && place(*found) == place(block));
+  return static_cast<std::size_t>(found - blocks.begin());
+}
+
+void TraceReader::Impl::count_bad(const BlockInfo& block) {
+  if (is_bad[place_of(block)].exchange(true))
     return;
   bad_bytes += block.stored_bytes;
   ++bad_blocks;
@@ -356,6 +364,11 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block,
   auto decoded = decode_block(stored->header, stored->payload, columns, types);
   if (!decoded)
     return impl_->bad_block(block, decoded.error().why);
+  if (!impl_->texts->take(impl_->place_of(block), *decoded)) {
+    add_limit("NOT ALL TEXTS: names and other texts of the trace need too much memory, and "
+              "some of their rows are passed over.");
+    return fail("cannot read all texts of " + impl_->path.string(), "they need too much memory");
+  }
   return decoded;
 }
 
