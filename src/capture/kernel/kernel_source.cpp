@@ -352,7 +352,8 @@ iot_counter_values KernelSource::counter_values() const {
   counted.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   counted.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
   counted.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;
-  counted.value[IOT_COUNTER_kernel_file_forgotten] += file_tables_->forgotten();
+  counted.value[IOT_COUNTER_kernel_file_forgotten] +=
+      file_tables_->forgotten() + ids_.files_forgotten();
   return counted;
 }
 

@@ -173,11 +173,10 @@ void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& w
     return remember_executable(message, path);
   if (is_on_file_system(message))
     bare_file_systems_.see(message.magic, message.device);
-  if (message.header.id >= files_.size())
-    files_.resize(std::max<std::size_t>(message.header.id + 1, files_.size() * 2));
-  files_[message.header.id] = writer.file_id(
-      {.device = message.device, .inode = message.inode, .generation = message.generation},
-      mode_of(message), path);
+  files_.set(message.header.id, writer.file_id({.device = message.device,
+                                                .inode = message.inode,
+                                                .generation = message.generation},
+                                               mode_of(message), path));
   remember_executable(message, path);
 }
 

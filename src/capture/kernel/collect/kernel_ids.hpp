@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "capture/kernel/abi/kernel_abi.h"
 #include "capture/kernel/abi/message_abi.h"
+#include "capture/kernel/collect/file_ids.hpp"
 #include "capture/kernel/collect/translation.hpp"
 #include "capture/selection/bare_file_systems.hpp"
 #include "capture/selection/cgroups.hpp"
@@ -44,10 +45,7 @@ public:
   // keeps it in registers; valid until the next take().
   class Lookup {
   public:
-    iot_u32 file(iot_u32 local) const {
-      const iot_u32 index = local & ~IOT_FILE_MARKS;
-      return index < files_.size() ? files_[index] : 0;
-    }
+    iot_u32 file(iot_u32 local) const { return files_.find(local); }
     iot_u32 string(iot_u32 local) const {
       const String& string = strings_[local % kStrings];
       return string.local == local ? string.id : 0;
@@ -69,15 +67,17 @@ public:
 
   private:
     friend class KernelIds;
-    Lookup(std::span<const iot_u32> files, std::span<const String> strings,
+    Lookup(const FileIds::Lookup& files, std::span<const String> strings,
            std::span<const iot_u32> stacks)
         : files_(files), strings_(strings), stacks_(stacks) {}
 
-    std::span<const iot_u32> files_;
+    FileIds::Lookup files_;
     std::span<const String> strings_;
     std::span<const iot_u32> stacks_;
   };
-  Lookup lookup() const { return {files_, strings_, stacks_}; }
+  Lookup lookup() { return {files_.lookup(), strings_, stacks_}; }
+
+  std::uint64_t files_forgotten() const { return files_.forgotten(); } // uses of such files
 
   void process_ended(iot_u32 pid) {
     if (tasks_ != nullptr)
@@ -103,7 +103,7 @@ private:
   void see_other_device(iot_u32 device, store::TraceWriter& writer);
 
   Tasks* tasks_ = nullptr;
-  std::vector<iot_u32> files_; // by local id
+  FileIds files_;
   std::vector<String> strings_;
   std::vector<iot_u32> stacks_;                          // by local id
   std::unordered_map<iot_u32, std::string> executables_; // by local id

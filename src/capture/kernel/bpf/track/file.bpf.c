@@ -197,7 +197,9 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   iot_u32 known = find_file(&key);
   if (known)
     return known & ~IOT_FILE_TOLD;
-  iot_u32 id = __sync_fetch_and_add(&last_file_id, 1) + 1;
+  iot_u32 id = (__sync_fetch_and_add(&last_file_id, 1) + 1) & IOT_FILE_NUMBER;
+  if (!id) /* the numbers begin again: the next look gets the next one */
+    return 0;
   if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
   else if (iot_config.excludes_pseudo && is_pseudo(sight))
