@@ -109,8 +109,8 @@ std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& tr
 // Recorded programs have few operations in flight in each collection to search. This limits the
 // time for a hostile trace with many.
 constexpr std::uint64_t kFactsBetweenChecks = 256;
-constexpr std::uint64_t kLooksOfAny = 100'000'000;
-constexpr std::uint64_t kLooksOfFact = 2048;
+constexpr std::uint64_t kLooksOfAny = 50'000'000;
+constexpr std::uint64_t kLooksOfFact = 256;
 
 bool is_too_dear(const Replay& replay, std::uint64_t facts) {
   return replay.all_looks() > kLooksOfAny + kLooksOfFact * facts;
