@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Damage of any kind: what has a good checksum is returned, the rest is counted, nothing crashes.
+// Damage of any kind: the reader returns all blocks with a good checksum, counts the rest and never
+// crashes.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +24,8 @@ const schema::Event& kEvent = *schema::find_event("block_complete");
 
 constexpr std::size_t kBlockRows = 5;
 
-// Of the schema, the manifest keeps only what the trace uses, so that opening it thousands of times takes seconds.
+// Keeps only the part of the schema that the trace uses, so that opening the trace thousands of
+// times takes seconds.
 void shorten_manifest(const std::filesystem::path& trace) {
   auto json = nlohmann::ordered_json::parse(contents(trace / "manifest.json"));
   auto tables = nlohmann::ordered_json::array();
@@ -34,7 +36,7 @@ void shorten_manifest(const std::filesystem::path& trace) {
   overwrite_manifest(trace, json.dump());
 }
 
-// Blocks of few rows, a row in the dictionary for each, finished.
+// A finished trace of small blocks, with one row of the dictionary for each.
 std::filesystem::path make_trace(const TemporaryDirectory& directory, std::size_t blocks) {
   const auto trace = directory / "t.iotrail";
   std::mt19937_64 random(3);
@@ -55,7 +57,7 @@ TEST(Recovery, a_segment_cut_at_any_byte_yields_its_whole_blocks) {
   const auto trace = make_trace(directory, 3);
   const auto segment = trace / "events-0001.seg";
   const std::string whole = contents(segment);
-  std::vector<std::uint64_t> ends; // of the blocks
+  std::vector<std::uint64_t> ends; // end of each block
   for (const IndexedBlock& block :
        index_segment(std::as_bytes(std::span(whole)),
                      *trace_id_from_hex(open(trace)->manifest().trace_id))
@@ -150,7 +152,7 @@ TEST(Recovery, a_manifest_without_a_checksum_is_damage) {
   EXPECT_NE(reader->notices()[0].find("no checksum"), std::string::npos);
 }
 
-// The manifest counts events, and no rows of dictionaries: their bytes tell.
+// The manifest does not count rows of dictionaries; the missing bytes reveal the loss.
 TEST(Recovery, a_dictionary_cut_off_between_blocks_is_reported) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 3);
@@ -171,7 +173,7 @@ TEST(Recovery, what_is_there_twice_counts_once_and_is_reported) {
   EXPECT_EQ(open(trace)->damage().bytes_skipped, whole.size());
   EXPECT_NE(open(trace)->notices()[0].find("events-0002.seg"), std::string::npos);
 
-  // Without the header that would tell, the manifest does.
+  // The header cannot report the damage, but the manifest does.
   overwrite(trace / "events-0002.seg", "x" + whole.substr(1));
   EXPECT_NE(open(trace)->notices()[0].find("tells of"), std::string::npos);
   std::filesystem::remove(trace / "events-0002.seg");
@@ -185,7 +187,7 @@ TEST(Recovery, what_is_there_twice_counts_once_and_is_reported) {
   EXPECT_EQ(open(trace)->damage().bytes_skipped, block.size());
 }
 
-// The reader's own tables are made by the schema: none may be read by the columns of another.
+// The schema defines the reader's tables: no table may be read with the columns of another.
 TEST(Recovery, a_schema_that_contradicts_itself_is_damage) {
   const std::string good = to_json(Manifest{});
   const auto edited = [&](auto edit) {
@@ -230,8 +232,8 @@ TEST(Recovery, a_missing_segment_is_named_and_its_rows_are_counted) {
   EXPECT_EQ(reader->damage().rows_skipped + readable_rows(*reader), 200U);
 }
 
-// A file with the last number there is once took a sentence for each of four billion.
-TEST(Recovery, segments_that_are_missing_are_told_of_once_for_each_gap) {
+// A file with the highest number once made a sentence for each of four billion segments.
+TEST(Recovery, missing_segments_are_reported_once_for_each_gap) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 1);
   overwrite(trace / "events-4294967295.seg", "");
@@ -268,7 +270,7 @@ TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
   EXPECT_EQ(reader->damage().rows_skipped, kBlockRows);
 }
 
-// Appends rows with times 1, 2, 3, ... for ever, and says how many are flushed.
+// Appends rows with times 1, 2, 3, ... for ever, and publishes how many are flushed.
 [[noreturn]] void write_until_killed(const std::filesystem::path& trace,
                                      std::atomic<std::uint64_t>& flushed) {
   Manifest manifest;
@@ -279,7 +281,8 @@ TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
   Record record(kEvent);
   for (std::uint64_t i = 1;; ++i) {
     record.as_event().ts_ns = i;
-    record.as_event().op_id = i * 0x9e3779b97f4a7c15U; // does not compress: blocks of some size
+    // Does not compress, so that blocks have some size.
+    record.as_event().op_id = i * 0x9e3779b97f4a7c15U;
     (*writer)->append(record.as_event());
     if (i % 777 == 0)
       (*writer)->tick(i);
@@ -291,7 +294,7 @@ TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
   }
 }
 
-// The rows are numbered from 1 in their first column.
+// The first column numbers the rows from 1.
 std::uint64_t count_rows_in_order(const TraceReader& reader) {
   std::uint64_t rows = 0;
   std::uint64_t last_in_order = 0;
@@ -348,7 +351,7 @@ TEST(Recovery, a_killed_writer_leaves_every_row_up_to_its_last_block) {
 TEST(Recovery, a_trace_of_another_version_is_read_by_its_own_schema) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 1);
-  // A later version made one event longer by a column and knows one that this version does not.
+  // A later version added a column to one event, and has an event that this version does not know.
   std::string manifest = contents(trace / "manifest.json");
   const auto table = manifest.find(R"("name": "cache_add")");
   manifest.insert(manifest.find(R"("pages u32 pages")", table), R"("order u16 shoe_size", )");

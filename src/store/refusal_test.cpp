@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is not a trace, cannot be written, or is in use: each is refused with its name, the reason and what to do.
+// The store refuses what is not a trace, cannot be written, or is in use. The error has the name,
+// the reason and what to do.
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,7 +104,7 @@ TEST(Refusal, a_member_of_another_type_is_named) {
   expect_refusal(read_manifest(trace), "t.iotrail", "its schema has a member of another type");
 }
 
-// The parser's time grows with the square of the members of an object: 200,000 took it 20 seconds.
+// The parser's time grows with the square of an object's members: 200,000 took 20 seconds.
 TEST(Refusal, a_manifest_with_more_names_than_any_recording_is_refused_at_once) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
@@ -163,7 +164,7 @@ TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours)
 }
 
 TEST(Refusal, a_segment_that_is_nearly_all_hole_is_not_searched) {
-  constexpr std::uint64_t kHoleBytes = 1ULL << 42U; // 4 TiB: hours
+  constexpr std::uint64_t kHoleBytes = 1ULL << 42U; // 4 TiB took hours
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   for (const auto& entry : std::filesystem::directory_iterator(trace))
@@ -175,7 +176,7 @@ TEST(Refusal, a_segment_that_is_nearly_all_hole_is_not_searched) {
   EXPECT_GT((*reader)->damage().bytes_skipped, kHoleBytes - (1U << 20U));
 }
 
-// A block of text columns, each of as many texts as the rows, as a reader that asks for all of it gets it.
+// Decodes a block of text columns, each with `texts`, as a reader of all columns does.
 Result<std::vector<Column>> decoded(std::size_t columns, const Texts& texts) {
   BlockRows rows;
   rows.columns.assign(columns, texts);
@@ -187,9 +188,9 @@ Result<std::vector<Column>> decoded(std::size_t columns, const Texts& texts) {
                       all, std::vector(columns, schema::Type::text));
 }
 
-// A few kilobytes of zstd stand for as much as they like: 255 columns within their own limit were 8 GiB.
+// Few kilobytes of zstd can expand to any size: 255 columns within their own limit were 8 GiB.
 TEST(Refusal, a_block_of_columns_that_are_too_large_together) {
-  const Texts texts(250, std::string(kTextBytesMax, 'a')); // 16 MiB less a little
+  const Texts texts(250, std::string(kTextBytesMax, 'a')); // slightly less than 16 MiB
   EXPECT_TRUE(decoded(2, texts).has_value());
   const auto three = decoded(3, texts);
   ASSERT_FALSE(three.has_value());
@@ -325,7 +326,7 @@ TEST(Refusal, a_future_format_in_the_manifest_or_in_a_segment) {
   expect_refusal(TraceReader::open(trace), trace.string(), "version is 3");
 }
 
-// A file system of its own with little room; needs the right to mount.
+// A small file system; needs the right to mount.
 class SmallDisk {
 public:
   explicit SmallDisk(const char* options)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes in comes out: every kind, every column, dictionaries, the manifest.
+// A reader returns exactly the written values: every kind, every column, dictionaries, the
+// manifest.
 #include <algorithm>
 #include <array>
 #include <random>
@@ -51,7 +52,8 @@ TEST(RoundTrip, every_kind_with_any_values_comes_back) {
   EXPECT_EQ(damage.bytes_skipped + damage.blocks_skipped + damage.rows_skipped, 0U);
 }
 
-// How the values of one column follow one another, for a while: plans made for one block meet another kind of values.
+// A pattern of values in one column that lasts for a while: plans of one block then meet values of
+// another pattern.
 class Habit {
 public:
   std::uint64_t next(std::mt19937_64& random, std::uint64_t left_neighbour) {
@@ -100,7 +102,7 @@ TEST(RoundTrip, columns_may_change_their_habits_from_block_to_block) {
       value = habits[field].next(random, value);
       record.set(event.fields[field], value);
     }
-    // Nearly in order at times, at times far from it, at times any.
+    // Times that are nearly in order, far from it, or arbitrary.
     if (i % 20'000 > 2000)
       record.as_event().ts_ns = i * 1000 + random() % (i < 30'000 ? 3000 : 300'000);
     writer->append(record.as_event());
@@ -108,7 +110,8 @@ TEST(RoundTrip, columns_may_change_their_habits_from_block_to_block) {
   }
   Manifest manifest;
   ASSERT_TRUE(writer->finish(manifest).has_value());
-  // Blocks come in the order of writing, and rows of equal times too.
+  // The reader returns blocks in the order of writing, and rows of equal times in the order of
+  // appending.
   for (std::size_t first = 0; first < expected.size(); first += 300)
     std::stable_sort(expected.begin() + static_cast<std::ptrdiff_t>(first),
                      expected.begin() + static_cast<std::ptrdiff_t>(first + 300),
@@ -123,7 +126,7 @@ TEST(RoundTrip, rows_of_a_block_are_in_order_of_time) {
   const schema::Event& event = *schema::find_event("syscall_read");
   for (int i = 0; i < 40'000; ++i) {
     Record record(event);
-    // Spans arrive when they end: in order but for some that took longer.
+    // Spans arrive when they end: in order, except some that took longer.
     record.as_event().ts_ns =
         1'000'000'000U + static_cast<std::uint64_t>(i) * 1000U - random() % 100'000U;
     writer->append(record.as_event());
@@ -217,7 +220,7 @@ TEST(RoundTrip, rows_that_wait_go_out_by_tick) {
   writer->tick(1'000'000);
   EXPECT_EQ(writer->stats().blocks, 0U);
   writer->tick(1'001'000);
-  for (int i = 0; writer->stats().rows.empty() && i < 10'000; ++i) // counted after their block
+  for (int i = 0; writer->stats().rows.empty() && i < 10'000; ++i) // rows count after their block
     usleep(1000);
   EXPECT_EQ(writer->stats().rows, (std::map<iot_u16, std::uint64_t>{{record.event().id, 1}}));
 }
@@ -233,7 +236,7 @@ TEST(RoundTrip, a_record_of_an_unknown_kind_is_counted) {
   EXPECT_EQ(writer->stats().rows_unknown, 4U);
 }
 
-// Equal columns are told by one pass over the records: a bit in one field of one row is enough for a column to be none.
+// One pass over the records finds constant columns: one different bit in one row must be found.
 TEST(RoundTrip, a_column_is_constant_but_for_a_bit_of_a_row) {
   constexpr std::size_t kRows = 9;
   const TemporaryDirectory directory;
@@ -266,7 +269,7 @@ TEST(RoundTrip, a_column_is_constant_but_for_a_bit_of_a_row) {
     EXPECT_EQ(rows_of(*reader, kind), rows) << reader->table(kind)->name;
 }
 
-// Blocks of 100 rows end within what is asked for, and the buffers together run out of room.
+// Requests cross the ends of blocks of 100 rows, and the buffers together run out of room.
 TEST(RoundTrip, rows_filled_in_place_come_back_in_order) {
   const TemporaryDirectory directory;
   std::mt19937_64 random(11);

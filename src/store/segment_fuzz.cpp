@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A whole segment file, damaged in any way, through the same path as in a trace: index, checksums, decoder. Since random
-// bytes never have a good checksum, the input is also taken as a list of edits to a good segment.
+// Fuzzes whole segment files through the path of the reader: index, checksums, decoder. Random
+// bytes never have a good checksum, so the input is also used as a list of edits to a good segment.
 #include <array>
 #include <cstdint>
 #include <numeric>
@@ -73,8 +73,7 @@ void read_all(ByteSpan segment) {
     if (payload_checksum(payload, block_seed({})) == block.header.payload_checksum)
       IOTRAIL_CHECK(decode_block(block.header, payload, kPositions, kTypes).has_value());
   }
-  IOTRAIL_CHECK(bytes ==
-                segment.size()); // each byte is in a block or counted as skipped, never both
+  IOTRAIL_CHECK(bytes == segment.size()); // each byte is either in a block or counted as skipped
 }
 
 } // namespace

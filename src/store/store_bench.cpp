@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an event costs in the store: bytes on the disk and time of both threads. The rows are made up as programs make
-// them: several threads on several CPUs, reads of pages at random places of a few files, jittered times.
+// Measures the cost of an event in the store: bytes on the disk, and time of both threads. The rows
+// imitate programs: several threads on several CPUs read pages at random positions of a few files,
+// at jittered times.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -24,7 +25,7 @@ template <class Record> struct Workload {
   std::vector<Record> (*make)();
 };
 
-// Spans of several threads in the order in which they end, as the rings deliver them.
+// Spans of several threads in the order of their ends, as the rings deliver them.
 template <class Record, class Fill> std::vector<Record> make_spans(iot_u16 kind, Fill fill) {
   std::mt19937_64 random(1);
   std::lognormal_distribution<double> duration_ns(std::log(2500.0), 0.6);
@@ -62,7 +63,7 @@ std::vector<iot_syscall_read> random_reads() {
   });
 }
 
-// Writes of any length one after another, by threads that each have their file.
+// Sequential writes of any length, by threads with one file each.
 std::vector<iot_app_write> sequential_writes() {
   std::array<iot_s64, kThreads> position{};
   return make_spans<iot_app_write>(IOT_KIND_app_write, [&](auto& write, auto& random) {
@@ -79,7 +80,7 @@ std::vector<iot_app_write> sequential_writes() {
   });
 }
 
-// As a machine would do it: the same size, the same pace, one thread.
+// The most regular case: the same size, the same pace, one thread.
 std::vector<iot_app_write> regular_writes() {
   std::uint64_t number = 0;
   return make_spans<iot_app_write>(IOT_KIND_app_write, [&](auto& write, auto& random) {
@@ -147,7 +148,7 @@ template <auto make> void BM_read(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * kRows));
 }
 
-// The caller's share of writing: what the thread that drains the rings pays.
+// The cost for the thread that drains the rings.
 void BM_append(benchmark::State& state) {
   const auto records = random_reads();
   const TemporaryTrace trace;

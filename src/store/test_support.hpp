@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the tests of the store share: a directory that goes with the test, and records with made-up values.
+// Shared by the tests of the store: a directory that is removed with the test, and records with
+// made-up values.
 #pragma once
 
 #include <cstring>
@@ -41,7 +42,7 @@ private:
   std::filesystem::path path_;
 };
 
-// One record of any kind, as bytes that append() takes.
+// One record of any kind, as bytes for append().
 class Record {
 public:
   explicit Record(const schema::Event& event)
@@ -55,7 +56,7 @@ public:
   void set(const schema::Field& field, std::uint64_t value) {
     std::memcpy(bytes() + field.offset, &value, schema::info(field.type).size_bytes);
   }
-  // As a reader returns it: widened, signed values in two's complement.
+  // The value as a reader returns it: widened, signed values in two's complement.
   std::uint64_t get(const schema::Field& field) const {
     const schema::TypeInfo& type = schema::info(field.type);
     std::uint64_t value = 0;
@@ -75,7 +76,7 @@ private:
   std::vector<std::uint64_t> words_;
 };
 
-// Values of many characters: extremes, small ones, multiples of a page, anything.
+// Values of many magnitudes: extremes, small ones, multiples of a page, random ones.
 inline std::uint64_t any_value(std::mt19937_64& random) {
   switch (random() % 6) {
   case 0:
@@ -115,7 +116,7 @@ inline std::unique_ptr<TraceReader> open(const std::filesystem::path& trace) {
   return reader ? std::move(*reader) : nullptr;
 }
 
-// Rows of a table in the order of the blocks; a block that cannot be read is left out.
+// Rows of a table in the order of the blocks. Skips blocks that cannot be read.
 inline std::vector<std::vector<std::uint64_t>> rows_of(const TraceReader& reader, iot_u16 kind) {
   std::vector<std::vector<std::uint64_t>> rows;
   for (const BlockInfo& block : reader.blocks()) {
@@ -152,7 +153,7 @@ inline void overwrite(const std::filesystem::path& file, std::string_view bytes)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
-// A manifest that was edited, with the checksum of what it is now.
+// Writes an edited manifest with a matching checksum.
 inline void overwrite_manifest(const std::filesystem::path& trace, std::string_view text) {
   overwrite(trace / "manifest.json", sealed_text(Json::parse(text)));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A whole trace directory, damaged in any way: the input is a list of edits to the files of a good trace. Whatever they
-// are, the reader neither aborts nor returns other rows without counting damage. A last edit may seal the manifest anew,
-// as somebody would who makes a trace by hand.
+// Fuzzes whole trace directories: the input is a list of edits to the files of a good trace.
+// Whatever they are, the reader neither aborts nor returns other rows without counting damage. A
+// last edit may seal the manifest anew, as an attacker can.
 #include <unistd.h>
 
 #include <array>
@@ -33,7 +33,7 @@ struct Edit {
   std::uint8_t value;
 };
 
-// In memory, where there is such a place.
+// A directory in memory, if the machine has one.
 class Scratch {
 public:
   Scratch() {
@@ -68,7 +68,7 @@ void write_files(const fs::path& trace, const Files& files) {
     std::ofstream(trace / name, std::ios::binary).write(text.data(), std::ssize(text));
 }
 
-// Of the schema, the manifest keeps what the trace uses: edits then meet something that counts.
+// Keeps only the part of the schema that the trace uses, so that edits hit meaningful bytes.
 void shorten(std::string& manifest) {
   Json json = Json::parse(manifest);
   Json tables = Json::array();
@@ -131,7 +131,7 @@ void make_edit(const Edit& edit, Files& files) {
 struct Reading {
   bool is_open = false;
   bool is_damaged = false;
-  std::map<iot_u16, std::vector<std::vector<Column>>> rows; // of the blocks, by kind
+  std::map<iot_u16, std::vector<std::vector<Column>>> rows; // by block, for each kind
 
   bool operator==(const Reading&) const = default;
 };

@@ -10,10 +10,12 @@
 namespace iotrail::store {
 namespace {
 
-constexpr std::uint8_t kCompressed = 0x80;    // beside the encoding in the directory
-constexpr std::size_t kCompressBytesMin = 64; // below, zstd's own header eats what it gains
-constexpr std::size_t kProbeBytes = 4096;     // of a column that zstd has not proved itself on
-constexpr unsigned kPenaltyMin = 4;           // blocks
+constexpr std::uint8_t kCompressed = 0x80; // flag in the encoding's byte of the directory
+// Below this size, zstd's header costs more than it saves.
+constexpr std::size_t kCompressBytesMin = 64;
+// Tried first if zstd did not shrink the column in its last block.
+constexpr std::size_t kProbeBytes = 4096;
+constexpr unsigned kPenaltyMin = 4; // blocks
 constexpr unsigned kPenaltyMax = 64;
 
 std::size_t length(const Column& column) {
@@ -57,7 +59,7 @@ ByteSpan BlockEncoder::encode(const BlockRows& rows, std::uint32_t sequence,
   }
 
   block_.clear();
-  block_.write(BlockHeader{}); // its place; the sizes and the checksum are known below
+  block_.write(BlockHeader{}); // reserved; written below, when sizes and checksum are known
   block_.append(directory_.bytes());
   for (std::size_t i = 0; i < plans.size(); ++i)
     block_.append(contents_[i].bytes());
@@ -78,7 +80,7 @@ ByteSpan BlockEncoder::encode(const BlockRows& rows, std::uint32_t sequence,
   return block_.bytes();
 }
 
-// Compresses the column's bytes where that is worth it, and enters it into the directory.
+// Compresses the column's bytes if that saves enough, and adds the column to the directory.
 void BlockEncoder::finish_column(std::uint16_t kind, std::size_t column, const ColumnPlan& plan) {
   ByteWriter& content = contents_[column];
   const std::size_t raw_bytes = content.size();
@@ -97,7 +99,7 @@ void BlockEncoder::finish_column(std::uint16_t kind, std::size_t column, const C
     directory_.varint(raw_bytes);
 }
 
-// Empty: not worth it.
+// Empty: store the bytes as they are.
 ByteSpan BlockEncoder::compress(Compression& state, ByteSpan raw) {
   if (raw.size() < kCompressBytesMin || !zstd_)
     return {};
@@ -105,7 +107,7 @@ ByteSpan BlockEncoder::compress(Compression& state, ByteSpan raw) {
     --state.skip;
     return {};
   }
-  // Most columns are packed so tightly that a piece tells.
+  // A sample of the column decides: most columns are packed too tightly for zstd to shrink.
   const bool is_likely = state.has_proved_itself || raw.size() < 2 * kProbeBytes ||
                          !try_zstd(raw.subspan(raw.size() / 2, kProbeBytes)).empty();
   const ByteSpan compressed = is_likely ? try_zstd(raw) : ByteSpan();
@@ -115,7 +117,7 @@ ByteSpan BlockEncoder::compress(Compression& state, ByteSpan raw) {
   return compressed;
 }
 
-// Empty: saves less than a quarter, too little for the time that it takes.
+// Empty if zstd saves less than a quarter: too little for its time.
 ByteSpan BlockEncoder::try_zstd(ByteSpan raw) {
   compressed_.resize(std::max(compressed_.size(), ZSTD_compressBound(raw.size())));
   const std::size_t size = ZSTD_compressCCtx(zstd_.get(), compressed_.data(), compressed_.size(),
@@ -159,8 +161,8 @@ Result<std::vector<ColumnEntry>> read_directory(const BlockHeader& header, ByteS
   return entries;
 }
 
-// Before anything is decoded: a few kilobytes may stand for gigabytes. Columns that the block is too old to have take
-// room too.
+// Checked before decoding: a few compressed kilobytes can become gigabytes. A column that is newer
+// than the block is filled with defaults, which takes memory too.
 bool fits_in_memory(std::size_t rows, std::span<const ColumnEntry> entries,
                     std::span<const schema::Type> types) {
   std::size_t bytes = 0;
@@ -201,7 +203,7 @@ private:
     const ColumnEntry& entry = entries_[i];
     const DecodedNumbers* reference = nullptr;
     if (leans_on_another(entry.encoding)) {
-      // One step only: what is leaned on stands alone, so that no circle can be made.
+      // Only one step: a reference column has no reference itself, so that no circle is possible.
       const std::size_t on = entry.reference;
       if (on >= entries_.size() || leans_on_another(entries_[on].encoding) ||
           entries_[on].encoding == Encoding::text || !decode(on))

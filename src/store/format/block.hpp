@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One block of a segment: up to 16,384 rows of one kind, column by column. The encoder knows nothing of files, the
-// decoder trusts nothing but checksums it has computed itself.
+// One block of a segment: up to 16,384 rows of one kind, stored column by column. The encoder knows
+// nothing about files. The decoder trusts only checksums that it has computed itself.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,21 @@ namespace iotrail::store {
 
 using Numbers = std::vector<std::uint64_t>; // signed columns: two's complement
 using Texts = std::vector<std::string>;
-using Column = std::variant<std::monostate, Numbers, Texts>; // monostate: not asked for
+using Column = std::variant<std::monostate, Numbers, Texts>; // monostate: not requested
 
-// Rows on their way to the disk: each column holds Numbers or Texts, one for each row; where `count` is given, Numbers may
-// be a single one, which all rows have.
+// Rows to write. Each column holds Numbers or Texts, one value for each row. If `count` is set, a
+// column of Numbers may hold a single value, which then is the value of all rows.
 struct BlockRows {
   std::uint16_t kind = 0;
   std::vector<Column> columns;
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
-  std::size_t count = 0; // of rows; 0: the first column tells
+  std::size_t count = 0; // number of rows; 0: the size of the first column
 
   std::size_t rows() const;
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class BlockEncoder {
 public:
   BlockEncoder(const TraceId& trace_id, int compression_level);
@@ -47,16 +47,16 @@ public:
   BlockEncoder(const BlockEncoder&) = delete;
   BlockEncoder& operator=(const BlockEncoder&) = delete;
 
-  // Header and payload, valid until the next call. At least one row.
+  // Returns header and payload, valid until the next call. `rows` has at least one row.
   ByteSpan encode(const BlockRows& rows, std::uint32_t sequence, std::uint64_t rows_before);
 
 private:
-  // Whether zstd is worth its time for a column is learnt from the blocks before: after each failure it is left out
-  // for twice as many blocks as before, up to a limit.
+  // Whether zstd is worth its time, learnt from the blocks before. After each failure the column
+  // skips zstd for twice as many blocks as before, up to a limit.
   struct Compression {
     unsigned skip = 0;
     unsigned penalty = 0;
-    bool has_proved_itself = false; // the last time
+    bool has_proved_itself = false; // in the last block that tried
   };
 
   void finish_column(std::uint16_t kind, std::size_t column, const ColumnPlan& plan);
@@ -71,11 +71,11 @@ private:
   Packer packer_;
   std::vector<std::byte> compressed_;
   ByteWriter directory_;
-  std::vector<ByteWriter> contents_; // of the columns
+  std::vector<ByteWriter> contents_; // one for each column
   ByteWriter block_;
 };
 
-// A column as its block's directory tells.
+// One column, as the directory of its block describes it.
 struct ColumnEntry {
   Encoding encoding = Encoding::constant;
   std::uint16_t reference = 0;
@@ -84,8 +84,9 @@ struct ColumnEntry {
   ByteSpan stored;
 };
 
-// Columns of `payload`, whose checksum is that of the header, by position; the others stay monostate. A position past the
-// block's last column yields zeros or empty texts as `types` says: the block is older than the column.
+// Decodes the columns at `positions`; the others stay monostate. `payload` must match the header's
+// checksum. A position past the block's last column yields zeros or empty texts, by `types`: the
+// block is older than the column.
 Result<std::vector<Column>> decode_block(const BlockHeader& header, ByteSpan payload,
                                          std::span<const int> positions,
                                          std::span<const schema::Type> types);

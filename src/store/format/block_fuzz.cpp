@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The decoder of one block, given what no checksum vouches for: it may refuse, and must never read out of bounds.
-// What it accepts, encoded anew, must come back the same.
+// Fuzzes the decoder of one block with bytes that no checksum protects. It may refuse them and must
+// never read out of bounds. What it accepts must survive encoding and decoding unchanged.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -13,11 +13,11 @@ using namespace iotrail::store;
 
 namespace {
 
-// Of the input, the first bytes say how many rows and which columns are text.
+// The first bytes of the input: how many rows, and which columns are text.
 struct Shape {
   std::uint16_t rows;
   std::uint8_t columns;
-  std::uint8_t text_columns; // a bit each
+  std::uint8_t text_columns; // one bit a column
 };
 
 std::vector<Column> decode(const BlockHeader& header, ByteSpan payload,
@@ -37,7 +37,7 @@ void check_round_trip(BlockEncoder& encoder, const BlockRows& rows,
   IOTRAIL_CHECK(decode(header, in.take(in.remaining()), types) == rows.columns);
 }
 
-// Other values for the same plans.
+// Replaces the values, so that the plans meet values that they were not made for.
 void turn_round(BlockRows& rows) {
   for (Column& column : rows.columns)
     if (auto* numbers = std::get_if<Numbers>(&column)) {

@@ -19,8 +19,8 @@ Word read_signed(ByteReader& in) {
   return static_cast<Word>(unzigzag(in.varint()));
 }
 
-// `value(i)` for each i below `count`, in order. The base need not be the smallest value: what lies below it shows by the
-// sign, and seldom does once the base has been right for one block.
+// Packs `value(i)` for each i below `count`, in order. The base need not be the smallest value: a
+// smaller one shows as negative, rarely once the base was right for a block.
 template <class Value>
 void write_packed(std::size_t count, Value value, ColumnPlan& plan, Packer& packer,
                   ByteWriter& out) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which encoding each column of a block gets.
+// Chooses an encoding for each column of a block.
 #include "store/format/column.hpp"
 
 #include <algorithm>
@@ -13,14 +13,17 @@ namespace {
 
 using Word = std::uint64_t;
 
-// Encodings are compared on so many rows from the middle of the block: the choice costs little and is seldom wrong.
+// The encodings are compared on this many rows from the middle of the block. That is cheap and
+// rarely wrong.
 constexpr std::size_t kSampleRows = 256;
 
-// Plans are made anew after so many blocks, or one whose rows are larger by a tenth.
+// Plans are made anew after this many blocks, or after a block with rows that are larger by a
+// tenth.
 constexpr unsigned kPlannedBlocks = 16;
 constexpr std::size_t kGrowthPart = 10;
 
-// In pieces, each without a branch inside: the compiler makes vector code of it, and most columns end at the first.
+// Compares in pieces without a branch inside, so that the compiler vectorizes them. Most columns
+// differ in the first piece.
 template <class Differs> bool all_same(std::size_t rows, Differs differs) {
   for (std::size_t first = 0; first < rows; first += kFrameValues) {
     const std::size_t end = std::min(rows, first + kFrameValues);
@@ -50,10 +53,10 @@ bool is_linear(NumbersView values) {
   return true;
 }
 
-// Open addressing over the few values of a table.
+// A hash table with open addressing, for the few values of a table.
 class TableBuilder {
 public:
-  // Fails as soon as there are more distinct values than a table may have or is worth.
+  // Fails at the first distinct value beyond the limit of a table, or beyond what saves space.
   bool build(NumbersView values, ColumnPlan& plan) {
     limit_ = std::min(kTableEntriesMax, values.size() / 8);
     if (limit_ == 0)
@@ -89,7 +92,7 @@ private:
     return (value * 0x9e3779b97f4a7c15U) >> 54U;
   }
 
-  // Slot 0 in any bucket but its own means that the bucket is empty.
+  // A bucket with slot 0 is empty, except the bucket of slot 0 itself.
   void start(Word value, ColumnPlan& plan) {
     buckets_.fill(0);
     bucket_of_first_ = bucket_of(value);
@@ -98,7 +101,7 @@ private:
     plan.first_rows.assign(1, 0);
   }
 
-  // The value's slot; `limit_`: there is none left.
+  // Returns the slot of the value; `limit_`: the table is full.
   [[gnu::noinline]] std::size_t find_or_insert(Word value, std::size_t row, ColumnPlan& plan) {
     std::size_t bucket = bucket_of(value);
     for (; buckets_[bucket] != 0 || bucket == bucket_of_first_; bucket = (bucket + 1) % kBuckets)
@@ -119,7 +122,8 @@ private:
   std::size_t bucket_of_first_ = 0;
 };
 
-// What the transformations make of a sample; the first of a delta is 0, the value itself is stored apart.
+// Apply the transformations to a sample. The first value of a delta is 0, since it is stored
+// separately.
 void to_delta(NumbersView values, std::span<Word> out) {
   out[0] = 0;
   for (std::size_t i = 1; i < values.size(); ++i)
@@ -131,7 +135,7 @@ void to_difference(NumbersView values, NumbersView reference, std::span<Word> ou
     out[i] = values[i] - reference[i];
 }
 
-// Differences to the last row with the same slot, 0 in a slot's first row.
+// Differences to the last row with the same slot; 0 in the first row of a slot.
 void to_keyed(NumbersView values, std::span<const std::uint8_t> slots, std::span<Word> out) {
   std::array<Word, kTableEntriesMax> last{};
   std::array<bool, kTableEntriesMax> seen{};
@@ -171,7 +175,7 @@ private:
     PackedChoice choice;
   };
 
-  // What can be told with certainty, cheapest first. False: it takes a comparison.
+  // Decides what needs no comparison, cheapest test first. False: compare.
   bool settle(std::size_t i) {
     const NumbersView values = columns_[i];
     ColumnPlan& plan = plans_[i];
@@ -197,8 +201,9 @@ private:
     is_leaned_on_[reference] = 1;
   }
 
-  // What is written faster than a table, and takes no more bits: values side by side, like the numbers of a few threads
-  // (the table shows that none lies far off), or those that go with the column before, like a file's descriptor.
+  // Replaces the table if another encoding is faster to write and takes no more bits. Packed: the
+  // values are close together, like ids of a few threads (the table shows that there is no
+  // outlier). Difference: the values follow the column before, like the file of a descriptor.
   void reconsider_table(std::size_t i) {
     ColumnPlan& plan = plans_[i];
     const auto [first, count] = sample_rows(i);
@@ -242,7 +247,7 @@ private:
         best = {encoding, static_cast<std::uint16_t>(reference), choice};
     };
     to_delta(sample, out);
-    offer(Encoding::delta, 0, out.subspan(1)); // the first is none of the differences
+    offer(Encoding::delta, 0, out.subspan(1)); // the first value is no difference
     if (!is_leaned_on_[i]) {
       if (i > 0 && stands_alone(i - 1)) {
         to_difference(sample, columns_[i - 1].subspan(first, count), out);
@@ -273,8 +278,8 @@ private:
   std::array<Word, kSampleRows> scratch_{};
 };
 
-// Whether the plan of an earlier block can be this one's; its table is made anew. A column that has become constant is
-// better planned so, and others may lean on it no longer.
+// Whether the plan of an earlier block also fits this one; builds the table anew. A column that has
+// become constant needs a new plan: it is smaller, and no column may refer to it.
 bool keep_plan(NumbersView values, ColumnPlan& plan, TableBuilder& table_builder) {
   if (values.empty() || plan.encoding == Encoding::text)
     return values.empty() && plan.encoding == Encoding::text;
@@ -296,7 +301,7 @@ bool keep_plans(std::span<const NumbersView> columns, std::span<ColumnPlan> plan
 } // namespace
 
 std::span<ColumnPlan> ColumnPlans::update(std::span<const NumbersView> columns, std::size_t rows) {
-  // The plans of a small block say little about a large one.
+  // The plans of a small block are a poor guide for a large one.
   is_new_ = blocks_left_ == 0 || rows / 2 > planned_rows_ || !keep_plans(columns, plans_);
   if (is_new_) {
     plans_ = Planner(columns).run();

@@ -28,7 +28,7 @@ TEST(Column, the_worked_one_of_the_header_has_these_bytes) {
     offset *= 4096;
   const std::array<NumbersView, 2> columns{files, offsets};
   ColumnPlans plans;
-  for (int block = 0; block < 2; ++block) { // planned, and with the plans kept
+  for (int block = 0; block < 2; ++block) { // the second block keeps the plans
     const std::span<ColumnPlan> plan = plans.update(columns, files.size());
     EXPECT_EQ(plan[0].encoding, Encoding::table);
     EXPECT_EQ(plan[0].first_rows, (std::vector<std::uint32_t>{0, 2}));

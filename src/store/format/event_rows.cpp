@@ -11,10 +11,9 @@
 namespace iotrail::store {
 namespace {
 
-// Two words, compared together: what the compiler finds a register for on any machine of 64 bits.
+// Two words, compared at once: every 64-bit machine has a vector register for that.
 using Lane [[gnu::vector_size(16)]] = std::uint64_t;
-constexpr std::size_t kLaneRows =
-    256; // then it is seen whether any column of the lane is still constant
+constexpr std::size_t kLaneRows = 256; // rows between checks whether the lane is settled
 
 constexpr unsigned kRowBits = 14;
 static_assert(kBlockRowsMax == 1U << kRowBits);
@@ -24,8 +23,8 @@ constexpr std::uint64_t kSpanMax = ~std::uint64_t{0} >> kRowBits; // 13 days of 
 constexpr unsigned kDigitBits = 11;
 constexpr std::size_t kDigits = 1U << kDigitBits;
 
-// Spans arrive when they end, those of a few threads nearly in order. Up to so many moves a row, putting each into its
-// place costs less than sorting by digits.
+// Spans arrive when they end; those of a few threads arrive nearly in order. Up to this many moves
+// a row, insertion costs less than a radix sort.
 constexpr std::size_t kMovesPerRowMax = 8;
 
 std::uint64_t time_of(const std::byte* record) {
@@ -34,7 +33,8 @@ std::uint64_t time_of(const std::byte* record) {
   return ts_ns;
 }
 
-// By the bits above kRowBits, least significant digit first: a comparison sort costs several times as much.
+// Sorts by the bits above kRowBits, least significant digit first. A comparison sort costs several
+// times as much.
 void radix_sort(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& spare) {
   const auto [low, high] = std::ranges::minmax(keys);
   const auto key_bits = static_cast<unsigned>(std::bit_width(high - (low & ~kRowMask)));
@@ -54,7 +54,7 @@ void radix_sort(std::vector<std::uint64_t>& keys, std::vector<std::uint64_t>& sp
   }
 }
 
-// Puts the last of `keys` into its place among those before it, which are in order; tells how many had to make room.
+// Inserts the last of `keys` among those before it, which are sorted. Returns how many keys moved.
 std::size_t insert_last(std::span<std::uint64_t> keys) {
   const std::uint64_t key = keys.back();
   std::size_t at = keys.size() - 1;
@@ -86,7 +86,8 @@ bool are_sorted(const std::byte* records, std::size_t record_bytes, std::size_t 
   return true;
 }
 
-// Adds to the lane at `differs` the bits in which those of `records` differ from that of the record `first`.
+// Compares the lane of `records` with the record `first`, and sets the bits in `differs` in which
+// any of them differs.
 void compare_lane(const std::byte* first, const std::byte* records, std::size_t record_bytes,
                   std::size_t rows, std::byte* differs) {
   constexpr std::size_t kRowsOfStep = 4; // a step of the pointer costs as much as a comparison
@@ -108,8 +109,8 @@ void gather(const std::byte* field, Position position, Numbers& out) {
     to[i] = widened(load<T>(field + position(i)));
 }
 
-// `positions` is empty where the records are in order already; `differs` has the bits in which any record's field is not
-// that of the first.
+// `positions` is empty if the records are sorted already. `differs` has the bits in which any
+// record's field differs from the first.
 template <class T>
 void make_column(const std::byte* field, std::size_t stride, std::size_t rows,
                  const std::byte* differs, std::span<const std::uint32_t> positions, Numbers& out) {
@@ -156,7 +157,7 @@ void EventTransposer::sort_by_time(ByteSpan records, std::size_t record_bytes) {
         static_cast<std::uint32_t>(keys_[i] & kRowMask) * static_cast<std::uint32_t>(record_bytes);
 }
 
-// Records too far from one another for time and row to share a word.
+// For records too far apart for a time and a row number to share one word.
 void EventTransposer::sort_distant(ByteSpan records, std::size_t record_bytes) {
   positions_.resize(records.size() / record_bytes);
   for (std::size_t i = 0; i < positions_.size(); ++i)
@@ -165,13 +166,14 @@ void EventTransposer::sort_distant(ByteSpan records, std::size_t record_bytes) {
                     [&](std::uint32_t at) { return std::pair(time_of(&records[at]), at); });
 }
 
-// One pass for the columns of a lane, which ends where all of them are seen to differ.
+// One pass for the columns of a lane. It ends when all of them are known to differ.
 void EventTransposer::compare_records(const schema::Event& event, ByteSpan records) {
   const std::size_t record_bytes = event.size_bytes;
   const std::size_t rows = records.size() / record_bytes;
   differs_.assign(record_bytes, std::byte{0});
   for (std::size_t begin = 0; begin < record_bytes; begin += sizeof(Lane)) {
-    const std::size_t lane = std::min(begin, record_bytes - sizeof(Lane)); // the last may overlap
+    // the last lane may overlap the one before
+    const std::size_t lane = std::min(begin, record_bytes - sizeof(Lane));
     for (std::size_t row = 0; row < rows && has_constant(event, lane); row += kLaneRows)
       compare_lane(&records[lane], &records[lane + row * record_bytes], record_bytes,
                    std::min(rows - row, kLaneRows), &differs_[lane]);
@@ -223,7 +225,7 @@ void EventTransposer::make_column(const schema::Field& field, std::size_t record
 #include "types.def"
 #undef TYPE
   case schema::Type::text:
-    IOTRAIL_CHECK(false); // records hold numbers only
+    IOTRAIL_CHECK(false); // records hold only numbers
   }
 }
 

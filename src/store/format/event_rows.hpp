@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// From records, as they came, to columns in order of time.
+// Turns records, in the order of arrival, into columns in the order of time.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace iotrail::store {
 
-// Keeps its memory from block to block; not for several threads at once.
+// Keeps its memory from block to block. Not thread-safe.
 class EventTransposer {
 public:
-  // `records` holds whole records of `event`, at least one and at most kBlockRowsMax. Valid until the next call.
+  // `records` holds whole records of `event`: at least one, at most kBlockRowsMax. The result is
+  // valid until the next call.
   const BlockRows& transpose(const schema::Event& event, ByteSpan records);
 
 private:
@@ -27,10 +28,11 @@ private:
   void make_column(const schema::Field& field, std::size_t record_bytes, ByteSpan records,
                    Numbers& out) const;
 
-  std::vector<std::byte> differs_; // a record of the bits in which some differ from the first
+  // one record of bits: set where any record differs from the first
+  std::vector<std::byte> differs_;
   std::vector<std::uint64_t> keys_;
   std::vector<std::uint64_t> spare_;
-  // Of the records in order of time, in bytes; empty where they came in that order.
+  // Byte offsets of the records in the order of time; empty if they arrived in that order.
   std::vector<std::uint32_t> positions_;
   BlockRows rows_;
 };

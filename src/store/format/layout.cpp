@@ -69,7 +69,7 @@ std::optional<std::uint32_t> segment_number(std::string_view name) {
 
 TraceId new_trace_id() {
   TraceId id{};
-  // Early in boot, or where the call is forbidden, time and process still tell traces apart.
+  // Early in boot, or if the call is forbidden, time and process still make the id unique.
   if (getrandom(id.data(), id.size(), GRND_NONBLOCK) != static_cast<ssize_t>(id.size())) {
     const std::uint64_t parts[2] = {realtime_ns(),
                                     monotonic_ns() ^ static_cast<std::uint64_t>(getpid()) << 40U};

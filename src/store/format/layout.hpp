@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The fixed parts of a segment file, byte for byte as docs/format.md gives them, and their checksums.
+// The fixed parts of a segment file and their checksums, byte for byte as in docs/format.md.
 #pragma once
 
 #include <array>
@@ -21,15 +21,16 @@ using TraceId = std::array<std::uint8_t, 16>;
 
 inline constexpr std::uint64_t kSegmentMagic = 0x0a0d4c4941525449; // "ITRAIL\r\n"
 inline constexpr std::uint32_t kBlockMagic = 0x4b4c4249;           // "IBLK"
-inline constexpr std::uint32_t kBlockRowsMax = 16384;              // of any block
-inline constexpr std::uint32_t kPayloadBytesMax = 64U << 20U;      // of any block
-inline constexpr std::uint32_t kColumnBytesMax = 32U << 20U;       // of any column, decompressed
-inline constexpr std::size_t kTextBytesMax = 64U << 10U; // of one text; longer ones are cut
+inline constexpr std::uint32_t kBlockRowsMax = 16384;              // per block
+inline constexpr std::uint32_t kPayloadBytesMax = 64U << 20U;      // per block
+inline constexpr std::uint32_t kColumnBytesMax = 32U << 20U;       // per column, decompressed
+inline constexpr std::size_t kTextBytesMax = 64U << 10U;           // per text; longer ones are cut
 
-// A block that is read takes what its columns take after decompression, and so much for each of their values. Together
-// that is limited: compressed and constant columns are a thousand times smaller than what they stand for.
+// Memory that a decoded block takes: its decompressed columns, and this much for each value. The
+// sum is limited, since compressed and constant columns are a thousand times smaller than their
+// values.
 inline constexpr std::size_t kNumberBytes = 8;
-inline constexpr std::size_t kTextBytesBeside = 32; // of a text, beside its own
+inline constexpr std::size_t kTextBytesBeside = 32; // per text, in addition to its own
 inline constexpr std::size_t kBlockBytesMax = 32U << 20U;
 
 enum class SegmentKind : std::uint32_t { events = 1, dictionary = 2 };
@@ -55,27 +56,27 @@ struct BlockHeader {
   std::uint64_t last_ns = 0;
   std::uint64_t rows_before =
       0; // in this segment: two good headers tell how many rows lie between them
-  std::uint32_t sequence = 0; // of the block in this segment, from 0
+  std::uint32_t sequence = 0; // number of the block in this segment, from 0
   std::uint32_t reserved = 0; // 0
   std::uint64_t payload_checksum = 0;
   std::uint64_t checksum = 0; // of the bytes before it
 };
 static_assert(sizeof(BlockHeader) == 64);
 
-// Checksums of blocks are seeded with the trace's id, so that a block of another trace (left over in a file system's
-// free space, or stored as data inside a block) is never taken for one of this trace.
+// The trace's id seeds the checksums of blocks. A block of another trace (left in free space of the
+// file system, or stored as data in a block) therefore never passes for one of this trace.
 std::uint64_t block_seed(const TraceId& trace_id);
 std::uint64_t payload_checksum(ByteSpan payload, std::uint64_t seed);
 
 void seal(SegmentHeader& header);
-bool is_sealed(const SegmentHeader& header); // magic and checksum fit
+bool is_sealed(const SegmentHeader& header); // are magic and checksum right?
 void seal(BlockHeader& header, std::uint64_t seed);
-bool is_sealed(const BlockHeader& header, std::uint64_t seed); // and its sizes are within limits
+bool is_sealed(const BlockHeader& header, std::uint64_t seed); // and are its sizes within limits?
 
 std::string segment_name(SegmentKind kind,
                          std::uint32_t number); // "events-0001.seg", "dictionary.seg"
 
-// The number in such a name, 0 of the dictionary; nullopt: not the name of a segment.
+// The number in such a name, 0 for the dictionary; nullopt: not the name of a segment.
 std::optional<std::uint32_t> segment_number(std::string_view name);
 inline SegmentKind segment_kind(std::uint32_t number) {
   return number == 0 ? SegmentKind::dictionary : SegmentKind::events;

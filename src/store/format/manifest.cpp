@@ -15,7 +15,7 @@
 namespace iotrail::store {
 namespace {
 
-// Thrown through the library: what it throws does not say where.
+// Exceptions of the JSON library do not name the member that is wrong; this one does.
 struct WrongMember {
   std::string name; // "hooks.event"
 };
@@ -23,7 +23,7 @@ struct WrongMember {
 constexpr std::array<std::string_view, 5> kStates = {"INITIALIZING", "RUNNING", "COMPLETE",
                                                      "INCOMPLETE", "ERROR"};
 
-// One list of members serves both directions: `f(name, member)`.
+// One list of members serves both directions, by `f(name, member)`.
 template <class Self>
 concept IsHookReport = std::same_as<std::remove_const_t<Self>, HookReport>;
 template <IsHookReport Self, class F> void visit_members(Self& hook, F&& f) {
@@ -91,7 +91,7 @@ bool has_too_many(const Manifest& m) {
 
 std::vector<std::string> Manifest::layers_refused() const {
   std::set<std::string_view> served;
-  std::set<std::string_view> known; // layers of any hook
+  std::set<std::string_view> known; // layers of all hooks
   for (const HookReport& hook : hooks)
     if (const schema::Event* event = schema::find_event(hook.event)) {
       const std::string_view layer = schema::layer_name(static_cast<std::uint32_t>(event->layer));
@@ -116,14 +116,15 @@ std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& erro
   return hooks;
 }
 
-// Found by the library by their names.
+// The library finds these functions by their names.
 static void to_json(Json& json, const State& state) {
   json = state_name(state);
 }
 static void from_json(const Json& json, State& state) {
   const auto name = json.get<std::string>();
   const auto* found = std::ranges::find(kStates, name);
-  // A later version may know states that this one does not: then nothing is certain but that it is not complete.
+  // A later version may have other states. Only one thing is certain then: the trace is not
+  // complete.
   state = found == kStates.end() ? State::INCOMPLETE : static_cast<State>(found - kStates.begin());
 }
 template <class Row>
@@ -305,7 +306,7 @@ Result<StoredManifest> read_stored_manifest(const std::filesystem::path& trace) 
   auto directory = open_trace_directory(trace);
   if (!directory)
     return std::unexpected(directory.error());
-  // Asked before reading: a recorder that ends in between leaves an end that is then read.
+  // Asked before reading: if the recorder ends in between, the manifest that is read has the end.
   const bool is_held = is_being_recorded(*directory);
   auto text = read_file(*directory, kManifestName, trace / kManifestName);
   if (!text)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// manifest.json: what a trace says about itself. Written at the start (state INITIALIZING), when events begin
-// (RUNNING), and at the end; replaced as a whole by rename, so a reader never sees half of one. It ends with a checksum:
-// one that does not fit, or is not there, is damage (manifest_text.hpp).
+// manifest.json: what a trace says about itself. The recorder writes it at the start (state
+// INITIALIZING), when events begin (RUNNING), and at the end. It replaces the file by rename, so
+// that a reader never sees half of one. The manifest ends with a checksum; a wrong or missing one
+// is damage (manifest_text.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,20 +19,22 @@
 
 namespace iotrail::store {
 
-// A column as the trace describes it: events of other versions of iotrail may have more or fewer than ours.
+// A column as the trace describes it. Another version of iotrail may have more or fewer columns for
+// the same event.
 struct ColumnInfo {
   std::string name;
   schema::Type type;
-  schema::Meaning meaning; // `number` where this version does not know the trace's
+  schema::Meaning meaning; // `number` if this version does not know the trace's meaning
   schema::Role role = schema::Role::none;
 };
 
-// A column by what it is to its event, by what its numbers stand for, or, of what no other event tells, by its name.
+// Names a column by its role in `events`, by the meaning of its numbers, or, if no other event has
+// such a column, by its name.
 using ColumnKey = std::variant<schema::Role, schema::Meaning, std::string_view>;
 
 struct TableInfo {
   iot_u16 kind;
-  std::string name; // of small letters, digits and underscores, as those of layer and columns
+  std::string name; // small letters, digits and underscores, as in names of layers and columns
   std::string layer;
   std::vector<ColumnInfo> columns;
 
@@ -39,30 +42,32 @@ struct TableInfo {
   int column(std::string_view name) const;
   // The column with the role; nullptr: there is none.
   const ColumnInfo* column(schema::Role role) const;
-  // The first column of the meaning; nullptr: there is none. A later version adds columns behind it only.
+  // The first column with the meaning; nullptr: there is none. Later versions add columns only
+  // behind it.
   const ColumnInfo* column(schema::Meaning meaning) const;
   // -1: no such column.
   int index(const ColumnKey& key) const;
   bool is_dictionary() const;
 };
 
-// INCOMPLETE is never written by a recorder: the reader says it of a trace whose recorder is gone without an end.
+// No recorder writes INCOMPLETE: the reader reports it for a trace without an end if its recorder
+// is gone.
 enum class State { INITIALIZING, RUNNING, COMPLETE, INCOMPLETE, ERROR };
 
-// One event and what serves it.
+// One event and the hook that serves it.
 struct HookReport {
   std::string event;
   std::string source;
-  std::string tier;   // "T", "F", "K"; of the preload source ""
-  std::string hook;   // "tp_btf/block_rq_complete"; empty: nothing serves it
+  std::string tier;   // "T", "F", "K"; "" for the preload source
+  std::string hook;   // "tp_btf/block_rq_complete"; empty: no hook serves it
   std::string reason; // why preferred hooks, or all, were refused; empty: the first choice serves
-  std::string remedy; // what would lift the refusal; may be empty
+  std::string remedy; // how to lift the refusal; may be empty
 };
 
-// The remedy where what was asked for is the reason, and not the machine.
+// The remedy if the request is the reason, and not the machine.
 inline constexpr std::string_view kAskForOther = "record a command, without such a filter";
 
-// The same hooks where their source as a whole could not be used.
+// The same hooks, all refused: their source as a whole was unusable.
 std::vector<HookReport> refused(std::vector<HookReport> hooks, const Error& error);
 
 struct SourceTally {
@@ -70,15 +75,14 @@ struct SourceTally {
   std::uint64_t produced = 0; // == written + lost, always
   std::uint64_t written = 0;
   std::uint64_t lost = 0;
-  std::uint64_t summed_up =
-      0; // of `written`, those that the table `event_sums` tells of, and no row of their own
-  std::uint64_t left_out =
-      0; // not in `produced`: of operations that took or moved less than was wanted
+  std::uint64_t summed_up = 0; // part of `written`: counted only in the table `event_sums`
+  std::uint64_t left_out = 0;  // not in `produced`: events of operations below a threshold
 };
 
 struct Manifest {
   static constexpr int kFormatVersion = 1;
-  // Of hooks, sources, counts, counters and tags each: far more than any recording has; a reader takes time for each.
+  // Limit for hooks, sources, counts, counters and tags each. No recording comes near it; it bounds
+  // a reader's time.
   static constexpr std::size_t kNamesMax = 4096;
 
   int format_version = kFormatVersion;
@@ -88,8 +92,9 @@ struct Manifest {
   std::string
       stop_reason; // "command ended", "interrupted", "time limit", "size limit", "disk full: ..."
 
-  std::vector<std::string> command; // recorded from its start, or that of the first process named
-  int command_status = -1;          // wait status as a shell shows it; -1: none or not known
+  // recorded from its start, or the command of the first process named
+  std::vector<std::string> command;
+  int command_status = -1; // exit status as a shell shows it; -1: none or not known
   std::string host;
   std::string kernel;
   std::string machine;
@@ -100,9 +105,9 @@ struct Manifest {
   std::uint64_t end_ns = 0;   // 0: not ended
   std::int64_t monotonic_to_real_ns = 0;
 
-  std::vector<std::string> layers;  // that were asked for
-  std::vector<std::string> filters; // in the words of the command line
-  std::uint32_t sample_of = 0; // system calls of which one was recorded, by chance; 0: all were
+  std::vector<std::string> layers;  // requested layers
+  std::vector<std::string> filters; // as on the command line
+  std::uint32_t sample_of = 0; // one system call of this many was recorded, by chance; 0: all were
   std::vector<std::string> limits;
   std::vector<std::string>
       not_followed; // programs that a source did not see into, "PID PROGRAM: why"
@@ -115,20 +120,23 @@ struct Manifest {
   std::map<std::string, std::uint64_t> counters; // stats.def, those that are not 0
   std::map<std::string, std::string> tags;
 
-  std::uint64_t events_bytes = 0; // of all segments: the size of a trace, wherever one is told
+  // size of all segments: the size of a trace, everywhere in the output
+  std::uint64_t events_bytes = 0;
   std::uint64_t recorder_cpu_ns = 0;
   std::uint64_t recorder_memory_bytes = 0; // peak resident set
   std::uint64_t ring_memory_bytes = 0;
 
   std::int64_t begin_real_ns() const; // CLOCK_REALTIME
-  bool is_counted() const;            // events and losses are, which is done when a recording ends
-  std::uint64_t events() const;       // with a row of their own
-  std::uint64_t summed_up() const;    // those that only the table `event_sums` tells of
-  std::uint64_t counted(schema::Severity severity) const; // the sum of such counters
-  std::uint64_t lost() const;                             // events that are missing
-  std::uint64_t left_out() const; // events of operations that took or moved too little
-  bool excludes_calls() const;    // of what is recorded: those may have written, too
-  std::uint64_t gaps() const;     // occasions at which events may be missing
+  // events and losses are counted, which happens when a recording ends
+  bool is_counted() const;
+  std::uint64_t events() const;    // events with a row of their own
+  std::uint64_t summed_up() const; // events that only the table `event_sums` counts
+  std::uint64_t counted(schema::Severity severity) const; // sum of the counters of this severity
+  std::uint64_t lost() const;                             // missing events
+  std::uint64_t left_out() const;                         // events of operations below a threshold
+  // filters exclude some calls of recorded tasks, which may have written
+  bool excludes_calls() const;
+  std::uint64_t gaps() const; // occasions at which events may be missing
 
   std::vector<std::string>
   layers_refused() const; // of `layers`, those of which no hook serves any event
@@ -136,9 +144,9 @@ struct Manifest {
 
 std::string_view state_name(State state);
 
-std::string to_json(const Manifest& manifest); // with the schema of this version inside
+std::string to_json(const Manifest& manifest); // includes the schema of this version
 
-// A manifest as it lies in a trace: with the schema of the version that wrote it.
+// A stored manifest, with the schema of the version that wrote it.
 struct StoredManifest {
   Manifest manifest;
   std::vector<TableInfo> tables;
@@ -147,14 +155,15 @@ Result<StoredManifest> manifest_from_json(std::string_view text);
 
 std::vector<TableInfo> builtin_schema();
 
-// The text of a manifest with one tag set or, with an empty value, removed. All else stays, also what only another version
-// of iotrail knows: its schema above all. Refuses one tag more than a manifest may have.
+// The text of a manifest with one tag set or, if `value` is empty, removed. All else stays, above
+// all the schema, which only another version may know. Fails if the manifest has the maximum number
+// of tags.
 Result<std::string> with_tag(std::string_view text, const std::string& name,
                              const std::string& value);
 
 Result<void> write_manifest(const std::filesystem::path& trace, const Manifest& manifest);
 
-// A state RUNNING whose recorder is gone is returned as INCOMPLETE.
+// Returns state INCOMPLETE for a trace in state RUNNING if its recorder is gone.
 Result<StoredManifest> read_stored_manifest(const std::filesystem::path& trace);
 Result<Manifest> read_manifest(const std::filesystem::path& trace);
 

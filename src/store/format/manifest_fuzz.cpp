@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Any text as a manifest, as it is and with the checksum that fits: refused, or understood and stable when written and read
-// again.
+// Fuzzes manifests: any text, as it is and with a matching checksum. The reader refuses it, or its
+// meaning survives writing and reading again.
 #include <cstdint>
 #include <string_view>
 

@@ -8,14 +8,15 @@
 namespace iotrail::store {
 namespace {
 
-// Far more than any version has; a reader takes memory and time for each.
+// No version comes near these limits; each table and column costs a reader memory and time.
 constexpr std::size_t kTablesMax = 1024;
 constexpr std::size_t kColumnsMax = 256;
 constexpr std::size_t kNameBytesMax = 64;
 constexpr std::string_view kBadName =
     "its schema has a name that is not of small letters, digits and underscores";
 
-// Names of tables and columns become names of files, of SQL and of JSON. SQL takes small and capital letters for the same.
+// Tables and columns name files, SQL objects and JSON keys. SQL does not distinguish small and
+// capital letters.
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kNameBytesMax && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -52,7 +53,7 @@ Result<TableInfo> table_from_json(const Json& json) {
     return damaged_manifest("its schema has a table with too many columns");
   if (!is_name(table.name) || !is_name(table.layer))
     return damaged_manifest(std::string(kBadName));
-  std::set<std::string, std::less<>> names; // as in SQL, where some are called otherwise
+  std::set<std::string, std::less<>> names; // as in SQL, where some columns have other names
   for (const Json& text : columns) {
     auto column = column_from_text(text.get<std::string>());
     if (!column)
@@ -76,7 +77,7 @@ bool has_twin(const std::vector<TableInfo>& tables, const TableInfo& table) {
 
 } // namespace
 
-// One line a column ("ts_ns u64 time_ns"): the schema is read by people too.
+// One line a column ("ts_ns u64 time_ns"), since people read the schema too.
 Json schema_json() {
   Json tables = Json::array();
   for (const schema::Event& event : schema::kEvents) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The schema inside a manifest: what the rows of the trace's blocks are.
+// The schema inside a manifest: the tables and columns of the trace's blocks.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace iotrail::store {
 
-// Of this version.
+// The schema of this version.
 Json schema_json();
 
-// Whatever is accepted can be trusted: names are of small letters, digits and underscores, no two tables share a kind or a name,
-// no two columns of a table a name, and there are not too many of either.
+// Callers can trust the result. All names consist of small letters, digits and underscores. No two
+// tables share a kind or a name, no two columns of a table share a name. The number of both is
+// bounded.
 Result<std::vector<TableInfo>> tables_from_json(const Json& schema);
 
 } // namespace iotrail::store

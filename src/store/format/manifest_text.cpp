@@ -15,14 +15,15 @@ namespace {
 constexpr int kDepthMax =
     8; // the deepest of ours: a column's name in the list of a table in the list of all
 
-// The parser compares each name in an object with those before it, so that it is told beforehand of too many.
+// The parser compares each name with all earlier ones of its object, so that shape_of() must refuse
+// too many names before.
 constexpr std::size_t kMembersMax = 1U << 16U;
 
 std::string seal_of(std::string_view body) {
   return fmt::format(",\n \"checksum\": \"{:016x}\"\n}}\n", XXH3_64bits(body.data(), body.size()));
 }
 
-// No text and no seal differ in a byte and still fit: the seal's own bytes are compared one by one.
+// Any changed byte breaks the seal: the seal itself is compared byte by byte.
 bool is_sealed(std::string_view text) {
   const std::size_t seal_bytes = seal_of("").size();
   if (text.size() < seal_bytes)
@@ -31,18 +32,18 @@ bool is_sealed(std::string_view text) {
   return text.substr(body.size()) == seal_of(body);
 }
 
-// What the parser's time and stack depend on.
+// The measures on which the parser's time and stack depend.
 struct Shape {
   int depth =
       0; // of arrays and objects in one another; looked at up to one more than the deepest of ours
-  std::size_t largest = 0; // members of one object
-  std::size_t members = 0; // of all objects
+  std::size_t largest = 0; // members of the largest object
+  std::size_t members = 0; // members of all objects
 };
 
-// Braces and colons inside of texts do not count.
+// Ignores braces and colons inside texts. Stops as soon as the nesting is too deep.
 Shape shape_of(std::string_view json) {
   Shape shape;
-  std::array<std::size_t, kDepthMax + 1> members{}; // of the object that is open at each depth
+  std::array<std::size_t, kDepthMax + 1> members{}; // of the open object at each depth
   int depth = 0;
   bool is_text = false;
   for (std::size_t i = 0; i < json.size() && depth >= 0 && shape.depth <= kDepthMax; ++i) {
@@ -94,7 +95,7 @@ Result<Json> parse_manifest(std::string_view text) {
   const Shape shape = shape_of(text);
   if (shape.largest > Manifest::kNamesMax || shape.members > kMembersMax)
     return damaged_manifest("it has more tags, counters or other names than any recording");
-  // What is nested without end would be written with a stack without end.
+  // The parser and the writer recurse: unbounded nesting would overflow the stack.
   Json json = shape.depth > kDepthMax ? Json() : Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("format_version") ||
       !json["format_version"].is_number_integer())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A manifest as text: one JSON object whose last member is the checksum of all bytes before it. Written in ASCII, so that
-// the texts in it, chosen by others, cannot give orders to a terminal.
+// A manifest as text: one JSON object with the checksum of all bytes before it as its last member.
+// It is ASCII: texts in it come from other programs and must not control a terminal.
 #pragma once
 
 #include <string>
@@ -15,17 +15,19 @@ namespace iotrail::store {
 
 using Json = nlohmann::ordered_json;
 
-// The object as it is stored, with its checksum. Names of files and arguments need not be UTF-8: what is not becomes U+FFFD.
+// The text to store, with its checksum. File names and arguments need not be UTF-8: other bytes
+// become U+FFFD.
 std::string sealed_text(Json object);
 
-// The text of an object without its closing brace, sealed.
+// Seals the text of an object, given without its closing brace.
 std::string seal(std::string_view body);
 
-// The object, if its checksum fits, its format is known and it is not deeper than any manifest. The format is looked at
-// first: what another version seals in another way is refused with the code ENOTSUP.
+// Parses the object if its checksum is right, its format known and its nesting not too deep. It
+// looks at the format first: another version may seal in another way. Its error then has the code
+// ENOTSUP.
 Result<Json> parse_manifest(std::string_view text);
 
-// Why a manifest is not believed: it is damaged, or was written by somebody else.
+// Why the manifest is not trusted: damaged, or written by another program.
 std::unexpected<Error> damaged_manifest(std::string why);
 
 } // namespace iotrail::store

@@ -22,11 +22,12 @@ constexpr int kUnroll = kFrameValues;
 #endif
 constexpr std::uint8_t kShiftMask = 0x3f;
 constexpr std::uint8_t kZigzag = 0x40;
-constexpr std::uint8_t kAllZero = 0x80; // neither widths nor frames follow
+constexpr std::uint8_t kAllZero = 0x80; // no widths and no frames follow
 
 using PackFrame = void (*)(const Word* values, Word* words);
 
-// A frame of 64 values of W bits is exactly W words, and with W known to the compiler no shift is left to compute.
+// A frame of 64 values of W bits is exactly W words. The compiler knows W, so that it computes all
+// shifts.
 template <unsigned W> void pack_frame(const Word* __restrict values, Word* __restrict words) {
   if constexpr (W == kWordBits) {
     std::memcpy(words, values, sizeof(Word) * kFrameValues);
@@ -87,7 +88,7 @@ Word fold(Word value, unsigned shift) {
   return zigzag(static_cast<std::int64_t>(value) >> shift);
 }
 
-// Bits of the frames when `prepare` has been applied to each value.
+// Bits of the frames after `prepare` has changed each value.
 template <class Prepare> std::uint64_t frames_bits(std::span<const Word> values, Prepare prepare) {
   std::uint64_t bits = 0;
   for (std::size_t at = 0; at < values.size(); at += kFrameValues) {
@@ -100,7 +101,7 @@ template <class Prepare> std::uint64_t frames_bits(std::span<const Word> values,
   return bits;
 }
 
-// Eight values, a byte each, become W bytes: neighbours move together, in pairs, fours, eights.
+// Packs eight values, a byte each, into W bytes. Neighbours move together, in pairs, fours, eights.
 template <unsigned W> Word squeezed(Word bytes) {
   constexpr Word kPairs = 0x00ff00ff00ff00ff;
   constexpr Word kFours = 0x0000ffff0000ffff;
@@ -112,7 +113,7 @@ template <unsigned W> Word squeezed(Word bytes) {
 
 using PackBytes = void (*)(const Word* bytes, std::byte* out);
 
-// A frame, eight values to a word. Writes up to a word past what it fills.
+// Packs a frame, eight values at a time. May write up to one word past its end.
 template <unsigned W> void pack_bytes(const Word* bytes, std::byte* out) {
 #pragma GCC unroll 8
   for (unsigned i = 0; i < 8; ++i, out += W) {
@@ -203,7 +204,7 @@ void Packer::write(PackedForm form, ByteWriter& out) {
     kPack[widths_[i]](frame, words);
     words += widths_[i];
   }
-  const std::size_t cut = frames * kFrameValues - count_; // values that the last frame lacks
+  const std::size_t cut = frames * kFrameValues - count_; // values missing in the last frame
   const auto words_used = static_cast<std::size_t>(words - words_.data());
   out.append(std::as_bytes(std::span(widths_)));
   out.append(std::as_bytes(std::span(words_).first(words_used))

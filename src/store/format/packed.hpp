@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bit packing, the ground under every column encoding: values in frames of 64, each frame with just as many bits a
-// value as its largest needs, so that a rare large value (a slow call, a jump in a file) widens 64 values and no more.
+// Bit packing, which all encodings of columns use. Values are packed in frames of 64, with as many
+// bits a value as the largest one of the frame needs. A rare large value (a slow call, a jump in a
+// file) therefore widens only 64 values.
 //
 //   packed = form [base] [width of each frame] frames     see docs/format.md
 #pragma once
@@ -17,33 +18,33 @@ namespace iotrail::store {
 
 inline constexpr std::size_t kFrameValues = 64;
 
-// Before packing, `base` is subtracted and trailing zero bits that all values share are dropped; with zigzag, small
-// negative numbers are then folded to small positive ones.
+// The packer subtracts `base` and drops the trailing zero bits that all values share. With zigzag
+// it then folds small negative numbers to small positive ones.
 struct PackedForm {
   std::uint64_t base = 0;
   bool zigzag = false;
 };
 
-// The better form for values like these, and the bits that packing them takes.
+// The better form for these values, and the bits that packing takes with it.
 struct PackedChoice {
   PackedForm form;
   std::uint64_t bits = 0;
 };
 PackedChoice choose_form(std::span<const std::uint64_t> values);
 
-// Takes values in order, then writes them. Keeps its memory; not for several threads at once.
+// Takes values in order, then writes them. Keeps its memory. Not thread-safe.
 class Packer {
 public:
-  // `value(i)` for each i below `count`, in order, each once. At most kBlockRowsMax.
+  // Calls `value(i)` once for each i below `count`, in order. `count` is at most kBlockRowsMax.
   template <class Value> void fill(std::size_t count, Value value);
 
-  std::uint64_t bits_used() const { return bits_used_; } // by any of the values
-  std::uint64_t min() const;                             // as signed numbers
+  std::uint64_t bits_used() const { return bits_used_; } // used by any of the values
+  std::uint64_t min() const;                             // smallest value as a signed number
 
-  // The values filled in, from which `form.base` has been subtracted already. They are used up.
+  // Writes the values, from which the caller has subtracted `form.base`, and consumes them.
   void write(PackedForm form, ByteWriter& out);
 
-  // Values of at most a byte, not all 0, as write() would with a base of 0.
+  // Writes values of at most one byte, not all 0, as write() would with base 0.
   void write_bytes(std::span<const std::uint8_t> values, ByteWriter& out);
 
 private:
@@ -57,8 +58,8 @@ private:
 
   std::size_t count_ = 0;
   std::uint64_t bits_used_ = 0;
-  std::vector<std::uint64_t> values_; // whole frames, the last one filled up with zeros
-  std::vector<std::uint64_t> used_;   // by each frame
+  std::vector<std::uint64_t> values_; // whole frames, the last one padded with zeros
+  std::vector<std::uint64_t> used_;   // bits used, for each frame
   std::vector<std::uint8_t> widths_;  // of each frame
   std::vector<std::uint64_t> words_;  // packed frames; only grows
 };
@@ -73,7 +74,7 @@ template <class Value> void Packer::fill(std::size_t count, Value value) {
     const std::size_t first = frame * kFrameValues;
     const auto from_first = [&value, first](std::size_t i) { return value(first + i); };
     std::uint64_t* out = &values_[first];
-    if (count - first >= kFrameValues) { // a loop of known length: vector code
+    if (count - first >= kFrameValues) { // a loop of known length, which the compiler vectorizes
       used_[frame] = fill_frame(out, kFrameValues, from_first);
     } else {
       used_[frame] = fill_frame(out, count - first, from_first);
@@ -83,7 +84,7 @@ template <class Value> void Packer::fill(std::size_t count, Value value) {
   }
 }
 
-// Fills `values`; in.ok() tells whether there was enough.
+// Fills `values`. Afterwards in.ok() is false if the bytes did not suffice.
 void read_packed(ByteReader& in, std::span<std::uint64_t> values);
 
 } // namespace iotrail::store

@@ -51,7 +51,7 @@ Result<void> SegmentFile::write(ByteSpan bytes) {
       continue;
     if (n <= 0) {
       const int code = n < 0 ? errno : ENOSPC;
-      // Where even this is refused, readers still pass over the piece: its checksum does not fit.
+      // If even this fails, readers skip the rest by its wrong checksum.
       (void)ftruncate(file_.get(), static_cast<off_t>(bytes_));
       return fail_errno("cannot write " + shown_as_, code);
     }
@@ -67,7 +67,7 @@ Result<void> SegmentFile::sync() {
   return check_untouched();
 }
 
-// What is written to a file that has no name any more is gone, and no write says so.
+// Writes to a file without a name succeed, but their data is gone when the file is closed.
 Result<void> SegmentFile::check_untouched() const {
   struct stat found{};
   if (fstat(file_.get(), &found) != 0)

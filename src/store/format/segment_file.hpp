@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The segment file that is being written: appends whole blocks, or nothing.
+// The segment file that the recorder writes. It appends a whole block or nothing.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ public:
                                     SegmentKind kind, std::uint32_t number,
                                     const TraceId& trace_id);
 
-  // Both fail, too, where somebody else has removed the file or changed its length.
-  // Where the write fails, what was written of it is taken back.
+  // Both also fail if another process has removed the file or changed its length. A failed append()
+  // removes what it has written.
   Result<void> append(ByteSpan block, std::uint32_t rows);
-  Result<void> sync(); // brings it to the disk
+  Result<void> sync(); // to the disk
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint32_t blocks() const { return blocks_; }

@@ -53,8 +53,8 @@ bool is_regular(const Fd& file, struct stat& status) {
   return fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// The file that becomes the next manifest: the one reserved, or a new one in the place of whatever has its name. It has no
-// other name, so that nothing outside the trace is written to.
+// Opens the file that becomes the next manifest: the reserved one, or a new one in place of a file
+// that is not regular or has another name. Nothing outside the trace is therefore written to.
 Fd open_next(const Fd& directory) {
   constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Fd next(openat(directory.get(), kNextName, kFlags));
@@ -67,7 +67,7 @@ Fd open_next(const Fd& directory) {
 
 void reserve_next(const Fd& directory) {
   const Fd next = open_next(directory);
-  // Where the file system cannot reserve, the next manifest takes its chance.
+  // If the file system cannot reserve space, the next manifest may fail on a full disk.
   if (next)
     (void)fallocate(next.get(), 0, 0, kReserveBytes);
 }
@@ -277,7 +277,8 @@ Result<void> remove_trace_directory(const Fd& directory, const std::filesystem::
   auto names = names_in(directory, trace);
   if (!names)
     return std::unexpected(names.error());
-  // What is left of an interrupted removal is still seen to be a trace, by its dictionary.
+  // The dictionary goes last, so that an interrupted removal leaves a directory that is still a
+  // trace.
   std::ranges::stable_sort(*names, {}, removal_place);
   std::string foreign;
   for (const std::string& name : *names) {

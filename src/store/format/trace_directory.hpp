@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The directory of a trace and its lock. Whoever records holds the lock exclusively for as long as it lives, so that a
-// trace without a holder but in state RUNNING is one whose recorder is gone.
+// The directory of a trace and its lock. A recorder holds the lock exclusively until it ends. A
+// trace in state RUNNING without a holder has therefore lost its recorder.
 #pragma once
 
 #include <cstdint>
@@ -18,43 +18,44 @@ namespace iotrail::store {
 inline constexpr std::string_view kTraceSuffix = ".iotrail";
 inline constexpr const char* kManifestName = "manifest.json";
 
-// Where traces with a name and no path lie: IOTRAIL_REPOSITORY, else XDG state.
+// Directory of traces that are given by name: IOTRAIL_REPOSITORY, else below the XDG state
+// directory.
 std::filesystem::path repository_path();
 
-// Makes the directory and takes its lock. Fails if anything has that name.
+// Creates the directory and takes its lock. Fails if the name exists.
 Result<Fd> create_trace_directory(const std::filesystem::path& trace);
 
-// Fails for what is not a directory, with what to do about it.
+// Fails if `trace` is not a directory; the error says what to do.
 Result<Fd> open_trace_directory(const std::filesystem::path& trace);
 
-// Of an open directory, without waiting. False: another process has it.
+// Takes the lock of an open directory without waiting. False: another process has it.
 bool lock_for_recording(const Fd& directory);
 bool is_being_recorded(const Fd& directory);
 
-// A file of the trace, for reading. What is not a regular file is refused without waiting: a trace comes from others, and
-// a link leads out of it, a FIFO to nowhere.
+// Opens a file of the trace for reading. Refuses all but regular files, without waiting: traces
+// come from other people, a link leads out of the trace, and opening a FIFO would block.
 Result<Fd> open_regular(const Fd& directory, const char* name,
                         const std::filesystem::path& shown_as);
 
 Result<std::string> read_file(const Fd& directory, const char* name,
                               const std::filesystem::path& shown_as);
 
-// Replaces the manifest by rename. The next one's space on the disk is reserved in advance, so that a full disk does not
-// keep a recording from saying that the disk was full.
+// Replaces the manifest by rename. The space of the next manifest is reserved on the disk, so that
+// the recorder can still write the manifest that reports a full disk.
 Result<void> replace_manifest(const Fd& directory, std::string_view text,
                               const std::filesystem::path& shown_as);
 void drop_manifest_reserve(const Fd& directory);
 
-// An error where `trace` is no more the name of the open directory: it was moved or removed, and something else may have
-// taken its place. It says where the trace is now, as far as that is known.
+// Fails if the name `trace` no longer leads to the open directory, since it was moved, removed or
+// replaced. The error says where the trace is now, if that is known.
 Result<void> check_place(const Fd& directory, const std::filesystem::path& trace);
 
 // The numbers of the segments, sorted.
 Result<std::vector<std::uint32_t>> list_segments(const Fd& directory,
                                                  const std::filesystem::path& trace);
 
-// Removes the files that a trace consists of, and then the directory. Anything else in it stays, and the directory with
-// it: the error names what that is. No link is followed.
+// Removes the files of the trace, then its directory. Other files stay, and so does the directory;
+// the error names them. Follows no link.
 Result<void> remove_trace_directory(const Fd& directory, const std::filesystem::path& trace);
 
 } // namespace iotrail::store

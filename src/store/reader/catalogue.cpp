@@ -42,7 +42,7 @@ bool matches(std::string_view name, std::string_view pattern) {
   return pattern.empty() || name == pattern;
 }
 
-// As the manifest's events_bytes has it; also of a trace that has no end yet.
+// Equals events_bytes of the manifest; also known for a trace without an end.
 std::uint64_t events_bytes_of(const Fd& directory, const fs::path& trace) {
   std::uint64_t bytes = 0;
   for (const std::uint32_t number :
@@ -63,8 +63,9 @@ bool is_segment(const Fd& directory, const fs::path& trace, std::uint32_t number
          read_segment_header(begin);
 }
 
-// What is not made by a recorder is never touched. A manifest alone proves nothing: it may be a copy that somebody keeps
-// among files of his own. A recorder makes a segment first, and a removal takes the last one at its end.
+// Only removes what a recorder made. A manifest alone proves nothing: it may be a copy that the
+// user keeps among other files. A recorder makes a segment first, and a removal deletes the last
+// segment at its end.
 bool is_made_by_recorder(const Fd& directory, const fs::path& trace) {
   const auto segments = list_segments(directory, trace);
   if (!segments || segments->empty())
@@ -105,7 +106,7 @@ Result<fs::path> latest_trace() {
   auto traces = list_traces(repository);
   if (!traces)
     return std::unexpected(traces.error());
-  // By the wall clock: the monotonic one begins anew with each boot.
+  // By real time: the monotonic clock restarts with each boot.
   const auto began = [](const CatalogueEntry& entry) { return entry.manifest.begin_real_ns(); };
   std::erase_if(*traces, [](const CatalogueEntry& entry) { return !entry.problem.empty(); });
   if (traces->empty())
@@ -172,7 +173,7 @@ Result<fs::path> find_trace(std::string_view name) {
   if (!name.contains('/'))
     tried.push_back(repository_path() / with_suffix(name));
   std::error_code ignored;
-  // Something else may have that name; if there is no trace, what it is says why.
+  // Another file may have that name. If there is no trace, the error says what that file is.
   for (const bool only_traces : {true, false})
     for (fs::path path : tried) {
       if (only_traces ? !is_trace(path) : !fs::exists(path, ignored))
@@ -194,7 +195,7 @@ Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
     if (const fs::path& path = at->path();
         path.extension() == kTraceSuffix && matches(name_of(path), pattern) && is_trace(path))
       entries.push_back(catalogue_entry(path));
-  // A repository that has not been made yet has no traces.
+  // A repository that does not exist yet has no traces.
   if (error && error != std::errc::no_such_file_or_directory)
     return fail_errno("cannot list the traces in " + repository.string(), error.value());
   std::ranges::sort(entries, {}, &CatalogueEntry::name);
@@ -223,7 +224,7 @@ Result<void> tag_trace(const fs::path& trace, const std::string& name, const std
   auto directory = open_trace_directory(trace);
   if (!directory)
     return std::unexpected(directory.error());
-  // The recorder writes the manifest at its end and would undo the tag.
+  // The recorder writes the manifest at its end, which would undo the tag.
   if (!lock_for_recording(*directory))
     return fail("cannot tag the trace " + trace.string(), "it is being recorded",
                 "tag it when the recording has ended");

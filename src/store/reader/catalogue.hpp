@@ -21,30 +21,33 @@ struct CatalogueEntry {
   std::filesystem::path path;
   std::string name; // without suffix
   Manifest manifest;
-  std::uint64_t events_bytes = 0; // of all segments on disk
-  std::string problem;            // not empty: the manifest could not be read, and why
+  std::uint64_t events_bytes = 0; // size of all segments on disk
+  std::string problem;            // why the manifest could not be read; empty: it was read
 };
 
-// As far as names tell; also a directory NAME.iotrail that may not be looked into.
+// Whether `path` looks like a trace, by the names of its files. Also true for a directory
+// NAME.iotrail that this user may not open.
 bool is_trace(const std::filesystem::path& path);
 CatalogueEntry catalogue_entry(const std::filesystem::path& trace);
 
-// Where a trace called `name` goes: a path (has a slash or the suffix) is taken as it is, an empty name becomes
+// The path of a new trace. A `name` with a slash or the suffix is a path. An empty name becomes
 // <command>-YYYYMMDD-HHMMSS in the repository.
 std::filesystem::path new_trace_path(std::string_view name, std::string_view command);
 
-// An existing trace by path or by name; the error lists what was tried. "latest" is the newest in the repository.
+// Finds a trace by path or by name; "latest" is the newest one in the repository. The error lists
+// the paths tried.
 Result<std::filesystem::path> find_trace(std::string_view name);
 
-// Sorted by name; `pattern` is a name or a prefix ending in '*'; empty: all.
+// Sorted by name. `pattern` is a name or a prefix that ends in '*'; empty: all traces.
 Result<std::vector<CatalogueEntry>> list_traces(const std::filesystem::path& repository,
                                                 std::string_view pattern = {});
 
-// Removes the files of a trace and its directory. Refuses a trace that is being recorded unless `force`, and always what is
-// not a trace, or a symbolic link to one. Files that are not the trace's stay and are named in the error.
+// Removes the files of a trace and its directory. Refuses a trace that is being recorded, unless
+// `force`. Always refuses other directories and symbolic links. Other files in the directory stay;
+// the error names them.
 Result<void> remove_trace(const std::filesystem::path& trace, bool force);
 
-// Sets or, with an empty value, removes a tag.
+// Sets a tag or, if `value` is empty, removes it.
 Result<void> tag_trace(const std::filesystem::path& trace, const std::string& name,
                        const std::string& value);
 

@@ -81,7 +81,8 @@ TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
   EXPECT_EQ(find_trace(a.string() + "/").value(), a);
   EXPECT_EQ(find_trace("latest").value(), b);
   std::filesystem::current_path(repository());
-  std::filesystem::create_directory("a2"); // no trace, and in the way of its name
+  // Not a trace, and it has the name that find_trace() tries first.
+  std::filesystem::create_directory("a2");
   EXPECT_EQ(find_trace("a2").value(), "a2.iotrail");
   std::filesystem::current_path("a2");
   std::filesystem::create_directory("b");

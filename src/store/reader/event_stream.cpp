@@ -78,7 +78,7 @@ void EventStream::open_block(const BlockInfo& block) {
   blocks_open_max_ = std::max(blocks_open_max_, open_.size());
 }
 
-// Opens every block that can hold the next event.
+// Opens every block that may hold the next event.
 void EventStream::open_blocks() {
   while (next_block_ < blocks_.size() &&
          (heap_.empty() || blocks_[next_block_]->first_ns <= heap_.top()->time_ns())) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Events of a trace one by one in the order of time, merged from its blocks. In memory are only the blocks whose
-// times overlap at the current place.
+// Reads the events of a trace one by one in the order of time. It merges the blocks, and keeps only
+// those in memory that overlap at the current time.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,30 @@ namespace iotrail::store {
 
 class EventStream {
 public:
-  // Columns of a table, by position, that are read beside its time.
+  // Columns to read in addition to the time, by position, for each table.
   using Columns = std::map<iot_u16, std::vector<int>>;
 
-  // `kinds` empty: all events. Tables of dictionaries may be named too, each alone: they have no common time.
+  // Empty `kinds`: all events. A dictionary table may be named too, but only alone: dictionaries
+  // have no common time.
   EventStream(const TraceReader& trace, const std::vector<iot_u16>& kinds = {});
-  // Only these tables, and of each only these columns: the others are 0.
+  // Reads only these tables, and only these columns of each; other columns are 0.
   EventStream(const TraceReader& trace, Columns columns);
 
-  // false: the end. A damaged block is passed over and counted by the reader.
+  // False at the end. Skips damaged blocks; the reader counts them.
   bool next();
 
-  // Of the current row; valid after next() was true and until it is called again.
+  // These describe the current row. They are valid after next() has returned true, until the next
+  // call of it.
   const TableInfo& table() const { return *current().table; }
   std::uint64_t time_ns() const { return current().time_ns(); }
-  // Of a column that is a number; 0 for text. Signed columns: two's complement.
+  // Value of a numeric column; 0 for text. Signed columns: two's complement.
   std::uint64_t number(std::size_t column) const;
   std::string_view text(std::size_t column) const;
 
   std::size_t blocks_open_max() const { return blocks_open_max_; }
 
-  // Of blocks whose times overlap as many are held as have this many values; those beyond are passed over, which
-  // TraceReader::limits() tells. Of what a recorder writes they have some hundredths of that.
+  // Bound for the values of overlapping blocks in memory. Blocks beyond it are skipped, which
+  // TraceReader::limits() reports. Traces of a recorder need about a hundredth of it.
   static constexpr std::size_t kMostValues = 64U << 20U;
 
 private:
@@ -47,7 +49,7 @@ private:
     int time_column; // -1: none
     std::size_t rows;
     std::size_t row;
-    std::size_t order; // place among the blocks: decides between equal times
+    std::size_t order; // position among the blocks: decides between equal times
 
     std::size_t values() const { return rows * columns.size(); }
     std::uint64_t time_ns() const;

@@ -17,7 +17,7 @@ std::unique_ptr<TraceReader> open_reader(const golden::TestTrace& trace) {
 }
 
 TEST(event_stream, events_of_overlapping_blocks_come_in_the_order_of_time) {
-  std::mt19937 random(7); // NOLINT: the same trace each time
+  std::mt19937 random(7); // NOLINT: a fixed seed, so that each run makes the same trace
   std::string text;
   constexpr int kEvents = 3000;
   for (int i = 0; i < kEvents; ++i)
@@ -34,7 +34,8 @@ TEST(event_stream, events_of_overlapping_blocks_come_in_the_order_of_time) {
   }
   EXPECT_EQ(count, kEvents);
   EXPECT_GT(reader->blocks().size(), 100U);
-  EXPECT_LT(events.blocks_open_max(), 20U); // the overlap of 2000 ns, not the trace
+  // Depends on the overlap of 2000 ns, not on the size of the trace.
+  EXPECT_LT(events.blocks_open_max(), 20U);
 }
 
 TEST(event_stream, a_column_is_found_by_its_role_its_meaning_or_its_name) {

@@ -76,7 +76,7 @@ public:
   }
 
 private:
-  // A good header says how many blocks and rows come before it.
+  // A valid header says how many blocks and rows precede it.
   void count_gap(const BlockHeader& header) {
     if (header.sequence > blocks_seen_)
       index_.blocks_skipped += header.sequence - blocks_seen_;

@@ -17,12 +17,13 @@ namespace iotrail::store {
 
 struct IndexedBlock {
   BlockHeader header;
-  std::uint64_t offset = 0; // of the header in the segment
+  std::uint64_t offset = 0; // of the header, in the segment
 };
 
 struct SegmentIndex {
   std::vector<IndexedBlock> blocks;
-  // Between and after the good blocks; rows and blocks as far as the headers around the gap tell.
+  // Bytes between and after the valid blocks. The headers around a gap say how many rows and blocks
+  // are missing, as far as they are readable.
   std::uint64_t bytes_skipped = 0;
   std::uint64_t blocks_skipped = 0;
   std::uint64_t rows_skipped = 0;

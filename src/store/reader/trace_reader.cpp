@@ -26,7 +26,8 @@ struct Segment {
   SegmentBytes bytes;
   std::optional<SegmentHeader> header;
 
-  // Of another place in this trace or of another trace: its rows are there twice, or not of this recording.
+  // It comes from another position in this trace, or from another trace. Its rows would count
+  // twice, or belong to another recording.
   bool is_misplaced() const {
     return header && (header->number != number || header->kind != segment_kind(number));
   }
@@ -55,7 +56,7 @@ struct TraceReader::Impl {
   std::vector<BlockInfo> blocks;
   std::uint64_t seed = 0;
   Damage found_at_open;
-  // Blocks whose payload turned out bad, each counted once: by its place in `blocks`.
+  // Blocks with a bad payload, by position in `blocks`, so that each counts once.
   std::unique_ptr<std::atomic<bool>[]> is_bad;
   std::atomic<std::uint64_t> bad_bytes = 0;
   std::atomic<std::uint64_t> bad_blocks = 0;
@@ -68,7 +69,7 @@ struct TraceReader::Impl {
   Result<void> open_segments();
   Result<void> check_versions() const;
   Result<TraceId> trace_id() const;
-  // What the segments hold.
+  // The content of all segments.
   struct Extent {
     std::uint64_t bytes = 0;
     std::uint64_t event_rows = 0;
@@ -116,7 +117,7 @@ Result<void> TraceReader::Impl::check_versions() const {
   return {};
 }
 
-// Without a manifest the segments still speak for themselves, read by the schema of this version.
+// Without a manifest, the schema of this version describes the segments.
 Result<void> TraceReader::Impl::read_manifest() {
   auto stored = read_stored_manifest(path);
   if (stored) {
@@ -211,8 +212,8 @@ std::uint64_t TraceReader::Impl::first_event_ns() const {
   return first_ns == UINT64_MAX ? 0 : first_ns;
 }
 
-// Of a trace with an end it is known how much there was, so that a segment cut off between two blocks, gone as a whole or
-// there twice does not pass unnoticed.
+// A complete trace says how many events and bytes it had. This reveals segments that are cut off
+// between two blocks, missing, or there twice.
 void TraceReader::Impl::compare_with_manifest(const Extent& seen) {
   if (manifest.events() > seen.event_rows + seen.event_rows_skipped)
     found_at_open.rows_skipped += manifest.events() - seen.event_rows - seen.event_rows_skipped;
@@ -223,7 +224,7 @@ void TraceReader::Impl::compare_with_manifest(const Extent& seen) {
                                   path.string(), seen.event_rows, manifest.events()));
 }
 
-// A number is anything that a name can say: one sentence for each gap, however many segments it held.
+// A file name may claim any segment number, so that each gap gets one notice, whatever its size.
 void TraceReader::Impl::note_missing_segments() {
   std::uint32_t next = 0;
   std::size_t gaps = 0;
@@ -381,12 +382,12 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block) const {
 
 void TraceReader::check_all() const {
   for (const BlockInfo& block : impl_->blocks)
-    (void)impl_->checked(block); // what is damaged is counted
+    (void)impl_->checked(block); // counts the damage
 }
 
 void TraceReader::read_all() const {
   for (const BlockInfo& block : impl_->blocks)
-    (void)read(block); // what is damaged is counted
+    (void)read(block); // counts the damage
 }
 
 Damage TraceReader::damage() const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads a trace, also one that is unfinished, truncated or damaged: whatever has a good checksum is returned, the
-// rest is counted. Opening reads block headers only; columns are decoded when asked for. Safe to use from several
-// threads at once after open().
+// Reads a trace, also an unfinished, truncated or damaged one. It returns all blocks with a good
+// checksum, and counts the rest. open() reads only block headers; read() decodes columns.
+// Thread-safe after open().
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@
 
 namespace iotrail::store {
 
-// Rows of one table; of an event, in order of time within the block.
+// Rows of one table. In an event's table they are in the order of time within the block.
 struct BlockInfo {
   iot_u16 kind;
   std::uint32_t rows;
-  std::uint64_t first_ns; // smallest and largest time in the block; 0 where the table has none
+  std::uint64_t first_ns; // smallest and largest time in the block; 0 if the table has no time
   std::uint64_t last_ns;
   std::uint32_t segment;
   std::uint32_t stored_bytes;
@@ -33,10 +33,10 @@ struct BlockInfo {
 };
 
 struct Damage {
-  bool manifest = false;           // it is missing or not believed; notices() say why
-  std::uint64_t bytes_skipped = 0; // also those that are known to be missing
+  bool manifest = false;           // missing or not trusted; notices() say why
+  std::uint64_t bytes_skipped = 0; // includes bytes that are known to be missing
   std::uint64_t blocks_skipped = 0;
-  std::uint64_t rows_skipped = 0; // as far as a readable header tells
+  std::uint64_t rows_skipped = 0; // as far as readable headers say
 
   bool any_skipped() const {
     return bytes_skipped != 0 || blocks_skipped != 0 || rows_skipped != 0;
@@ -51,30 +51,31 @@ public:
 
   const std::filesystem::path& path() const;
   const Manifest& manifest() const;
-  std::span<const TableInfo> tables() const; // of the trace's own schema
+  std::span<const TableInfo> tables() const; // the schema of the trace
   const TableInfo* table(iot_u16 kind) const;
   const TableInfo* table(std::string_view name) const;
 
-  std::span<const BlockInfo> blocks() const; // in the order in which they were written
+  std::span<const BlockInfo> blocks() const; // in the order of writing
   bool has_rows(iot_u16 kind) const;
-  // Columns by position in the table; others stay monostate. Fails when the block's checksum does. Where the trace's
-  // schema is lost, a column that the block is too old to have reads as zeros.
+  // Decodes the columns at these positions; others stay monostate. Fails if the block's checksum is
+  // wrong. If the trace's schema is lost, a column that is newer than the block reads as zeros.
   Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;
   Result<std::vector<Column>> read(const BlockInfo& block) const; // all columns
 
-  // Reads every block, so that damage() tells of all there is. Takes as long as reading the files does.
+  // Reads every block, so that damage() is complete. Takes as long as reading the files.
   void read_all() const;
-  // Compares the checksums of all blocks, so that damage() tells of what decays; decodes none.
+  // Compares the checksums of all blocks without decoding them, so that damage() reports decayed
+  // bytes.
   void check_all() const;
 
-  Damage damage() const; // found so far: by open() and by each read()
-  // What else the reader had to put up with, in sentences: no manifest, another version's schema.
+  Damage damage() const; // found so far by open() and read()
+  // Other findings, as sentences: no manifest, the schema of another version.
   std::span<const std::string> notices() const;
 
-  // What is worked out from the trace ends somewhere, since it would need too much memory: a sentence about that, for limits().
-  // Safe from several threads.
+  // Adds a sentence to limits(): an analysis of the trace is incomplete, since it would need too
+  // much memory. Thread-safe.
   void add_limit(std::string sentence) const;
-  std::vector<std::string> limits() const; // found so far, each once
+  std::vector<std::string> limits() const; // found so far, without duplicates
 
 private:
   struct Impl;

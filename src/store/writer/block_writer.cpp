@@ -11,7 +11,8 @@
 
 namespace iotrail::store {
 
-// Memory that is given back and taken anew is a page fault each 4 KiB. A step of a program makes events of a few kinds.
+// Reused buffers: returning memory and allocating it again costs a page fault each 4 KiB. A program
+// usually makes events of a few kinds at a time.
 constexpr std::size_t kRecycled = 6;
 
 constexpr std::chrono::milliseconds kShortWait{100};
@@ -77,7 +78,7 @@ Result<void> BlockWriter::drain() {
   }
   if (const Error* failed = failure())
     return std::unexpected(*failed);
-  // The thread rests until the next push, which is this caller's to make.
+  // The thread stays idle until the next push(), which only the caller of drain() can make.
   auto synced = sync();
   if (!synced)
     record_failure(synced.error());
@@ -130,7 +131,7 @@ void BlockWriter::run() {
 }
 
 void BlockWriter::write(const Batch& batch) {
-  if (failure()) // nothing after a gap: what follows would refer to rows that are not there
+  if (failure()) // write nothing after a gap: later rows may refer to missing ones
     return count(batch, false);
   const auto* events = std::get_if<EventBatch>(&batch);
   const auto written =
@@ -189,7 +190,7 @@ void BlockWriter::count(const Batch& batch, bool is_written) {
   counts[events->event->id] += rows;
 }
 
-// Other dictionary rows tell of no events.
+// Rows of other dictionaries count no events.
 void BlockWriter::count_sums(const BlockRows& block, bool is_written) {
   if (block.kind != rows::kind_of<rows::event_sums>)
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The thread behind a TraceWriter: takes batches of rows from a bounded queue, in order, sorts, encodes and writes them.
+// The thread behind a TraceWriter. It takes batches of rows from a bounded queue, sorts, encodes
+// and writes them, in order.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@
 
 namespace iotrail::store {
 
-// Bytes of records. Unlike a vector it leaves new ones as they are, records overwrite them anyway, and moves all at once.
+// A buffer of records. Unlike a vector it does not initialize new bytes, since records overwrite
+// them.
 class Records {
 public:
   std::byte* data() { return bytes_.get(); }
@@ -36,7 +38,7 @@ public:
   std::size_t capacity() const { return capacity_; }
   operator ByteSpan() const { return {bytes_.get(), size_}; }
 
-  // Keeps what there was, as far as it fits.
+  // Keeps the old bytes, as far as they fit.
   void resize(std::size_t size) {
     if (size > capacity_) {
       auto larger = std::make_unique_for_overwrite<std::byte[]>(size);
@@ -57,19 +59,19 @@ struct EventBatch {
   const schema::Event* event;
   Records records;
 };
-using Batch = std::variant<EventBatch, BlockRows>; // BlockRows: of a dictionary table
+using Batch = std::variant<EventBatch, BlockRows>; // BlockRows: rows of a dictionary table
 
 class BlockWriter {
 public:
   // `directory` outlives the writer.
   BlockWriter(const Fd& directory, std::filesystem::path trace, const TraceId& trace_id,
               const WriterOptions& options);
-  // Writes what is queued.
+  // Writes all queued batches.
   ~BlockWriter();
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
 
-  // The first segments; then the thread runs.
+  // Makes the first segments, then starts the thread.
   Result<void> start();
 
   // Waits while the queue is full, for a short time. If the disk takes nothing meanwhile, the queue grows, and no push
@@ -82,11 +84,11 @@ public:
   // Waits until all that was pushed is on the disk.
   Result<void> drain();
 
-  // Memory of a batch that was written, to be used again: at least so much, or none.
+  // Buffer of a written batch, for reuse: with at least this capacity, or none.
   Records recycled(std::size_t least_bytes);
 
   WriterStats stats() const;
-  const Error* failure() const; // once set it stays as it is
+  const Error* failure() const; // stays set once set
 
 private:
   void run();
@@ -107,7 +109,7 @@ private:
   const TraceId trace_id_;
   const WriterOptions options_;
 
-  // The thread's own.
+  // Used only by the thread.
   BlockEncoder encoder_;
   EventTransposer transposer_;
   std::optional<SegmentFile> dictionary_;
@@ -115,7 +117,7 @@ private:
   std::uint32_t events_number_ = 1;
   std::future<Result<void>> ended_segment_; // the one before is brought to the disk
 
-  mutable std::mutex mutex_; // guards what follows
+  mutable std::mutex mutex_; // guards the following members
   std::condition_variable work_;
   mutable std::condition_variable room_; // in the queue; also: idle
   std::deque<Batch> queue_;

@@ -15,12 +15,13 @@ namespace {
 
 constexpr std::size_t kPendingTextBytesMax = 1U << 20U;
 
-// Whatever is pending fits into a block that readers take: texts up to the limit and those of one row more, and all rows.
+// All pending rows fit a block that readers accept: texts up to the limit plus those of one more
+// row, and the maximum of rows.
 constexpr bool fits_a_block(const schema::Event& event) {
   std::size_t bytes = kPendingTextBytesMax;
   for (const schema::Field& field : event.fields) {
     const bool is_text = field.type == schema::Type::text;
-    // Beside its value a number takes up to 8 bytes encoded, and a text 3 for its length.
+    // When encoded, a number takes up to 8 bytes more than its value, and a text 3 for its length.
     bytes += kBlockRowsMax * (is_text ? kTextBytesBeside + 3 : 2 * kNumberBytes + 1);
     bytes += is_text ? kTextBytesMax : 0;
   }
@@ -29,8 +30,8 @@ constexpr bool fits_a_block(const schema::Event& event) {
 static_assert(std::ranges::all_of(schema::kEvents, fits_a_block),
               "readers would refuse its blocks");
 
-constexpr std::size_t kRowBytesExpected = 8; // of a row without its texts,
-constexpr std::size_t kTextPartExpected = 4; // which are paths, and have much in common
+constexpr std::size_t kRowBytesExpected = 8; // of a row without its texts
+constexpr std::size_t kTextPartExpected = 4; // most texts are paths, which have much in common
 
 constexpr std::size_t column_of(std::uint16_t kind, std::string_view name) {
   const auto fields = schema::find_event(kind)->fields;
@@ -42,7 +43,7 @@ constexpr std::size_t column_of(std::uint16_t kind, std::string_view name) {
 constexpr std::size_t kGenerationColumn = column_of(rows::kind_of<rows::files>, "generation");
 constexpr std::size_t kPathColumn = column_of(rows::kind_of<rows::files>, "path");
 
-// From the columns that hold times.
+// Sets the times of the block from its time columns.
 void set_times(BlockRows& block) {
   const auto fields = schema::find_event(block.kind)->fields;
   bool has_time = false;
@@ -154,7 +155,8 @@ iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view 
   return file.id;
 }
 
-// A row that has left keeps generation 0: a second row with the same key would double the file in every join.
+// A row that has left already keeps generation 0. A second row with the same key would double the
+// file in every join.
 void Dictionary::complete(WrittenFile& file, iot_u32 generation) {
   file.generation = generation;
   if (file.batch == batch_)
@@ -162,7 +164,8 @@ void Dictionary::complete(WrittenFile& file, iot_u32 generation) {
         generation;
 }
 
-// A program in a chroot without /proc cannot tell the name of what it opened; the kernel does, a moment later.
+// A program in a chroot without /proc cannot find the path of a file that it opened; the kernel
+// reports it a moment later.
 void Dictionary::complete_path(const WrittenFile& file, std::string_view path) {
   if (file.batch != batch_ || path.empty())
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The dictionary side of a trace that is being written: gives ids to texts and files and collects the rows that say what
-// the ids stand for. One thread.
+// The dictionaries of a trace that is being written. It gives ids to texts and files, and collects
+// the rows that map the ids back. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ namespace iotrail::store {
 class Dictionary {
 public:
   iot_u32 string_id(std::string_view text);
-  // `path`: empty where it is not known; one that comes while the file's row waits is taken then.
+  // An empty `path` means unknown. A later call sets it while the file's row is still pending.
   iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
 
   template <class Row> void add(const Row& row);
 
-  // Rows are waiting: any; as many as fit one block.
+  // has_pending(): any rows are pending. is_full(): they fill one block.
   bool has_pending() const { return pending_rows_ > 0; }
   bool is_full() const;
 
-  std::size_t expected_bytes() const; // that the rows that are waiting will take, roughly
+  std::size_t expected_bytes() const; // estimated size on disk of the pending rows
 
-  // The rows that are waiting, a block for each table. They count as written from here on.
+  // Returns the pending rows, one block for each table, and forgets them.
   std::vector<BlockRows> take_pending();
 
 private:
@@ -46,15 +46,15 @@ private:
   struct WrittenFile {
     iot_u32 id = 0;
     iot_u32 generation = 0;
-    std::size_t row = 0;     // among those waiting,
-    std::uint64_t batch = 0; // while this batch is
+    std::size_t row = 0;     // number of the row in its block, valid
+    std::uint64_t batch = 0; // while this batch is pending
   };
 
   iot_u32 new_file(const FileKey& key, iot_u32 mode, std::string_view path);
   void complete(WrittenFile& file, iot_u32 generation);
   void complete_path(const WrittenFile& file, std::string_view path);
 
-  // At most 65,536 to 131,072 of each are remembered: about 8 MiB for either map.
+  // Remembers 65,536 to 131,072 entries of each kind, about 8 MiB a map.
   static constexpr std::size_t kRemembered = 65536;
 
   RecentMap<TextHash, iot_u32, KeyHash> strings_{kRemembered};

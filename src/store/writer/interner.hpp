@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which texts and files have an id already. Memory is bounded: what has not been asked for in a long time is forgotten
-// and gets a new id when it comes again, which costs a row of the dictionary and nothing else.
+// Maps texts and files to their ids. Memory is bounded: entries that were not used for long are
+// forgotten. If one comes again, it gets a new id, which only costs another row of the dictionary.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace iotrail::store {
 
-// A map that keeps the entries used last: between `capacity` and twice as many.
+// Keeps the entries that were used last: between `capacity` and twice as many.
 template <class Key, class Value, class Hash> class RecentMap {
 public:
   explicit RecentMap(std::size_t capacity) : capacity_(capacity) {}
 
-  // Valid until the next call; nullptr: not there.
+  // The pointer is valid until the next call; nullptr: not found.
   Value* find(const Key& key) {
     if (const auto found = young_.find(key); found != young_.end())
       return &found->second;

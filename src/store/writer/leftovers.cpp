@@ -19,7 +19,7 @@ struct Entry {
   bool is_tree;
 };
 
-// Of all owners, in the order in which they were made: which of their threads gets a signal is not known.
+// The entries of all owners, in order of creation: the thread of any owner may get the signal.
 std::mutex entries_mutex;
 std::vector<Entry> entries;
 
@@ -34,7 +34,8 @@ void remove_last_first(const Leftovers* owner) {
       std::filesystem::remove(entry.path, ignored);
 }
 
-// Who started the process may have had it ignore some, as nohup does; who made us may wait for some himself.
+// The process may have inherited an ignored signal, as from nohup. The creating thread may wait for
+// a blocked one itself.
 bool ends_process(int number, const sigset_t& blocked) {
   struct sigaction action{};
   return sigismember(&blocked, number) == 0 && sigaction(number, nullptr, &action) == 0 &&
@@ -51,13 +52,14 @@ Leftovers::Leftovers() {
       sigaddset(&awaited_, number);
   sigset_t blocked = awaited_;
   sigaddset(&blocked, kWakeUp);
-  // A thread sends this one to itself, so that it waits there: it ends the process when it is unblocked again.
+  // The kernel sends SIGPIPE to the thread that wrote, so that it stays pending there. It ends the
+  // process when the destructor unblocks it.
   if (ends_process(SIGPIPE, blocked_before_))
     sigaddset(&blocked, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   try {
     watch_ = std::jthread([this](const std::stop_token& stop) { wait_for_signal(stop); });
-  } catch (const std::system_error&) { // no thread: then a signal leaves them behind
+  } catch (const std::system_error&) { // without the thread, a signal leaves the files behind
     pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
   }
 }
@@ -98,7 +100,7 @@ void Leftovers::keep() const {
   std::erase_if(entries, [this](const Entry& entry) { return entry.owner == this; });
 }
 
-// Ends the process as the signal would have done.
+// Waits for a signal, removes the files, and ends the process as the signal would have done.
 void Leftovers::wait_for_signal(const std::stop_token& stop) const {
   sigset_t wanted = awaited_;
   sigaddset(&wanted, kWakeUp);

@@ -8,10 +8,12 @@
 
 namespace iotrail::store {
 
-// Files and directories that are not whole yet, or of use to this process alone: they are gone at the end of their owner, and
-// also when a signal ends the process. While an owner is there, the thread that made it, and those that this one starts, leave
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT to a thread of its own, but for those that this thread had blocked; and what SIGPIPE would
-// end ends with the owner. Owners end in the opposite order of their beginnings, in the thread that made them.
+// Temporary files and directories: unfinished, or used only by this process. The owner's destructor
+// removes them, and so does a signal that ends the process.
+// Each owner has a thread that waits for SIGINT, SIGTERM, SIGHUP and SIGQUIT. The creating thread,
+// and threads that it starts, block them meanwhile. Signals that the creating thread had blocked or
+// the process ignores stay as they are. SIGPIPE ends the process after the owner's destructor.
+// Owners are destroyed in reverse order of construction, by the thread that made them.
 class Leftovers {
 public:
   Leftovers();
@@ -19,13 +21,14 @@ public:
   Leftovers& operator=(const Leftovers&) = delete;
   ~Leftovers();
 
-  // Makes a file or a directory, so that no signal comes in between; returns its path, or "" where it could not (errno says why).
+  // Creates a file or directory with signals held off. Returns its path, or "" on failure (see
+  // errno).
   using Create = std::function<std::filesystem::path()>;
-  // False: there is none. A directory goes if it is empty by then,
+  // False: `create` failed. make() removes a directory only if it is empty.
   bool make(const Create& create) const;
-  // or with all that is below.
+  // make_tree() removes a directory with its content.
   bool make_tree(const Create& create) const;
-  // They stay.
+  // Keeps all files.
   void keep() const;
 
 private:

@@ -14,25 +14,28 @@
 namespace iotrail::store {
 namespace {
 
-// Kinds are <layer><number>, a byte each, with fewer than 16 layers.
+// A kind is <layer><number>, a byte each; there are fewer than 16 layers.
 constexpr std::size_t kKinds = IOT_LAYER_COUNT << 8U;
-// What a row is taken to need before any of its kind has been written, and a block beside its rows.
+// Estimates for kinds of which no row has been written yet: compression of a row, and the overhead
+// of a block.
 constexpr std::size_t kRecordPartExpected = 8;
 constexpr std::size_t kBlockBytesExpected = 2 * sizeof(BlockHeader);
 
-constexpr std::uint64_t kSizePartLeft = 16; // of a size limit, so little may be left
+// has_reached() accepts a size that is smaller by this part of the limit.
+constexpr std::uint64_t kSizePartLeft = 16;
 
-constexpr std::size_t kFirstRows = 64; // of a kind's first buffer; it then grows by 8
+constexpr std::size_t kFirstRows = 64; // in a kind's first buffer; it then grows by 8
 
-// Rows of one kind that wait for their block to be full. `free_bytes` is what append_rows() looks at.
+// Rows of one kind that wait for a full block. append_rows() reads only `free_bytes` on its fast
+// path.
 struct RowBuffer {
   const schema::Event* event = nullptr;
   std::size_t record_bytes = 0;
   std::byte* end = nullptr;
   std::size_t free_bytes = 0;
-  Records records{}; // its size is the room taken so far, rows lie in its beginning
+  Records records{}; // its size is the allocated room; the rows are at its beginning
   std::uint64_t waiting_since_ns = 0;
-  std::size_t expected_bytes = 0; // as much as was handed over the last time
+  std::size_t expected_bytes = 0; // size of the last batch of this kind
   std::uint64_t rows_handed_over = 0;
 
   std::size_t used() const { return records.size() - free_bytes; }
@@ -48,14 +51,14 @@ struct TraceWriter::Impl {
   std::string trace_id;
   std::vector<RowBuffer> buffers;
   std::array<RowBuffer*, kKinds> buffer_of{};
-  std::size_t buffered_bytes = 0; // room taken by all buffers
+  std::size_t buffered_bytes = 0; // allocated by all buffers
   std::uint64_t rows_unknown = 0;
   Dictionary dictionary;
   std::uint64_t dictionary_waiting_since_ns = 0;
   std::unique_ptr<BlockWriter> blocks;
 
   void make_buffers();
-  [[gnu::noinline]] void make_room(RowBuffer& buffer); // keeps append_rows() short
+  [[gnu::noinline]] void make_room(RowBuffer& buffer); // not inlined, to keep append_rows() short
   void hand_over(RowBuffer& buffer);
   void hand_over_dictionary();
   void hand_over_all();
@@ -63,7 +66,7 @@ struct TraceWriter::Impl {
 };
 
 void TraceWriter::Impl::make_buffers() {
-  buffers.reserve(std::size(schema::kEvents)); // append_rows() keeps pointers
+  buffers.reserve(std::size(schema::kEvents)); // append_rows() keeps pointers to the buffers
   for (const schema::Event& event : schema::kEvents)
     if (!event.is_dictionary()) {
       buffers.push_back({.event = &event, .record_bytes = event.size_bytes});
@@ -75,7 +78,8 @@ RowBuffer& TraceWriter::Impl::largest() {
   return *std::ranges::max_element(buffers, {}, &RowBuffer::used);
 }
 
-// After it there is room for one record. Where the buffers together would grow too large, the fullest goes first.
+// Makes room for at least one record. If the buffers together grew too large, the fullest one is
+// handed over first.
 void TraceWriter::Impl::make_room(RowBuffer& buffer) {
   const std::size_t record_bytes = buffer.record_bytes;
   const std::size_t full = options.block_rows * record_bytes;
@@ -84,7 +88,7 @@ void TraceWriter::Impl::make_room(RowBuffer& buffer) {
   const auto is_room_for = [&](std::size_t size) {
     return buffered_bytes - buffer.records.size() + size <= options.buffered_bytes;
   };
-  // As much as the last time at once, where no other kind has to go for it.
+  // Takes the size of the last batch at once, if that displaces no other kind.
   const auto wanted = [&] {
     const std::size_t size =
         std::clamp(8 * buffer.used(), std::min(kFirstRows * record_bytes, full), full);
@@ -115,7 +119,7 @@ void TraceWriter::Impl::hand_over(RowBuffer& buffer) {
   const std::size_t used = buffer.used();
   if (used == 0)
     return;
-  hand_over_dictionary(); // the rows may refer to it
+  hand_over_dictionary(); // before the rows that may refer to it
   buffered_bytes -= buffer.records.size();
   buffer.records.resize(used);
   blocks->push(EventBatch{buffer.event, std::exchange(buffer.records, {})});
@@ -142,7 +146,7 @@ void TraceWriter::Impl::hand_over_all() {
 
 TraceWriter::TraceWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-// Without finish() the trace is left as after the death of its recorder: all rows, no end.
+// Without finish(), the trace is as if its recorder had died: all rows, no end.
 TraceWriter::~TraceWriter() {
   impl_->hand_over_all();
   impl_->blocks.reset();
@@ -169,7 +173,7 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
   if (started)
     started = writer->write_manifest(manifest);
-  if (!started) { // a trace without a manifest would only be in the way
+  if (!started) { // a trace without a manifest would only block its name
     (void)remove_trace_directory(writer->impl_->directory, trace);
     return std::unexpected(started.error());
   }
@@ -239,7 +243,7 @@ void TraceWriter::wait_while_stalled() const {
 }
 
 void TraceWriter::tick(std::uint64_t now_ns) {
-  // Waiting is counted from the first tick that sees a row: append() need not ask for the time.
+  // The first tick that sees a row starts its wait, so that append() does not read the clock.
   const auto is_due = [&](std::uint64_t& since_ns) {
     if (since_ns == 0)
       since_ns = now_ns;
@@ -263,7 +267,7 @@ Result<void> TraceWriter::write_manifest(const Manifest& manifest) {
   return replace_manifest(impl_->directory, to_json(with_id), impl_->path / kManifestName);
 }
 
-// What the store itself lost, by counter.
+// Adds the store's own losses to the counters.
 static void count_losses(const WriterStats& stats, Manifest& manifest) {
   const auto count = [&](iot_counter counter, std::uint64_t rows) {
     if (rows > 0)
@@ -307,7 +311,7 @@ static std::uint64_t count_of(const std::map<iot_u16, std::uint64_t>& counts, io
   return found == counts.end() ? 0 : found->second;
 }
 
-// On disk is less, until all that has come is written.
+// An upper estimate: rows that are not written yet count with their expected size.
 std::uint64_t TraceWriter::expected_bytes() const {
   const WriterStats written = impl_->blocks->stats();
   std::uint64_t bytes = written.bytes + impl_->dictionary.expected_bytes();

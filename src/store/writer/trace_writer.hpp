@@ -5,8 +5,8 @@
 // (WriterOptions): when the disk is slower than the rings, append() waits, and the rings count what they lose. It waits a
 // tenth of a second at most. Then is_stalled(), and the caller stops appending until the disk works again.
 //
-// A failed write (disk full) does not end the process: the trace keeps what was written, stays readable, and
-// failure() tells; later events are counted as store_write_failed.
+// A failed write (disk full) does not end the process. The trace keeps what was written and stays
+// readable. failure() returns the error, and later events count as store_write_failed.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@
 namespace iotrail::store {
 
 struct WriterOptions {
-  std::size_t block_rows = 4096; // the most, 16384, saves 1 % of the bytes and takes 6 MiB more
-  std::size_t buffered_bytes = 16U << 20U; // rows waiting for their block to be full
-  std::size_t queued_blocks = 8;           // blocks waiting to be encoded
+  std::size_t block_rows = 4096; // the maximum, 16384, saves 1 % of the bytes and takes 6 MiB more
+  std::size_t buffered_bytes = 16U << 20U; // of rows that wait for a full block
+  std::size_t queued_blocks = 8;           // blocks that wait for the thread
   std::size_t segment_bytes = 256U << 20U;
-  std::uint64_t flush_interval_ns = 1'000'000'000; // no row waits longer for its block
+  std::uint64_t flush_interval_ns = 1'000'000'000; // longest time that a row waits for its block
   int compression_level = 1;
 };
 
-// A file as the kernel knows it. Generation 0: not known (user space cannot always ask): any of that inode.
+// A file as the kernel knows it. Generation 0 means unknown and matches any: user space cannot
+// always read it.
 struct FileKey {
   iot_u32 device = 0;
   iot_u64 inode = 0;
@@ -44,12 +45,12 @@ struct FileKey {
 };
 
 struct WriterStats {
-  std::map<iot_u16, std::uint64_t> rows;        // of events by kind, written
-  std::uint64_t bytes = 0;                      // written, dictionaries and headers included
-  std::map<iot_u16, std::uint64_t> rows_failed; // of events by kind, could not be written
-  std::map<iot_u16, std::uint64_t> row_bytes;   // of events by kind, that their blocks took
-  std::uint64_t summed_up = 0;                  // events that rows of `event_sums` tell of, written
-  std::uint64_t summed_up_failed = 0;           // the same, could not be written
+  std::map<iot_u16, std::uint64_t> rows;        // written, by kind of event
+  std::uint64_t bytes = 0;                      // written, with dictionaries and headers
+  std::map<iot_u16, std::uint64_t> rows_failed; // by kind of event, could not be written
+  std::map<iot_u16, std::uint64_t> row_bytes;   // size of the written blocks, by kind of event
+  std::uint64_t summed_up = 0;                  // events counted in written rows of `event_sums`
+  std::uint64_t summed_up_failed = 0;           // the same for rows that could not be written
   std::uint64_t rows_unknown = 0;               // of kinds that the schema does not have
   std::uint64_t blocks = 0;
   std::uint64_t failed_at_ns = 0; // monotonic; 0: nothing failed
@@ -64,16 +65,18 @@ public:
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // Room for the next rows of `kind`: for at least one and at most `rows`, as many as its block has room for. They count
-  // as appended: the caller fills all of them with records of that kind before it calls any of append_rows(), append(),
-  // tick(), flush() and finish(). Empty: there is no such kind; the rows are counted as unknown.
+  // Returns room for the next rows of `kind`: at least one, at most `rows`, limited by its block.
+  // The rows count as appended. The caller must fill all of them with records of that kind before
+  // it calls append_rows(), append(), tick(), flush() or finish(). Empty: the kind is unknown, and
+  // the rows count as unknown.
   std::span<std::byte> append_rows(iot_u16 kind, std::size_t rows);
-  // A single row: `record` begins a struct iot_<event> of the size that its kind has, and is copied.
+  // Copies a single row. `record` begins a struct iot_<event> of the size of its kind.
   void append(const iot_event& record);
 
-  // The same text or file gets the same id; a new one is written to its dictionary first. Memory is bounded: of texts and
-  // of files, the last 65,536 asked for are remembered, one seen longer ago may get a second id.
-  // A file whose generation is told later keeps its id; its row gets the generation if it has not been written yet.
+  // The same text or file gets the same id; a new one first gets a row in its dictionary. Memory is
+  // bounded: the last 65,536 texts and files are remembered, an older one may get a second id. If a
+  // file's generation becomes known later, the file keeps its id. Its row gets the generation
+  // unless it has been written already.
   iot_u32 string_id(std::string_view text); // "" is 0
   iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
 
@@ -92,15 +95,17 @@ public:
   Result<void> flush();
 
   Result<void> write_manifest(const Manifest& manifest);
-  // flush(), then the manifest: the trace is closed. Sets in it what the store knows: trace_id, counts, events_bytes,
-  // the counters of source `store`, and where they are open end_ns and state (COMPLETE or, with its stop_reason, ERROR).
+  // flush(), then writes the manifest, which closes the trace. Sets what the store knows: trace_id,
+  // counts, events_bytes and the counters of source `store`. If still open, it also sets end_ns and
+  // state (COMPLETE, or ERROR with its stop_reason).
   Result<void> finish(Manifest& manifest);
 
   WriterStats stats() const;
-  // Whether the trace has this size, give or take a small part of it. Rows that wait for their block to be full count with
-  // what the blocks before tell; before it is said of them, they are written, so that they tell themselves.
+  // Whether the trace has this size, give or take a small part of it. Waiting rows count with an
+  // estimate from earlier blocks. Before it returns true, they are written, so that the size is
+  // exact.
   bool has_reached(std::uint64_t bytes);
-  // After finish(): an error where the trace is no more at path(), which says where it is.
+  // After finish(): an error if the trace is no longer at path(). The error says where it is.
   Result<void> check_place() const;
 
   const Error* failure() const; // nullptr: none
