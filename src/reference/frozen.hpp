@@ -7,10 +7,11 @@
 
 namespace iotrail::output {
 
-// Lines of `frozen` that `current` does not have: what an old trace depends on and this version has changed.
+// Lines of `frozen` missing in `current`: this version has changed something that old traces depend
+// on.
 std::vector<std::string> broken_promises(std::string_view frozen, std::string_view current);
 
-// Lines of `current` that `frozen` does not have yet.
+// Lines of `current` that are missing in `frozen`.
 std::vector<std::string> new_promises(std::string_view frozen, std::string_view current);
 
 } // namespace iotrail::output

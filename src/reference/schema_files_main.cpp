@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// schema_files ROOT            fails when docs/events.md or docs/sql.md is stale or schema/frozen.txt does not hold
-// schema_files ROOT --update   writes docs/events.md and docs/sql.md and adds new lines to schema/frozen.txt; never removes one
+// schema_files ROOT            fails if docs/events.md or docs/sql.md is stale, or
+// schema/frozen.txt is broken
+// schema_files ROOT --update   writes docs/events.md and docs/sql.md, and adds lines to
+// schema/frozen.txt
 // schema_files ROOT --reset    writes schema/frozen.txt anew: only before the first release
 #include <cstdio>
 #include <filesystem>
@@ -38,7 +40,7 @@ int print_all(const char* what, const std::vector<std::string>& lines) {
   return lines.empty() ? 0 : 1;
 }
 
-// Documents that are made, below docs/.
+// Generated documents, below docs/.
 struct Document {
   const char* name;
   std::string (*text)();

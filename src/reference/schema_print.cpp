@@ -40,7 +40,7 @@ std::vector<const Event*> events_of(schema::Layer layer) {
   return events;
 }
 
-// Tables of values in the order of their first row.
+// Tables of values, in the order of their first row.
 std::vector<std::string_view> value_tables() {
   std::vector<std::string_view> tables;
   for (const schema::Value& value : schema::kValues)
@@ -67,7 +67,7 @@ std::string layer_doc(const schema::LayerInfo& layer) {
   return doc;
 }
 
-// A paragraph from column `indent` on; what follows its first line is indented by four more.
+// A paragraph that begins at column `indent`; its other lines are indented by four more.
 void add_paragraph(std::string& out, std::size_t indent, std::string_view text) {
   constexpr std::size_t kHanging = 4;
   std::size_t at = indent;
@@ -77,7 +77,7 @@ void add_paragraph(std::string& out, std::size_t indent, std::string_view text) 
   }
 }
 
-// `lead`, and beside it what it means in a column of its own.
+// `lead`, with its meaning in a column beside it.
 void add_described(std::string& out, std::string lead, std::string_view text) {
   constexpr std::size_t kColumn = 46;
   for (const std::string& line : wrapped(text, kPlainWidth - kColumn)) {

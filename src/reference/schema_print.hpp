@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The schema of this version for people and programs. docs/events.md is schema_markdown(), schema/frozen.txt is
-// schema_frozen(); a test compares both with what is committed.
+// Prints the schema of this version for people and programs. docs/events.md is schema_markdown(),
+// schema/frozen.txt is schema_frozen(); a test compares both with the committed files.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace iotrail::output {
 
-// What an event is, and that it is not recorded unless asked for.
+// The documentation of an event; says if it is recorded only on request.
 std::string event_doc(const schema::Event& event);
 
 std::string schema_text();
@@ -18,8 +18,9 @@ std::string schema_markdown();
 std::string schema_json();
 std::string schema_sql(); // CREATE TABLE for every event and dictionary table
 
-// One line for each fact that stored traces depend on: layers, events, fields by position, counters, values. A line
-// once released never changes or goes; fields are added at the end of their event only.
+// One line for each fact that stored traces depend on: layers, events, fields by position,
+// counters, values. A released line never changes or disappears. New fields come last in their
+// event.
 std::string schema_frozen();
 
 } // namespace iotrail::output

@@ -19,7 +19,7 @@ namespace iotrail::output {
 namespace {
 
 constexpr std::string_view kComment = "--";
-constexpr std::size_t kColumnIndent = 3; // of a line that begins a column, behind the dashes
+constexpr std::size_t kColumnIndent = 3; // of a line that begins a column, after the dashes
 
 std::string_view trimmed(std::string_view text) {
   const auto begin = text.find_first_not_of(' ');
@@ -31,7 +31,7 @@ void append(std::string& text, std::string_view more) {
   text += more;
 }
 
-// One line of a comment: a column, the continuation of one, or prose.
+// One line of a comment: a new column, the continuation of one, or prose.
 void add_line(Relation& relation, std::string_view line) {
   const auto indent = std::min(line.find_first_not_of(' '), line.size());
   const std::string_view text = trimmed(line);
@@ -44,7 +44,7 @@ void add_line(Relation& relation, std::string_view line) {
                               std::string(gap == text.npos ? "" : trimmed(text.substr(gap)))});
 }
 
-// "events" of "-- TABLE events: all events"; takes it off.
+// Removes and returns the name: "events" in "-- TABLE events: all events".
 std::string take_name(std::string_view& line, std::string_view word) {
   if (!line.starts_with(word))
     return {};
@@ -55,7 +55,7 @@ std::string take_name(std::string_view& line, std::string_view word) {
   return name;
 }
 
-// "layers" of "CREATE VIEW layers AS", "p50(x)" of "CREATE MACRO p50(x) AS ..."
+// "layers" for "CREATE VIEW layers AS", "p50(x)" for "CREATE MACRO p50(x) AS ..."
 std::string created_name(std::string_view line, RelationKind& kind) {
   for (const std::string_view begin : {"CREATE VIEW ", "CREATE TABLE ", "CREATE MACRO "})
     if (line.starts_with(begin)) {
@@ -67,8 +67,8 @@ std::string created_name(std::string_view line, RelationKind& kind) {
   return {};
 }
 
-// Reads the comments of one file of views. A comment belongs to the CREATE below it; the first one of a file that has
-// none below it belongs to the view that the file is named after.
+// Reads the comments of one file of views. A comment belongs to the CREATE below it. A first
+// comment without a CREATE below it belongs to the view with the name of the file.
 class CommentReader {
 public:
   explicit CommentReader(const analysis::ViewFile& file) : file_(file) {}
@@ -131,7 +131,7 @@ private:
   std::vector<Relation> relations_;
 };
 
-// What the name of a column or what the field says of itself leaves no doubt about.
+// Columns that their name or their field's documentation explains fully.
 bool is_self_evident(schema::Meaning meaning) {
   using schema::Meaning;
   constexpr Meaning kSelfEvident[] = {Meaning::number, Meaning::text,  Meaning::bytes,
@@ -140,7 +140,7 @@ bool is_self_evident(schema::Meaning meaning) {
   return is_name || std::ranges::find(kSelfEvident, meaning) != std::end(kSelfEvident);
 }
 
-// What the field says of itself, then what its unit is, or how its flags are named.
+// The documentation of the field, with its unit or the names of its flags.
 std::string field_doc(const schema::Field& field) {
   std::string doc(field.doc);
   if (schema::is_flag_set(field.meaning))
@@ -161,7 +161,7 @@ Relation event_relation(const schema::Event& event) {
   return relation;
 }
 
-// Those that are made of rows of the schema (analysis/word_tables.cpp).
+// Functions made of rows of the schema (analysis/word_tables.cpp).
 void add_schema_functions(std::vector<Relation>& relations) {
   std::string places;
   for (const schema::PlaceInfo& place : schema::kPlaces)
@@ -198,7 +198,8 @@ bool tells_of(const RelationColumn& column, std::string_view name) {
 
 constexpr std::string_view kAsIn = "as in ";
 
-// "layers" of "columns as in layers", "operations" of "as in the view operations, and"; empty: no other relation is named.
+// "layers" for "columns as in layers", "operations" for "as in the view operations, and"; empty:
+// the text names no other relation.
 std::string_view model_of(std::string_view doc) {
   const auto at = doc.find(kAsIn);
   if (at == doc.npos)
@@ -234,7 +235,7 @@ std::vector<Relation> sql_relations() {
   for (const analysis::ViewFile& file : analysis::view_files())
     std::ranges::move(CommentReader(file).read(), std::back_inserter(relations));
   add_schema_functions(relations);
-  // `losses` is both: what the view adds to the dictionary is what is asked for.
+  // `losses` is both a view and a dictionary: the view has more columns, so it wins.
   for (const schema::Event& event : schema::kEvents)
     if (std::ranges::find(relations, event.name, &Relation::name) == relations.end())
       relations.push_back(event_relation(event));
@@ -264,7 +265,7 @@ std::string sql_markdown() {
   return out;
 }
 
-// In place of a number of rows, which only what is stored has.
+// Printed instead of a number of rows, which only stored relations have.
 static std::string kind_text(RelationKind kind) {
   switch (kind) {
   case RelationKind::function:

@@ -247,7 +247,7 @@ std::uint64_t rows_counted(duckdb_connection connection, duckdb_result result) {
   if (duckdb_result_statement_type(result) != DUCKDB_STATEMENT_TYPE_SELECT)
     return 0;
   duckdb_profiling_info node = duckdb_get_profiling_info(connection);
-  idx_t last = 0; // of the children; that of a common table expression is its result
+  idx_t last = 0; // the last child: the result of a common table expression
   do {
     node = duckdb_profiling_info_get_child(node, last);
     last = node ? duckdb_profiling_info_get_child_count(node) : 0;

@@ -60,7 +60,7 @@ private:
     std::size_t last; // index of its last path
     bool is_directory;
     bool is_nameless; // made with O_TMPFILE: the kernel names it by its number until it is linked
-    std::uint32_t container = 0;    // that of its first event: only paths in it are its names
+    std::uint32_t container = 0;    // container of its first event: only paths in it are its names
     std::uint64_t seen_ns = kNever; // the end of that event
   };
 

@@ -55,8 +55,8 @@ std::size_t ProcessPlaces::set_root(std::uint32_t pid, std::string path) {
   return roots_.insert_or_assign(pid, std::move(path)).second ? bytes : 0;
 }
 
-// A process without a known directory has that of its nearest ancestor with a directory known from
-// its beginning on.
+// A process without a known directory gets the directory of an ancestor: the nearest one with a
+// directory known from its beginning on.
 std::string_view ProcessPlaces::directory_of(std::uint32_t pid) const {
   std::uint32_t process = pid;
   for (int ancestors = 0; ancestors < kAncestorsMost; ++ancestors) {

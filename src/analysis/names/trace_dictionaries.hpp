@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The dictionaries of a trace in memory, for the ids in its events. Their size is that of the
-// dictionaries, not of the events. Read-only after load(); safe to share among threads.
+// The dictionaries of a trace in memory, for the ids in its events. The memory depends on the size
+// of the dictionaries, not on the number of events. Read-only after load(); safe to share among
+// threads.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ struct Filter {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
            excluded.choose_groups() || !excluded_pids.empty();
   }
-  // Of what tasks do, some operations are left out, with all that they cause.
+  // Some operations of recorded tasks are excluded, with all their effects.
   bool filters_operations() const {
     return !wanted.operations.empty() || !excluded.operations.empty();
   }

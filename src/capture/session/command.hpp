@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The command whose I/O is recorded: found, started in suspense, let go when all sources watch, waited for.
+// Finds the recorded command, starts it stopped, lets it run when all sources watch, and waits for
+// it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,29 +16,32 @@
 
 namespace iotrail::capture {
 
-// The file that `name` stands for, by PATH as a shell does. The error is of kind command_not_found where there is none
-// and command_not_executable where it cannot be executed.
+// Finds the file of `name` in PATH, as a shell does. Fails with command_not_found, or with
+// command_not_executable.
 Result<std::filesystem::path> find_command(const std::string& name);
 
 class Command {
 public:
-  // Forks; the child waits before exec. Call while the process has one thread: the child allocates memory.
+  // Forks; the child waits before exec. The process must have one thread, since the child allocates
+  // memory.
   static Result<Command> suspend(const std::filesystem::path& file,
                                  const std::vector<std::string>& arguments);
 
-  // Lets the child execute the file, with `environment` ("NAME=value") added to ours. On failure the child is gone.
+  // Lets the child execute the file, with `environment` ("NAME=value") added to ours. After a
+  // failure the child is gone.
   Result<void> release(const std::vector<std::string>& environment);
 
-  // A child that was never released is ended and waited for.
+  // Ends a child that was never released, and waits for it.
   ~Command();
   Command(Command&&) = default;
   Command& operator=(Command&&) = delete;
 
   pid_t pid() const { return pid_; }
 
-  // Status as a shell shows it (128 + signal when killed) once the child has ended; does not wait.
+  // The status as a shell shows it (128 + signal when killed), once the child has ended. Does not
+  // wait.
   std::optional<int> poll_status();
-  int wait_status(); // waits
+  int wait_status(); // waits for the end
   void signal(int number) const;
 
 private:
@@ -45,7 +49,7 @@ private:
 
   pid_t pid_;
   Fd go_;         // the child reads its environment from here, then executes
-  Fd exec_error_; // errno of a failed exec; closed by a good one
+  Fd exec_error_; // errno of a failed exec; a successful exec closes it
   std::string name_;
   bool released_ = false;
   std::optional<int> status_;

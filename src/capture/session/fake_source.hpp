@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A source for tests of what drives sources: it makes a known number of writes, loses some, fails where told to.
+// A source for tests of the recorder: it makes a known number of writes, loses some, and fails on
+// request.
 #pragma once
 
 #include <signal.h>
@@ -17,19 +18,20 @@
 
 namespace iotrail::capture {
 
-// What a fake source does. A test keeps it to change it between steps; the source keeps it after it has gone.
+// Instructions for a fake source. The test and the source share it, so that the test can change it
+// between steps and read it afterwards.
 struct FakeWork {
   std::string_view name = "preload";
   std::uint64_t produced = 0;
-  std::uint64_t lost = 0; // of those, the last ones: the ring was full
+  std::uint64_t lost = 0; // of these, the last ones: the ring was full
   std::uint64_t longest_lost_ns = 0;
-  std::uint64_t after_stop = 0;   // of those, delivered only once it has stopped
-  std::uint64_t each_drain = 100; // events that one drain moves at most
+  std::uint64_t after_stop = 0;   // of these, delivered only after stop()
+  std::uint64_t each_drain = 100; // maximum number of events for one drain()
   std::string fails_at{};         // "open", "start", "follow", "stop"
   bool is_started = false;
   pid_t followed = 0;
   bool is_stopped = false;
-  int raised_at_stop = 0; // a signal that comes while the source stops
+  int raised_at_stop = 0; // a signal that arrives while the source stops
 };
 
 class FakeSource : public Source {

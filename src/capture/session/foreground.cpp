@@ -72,7 +72,8 @@ Result<void> Foreground::suspend_command(RecorderOptions& options) {
   options.source.program = *file;
   options.source.arguments = options.command;
   options.source.filter.tree_root = command_->pid();
-  options.source.filter.tree_from_exec = true; // what the child does before is the recorder's own
+  // The recorder itself causes the child's I/O before exec.
+  options.source.filter.tree_from_exec = true;
   return {};
 }
 
@@ -81,13 +82,14 @@ Result<void> Foreground::begin(RecorderOptions options,
                                const OnBegin& on_begin) {
   if (Result<void> suspended = suspend_command(options); !suspended)
     return suspended;
-  ::signal(SIGPIPE, SIG_IGN); // who reads our lines may stop; the command has been forked before
+  ::signal(SIGPIPE, SIG_IGN); // the reader of our output may stop; the command is already forked
   const Filter filter = options.source.filter;
   auto recorder = Recorder::open(std::move(options), std::move(sources));
   if (!recorder)
     return std::unexpected(recorder.error());
   recorder_ = std::move(*recorder);
-  // Best effort: without the privilege we stay as we are. The command has been forked, the writer's thread has not begun.
+  // Best effort: without the privilege the priority stays. The command is already forked, and the
+  // writer's thread has not begun.
   ::setpriority(PRIO_PROCESS, 0, kRecorderNice);
   if (Result<void> started = recorder_->start(); !started)
     return started;
@@ -101,7 +103,7 @@ Result<void> Foreground::begin(RecorderOptions options,
   return released;
 }
 
-// Whether the recording goes on.
+// Returns whether the recording continues.
 bool Foreground::handle(const SignalQueue::Signal& signal) {
   if (signal.number == SIGCHLD) {
     if (!command_ || !command_->poll_status())
@@ -111,7 +113,7 @@ bool Foreground::handle(const SignalQueue::Signal& signal) {
     have_they_ended_ = true;
     return follows() && stop_signal_ == 0;
   }
-  // Who signals a process and then its group sends the same signal twice.
+  // A user may signal a process and then its group, which delivers the same signal twice.
   const std::uint64_t now_ns = monotonic_ns();
   if (signal.number == stop_signal_ && now_ns - signalled_ns_ < kSameSignalNs)
     return true;
@@ -137,7 +139,7 @@ bool Foreground::have_targets_ended(std::uint64_t now_ns) {
   return have_they_ended_ && (!follows() || !goes_on());
 }
 
-// Looked at twice: the word of a new process may be on its way.
+// Needs two looks: the report of a new process may be on its way.
 bool Foreground::goes_on() {
   const bool is_running = !recorder_->still_running().empty();
   const bool goes_on = is_running || was_last_seen_running_;

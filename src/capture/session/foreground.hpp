@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A recording that a person or a script waits for: starts the command, drives the recorder until the command, or the
-// processes and control groups named, have ended, a limit is reached or a signal comes.
+// A recording that a user or a script waits for. It starts the command and drives the recorder. It
+// ends with the command, or with the named processes and control groups, or at a limit, or by a
+// signal.
 //
 // Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
 // until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
@@ -30,7 +31,7 @@ struct ForegroundEnd {
   SignalQueue signals;
 };
 
-// Called once all sources have started and before the command begins.
+// Called when all sources have started, before the command begins.
 using OnBegin =
     std::function<void(const store::Manifest& manifest, const std::vector<Refusal>& refusals)>;
 
@@ -40,8 +41,8 @@ using OnDiskWait = std::function<void()>;
 // What a recording waits for: the command, or the processes and control groups named, or also all that they have started.
 enum class Until { they_end, all_end };
 
-// `options.command` is run; where it is empty, the filter names what runs already. Call while the process has one thread
-// (Command::suspend). The recorder's thread gets a better priority where that is permitted.
+// Runs `options.command`. If it is empty, the filter names running tasks. The process must have one
+// thread (Command::suspend). The recorder's thread gets a better priority if that is permitted.
 Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
                                            std::vector<std::unique_ptr<Source>> sources,
                                            const OnBegin& on_begin, Until until = Until::they_end,

@@ -131,7 +131,7 @@ TEST_F(ForegroundTest, a_file_that_the_kernel_refuses_is_not_executable) {
   EXPECT_FALSE(std::filesystem::exists(options_.trace));
 }
 
-// Sends us a signal after a tenth of a second; the command ends itself.
+// A command that sends this process a signal after 0.1 s, then runs `rest`.
 std::vector<std::string> interrupting(std::string_view signal, std::string_view rest) {
   return {"sh", "-c", fmt::format("sleep 0.1; kill -{} {}; {}", signal, ::getpid(), rest)};
 }
@@ -169,7 +169,7 @@ TEST_F(ForegroundTest, a_signal_that_comes_when_the_recording_ends_already_is_to
     ASSERT_TRUE(end) << end.error().message();
     EXPECT_EQ(end->manifest.stop_reason, "command ended");
     EXPECT_EQ(end->stop_signal, 0);
-    ::kill(::getpid(), SIGINT); // the summary is being printed
+    ::kill(::getpid(), SIGINT); // while the summary is printed
   }
   sigset_t pending;
   sigemptyset(&pending);

@@ -11,8 +11,9 @@
 
 namespace iotrail::capture {
 
-// Turns the sources' growing counters into rows of the table `losses`: what was lost, and between which two samples. What
-// was lost when it ended may have begun before the first of them, so that its row begins earlier.
+// Turns the growing counters of the sources into rows of the table `losses`: how much was lost
+// between two samples. If losses are counted when an operation ends, the row begins earlier, since
+// the operation may have begun earlier.
 class LossLog {
 public:
   explicit LossLog(std::uint64_t begin_ns) : begin_ns_(begin_ns), last_sample_ns_(begin_ns) {}
@@ -30,7 +31,7 @@ private:
 
   void sample(const Source& source, store::TraceWriter& writer, std::uint64_t now_ns);
 
-  std::uint64_t begin_ns_; // of the recording
+  std::uint64_t begin_ns_; // begin of the recording
   std::uint64_t last_sample_ns_;
   std::map<Key, std::uint64_t> seen_;
 };

@@ -21,16 +21,17 @@
 namespace iotrail::capture {
 namespace {
 
-// Rings hold at least 60 ms at a million events a second, so a drain each millisecond while many events come, and each
-// fourth when few did, leaves room for a machine that lets the recorder wait. To wake it is worth some 40 events.
+// Rings hold at least 60 ms of a million events a second. The recorder drains each millisecond
+// while many events arrive, else every four. That leaves room for a machine that makes the recorder
+// wait. One wake-up costs as much as 40 events.
 constexpr int kBusyWaitMs = 1;
 constexpr int kCalmWaitMs = 4;
-constexpr std::size_t kRecordBytes = 128; // at most, in a ring
+constexpr std::size_t kRecordBytes = 128; // maximum size in a ring
 constexpr std::size_t kFewRecords = 2000;
-constexpr std::size_t kFewOfRing = 16; // and of small rings what fills such a part
+constexpr std::size_t kFewOfRing = 16; // a small ring counts as full earlier: at this part of it
 constexpr std::uint64_t kSampleIntervalNs = 100'000'000; // of loss counters, limits and memory
 constexpr int kDrainRoundsAtEnd = 1000;
-constexpr std::size_t kStillRunningMost = 1000; // that the manifest names
+constexpr std::size_t kStillRunningMost = 1000; // the manifest names at most this many
 
 store::Manifest new_manifest(const RecorderOptions& options) {
   store::Manifest manifest;
@@ -65,7 +66,7 @@ std::uint64_t cpu_time_ns() {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-// Memory of our own: the rings are shared with the traced side and counted apart.
+// Memory of this process only: the rings are shared with the traced side and counted separately.
 std::uint64_t own_memory_bytes() {
   std::FILE* file = std::fopen("/proc/self/statm", "re");
   if (file == nullptr)
@@ -129,7 +130,7 @@ Result<void> Recorder::open_sources(std::vector<std::unique_ptr<Source>> sources
   return std::unexpected(refusals_.back().error);
 }
 
-// A recording of nothing is an error, not an empty trace.
+// An empty recording is an error, not an empty trace.
 Result<void> Recorder::check_layers() const {
   const std::vector<std::string> refused = manifest_.layers_refused();
   if (refused.empty() || refused.size() < manifest_.layers.size())
@@ -186,7 +187,7 @@ Step Recorder::step(std::uint64_t now_ns) {
   if (now_ns < next_sample_ns_)
     return step;
   next_sample_ns_ = now_ns + kSampleIntervalNs;
-  sample(monotonic_ns()); // draining took its time, in which more may have been lost
+  sample(monotonic_ns()); // not now_ns: draining took time, in which events may have been lost
   return has_ended(now_ns) ? Step::ended : step;
 }
 
@@ -210,7 +211,7 @@ std::size_t Recorder::drain() {
   return records;
 }
 
-// Bounded: a source whose programs go on may never run dry.
+// Bounded: a source may get events for ever while its programs run.
 void Recorder::drain_to_the_end() {
   for (int round = 0; drain() > 0 && round < kDrainRoundsAtEnd; ++round)
     writer_->wait_while_stalled();
@@ -239,7 +240,7 @@ void Recorder::sample(std::uint64_t to_ns) {
   manifest_.recorder_memory_bytes = std::max(manifest_.recorder_memory_bytes, own_memory_bytes());
 }
 
-// Asked at each step: a busy program fills a megabyte between two samples.
+// Checked at each step: a busy program fills a megabyte between two samples.
 bool Recorder::has_reached_size() {
   if (options_.limits.size_bytes == 0 || !writer_->has_reached(options_.limits.size_bytes))
     return false;
@@ -290,7 +291,7 @@ std::vector<std::string> Recorder::still_running() const {
 Result<void> Recorder::close_trace(const End& end) {
   manifest_.end_ns = monotonic_ns();
   sample(manifest_.end_ns);
-  // A failed flush is in the writer's failure(); the account counts what it cost.
+  // A failed flush is in the writer's failure(); account() counts the lost rows.
   (void)writer_->flush();
   account(manifest_);
   for (const auto& source : sources_)
@@ -310,7 +311,7 @@ Result<void> Recorder::close_trace(const End& end) {
   return writer_->check_place();
 }
 
-// All of them, whatever one says; then drains what they hold.
+// Stops every source, even if one fails; then drains their rings.
 Result<void> Recorder::stop_sources() {
   Result<void> result;
   for (const auto& source : sources_)
@@ -321,10 +322,11 @@ Result<void> Recorder::stop_sources() {
   return result;
 }
 
-// Every event that arose is either in the trace or counted as lost; what does not add up is a bug, and shown.
+// Every event is either in the trace or counted as lost. If the numbers do not add up, that is a
+// bug, and shown.
 void Recorder::account(store::Manifest& manifest) const {
   const store::WriterStats stats = writer_->stats();
-  manifest.ring_memory_bytes = 0; // rings have got theirs as they were used
+  manifest.ring_memory_bytes = 0; // rings have got their memory as they were used
   for (const auto& source : sources_) {
     manifest.ring_memory_bytes += source->ring_memory_bytes();
     store::SourceTally tally{.name = std::string(source->name()),
@@ -352,7 +354,7 @@ void Recorder::discard() {
   if (!writer_)
     return;
   writer_.reset();
-  (void)store::remove_trace(options_.trace, true); // made by start(); nobody has read it
+  (void)store::remove_trace(options_.trace, true); // start() made it, and nobody has read it
 }
 
 } // namespace iotrail::capture

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One recording from its begin to its end: drains the sources into the trace, keeps the limits, records the losses
-// where they happen in time, and closes the trace with an account that adds up. It knows no command, no signal and no
-// loop; who drives it (`record`, a daemon, a test) calls from one thread, in this order:
+// One recording from begin to end: drains the sources into the trace, checks the limits, records
+// losses with their times, and closes the trace with an exact account. It knows no command, signal
+// or loop. The driver (`record`, a daemon, a test) calls it from one thread, in this order:
 //
 //   open()    opens the sources; nothing is recorded yet
-//   start()   makes the trace and starts the sources: events arise from here on
-//   step()    again and again, until it says that the recording has ended or the driver knows why it should
-//   stop()    stops the sources, drains what they hold, accounts, closes the trace
+//   start()   makes the trace and starts the sources: events are recorded from here on
+//   step()    repeatedly, until it returns `ended` or the driver ends the recording
+//   stop()    stops the sources, drains their rings, accounts, closes the trace
 //
-// Destroyed without stop(), it leaves the trace as the death of a recorder does: readable, in state INCOMPLETE.
+// Without stop(), the destructor leaves the trace as a killed recorder does: readable, in state
+// INCOMPLETE.
 #pragma once
 
 #include <cstdint>
@@ -31,49 +32,49 @@ namespace iotrail::capture {
 
 struct Limits {
   std::uint64_t time_ns = 0; // since start(); 0: none
-  std::uint64_t size_bytes =
-      0; // of the trace's segments; 0: none. What the rings hold by then still comes
-  bool until_sources_end = false; // when nothing more will come of any
+  // Size of the trace's segments; 0: no limit. Events in the rings are still written.
+  std::uint64_t size_bytes = 0;
+  bool until_sources_end = false; // when no source will have more events
 };
 
 struct RecorderOptions {
   std::filesystem::path trace; // must not exist
   SourceOptions source;
   Limits limits;
-  // What the manifest tells of the recording.
+  // For the manifest.
   std::vector<std::string>
-      command; // that the driver starts; of none, the manifest has that of the first process named
-  std::vector<std::string> filters_text; // in the words of the command line
+      command; // empty: the manifest has the command of the first named process
+  std::vector<std::string> filters_text; // as on the command line
   std::vector<std::string> limits_text;
   std::map<std::string, std::string> tags;
 };
 
-// A source that could not be used, and why; the others record.
+// A source that could not be used, with the reason. The other sources record.
 struct Refusal {
   std::string source;
   Error error;
 };
 
-// What a step found.
+// The result of a step.
 enum class Step {
-  idle, // nothing came
-  calm, // few records came, against what the rings hold
-  busy, // many: more are on their way
-  ended, // a limit is reached or the trace takes no more: manifest().stop_reason says which; stop() is next
+  idle,  // no records
+  calm,  // few records, compared with the size of the rings
+  busy,  // many records: more are likely
+  ended, // a limit is reached or the trace is full (manifest().stop_reason); call stop()
 };
 
-// How long to wait before the next step, at most.
+// The longest time to wait before the next step.
 int wait_ms(Step last);
 
-// What only the driver knows of the end.
+// Facts about the end that only the driver knows.
 struct End {
-  std::string reason;      // where the recorder has none of its own
-  int command_status = -1; // as a shell shows it; -1: no command, or it goes on
+  std::string reason;      // used if the recorder has none itself
+  int command_status = -1; // as a shell shows it; -1: no command, or still running
 };
 
 class Recorder {
 public:
-  // Sources that cannot open are left out and in refusals(); with none left the error says why.
+  // Excludes sources that cannot open; refusals() lists them. Fails if none is left.
   static Result<std::unique_ptr<Recorder>> open(RecorderOptions options,
                                                 std::vector<std::unique_ptr<Source>> sources);
   Recorder(const Recorder&) = delete;
@@ -81,25 +82,27 @@ public:
 
   // On failure the sources are gone and no trace is left.
   Result<void> start();
-  // "NAME=value", for programs that the sources are to see into. Valid after start().
+  // "NAME=value", for programs that the sources observe from within. Valid after start().
   std::vector<std::string> child_environment() const;
-  // Drains, and every 100 ms looks at losses and the time. `now_ns` is monotonic.
+  // Drains; every 100 ms also samples losses and checks the time. `now_ns` is monotonic.
   Step step(std::uint64_t now_ns);
-  // After start(): this process too, and all that it starts from now on. An error where one source cannot; the others do.
+  // After start(): also records this process and all that it starts from now on. Fails if one
+  // source cannot; the others do.
   Result<void> follow(pid_t pid);
-  // The manifest as it would be now. All that has come is in the trace when it returns, and can be read. The account adds
-  // up where what is recorded rests meanwhile.
+  // Writes all events so far, so that the trace can be read, and returns the manifest as it would
+  // be now. Its account is exact if the recorded tasks are idle meanwhile.
   Result<store::Manifest> checkpoint();
   // An error: a source could not be stopped, but the trace is closed. Or the manifest could not be written: the trace is
   // then as without stop(). Or the trace is whole but elsewhere: its directory was moved. If events could not be written,
   // the manifest says so, in state ERROR.
   Result<void> stop(const End& end);
-  // The processes that are recorded and live, "PID NAME"; none where the recording is not of processes.
+  // The recorded processes that still run, "PID NAME". Empty if the recording does not select
+  // processes.
   std::vector<std::string> still_running() const;
   // Instead of stop(): ends the recording and removes its trace.
   void discard();
 
-  const store::Manifest& manifest() const { return manifest_; } // after stop() as in the trace
+  const store::Manifest& manifest() const { return manifest_; } // final after stop()
   const std::vector<Refusal>& refusals() const { return refusals_; }
 
 private:
@@ -123,8 +126,8 @@ private:
   std::vector<Refusal> refusals_;
   std::unique_ptr<store::TraceWriter> writer_; // from start() to stop()
   Tasks tasks_;
-  std::vector<std::unique_ptr<Source>>
-      sources_; // may refer to the writer and the tasks: they go before
+  // Destroyed before the writer and the tasks, which they may refer to.
+  std::vector<std::unique_ptr<Source>> sources_;
   std::optional<LossLog> losses_;
   std::uint64_t next_sample_ns_ = 0;
   std::uint64_t cpu_begin_ns_ = 0; // of this process, at start()

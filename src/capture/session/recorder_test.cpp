@@ -13,7 +13,7 @@
 namespace iotrail::capture {
 namespace {
 
-constexpr std::uint64_t kSampleNs = 100'000'000; // so that each step looks at losses and limits
+constexpr std::uint64_t kSampleNs = 100'000'000; // so that each step samples losses and limits
 
 class RecorderTest : public ::testing::Test {
 protected:
@@ -38,7 +38,7 @@ protected:
     EXPECT_TRUE(reader) << reader.error().message();
     return std::move(*reader);
   }
-  // Sum of a column, or the number of rows.
+  // Sum of a column, or number of rows.
   std::uint64_t sum(std::string_view table, std::string_view column = {}) {
     const auto reader = read();
     std::uint64_t sum = 0;
@@ -156,7 +156,7 @@ TEST_F(RecorderTest, each_loss_is_a_row_of_the_time_in_which_it_arose) {
   *work_ = {.produced = 10, .lost = 3};
   const auto recorder = start();
   step(*recorder);
-  step(*recorder); // nothing new: no row
+  step(*recorder); // no new loss: no row
   work_->produced = 15;
   work_->lost = 8;
   step(*recorder);

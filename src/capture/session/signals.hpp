@@ -10,13 +10,13 @@
 
 namespace iotrail::capture {
 
-// SIGINT, SIGTERM, SIGHUP and SIGCHLD of this process as something to wait for, as long as the object lives. Those that
-// nobody has waited for by then are dropped: what they asked for, an end, has come.
+// During its lifetime, SIGINT, SIGTERM, SIGHUP and SIGCHLD of this process arrive in this queue.
+// Its end drops the signals that wait() has not returned: they ask for an end, which has come.
 class SignalQueue {
 public:
   struct Signal {
     int number;
-    bool from_terminal; // the whole foreground group got it, the command too
+    bool from_terminal; // the terminal signals the whole foreground group, with the command
   };
 
   static Result<SignalQueue> open();
@@ -24,7 +24,7 @@ public:
   SignalQueue(SignalQueue&&) = default;
   SignalQueue& operator=(SignalQueue&&) = delete;
 
-  // The next signal; none when nothing comes within the time.
+  // The next signal; empty if none arrives in time.
   std::optional<Signal> wait(int milliseconds);
 
 private:

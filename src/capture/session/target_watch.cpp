@@ -17,7 +17,7 @@
 namespace iotrail::capture {
 namespace {
 
-// Of a disk, or of the one that a partition lies on; empty: not told.
+// Sequence number of a disk, or of a partition's disk; empty: the kernel has none.
 std::string sequence_of(const std::filesystem::path& folder) {
   std::string sequence;
   for (const char* file : {"diskseq", "../diskseq"})
@@ -46,7 +46,7 @@ void TargetWatch::watch_process(pid_t pid) {
     knows_all_ = false;
 }
 
-// The group at the root has no such file, and no end.
+// The root group has no such file and never ends.
 void TargetWatch::watch_group(const Result<std::filesystem::path>& group) {
   groups_.emplace_back(group ? ::open((*group / "cgroup.events").c_str(), O_RDONLY | O_CLOEXEC)
                              : -1);
@@ -57,7 +57,7 @@ void TargetWatch::watch_group(const Result<std::filesystem::path>& group) {
 void TargetWatch::watch_device(const std::filesystem::path& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
-    return; // the recording of it does not begin
+    return; // the recording cannot begin
   const std::filesystem::path folder =
       fmt::format("/sys/dev/block/{}:{}", major(status.st_rdev), minor(status.st_rdev));
   devices_.push_back({.folder = folder, .sequence = sequence_of(folder)});

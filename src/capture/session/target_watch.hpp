@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When what a recording is of has ended.
+// Detects the end of the recorded processes, control groups and devices.
 #pragma once
 
 #include <sys/types.h>
@@ -15,8 +15,8 @@
 
 namespace iotrail::capture {
 
-// The processes and control groups named by the filter, or, of a recording of everyone, the block devices: a recording of
-// them, and of nothing else, ends when they do.
+// Watches the processes and control groups in the filter or, if it selects no tasks, its block
+// devices. The recording ends when all of them have ended.
 class TargetWatch {
 public:
   explicit TargetWatch(const Filter& filter);
@@ -29,14 +29,14 @@ private:
   void watch_device(const std::filesystem::path& path);
   std::size_t count() const { return processes_.size() + groups_.size() + devices_.size(); }
 
-  bool knows_all_ = true;     // false: of one at least this kernel does not tell the end
-  std::vector<Fd> processes_; // no descriptor: it had ended before
+  bool knows_all_ = true;     // false: this kernel cannot report one of the ends
+  std::vector<Fd> processes_; // without a descriptor: ended before
   std::vector<Fd> groups_;
 
-  // Who is attached under the number of one that is gone is another one, of which the kernel has another sequence number.
+  // A new device may get the numbers of a removed one, but its sequence number differs.
   struct Device {
     std::filesystem::path folder; // in sysfs
-    std::string sequence;         // empty: not told, as before Linux 5.15
+    std::string sequence;         // empty: the kernel has none, as before Linux 5.15
 
     bool is_removed() const;
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A write that queues a bio of its own range has usually stored its bytes before, as with O_SYNC.
-// But btrfs first writes back what is dirty there. The pages show the difference: those that the
-// write then makes dirty were clean.
+// But btrfs first writes back the dirty pages of the range. The pages show the difference: a page
+// that the write makes dirty afterwards was clean.
 #include <algorithm>
 #include <cstdint>
 #include <tuple>

@@ -118,8 +118,8 @@ void complete_request(State& state, const Fact& request) {
   note_joined(state, completed);
 }
 
-// The ends of other bios are not recorded, so the last one queued for the position is the one. If
-// its front part continued by itself, the position is that of the rest.
+// The ends of other bios are not recorded, so the last bio queued for the position has failed. If
+// its front part continued by itself, the position belongs to the rest.
 void fail_bio(State& state, const Fact& bio) {
   const auto queue = state.queues.find({static_cast<std::uint32_t>(bio.device), bio.operation()});
   if (queue == state.queues.end())

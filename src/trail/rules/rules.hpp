@@ -27,7 +27,7 @@ struct BioPart {
 };
 using BioParts = std::vector<BioPart>;
 
-// rules/cache_pages.cpp: what is dirty.
+// rules/cache_pages.cpp: dirty pages.
 void store_dirty_pages(State& state, const Fact& fact); // for cache_dirty
 void store_rest_of_write(State& state, Call& call);     // at its end: without a cache_dirty
 // A file is cut at `begin`: some file systems fill the rest of the last page with zeroes before

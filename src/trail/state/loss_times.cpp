@@ -128,7 +128,7 @@ LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs
   // counted.
   if (trace.manifest().state != store::State::COMPLETE)
     times.note(kAnyLayer, 0);
-  // Calls that were left out may have written what is taken for others' work.
+  // Excluded calls may have written bytes that then seem to be written by others.
   if (trace.manifest().excludes_calls())
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);

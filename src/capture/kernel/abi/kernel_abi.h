@@ -95,8 +95,8 @@ struct iot_config {
   iot_u32 aggregates;         /* rows of the aggregate table, a power of two; 0: events are sent */
   iot_u8 wanted[IOT_LAYER_COUNT][IOT_KIND_LIMIT]; /* by layer and low byte of the kind */
   iot_u64 calls[IOT_SYSCALL_LIMIT];               /* by native number */
-  iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by that of 32-bit programs */
-  iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* by the kernel's number: that of the schema */
+  iot_u64 compat_calls[IOT_SYSCALL_LIMIT];        /* by number in 32-bit programs */
+  iot_u8 drop_reasons[IOT_REASON_LIMIT];          /* the schema's number, by the kernel's number */
   iot_u8 reset_reasons[IOT_REASON_LIMIT];
   iot_u8 writeback_reasons[IOT_REASON_LIMIT];
   iot_u8 asyncs_chosen[2][IOT_ASYNC_CALLS]; /* verdicts; of io_uring, libaio; 0: as for the call */

@@ -46,7 +46,7 @@ bool holds_metadata(const iot_message_file& message) {
          (message.magic == kF2fsMagic && message.inode <= kF2fsLastMetadataInode);
 }
 
-// The file systems set no mode in these inodes: the value is that of an earlier use of the memory.
+// The file systems set no mode in these inodes: the value is from an earlier use of the memory.
 iot_u32 mode_of(const iot_message_file& message) {
   return holds_metadata(message) ? 0 : message.mode;
 }

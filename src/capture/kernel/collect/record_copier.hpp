@@ -25,9 +25,9 @@ public:
   static constexpr std::size_t kBatchSlots = 256;
 
   // Appends the records in the first slots, at most kBatchSlots, with the ids of the trace in place
-  // of the kernel's. Stops at a slot that is still being filled. `position` is that of the first
-  // slot in its ring. Returns the number of copied slots, which may be used again. Records of a
-  // kind keep their order if none is held back.
+  // of the kernel's. Stops at a slot that is still being filled. `position` is the position of the
+  // first slot in its ring. Returns the number of copied slots, which may be used again. Records of
+  // a kind keep their order if none is held back.
   std::size_t copy(std::span<const RecordSlot> slots, std::uint64_t position, KernelIds& ids,
                    HoldBack& hold_back, store::TraceWriter& writer);
 

@@ -52,7 +52,7 @@ public:
   std::span<const iot_cpu> cpus() const { return cpus_; }
   std::size_t memory_bytes() const { return slots_.bytes(); }
 
-  std::uint64_t head(std::uint32_t cpu) const; // acquire: what is below it has been reserved
+  std::uint64_t head(std::uint32_t cpu) const; // acquire: slots below it are reserved
   std::uint64_t tail(std::uint32_t cpu) const;
   void release(std::uint32_t cpu, std::uint64_t tail); // the slots below it may be used again
 

@@ -175,7 +175,7 @@ private:
   std::vector<bpf_insn>& code_;
   const ConstantPropagation known_;
   std::vector<std::size_t> reached_; // places
-  std::vector<char> is_kept_;        // by place; of a wide one that of its first half
+  std::vector<char> is_kept_;        // by place; a wide one counts at its first half
   bool has_loops_ = false;
   std::vector<std::uint32_t> new_places_;
 };

@@ -267,7 +267,7 @@ private:
   BpfCode code_;
   const Constants& constants_;
   std::vector<char> is_target_;
-  std::unordered_map<std::size_t, Registers> begins_; // what is known there
+  std::unordered_map<std::size_t, Registers> begins_; // known registers at the begin of a block
   std::set<std::size_t> pending_;
 };
 

@@ -36,8 +36,8 @@ iot_u64 place(int argument) {
   return static_cast<iot_u64>(argument) + 1; // -1: none
 }
 
-// A close ends the meaning of its descriptor, a munmap that of memory. Writes of a kernel thread
-// for a fsync belong to the fsync.
+// A close ends the meaning of its descriptor, a munmap the meaning of its memory. Writes of a
+// kernel thread for a fsync belong to the fsync.
 bool is_looked_at(const schema::Syscall& call, bool is_recorded, const Filter& filter) {
   const iot_u16 event = call.event;
   if (event == IOT_KIND_syscall_sync)

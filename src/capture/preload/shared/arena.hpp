@@ -115,8 +115,8 @@ struct ArenaPlace {
 static_assert(sizeof(ArenaPlace) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
 static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
 
-// The calls that programs record. Bits by the number of an app event in its layer, and by that of a
-// call.
+// The calls that programs record. A bit is the number of an app event in its layer, or the number
+// of a call.
 struct WantedCalls {
   iot_u64 events = 0;
   iot_u64 mixed_events = 0; // recorded events with some excluded calls

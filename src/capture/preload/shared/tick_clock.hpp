@@ -2,8 +2,8 @@
 //
 // Converts the time stamps of the preload library to CLOCK_MONOTONIC. If the processor's time stamp
 // counter has a constant rate, it is read directly. Anchors tie it to the clock, at least one per
-// second. Between two anchors the error is that of reading them (tens of nanoseconds). After the
-// last one it is the same, as long as the next comes in time.
+// second. Between two anchors the error is as large as when reading them (tens of nanoseconds).
+// After the last anchor the error is the same, as long as the next one comes in time.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * Operations of io_uring and libaio in flight. Each is an operation of its own with the submitting
- * call as its parent. What is done for it later, in any context, is attributed to it, whatever is
+ * call as its parent. Later work for it, in any context, is attributed to it, whatever is
  * recorded.
  */
 #ifndef IOTRAIL_ASYNC_BPF_H

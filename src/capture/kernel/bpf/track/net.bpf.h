@@ -11,7 +11,7 @@
  * another.
  *
  * A task locks a socket only while it works on it, and interrupts leave their work to that task
- * meanwhile. While a socket is locked, the operation is therefore that of the running task.
+ * meanwhile. The operation on a locked socket is therefore the operation of the running task.
  */
 #ifndef IOTRAIL_NET_BPF_H
 #define IOTRAIL_NET_BPF_H

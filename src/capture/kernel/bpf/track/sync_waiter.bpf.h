@@ -29,8 +29,8 @@ struct {
 
 /*
  * The disk of the file system that holds a file. A file system that may have several disks (btrfs)
- * has none: its own number stands for them, with a major number of no disk. The disk of overlayfs
- * is that of its upper directory, which may be any. 0: unknown.
+ * has none: its own number stands for them, with a major number of no disk. For overlayfs it is
+ * the disk of its upper directory, on any file system. 0: unknown.
  */
 static __always_inline iot_u32 disk_of_file(const struct file* file) {
   if (!file)

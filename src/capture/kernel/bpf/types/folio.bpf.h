@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Folios: their layout changes more often than that of other types. `direct`: the verifier knows
+ * Folios: their layout changes more often than other types. `direct`: the verifier knows
  * the type of the pointer (an argument of a tp_btf or fentry program, or a cast), so plain loads
  * are allowed.
  */

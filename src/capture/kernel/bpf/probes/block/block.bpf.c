@@ -61,8 +61,8 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
   const iot_u64 key = iot_number_of(request);
   /*
-   * Completions in interrupts whose tracepoints run no program: docs/adr/0007. The request may
-   * serve others' I/O by now.
+   * A completion in an interrupt where tracepoints run no program: docs/adr/0007. The request
+   * may serve others' I/O by now.
    */
   if (iot_take_request(key))
     iot_lose(IOT_COUNTER_kernel_completion_missed);

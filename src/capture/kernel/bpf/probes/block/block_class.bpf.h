@@ -64,7 +64,7 @@ __noinline iot_u32 iot_class_of_carried(iot_u64 topmost, iot_u64 carrier, iot_u3
 
 /*
  * Directories, and inodes with metadata of a file system: they have no type. f2fs sets no type, so
- * the value is that of an earlier use. Such inodes have no size, while a file with pages in
+ * the value is from an earlier use. Such inodes have no size, while a file with pages in
  * transfer has one.
  */
 static __always_inline int holds_metadata(const struct inode* inode, iot_s64 file_bytes) {

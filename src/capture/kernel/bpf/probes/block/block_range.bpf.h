@@ -48,7 +48,7 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
 }
 
 /*
- * The same for a mapped bio, whose carrier has the pages. The carrier is a clone: only its first
+ * The same for a mapped bio: its carrier has the pages. The carrier is a clone: only its first
  * vector is known to be one range.
  */
 static __always_inline void describe_carried(struct iot_block_queue* record,

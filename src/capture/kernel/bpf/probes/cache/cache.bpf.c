@@ -86,8 +86,8 @@ static __always_inline int is_run_of(const struct iot_added_run* run, const stru
 }
 
 /*
- * Operations that are over need no look-ups any more. The operation of a fault lies within that of
- * a call.
+ * Completed operations need no look-ups any more. The operation of a fault lies within the
+ * operation of a call.
  */
 static __always_inline int is_free(const struct iot_added_run* run, const struct iot_task* task) {
   return !run->mapping ||

@@ -339,7 +339,7 @@ int BPF_PROG(journal_xfs_log_force, const struct xfs_mount* mount, iot_u64 seque
   return 0;
 }
 
-/* Not `generation`, which is that of a transaction that may have begun since. */
+/* Not `generation`, which may belong to a transaction that has begun since. */
 SEC("?tp_btf/btrfs_transaction_commit")
 int BPF_PROG(journal_btrfs_commit, const struct btrfs_fs_info* system) {
   struct iot_owner owner = {};

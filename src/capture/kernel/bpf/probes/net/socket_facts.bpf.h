@@ -12,8 +12,8 @@
 enum { OWN_SIDE, OTHER_SIDE };
 
 /*
- * The port of a socket after its connection has ended is only in the second of two fields, that of
- * a request in the first.
+ * Two fields may hold a socket's port. After the end of its connection only the second one does,
+ * for a request only the first one.
  */
 static __always_inline iot_u16 port_of(const struct sock_common* at, const int side, int is_whole) {
   if (side == OTHER_SIDE)

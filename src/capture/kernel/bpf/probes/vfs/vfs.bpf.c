@@ -2,7 +2,7 @@
  *
  * The virtual file system. Each operation passes exactly one of the functions hooked for its event:
  * vfs_readv calls neither vfs_read nor vfs_iter_read, on any kernel. A second event in one call
- * belongs to a second file: that of the file system below a stacked one.
+ * belongs to a second file: the file of the file system below a stacked one.
  *
  * Everything is read at the entry and kept in the span, so that the ends need no argument: a
  * kretprobe has none.
