@@ -185,7 +185,7 @@ std::string first_sentence(std::string_view doc) {
   return std::string(doc.substr(0, end));
 }
 
-bool tells_of(const RelationColumn& column, std::string_view name) {
+bool documents(const RelationColumn& column, std::string_view name) {
   std::string_view names = column.names;
   while (!names.empty()) {
     const auto end = std::min(names.find(", "), names.size());
@@ -219,15 +219,15 @@ constexpr std::pair<RelationKind, std::string_view> kChapters[] = {
 std::string column_doc(std::span<const Relation> relations, const Relation& relation,
                        std::string_view column) {
   const auto found = std::ranges::find_if(
-      relation.columns, [&](const RelationColumn& row) { return tells_of(row, column); });
-  const bool is_told = found != relation.columns.end();
-  if (is_told && !found->doc.starts_with(kAsIn))
+      relation.columns, [&](const RelationColumn& row) { return documents(row, column); });
+  const bool is_documented = found != relation.columns.end();
+  if (is_documented && !found->doc.starts_with(kAsIn))
     return found->doc;
-  const auto model =
-      std::ranges::find(relations, model_of(is_told ? found->doc : relation.doc), &Relation::name);
+  const auto model = std::ranges::find(
+      relations, model_of(is_documented ? found->doc : relation.doc), &Relation::name);
   const std::string doc =
       model == relations.end() || &*model == &relation ? "" : column_doc(relations, *model, column);
-  return doc.empty() && is_told ? found->doc : doc;
+  return doc.empty() && is_documented ? found->doc : doc;
 }
 
 std::vector<Relation> sql_relations() {

@@ -35,7 +35,7 @@ std::filesystem::path finished_trace(const std::filesystem::path& trace) {
   return trace;
 }
 
-TEST(Refusal, a_segment_that_somebody_removes_or_cuts_is_told_at_the_end) {
+TEST(Refusal, a_segment_removed_or_cut_by_others_is_reported_at_the_end) {
   const TemporaryDirectory directory;
   for (const bool is_removed : {true, false}) {
     const auto trace = directory / (is_removed ? "removed.iotrail" : "cut.iotrail");

@@ -195,7 +195,7 @@ TEST(RoundTrip, a_file_is_known_by_its_generation_once_that_is_told) {
   EXPECT_EQ(std::get<Texts>(column("path")), (Texts{"/a", "/b", ""}));
 }
 
-TEST(RoundTrip, a_file_takes_the_first_name_that_is_told_while_its_row_waits) {
+TEST(RoundTrip, a_file_takes_the_first_name_that_arrives_while_its_row_waits) {
   const TemporaryDirectory directory;
   auto writer = create(directory / "t.iotrail");
   const iot_u32 file = writer->file_id({8, 100, 7}, 0100644, "");

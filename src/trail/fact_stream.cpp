@@ -109,7 +109,7 @@ const std::vector<Table>& tables() {
 }
 
 // A call passes both layers: the first recorded one is used.
-bool is_told_above(const store::TraceReader& trace, iot_u16 kind) {
+bool is_in_layer_above(const store::TraceReader& trace, iot_u16 kind) {
   switch (kind) {
   case IOT_KIND_vfs_read:
     return trace.has_rows(IOT_KIND_syscall_read);
@@ -155,7 +155,7 @@ std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader&
   std::vector<Source> sources;
   for (const Table& table : tables()) {
     const store::TableInfo* stored = trace.table(table.kind);
-    if (stored == nullptr || is_told_above(trace, table.kind))
+    if (stored == nullptr || is_in_layer_above(trace, table.kind))
       continue;
     Source source{table.kind, table.fact, {}};
     for (const Member& member : table.members)
@@ -178,8 +178,8 @@ store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& so
 
 FactStream::FactStream(const store::TraceReader& trace)
     : sources_(sources_of(trace)), events_(trace, columns_of(sources_)), paths_(trace),
-      loss_times_(find_loss_times(trace, !is_told_above(trace, IOT_KIND_vfs_read) ||
-                                             !is_told_above(trace, IOT_KIND_vfs_write))) {}
+      loss_times_(find_loss_times(trace, !is_in_layer_above(trace, IOT_KIND_vfs_read) ||
+                                             !is_in_layer_above(trace, IOT_KIND_vfs_write))) {}
 
 // A call with a range has its begin; one that sets the length has the path or the file.
 bool FactStream::translate_truncation() {

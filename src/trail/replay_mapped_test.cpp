@@ -27,7 +27,7 @@ TEST(replay_mapped, the_disk_below_a_mapped_one_has_what_that_took) {
   bio.ts_ns = 40;
   facts.add(bio).complete(41, kShift * kSectorBytes, 8192, 0, IOT_block_write);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
   for (const Link& link : trails.links) {
     EXPECT_EQ(link.file, kTestFile);
     EXPECT_EQ(link.is_repeat, link.device != kMapped);
@@ -76,7 +76,7 @@ TEST(replay_mapped, a_read_passed_on_late_has_the_owner_of_the_one_above) {
   facts.facts.back().device = kMapped;
   facts.bio(30, 0, 8192, 1, IOT_block_read);
   facts.facts[facts.facts.size() - 2].above = kMapped;
-  EXPECT_EQ(told(facts.replay()), (Lines{"read 1:4096 exact", "read_ahead 1:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"read 1:4096 exact", "read_ahead 1:4096 exact"}));
 }
 
 TEST(replay_mapped, a_bio_that_fails_without_a_request_has_its_error) {
@@ -112,7 +112,7 @@ TEST(replay_mapped, direct_writes_of_shared_memory_are_known_below_a_mapped_disk
   facts.bio(30, 0, 4096, 1, IOT_block_write); // the one below: pages of the memory
   facts.facts[facts.facts.size() - 2].file = kMemory;
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
+  EXPECT_EQ(lines_of(trails), Lines{"direct 1:4096 exact"});
   EXPECT_EQ(trails.links.back().file, kTestFile);
   EXPECT_EQ(trails.links.back().offset, kNoOffset);
 }

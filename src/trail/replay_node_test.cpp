@@ -43,7 +43,7 @@ TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
   facts.write(20, 2, 0, 2048); // into a page that is dirty
   facts.write_disk(30, 0, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 2:2048 exact", "write_back 1:2048 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 2:2048 exact", "write_back 1:2048 exact"}));
   ASSERT_EQ(trails.fates.size(), 1U);
   EXPECT_EQ(trails.fates[0].file, kTestFile);
   EXPECT_EQ(trails.fates[0].written, 4096U + 2048U);
@@ -61,7 +61,8 @@ TEST(replay_node, metadata_that_a_write_of_a_file_makes_dirty_is_not_the_files) 
   facts.dirty_cache(11, 1, 4096);
   facts.write_back(30, 0, 8192);
   facts.write_disk(40, 4096, 4096);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:8192 exact", "metadata 7:4096 inferred"}));
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"write_back 1:8192 exact", "metadata 7:4096 inferred"}));
 }
 
 TEST(replay_node, a_write_through_another_node_without_an_end_leaves_a_doubt) {
@@ -73,7 +74,7 @@ TEST(replay_node, a_write_through_another_node_without_an_end_leaves_a_doubt) {
   facts.write(10, 1, 0, 4096);
   facts.dirty_cache(10, 1, 0);
   facts.write_disk(30, 0, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
 TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata) {
@@ -81,7 +82,7 @@ TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata)
   facts.write(10, 1, 0, 4096);
   facts.dirty_cache(10, 1, 0).dirty_cache(12, 5, 8192);
   facts.write_disk(30, 8192, 4096).write_disk(40, 0, 4096, IOT_block_write | IOT_block_hint_meta);
-  EXPECT_EQ(told(facts.replay()), (Lines{"metadata 7:4096 inferred", "metadata 7:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"metadata 7:4096 inferred", "metadata 7:4096 exact"}));
 }
 
 Lines read_into_cache_of_disk(NodeFacts facts, std::uint64_t flags) {
@@ -89,7 +90,7 @@ Lines read_into_cache_of_disk(NodeFacts facts, std::uint64_t flags) {
   for (Fact& fact : facts.facts)
     if (fact.kind == FactKind::queued)
       fact.io_class = IOT_io_class_device;
-  return told(facts.replay());
+  return lines_of(facts.replay());
 }
 
 // Such as the extents of a file: the kernel does not mark them, and they are in no page of the
@@ -119,7 +120,7 @@ TEST(replay_node, dirty_pages_of_a_metadata_file_are_metadata_of_the_task_that_m
   facts.dirty(10, 1, 4096, 4096);
   facts.write_back(30, 4096, 4096, 7);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"metadata 1:4096 shared"});
+  EXPECT_EQ(lines_of(trails), Lines{"metadata 1:4096 shared"});
   EXPECT_TRUE(trails.fates.empty());
 }
 
@@ -127,7 +128,7 @@ TEST(replay_node, pages_of_a_metadata_file_dirtied_outside_the_trace_have_no_own
   MetadataFacts facts;
   facts.dirty(10, 0, 0, 4096, kTestPid + 1);
   facts.write_back(30, 0, 8192);
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"other_metadata 0:4096 shared", "other_metadata 0:4096 exact"}));
 }
 
@@ -136,7 +137,8 @@ TEST(replay_node, a_read_of_a_metadata_file_belongs_to_the_operation_that_needs_
   facts.bio(10, 0, 4096, 4, IOT_block_read | IOT_block_hint_readahead);
   facts.bio(20, 4096, 4096, 0, IOT_block_read);
   facts.facts[2].pid = kTestPid + 1;
-  EXPECT_EQ(told(facts.replay()), (Lines{"metadata 4:4096 exact", "other_metadata 0:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"metadata 4:4096 exact", "other_metadata 0:4096 exact"}));
 }
 
 } // namespace

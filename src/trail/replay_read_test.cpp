@@ -101,8 +101,8 @@ TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
   facts.bio(20, 0, 16384, 1, IOT_block_read);
   facts.read(100, 2, 8192, 1000, 5);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"read_ahead 1:4096 exact", "read 1:100 exact",
-                                 "rounding 1:3996 exact", "read_ahead 1:8192 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"read_ahead 1:4096 exact", "read 1:100 exact",
+                                     "rounding 1:3996 exact", "read_ahead 1:8192 exact"}));
   EXPECT_EQ(trails.links[3].used_bytes, 1000U);
 }
 
@@ -110,7 +110,7 @@ TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
   TestFacts facts;
   facts.read(10, 1, 50, 4096, 50).bio(20, 0, 4096, 1, IOT_block_read);
   facts.facts[0].result = 10;
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"rounding 1:50 exact", "read 1:10 exact", "rounding 1:4036 exact"}));
 }
 
@@ -124,15 +124,15 @@ TEST(replay, a_delayed_read_belongs_to_the_task_that_reads_the_file_meanwhile) {
     if (fact.kind == FactKind::queued)
       fact.pid = kKernelThread;
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"outside 0:4096 exact", "read 2:4096 inferred",
-                                 "read_ahead 2:4096 inferred", "read_ahead 2:4096 inferred"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"outside 0:4096 exact", "read 2:4096 inferred",
+                                     "read_ahead 2:4096 inferred", "read_ahead 2:4096 inferred"}));
   EXPECT_EQ(std::ranges::count(trails.links, kTestPid, &Link::pid), 3);
 }
 
 TEST(replay, a_write_asks_for_no_bytes_of_the_page_that_it_has_read) {
   TestFacts facts;
   facts.write(10, 1, 4146, 100, 50).bio(20, 4096, 4096, 1, IOT_block_read);
-  EXPECT_EQ(told(facts.replay()), (Lines{"rounding 1:50 exact", "rounding 1:4046 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"rounding 1:50 exact", "rounding 1:4046 exact"}));
 }
 
 TEST(replay, a_truncation_asks_for_no_bytes_of_the_page_that_it_cuts) {
@@ -144,7 +144,7 @@ TEST(replay, a_truncation_asks_for_no_bytes_of_the_page_that_it_cuts) {
              .file = kTestFile,
              .offset = 4196});
   facts.bio(20, 4096, 4096, 1, IOT_block_read);
-  EXPECT_EQ(told(facts.replay()), (Lines{"rounding 1:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"rounding 1:4096 exact"}));
 }
 
 } // namespace

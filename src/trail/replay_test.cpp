@@ -16,20 +16,21 @@ namespace {
 TEST(replay, bytes_written_back_belong_to_their_last_writer) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).write(20, 2, 4096, 4096).write_back(30, 0, 8192);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"write_back 1:4096 exact", "write_back 2:4096 exact"}));
 }
 
 TEST(replay, appends_share_a_page_by_their_bytes_and_the_rest_goes_along) {
   TestFacts facts;
   facts.write(10, 1, 0, 300).write(20, 2, 300, 500).write_back(30, 0, 4096);
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"write_back 1:300 exact", "write_back 2:500 exact", "rounding 2:3296 exact"}));
 }
 
 TEST(replay, pages_without_a_writer_are_a_remainder) {
   TestFacts facts;
   facts.write(10, 1, 8000, 1000).write_back(30, 0, 16384);
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"dirty_before 0:4096 exact", "rounding 1:3904 exact", "write_back 1:1000 exact",
                    "rounding 1:3288 exact", "dirty_before 0:4096 exact"}));
 }
@@ -48,7 +49,7 @@ TEST(replay, a_write_that_queues_its_own_bio_has_stored_its_bytes) {
   facts.write(10, 1, 0, 4096, 50);
   facts.write_back(30, 0, 4096, 1);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 exact"});
+  EXPECT_EQ(lines_of(trails), Lines{"write_back 1:4096 exact"});
   EXPECT_EQ(trails.fates[0].pending, 0U);
 }
 
@@ -58,7 +59,8 @@ TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
   facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
   facts.write(10, 2, 0, 4096, 50);
   facts.write_back(30, 0, 4096).dirty(40, 2, 0, 4096).write_back(100, 0, 4096);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
 }
 
 TEST(replay, a_write_that_has_what_lies_there_written_back_first_says_so_by_its_clean_pages) {
@@ -69,8 +71,8 @@ TEST(replay, a_write_that_has_what_lies_there_written_back_first_says_so_by_its_
   facts.write_back(30, 0, 8192, 2).dirty(40, 2, 0, 4096).dirty(41, 2, 4096, 4096);
   facts.write_back(100, 0, 8192);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:8192 exact", "write_back 2:4096 exact",
-                                 "write_back 2:4096 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:8192 exact", "write_back 2:4096 exact",
+                                     "write_back 2:4096 exact"}));
   EXPECT_EQ(trails.fates[0].written, 2 * 8192U);
   EXPECT_EQ(trails.fates[0].to_device, 2 * 8192U);
   EXPECT_EQ(trails.fates[0].absorbed, 0U);
@@ -82,7 +84,7 @@ TEST(replay, what_a_call_wrote_is_counted_where_its_bio_may_have_carried_another
   facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
   facts.write(10, 2, 0, 4096, 50).write_back(30, 0, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 shared"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:4096 shared"}));
   EXPECT_EQ(trails.fates[0].written, 2 * 4096U);
   EXPECT_EQ(trails.fates[0].to_device, 4096U);
   EXPECT_EQ(trails.fates[0].absorbed, 4096U);
@@ -92,7 +94,7 @@ TEST(replay, an_asynchronous_append_of_unknown_position_wrote_what_becomes_dirty
   TestFacts facts;
   facts.write(10, 1, kNoOffset, 4096, 50).dirty(20, 9, 8192, 4096).write_back(100, 8192, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(lines_of(trails), Lines{"write_back 1:4096 inferred"});
   EXPECT_EQ(trails.fates[0].mapped, 0U);
 }
 
@@ -100,7 +102,7 @@ TEST(replay, pages_dirtied_outside_of_calls_were_stored_through_a_mapping) {
   TestFacts facts;
   facts.dirty(10, 0, 4096, 4096).write_back(30, 4096, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"mapped 0:4096 exact"});
+  EXPECT_EQ(lines_of(trails), Lines{"mapped 0:4096 exact"});
   EXPECT_EQ(trails.links[0].pid, 5U);
 }
 
@@ -109,7 +111,7 @@ TEST(replay, direct_writes_leave_nothing_dirty) {
   facts.write(10, 1, 0, 4096, 50);
   facts.bio(20, kNoOffset, 4096, 1, IOT_block_write);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"direct 1:4096 exact"});
+  EXPECT_EQ(lines_of(trails), Lines{"direct 1:4096 exact"});
   EXPECT_TRUE(trails.fates.empty());
 }
 
@@ -125,13 +127,13 @@ TEST(replay, a_direct_write_without_an_end_leaves_no_doubt) {
   facts.write(1, 1, 8192, 4096);
   silent_write(facts, 10, 2).bio(20, kNoOffset, 4096, 2, IOT_block_write);
   facts.write_back(30, 8192, 4096);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
 }
 
 TEST(replay, a_write_without_an_end_stores_what_it_makes_dirty) {
   TestFacts facts;
   silent_write(facts, 10, 1).dirty(20, 1, 0, 4096).write_back(30, 0, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
 TEST(replay, a_write_without_an_end_leaves_other_files_alone) {
@@ -143,7 +145,7 @@ TEST(replay, a_write_without_an_end_leaves_other_files_alone) {
   for (Fact& fact : facts.facts)
     if (fact.ts_ns >= 40)
       fact.file = kOther;
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"write_back 1:4096 exact", "dirty_before 0:4096 inferred"}));
 }
 
@@ -195,7 +197,7 @@ TEST(replay, a_write_of_unknown_position_may_be_anywhere) {
   facts.write(1, 1, 0, 4096);
   silent_write(facts, 10, 2).write_back(30, 0, 4096);
   facts.facts[1].file = 0;
-  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
 TEST(replay, a_direct_write_over_dirty_pages_has_those_written_back_first) {
@@ -203,7 +205,7 @@ TEST(replay, a_direct_write_over_dirty_pages_has_those_written_back_first) {
   facts.write(1, 1, 0, 8192).write(10, 2, 0, 4096, 50);
   facts.write_back(20, 0, 4096, 2).bio(30, kNoOffset, 4096, 2, IOT_block_write);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
   EXPECT_EQ(trails.fates[0].pending, 4096U);
   EXPECT_EQ(trails.fates[0].written, 8192U);
 }
@@ -214,7 +216,7 @@ TEST(replay, making_dirty_pages_dirty_again_writes_nothing) {
   facts.write(1, 1, 0, 100).dirty(1, 1, 0, 4096).dirty(10, 0, 0, 4096, kJournal);
   facts.write_back(30, 0, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:100 exact", "rounding 1:3996 exact"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:100 exact", "rounding 1:3996 exact"}));
   EXPECT_EQ(trails.fates[0].absorbed, 0U);
 }
 
@@ -228,7 +230,7 @@ TEST(replay, a_page_that_is_dirty_once_more_before_its_bio_comes_goes_twice) {
   facts.write_back(30, 0, 4096);
   facts.write_back(40, 0, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails),
+  EXPECT_EQ(lines_of(trails),
             (Lines{"write_back 1:300 shared", "rounding 2:100 exact", "write_back 2:100 exact",
                    "rounding 2:800 exact", "rounding 1:3796 shared", "write_back 3:10 exact",
                    "rounding 3:3086 exact"}));
@@ -243,7 +245,7 @@ TEST(replay, an_asynchronous_write_is_stored_under_whatever_call_runs) {
   TestFacts facts;
   facts.write(10, 1, 4096, 4096, 50).dirty(20, 9, 4096, 4096).write_back(100, 4096, 4096);
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), Lines{"write_back 1:4096 exact"});
+  EXPECT_EQ(lines_of(trails), Lines{"write_back 1:4096 exact"});
   EXPECT_EQ(trails.fates[0].written, 4096U);
   EXPECT_EQ(trails.fates[0].absorbed, 0U);
 }
@@ -262,7 +264,7 @@ TEST(replay, stores_through_a_mapping_may_share_pages_that_were_dirty_already) {
   TestFacts facts;
   facts.add({.kind = FactKind::mapped, .ts_ns = 1, .file = kTestFile});
   facts.write(10, 1, 0, 4096).write_back(30, 0, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 shared"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 shared"});
 }
 
 TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_exact) {
@@ -270,7 +272,7 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_exact) {
   facts.write(10, 1, 0, 4096);
   facts.write_back(30, 0, 8192);
   facts.facts[1].is_contiguous = 0;
-  EXPECT_EQ(told(facts.replay()),
+  EXPECT_EQ(lines_of(facts.replay()),
             (Lines{"write_back 1:4096 inferred", "dirty_before 0:4096 inferred"}));
 }
 
@@ -279,7 +281,7 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
   facts.write(10, 1, 0, 4096).write(11, 2, 12288, 4096).write_back(30, 0, 8192);
   facts.facts[2].is_contiguous = 0;
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails), (Lines{"write_back 1:4096 inferred", "write_back 2:4096 inferred"}));
+  EXPECT_EQ(lines_of(trails), (Lines{"write_back 1:4096 inferred", "write_back 2:4096 inferred"}));
   EXPECT_EQ(trails.links[1].offset, 12288U);
 }
 
@@ -378,13 +380,13 @@ TEST(replay, after_a_loss_nothing_is_exact) {
   TestFacts facts;
   facts.losses.note(IOT_LAYER_syscall, 15);
   facts.write(10, 1, 0, 4096).write_back(30, 0, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"write_back 1:4096 inferred"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
 TEST(replay, a_request_without_a_bio_is_a_remainder_or_what_the_request_says) {
   TestFacts facts;
   facts.complete(10, 0, 4096, 0, IOT_block_write).complete(20, 8192, 4096, 9, IOT_block_write);
-  EXPECT_EQ(told(facts.replay()), (Lines{"no_bio 0:4096 inferred", "request 9:4096 inferred"}));
+  EXPECT_EQ(lines_of(facts.replay()), (Lines{"no_bio 0:4096 inferred", "request 9:4096 inferred"}));
 }
 
 } // namespace

@@ -16,7 +16,7 @@ TEST(replay_truncation, zeroes_of_a_truncation_have_no_writer) {
   facts.dirty(22, 2, 0, 4096).write_back(30, 0, 4096);
   facts.dirty(40, 2, 0, 4096); // after its end, the same number has no meaning
   const Trails trails = facts.replay();
-  EXPECT_EQ(told(trails),
+  EXPECT_EQ(lines_of(trails),
             (Lines{"write_back 1:8192 exact", "along 2:100 exact", "along 2:3996 exact"}));
   ASSERT_EQ(trails.fates.size(), 1U);
   EXPECT_EQ(trails.fates[0].written, 8192U + 4096U);
@@ -27,7 +27,8 @@ TEST(replay_truncation, zeroes_of_a_truncation_have_no_writer) {
 TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).truncate(20, 2, 5000, 15).write_back(30, 0, 8192);
-  EXPECT_EQ(told(facts.replay()), (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"write_back 1:5000 exact", "write_back 1:3192 inferred"}));
 }
 
 // Evictions show the pages of a path, except the rest of the last page.
@@ -39,7 +40,7 @@ TEST(replay_truncation, evictions_show_a_truncation_of_an_unresolved_path) {
       facts.truncate(5, 9, length);
       facts.facts.back().file = 0;
       facts.write(10, 1, 0, 4096).write_back(20, 0, 4096);
-      EXPECT_EQ(told(facts.replay()),
+      EXPECT_EQ(lines_of(facts.replay()),
                 (Lines{has_evictions && length == 0 ? "write_back 1:4096 exact"
                                                     : "write_back 1:4096 inferred"}));
     }
@@ -59,7 +60,7 @@ TEST(replay_truncation, a_page_of_which_all_that_was_written_is_cut_off_is_dirty
   TestFacts facts;
   facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
   facts.truncate(20, 0, 5000).write_back(30, 4096, 4096);
-  EXPECT_EQ(told(facts.replay()), Lines{"along 1:4096 exact"});
+  EXPECT_EQ(lines_of(facts.replay()), Lines{"along 1:4096 exact"});
 }
 
 } // namespace

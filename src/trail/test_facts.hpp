@@ -142,7 +142,7 @@ using Lines = std::vector<std::string>;
 
 // "write_back 7:100 exact": cause, operation, bytes, confidence of completed links, sorted by file
 // position.
-inline Lines told(const Trails& trails) {
+inline Lines lines_of(const Trails& trails) {
   Lines lines;
   std::vector<Link> links = trails.links;
   std::ranges::stable_sort(links, {}, &Link::offset);

@@ -135,7 +135,7 @@ bool NameChanges::add_source(std::string_view name, NameEvent what, bool is_of_v
                          [&](std::string_view column) { return table->column(column); });
   sources_[table->kind] = source;
   if (is_of_vfs)
-    told_by_vfs_.insert(what);
+    known_by_vfs_.insert(what);
   return true;
 }
 
@@ -204,7 +204,7 @@ void NameChanges::add_row() {
   const auto result = static_cast<std::int64_t>(number(kResult));
   const std::string_view call = schema::value_name(source.calls, key(kCall));
   const std::optional<NameEvent> what = what_of(source.what, source.calls, call);
-  if (result < 0 || !what || (!source.is_of_vfs && told_by_vfs_.contains(*what)))
+  if (result < 0 || !what || (!source.is_of_vfs && known_by_vfs_.contains(*what)))
     return;
   under_way_.push({{.at_ns = end_of(begin_ns, number(kDuration)),
                     .begin_ns = begin_ns,

@@ -95,7 +95,7 @@ private:
 
   const store::TraceReader& trace_;
   std::map<iot_u16, Source> sources_;
-  std::set<NameEvent> told_by_vfs_;
+  std::set<NameEvent> known_by_vfs_;
   std::optional<store::EventStream> stream_;
   std::vector<NameChange> firsts_; // births and sights by time
   std::size_t next_first_ = 0;

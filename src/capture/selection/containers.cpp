@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShownDigits = 12; // of an id, as in `docker ps` and `crictl ps`
 constexpr std::size_t kIdDigits = 64;
-constexpr std::size_t kToldMost = 8; // containers, in a message
+constexpr std::size_t kNamedMost = 8; // containers, in a message
 
 // Names of control groups in each runtime; the first match counts. An id needs no row of its own:
 // its length identifies it, after any runtime's prefix.
@@ -92,11 +92,11 @@ std::string tell_some(const std::vector<ContainerGroup>& groups) {
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());
   const std::size_t all = names.size();
-  names.resize(std::min(all, kToldMost));
+  names.resize(std::min(all, kNamedMost));
   return all == 0
              ? "nor after any container"
              : fmt::format("but after {}{}", fmt::join(names, ", "),
-                           all > kToldMost ? fmt::format(" and {} more", all - kToldMost) : "");
+                           all > kNamedMost ? fmt::format(" and {} more", all - kNamedMost) : "");
 }
 
 } // namespace

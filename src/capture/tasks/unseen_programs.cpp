@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFirst = 1000;
 constexpr std::size_t kCandidatesMost = 1U << 16U;
-constexpr std::size_t kToldMost = 1U << 12U;
+constexpr std::size_t kReportedMost = 1U << 12U;
 
 } // namespace
 
@@ -37,10 +37,10 @@ void UnseenPrograms::note_announcement(iot_u32 pid, std::uint64_t since_ns, std:
     announced_[pid].push_back({since_ns, now_ns});
 }
 
-void UnseenPrograms::told(iot_u32 pid) {
-  told_.push_back(pid);
-  if (told_.size() > kToldMost)
-    told_.pop_front();
+void UnseenPrograms::note_reported(iot_u32 pid) {
+  reported_.push_back(pid);
+  if (reported_.size() > kReportedMost)
+    reported_.pop_front();
 }
 
 // A program that still runs, as far as we know, may not be the one that announced itself a moment
@@ -57,10 +57,10 @@ bool UnseenPrograms::has_announced(const StartedProgram& program, std::uint64_t 
 
 bool UnseenPrograms::take_told(const StartedProgram& program) {
   const auto by = std::ranges::find_if(
-      told_, [&](iot_u32 pid) { return pid == program.pid || pid == program.parent; });
-  if (by == told_.end())
+      reported_, [&](iot_u32 pid) { return pid == program.pid || pid == program.parent; });
+  if (by == reported_.end())
     return false;
-  told_.erase(by);
+  reported_.erase(by);
   return true;
 }
 

@@ -34,7 +34,7 @@ public:
   void note_announcement(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns);
   // The process, or a child of it, is about to execute a program that cannot load the library; this
   // is already reported.
-  void told(iot_u32 pid);
+  void note_reported(iot_u32 pid);
 
   void decide(std::uint64_t now_ns);
   // Call it at the end. `is_running(pid)`: it may still be starting its program.
@@ -77,7 +77,7 @@ private:
   std::deque<StartedProgram> candidates_;                                // sorted by execution
   std::unordered_map<iot_u32, std::vector<AnnouncedProgram>> announced_; // by process
   std::uint64_t next_forget_ns_ = 0;
-  std::deque<iot_u32> told_;
+  std::deque<iot_u32> reported_;
   std::uint64_t count_ = 0;
   std::vector<UnseenProgram> first_;
 };

@@ -80,10 +80,10 @@ TEST_F(UnseenProgramsTest, each_program_of_a_process_is_decided_on) {
 }
 
 TEST_F(UnseenProgramsTest, a_reported_program_is_known_already) {
-  programs_.told(10);
+  programs_.note_reported(10);
   execute(10, 1);
   execute(10, 5); // reported once
-  programs_.told(20);
+  programs_.note_reported(20);
   execute(21, 6, 20);
   EXPECT_EQ(count_at_end(), 1U);
 }

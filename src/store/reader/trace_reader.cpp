@@ -129,8 +129,7 @@ Result<void> TraceReader::Impl::read_manifest() {
     return fail("cannot read the trace " + path.string(),
                 "it holds neither a manifest nor segments: not a trace, or an empty one",
                 "a trace is a directory NAME.iotrail made by: iotrail record; see: iotrail list");
-  if (stored.error().code ==
-      ENOTSUP) // a future version: nothing can be told of its segments either
+  if (stored.error().code == ENOTSUP) // a later version: its segments are unreadable too
     return std::unexpected(stored.error());
   manifest.state = State::INCOMPLETE;
   tables = builtin_schema();

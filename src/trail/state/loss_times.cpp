@@ -72,21 +72,21 @@ void note_counter(LossTimes& times, std::uint64_t counter, std::uint32_t layer,
 // The counters with located increases in the table.
 std::set<std::uint64_t> note_table(LossTimes& times, const store::TraceReader& trace,
                                    bool are_calls_of_vfs) {
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> located;
   const store::TableInfo* table = trace.table(IOT_KIND_losses);
   const int from = table ? table->column("from_ns") : -1;
   const int counter = table ? table->column("counter") : -1;
   const int layer = table ? table->column("layer") : -1;
   if (from < 0 || counter < 0 || layer < 0)
-    return told;
+    return located;
   store::EventStream losses(trace, std::vector<iot_u16>{IOT_KIND_losses});
   while (losses.next()) {
     const auto number = [&](int column) { return losses.number(static_cast<std::size_t>(column)); };
-    told.insert(number(counter));
+    located.insert(number(counter));
     if (number(layer) != IOT_LAYER_vfs || are_calls_of_vfs)
       note_counter(times, number(counter), static_cast<std::uint32_t>(number(layer)), number(from));
   }
-  return told;
+  return located;
 }
 
 } // namespace
@@ -132,11 +132,11 @@ LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs
   if (trace.manifest().excludes_calls())
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);
-  const std::set<std::uint64_t> told = note_table(times, trace, are_calls_of_vfs);
+  const std::set<std::uint64_t> located = note_table(times, trace, are_calls_of_vfs);
   for (const auto& [name, count] : trace.manifest().counters) {
     const auto row = std::ranges::find(schema::kCounters, name, &schema::Counter::name);
     const std::uint64_t counter = row == std::end(schema::kCounters) ? 0 : row->id;
-    if (count != 0 && !told.contains(counter))
+    if (count != 0 && !located.contains(counter))
       note_counter(times, counter, kAnyLayer, 0);
   }
   return times;

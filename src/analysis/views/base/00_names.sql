@@ -56,7 +56,7 @@ WITH
     FROM syscall_chdir AS c LEFT JOIN files AS f ON c.file = f.file LEFT JOIN strings AS s ON c.path = s.string
     WHERE c.result >= 0 AND c.call <> 'chroot'
   ),
-  told AS (SELECT count(*) > 0 AS has_moves FROM hooks WHERE event = 'syscall_chdir' AND hook <> ''),
+  recorded AS (SELECT count(*) > 0 AS has_moves FROM hooks WHERE event = 'syscall_chdir' AND hook <> ''),
   working AS (
     SELECT pid, ts_ns, is_moved, directory, directory_file, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
     FROM places
@@ -68,7 +68,7 @@ SELECT c.pid AS pid, c.fd AS fd, c.since_ns AS since_ns, NULL AS directory, 0 AS
 FROM changes AS c JOIN numbers AS n ON c.pid = n.pid AND c.fd = n.fd
 UNION ALL
 SELECT pid, at_fdcwd() AS fd, CASE WHEN has_moves AND place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory, directory_file
-FROM working CROSS JOIN told
+FROM working CROSS JOIN recorded
 WHERE place = 1 OR is_moved = 1 OR before IS DISTINCT FROM directory
 UNION ALL
 -- A process without an open starts in its parent's directory.

@@ -3,7 +3,7 @@
 --   duration_ns        the time between them
 CREATE VIEW run AS
 WITH
-  told AS (
+  stored AS (
     SELECT max(CASE "key" WHEN 'begin_ns' THEN CAST(value AS UBIGINT) END) AS first_ns,
            max(CASE "key" WHEN 'end_ns' THEN CAST(value AS UBIGINT) END) AS last_ns
     FROM manifest
@@ -12,7 +12,7 @@ WITH
   times AS (
     SELECT greatest(first_ns, from_ns) AS begin_ns,
            least(CASE last_ns WHEN 0 THEN greatest(first_ns, last_seen_ns) ELSE last_ns END, to_ns) AS end_ns
-    FROM told CROSS JOIN seen CROSS JOIN selection
+    FROM stored CROSS JOIN seen CROSS JOIN selection
   )
 SELECT begin_ns, greatest(begin_ns, end_ns) AS end_ns, greatest(begin_ns, end_ns) - begin_ns AS duration_ns
 FROM times;

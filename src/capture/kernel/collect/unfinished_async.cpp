@@ -28,18 +28,18 @@ RecordSlot async_record(const iot_async& async, std::uint64_t stopped_ns, bool a
 
 RecordSlot paths_record(const iot_async& async, std::uint64_t stopped_ns) {
   RecordSlot record{};
-  auto& told = as<iot_async_path>(record);
-  set_header(told.event, async.owner, stopped_ns, IOT_KIND_async_path);
-  told.result = IOT_UNFINISHED;
-  told.file = async.file;
-  told.path = async.paths.path;
-  told.new_path = async.paths.new_path;
-  told.fd = async.paths.fd;
-  told.new_fd = async.paths.new_fd;
-  told.call = async.call;
-  told.open_flags = IOT_OPEN_FLAGS(async.call, async.paths.flags);
-  told.rename_flags = IOT_RENAME_FLAGS(async.call, async.paths.flags);
-  told.flags = IOT_OTHER_FLAGS(async.call, async.paths.flags);
+  auto& row = as<iot_async_path>(record);
+  set_header(row.event, async.owner, stopped_ns, IOT_KIND_async_path);
+  row.result = IOT_UNFINISHED;
+  row.file = async.file;
+  row.path = async.paths.path;
+  row.new_path = async.paths.new_path;
+  row.fd = async.paths.fd;
+  row.new_fd = async.paths.new_fd;
+  row.call = async.call;
+  row.open_flags = IOT_OPEN_FLAGS(async.call, async.paths.flags);
+  row.rename_flags = IOT_RENAME_FLAGS(async.call, async.paths.flags);
+  row.flags = IOT_OTHER_FLAGS(async.call, async.paths.flags);
   return record;
 }
 

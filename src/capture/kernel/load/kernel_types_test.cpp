@@ -70,7 +70,7 @@ TEST_F(HookedTypes, a_tracepoint_of_the_kernel_goes_before_one_of_a_module) {
   EXPECT_EQ(types.tracepoint_parameters("begin"), 2);
 }
 
-TEST_F(HookedTypes, a_tracepoint_of_a_module_is_told_with_the_module) {
+TEST_F(HookedTypes, a_tracepoint_of_a_module_comes_with_its_module) {
   const KernelTypes types(all_, {});
   EXPECT_TRUE(types.has_tracepoint("log"));
   EXPECT_EQ(types.hooked_tracepoint("log").id, module_point_);

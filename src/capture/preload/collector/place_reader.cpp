@@ -274,7 +274,7 @@ void PlaceReader::identify(Tasks& tasks, std::uint64_t now_ns) {
     return;
   known_claim_ = seen_.claim;
   for (; pending_.obstacles > 0; --pending_.obstacles)
-    tasks.unseen().told(task_.pid);
+    tasks.unseen().note_reported(task_.pid);
   if (!pending_.process)
     return;
   pending_.process->pid = task_.pid;

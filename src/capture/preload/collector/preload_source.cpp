@@ -183,7 +183,7 @@ void PreloadSource::begin_to_read(store::TraceWriter& writer) {
   if (unseen_command_.empty())
     return;
   const auto command = tasks_->last_known({tasks_->pid_namespace(), command_pid_, command_pid_});
-  tasks_->unseen().told(command ? command->pid : command_pid_);
+  tasks_->unseen().note_reported(command ? command->pid : command_pid_);
 }
 
 void PreloadSource::follow_new_places() {

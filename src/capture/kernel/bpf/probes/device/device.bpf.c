@@ -94,7 +94,7 @@ int BPF_PROG(scsi_dispatch_cmd_error, const struct scsi_cmnd* command) {
  * The command to a controller, by request. It is kept, since a transport may reuse its memory
  * meanwhile.
  */
-struct nvme_told {
+struct nvme_submitted {
   iot_u32 name_space;
   iot_u16 number;
   iot_u16 opcode;
@@ -103,7 +103,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, IOT_REQUEST_LIMIT);
   __type(key, iot_u64);
-  __type(value, struct nvme_told);
+  __type(value, struct nvme_submitted);
 } nvme_commands SEC(".maps");
 
 /* Runs before its request is issued. */
@@ -115,10 +115,10 @@ int BPF_PROG(nvme_setup_cmd, struct request* trusted, const struct nvme_command*
   iot_u64 key = iot_number_of(request);
   if (request->bio && !find_first(request->bio))
     return 0;
-  const struct nvme_told told = {.name_space = BPF_CORE_READ(command, common.nsid),
-                                 .number = BPF_CORE_READ(command, common.command_id),
-                                 .opcode = BPF_CORE_READ(command, common.opcode)};
-  bpf_map_update_elem(&nvme_commands, &key, &told, BPF_ANY);
+  const struct nvme_submitted submitted = {.name_space = BPF_CORE_READ(command, common.nsid),
+                                           .number = BPF_CORE_READ(command, common.command_id),
+                                           .opcode = BPF_CORE_READ(command, common.opcode)};
+  bpf_map_update_elem(&nvme_commands, &key, &submitted, BPF_ANY);
   return 0;
 }
 
@@ -127,8 +127,8 @@ int BPF_PROG(nvme_complete_rq, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
   iot_u64 key = iot_number_of(request);
   const struct iot_request* entry = iot_find_request(key);
-  const struct nvme_told* told = bpf_map_lookup_elem(&nvme_commands, &key);
-  if (!entry || !told)
+  const struct nvme_submitted* submitted = bpf_map_lookup_elem(&nvme_commands, &key);
+  if (!entry || !submitted)
     return 0;
   const struct nvme_request* own =
       (const struct nvme_request*)(key + bpf_core_type_size(struct request));
@@ -143,11 +143,11 @@ int BPF_PROG(nvme_complete_rq, struct request* trusted) {
   DESCRIBE_COMMAND(record, key, entry);
   record->duration_ns = now_ns - entry->issued_ns;
   record->controller = controller;
-  record->name_space = told->name_space;
+  record->name_space = submitted->name_space;
   /* Only the queues of namespaces have a queuedata; the queue for administration is the first. */
   record->queue = request->q->queuedata ? (iot_u16)(entry->hardware_queue + 1) : 0;
-  record->command = told->number;
-  record->opcode = told->opcode;
+  record->command = submitted->number;
+  record->opcode = submitted->opcode;
   record->status = status;
   record->retries = retries;
   iot_commit(&place, &entry->first.owner, entry->issued_ns);

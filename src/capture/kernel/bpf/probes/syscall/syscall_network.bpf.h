@@ -369,9 +369,9 @@ static __always_inline void emit_sockopt(struct returned* call) {
   /* 32-bit programs use a narrow struct timeval for the older options. */
   const iot_u32 is_narrow = call->is_compat && option != IOT_socket_option_SO_RCVTIMEO_NEW &&
                             option != IOT_socket_option_SO_SNDTIMEO_NEW;
-  const int is_told = !(is_get && call->result < 0);
-  const iot_s64 value = is_told ? number_of_option(shape, address, bytes, is_narrow) : 0;
-  const iot_u32 text = is_told && shape == IOT_socket_value_text && address && bytes
+  const int has_value = !(is_get && call->result < 0);
+  const iot_s64 value = has_value ? number_of_option(shape, address, bytes, is_narrow) : 0;
+  const iot_u32 text = has_value && shape == IOT_socket_value_text && address && bytes
                            ? iot_string_of_bytes(address, bytes)
                            : 0;
   struct iot_place place;
