@@ -23,7 +23,7 @@ const Child kFlooder("flood", [](const std::string&) {
   return 0;
 });
 
-// A fault that no other counter knows of: the newest record of the ring disappears.
+// A loss that no other counter shows: the newest record of the ring disappears.
 const Child kVanishing("vanishing", [](const std::string&) {
   using namespace capture::preload;
   const int file = open(getenv(kArenaVariable), O_RDWR);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Programs that were built with a newer C library call functions that this machine's may not have: newer_libc.c has them.
+// Programs built with a newer C library call functions that this machine's library may lack:
+// newer_libc.c has them.
 #include "app_recording.hpp"
 
 #include <cstdarg>
 #include <cstdio>
 #include <fstream>
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the names that the C library gives them
+// NOLINTBEGIN(bugprone-reserved-identifier): the C library's own names
 extern "C" {
 int __isoc23_vfscanf(FILE* stream, const char* format, va_list list);
 int __isoc23_vscanf(const char* format, va_list list);
@@ -89,7 +90,7 @@ TEST(app_newer_calls, formatted_reads) {
                {1, 3, 4, 5});
 }
 
-// How many bytes the characters were is not known of formatted ones.
+// The bytes of formatted wide characters are unknown.
 TEST(app_newer_calls, formatted_reads_of_wide_characters) {
   expect_calls("newer_wscanf",
                {IOT_app_call___isoc23_wscanf, IOT_app_call___isoc23_fwscanf,

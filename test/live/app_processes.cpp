@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whatever becomes of a process or thread, its calls are in the trace.
+// A trace has all calls of a process or thread, however it ends.
 #include "app_recording.hpp"
 
 #include <fcntl.h>
@@ -27,10 +27,9 @@ constexpr int kReadsOfChild = 13;
 constexpr int kThreads = 5000;
 constexpr int kThreadsAtOnce = 100;
 constexpr int kReadsOfThread = 10;
-constexpr std::size_t kLargeRing =
-    64U << 20U; // holds a whole run, also where the collector gets no processor
+constexpr std::size_t kLargeRing = 64U << 20U; // a whole run, also if the collector gets no CPU
 
-// 13 calls: open, 11 times pread, close; in programs that are executed for it.
+// 13 calls: open, 11 times pread, close. Called in programs that are executed for it.
 int read_some(const std::string& name) {
   const int file = open(name.c_str(), O_RDONLY);
   char byte = 0;
@@ -131,7 +130,7 @@ const Child kHandler("handler", [](const std::string& directory) {
   return pwrite(g_file, &count, sizeof(count), 0) == sizeof(count) ? 0 : 1;
 });
 
-// Writes forever; how many calls have returned is kept where a kill does not reach it.
+// Writes for ever. The number of completed calls is in a file, which survives a kill.
 const Child kVictim("victim", [](const std::string& directory) {
   const int file = open((directory + "/acknowledged").c_str(), O_RDWR);
   static auto* const acknowledged = static_cast<std::atomic<std::uint64_t>*>(
@@ -192,7 +191,8 @@ struct Guest {
   int flags;
 };
 
-// Of a process in its parent's memory, thread-local storage and all; with CLONE_FILES the descriptors are the parent's too.
+// Runs in its parent's memory, including thread-local storage. With CLONE_FILES it shares the
+// descriptors too.
 int run_guest(void* work) {
   const auto& guest = *static_cast<const Guest*>(work);
   for (int i = 0; i < kWritesOfGuest; ++i)
@@ -382,7 +382,7 @@ TEST(preload_processes, vfork_child_leaves_the_descriptors_of_its_parent) {
   EXPECT_EQ(of_parent[0].result, 7);
 }
 
-TEST(preload_processes, processes_in_the_memory_of_another_are_told_apart) {
+TEST(preload_processes, processes_in_the_memory_of_another_are_distinguished) {
   const auto recording = AppRecording::of_child("host");
   expect_complete(recording);
   const auto host = static_cast<iot_u32>(recording.pid());

@@ -19,7 +19,7 @@ namespace {
 
 struct Program {
   const char* name;
-  const char* needs; // the test is skipped where there is no such command
+  const char* needs; // without this command the test is skipped
   const char* script;
 };
 
@@ -126,7 +126,7 @@ TEST(preload_program, static_programs_are_counted) {
   EXPECT_EQ(recording.counter(IOT_COUNTER_preload_not_followed), 2U);
 }
 
-// With a limit of its address space a program still runs, and is still followed.
+// A program with a limited address space still runs and is still followed.
 TEST(preload_program, little_address_space) {
   const auto recording = AppRecording::of_command(
       {"bash", "-c", "ulimit -v 200000; exec cat /etc/passwd > /dev/null"});
@@ -134,7 +134,7 @@ TEST(preload_program, little_address_space) {
   EXPECT_GE(OF_FILE(recording, app_read, "/etc/passwd").size(), 1U);
 }
 
-TEST(preload_obstacle, is_told) {
+TEST(preload_obstacle, is_reported) {
   const ScratchDirectory directory;
   EXPECT_EQ(capture::preload_obstacle("/bin/bash"), "");
   EXPECT_EQ(capture::preload_obstacle(directory / "absent"), "");

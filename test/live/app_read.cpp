@@ -38,7 +38,8 @@ const Child kStreams("app_read_stream", [](const std::string& directory) {
   char bytes[64];
   char* line = nullptr;
   std::size_t room = 0;
-  ssize_t (*volatile line_of)(char**, std::size_t*, FILE*) = getline; // its header may call another
+  // The header may call another function instead.
+  ssize_t (*volatile line_of)(char**, std::size_t*, FILE*) = getline;
   bool ok = fgetc(stream) == 'f' && fgets(bytes, 32, stream) != nullptr &&
             line_of(&line, &room, stream) == 12;
   int number = 0;
@@ -65,7 +66,7 @@ const Child kInput("app_read_input", [](const std::string& directory) {
   return ok && number == 13 ? 0 : 1;
 });
 
-// A file is at the descriptor that a stream in memory might be taken for.
+// The descriptor that one might take for the stream's belongs to another file.
 const Child kMemoryStream("app_memory_stream", [](const std::string& directory) {
   const int file = open((directory + "/data").c_str(), O_CREAT | O_RDWR, 0600);
   bool ok = file >= 0 && dup2(file, STDIN_FILENO) == STDIN_FILENO;
@@ -145,7 +146,8 @@ TEST(app_read, formatted_from_standard_input) {
   ASSERT_EQ(reads.size(), 3U);
   const iot_u32 calls[] = {IOT_app_call___isoc99_scanf, IOT_app_call___isoc99_vscanf,
                            IOT_app_call___isoc99_vscanf};
-  const iot_s64 results[] = {2, 3, 1}; // the last one has read the space before what is no number
+  // The last one has read the space before a word that is no number.
+  const iot_s64 results[] = {2, 3, 1};
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(reads[i].call, calls[i]);
     EXPECT_EQ(reads[i].result, results[i]);

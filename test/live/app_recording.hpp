@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the live tests of the app layer share: a program is run under the preload source, its trace is read back, and
-// the test looks at the events. A traced program is this test's own executable, started again to run a Child.
+// Shared by the live tests of the app layer: runs a program under the preload source, and reads its
+// trace back. The traced program is this test's own executable, started again to run a Child.
 #pragma once
 
 #include <sys/types.h>
@@ -22,27 +22,27 @@
 
 namespace iotrail::live {
 
-// A function that the traced program runs instead of the tests; its argument is a scratch directory. What it returns
-// is the exit status.
+// A function that the traced program runs instead of the tests. Its argument is a scratch
+// directory; it returns the exit status.
 struct Child {
   Child(const char* name, int (*body)(const std::string& directory));
-  static int run(std::string_view name,
-                 const std::string& directory); // of the traced program's main()
+  // Called by main() of the traced program.
+  static int run(std::string_view name, const std::string& directory);
 };
 
 struct RunOptions {
   std::size_t ring_bytes = 0;
   std::vector<std::string> events;
   std::function<void(pid_t)> meanwhile; // called after every drain while the program runs
-  std::string output;                   // file for its stdout and stderr; empty: as the test's
+  std::string output;                   // file for its stdout and stderr; empty: the test's own
   std::string work_directory;
-  bool is_drained = true; // false: nothing is read from the rings before the program has ended
+  bool is_drained = true; // false: reads nothing from the rings until the program has ended
 };
 
-// One recording, finished.
+// A finished recording.
 class AppRecording {
 public:
-  // `command` is executed with the source's environment.
+  // Runs `command` with the source's environment.
   static AppRecording of_command(const std::vector<std::string>& command, RunOptions options = {});
   static AppRecording of_child(const char* child, RunOptions options = {});
 
@@ -67,7 +67,7 @@ public:
     return events;
   }
 
-  // Those whose file is `path`, or whose path as given is.
+  // Events with this path: of_file() by file, of_path() by the path in the call.
   template <class Event> std::vector<Event> of_file(iot_u16 kind, const std::string& path) const {
     std::vector<Event> found;
     for (const Event& event : all<Event>(kind))
@@ -95,7 +95,7 @@ public:
   const rows::files& file(iot_u32 id) const { return files_.at(id); }
   const std::vector<rows::processes>& processes() const { return processes_; }
 
-  // The fields of every event's header, and that the span lies within the recording.
+  // Checks the header of an event, and that its span lies within the recording.
   void expect_header(const iot_event& event, std::uint64_t duration_ns) const;
 
 private:
@@ -128,7 +128,7 @@ private:
 #define OF_CALL(recording, name, function)                                                         \
   (recording).of_call<iot_##name>(IOT_KIND_##name, IOT_app_call_##function)
 
-// The accounts of a recording that lost nothing.
+// Checks that the recording has lost nothing.
 void expect_complete(const AppRecording& recording);
 
 } // namespace iotrail::live

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Streams of wide characters: app_read and app_write, with the bytes that the characters are in the file.
+// Streams of wide characters: app_read and app_write count the bytes in the file.
 #include "app_recording.hpp"
 
 #include <clocale>
@@ -9,7 +9,7 @@
 #include <cwchar>
 #include <iostream>
 
-extern "C" { // what the headers call in the place of others
+extern "C" { // headers call these in place of others
 int __fwprintf_chk(FILE* stream, int level, const wchar_t* format, ...);
 int __vfwprintf_chk(FILE* stream, int level, const wchar_t* format, va_list list);
 wchar_t* __fgetws_chk(wchar_t* to, std::size_t room, int size, FILE* stream);
@@ -75,7 +75,8 @@ const Child kWideReads("wide_read", [](const std::string& directory) {
   return ok ? 0 : 1;
 });
 
-// Characters beyond ASCII go through a stream that another locale made, or with an encoding of its own.
+// Characters beyond ASCII go through a stream that another locale made, or that has its own
+// encoding.
 const Child kWideMixed("wide_mixed", [](const std::string& directory) {
   FILE* const first = std::fopen((directory + "/data").c_str(), "w");
   bool ok = std::fputws(L"abc", first) >= 0 && std::fputwc(L'\u20ac', first) == L'\u20ac';

@@ -69,7 +69,7 @@ LoopDevice::LoopDevice(const std::filesystem::path& file, std::uint32_t block_by
   config.fd = static_cast<std::uint32_t>(backing.get());
   config.block_size = block_bytes;
   config.info.lo_flags = LO_FLAGS_PARTSCAN;
-  // Another test may take the free one first.
+  // Another test may take the free device first.
   constexpr int kTriesMost = 100;
   int code = EBUSY;
   for (int tries = 0; code == EBUSY && tries < kTriesMost; ++tries)
@@ -92,7 +92,7 @@ int LoopDevice::take_free(const Fd& control, const loop_config& config) {
 LoopDevice::~LoopDevice() {
   if (fd_ < 0)
     return;
-  for (const auto& [setting, value] : usual_) // they stay with the number, which others get
+  for (const auto& [setting, value] : usual_) // a device with this number keeps them otherwise
     std::ofstream(sysfs() / "queue" / setting) << value;
   ::ioctl(fd_, LOOP_CLR_FD);
   ::close(fd_);

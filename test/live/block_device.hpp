@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Block devices of a test's own, whose every request is known, and I/O at known places of them.
+// Block devices of a test, where each request is known, and I/O at known positions of them.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct loop_config;
 
 namespace iotrail::live {
 
-// As events write it, of a path below /sys/block or /sys/class/block.
+// As in events, for a path below /sys/block or /sys/class/block.
 std::uint64_t device_number(const std::filesystem::path& in_sysfs);
 
 std::string text_of(const std::filesystem::path& file);
 
-// The disk of that name that the device mapper has made; empty: there is none.
+// The device mapper's disk with this name; empty: there is none.
 std::string mapped_device(const std::string& name);
 
-// Whether the module is loaded, or could be.
+// Whether the module is loaded; loads it if possible.
 bool has_module(const std::string& name);
 
 // A loop device over a file.
@@ -36,16 +36,17 @@ public:
   LoopDevice(const LoopDevice&) = delete;
   LoopDevice& operator=(const LoopDevice&) = delete;
 
-  const std::string& refusal() const { return refusal_; } // empty: it is there
+  const std::string& refusal() const { return refusal_; } // empty: the device exists
   std::string path() const { return "/dev/" + name(); }
   std::string name() const { return "loop" + std::to_string(number_); }
   std::filesystem::path sysfs() const { return "/sys/block/" + name(); }
   std::uint64_t device() const { return device_number(sysfs()); }
 
-  // A setting of its queue, as sysfs names it, until the device goes. False: the kernel refuses.
+  // Changes a setting of its queue, by its name in sysfs, until the device is removed. False: the
+  // kernel refuses.
   bool set_queue(const std::string& setting, const std::string& value);
 
-  // Partition 1 of it; false: the kernel makes none.
+  // Adds partition 1. False: the kernel refuses.
   bool add_partition(std::uint64_t first_sector, std::uint64_t sectors) const;
 
 private:
@@ -54,10 +55,10 @@ private:
   std::string refusal_;
   int number_ = -1;
   int fd_ = -1;
-  std::map<std::string, std::string> usual_; // of the settings changed
+  std::map<std::string, std::string> usual_; // earlier values of the changed settings
 };
 
-// One direct operation of exactly these blocks, without the file system. 0: done; else an errno.
+// Direct operations on exactly these blocks, without a file system. 0 on success, else an errno.
 class DirectDevice {
 public:
   DirectDevice(const std::string& path, std::uint32_t block_bytes);
@@ -69,7 +70,7 @@ public:
   int write(std::uint64_t first_block, std::uint64_t blocks, int flags = 0);
   int read(std::uint64_t first_block, std::uint64_t blocks);
   int discard(std::uint64_t first_block, std::uint64_t blocks) const;
-  // One block at each of these, all handed over in one call.
+  // Submits one block at each of these positions in one call.
   int write_at_once(const std::vector<std::uint64_t>& blocks);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a test gets a file out of memory.
+// Removes a file from the page cache.
 #pragma once
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 namespace iotrail::live {
 
-// Whether any page of this file is in the page cache, or that cannot be told.
+// Whether any page of this file is in the page cache. Also true if that is unknown.
 inline bool is_cached(int fd) {
   struct stat status{};
   if (::fstat(fd, &status) != 0)
@@ -29,17 +29,19 @@ inline bool is_cached(int fd) {
     return true;
   const auto page_bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::vector<unsigned char> pages((bytes + page_bytes - 1) / page_bytes);
-  const bool is_told = ::mincore(memory, bytes, pages.data()) == 0;
+  const bool is_known = ::mincore(memory, bytes, pages.data()) == 0;
   ::munmap(memory, bytes);
-  return !is_told || std::ranges::any_of(pages, [](unsigned char page) { return (page & 1) != 0; });
+  return !is_known ||
+         std::ranges::any_of(pages, [](unsigned char page) { return (page & 1) != 0; });
 }
 
-// Nothing of this file is in the page cache afterwards; false: some stays. Asked once, the kernel leaves there what it just
-// moves or frees itself.
+// Removes all pages of this file from the page cache. False: some stay. Repeats, since the kernel
+// skips pages that it is moving or freeing itself.
 inline bool evict(const std::string& path) {
   constexpr int kTriesMost = 100;
   constexpr useconds_t kPauseUs = 10'000;
-  // Whoever asks the cache maps the file: its time of access would be left to be written, and to be committed, later.
+  // O_NOATIME: is_cached() maps the file, which would change its access time and cause a later
+  // commit.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
   for (int tries = 0; tries < kTriesMost; ++tries) {
     if (::fsync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0)

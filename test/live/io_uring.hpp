@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A ring of io_uring with nothing between it and the kernel, for tests that know each operation.
+// A ring of io_uring by system calls alone, for tests that know each operation.
 #pragma once
 
 #include <linux/io_uring.h>
@@ -14,7 +14,7 @@
 
 namespace iotrail::live {
 
-struct Completion { // io_uring_cqe without its array of no size
+struct Completion { // io_uring_cqe without its flexible array
   std::uint64_t user_data;
   std::int32_t res;
   std::uint32_t flags;
@@ -40,7 +40,7 @@ public:
   int fd() const { return fd_; }
   const io_uring_params& parameters() const { return parameters_; }
 
-  // Puts an operation into the queue. There must be room.
+  // Puts an operation into the queue, which must have room.
   void push(const io_uring_sqe& operation) {
     const std::uint32_t tail =
         __atomic_load_n(submission(parameters_.sq_off.tail), __ATOMIC_RELAXED);
@@ -50,13 +50,13 @@ public:
     __atomic_store_n(submission(parameters_.sq_off.tail), tail + 1, __ATOMIC_RELEASE);
   }
 
-  // Hands over what is in the queue and waits for completions; what io_uring_enter returns.
+  // Submits the queue and waits for completions. Returns the result of io_uring_enter.
   long enter(unsigned submit, unsigned wait_for) const {
     return ::syscall(SYS_io_uring_enter, fd_, submit, wait_for,
                      wait_for != 0 ? IORING_ENTER_GETEVENTS : 0, nullptr, 0);
   }
 
-  // Of a ring with SQPOLL: the thread that polls for submissions sleeps after a while.
+  // Wakes the thread of a ring with SQPOLL, which sleeps after some idle time.
   void wake_poller() const {
     const std::uint32_t flags =
         __atomic_load_n(submission(parameters_.sq_off.flags), __ATOMIC_ACQUIRE);
@@ -75,7 +75,7 @@ public:
     return found;
   }
 
-  // One operation to its end; its result.
+  // Runs one operation to its end and returns its result.
   int run(const io_uring_sqe& operation) {
     push(operation);
     if (enter(1, 1) != 1)

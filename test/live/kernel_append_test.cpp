@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where writes go that append, whatever position they name, and what else of io_uring tells its place late.
+// The position of appending writes, whatever offset they name, and other operations of io_uring
+// with a position known late.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/falloc.h>
@@ -13,14 +14,14 @@ namespace iotrail::live {
 namespace {
 
 constexpr std::uint32_t kAppended = 100; // bytes of each write
-constexpr std::int64_t kLength = 1000;   // of the file before the first
+constexpr std::int64_t kLength = 1000;   // of the file before the first write
 
 struct KernelAppend : KernelAsync {
   static int open_to_append(const std::string& path, int flags = O_APPEND) {
     const int fd = ::open(path.c_str(), O_RDWR | O_TRUNC | flags);
     return ::ftruncate(fd, kLength) == 0 ? fd : -1;
   }
-  // Places of the calls of a child, in order.
+  // Positions of the child's calls, in order.
   std::vector<std::int64_t> places(iot_u32 call) {
     std::vector<std::int64_t> found;
     for (const Row& row : recording_.rows("syscall_write", "call", call))
@@ -73,7 +74,7 @@ TEST_F(KernelAppend, a_write_of_io_uring_that_appends_is_at_the_end) {
   EXPECT_EQ(operation(2).s("offset"), kLength + kAppended);
 }
 
-TEST_F(KernelAppend, an_operation_of_io_uring_goes_on_where_the_descriptor_is) {
+TEST_F(KernelAppend, an_operation_of_io_uring_starts_at_the_position_of_the_descriptor) {
   RECORD_RING([&](IoUring& ring) {
     const int fd = open_to_append(file_, 0);
     if (::lseek(fd, 7, SEEK_SET) != 7)
@@ -87,7 +88,7 @@ TEST_F(KernelAppend, an_operation_of_io_uring_goes_on_where_the_descriptor_is) {
   EXPECT_EQ(operation(2).s("offset"), 7 + kAppended);
 }
 
-TEST_F(KernelAppend, a_write_of_libaio_that_appends_is_not_told_where) {
+TEST_F(KernelAppend, the_position_of_an_appending_write_of_libaio_is_unknown) {
   RECORD([&] {
     const int fd = open_to_append(file_);
     char bytes[kAppended] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the tests of the layer async share: the recording of a child with a ring of io_uring, and its operations.
+// Shared by the tests of the layer async: records a child that uses a ring of io_uring.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ protected:
     EXPECT_EQ(recording_.lost(), 0U);
   }
 
-  // `body` with a ring of 8 entries.
+  // Records `body` with a ring of 8 entries.
   void record_ring(const std::function<int(IoUring&)>& body, unsigned flags = 0) {
     record([&] {
       IoUring ring(8, flags);
@@ -33,7 +33,7 @@ protected:
     });
   }
 
-  // The operation that the program gave this number; checks what all of them have.
+  // The operation with this number in user_data. Checks the fields that all operations share.
   Row operation(std::uint64_t number) {
     const std::vector<Row> rows =
         recording_.rows("async_operation", "user_data", kUserData + number);
@@ -51,7 +51,7 @@ protected:
     return recording_.rows("async_step", "user_data", kUserData + number);
   }
 
-  // The only step of this kind on the operation's way.
+  // The operation's only step of this kind.
   Row step(std::uint64_t number, std::uint64_t kind) {
     std::vector<Row> rows = steps(number);
     std::erase_if(rows, [&](const Row& row) { return row.u("step") != kind; });
@@ -65,7 +65,7 @@ protected:
     return rows[0];
   }
 
-  // The call that submitted it.
+  // The call that submitted the operation.
   Row submitter(const Row& row, const std::string& table) {
     const std::vector<Row> calls = recording_.rows(table, "op_id", row.u("parent_op"));
     EXPECT_EQ(calls.size(), 1U);
@@ -91,7 +91,8 @@ inline io_uring_sqe entry(std::uint8_t opcode, std::uint64_t number, int fd = -1
   return sqe;
 }
 
-// Ends one that goes on, and waits for both ends. The status of a child: 0, or 1 where it cannot be submitted.
+// Cancels a running operation and waits for both ends. Returns the child's status: 0, or 1 if the
+// submission fails.
 inline int cancel(IoUring& ring, const io_uring_sqe& lasting, std::uint64_t number) {
   io_uring_sqe cancel = entry(IORING_OP_ASYNC_CANCEL, number);
   cancel.addr = lasting.user_data;

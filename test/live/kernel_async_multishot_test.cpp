@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations of io_uring of which a program is told more than once, and those that fail before they begin: as many records
-// as the program finds completions.
+// Operations of io_uring with several completions, and operations that fail before they begin. Each
+// completion has one record.
 #include <arpa/inet.h>
 #include <linux/time_types.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 namespace iotrail::live {
 namespace {
 
-// Younger than the headers of some machines.
+// Newer than the headers of some machines.
 constexpr unsigned kReceiveMultishot = 1U << 1;
 constexpr unsigned kAcceptMultishot = 1U << 0;
 constexpr unsigned kTimeoutMultishot = 1U << 6;
@@ -28,7 +28,7 @@ constexpr std::array<int, 3> kSizes = {5, 7, 32};
 
 class KernelAsyncMultishot : public KernelAsync {
 protected:
-  // The results of an operation that goes on, in their order.
+  // The results of a running operation, in order.
   std::vector<Row> results(std::uint64_t number) {
     std::vector<Row> rows = recording_.rows("async_result", "user_data", kUserData + number);
     std::ranges::sort(rows, {}, [](const Row& row) { return row.u("ts_ns"); });
@@ -46,7 +46,7 @@ protected:
     }
   }
 
-  // A result that moves bytes says how many twice.
+  // A result that moves bytes has their number in two fields.
   void expect_bytes_of_each(std::uint64_t number) {
     for (const Row& row : results(number))
       EXPECT_EQ(row.s("result"), u(row.s("bytes")));
@@ -55,7 +55,7 @@ protected:
   char buffers_[4 * kBufferBytes] = {};
 };
 
-// Four buffers for whoever picks one of its group.
+// Provides four buffers, which operations of the group pick from.
 bool provide_buffers(IoUring& ring, char* memory) {
   io_uring_sqe sqe = transfer(IORING_OP_PROVIDE_BUFFERS, 100, 4, memory, kBufferBytes, 0);
   sqe.buf_group = kGroup;
@@ -73,13 +73,13 @@ io_uring_sqe into_any_buffer(std::uint8_t opcode, std::uint64_t number, int fd) 
   return sqe;
 }
 
-// False: the kernel does not know such an operation.
+// False: the kernel does not know this operation.
 bool submit_lasting(IoUring& ring, const io_uring_sqe& sqe) {
   ring.push(sqe);
   return ring.enter(1, 0) == 1 && !ring.pop();
 }
 
-// The kernel's requests of what has ended, so that nothing is left to be told of it.
+// Makes the kernel reuse its request objects, so that nothing of ended operations remains.
 bool use_requests_again(IoUring& ring) {
   for (std::uint64_t number = 1000; number < 1100; ++number)
     if (ring.run(entry(IORING_OP_NOP, number)) != 0)
@@ -93,15 +93,15 @@ std::optional<Completion> next(IoUring& ring) {
   return ring.enter(0, 1) == 0 ? ring.pop() : std::nullopt;
 }
 
-// Messages of kSizes come, then the end. 0: the program was told so.
+// Sends messages of kSizes, then ends. 0: the program got a completion for each.
 int pass_messages(IoUring& ring, const io_uring_sqe& sqe, int sender) {
   const char bytes[kBufferBytes] = {};
   if (!submit_lasting(ring, sqe))
     return kRefused;
   for (const int size : kSizes) {
-    const auto told =
+    const auto completion =
         ::write(sender, bytes, static_cast<std::size_t>(size)) == size ? next(ring) : std::nullopt;
-    if (!told || told->res != size || !(told->flags & IORING_CQE_F_MORE))
+    if (!completion || completion->res != size || !(completion->flags & IORING_CQE_F_MORE))
       return 1;
   }
   ::close(sender);
@@ -155,7 +155,7 @@ TEST_F(KernelAsyncMultishot, async_result_by_a_registered_file_has_that_file) {
   expect_results(whole, 1, {kSizes.begin(), kSizes.end()});
 }
 
-// The last buffer is taken: that the program is told, and the operation ends.
+// The last buffer is taken: the program gets a completion and the operation ends.
 TEST_F(KernelAsyncMultishot, async_operation_that_runs_out_of_buffers_ends) {
   RECORD_RING([&](IoUring& ring) {
     int ends[2];
@@ -174,7 +174,7 @@ TEST_F(KernelAsyncMultishot, async_operation_that_runs_out_of_buffers_ends) {
   expect_results(whole, 1, {10, 10, 10, 10});
 }
 
-// A socket on the loopback device that listens, and its address.
+// A listening socket on the loopback device, and its address.
 int listening(sockaddr_in& address) {
   const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
   address = {
@@ -199,8 +199,8 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_connection) {
     if (!submit_lasting(ring, accept))
       return kRefused;
     for (int times = 0; times < 3; ++times) {
-      const auto told = connected(address) >= 0 ? next(ring) : std::nullopt;
-      if (!told || told->res < 0 || !(told->flags & IORING_CQE_F_MORE))
+      const auto completion = connected(address) >= 0 ? next(ring) : std::nullopt;
+      if (!completion || completion->res < 0 || !(completion->flags & IORING_CQE_F_MORE))
         return 1;
     }
     return cancel(ring, accept, 2);
@@ -235,7 +235,7 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_time_that_passed) {
   expect_results(whole, 1, {-ETIME, -ETIME});
 }
 
-// The number that a program gives an operation may be in use already.
+// A program may give two operations the same number.
 TEST_F(KernelAsyncMultishot, async_result_of_operations_of_the_same_number) {
   RECORD_RING([&](IoUring& ring) {
     int first[2];
@@ -260,7 +260,7 @@ TEST_F(KernelAsyncMultishot, async_result_of_operations_of_the_same_number) {
   EXPECT_EQ(rows[0].u("bytes"), 3U);
 }
 
-TEST_F(KernelAsyncMultishot, async_operation_that_sends_without_a_copy_is_told_twice) {
+TEST_F(KernelAsyncMultishot, async_operation_that_sends_without_a_copy_has_two_completions) {
   RECORD_RING([&](IoUring& ring) {
     sockaddr_in address{};
     const int server = listening(address);
@@ -305,12 +305,12 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_part_of_a_bundle_that_is_sent
       return 1;
     unsigned bytes = 0;
     unsigned count = 0;
-    for (auto told = next(ring);; told = next(ring)) {
-      if (told->res == -EINVAL || told->res == -EOPNOTSUPP)
+    for (auto completion = next(ring);; completion = next(ring)) {
+      if (completion->res == -EINVAL || completion->res == -EOPNOTSUPP)
         return kRefused;
-      bytes += static_cast<unsigned>(told->res);
+      bytes += static_cast<unsigned>(completion->res);
       ++count;
-      if (!(told->flags & IORING_CQE_F_MORE))
+      if (!(completion->flags & IORING_CQE_F_MORE))
         break;
     }
     return bytes == sizeof(buffers_) && count > 1 ? 0 : 1;
@@ -326,7 +326,7 @@ TEST_F(KernelAsyncMultishot, async_result_for_each_part_of_a_bundle_that_is_sent
   EXPECT_EQ(bytes, sizeof(buffers_));
 }
 
-TEST_F(KernelAsyncMultishot, async_operation_whose_end_is_not_told_has_its_file) {
+TEST_F(KernelAsyncMultishot, async_operation_without_a_completion_has_its_file) {
   RECORD_RING([&](IoUring& ring) {
     io_uring_sqe silent =
         transfer(IORING_OP_READ, 1, ::open(file_.c_str(), O_RDWR), contents_, 512, 4096);
@@ -371,8 +371,9 @@ TEST_F(KernelAsyncMultishot, async_operation_of_a_chain_with_one_that_the_kernel
     if (ring.enter(3, 3) != 3)
       return 1;
     int refused_count = 0;
-    while (const auto told = ring.pop())
-      refused_count += told->res == (told->user_data == refused.user_data ? -EINVAL : -ECANCELED);
+    while (const auto completion = ring.pop())
+      refused_count +=
+          completion->res == (completion->user_data == refused.user_data ? -EINVAL : -ECANCELED);
     return refused_count == 3 ? 0 : 1;
   });
   EXPECT_EQ(operation(1).s("result"), -ECANCELED);

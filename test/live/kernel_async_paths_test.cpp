@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations of io_uring on paths: each call with the paths it was given, and what they begin at.
+// Operations of io_uring on paths: each call with its paths and the directories that they begin at.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
@@ -44,13 +44,13 @@ io_uring_sqe on_both(std::uint8_t opcode, std::uint64_t number, int fd, const ch
 
 class KernelAsyncPaths : public KernelAsync {
 protected:
-  // What the operation with this number was given.
+  // The arguments of the operation with this number.
   Row paths(std::uint64_t number, std::uint32_t call, std::int64_t result) {
     SCOPED_TRACE(number);
     return paths_of(operation(number), call, result);
   }
 
-  // Checks what all of them have, and that the operation says the same.
+  // Checks the fields that all of them share, and that the operation's record agrees.
   Row paths_of(const Row& whole, std::uint32_t call, std::int64_t result) {
     EXPECT_EQ(whole.u("call"), call);
     EXPECT_EQ(whole.s("result"), result);
@@ -119,7 +119,7 @@ TEST_F(KernelAsyncPaths, async_path_of_a_file_in_the_table_of_the_ring_has_no_de
     if (::syscall(SYS_io_uring_register, ring.fd(), IORING_REGISTER_FILES, places, 1) != 0)
       return 1;
     io_uring_sqe open = open_file(1, AT_FDCWD, file_.c_str(), O_RDONLY);
-    open.file_index = 1; // the first place
+    open.file_index = 1; // the first fixed file
     return ring.run(open) == 0 ? 0 : 1;
   });
   const Row opened = paths(1, IOT_async_call_IORING_OP_OPENAT, 0);
@@ -181,12 +181,12 @@ TEST_F(KernelAsyncPaths, async_path_of_calls_on_names) {
   expect_flags(removed, 0, 0, AT_REMOVEDIR);
 }
 
-// The kernel refuses them before it has a copy of the path, or gives that up.
+// The kernel refuses these before it has a copy of the path, or drops the copy.
 TEST_F(KernelAsyncPaths, async_path_of_what_is_refused) {
   const std::string too_long(PATH_MAX, 'x');
   RECORD_RING([&](IoUring& ring) {
     const int at = ::open(directory_.c_str(), O_DIRECTORY | O_RDONLY);
-    char soft[] = "soft"; // in memory: the kernel does not get as far as to read it
+    char soft[] = "soft"; // in memory: the kernel does not read it
     io_uring_sqe symlink = on_path(IORING_OP_SYMLINKAT, 3, at, too_long.c_str());
     symlink.addr2 = address(soft);
     return ring.run(open_file(1, at, too_long.c_str(), O_RDONLY)) == -ENAMETOOLONG &&
@@ -229,8 +229,8 @@ TEST_F(KernelAsyncPaths, async_path_of_attributes) {
   EXPECT_EQ(read.s("fd"), AT_FDCWD);
 }
 
-// A named pipe that nobody writes to is not opened: a worker thread of the kernel waits.
-TEST_F(KernelAsyncPaths, async_path_of_one_that_hangs_is_told_when_the_recording_stops) {
+// Opening a named pipe without a writer blocks a worker thread of the kernel.
+TEST_F(KernelAsyncPaths, async_path_of_a_hanging_operation_is_recorded_when_the_recording_stops) {
   const std::string pipe = directory_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   recording_ = Recording::alone(choice_, [&] {
@@ -238,12 +238,12 @@ TEST_F(KernelAsyncPaths, async_path_of_one_that_hangs_is_told_when_the_recording
       ::usleep(200'000);
       return 0;
     }
-    ::alarm(20); // it lives as long as somebody may look
+    ::alarm(20); // ends by itself if the test fails
     IoUring ring(8);
     if (!ring.is_open())
       return 1;
     io_uring_sqe open = open_file(1, AT_FDCWD, pipe.c_str(), O_RDONLY);
-    open.flags = IOSQE_ASYNC; // else it is opened as with O_NONBLOCK
+    open.flags = IOSQE_ASYNC; // else the open is nonblocking
     ring.push(open);
     ring.enter(1, 1);
     return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations of io_uring and libaio, each known to the test: what was asked for, by which call, and how it ended.
+// Operations of io_uring and libaio that the test knows: their arguments, the submitting call and
+// the result.
 #include <linux/aio_abi.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -131,13 +132,13 @@ TEST_F(KernelAsync, async_operation_has_the_pages_that_a_worker_thread_makes_dir
   ASSERT_EQ(recording_.status(), 0);
   const Row row = operation(1);
   std::vector<Row> pages = recording_.rows("cache_dirty", "op_id", row.u("op_id"));
-  // The page in which the file ended before is dirtied too, where it has been written back meanwhile: the rest of it is zeroed.
-  // So are pages of the file system's own, which belong to the disk.
+  // If the last page of the old file was written back meanwhile, zeroing its rest dirties it again.
+  // The file system's own pages become dirty too; they belong to the disk.
   constexpr std::uint64_t kOldEnd = sizeof contents_ / 4096;
   std::erase_if(
       pages, [&](const Row& page) { return page.u("index") == kOldEnd || path_of(page) != file_; });
   ASSERT_FALSE(pages.empty());
-  for (const Row& page : pages) { // once, or again after a write-back that came in between
+  for (const Row& page : pages) { // twice, if a write-back came in between
     EXPECT_EQ(page.u("index"), (1U << 20) / 4096U);
     EXPECT_NE(page.u("tid"), row.u("tid")) << "the thread that was running";
   }
@@ -166,14 +167,14 @@ TEST_F(KernelAsync, async_operation_by_the_thread_that_polls_has_no_call) {
   EXPECT_EQ(path_of(rows[0]), file_);
 }
 
-TEST_F(KernelAsync, async_operation_whose_end_is_not_told_is_unfinished) {
+TEST_F(KernelAsync, async_operation_without_a_completion_is_unfinished) {
   RECORD_RING([&](IoUring& ring) {
     io_uring_sqe silent = entry(IORING_OP_NOP, 1);
     silent.flags = IOSQE_CQE_SKIP_SUCCESS;
     ring.push(silent);
     if (ring.enter(1, 0) != 1)
       return 1;
-    // The same request of the kernel is used again, by and by.
+    // The kernel reuses the request object before long.
     for (std::uint64_t number = 2; number < 100; ++number)
       if (ring.run(entry(IORING_OP_NOP, number)) != 0)
         return 1;
@@ -187,7 +188,7 @@ TEST_F(KernelAsync, async_operation_whose_end_is_not_told_is_unfinished) {
     EXPECT_EQ(operation(number).s("result"), 0);
 }
 
-TEST_F(KernelAsync, async_result_for_each_result_of_an_operation_that_goes_on) {
+TEST_F(KernelAsync, async_result_for_each_result_of_a_multishot_operation) {
   RECORD_RING([&](IoUring& ring) {
     int ends[2];
     if (::pipe(ends) != 0)
@@ -201,8 +202,8 @@ TEST_F(KernelAsync, async_result_for_each_result_of_an_operation_that_goes_on) {
     for (int times = 0; times < 2; ++times) {
       if (::write(ends[1], "x", 1) != 1 || ring.enter(0, 1) != 0)
         return 1;
-      const auto told = ring.pop();
-      if (!told || !(told->res & POLLIN) || !(told->flags & IORING_CQE_F_MORE))
+      const auto completion = ring.pop();
+      if (!completion || !(completion->res & POLLIN) || !(completion->flags & IORING_CQE_F_MORE))
         return 1;
     }
     return cancel(ring, poll, 2);
@@ -247,8 +248,8 @@ TEST_F(KernelAsync, async_overflow_for_each_completion_without_room) {
   }
 }
 
-// Which operation found no room is looked up among all that are followed, for a share of the time: of few, that is enough on a
-// slow machine.
+// The kernel source searches its followed operations for the one without room, for a limited time.
+// With few operations that suffices on a slow machine.
 TEST_F(KernelAsync, async_operation_that_finds_no_room_ends_all_the_same) {
   constexpr unsigned kWaitMs = 200;
   choice_.in_flight_at_once = 64;
@@ -290,7 +291,7 @@ TEST_F(KernelAsync, async_step_of_operations_that_are_linked) {
   EXPECT_EQ(second.u("other_op"), operation(1).u("op_id"));
   EXPECT_EQ(second.u("call"), u(IOT_async_call_IORING_OP_READ));
   const std::uint64_t before = step(3, IOT_async_step_linked).u("other_op");
-  const bool is_first_of_chain = before == operation(1).u("op_id"); // as Linux 6.1 tells it
+  const bool is_first_of_chain = before == operation(1).u("op_id"); // on Linux 6.1
   EXPECT_TRUE(is_first_of_chain || before == operation(2).u("op_id"));
   EXPECT_EQ(step(3, IOT_async_step_link_failed).u("other_op"), before);
   EXPECT_EQ(steps(1).size(), 0U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a layer must have seen is seen on every kernel: the same operations and bytes at the calls and in the layer vfs, and
-// a loss where one of them is missing below.
+// On every kernel, a lower layer sees what the calls ask for: calls and layer vfs have the same
+// operations and bytes. A missing event below is a loss.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kBelowBlock = 4096;
 constexpr int kDirectWrites = 4;
-constexpr int kDirectRefused = 77; // the file system takes no direct I/O
+constexpr int kDirectRefused = 77; // the file system refuses direct I/O
 
 class KernelBelow : public KernelFileTest {
 protected:
@@ -41,7 +41,7 @@ protected:
   }
   void record(const std::function<int()>& body) { record_without({}, body); }
 
-  // As where a compiler has inlined the functions into all of their callers.
+  // As if a compiler had inlined the functions into all callers.
   void record_without(const std::vector<std::string>& hooks, const std::function<int()>& body) {
     record(
         [&](capture::SourceOptions& options) {
@@ -57,7 +57,7 @@ protected:
     return other;
   }
 
-  // Each loss is told by the event that there was none of.
+  // The loss has the id of the missing event.
   std::uint64_t bypassed(std::uint64_t event) const {
     EXPECT_EQ(recording_.lost(), recording_.counter(IOT_COUNTER_kernel_hook_bypassed));
     EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
@@ -85,7 +85,7 @@ protected:
     ASSERT_EQ(recording_.status(), 0) << "the child failed";                                       \
   } while (false)
 
-// Calls that the layer vfs must have seen, each once, and how often data was asked to reach the device.
+// The number of calls that the layer vfs must see once each.
 constexpr std::size_t kVfsReads = 4;
 constexpr std::size_t kVfsWrites = 7;
 constexpr std::size_t kVfsSyncs = 7;
@@ -131,7 +131,7 @@ TEST_F(KernelBelow, every_call_has_its_event) {
     EXPECT_EQ(recording_.rows("vfs_fsync", "op_id", call.u("op_id")).size(), 1U) << call.u("call");
 }
 
-constexpr int kMoved = 32; // bytes by each call
+constexpr int kMoved = 32; // for each call
 
 int move_between_files(const std::filesystem::path& path, const std::filesystem::path& other) {
   const int from = ::open(path.c_str(), O_RDONLY);
@@ -149,7 +149,7 @@ int move_between_files(const std::filesystem::path& path, const std::filesystem:
   return is_good && ::syncfs(to) == 0 ? 0 : 1;
 }
 
-// Since then, what goes from a pipe to a file is handed to the file system without a function of the layer vfs.
+// Since Linux 6.8 a splice from a pipe to a file passes no function of the layer vfs.
 bool splices_by_vfs_write() {
   utsname kernel{};
   int major = 0;
@@ -179,7 +179,7 @@ TEST_F(KernelBelow, calls_between_files_have_their_events) {
     EXPECT_EQ(sum_of_results("vfs_copy", call), is_copy ? kMoved : 0) << call.u("call");
     EXPECT_EQ(sum_of_results("vfs_write", call), is_written ? kMoved : 0) << call.u("call");
   }
-  // They write pages back, or all of a file system: neither is a fsync of the file.
+  // These write pages back, or a whole file system: neither is a fsync of the file.
   EXPECT_EQ(recording_.rows("syscall_sync").size(), 2U);
   EXPECT_TRUE(recording_.rows("vfs_fsync").empty());
 }
@@ -215,7 +215,7 @@ TEST_F(KernelBelow, a_direct_write_has_its_bytes) {
   }
 }
 
-// Each way to write that must be durable, and how often it was asked for by a fsync that the layer vfs is to see.
+// The number of durable writes; each needs a fsync in the layer vfs.
 constexpr std::size_t kDurableWrites = 4;
 
 int write_durably(const std::filesystem::path& path) {
@@ -231,7 +231,7 @@ int write_durably(const std::filesystem::path& path) {
   return is_good ? 0 : 1;
 }
 
-// What looks like it, and asks for nothing below.
+// Looks like a durable write, and needs no fsync below.
 int write_without_sync(const std::filesystem::path& path) {
   char bytes[64] = {};
   const iovec part = {bytes, 16};
@@ -250,7 +250,7 @@ int write_without_sync(const std::filesystem::path& path) {
   return is_good ? 0 : 1;
 }
 
-TEST_F(KernelBelow, a_fsync_is_told_by_its_call_and_a_read_is_a_loss) {
+TEST_F(KernelBelow, a_fsync_is_recorded_from_its_call_and_a_read_is_a_loss) {
   record_without({"vfs_read", "vfs_fsync", "vfs_fsync_range"}, [this] {
     char byte = 0;
     const int fd = ::open(file_.c_str(), O_RDWR);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What each bio is for, of known work on an ext4 and on a device of the test's own.
+// The class of each bio, for known work on an ext4 and a device of the test.
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ protected:
     check_child_and_account();
   }
 
-  // Bytes of each class that went to the device of the file system.
+  // Bytes of each class that reached the file system's device.
   std::map<std::uint64_t, std::uint64_t> bytes_by_class() const {
     std::map<std::uint64_t, std::uint64_t> bytes;
     for (const Row& row : bios())
@@ -81,7 +81,7 @@ TEST_F(KernelBlockClass, block_queue_of_reads_into_the_cache) {
   }
 }
 
-// A range that is put into a file leaves what was one range of it beside each other on the disk.
+// Inserting a range into a file separates blocks of the file that stay adjacent on the disk.
 TEST_F(KernelBlockClass, block_queue_of_pages_that_are_no_range_of_their_file) {
   constexpr std::uint64_t kBefore = 3 * kCachePageBytes, kPutIn = 4 * kCachePageBytes;
   {
@@ -112,7 +112,7 @@ TEST_F(KernelBlockClass, block_queue_of_pages_that_are_no_range_of_their_file) {
   EXPECT_EQ(apart, 1U) << "ext4 makes one bio of what lies together on the disk";
 }
 
-// The journal gets what the commit says.
+// The journal's bytes match the commit.
 TEST_F(KernelBlockClass, block_queue_of_data_and_journal) {
   RECORD_EVENT("block_queue", [&] {
     const int fd = ::open((*system_ / "new").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
@@ -138,8 +138,8 @@ TEST_F(KernelBlockClass, block_queue_of_data_and_journal) {
   EXPECT_FALSE(bytes.contains(IOT_io_class_direct));
 }
 
-// Where a disk is recorded, the journal's thread is traced like any other task.
-TEST_F(KernelBlockClass, block_queue_of_a_journal_is_of_who_waits_where_all_tasks_are_traced) {
+// In a recording of a disk, the journal's thread is traced like any other task.
+TEST_F(KernelBlockClass, block_queue_of_a_journal_belongs_to_the_waiter_if_all_tasks_are_traced) {
   recording_ = Recording::of(
       [&](capture::SourceOptions& options, pid_t) {
         options.filter.layers = {schema::Layer::syscall, schema::Layer::block, schema::Layer::fs};
@@ -177,7 +177,7 @@ TEST_F(KernelBlockClass, block_queue_of_metadata) {
 }
 
 TEST_F(KernelBlockClass, block_queue_of_a_device_itself) {
-  constexpr std::uint64_t kFarPage = 4096; // behind what the file system has in memory
+  constexpr std::uint64_t kFarPage = 4096; // beyond the file system's cached metadata
   RECORD_EVENT("block_queue", [&] {
     const int fd = ::open(system_->device().path().c_str(), O_RDONLY | O_CLOEXEC);
     return ::pread(fd, buffer_, kCachePageBytes, kFarPage * kCachePageBytes) == kCachePageBytes ? 0
@@ -207,7 +207,7 @@ TEST_F(KernelBlockClass, block_queue_without_data) {
     EXPECT_EQ(row.u("io_class"), static_cast<std::uint64_t>(IOT_io_class_no_data));
 }
 
-// Twice as much memory as the group has is written, then read.
+// Writes and reads twice as much memory as the group has.
 TEST_F(KernelBlockClass, block_queue_of_swap) {
   if (!is_emulated())
     GTEST_SKIP()

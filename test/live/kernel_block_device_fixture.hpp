@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A block device of the test's own, and a recording of what a child does to it or to another.
+// A block device of the test, and a recording of a child's operations on it or on another device.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ protected:
     block_bytes_ = block_bytes;
   }
 
-  // What `body` does to the device, recorded as these events; none: those recorded by default.
+  // Records `body` with these events; none: the default events.
   void record(const std::vector<std::string>& events,
               const std::function<int(DirectDevice&)>& body) {
     if (!device_->refusal().empty())

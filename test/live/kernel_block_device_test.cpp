@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Known I/O at known places of a device of the test's own: what the block layer records of it is exactly that.
+// Known I/O at known positions of a device of the test: the block layer records exactly that.
 
 #include <linux/fs.h>
 
@@ -55,7 +55,7 @@ TEST_P(KernelBlockDeviceOfBlocks, each_operation_is_at_its_sector_with_its_lengt
     EXPECT_EQ(row.s("error"), 0);
 }
 
-// Bucket i of 32 is read, written and discarded i + 1 times, and nothing else is.
+// Reads, writes and discards bucket i of 32 exactly i + 1 times.
 TEST_P(KernelBlockDeviceOfBlocks, each_bucket_of_sectors_has_its_own) {
   constexpr std::uint64_t kBuckets = 32;
   constexpr std::uint64_t kBucketSectors = 256;
@@ -178,7 +178,7 @@ TEST_F(KernelBlockDevice, block_remap) {
   EXPECT_EQ(recording_.path(row.u("file")), node);
   const std::vector<Row> queued = recording_.rows("block_queue", "bio", row.u("bio"));
   ASSERT_EQ(queued.size(), 1U);
-  EXPECT_EQ(queued[0].u("sector"), row.u("sector")) << "it goes on as it says";
+  EXPECT_EQ(queued[0].u("sector"), row.u("sector")) << "the bio continues at the remapped sector";
   EXPECT_EQ(queued[0].u("op_id"), row.u("op_id"));
 }
 
@@ -229,10 +229,10 @@ TEST_F(KernelBlockDevice, block_getrq) {
   EXPECT_EQ(row.u("ts_ns"), queued[0].u("ts_ns") + row.u("wait_ns"));
 }
 
-// The kernel holds back what comes in one call. None lies beside another.
+// The kernel plugs these requests of one call. None is adjacent to another.
 const std::vector<std::uint64_t> kApart = {10, 20, 30, 40};
 
-// Linux 6.1 says when requests go on only where there is a scheduler.
+// Linux 6.1 reports unplugging only if there is a scheduler.
 #define NEED_SCHEDULER()                                                                           \
   do {                                                                                             \
     if (!device_->refusal().empty() || !device_->set_queue("scheduler", "mq-deadline"))            \
@@ -258,7 +258,7 @@ TEST_F(KernelBlockDevice, block_unplug) {
   RECORD_DEVICE({"block_unplug", "block_issue"},
                 [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   const std::vector<Row> rows = of_device("block_unplug");
-  std::uint64_t requests = 0; // handed over at once, but for each processor that the task ran on
+  std::uint64_t requests = 0; // submitted at once, but separately for each CPU that the task ran on
   for (const Row& row : rows) {
     EXPECT_EQ(row.u("cause"), std::uint64_t{IOT_unplug_explicit});
     requests += row.u("requests");
@@ -352,7 +352,7 @@ TEST_F(KernelBlockDevice, a_bio_tells_its_priority) {
   }
 }
 
-// Bios carry it since 6.9, as they did before 5.18.
+// Bios have hints since 6.9, and had them before 5.18.
 bool bios_have_hints() {
   utsname kernel{};
   int major = 0;

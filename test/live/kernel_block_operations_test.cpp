@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What devices can do besides reads, writes and discards: zeroes without data, writes that are durable at once, and zones, as
-// the device itself reports them.
+// Operations of devices besides reads, writes and discards: zeroing without data, durable writes,
+// and zones. The device itself reports the expected result.
 #include <linux/blkzoned.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
@@ -22,7 +22,7 @@ namespace {
 
 class KernelBlockOperations : public KernelBlockDevice {
 protected:
-  // Each was queued, sent and completed exactly so, and by the child.
+  // Each was queued, sent and completed exactly so, by the child.
   void expect_pieces(std::uint64_t device, std::vector<Piece> expected) const {
     std::ranges::sort(expected);
     for (const std::string table : {"block_queue", "block_issue", "block_complete"}) {
@@ -38,7 +38,7 @@ protected:
 
 TEST_F(KernelBlockOperations, zeroes_are_written_without_data) {
   constexpr std::uint64_t kKept = 100, kZeroed = 200, kPunched = 300; // blocks
-  const ScratchDirectory on_disk(std::filesystem::current_path());    // memory zeroes no ranges
+  const ScratchDirectory on_disk(std::filesystem::current_path());    // tmpfs cannot zero ranges
   make_device_over(on_disk / "disk", kBlockBytes, kDeviceBytes);
   RECORD_DEVICE({}, [&](DirectDevice& disk) {
     std::uint64_t range[] = {kKept * kBlockBytes, 5 * kBlockBytes};
@@ -72,7 +72,7 @@ TEST_F(KernelBlockOperations, a_write_that_is_durable_at_once_says_so) {
   });
   ASSERT_EQ(refusal(), "");
   ASSERT_EQ(recording_.status(), 0);
-  // The call flushes behind it, too: the device may have more to keep than this.
+  // The call also flushes afterwards: the device may hold more data than this.
   const std::vector<Piece> writes = {{IOT_block_write, 10 * kBlockSectors, 2 * kBlockBytes},
                                      {IOT_block_write, 20 * kBlockSectors, 3 * kBlockBytes}};
   for (const std::string table : {"block_queue", "block_issue", "block_complete"}) {
@@ -91,7 +91,7 @@ TEST_F(KernelBlockOperations, a_write_that_is_durable_at_once_says_so) {
 constexpr std::uint64_t kZoneSectors = 8192;
 const std::string kZoned = "zoned=1 zone_size=4 gb=1 bs=4096";
 
-// As the device says.
+// The device's own report.
 blk_zone zone_at(int fd, std::uint64_t sector) {
   alignas(blk_zone_report) std::byte bytes[sizeof(blk_zone_report) + sizeof(blk_zone)]{};
   auto& report = *reinterpret_cast<blk_zone_report*>(bytes);
@@ -140,7 +140,7 @@ TEST_F(KernelBlockOperations, zones_are_managed_as_the_device_says) {
                                      {IOT_block_zone_reset_all, 0, 0}});
 }
 
-// Only a device knows where it appends to a zone: the completion tells.
+// Only the device knows the position of an append to a zone: the completion has it.
 TEST_F(KernelBlockOperations, appends_to_a_zone_are_where_the_device_put_them) {
   constexpr std::size_t kBytes = 1U << 20U;
   MAKE_NULL_DISK(disk, kZoned);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the block layer: direct writes of known size to a file, whose bios and requests must be theirs.
+// One test for each event of the block layer: direct writes of known size to a file, with exactly
+// their bios and requests.
 
 #include <linux/aio_abi.h>
 
@@ -32,14 +33,14 @@ constexpr std::size_t kFileBlockBytes = 4096;
 constexpr std::uint64_t kFileBlockSectors = kFileBlockBytes / 512;
 constexpr int kBlockWrites = 64;
 constexpr int kFileBlocks = 512;
-constexpr int kAttempts = 5; // to have the kernel join two writes
-constexpr int kRounds = 8;   // to have the device send a request back
+constexpr int kAttempts = 5; // to make the kernel merge two writes
+constexpr int kRounds = 8;   // to make the device return a request
 constexpr std::uint64_t kBioOperation = 0xff;
 constexpr std::uint64_t kRead = 0;
 constexpr std::uint64_t kWrite = 1;
 constexpr std::uint64_t kFlush = 2;
 
-// In sysfs: the whole disk that a file system lies on; empty: none, or one that has no requests.
+// The whole disk below a file system, in sysfs; empty: none, or a disk without requests.
 std::filesystem::path disk_below(dev_t device) {
   std::error_code error;
   std::filesystem::path disk = std::filesystem::canonical(
@@ -68,7 +69,7 @@ protected:
     file_ = pattern;
     buffer_.reset(static_cast<char*>(std::aligned_alloc(kFileBlockBytes, kFileBlockBytes)));
     std::fill_n(buffer_.get(), kFileBlockBytes, 'x');
-    // In one piece if the file system can; written, so that direct writes need no metadata.
+    // Contiguous if the file system can; written, so that direct writes need no metadata.
     static_cast<void>(::fallocate(fd, 0, 0, kFileBlocks * static_cast<off_t>(kFileBlockBytes)));
     for (int index = 0; index < kFileBlocks; ++index)
       ASSERT_EQ(::write(fd, buffer_.get(), kFileBlockBytes), static_cast<ssize_t>(kFileBlockBytes));
@@ -92,7 +93,8 @@ protected:
   // Completions that the kernel did not report: docs/adr/0007.
   std::uint64_t missed() const { return recording_.counter(IOT_COUNTER_kernel_completion_missed); }
 
-  // Writes kBlockWrites blocks of the file directly, in an order that cannot be merged. 77: the file system refuses.
+  // Directly writes kBlockWrites blocks of the file, in an order that prevents merging. 77: the
+  // file system refuses.
   int write_directly() const {
     const int fd = ::open(file_.c_str(), O_WRONLY | O_DIRECT);
     if (fd < 0)
@@ -107,7 +109,8 @@ protected:
     return 0;
   }
 
-  // Hands over one direct operation a block, all in one call, and waits for all. 77: the file system refuses.
+  // Submits one direct operation for each block, all in one call, and waits for all. 77: the file
+  // system refuses.
   int submit(std::uint16_t operation, const std::vector<int>& blocks) const {
     const int fd = ::open(file_.c_str(), O_RDWR | O_DIRECT);
     if (fd < 0)
@@ -135,10 +138,10 @@ protected:
     return ::syscall(SYS_io_destroy, context) == 0 && is_whole ? 0 : 1;
   }
 
-  // Two blocks side by side, and one apart: the kernel plugs its queue for three operations or more.
+  // Two adjacent blocks and a distant one: the kernel plugs its queue for three operations or more.
   int submit_neighbours() const { return submit(IOCB_CMD_PWRITE, {0, 1, kFileBlocks / 2}); }
 
-  // The request that carries both neighbours, as it was issued. None: the kernel joined nothing.
+  // The issued request with both adjacent blocks. None: the kernel merged nothing.
   std::optional<Row> joined_request() const {
     const std::vector<Row> issued = data_rows("block_issue", "async_operation");
     const auto found = std::ranges::find_if(
@@ -146,7 +149,7 @@ protected:
     return found == issued.end() ? std::nullopt : std::optional(*found);
   }
 
-  // Of the recorded program's own data: not what the file system writes on its own account.
+  // Rows of the recorded program's data, without what the file system writes for itself.
   std::vector<Row> data_rows(const std::string& table,
                              const std::string& calls = "syscall_write") const {
     std::set<std::uint64_t> operations;
@@ -186,7 +189,7 @@ TEST_F(KernelBlock, block_queue) {
   for (const Row& row : rows) {
     EXPECT_EQ(row.u("bytes"), kFileBlockBytes);
     EXPECT_EQ(row.u("flags") & kBioOperation, 1U) << "a write";
-    EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "somebody waits";
+    EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "a task waits";
     EXPECT_EQ(recording_.path(row.u("file")), file_);
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
     EXPECT_NE(row.u("bio"), 0U);
@@ -218,11 +221,11 @@ TEST_F(KernelBlock, block_complete_adds_up_with_block_issue) {
     EXPECT_EQ(issue->u("device"), row.u("device"));
     EXPECT_EQ(issue->u("sector"), row.u("sector"));
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()))
-        << "not who was interrupted";
+        << "not the interrupted task";
   }
 }
 
-// The request for it carries no bio: it belongs to a call that waits for it.
+// A request for a flush carries no bio: it belongs to a call that waits for it.
 TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
   if (text_of(disk_ / "queue/write_cache") != "write back\n")
     GTEST_SKIP() << "no disk with a cache of its own below " << file_;
@@ -245,7 +248,7 @@ TEST_F(KernelBlock, block_issue_and_complete_of_a_flush) {
     });
   };
   EXPECT_GE(flushes("block_issue"),
-            kSyncs); // on a disk with several queues there may be another's among them
+            kSyncs); // other tasks' flushes may be among them if the disk has several queues
   EXPECT_GE(flushes("block_complete") + static_cast<std::ptrdiff_t>(missed()), kSyncs);
 }
 
@@ -352,7 +355,7 @@ TEST_F(KernelBlock, block_insert) {
   for (const Row& row : inserted) {
     EXPECT_EQ(row.u("device"), device_number(disk_));
     EXPECT_EQ(row.u("flags") & kBioOperation, kWrite);
-    EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "somebody waits";
+    EXPECT_NE(row.u("flags") & IOT_block_hint_sync, 0U) << "a task waits";
     EXPECT_EQ(row.u("pid"), static_cast<std::uint64_t>(recording_.pid()));
     const auto issue = std::ranges::find_if(
         issued, [&](const Row& candidate) { return candidate.u("request") == row.u("request"); });
@@ -364,7 +367,8 @@ TEST_F(KernelBlock, block_insert) {
   }
 }
 
-// A disk takes so many requests at a time. More are handed over, none beside another, so that none can be joined.
+// Submits more requests than the disk takes at a time. None is adjacent to another, so that they
+// cannot merge.
 TEST_F(KernelBlock, block_requeue) {
   if (disk_.empty())
     GTEST_SKIP() << "the file system lies on no disk that has requests";

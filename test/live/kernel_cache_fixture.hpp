@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A file of 16 pages, clean and in memory, and a recording of what a child does with it at the layer cache.
+// A file of 16 pages, clean and in memory, and a recording of a child at the layer cache.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ inline constexpr std::size_t kCachePageBytes = 4096;
 
 using Pages = std::vector<std::uint64_t>;
 
-// Each page that the events name, as often as they name it, in order.
+// Each page in the events, as often as it occurs, sorted.
 inline Pages pages_of(const std::vector<Row>& rows) {
   Pages pages;
   for (const Row& row : rows)
@@ -53,7 +53,7 @@ protected:
     return recording_.rows_of_file(table, file_.native());
   }
 
-  // All under the one call of `call_table`, and while it lasted.
+  // Checks that all rows belong to `call` and lie within its time.
   void expect_under(const std::vector<Row>& inner, const Row& call) const {
     for (const Row& row : inner) {
       check_event(row);
@@ -63,7 +63,7 @@ protected:
     }
   }
 
-  // Each page that a call wanted was either there or brought in by it, as exactly as that.
+  // Each page that the call wanted either was in the cache or was added by the call, exactly once.
   void expect_each_page_once(const Row& call, std::uint64_t first, std::uint64_t end) const {
     const auto is_wanted = [&](std::uint64_t page) { return page >= first && page < end; };
     const auto pages_under = [&](const std::string& table) {

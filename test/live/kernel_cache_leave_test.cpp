@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pages that leave the page cache: one test a reason, every page and field. What would take memory or pages from others
-// is done in an emulated machine only.
+// Pages that leave the page cache: one test for each reason, with every page and field. Tests that
+// take memory or pages from others run only in an emulated machine.
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ bool read_to_end(const std::string& path) {
   return bytes == 0;
 }
 
-// A file of so many pages, clean and in memory no more.
+// A file of this many pages, clean and not in memory.
 bool make_cold_file(const std::string& path, std::size_t pages) {
   const Fd file(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   return write_pages(file.get(), pages) && evict(path);
@@ -50,7 +50,7 @@ protected:
     for (const Row& row : dropped)
       EXPECT_EQ(row.u("reason"), static_cast<std::uint64_t>(reason));
   }
-  // Exactly these pages of the test's file, all by the one call that `table` has of it.
+  // Checks that exactly these pages of the test's file left, in the one call in `table`.
   void expect_dropped(const Pages& pages, iot_value reason, const std::string& table) const {
     const std::vector<Row> dropped = rows("cache_delete");
     EXPECT_EQ(pages_of(dropped), pages);
@@ -81,7 +81,7 @@ TEST_F(KernelCacheLeave, cache_delete_of_what_direct_io_overwrites) {
   expect_dropped(from_to(0, kPages), IOT_cache_reason_direct, "syscall_write");
 }
 
-// A file that is deleted while it is open goes with its last descriptor, after the call that closes it.
+// A file deleted while open disappears with its last descriptor, after the call that closes it.
 TEST_F(KernelCacheLeave, cache_delete_of_what_is_deleted) {
   const ScratchDirectory scratch;
   const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
@@ -169,9 +169,9 @@ std::uint64_t pages_with(const std::vector<Row>& dropped, iot_value reason) {
 
 constexpr std::size_t kGroupPages = (16U << 20U) / kCachePageBytes;
 constexpr std::size_t kReadPages = 4 * kGroupPages;
-constexpr std::size_t kRingBytes = 64U << 20U; // for all that happens, however slow the machine
+constexpr std::size_t kRingBytes = 64U << 20U; // for all events, even on a slow machine
 
-// A recording of a large file, which takes so long that the tests of a fixture look at the same one.
+// A recording of a large file. It takes so long that the tests of a fixture share one.
 struct LargeFile {
   std::string path;
   Recording recording{};
@@ -192,7 +192,7 @@ LargeFile record_large_file(std::size_t pages,
 
 class KernelCacheOfLargeFile : public KernelTest {
 protected:
-  // It is the test's while that lasts: a copy would take longer than the test.
+  // Borrows the recording during the test, since a copy would take longer than the test.
   void look_at(const std::function<LargeFile()>& record_once) {
     if (!file_)
       file_ = record_once();
@@ -218,7 +218,8 @@ private:
   static inline std::optional<LargeFile> file_;
 };
 
-// A file four times as large as its reader's memory is read twice: the reader drops its pages to make room, and reads them again.
+// The file is four times as large as its reader's memory and is read twice. The reader drops pages
+// to make room, and reads them again.
 class KernelCacheShortOfMemory : public KernelCacheOfLargeFile {
 protected:
   void SetUp() override {
@@ -240,14 +241,14 @@ protected:
   }
 };
 
-TEST_F(KernelCacheShortOfMemory, cache_delete_by_who_needs_memory) {
+TEST_F(KernelCacheShortOfMemory, cache_delete_by_the_task_that_needs_memory) {
   SKIP_UNLESS_SERVED(recording_, "cache_delete");
   const std::vector<Row> dropped = recording_.rows_of_file("cache_delete", path_);
   const std::uint64_t reclaimed = pages_with(dropped, IOT_cache_reason_reclaim);
   const std::uint64_t by_kswapd = pages_with(dropped, IOT_cache_reason_kswapd);
   EXPECT_GE(reclaimed + by_kswapd, 2 * kReadPages - kGroupPages);
   EXPECT_GE(reclaimed, kReadPages) << "kswapd has no part in the want of a control group";
-  // khugepaged, too, makes room in the group: for the huge pages that it wants for the reader.
+  // khugepaged also frees memory of the group, for the reader's huge pages.
   const auto is_by_reader = [&](const Row& row) {
     return row.u("reason") == IOT_cache_reason_reclaim &&
            row.u("pid") == static_cast<std::uint64_t>(recording_.pid());
@@ -285,7 +286,7 @@ std::uint64_t available_bytes() {
   return 0;
 }
 
-// All but a little of the machine's memory is in use; then a file is read that does not fit.
+// Uses almost all memory of the machine, then reads a file that does not fit.
 class KernelCacheKswapd : public KernelCacheOfLargeFile {
 protected:
   void SetUp() override {
@@ -301,7 +302,7 @@ protected:
     });
   }
 
-  // kswapd is told of when it goes to sleep: it gets room to.
+  // kswapd is reported when it goes to sleep, so the task gives it time to.
   static int read_with_little_memory(const std::string& path) {
     constexpr useconds_t kRestMicroseconds = 2'000'000;
     const std::size_t bytes = available_bytes() - kPagesLeft * kCachePageBytes;

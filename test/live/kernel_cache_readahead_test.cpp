@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Windows that are read into the page cache, as the kernel's rules for them say, on an ext4 of the test's own whose device
-// has a known limit of 32 pages.
+// Read-ahead windows, as the kernel's rules predict them, on an ext4 of the test: its device has a
+// known limit of 32 pages.
 #include <sys/mman.h>
 
 #include <set>
@@ -24,7 +24,7 @@ protected:
     std::ofstream(limit) << 128 << std::flush;
   }
 
-  // The body gets the file's descriptor.
+  // `body` gets the file's descriptor.
   void record(const std::function<int(int)>& body) {
     recording_ = Recording::among_others(
         {.events = {"syscall_read", "syscall_advise", "cache_add", "cache_readahead"}}, [&] {
@@ -40,7 +40,8 @@ protected:
     std::uint64_t index, pages, begin, length, async_pages;
     iot_value trigger;
   };
-  // These windows in this order, each within the call `calls[i]` of the table, and together all that was added.
+  // Checks for these windows in this order, each within its call of the table. Together they cover
+  // all added pages.
   void expect_windows(const std::vector<Window>& expected, const std::string& table) const {
     const std::vector<Row> windows = recording_.rows_of_file("cache_readahead", path_);
     const std::vector<Row> calls = recording_.rows_of_file(table, path_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Pages found in the cache, added to it and dirtied: exactly one known operation on a file of 16 pages in a child, every
-// field of the records.
+// Pages found in the cache, added to it and dirtied: one known operation of a child on a file of 16
+// pages, every field of the records.
 #include <algorithm>
 #include <set>
 #include <vector>
@@ -35,7 +35,7 @@ TEST_F(KernelCache, cache_hit_of_the_same_page_counts_each_time) {
   EXPECT_EQ(operations.size(), 10U);
 }
 
-// A read missed exactly when its page was brought in under its own operation.
+// A read misses exactly if its own operation added the page.
 TEST_F(KernelCache, cache_hit_and_cache_add_complement_each_other) {
   drop_pages();
   RECORD_EVENT("cache_hit", [&] {
@@ -75,7 +75,7 @@ TEST_F(KernelCache, cache_hit_for_what_is_there_of_a_read) {
   expect_each_page_once(calls[3], 0, kPages);
 }
 
-// Read-ahead that a hit sets off brings in pages behind it, some of which the same call reads.
+// A hit starts read-ahead of later pages. The same call reads some of them.
 TEST_F(KernelCache, cache_hit_beside_read_ahead) {
   ASSERT_EQ(::ftruncate(fd_, 512 * kPageBytes), 0);
   ASSERT_EQ(::fsync(fd_), 0);
@@ -96,9 +96,10 @@ TEST_F(KernelCache, cache_hit_beside_read_ahead) {
                           call.u("offset") / kPageBytes + kStep);
 }
 
-// A copy reads and writes in turn: pages that its writes add are no look-up's. What it copies lies in memory or does not.
+// A copy alternates reads and writes. Pages that its writes add are no look-ups. The source is in
+// memory or not.
 TEST_F(KernelCache, cache_hit_of_a_copy_within_a_file) {
-  constexpr std::size_t kCopied = 64; // more than a pipe holds
+  constexpr std::size_t kCopied = 64; // more than a pipe's capacity
   const std::vector<char> bytes(kCopied * kPageBytes, 'y');
   for (const bool is_there : {true, false}) {
     SCOPED_TRACE(is_there);
@@ -142,7 +143,7 @@ TEST_F(KernelCache, cache_add_for_each_page_read_in) {
   expect_under(rows("cache_add"), rows("syscall_read")[0]);
 }
 
-// A folio may be larger than a page: then the second page written may have become dirty with the first.
+// A folio may be larger than a page: then the first write may have dirtied the second page too.
 TEST_F(KernelCache, cache_dirty_once_until_written_back) {
   RECORD_EVENT("cache_dirty", [&] {
     return ::pwrite(fd_, "x", 1, 3 * kPageBytes + 7) == 1 &&

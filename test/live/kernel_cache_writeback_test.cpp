@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Writing back from begin to end, of a known number of dirty pages of an ext4, by a call and by a thread of the kernel.
+// Write-back from begin to end: a known number of dirty pages of an ext4, by a call and by a thread
+// of the kernel.
 #include "kernel_cache_fixture.hpp"
 
 namespace iotrail::live {
@@ -10,7 +11,7 @@ constexpr std::size_t kDirtyPages = 5;
 
 class KernelCacheWriteback : public KernelCache {
 protected:
-  // The dirty pages do not lie side by side.
+  // The dirty pages are not adjacent.
   bool write_some(int fd) const {
     for (std::size_t page = 0; page < kDirtyPages; ++page)
       if (::pwrite(fd, "x", 1, static_cast<off_t>(3 * page * kCachePageBytes)) != 1)
@@ -27,11 +28,12 @@ protected:
       pages += row.s("pages");
     return pages;
   }
-  // A folio that is larger than a page becomes dirty, and is written, as a whole.
+  // A folio larger than a page becomes dirty, and is written, as a whole.
   std::int64_t pages_dirtied() const {
     return static_cast<std::int64_t>(pages_of(rows("cache_dirty")).size());
   }
-  // Without what the journal's thread makes sure of, and without what is about the inode alone, where there is no journal.
+  // Without write-back by the journal's thread, and without write-back of the inode alone, which
+  // occurs without a journal.
   std::vector<Row> by_the_child(const std::string& table) const {
     std::vector<Row> own = rows(table);
     std::erase_if(own, [&](const Row& row) {

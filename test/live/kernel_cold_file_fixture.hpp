@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A file on an ext4 of the test's own, none of whose pages is in memory.
+// A file on an ext4 of the test, without any page in memory.
 #pragma once
 
 #include <fcntl.h>

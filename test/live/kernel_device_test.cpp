@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer device: commands to devices that modules of the kernel act, in an emulated machine only.
+// One test for each event of the layer device: commands to devices that kernel modules emulate,
+// only in an emulated machine.
 
 #include <sys/mount.h>
 #include <unistd.h>
@@ -20,13 +21,13 @@
 namespace iotrail::live {
 namespace {
 
-constexpr int kPatience = 100; // tenths of a second until a disk is there
+constexpr int kPatience = 100; // in tenths of a second, until a disk appears
 
 void write_to(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text << std::flush;
 }
 
-// The first disk below /sys/block that `is_it` takes; empty: none comes.
+// The first disk below /sys/block that satisfies `is_it`; empty: none appears.
 std::filesystem::path await_disk(const std::function<bool(const std::filesystem::path&)>& is_it) {
   for (int tenth = 0; tenth < kPatience; ++tenth, ::usleep(100'000))
     for (const auto& disk : std::filesystem::directory_iterator("/sys/block"))
@@ -56,7 +57,7 @@ protected:
     return rows;
   }
 
-  // A write of 17 blocks at 1000, a read of 19 at 1500, a discard of 21 at 2000.
+  // Writes 17 blocks at 1000, reads 19 at 1500, discards 21 at 2000.
   void record_three() {
     record([](DirectDevice& disk) {
       const int failed = disk.write(1000, 17);
@@ -106,7 +107,7 @@ protected:
     ASSERT_FALSE(disk_.empty());
   }
 
-  // What the disk does wrong, and at which commands; as the module's documentation has it.
+  // The disk's errors, and at which commands, by the module's documentation.
   static void misbehave(int how, int every) {
     const std::filesystem::path settings = "/sys/bus/pseudo/drivers/scsi_debug";
     write_to(settings / "opts", std::to_string(how));
@@ -138,7 +139,7 @@ TEST_F(KernelScsi, device_scsi) {
 }
 
 TEST_F(KernelScsi, device_scsi_that_cannot_read_and_block_error) {
-  constexpr std::uint64_t kBadSector = 0x1234; // of the module, while `opts` is 2
+  constexpr std::uint64_t kBadSector = 0x1234; // bad in this module while `opts` is 2
   misbehave(2, 0);
   record([](DirectDevice& disk) { return disk.read(kBadSector, 1) != 0 ? 0 : EXIT_FAILURE; });
   ASSERT_EQ(recording_.status(), 0) << "the read fails";
@@ -202,7 +203,7 @@ TEST_F(KernelScsi, device_scsi_that_does_not_answer) {
     }
 }
 
-// A controller that the kernel itself acts, over a connection of the machine to itself.
+// A controller that the kernel itself emulates, connected to the machine itself.
 class KernelNvme : public KernelDevice {
 protected:
   static constexpr const char* kName = "iotrail";
@@ -249,7 +250,7 @@ TEST_F(KernelNvme, device_nvme) {
                {IOT_nvme_opcode_write, IOT_nvme_opcode_read, IOT_nvme_opcode_dataset_management});
   std::set<std::uint64_t> commands;
   for (const Row& row : rows) {
-    // Ids are tags of the queue; those since 5.14 have a number above that counts how often the tag was used.
+    // Ids are tags of the queue. Since 5.14 the upper bits count how often the tag was used.
     EXPECT_LT(row.u("command") & 0xfff, 128U) << "the connection's queue has no more";
     EXPECT_TRUE(commands.insert(row.u("command")).second) << "each is another command";
     EXPECT_EQ(fmt::format("nvme{}n{}", row.u("controller"), row.u("name_space")),

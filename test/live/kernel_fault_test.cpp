@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer fault: known touches of a mapped file in a child, every field of the records.
+// One test for each event of the layer fault: known accesses of a child to a mapped file, every
+// field of the records.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,7 +29,7 @@ protected:
     drop_pages();
     memory_ = ::mmap(nullptr, kFileBytes + kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     ASSERT_NE(memory_, MAP_FAILED);
-    ASSERT_EQ(::madvise(memory_, kFileBytes, MADV_RANDOM), 0); // no pages but those touched
+    ASSERT_EQ(::madvise(memory_, kFileBytes, MADV_RANDOM), 0); // only the touched pages
     set_begin();
   }
   void TearDown() override {
@@ -49,7 +50,7 @@ protected:
     check_account();
   }
 
-  // Of the file, in order of time; what is tried again counts with its last try.
+  // The file's faults in order of time; a repeated fault counts with its last attempt.
   std::vector<Row> faults() const {
     std::vector<Row> rows = recording_.rows_of_file("fault_file", file_.native());
     std::erase_if(rows, [](const Row& row) { return row.u("is_retried") != 0; });
@@ -86,7 +87,7 @@ TEST_F(KernelFault, fault_file_read_from_the_disk_then_from_memory) {
   EXPECT_EQ(rows[0].u("parent_op"), 0U);
   EXPECT_EQ(rows[1].u("offset"), 9 * kPageBytes);
   EXPECT_EQ(rows[1].u("major"), 0U);
-  // Its page came under it, or under what was tried before it: then that is the one that waited for the disk.
+  // Either this fault or an earlier attempt added the page. That attempt waited for the disk.
   std::uint64_t major = 0;
   for (const Row& row : recording_.rows_of_file("fault_file", file_.native()))
     if (row.u("major") != 0) {
@@ -148,14 +149,16 @@ TEST_F(KernelFault, fault_page_of_each_page_looked_for) {
     *static_cast<volatile char*>(page(30) + 7) = 'y';
     int ends[2];
     const bool is_written = ::pipe(ends) == 0 && ::write(ends[1], page(50), 10) == 10;
-    ::syscall(SYS_sched_setaffinity, 0, sizeof(long), page(55)); // a call that is not followed
+    // Iotrail does not record this call.
+    ::syscall(SYS_sched_setaffinity, 0, sizeof(long), page(55));
     return is_written ? 0 : 1;
   });
   std::vector<Row> rows = recording_.rows_of_file("fault_page", file_.native());
   const auto same = [](const Row& one, const Row& other) {
     return one.u("index") == other.u("index");
   };
-  rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end()); // a page is looked for again
+  // The kernel may look for a page again.
+  rows.erase(std::unique(rows.begin(), rows.end(), same), rows.end());
   ASSERT_EQ(rows.size(), 4U);
   for (const Row& row : rows)
     check_event(row);
@@ -172,7 +175,7 @@ TEST_F(KernelFault, fault_page_of_each_page_looked_for) {
   }
 }
 
-// Of pages that are in the cache, 16 are put in place at once, aligned to their size in memory.
+// If pages are in the cache, the kernel maps 16 at once, aligned to their size in memory.
 TEST_F(KernelFault, fault_around_of_pages_in_the_cache) {
   constexpr std::uint64_t kAroundBytes = 16 * kPageBytes;
   std::vector<char> bytes(kFileBytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What ext4, xfs and btrfs say of themselves: where they put a file's data, held against where they then say that it is
-// (FIEMAP), and when they make changes safe.
+// Reports of ext4, xfs and btrfs: the positions of a file's data, compared with FIEMAP, and the
+// commits of their changes.
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 
@@ -34,7 +34,7 @@ constexpr std::uint64_t kBlockSize = 4096;
 constexpr std::uint64_t kAppendBytes = 16 * kBlockSize;
 constexpr std::uint64_t kWholeBytes = 16 * kAppendBytes;
 
-// Where a file lies, in memory that the child shares with the test.
+// The extents of a file, in memory shared by the child and the test.
 constexpr std::uint32_t kExtentsMost = 128;
 struct FileMap {
   alignas(fiemap) std::byte bytes[sizeof(fiemap) + kExtentsMost * sizeof(fiemap_extent)];
@@ -46,8 +46,9 @@ struct FileMap {
   }
 };
 
-// 0: done. Before the file is closed: xfs gives back then what it has taken ahead. FIEMAP_FLAG_SYNC: btrfs enters the
-// extent of a direct write where it lies only after the write has returned.
+// 0: success. Call it before the file is closed, since xfs then frees space that it took in
+// advance. FIEMAP_FLAG_SYNC: btrfs adds the extent of a direct write only after the write has
+// returned.
 int read_map(int fd, FileMap& map) {
   *map.head() = {};
   map.head()->fm_flags = FIEMAP_FLAG_SYNC;
@@ -60,7 +61,7 @@ int open_new(const std::string& path, int flags = 0) {
   return ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | flags, 0600);
 }
 
-// 0: done.
+// 0: success.
 int write_at(int fd, std::uint64_t offset, std::uint64_t bytes) {
   static char* const aligned = static_cast<char*>(std::aligned_alloc(kBlockSize, kWholeBytes));
   std::fill_n(aligned, bytes, 'x');
@@ -69,7 +70,7 @@ int write_at(int fd, std::uint64_t offset, std::uint64_t bytes) {
              : 1;
 }
 
-// Which block of the disk each block of a file lies in.
+// For each block of a file, its block on the disk.
 using Blocks = std::map<std::uint64_t, std::uint64_t>;
 
 Blocks blocks_of(const std::vector<Row>& rows) {
@@ -77,7 +78,7 @@ Blocks blocks_of(const std::vector<Row>& rows) {
   for (const Row& row : rows)
     for (std::uint64_t at = 0; at < row.u("bytes"); at += kBlockSize)
       EXPECT_TRUE(blocks.emplace(row.u("offset") + at, row.u("disk_offset") + at).second)
-          << "told twice: " << row.u("offset") + at;
+          << "recorded twice: " << row.u("offset") + at;
   return blocks;
 }
 
@@ -98,7 +99,7 @@ protected:
   }
   ~KernelFileSystems() override { ::munmap(map_, sizeof(FileMap)); }
 
-  // Empty: it can be recorded there.
+  // Empty: the file system can be recorded.
   std::string mount(const FileSystemKind& kind) {
     system_.emplace(folder_ / "disk", folder_ / "mounted", kind);
     if (!system_->refusal().empty())
@@ -120,7 +121,7 @@ protected:
     EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_allocation_untracked), 0U);
   }
 
-  // The file's allocations, each field that is the same in all of them checked.
+  // The file's allocations, after a check of the fields that all of them share.
   std::vector<Row> allocations(std::uint64_t allocation) const {
     std::vector<Row> rows = recording_.rows_of_file("fs_allocate", file_);
     EXPECT_FALSE(rows.empty());
@@ -134,7 +135,8 @@ protected:
     return rows;
   }
 
-  // All under calls of `table` of the child, of which there are `calls`.
+  // Checks that all rows belong to calls of the child in `table`, and that there are `calls` of
+  // them.
   void expect_under(const std::vector<Row>& rows, const std::string& table, std::size_t calls) {
     std::map<std::uint64_t, Row> by_op;
     for (const Row& call : recording_.rows_of_file(table, file_))
@@ -181,7 +183,7 @@ protected:
       GTEST_SKIP() << refusal;                                                                     \
   } while (false)
 
-// On the file system that is mounted.
+// On the mounted file system.
 #define RECORD_ON_IT(event, ...)                                                                   \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \
@@ -312,11 +314,11 @@ TEST_F(KernelFileSystems, fs_allocate_beside_a_shared_range) {
   });
   const std::vector<Row> rows = allocations(IOT_fs_allocation_copy_on_write);
   expect_under(rows, "syscall_sync", 1);
-  const Blocks told = blocks_of(rows);
+  const Blocks recorded = blocks_of(rows);
   const Blocks found = blocks_of(*map_);
-  ASSERT_TRUE(told.contains(kAppendBytes));
-  EXPECT_EQ(told.at(kAppendBytes), found.at(kAppendBytes));
-  EXPECT_NE(told.at(kAppendBytes), found.at(kAppendBytes - kBlockSize) + kBlockSize);
+  ASSERT_TRUE(recorded.contains(kAppendBytes));
+  EXPECT_EQ(recorded.at(kAppendBytes), found.at(kAppendBytes));
+  EXPECT_NE(recorded.at(kAppendBytes), found.at(kAppendBytes - kBlockSize) + kBlockSize);
 }
 
 TEST_F(KernelFileSystems, fs_allocate_of_compressed_data) {
@@ -328,16 +330,16 @@ TEST_F(KernelFileSystems, fs_allocate_of_compressed_data) {
     return write_at(fd, 0, kWholeBytes) + ::fsync(fd) + read_map(fd, *map_);
   });
   using Place = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
-  std::set<Place> told;
+  std::set<Place> recorded;
   std::set<Place> found;
   for (const Row& row : allocations(IOT_fs_allocation_written)) {
-    told.emplace(row.u("offset"), row.u("bytes"), row.u("disk_offset"));
+    recorded.emplace(row.u("offset"), row.u("bytes"), row.u("disk_offset"));
     EXPECT_EQ(row.u("compression"), static_cast<std::uint64_t>(IOT_fs_compression_zstd));
     EXPECT_EQ(row.u("disk_bytes"), kBlockSize);
   }
   for (const fiemap_extent& extent : map_->rows())
     found.emplace(extent.fe_logical, extent.fe_length, extent.fe_physical);
-  EXPECT_EQ(told, found);
+  EXPECT_EQ(recorded, found);
 }
 
 TEST_F(KernelFileSystems, fs_log_force_of_a_file_and_of_all) {
@@ -366,7 +368,7 @@ TEST_F(KernelFileSystems, fs_log_force_of_a_file_and_of_all) {
   }
 }
 
-// What the superblock on the disk says was the last one.
+// The last transaction, from the superblock on the disk.
 std::uint64_t last_btrfs_transaction(const std::string& disk) {
   constexpr std::streamoff kGeneration = 0x10000 + 0x48;
   std::ifstream file(disk, std::ios::binary);

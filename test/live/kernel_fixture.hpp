@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the tests of the kernel's layers share: the recording of a child, and a file that it works on.
+// Shared by the tests of the kernel's layers: the recording of a child, and a file for it.
 #pragma once
 
 #include <fcntl.h>
@@ -21,10 +21,10 @@ namespace iotrail::live {
 
 class KernelTest : public testing::Test {
 protected:
-  // All is prepared: what is recorded happens from here on.
+  // Ends the preparation: recorded events happen from here on.
   void set_begin() { before_ns_ = monotonic_ns(); }
 
-  // Of a recording that the machine permitted: nothing of it is missing.
+  // Checks that a permitted recording has lost nothing.
   void check_account() const {
     EXPECT_EQ(recording_.produced(), recording_.written() + recording_.lost());
     EXPECT_EQ(recording_.lost(), 0U);
@@ -34,7 +34,7 @@ protected:
     check_account();
   }
 
-  // What every record of the child has.
+  // Checks the fields that all records of the child share.
   void check_event(const Row& row) const {
     const auto pid = static_cast<std::uint64_t>(recording_.pid());
     EXPECT_EQ(row.u("pid"), pid);
@@ -57,7 +57,7 @@ protected:
   Recording recording_;
 };
 
-// With a folder, and a file in it.
+// Adds a directory with a file.
 class KernelFileTest : public KernelTest {
 protected:
   void SetUp() override {
@@ -79,7 +79,7 @@ protected:
   std::filesystem::path file_;
 };
 
-// With a file of so many pages that is open, on the disk, and in memory.
+// Adds an open file of this many pages, on the disk and in memory.
 template <std::size_t kPageCount> class KernelPagesTest : public KernelTest {
 protected:
   void SetUp() override {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer fs: known changes to an ext4 of the test's own, every field of the records.
+// One test for each event of the layer fs: known changes to an ext4 of the test, every field of the
+// records.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kFsBlockBytes = 4096;
 
-// 0: done. Creates the file, writes so many blocks, and has them synced in the way given.
+// 0: success. Creates the file, writes this many blocks, and syncs them by `sync`.
 int write_and_sync(const std::string& path, int blocks, int (*sync)(int)) {
   const int fd = ::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
   const std::string block(kFsBlockBytes, 'x');
@@ -42,7 +43,7 @@ protected:
   }
   virtual FileSystemKind kind() const { return kJournalledExt4; }
 
-  // Besides what is recorded of the layers by default, these events.
+  // Records these events in addition to the defaults.
   void record(const std::vector<std::string>& added, const std::function<int()>& body) {
     if (!system_->refusal().empty())
       return;
@@ -118,7 +119,8 @@ TEST_F(KernelFs, fs_sync_of_a_file) {
   }
 }
 
-// What the kernel itself counts of a journal, each by its words: "  0ms running transaction".
+// A number from the kernel's own statistics of a journal, by its words: "  0ms running
+// transaction".
 std::uint64_t journal_figure(const LoopDevice& device, const std::string& words) {
   std::istringstream lines(text_of("/proc/fs/jbd2/" + device.name() + "-8/info"));
   for (std::string line; std::getline(lines, line);)
@@ -212,12 +214,13 @@ TEST_F(KernelFs, fs_journal_handle_of_each_change) {
   EXPECT_EQ(rows[0].u("device"), system_->device().device());
   EXPECT_GT(rows[0].u("transaction"), 0U);
   EXPECT_EQ(rows[0].u("type"), static_cast<std::uint64_t>(IOT_ext4_handle_directory));
-  EXPECT_GT(rows[0].u("blocks_dirtied"), 2U); // the directory, its inode, that of its parent
+  EXPECT_GT(rows[0].u("blocks_dirtied"), 2U); // the directory, its inode, its parent's inode
   EXPECT_GE(rows[0].u("blocks_requested"), rows[0].u("blocks_dirtied"));
   EXPECT_EQ(rows[0].u("sync"), 0U);
 }
 
-// The smallest journal that there is, so that changes fill it before the kernel has written them back by itself.
+// The smallest possible journal, so that changes fill it before the kernel writes them back by
+// itself.
 class KernelFsFull : public KernelFs {
 protected:
   FileSystemKind kind() const override {
@@ -225,7 +228,7 @@ protected:
             "-q -b 1024 -O ^fast_commit -E lazy_itable_init=0,lazy_journal_init=0 -J size=1"};
   }
 
-  // 0: done. Directories, since each changes blocks of its own.
+  // 0: success. Makes directories, since each changes blocks of its own.
   int fill_journal(const std::string& name) const {
     constexpr int kDirectories = 1500;
     const std::string parent = *system_ / name;
@@ -251,7 +254,7 @@ TEST_F(KernelFsFull, fs_journal_checkpoint_of_a_journal_without_room) {
     EXPECT_LE(row.u("commits_awaited"), row.u("blocks_written") + 1);
   }
   EXPECT_GT(written, 0U);
-  // The test's own task needed the room, in a call: that waited at least as long.
+  // The test's own task needed the room during a call, which waited at least as long.
   const auto in_call =
       std::ranges::find_if(rows, [](const Row& row) { return row.u("op_id") != 0; });
   ASSERT_NE(in_call, rows.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// More in flight than the kernel part follows: what is lost by it is counted, and what is recorded is right.
+// More objects in flight than the kernel part follows: losses are counted, and the recorded rows
+// are right.
 #include <linux/aio_abi.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -103,7 +104,7 @@ TEST_F(KernelInFlight, connections_beyond_those_that_are_followed_are_gaps) {
   EXPECT_FALSE(recording_.rows("net_state").empty());
 }
 
-// Each disk that is waited for and each file system with a journal has a place of its own.
+// Each awaited disk and each journalled file system needs an entry of its own.
 TEST_F(KernelInFlight, disks_beyond_those_that_are_followed_are_counted) {
   std::vector<std::unique_ptr<MountedFileSystem>> mounted;
   for (std::uint32_t number = 0; number < kFollowed + 2; ++number) {
@@ -129,7 +130,7 @@ TEST_F(KernelInFlight, disks_beyond_those_that_are_followed_are_counted) {
 }
 
 TEST_F(KernelInFlight, requests_beyond_those_that_are_followed_are_losses) {
-  constexpr std::size_t kRequests = 3500; // the sets that are looked at first have 2,048 places
+  constexpr std::size_t kRequests = 3500; // the small sets have 2,048 entries
   MAKE_NULL_DISK(disk, "gb=1 bs=4096 irqmode=2 completion_nsec=2000000000 hw_queue_depth=4096 "
                        "submit_queues=1");
   std::vector<std::uint64_t> apart;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Locks of files: two processes that want the same for a known time, every field of what is recorded of it.
+// File locks: two processes compete for a known time, every field of the records.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kLastByte = std::numeric_limits<std::int64_t>::max();
 constexpr useconds_t kHeldMicroseconds = 200'000;
 
-// What the program itself has seen.
+// The program's own measurements.
 struct Witness {
   std::uint64_t wait_ns;
   pid_t holder;
@@ -57,7 +57,8 @@ protected:
       check_child_and_account();
   }
 
-  // Takes a lock by `take` in another process, which keeps it for a while; meanwhile this one takes it by `wait`.
+  // Takes a lock by `take` in another process, which holds it for a while. Meanwhile this process
+  // takes it by `wait`.
   int contend(const std::function<int(int fd)>& take, const std::function<int(int fd)>& wait) {
     int ready[2];
     if (::pipe(ready) != 0)
@@ -99,7 +100,7 @@ protected:
     EXPECT_EQ(row.s("end"), expected.end);
     EXPECT_EQ(row.s("result"), expected.result);
   }
-  // One that waited as long as the program says, in the call of `table` that it is of.
+  // Checks that the row waited as long as the program says, within its call in `table`.
   void expect_wait(const Row& row, const std::string& table) const {
     check_operation(row);
     const std::vector<Row> calls = recording_.rows(table, "op_id", row.u("op_id"));
@@ -209,7 +210,7 @@ TEST_F(KernelLock, fs_lock_of_flock_that_waits) {
   EXPECT_EQ(rows[1].u("duration_ns"), 0U);
 }
 
-TEST_F(KernelLock, fs_lock_whose_wait_a_signal_ends) {
+TEST_F(KernelLock, fs_lock_with_a_wait_that_a_signal_ends) {
   RECORD_EVENT("fs_lock", [&] {
     struct sigaction action{};
     action.sa_handler = [](int) {};
@@ -234,8 +235,8 @@ TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0)
       return 1;
-    if (::fork() == 0) { // it shares the descriptor that owns the lock
-      ::alarm(20);       // it lives as long as somebody may look
+    if (::fork() == 0) { // shares the descriptor that owns the lock
+      ::alarm(20);       // ends by itself if the test fails
       const int own = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
       ::_exit(lock_range(own, F_SETLKW, F_WRLCK, 3, 4));
     }

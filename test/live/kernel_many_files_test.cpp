@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// More files than the kernel part knows at once: each event has its file all the same.
+// More files than the kernel part knows at once: each event still has its file.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,14 +17,14 @@ namespace {
 constexpr std::uint32_t kFilesAtOnce = 4096;
 constexpr int kFiles = 3 * kFilesAtOnce; // the first third is forgotten
 constexpr int kFilesInARow = 16;
-constexpr useconds_t kPauseUs = 5000; // in which the recorder sees how many there were
+constexpr useconds_t kPauseUs = 5000; // lets the recorder notice how many files there were
 
 bool write_once(const std::string& path, int flags) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0600));
   return ::write(file.get(), "x", 1) == 1;
 }
 
-// One file is used again and again, the others once.
+// Uses one file again and again, the others once.
 int write_many(const std::string& folder) {
   for (int number = 0; number < kFiles; ++number) {
     if (!write_once(folder + "/" + std::to_string(number), O_CREAT | O_EXCL))
@@ -33,7 +33,7 @@ int write_many(const std::string& folder) {
         (::usleep(kPauseUs) != 0 || !write_once(folder + "/again", O_CREAT | O_APPEND)))
       return 1;
   }
-  return write_once(folder + "/0", O_APPEND) ? 0 : 1; // it was forgotten long ago
+  return write_once(folder + "/0", O_APPEND) ? 0 : 1; // forgotten long ago
 }
 
 TEST(KernelManyFiles, each_has_its_name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory management that holds calls up, of a control group and of a device of the test's own.
+// Memory management that delays calls, in a control group and on a device of the test.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kPageBytes4K = 4096;
 constexpr std::size_t kChunkBytes = 64U << 10U;
 
-// Settings of a device's write-back, which go back to what they were.
+// Settings of a device's write-back, restored at the end.
 class DirtyLimit {
 public:
   DirtyLimit(std::uint64_t device, std::uint64_t bytes)
@@ -106,12 +106,12 @@ TEST(KernelMemory, memory_reclaim_in_a_control_group_that_is_full) {
     EXPECT_GE(row.u("ts_ns"), call->u("ts_ns"));
     EXPECT_LE(row.u("ts_ns") + row.u("duration_ns"), call->u("ts_ns") + call->u("duration_ns"));
   }
-  // Each page that did not fit took the place of another.
+  // Each page beyond the limit replaced another one.
   EXPECT_GE(pages * kPageBytes4K, (kReadBytes - kGroupBytes) * 9 / 10);
   EXPECT_LE(pages * kPageBytes4K, kReadBytes * 2);
 }
 
-TEST(KernelMemory, memory_throttle_of_who_makes_too_much_dirty) {
+TEST(KernelMemory, memory_throttle_of_the_task_that_dirties_too_much) {
   constexpr std::uint64_t kLimitBytes = 1U << 20U;
   constexpr std::size_t kChunks = 256;
   constexpr int kPasses = 6;
@@ -122,7 +122,7 @@ TEST(KernelMemory, memory_throttle_of_who_makes_too_much_dirty) {
   const DirtyLimit limit(mounted.device().device(), kLimitBytes);
   if (!limit.is_set())
     GTEST_SKIP() << "devices have no limit of their own before Linux 6.2";
-  // A device that is fast at times lets a pass of the file go by without a pause.
+  // A device that is fast at times may let a pass over the file go without a pause.
   const Recording recording = record_memory([&] {
     for (int pass = 0; pass < kPasses; ++pass)
       if (!write_chunks(mounted / "written", kChunks))
@@ -137,7 +137,7 @@ TEST(KernelMemory, memory_throttle_of_who_makes_too_much_dirty) {
   ASSERT_FALSE(pauses.empty());
   for (const Row& row : pauses) {
     constexpr std::uint64_t kLongestNs = 1'000'000'000; // the kernel pauses for 200 ms at most
-    constexpr std::uint64_t kTickNs = 1'000'000;        // of which every kernel's are multiples
+    constexpr std::uint64_t kTickNs = 1'000'000;        // every kernel's tick is a multiple of it
     EXPECT_GT(row.u("pause_ns"), 0U);
     EXPECT_LT(row.u("pause_ns"), kLongestNs);
     EXPECT_EQ(row.u("pause_ns") % kTickNs, 0U);

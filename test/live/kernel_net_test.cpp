@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer net: known connections over the loopback device, both ends in one child, every field of
-// the records.
+// One test for each event of the layer net: known connections over the loopback device, with both
+// ends in one child, every field of the records.
 #include <arpa/inet.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kRequestBytes = 70'000;
 constexpr std::size_t kAnswerBytes = 7;
 
-// Addresses of both families as one.
+// An address of either family.
 struct Address {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
@@ -49,7 +49,7 @@ Address loopback_of(int family) {
   return address;
 }
 
-// Two ends of a connection.
+// The two ends of a connection.
 struct Ends {
   int listener = -1;
   int client = -1;
@@ -80,7 +80,7 @@ bool receive_all(int fd, std::size_t bytes) {
   return ::recv(fd, data.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes);
 }
 
-// What is under way has come: the other side is told so by an acknowledgement, which the kernel may hold back for 40 ms.
+// Lets packets in flight arrive. The kernel may delay their acknowledgements for 40 ms.
 void wait_ms(int ms) {
   ::poll(nullptr, 0, ms);
 }
@@ -102,7 +102,7 @@ protected:
 
   std::uint64_t missed() const { return recording_.counter(IOT_COUNTER_kernel_connection_missed); }
 
-  // The segments of a connection that were sent again, as the kernel counts them itself.
+  // Retransmitted segments of a connection, by the kernel's own count.
   std::uint64_t segments_sent_again(std::uint64_t connection) const {
     std::uint64_t most = 0;
     for (const Row& row : recording_.rows("net_state", "connection", connection))
@@ -122,7 +122,7 @@ protected:
     return rows.size() == 1 ? rows.front() : Row();
   }
 
-  // The states that a connection came to, in order.
+  // The states of a connection, in order.
   std::vector<std::uint64_t> states_of(std::uint64_t connection) const {
     std::vector<std::uint64_t> states;
     for (const Row& row : recording_.rows("net_state", "connection", connection))
@@ -136,7 +136,7 @@ protected:
     EXPECT_NE(row.u("connection"), 0U);
   }
 
-  // Ends of a connection as the other end has them.
+  // Checks that the ends of a connection agree on their addresses.
   void check_addresses(const Row& client, const Row& server, int family) const {
     const std::string host = family == AF_INET ? "127.0.0.1:" : "[::1]:";
     EXPECT_TRUE(text(client, "local").starts_with(host)) << text(client, "local");
@@ -206,7 +206,7 @@ TEST_P(KernelNet, net_state_of_both_ends) {
   EXPECT_EQ(server.u("bytes_received"), kRequestBytes) << "its peer's end is no byte";
   EXPECT_GT(client.u("rtt_ns"), 0U);
   EXPECT_LT(client.u("rtt_ns"), 10'000'000'000U);
-  // A busy machine may be so late with an acknowledgement that something is sent again.
+  // On a busy machine a late acknowledgement may cause a retransmission.
   const std::uint64_t connection = client.u("connection");
   const bool was_sent_again = !recording_.rows("net_retransmit", "connection", connection).empty();
   EXPECT_EQ(client.u("segments_retransmitted") > 0, was_sent_again);
@@ -218,7 +218,7 @@ TEST_P(KernelNet, net_state_of_both_ends) {
   EXPECT_GT(closing.u("state_ns"), 100'000'000U);
 }
 
-// The connection is whose process accepted it, not whose listens.
+// The connection belongs to the process that accepted it, not to the listener.
 TEST_P(KernelNet, net_state_after_another_process_accepted) {
   RECORD_EVENT("net_state", [&] {
     Address address = loopback_of(GetParam());
@@ -248,10 +248,10 @@ TEST_P(KernelNet, net_state_after_another_process_accepted) {
             change(IOT_tcp_state_LISTEN, IOT_tcp_state_SYN_RECV).u("connection"));
 }
 
-TEST_P(KernelNet, net_reset_where_nobody_listens) {
+TEST_P(KernelNet, net_reset_without_a_listener) {
   RECORD_EVENT("net_reset", [&] {
     Address address = loopback_of(GetParam());
-    const int holder = ::socket(GetParam(), SOCK_STREAM, 0); // has the port, does not listen
+    const int holder = ::socket(GetParam(), SOCK_STREAM, 0); // has the port but does not listen
     const int client = ::socket(GetParam(), SOCK_STREAM, 0);
     return ::bind(holder, address.get(), address.bytes) == 0 &&
                    ::getsockname(holder, address.get(), &address.bytes) == 0 &&
@@ -297,7 +297,7 @@ TEST_P(KernelNet, net_reset_by_a_close_that_does_not_linger) {
   EXPECT_NE(sent.front().u("connection"), received.front().u("connection"));
 }
 
-// A socket drops what its filter refuses; the peer sends it again and again.
+// Makes a socket drop all packets by a filter; the peer retransmits them.
 bool let_nothing_in(int fd, bool is_on) {
   sock_filter refuse = {.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 0};
   const int unused = 0;
@@ -347,7 +347,7 @@ TEST_P(KernelNet, net_retransmit) {
 TEST_P(KernelNet, net_drop) {
   RECORD_EVENT("net_drop", [&] { return send_to_a_deaf_peer(GetParam()); });
   if (recording_.hook_of("net_drop").hook.ends_with("(no receiver)"))
-    GTEST_SKIP() << "this kernel does not tell whose a packet was that it received and dropped";
+    GTEST_SKIP() << "this kernel does not report the owner of a dropped packet";
   const std::vector<Row> rows =
       recording_.rows("net_drop", "reason", IOT_drop_reason_SOCKET_FILTER);
   const Row accepted = change(IOT_tcp_state_SYN_RECV, IOT_tcp_state_ESTABLISHED);
@@ -371,7 +371,7 @@ TEST_P(KernelNet, net_drop) {
 constexpr int kDatagrams = 100;
 constexpr std::size_t kDatagramBytes = 1000;
 
-// Two UDP sockets, the receiver with room for little of what comes.
+// Two UDP sockets; the receiver's buffer is small.
 Ends bind_both(int family) {
   Ends ends;
   Address address = loopback_of(family);
@@ -413,7 +413,7 @@ TEST_P(KernelNet, net_drop_of_datagrams_that_a_socket_has_no_room_for) {
   const std::string hook = recording_.hook_of("net_drop").hook;
   if (hook == "tp_btf/kfree_skb (no receiver)" ||
       (hook.ends_with("(no receiver)") && GetParam() == AF_INET6))
-    GTEST_SKIP() << "this kernel does not tell whose a datagram was that it dropped";
+    GTEST_SKIP() << "this kernel does not report the owner of a dropped datagram";
   ASSERT_GT(count, 0);
   ASSERT_LT(count, kDatagrams);
   const std::vector<Row>& rows = recording_.rows("net_drop");
@@ -438,8 +438,8 @@ TEST_P(KernelNet, net_drop_of_datagrams_that_a_socket_has_no_room_for) {
   }
 }
 
-// What the child sends is dropped at a socket that is not the recording's.
-TEST_P(KernelNet, net_drop_at_a_socket_of_others_is_not_told) {
+// The child's packets are dropped at a socket outside the recording.
+TEST_P(KernelNet, net_drop_at_a_socket_of_others_is_not_recorded) {
   const Ends others = bind_both(GetParam());
   ASSERT_GE(others.client, 0);
   Address of_others = loopback_of(GetParam());

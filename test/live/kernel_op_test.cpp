@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations: what an event is charged to must not depend on which events are recorded.
+// Operations: the attribution of an event must not depend on which events are recorded.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 constexpr int kWrites = 20;
-constexpr int kOpRefused = 77; // the file system takes no direct I/O
+constexpr int kOpRefused = 77; // the file system refuses direct I/O
 constexpr std::uint64_t kUnfinished = static_cast<std::uint64_t>(std::int64_t{IOT_UNFINISHED});
 
 class KernelOp : public testing::Test {
@@ -47,7 +47,7 @@ protected:
     return path;
   }
 
-  // In places that cannot be merged.
+  // At positions that prevent merging.
   int write_directly(const std::filesystem::path& path) const {
     const int fd = ::open(path.c_str(), O_WRONLY | O_DIRECT);
     if (fd < 0)
@@ -134,13 +134,13 @@ TEST_F(KernelOp, a_request_is_charged_to_the_call_that_asked_for_it) {
   }
 }
 
-// Leaves a child that waits for a pipe when the recording stops.
+// Leaves a child that still waits for a pipe when the recording stops.
 int leave_a_reader_that_waits() {
   int ends[2];
   if (::pipe(ends) != 0)
     return 1;
   if (::fork() == 0) {
-    ::alarm(20); // it lives as long as somebody may look
+    ::alarm(20); // ends by itself if the test fails
     char byte = 0;
     ::_exit(static_cast<int>(::read(ends[0], &byte, 1)));
   }
@@ -148,7 +148,7 @@ int leave_a_reader_that_waits() {
   return 0;
 }
 
-// The only event in `table` that did not end.
+// The only unfinished event in `table`.
 Row unfinished_one(const Recording& recording, const std::string& table) {
   EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
   const std::vector<Row> rows = recording.rows(table, "result", kUnfinished);
@@ -186,8 +186,9 @@ TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops
   EXPECT_NE(read.u("file"), 0U);
 }
 
-// As where an interrupt runs no program (docs/adr/0007): none may be taken for a request that the device has not answered.
-TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
+// As if an interrupt ran no program (docs/adr/0007): such a request must not look unanswered by the
+// device.
+TEST_F(KernelOp, a_completion_that_the_kernel_does_not_report_is_a_loss) {
   const Recording recording = record(
       [](capture::SourceOptions& options) {
         options.filter.layers = {schema::Layer::block};
@@ -195,7 +196,8 @@ TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
       },
       [this] { return write_directly(file_); });
   SKIP_REFUSED(recording);
-  // The bio ends, and the program goes on, before the kernel lets go of the request: the last one may look in flight.
+  // The bio ends, and the program continues, before the kernel frees the request: the last one may
+  // look in flight.
   const std::size_t in_flight = recording.rows("block_complete").size();
   EXPECT_LE(in_flight, 1U);
   EXPECT_EQ(recording.counter(IOT_COUNTER_kernel_completion_missed) + in_flight,
@@ -203,8 +205,9 @@ TEST_F(KernelOp, a_completion_that_the_kernel_does_not_tell_is_a_loss) {
   EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
 }
 
-// Bios lie where those before them lay. Of the program there is one request a write, and none of somebody else's.
-TEST_F(KernelOp, a_bio_where_one_lay_whose_end_was_not_told_is_not_its_owners) {
+// New bios have the addresses of earlier ones. The program has one request for each write, and none
+// of the bystander's.
+TEST_F(KernelOp, a_bio_at_the_address_of_one_without_a_reported_end_has_its_own_owner) {
   const std::filesystem::path others = make_file("others", kWrites * kBlock);
   Bystander bystander([&] {
     int result = 0;
@@ -227,7 +230,7 @@ TEST_F(KernelOp, a_bio_where_one_lay_whose_end_was_not_told_is_not_its_owners) {
   EXPECT_EQ(recording.rows("block_queue").size(), kWrites);
 }
 
-// A program that the verifier refuses looks like a hook that the kernel does not allow.
+// A program that the verifier refuses looks like a hook that the kernel forbids.
 TEST_F(KernelOp, no_program_is_refused_by_the_verifier) {
   const Recording recording = record([](capture::SourceOptions&) {}, [] { return 0; });
   SKIP_REFUSED(recording);

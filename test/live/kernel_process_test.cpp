@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer process, and what the dictionary of processes says.
+// One test for each event of the layer process, and the rows of the dictionary `processes`.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -81,8 +81,8 @@ TEST(KernelProcess, process_exec) {
   EXPECT_EQ(rows[1].u("since_ns"), execs[0].u("ts_ns"));
 }
 
-// The unified hierarchy of control groups, mounted once more, and a group in it, of a container's name, that goes with the
-// object.
+// Mounts the unified hierarchy of control groups once more, with a group that has a container's
+// name. The object's end removes both.
 class CgroupOfTest {
 public:
   CgroupOfTest() {
@@ -103,7 +103,7 @@ public:
 
   bool is_there() const { return is_there_; }
   std::string path() const { return "/" + name(); }
-  static std::string container() { // 64 digits, as an id has
+  static std::string container() { // 64 digits, like an id
     std::ostringstream id;
     id << std::hex << std::setfill('0') << std::setw(64) << test_pid();
     return id.str();
@@ -115,7 +115,7 @@ public:
 private:
   static std::string name() { return "docker-" + container() + ".scope"; }
   static pid_t test_pid() {
-    static const pid_t kPid = ::getpid(); // children ask too
+    static const pid_t kPid = ::getpid(); // children need the same number
     return kPid;
   }
 
@@ -161,7 +161,7 @@ constexpr std::string_view kNamespaceFields[] = {
 };
 constexpr std::size_t kNamespaces = std::size(kNamespaceFields);
 
-// What the running process reads of itself, "mnt:[7]" each, by a program that takes its place.
+// The running process prints its own namespaces, "mnt:[7]" each, by executing a program.
 int print_own_namespaces() {
   return ::execlp("readlink", "readlink",
 #define NAMESPACE(name, link) "/proc/self/ns/" link,
@@ -185,7 +185,7 @@ std::vector<std::uint64_t> namespaces_of(const Row& process) {
   return inodes;
 }
 
-// The child has been gone for long when anybody could read its /proc.
+// The child has ended before its /proc can be read.
 TEST(KernelProcess, processes_have_the_namespaces_in_which_they_were_made_or_executed) {
   const auto folder =
       std::filesystem::temp_directory_path() / ("iotrail-namespaces-" + std::to_string(::getpid()));
@@ -231,7 +231,7 @@ TEST(KernelProcess, processes_have_the_namespaces_in_which_they_were_made_or_exe
   const std::vector<Row> rows =
       recording.rows("processes", "pid", static_cast<std::uint64_t>(recording.pid()));
   ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(namespaces_of(rows[0]), before) << "as /proc told, before it left them";
+  EXPECT_EQ(namespaces_of(rows[0]), before) << "as in /proc, before it left them";
   EXPECT_EQ(namespaces_of(rows[1]), own);
 }
 
@@ -246,7 +246,7 @@ TEST(KernelProcess, process_exec_by_a_thread_takes_the_id_of_the_process) {
   ASSERT_EQ(forks.size(), 1U);
   EXPECT_EQ(execs[0].u("old_tid"), forks[0].u("child_tid"));
   EXPECT_EQ(execs[0].u("tid"), static_cast<std::uint64_t>(recording.pid()));
-  // What the program does afterwards is recorded under the process's own id.
+  // Later events of the program have the process's own id.
   EXPECT_FALSE(recording.rows("syscall_open", "tid", execs[0].u("tid")).empty());
 }
 

@@ -17,7 +17,7 @@
 namespace iotrail::live {
 namespace {
 
-// A child that does `body` once it is let go.
+// A child that waits before it runs `body`.
 struct Child {
   pid_t pid;
   int go;
@@ -40,11 +40,11 @@ Child suspend(const std::function<int()>& body) {
 }
 
 void end_child(const Child& child) {
-  ::close(child.go); // it reads nothing and ends
+  ::close(child.go); // the child reads the end of the file and exits
   ::waitpid(child.pid, nullptr, 0);
 }
 
-// What came between two checkpoints.
+// The account between two checkpoints.
 store::Manifest difference(store::Manifest now, const store::Manifest& before) {
   store::SourceTally& tally = now.sources.at(0);
   const store::SourceTally& earlier = before.sources.at(0);
@@ -73,8 +73,8 @@ std::vector<Row> rows_of(const store::TableInfo& table, const std::vector<store:
   return rows;
 }
 
-// The recorder goes on, and a thread of the kernel may be at a record that is counted as produced already: it is there a
-// moment later.
+// The recorder keeps running, and a kernel thread may be writing a record that counts as produced
+// already. It arrives a moment later.
 store::Manifest settled_account(capture::Recorder& recorder) {
   constexpr int kLooks = 50;
   constexpr std::chrono::milliseconds kRest(2);
@@ -89,9 +89,9 @@ store::Manifest settled_account(capture::Recorder& recorder) {
   }
 }
 
-// How many parts of the kernel tell of their types.
+// The number of loaded modules with types.
 std::size_t loaded_modules() {
-  std::error_code none; // the kernel tells of no types
+  std::error_code none; // without types in this kernel
   const std::filesystem::directory_iterator types("/sys/kernel/btf", none);
   return static_cast<std::size_t>(std::ranges::distance(types));
 }
@@ -145,13 +145,13 @@ Recording Recording::alone(const Choice& choice, const std::function<int()>& bod
       body);
 }
 
-// A recorder that stays: loading the source takes longer than what a test does with it.
+// A recorder that several tests share: loading the source takes longer than a test.
 struct Recording::Lasting {
   ScratchDirectory directory;
   std::string trace = directory / "test.iotrail";
   std::unique_ptr<capture::Recorder> recorder; // none: refused
   std::string refusal;
-  store::Manifest account{}; // up to now
+  store::Manifest account{}; // at the last checkpoint
 };
 
 std::unique_ptr<Recording::Lasting> Recording::start_lasting(const Choice& choice) {
@@ -169,8 +169,8 @@ std::unique_ptr<Recording::Lasting> Recording::start_lasting(const Choice& choic
   return lasting;
 }
 
-// Of the last choice; the tests of a fixture, which follow each other, have the same. What a module that has been loaded since
-// brings is asked for anew.
+// Keeps the recorder of the last choice, since consecutive tests of a fixture have the same. A
+// newly loaded module needs a new recorder.
 Recording::Lasting& Recording::lasting_of(const Choice& choice) {
   static Choice last;
   static std::size_t modules = 0;
@@ -206,7 +206,7 @@ Recording Recording::among_others(const Choice& choice, const std::function<int(
   return recording;
 }
 
-// Rows of dictionaries stay, whenever they were first seen.
+// Keeps rows of dictionaries, whenever they were first seen.
 void Recording::forget_before(std::uint64_t begin_ns) {
   for (auto& [table, rows] : tables_)
     if (!schema::find_event(table)->is_dictionary())

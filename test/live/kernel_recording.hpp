@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A recording of one known piece of work by the kernel source alone, and what is in its trace.
+// A recording of one known piece of work by the kernel source alone, and the rows of its trace.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@
 
 namespace iotrail::live {
 
-// In a machine of test/vm, where nothing is taken from others.
+// Whether this is a machine of test/vm, where tests take nothing from others.
 inline bool is_emulated() {
   return std::getenv("IOTRAIL_VM") != nullptr;
 }
 
-// One row of a table, by column; columns of text in `texts`.
+// One row of a table, by column; text columns are in `texts`.
 struct Row {
   std::map<std::string, std::uint64_t, std::less<>> numbers;
   std::map<std::string, std::string, std::less<>> texts;
@@ -34,14 +34,15 @@ struct Row {
 
 class Recording {
 public:
-  // Runs `body` in a child that is traced with all that it starts. Its result is the child's exit status.
+  // Runs `body` in a child that is traced with all its children. The exit status is the result of
+  // `body`.
   static Recording of(std::vector<schema::Layer> layers, const std::function<int()>& body,
                       std::size_t ring_bytes = 0);
-  // The same with any other filter; the child's pid is known to `adapt`, which may change the options.
+  // The same with any other filter. `adapt` gets the child's pid and may change the options.
   static Recording of(const std::function<void(capture::SourceOptions&, pid_t)>& adapt,
                       const std::function<int()>& body);
 
-  // What a recorder is asked for; neither: what it records by default.
+  // What to record; if both lists are empty, the default.
   struct Choice {
     std::vector<schema::Layer> layers{};
     std::vector<std::string> events{};
@@ -51,36 +52,38 @@ public:
 
   static Recording alone(const Choice& choice, const std::function<int()>& body);
 
-  // As that, by a recorder that goes on for the next recording of the same choice: a test's own rows are those of its child,
-  // its account is what came since the recording before. Files and devices are what they were when first seen.
+  // Like alone(), with a recorder that also serves the next recordings of the same choice. Rows of
+  // events are the child's. The account covers the time since the recording before. Files and
+  // devices keep their first rows.
   static Recording among_others(const Choice& choice, const std::function<int()>& body);
 
-  // For tests that compare with IOT_COUNTER_kernel_completion_missed: a request whose completion a machine's own kernel did not
-  // report (docs/adr/0007), and that lies idle, is counted when its recording stops.
+  // For tests that compare with IOT_COUNTER_kernel_completion_missed. The kernel of a real machine
+  // may report no completion of a request (docs/adr/0007). Such a request counts only when its
+  // recording stops.
   static Recording with_missed_completions(const Choice& choice, const std::function<int()>& body) {
     return is_emulated() ? among_others(choice, body) : alone(choice, body);
   }
 
-  // Not empty: the machine does not permit it, and why.
+  // Why the machine does not permit the recording; empty: it does.
   const std::string& refusal() const { return refusal_; }
 
-  // What serves the event; empty hook: nothing does.
+  // The hook of the event; an empty hook: nothing serves it.
   store::HookReport hook_of(std::string_view event) const;
 
   pid_t pid() const { return pid_; }
-  int status() const { return status_; } // of waitpid
+  int status() const { return status_; } // from waitpid
   std::uint64_t produced() const { return manifest_.sources.at(0).produced; }
   std::uint64_t written() const { return manifest_.sources.at(0).written; }
   std::uint64_t lost() const { return manifest_.sources.at(0).lost; }
   std::uint64_t counter(iot_counter counter) const { return counter_of(manifest_, counter); }
 
   const std::vector<Row>& rows(const std::string& table) const;
-  // Rows of `table` whose `column` is `value`.
+  // Rows of `table` with this value in `column`.
   std::vector<Row> rows(const std::string& table, std::string_view column,
                         std::uint64_t value) const;
-  std::string string(std::uint64_t id) const; // of the table strings; "" for 0
-  std::string path(std::uint64_t file) const; // of the table files; "" for 0
-  // Rows of `table` whose column `file` is one that has this path.
+  std::string string(std::uint64_t id) const; // from the table strings; "" for 0
+  std::string path(std::uint64_t file) const; // from the table files; "" for 0
+  // Rows of `table` on a file with this path.
   std::vector<Row> rows_of_file(const std::string& table, std::string_view path) const;
 
 private:
@@ -103,7 +106,8 @@ private:
 
 } // namespace iotrail::live
 
-// In a test, of the recording made: whether the machine permitted it, and its kernel has a hook for the event.
+// In the body of a test: skips it unless the machine permits the recording and has a hook for the
+// event.
 #define SKIP_UNLESS_SERVED(recording, event)                                                       \
   do {                                                                                             \
     if (!(recording).refusal().empty())                                                            \
@@ -112,7 +116,7 @@ private:
       GTEST_SKIP() << "nothing serves " << (event) << ": " << hook.reason;                         \
   } while (false)
 
-// Records in the body of a test, which it leaves where the machine does not serve `event`.
+// In the body of a test: records, and skips the test if the machine does not serve `event`.
 #define RECORD_EVENT(event, ...)                                                                   \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \

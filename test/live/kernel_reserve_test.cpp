@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Space that ext4 sets aside for data that has no place yet, held against what ext4 itself counts.
+// Space that ext4 reserves for data without a position yet, compared with ext4's own counters.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kBlockBytes = 4096;
 constexpr std::uint64_t kBlocks = 24;
 constexpr std::uint64_t kKeptBlocks = 10;
 
-// What ext4 had set aside on the whole disk, in bytes, at each step of the child.
+// ext4's reserved bytes on the whole disk, at each step of the child.
 struct Steps {
   std::uint64_t after_write;
   std::uint64_t after_truncate;
@@ -36,7 +36,7 @@ protected:
                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~KernelReserve() override { ::munmap(steps_, sizeof(Steps)); }
 
-  // Empty: it was recorded.
+  // Empty: recorded.
   std::string record(const std::string& more_format, const std::string& options) {
     FileSystemKind kind = kJournalledExt4;
     kind.format += more_format;
@@ -69,7 +69,7 @@ protected:
     return 0;
   }
 
-  // What is set aside for the file by the events of a kind, each of them in `call`.
+  // Bytes that the events of a kind reserve for the file, each of them in `call`.
   std::uint64_t bytes_of(iot_u32 change, const std::string& call) {
     const std::vector<Row> calls = recording_.rows_of_file(call, file_);
     EXPECT_EQ(calls.size(), 1U) << call;
@@ -85,7 +85,7 @@ protected:
     return bytes;
   }
 
-  // Each event says what is set aside after it.
+  // Each event has the number of bytes reserved after it.
   void check_running_count() const {
     std::uint64_t reserved = 0;
     for (const Row& row : recording_.rows_of_file("fs_reserve", file_)) {

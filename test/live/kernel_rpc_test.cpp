@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls of NFS, against what the kernel's client counts of them for the mount.
+// Calls of NFS, compared with the kernel client's statistics of the mount.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::size_t kFileBytes = 3U << 20U;
 
-// Of one procedure.
+// Statistics of one procedure.
 struct Calls {
   std::uint64_t calls = 0;
   std::uint64_t transmissions = 0;
@@ -164,13 +164,14 @@ TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
   }
 }
 
-// A server whose disk answers nobody: its file system is frozen.
+// A server that does not answer: its disk's file system is frozen.
 class KernelRpcOfAFrozenServer : public testing::Test {
 protected:
   ~KernelRpcOfAFrozenServer() override { ::munmap(is_syncing_, sizeof *is_syncing_); }
 
-  // Those of a file that is written and synced meanwhile, by a process that does not wait for it if `is_left`: nobody else
-  // has the file open, since whoever closes it waits too.
+  // Records the calls of a process that writes and syncs a file meanwhile. `is_left`: its parent,
+  // the recorded child, does not wait for it. No other process has the file open, since closing it
+  // would wait too.
   void record(bool is_left, const std::function<void()>& meanwhile) {
     const std::string path = nfs_ / "file";
     ASSERT_GE(Fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)).get(), 0);
@@ -192,13 +193,14 @@ protected:
           *is_syncing_ = true;
           return is_written && ::fsync(file) == 0 ? 0 : 1;
         });
-    *is_syncing_ = true; // if it was not to be recorded, nobody has begun
+    *is_syncing_ = true; // for a refused recording, where no child has begun
     ASSERT_TRUE(freeze(false));
-    while (::waitpid(-1, nullptr, 0) > 0) { // one that was left: it needs the server to end
+    // A child that was left ends only when the server answers.
+    while (::waitpid(-1, nullptr, 0) > 0) {
     }
   }
 
-  // Until the child has been in its fsync for a while.
+  // Waits until the child has been in its fsync for a while.
   void wait_in_the_sync() const {
     while (!*is_syncing_)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -268,7 +270,7 @@ TEST_F(KernelRpcOfAFrozenServer, fs_rpc_that_is_not_answered_is_unfinished) {
   EXPECT_EQ(write.u("op_id"), sync.u("op_id"));
   EXPECT_EQ(recording_.path(write.u("file")), nfs_ / "file");
   EXPECT_EQ(recording_.string(write.u("server")), "127.0.0.1");
-  EXPECT_EQ(write.u("transmissions"), 0U) << "it is told when the call is over";
+  EXPECT_EQ(write.u("transmissions"), 0U) << "recorded only when the call is over";
   EXPECT_GT(write.u("duration_ns"), 0U);
   EXPECT_LE(write.u("duration_ns"), sync.u("duration_ns"));
 }

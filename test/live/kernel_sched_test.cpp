@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Waits of tasks in operations: for what, how long, and how long for a CPU.
+// Waits of tasks in operations: the reason, the duration, and the time until a CPU is free.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -96,7 +96,8 @@ long switches_to_wait() {
   return usage.ru_nvcsw;
 }
 
-// As many as the kernel counts itself, also where it does not report that the task ran again: docs/adr/0007.
+// As many as the kernel itself counts, even if it does not report when the task runs again
+// (docs/adr/0007).
 TEST(KernelSched, sched_wait_of_each_read_that_blocks) {
   static constexpr std::size_t kBytesSent = 2000;
   void* const shared =
@@ -135,7 +136,7 @@ TEST(KernelSched, sched_wait_of_each_read_that_blocks) {
   ::munmap(shared, sizeof(long));
 }
 
-// Two tasks on one CPU: the one that reads is put aside for the one that computes.
+// Two tasks on one CPU: the reading task is preempted for the computing one.
 TEST(KernelSched, sched_wait_for_a_cpu) {
   constexpr std::size_t kBytes = 64U << 20U;
   static std::vector<char> memory(kBytes);
@@ -164,7 +165,7 @@ TEST(KernelSched, sched_wait_for_a_cpu) {
     for (const Row& wait : waits_of(recording, call)) {
       expect_within(wait, call);
       if (wait.u("state") != 'R')
-        continue; // the read brings its memory in, and may wait for a page
+        continue; // the read needs a page of memory, and may wait for it
       EXPECT_EQ(wait.u("runnable_ns"), wait.u("duration_ns"));
       EXPECT_EQ(wait.u("stack"), 0U);
       waited_ns += wait.u("duration_ns");
@@ -172,8 +173,8 @@ TEST(KernelSched, sched_wait_for_a_cpu) {
   EXPECT_GT(waited_ns, 50 * kNsPerMs) << "of 400 ms on a CPU that another task wanted too";
 }
 
-// The caller goes before the journal's thread: else the commit may be over, on a machine of one CPU, before the call
-// comes to wait for it.
+// The caller has priority over the journal's thread. Else, on one CPU, the commit may be over
+// before the call waits for it.
 TEST(KernelSched, sched_wait_for_a_journal) {
   constexpr std::size_t kSyncsOfOne = 20;
   const ScratchDirectory folder;
@@ -183,7 +184,7 @@ TEST(KernelSched, sched_wait_for_a_journal) {
   RECORD_WAITS([&] {
     const sched_param first = {.sched_priority = 1};
     ::sched_setscheduler(0, SCHED_FIFO,
-                         &first); // refused here and there, where there are more CPUs
+                         &first); // may be refused where there are more CPUs
     const int file = ::open((system / "f").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     for (std::size_t i = 0; i < kSyncsOfOne; ++i)
       if (file < 0 || ::write(file, "abc", 3) != 3 || ::fsync(file) != 0)
@@ -206,8 +207,8 @@ TEST(KernelSched, sched_wait_for_a_journal) {
       << testing::PrintToString(reasons);
 }
 
-// One who does nothing in an operation waits for nothing that concerns a recording.
-TEST(KernelSched, sched_wait_outside_operations_is_not_told) {
+// A task outside operations has no wait that concerns a recording.
+TEST(KernelSched, sched_wait_outside_operations_is_not_recorded) {
   RECORD_WAITS([] {
     std::this_thread::sleep_for(milliseconds(200)); // clock_nanosleep is no I/O
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Memory that is swapped: to a disk and a file of the test's own, by a control group that has too little of it.
+// Swapped memory: to a disk and a file of the test, from a control group with too little memory.
 #include <linux/fs.h>
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ public:
   SwapArea(const SwapArea&) = delete;
   SwapArea& operator=(const SwapArea&) = delete;
 
-  const std::string& refusal() const { return refusal_; } // empty: it is in use
+  const std::string& refusal() const { return refusal_; } // empty: in use
 
 private:
   std::string path_;
@@ -76,7 +76,7 @@ std::uint64_t number_after(const std::string& file, const std::string& name) {
   return 0;
 }
 
-using Place = std::pair<std::uint64_t, std::uint64_t>; // which area, where in it
+using Place = std::pair<std::uint64_t, std::uint64_t>; // area, and slot in it
 
 // Pages that the whole machine has swapped.
 struct Swapped {
@@ -89,13 +89,13 @@ struct Swapped {
   Swapped since(const Swapped& before) const { return {in - before.in, out - before.out}; }
 };
 
-// What the child tells of itself.
+// The child's own measurements.
 struct Account {
   std::uint64_t bytes_read; // from disks
   bool is_whole;            // the memory has its contents
   std::array<std::uint64_t, kPages> pagemap;
 
-  // Of the pages that are swapped out (proc_pid_pagemap(5)).
+  // Places of swapped-out pages (proc_pid_pagemap(5)).
   std::map<std::size_t, Place> places() const {
     constexpr std::uint64_t kIsSwapped = 1ULL << 62U;
     constexpr std::uint64_t kAreaMask = 31;
@@ -108,7 +108,7 @@ struct Account {
   }
 };
 
-// Shared with the child.
+// In memory shared with the child.
 class SharedAccount {
 public:
   SharedAccount()
@@ -123,7 +123,8 @@ private:
   Account* account_;
 };
 
-// Fills more memory than the group may have, has a call fill the first pages of it with zeros, then looks at all of it itself.
+// Fills more memory than the group may have, fills its first pages with zeros by a call, then reads
+// all of it.
 int use_memory(const SharedAccount& account) {
   void* const area = ::mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -149,12 +150,12 @@ int use_memory(const SharedAccount& account) {
   for (std::size_t page = 0; page < kPages; ++page)
     account->is_whole &= words[page * kWords] == (page < kFilledPages ? 0 : page * kWords);
   account->bytes_read = number_after("/proc/self/io", "read_bytes:");
-  return ::usleep(kRestMicroseconds); // until all has been written
+  return ::usleep(kRestMicroseconds); // until all is written
 }
 
 class KernelSwap : public testing::Test {
 protected:
-  // Records the use of memory that is swapped to `area`. Makes the test skipped where that cannot be had.
+  // Records the use of memory that is swapped to `area`. Skips the test if the machine refuses.
   void record(const SwapArea& area) {
     const SmallGroup group(kGroupBytes);
     refusal_ = area.refusal().empty() ? group.refusal() : area.refusal();
@@ -196,7 +197,7 @@ protected:
     if (is_emulated()) {
       EXPECT_EQ(pages_of(in_), swapped_.in);
       EXPECT_EQ(pages_of(out_), swapped_.out);
-    } else { // others may swap, too
+    } else { // other tasks may swap too
       EXPECT_LE(pages_of(in_), swapped_.in);
       EXPECT_LE(pages_of(out_), swapped_.out);
     }
@@ -206,7 +207,7 @@ protected:
   void check_rows(const std::vector<Row>& rows, std::uint64_t device) const {
     std::size_t unfinished = 0;
     for (const Row& row : rows) {
-      // A thread of the kernel frees memory of the group where it needs some for it, as the loop device's does.
+      // A kernel thread may free memory of the group for its own use, as the loop device's does.
       EXPECT_TRUE(row.u("pid") == static_cast<std::uint64_t>(recording_.pid()) ||
                   row.u("op_id") == 0);
       EXPECT_EQ(row.u("device"), device);
@@ -215,11 +216,11 @@ protected:
       EXPECT_TRUE(row.s("result") == 0 || row.s("result") == IOT_UNFINISHED);
       EXPECT_TRUE(row.u("duration_ns") > 0 || row.s("result") == IOT_UNFINISHED);
     }
-    // A kernel may not tell of an end: docs/adr/0007.
+    // A kernel may miss an end: docs/adr/0007.
     EXPECT_LE(unfinished, is_emulated() ? 0 : rows.size() / 50);
   }
 
-  // Where each page was, as the kernel maps it, and whose it was that it was read.
+  // Checks the place of each page against the kernel's page map, and the owner of its read.
   void check_places() const {
     const std::map<std::size_t, Place> swapped = account_->places();
     EXPECT_GE(swapped.size(), kPages / 2 - kPages / 8);
@@ -238,18 +239,18 @@ protected:
     for (const auto& [page, place] : swapped) {
       EXPECT_TRUE(written.contains(place)) << "page " << page;
       const auto read = first_read.find(place);
-      if (read == first_read.end()) // it was still there, though no longer mapped
+      if (read == first_read.end()) // still in memory, though no longer mapped
         continue;
       const std::uint64_t op = read->second->u("op_id");
       of_call += page < kFilledPages && op == fills[0].u("op_id") ? 1 : 0;
       of_none += page >= kFilledPages && op == 0 ? 1 : 0;
     }
-    // The others are what was read ahead by an operation before.
+    // An earlier operation read the others ahead.
     EXPECT_GE(of_call, kFilledPages * 9 / 10);
     EXPECT_GE(of_call + of_none, swapped.size() * 9 / 10);
   }
 
-  // Of an area that is a whole disk.
+  // For an area that is a whole disk.
   void check_disk(std::uint64_t device) const {
     check_counts();
     check_rows(in_, device);
@@ -287,7 +288,7 @@ TEST_F(KernelSwap, memory_swap_out_and_in_of_each_page) {
   check_disk(disk.device());
 }
 
-// What goes on to the disk below carries the same pages, and is no swapping of its own.
+// The bios to the disk below carry the same pages, and are no swapping of their own.
 TEST_F(KernelSwap, memory_swap_out_and_in_once_by_a_mapped_disk) {
   const LoopDevice disk(disk_file(), kPageBytes);
   const std::string name = "iotrail-swap-" + std::to_string(::getpid());
@@ -307,7 +308,7 @@ TEST_F(KernelSwap, memory_swap_out_and_in_once_by_a_mapped_disk) {
   check_disk(number);
 }
 
-// The kernel reads such a disk at once, into a page that it keeps for nobody else.
+// The kernel reads such a disk synchronously, into a page that it shares with no other task.
 TEST_F(KernelSwap, memory_swap_out_and_in_by_a_disk_in_memory) {
   const std::filesystem::path in_sysfs = "/sys/block/ram0";
   if (!is_emulated() || std::filesystem::exists(in_sysfs))

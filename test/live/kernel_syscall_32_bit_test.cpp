@@ -22,14 +22,15 @@
 namespace iotrail::live {
 namespace {
 
-// Their numbers on i386.
+// Call numbers on i386.
 constexpr long kGetpid = 20, kLlseek = 140, kMmap2 = 192, kSetsockopt = 366;
 constexpr long kPoll = 168, kNewSelect = 142, kPselect6 = 308, kPpoll = 309, kEpollWait = 256,
                kPselect6Time64 = 413, kPpollTime64 = 414, kEpollPwait2 = 441;
 
 long call_32(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
   long result;
-  // The sixth argument is 0. It is in a register that compilers keep for themselves; what lies below the stack is theirs, too.
+  // The sixth argument is 0, in a register that compilers reserve. The bytes below the stack belong
+  // to the compiler too.
   asm volatile("sub $128, %%rsp\n\t"
                "push %%rbp\n\t"
                "xor %%ebp, %%ebp\n\t"
@@ -42,7 +43,7 @@ long call_32(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e
   return static_cast<int>(result);
 }
 
-// A kernel without them ends a program that makes one.
+// A kernel without 32-bit calls kills a program that makes one.
 bool has_32_bit_calls() {
   const pid_t child = ::fork();
   if (child == 0)
@@ -60,7 +61,7 @@ protected:
   }
 };
 
-TEST_F(Kernel32Bit, a_position_in_two_halves_is_told_with_where_it_leads) {
+TEST_F(Kernel32Bit, a_seek_with_a_position_in_two_halves_has_its_result) {
   constexpr std::int64_t kFar = 0x1'8000'0005;
   RECORD([&] {
     const int fd = ::open(file_.c_str(), O_RDONLY);
@@ -124,8 +125,8 @@ TEST_F(Kernel32Bit, timeouts_of_sockets_are_of_32_or_of_64_bits) {
     EXPECT_EQ(row.u("shape"), u(IOT_socket_value_duration_ns));
 }
 
-// Their times are of 32 or of 64 bits, and the kernel leaves in some what is left of them.
-TEST_F(Kernel32Bit, polls_tell_the_timeout_that_was_given) {
+// Their times have 32 or 64 bits. The kernel overwrites some with the remaining time.
+TEST_F(Kernel32Bit, polls_have_the_given_timeout) {
   struct Narrow {
     std::int32_t seconds, fraction;
   };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls that
-// govern a descriptor or memory.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls that control a descriptor or memory.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/file.h>

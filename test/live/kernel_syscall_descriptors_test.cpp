@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls that
-// make descriptors of files without a place, watch or close several, move memory, and mount.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls that make descriptors of files without a path, watch or close several, move
+// memory, and mount.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <linux/close_range.h>
@@ -160,12 +161,12 @@ TEST_F(KernelSyscall, syscall_sockopt) {
   EXPECT_EQ(sets[0].s("result"), 0);
   EXPECT_TRUE(path_of(sets[0]).starts_with("socket:["));
   EXPECT_EQ(sets[1].s("result"), -EINVAL);
-  EXPECT_EQ(sets[1].s("value"), 1) << "one byte, of which the kernel takes none";
+  EXPECT_EQ(sets[1].s("value"), 1) << "the kernel ignores the one byte";
 }
 
 constexpr int kTimeoutNew = 66; // SO_RCVTIMEO_NEW
 
-// Sets and asks options of all shapes; false: one ended otherwise than expected.
+// Sets and reads options of all shapes. False: a result was unexpected.
 bool use_options(int fd, int unix_fd) {
   const auto set = [fd](int level, int option, const void* value, std::size_t bytes) {
     return ::setsockopt(fd, level, option, value, static_cast<socklen_t>(bytes)) == 0;
@@ -180,7 +181,7 @@ bool use_options(int fd, int unix_fd) {
   const timeval receive{.tv_sec = 2, .tv_usec = 500'000};
   const timeval send{.tv_sec = 1, .tv_usec = 0};
   const timeval newer{.tv_sec = 3, .tv_usec = 1};
-  const std::uint64_t rate = 5'000'000'000; // of 8 bytes, or of the first 4 of them
+  const std::uint64_t rate = 5'000'000'000; // 8 bytes, or the first 4 of them
   const std::uint8_t hops = 200;
   return set(SOL_SOCKET, SO_LINGER, &on, sizeof(on)) &&
          get(fd, SOL_SOCKET, SO_LINGER, sizeof(on)) &&
@@ -287,8 +288,8 @@ TEST_F(KernelSyscall, syscall_mremap) {
   EXPECT_EQ(rows[2].s("offset"), 4096);
 }
 
-// Another thread keeps the table of the process's memory to itself most of the time: each call of which the file is then not
-// known is counted.
+// Another thread holds the lock of the process's memory most of the time. A call with an unknown
+// file is counted.
 TEST_F(KernelSyscall, syscall_munmap_beside_a_thread_that_changes_memory) {
   constexpr std::uint64_t kTimes = 500;
   constexpr std::size_t kOtherBytes = 64U << 20U;

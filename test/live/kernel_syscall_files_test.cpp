@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls on
-// files as a whole, by path or descriptor; those that move data are in kernel_syscall_test.cpp.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls on whole files, by path or descriptor. kernel_syscall_test.cpp has calls that
+// move data.
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the tests of the layer syscall share: a folder with a file of known contents, and the recording of a child.
+// Shared by the tests of the layer syscall: a file of known contents, and the recording of a child.
 #pragma once
 
 #include <fcntl.h>
@@ -27,14 +27,14 @@ protected:
               static_cast<ssize_t>(sizeof(contents_)));
   }
 
-  // Records `body`; the test is skipped where the machine does not permit it.
+  // Records `body`. RECORD skips the test if the machine refuses.
   void record(const std::function<int()>& body) {
     recording_ = Recording::among_others({.layers = {schema::Layer::syscall}}, body);
     if (recording_.refusal().empty())
       check_child_and_account();
   }
 
-  // The only record of `table` with this call; checks what all records have.
+  // The only record of `table` with this call. Checks the fields that all records share.
   Row one(const std::string& table, std::uint32_t call) {
     const std::vector<Row> rows = recording_.rows(table, "call", call);
     EXPECT_EQ(rows.size(), 1U) << table;
@@ -54,7 +54,7 @@ protected:
   char contents_[10000] = {1, 2, 3};
 };
 
-// Records in the body of a test, which it leaves where the machine refuses.
+// In the body of a test: records, and skips the test if the machine refuses.
 #define RECORD(...)                                                                                \
   do {                                                                                             \
     record(__VA_ARGS__);                                                                           \

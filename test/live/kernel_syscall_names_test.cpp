@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls on
-// names, attributes and directories.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls on names, attributes and directories.
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <sys/stat.h>
@@ -128,7 +128,7 @@ TEST_F(KernelSyscall, syscall_xattr) {
   RECORD([&] {
     char value[30];
     const int fd = ::open(file_.c_str(), O_RDONLY);
-    // A file system without attributes refuses them: the calls are made all the same.
+    // A file system without attributes refuses them, but the calls are still recorded.
     ::setxattr(file_.c_str(), "user.iotrail", "12345", 5, 0);
     ::fgetxattr(fd, "user.iotrail", value, sizeof(value));
     ::flistxattr(fd, value, 20);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls on
-// sockets, over the loopback device and within a process, and those that wait for descriptors.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls on sockets, over the loopback device and within a process, and calls that
+// wait for descriptors.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -35,7 +36,7 @@ template <class Address> sockaddr* any(Address& address) {
   return reinterpret_cast<sockaddr*>(&address);
 }
 
-// A socket bound to a port that the kernel chose; the port.
+// Binds a socket to a port that the kernel chooses, and returns the port.
 std::uint16_t bind_somewhere(int fd) {
   sockaddr_in address = loopback(0);
   socklen_t bytes = sizeof(address);
@@ -215,8 +216,8 @@ TEST_F(KernelSyscall, syscall_poll) {
   EXPECT_TRUE(path_of(epoll).starts_with("anon_inode:")) << "such files share one inode";
 }
 
-// The kernel leaves in some what is left of them.
-TEST_F(KernelSyscall, syscall_poll_tells_the_timeout_that_was_given) {
+// The kernel overwrites some timeouts with the remaining time.
+TEST_F(KernelSyscall, syscall_poll_has_the_given_timeout) {
   RECORD([&] {
     int ends[2];
     if (::pipe(ends) != 0)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer syscall: exactly one known call in a child, every field of its record. Here: calls that
-// move data, make it durable or map it; those on files as a whole are in kernel_syscall_files_test.cpp.
+// One test for each event of the layer syscall: one known call in a child, every field of its
+// record. Here: calls that move data, make it durable or map it. kernel_syscall_files_test.cpp has
+// calls on whole files.
 
 #include <linux/aio_abi.h>
 
@@ -85,7 +86,7 @@ TEST_F(KernelSyscall, a_call_in_which_a_process_was_before_is_counted) {
   EXPECT_TRUE(recording_.rows("syscall_read").empty());
 }
 
-TEST_F(KernelSyscall, syscall_read_whose_descriptor_is_closed_meanwhile_is_counted) {
+TEST_F(KernelSyscall, syscall_read_with_a_descriptor_closed_meanwhile_is_counted) {
   recording_ = Recording::alone({.events = {"syscall_read"}}, [] {
     int ends[2];
     if (::pipe(ends) != 0)
@@ -93,7 +94,7 @@ TEST_F(KernelSyscall, syscall_read_whose_descriptor_is_closed_meanwhile_is_count
     char byte = 0;
     ssize_t got = 0;
     std::thread reader([&] { got = ::read(ends[0], &byte, 1); });
-    ::usleep(100'000); // it waits
+    ::usleep(100'000); // the reader waits by then
     const bool is_written = ::close(ends[0]) == 0 && ::write(ends[1], "x", 1) == 1;
     reader.join();
     return is_written && got == 1 ? 0 : 1;

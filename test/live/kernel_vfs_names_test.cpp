@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer vfs that is not of a file's data: exactly one known operation in a child, every field of
-// its record, the record of its call beside it.
+// One test for each event of the layer vfs that does not concern a file's data: one known operation
+// in a child, every field of its record, and its call's record.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -28,7 +28,7 @@ namespace {
 
 class KernelVfsNames : public KernelFileTest {
 protected:
-  // All of the layer, and the calls that lead to them.
+  // All events of the layer, and the calls that lead to them.
   static const std::vector<std::string>& events_recorded() {
     static const std::vector<std::string> events = [] {
       std::vector<std::string> names;
@@ -47,7 +47,7 @@ protected:
     return events;
   }
 
-  // Of `vfs_x`, and of the calls that lead to it.
+  // Records `vfs_x` and the calls that lead to it.
   void record_with(const std::string& event, const std::function<int()>& body) {
     event_ = event;
     recording_ = Recording::among_others({.events = events_recorded()}, body);
@@ -57,7 +57,7 @@ protected:
     EXPECT_EQ(recording_.counter(IOT_COUNTER_kernel_hook_bypassed), 0U);
   }
 
-  // The records of the event, headers checked, each within a call of its own.
+  // The records of the event, with headers checked, each within a call of its own.
   std::vector<Row> rows() const {
     const std::vector<Row>& rows = recording_.rows(event_);
     const std::vector<Row>& calls = recording_.rows("syscall_" + event_.substr(4));
@@ -166,7 +166,7 @@ TEST_F(KernelVfsNames, vfs_mkdir_and_mknod) {
                : 1;
   });
   const std::vector<Row>& all = recording_.rows("vfs_mkdir");
-  ASSERT_EQ(all.size(), 3U); // the last call found the name taken and did not get so far
+  ASSERT_EQ(all.size(), 3U); // the last call found the name taken and failed earlier
   const char* const functions[] = {"vfs_mkdir", "vfs_mknod", "vfs_create"};
   const std::filesystem::path made[] = {folder, pipe, plain};
   const std::uint64_t modes[] = {0777, S_IFIFO | 0666, S_IFREG | 0666};
@@ -364,7 +364,7 @@ TEST_F(KernelVfsNames, vfs_readlink_of_a_link) {
     EXPECT_EQ(path(row), link);
 }
 
-// Of all that is looked at on the way to a file only the file itself.
+// The path to a file has several components, but only the file itself is checked.
 TEST_F(KernelVfsNames, vfs_access_of_a_file_and_a_directory) {
   RECORD_VFS("vfs_access", [&] {
     return ::access(file_.c_str(), F_OK) == 0 && ::access(file_.c_str(), X_OK) == -1 &&
@@ -384,7 +384,7 @@ TEST_F(KernelVfsNames, vfs_access_of_a_file_and_a_directory) {
   }
 }
 
-// A descriptor is closed by a call of its own, by one that takes its number, and by one that closes many.
+// Three ways close a descriptor: close, a call that reuses its number, and a call that closes many.
 TEST_F(KernelVfsNames, vfs_flush_of_descriptors) {
   constexpr int kFirst = 100;
   recording_ = Recording::among_others({.events = events_recorded()}, [&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files that share their blocks, copies that need not move a byte, access control lists, and files that get their name last:
-// what the layer vfs records of them, and their calls, is exactly that.
+// Shared blocks, copies without data transfer, access control lists, and files named after
+// creation: the layer vfs records exactly these, and their calls.
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/posix_acl_xattr.h>
@@ -60,7 +60,7 @@ protected:
     std::uint64_t bytes;
     std::int64_t result;
   };
-  // In this order, each within the call of `table` at its place.
+  // Checks these shares in this order, each within its call of `table`.
   void expect_shares(const std::vector<Share>& expected, const std::string& table) const {
     const std::vector<Row>& rows = recording_.rows("vfs_copy");
     const std::vector<Row>& calls = recording_.rows(table);
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(KernelVfs, KernelVfsShare, testing::Values(kXfs, kBtrfs
 TEST_P(KernelVfsShare, vfs_copy_of_clones) {
   RECORD_EVENT("vfs_copy", [](int from, int to) {
     file_clone_range range{from, kShareBlock, 3 * kShareBlock, 2 * kShareBlock};
-    file_clone_range odd{from, 1, 1, 1}; // no whole block
+    file_clone_range odd{from, 1, 1, 1}; // not a whole block
     return ::ioctl(to, FICLONE, from) == 0 && ::ioctl(to, FICLONERANGE, &range) == 0 &&
                    ::ioctl(to, FICLONERANGE, &odd) == -1
                ? 0
@@ -108,7 +108,7 @@ TEST_P(KernelVfsShare, vfs_copy_of_clones) {
     EXPECT_EQ(recording_.rows("syscall_ioctl").at(at).u("request"), commands[at]);
 }
 
-// One range of one file, held against one of another.
+// Compares one range of a file with a range of another.
 struct Dedupe {
   file_dedupe_range& head() { return *reinterpret_cast<file_dedupe_range*>(bytes); }
   file_dedupe_range_info& target() { return *head().info; }
@@ -173,7 +173,7 @@ protected:
   }
 };
 
-// In the form that the kernel takes: what the owner, one more user, the group and all others may do.
+// The kernel's format: rights of the owner, one more user, the group and all others.
 struct AccessList {
   posix_acl_xattr_header head{POSIX_ACL_XATTR_VERSION};
   posix_acl_xattr_entry entries[5] = {{ACL_USER_OBJ, 6, 0xffffffff},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One test an event of the layer vfs: exactly one known operation in a child, every field of its record.
+// One test for each event of the layer vfs: one known operation in a child, every field of its
+// record.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -20,7 +21,7 @@
 namespace iotrail::live {
 namespace {
 
-constexpr std::uint64_t kLargeFile = 0100000; // what the kernel adds for 64-bit programs
+constexpr std::uint64_t kLargeFile = 0100000; // the kernel adds it for 64-bit programs
 
 class KernelVfs : public KernelFileTest {
 protected:
@@ -32,7 +33,7 @@ protected:
     check_child_and_account();
   }
 
-  // The only record of the file in `table`, its header checked.
+  // The only record of the file in `table`, with its header checked.
   Row one(const std::string& table) const { return one(table, file_); }
   Row one(const std::string& table, const std::filesystem::path& path) const {
     const std::vector<Row> rows = recording_.rows_of_file(table, path.native());
@@ -52,7 +53,7 @@ protected:
     EXPECT_EQ(files[0].u("inode"), status.st_ino);
   }
 
-  // `inner` happened under the call, and while it lasted.
+  // Checks that `inner` belongs to the call and lies within its time.
   static void expect_within(const Row& inner, const Row& outer) {
     EXPECT_EQ(inner.u("op_id"), outer.u("op_id"));
     EXPECT_GE(inner.u("ts_ns"), outer.u("ts_ns"));
@@ -175,7 +176,7 @@ TEST_F(KernelVfs, vfs_open_that_fails) {
   const std::filesystem::path fifo = directory_ / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   RECORD_EVENT("vfs_open", [&] {
-    return ::open(fifo.c_str(), O_WRONLY | O_NONBLOCK) == -1 ? 0 : 1; // nobody reads
+    return ::open(fifo.c_str(), O_WRONLY | O_NONBLOCK) == -1 ? 0 : 1; // no reader
   });
   const Row row = one("vfs_open", fifo);
   EXPECT_EQ(row.s("result"), -ENXIO);
@@ -222,7 +223,7 @@ TEST_F(KernelVfs, vfs_fsync_inside_a_synchronous_write) {
   expect_within(row, write);
 }
 
-// A second event for one call means a second file.
+// A second event in one call means a second file.
 TEST_F(KernelVfs, a_stacked_file_system_shows_both_files) {
   const std::filesystem::path merged = directory_ / "merged";
   const std::filesystem::path lower = directory_ / "lower";

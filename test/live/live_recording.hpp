@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the live tests of all layers share: a folder, a recorder of one source, and the wait for what it records.
+// Shared by the live tests of all layers: a scratch directory, a recorder of one source, and
+// waiting for a child.
 #pragma once
 
 #include <sys/types.h>
@@ -34,10 +35,10 @@ Result<std::unique_ptr<capture::Recorder>> open_recorder(const std::filesystem::
                                                          std::unique_ptr<capture::Source> source,
                                                          capture::SourceOptions options);
 
-// Calls `step` every millisecond until the child has ended; its status as waitpid gives it.
+// Calls `step` every millisecond until the child has ended. Returns the status of waitpid.
 int wait_for_child(pid_t pid, const std::function<void()>& step);
 
-// 0 where the manifest has none of it.
+// 0 if the manifest does not have the counter.
 std::uint64_t counter_of(const store::Manifest& manifest, iot_counter counter);
 
 } // namespace iotrail::live

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// File systems of the test's own.
+// File systems of the test.
 #pragma once
 
 #include <sys/mount.h>
@@ -20,10 +20,10 @@
 namespace iotrail::live {
 
 struct FileSystemKind {
-  std::string name;                       // of the file system, and of its module
-  std::string format;                     // arguments of its mkfs
-  std::string options{};                  // of its mount
-  std::uint64_t disk_bytes = 64ULL << 20; // no fewer than its mkfs asks for
+  std::string name;                       // of the file system and its module
+  std::string format;                     // arguments for its mkfs
+  std::string options{};                  // options for its mount
+  std::uint64_t disk_bytes = 64ULL << 20; // the minimum for its mkfs
 };
 
 inline const FileSystemKind kExt4{"ext4", "-q -b 4096"};
@@ -32,15 +32,15 @@ inline const FileSystemKind kBtrfs{"btrfs", "-q -f", "", 256ULL << 20};
 inline const FileSystemKind kJournalledExt4{
     "ext4", "-q -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 -J size=4"};
 
-// Each new btrfs gives its files the numbers and the generations of the one before: a recorder that goes on takes them for the
-// same.
+// Each new btrfs reuses the file numbers and generations of the one before. A recorder that keeps
+// running would confuse their files.
 inline Recording record_on(const FileSystemKind& kind, const Recording::Choice& choice,
                            const std::function<int()>& body) {
   return kind.name == kBtrfs.name ? Recording::alone(choice, body)
                                   : Recording::among_others(choice, body);
 }
 
-// A file system on a loop device over a file, mounted in a directory of its own.
+// A file system on a loop device over a file, mounted in its own directory.
 class MountedFileSystem {
 public:
   MountedFileSystem(const std::filesystem::path& file, const std::filesystem::path& directory,
@@ -68,10 +68,10 @@ public:
   MountedFileSystem(const MountedFileSystem&) = delete;
   MountedFileSystem& operator=(const MountedFileSystem&) = delete;
 
-  const std::string& refusal() const { return refusal_; } // empty: it is there
+  const std::string& refusal() const { return refusal_; } // empty: mounted
   std::string operator/(const std::string& name) const { return directory_ / name; }
   const LoopDevice& device() const { return *device_; }
-  // That the kernel gives its files: a btrfs lies on no one device.
+  // The device number of its files: a btrfs has one of its own.
   std::uint64_t file_system_device() const {
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a C library of 2023 or later calls its scanf functions for programs in a newer C, so that they are there whatever the machine has.
+// The names of scanf functions in a C library of 2023 or later, for programs in a newer C. The test
+// has them on any machine.
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <wchar.h>
 
-/* As the C library calls its own functions: not through symbols that another library may take over. */
+/* As the C library calls its own functions: another library cannot replace them. */
 static void* of_libc(const char* name) {
   return dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), name);
 }

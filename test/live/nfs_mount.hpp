@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A directory served by the kernel's own NFS server and mounted here again: for emulated machines. What the server asks its
-// helper programs (mountd), the test itself answers.
+// A directory that the kernel's NFS server serves and this machine mounts: for emulated machines.
+// The test itself acts as the server's helper programs (mountd).
 #pragma once
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ public:
   NfsMount(const NfsMount&) = delete;
   NfsMount& operator=(const NfsMount&) = delete;
 
-  const std::string& refusal() const { return refusal_; } // empty: it is there
+  const std::string& refusal() const { return refusal_; } // empty: mounted
   std::string operator/(const std::string& name) const { return mounted_ / name; }
 
 private:
@@ -60,7 +60,7 @@ private:
 
   static std::string time_to_come() { return std::to_string(::time(nullptr) + 36'000); }
 
-  // Answers what the kernel asks by this file, until the test ends.
+  // Answers the kernel's questions in this file until the test ends.
   void answer(const std::string& cache, std::function<std::string(const Words&)> make) {
     const std::string path = "/proc/net/rpc/" + cache + "/channel";
     helpers_.emplace_back([path, make = std::move(make)](const std::stop_token& stop) {
@@ -84,7 +84,7 @@ private:
     });
   }
 
-  // Everyone is the client `all`, who may use the one directory that is served.
+  // All clients have the name `all` and may use the one served directory.
   void answer_all() {
     answer("auth.unix.ip",
            [](const Words& w) { return w[0] + " " + w[1] + " " + time_to_come() + " all"; });
@@ -101,7 +101,7 @@ private:
     });
   }
 
-  // Why it cannot be; empty: it is done.
+  // Empty on success, else the reason.
   std::string serve() {
     if (!is_emulated())
       return "no server is started here, but in an emulated machine";
@@ -119,7 +119,7 @@ private:
     if (!write_to("/proc/fs/nfsd/portlist", "tcp 2049\n") ||
         !write_to("/proc/fs/nfsd/threads", "2\n"))
       return "the server does not start: " + errno_text(errno);
-    write_to("/proc/fs/nfsd/v4_end_grace", "Y\n"); // no client had anything open
+    write_to("/proc/fs/nfsd/v4_end_grace", "Y\n"); // no client had open files
     return "";
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A disk of the kernel's own making, which keeps its blocks in memory.
+// A disk that the kernel emulates, with its blocks in memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace iotrail::live {
 
-// It can do more than a loop device: `parameters` are those of the module null_blk.
+// It can do more than a loop device. `parameters` go to the module null_blk.
 class NullDisk {
 public:
   explicit NullDisk(const std::string& parameters) {

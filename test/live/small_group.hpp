@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A control group of a test's own, in which memory is short.
+// A control group of a test with little memory.
 #pragma once
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ public:
   SmallGroup(const SmallGroup&) = delete;
   SmallGroup& operator=(const SmallGroup&) = delete;
 
-  const std::string& refusal() const { return refusal_; } // empty: it is there
+  const std::string& refusal() const { return refusal_; } // empty: it exists
   bool enter() const { return write_text(directory_ / "cgroup.procs", "0"); }
 
 private:

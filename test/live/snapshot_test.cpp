@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Snapshots of this machine, compared with what other calls tell of it.
+// Compares snapshots of this machine with the results of other calls.
 #include <gtest/gtest.h>
 
 #include <net/if.h>
@@ -30,7 +30,7 @@ using capture::snapshot::read_taken_rows;
 using capture::snapshot::TakenRow;
 using Rows = std::vector<TakenRow>;
 
-// Everything once, of a directory with a file in it.
+// A snapshot of everything, and of a directory with a file.
 class Snapshots {
 public:
   static const Snapshots& of_this_machine() {
@@ -141,10 +141,10 @@ TEST(snapshot_file, of_a_device_node_has_its_number) {
 }
 
 TEST(snapshot_left_out, names_other_file_systems) {
-  std::set<std::string> mounts_below; // several may lie on one another
+  std::set<std::string> mounts_below; // one may cover another
   for (const capture::Mount& mount : capture::read_mounts()) {
     if (!mount.point.starts_with("/dev/") ||
-        fs::path(mount.point).parent_path() != "/dev") // one may lie on another
+        fs::path(mount.point).parent_path() != "/dev") // one may cover another
       continue;
     mounts_below.insert(mount.point);
     const auto left_out = all().row("snapshot_left_out", "path", mount.point);
@@ -170,7 +170,7 @@ TEST(snapshot_process, is_there_with_what_it_did) {
   EXPECT_EQ((*self)["tid"], ::getpid());
   EXPECT_EQ((*self)["parent_pid"], ::getppid());
   EXPECT_EQ((*self)["uid"], ::getuid());
-  EXPECT_GE((*self)["threads"], 2); // one takes the snapshot
+  EXPECT_GE((*self)["threads"], 2); // one thread takes the snapshot
   EXPECT_GT((*self)["start_ns"], 0);
   EXPECT_LT((*self)["start_ns"], static_cast<iot_s64>(all().manifest().begin_ns));
   EXPECT_GT((*self)["virtual_bytes"], (*self)["resident_bytes"]);
@@ -231,7 +231,7 @@ TEST(snapshot_disk, is_there_for_each_disk_with_a_size) {
       continue;
     ++disks;
     const auto disk = all().row("snapshot_disk", "name", entry.path().filename().native());
-    if (!disk) // tests that run beside this one make disks of their own
+    if (!disk) // other tests make disks meanwhile
       continue;
     EXPECT_EQ((*disk)["parent_device"], (*disk)["device"]);
     EXPECT_GT((*disk)["bytes"], 0);
@@ -261,7 +261,7 @@ TEST(snapshot_network, has_the_loopback_interface) {
   EXPECT_EQ(loopback->text("address"), "00:00:00:00:00:00");
   EXPECT_EQ(loopback->text("driver"), "");
   EXPECT_GT((*loopback)["packet_max_bytes"], 0);
-  EXPECT_LE((*loopback)["received_bytes"], (*loopback)["sent_bytes"]); // looked at later
+  EXPECT_LE((*loopback)["received_bytes"], (*loopback)["sent_bytes"]); // read later
 }
 
 TEST(snapshot_setting, is_what_the_kernel_is_set_to) {
