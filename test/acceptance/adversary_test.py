@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace comes from somebody else: whatever is in it, no verb crashes, hangs, writes elsewhere than it was told to, gives
-orders to the terminal, or shows other numbers without saying that there is damage."""
+"""Traces may come from an attacker. Whatever is in a trace, no verb crashes, hangs, writes outside
+its output, or controls the terminal. None shows other numbers without reporting damage."""
 import concurrent.futures
 import ctypes
 import ctypes.util
@@ -31,7 +31,7 @@ WORKLOAD = "ls -lR /usr/include/linux > {0}/list; sort {0}/list > {0}/sorted; sy
 
 
 def seal(manifest):
-    """The text of a manifest with the checksum that a recorder would give it."""
+    """The text of a manifest, with the checksum that a recorder would compute."""
     manifest.pop("checksum", None)
     body = json.dumps(manifest)[:-1].encode()
     xxhash = ctypes.CDLL(ctypes.util.find_library("xxhash"))
@@ -49,7 +49,7 @@ def xxh3(data, seed):
 
 
 def blocks_of(segment):
-    """Where each block begins, and how many bytes its payload has (docs/format.md)."""
+    """Begin and payload size of each block (docs/format.md)."""
     at = SEGMENT_HEADER
     while at + BLOCK_HEADER <= len(segment):
         (payload,) = struct.unpack_from("<I", segment, at + 12)
@@ -58,7 +58,7 @@ def blocks_of(segment):
 
 
 def with_byte(segment, block, payload, place, byte, trace_id):
-    """The segment with another byte in a block's payload, and the checksums that a recorder would give the block."""
+    """The segment with a changed byte in a block's payload, and with matching checksums."""
     changed = bytearray(segment)
     changed[block + BLOCK_HEADER + place] = byte
     (seed,) = struct.unpack("<Q", bytes.fromhex(trace_id)[:8])
@@ -69,7 +69,7 @@ def with_byte(segment, block, payload, place, byte, trace_id):
 
 
 def corrupted(chance, data):
-    """`data` with one mistake of the kinds that disks, transfers and people make; never the same."""
+    """`data` with one fault of disks, transfers or people; never unchanged."""
     at = chance.randrange(len(data))
     size = chance.choice((1, 1, 7, 64, 500))
     changed = chance.choice((
@@ -85,7 +85,7 @@ def corrupted(chance, data):
 
 
 def contents(folder):
-    """All that lies below `folder`: path, kind, bytes."""
+    """Everything below `folder`: path, kind, bytes."""
     return {str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else
             hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "" for path in folder.rglob("*")}
 
@@ -99,13 +99,13 @@ class Adversary(harness.AcceptanceTest):
         self.cases.mkdir()
 
     def copy(self, name):
-        """A copy to be harmed, in a folder of its own: what is written beside it shows."""
+        """A copy to damage, in its own directory, so that stray writes show."""
         folder = self.cases / name
         folder.mkdir()
         return pathlib.Path(shutil.copytree(self.trace, folder / "t.iotrail"))
 
     def read(self, verb, trace, *more):
-        """Runs a verb; that it neither crashes nor hangs goes for each of them."""
+        """Runs a verb and checks that it neither crashes nor hangs."""
         words = [verb, trace, *(more or READERS.get(verb, [verb])[1:])]
         process = harness.run(harness.IOTRAIL, *words, timeout=60)
         told = process.stderr[-2000:]
@@ -118,7 +118,7 @@ class Adversary(harness.AcceptanceTest):
         return process.stdout.replace(str(trace), "TRACE")
 
     def read_damaged(self, verb, trace, expected, what):
-        """Either the same as of the good trace, or it is said that there is damage."""
+        """The output either equals that for the good trace, or reports damage."""
         process = self.read(verb, trace)
         if process.returncode == 0 and self.shown(process, trace) != expected:
             self.assertTrue("damaged" in (process.stderr + process.stdout).lower(), f"{verb} of {what}: silently different")
@@ -148,7 +148,8 @@ class Adversary(harness.AcceptanceTest):
                 done.result()
 
     def read_lies(self, block, payload):
-        """A byte of the block's head is another one, with checksums that fit: columns of it cannot be decoded, others can."""
+        """Changes a byte at the begin of the block, with matching checksums: some columns cannot be
+        decoded, others can."""
         trace = self.copy(f"block{block}")
         file = trace / "dictionary.seg"
         segment = file.read_bytes()
@@ -172,7 +173,7 @@ class Adversary(harness.AcceptanceTest):
         return trace, results
 
     def test_crafted_manifests_with_a_good_checksum(self):
-        """Numbers, texts and structure changed at random: the checksum is no defence against who can compute it."""
+        """Changes numbers, texts and structure at random: an attacker can compute the checksum."""
         chance = random.Random(7)
 
         def places(value):
@@ -192,7 +193,7 @@ class Adversary(harness.AcceptanceTest):
             try:
                 text = json.loads(json.dumps(manifest))
             except (ValueError, RecursionError):
-                continue  # it holds itself
+                continue  # it contains itself
             with self.subTest(number=number):
                 self.read_crafted(f"odd{number}", text, ("info", "script") + (("report",) if number % 10 == 0 else ()))
 
@@ -239,7 +240,7 @@ class Adversary(harness.AcceptanceTest):
             self.assertNotIn(bad, text, f"{where} lets {bad!r} through")
 
     def on_terminal(self, *words):
-        """What a terminal gets to see."""
+        """The bytes that reach a terminal."""
         ours, theirs = pty.openpty()
         with subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs) as process:
             os.close(theirs)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Asynchronous I/O whose trails are known, as trail_scenarios.py has it of calls: async_scenarios DIRECTORY does each
-// scenario on a file of its own, named after it, and prints the same JSON. What a machine refuses is left out.
+// Asynchronous I/O with known trails, like trail_scenarios.py: async_scenarios DIRECTORY runs each
+// scenario on a file with its name and prints the same JSON, without what the machine refuses.
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -49,10 +49,10 @@ int open_file(const std::string& path, int flags = 0) {
   return fd;
 }
 
-// What a scenario must have caused: [[pid, cause, bytes], ...] and {pid: [written, to_device, absorbed, dropped]}.
+// Causes: [[pid, cause, bytes], ...]. Fates: {pid: [written, to_device, absorbed, dropped]}.
 struct Truth {
   std::string causes;
-  std::string fates = "{}"; // "null": not said
+  std::string fates = "{}"; // "null": not checked
   bool is_refused = false;
 };
 
@@ -74,7 +74,7 @@ Truth written_back(pid_t pid, std::uint64_t pages) {
           "{\"" + std::to_string(pid) + "\": [" + bytes + ", " + bytes + ", 0, 0]}"};
 }
 
-// libaio, with nothing between it and the kernel.
+// libaio by system calls alone.
 class Aio {
 public:
   Aio() { require(::syscall(SYS_io_setup, kDepth, &context_) == 0, "io_setup"); }
@@ -123,7 +123,7 @@ Truth libaio_cached(const std::string& path) {
   return written_back(::getpid(), kDepth);
 }
 
-// A child that writes while its parent's operations are under way.
+// A child that writes while its parent's operations are in flight.
 Truth forked_in_flight(const std::string& path) {
   const int fd = open_file(path, O_DIRECT);
   Aio aio;
@@ -197,7 +197,7 @@ Truth uring_worker(const std::string& path) {
   return uring_cached(path, IOSQE_ASYNC);
 }
 
-// A part of the last page is cut off; then it is made dirty again, by nobody's store.
+// Truncates part of the last page. The page becomes dirty again without a write.
 Truth uring_cut(const std::string& path) {
   constexpr std::uint8_t kFtruncate = 55; // since Linux 6.9
   constexpr auto kBtrfs = 0x9123683e;
@@ -217,7 +217,7 @@ Truth uring_cut(const std::string& path) {
   ::fsync(fd);
   Truth truth = written_back(::getpid(), 2);
   if (struct statfs of;
-      ::fstatfs(fd, &of) == 0 && of.f_type != kBtrfs) // which leaves the page alone
+      ::fstatfs(fd, &of) == 0 && of.f_type != kBtrfs) // btrfs leaves the page clean
     truth.causes.insert(truth.causes.size() - 1, ", " + cause(::getpid(), "along", kPage));
   return truth;
 }
@@ -239,7 +239,7 @@ Truth uring_polled(const std::string& path) {
   return direct(kDepth);
 }
 
-// Each write waits for the one before; a fsync at the end of the chain.
+// Each write waits for the one before; a fsync ends the chain.
 Truth uring_linked(const std::string& path) {
   IoUring ring(kDepth);
   if (!ring.is_open())
@@ -273,7 +273,7 @@ Truth uring_fixed(const std::string& path) {
   return direct(kDepth);
 }
 
-// A read that waits for nothing is cancelled; what comes after it is a write as any other.
+// Cancels a read that waits for nothing, then writes as usual.
 Truth uring_cancelled(const std::string& path) {
   IoUring ring(kDepth);
   int ends[2];
@@ -298,7 +298,7 @@ Truth uring_cancelled(const std::string& path) {
   return written_back(::getpid(), 1);
 }
 
-// The second of a chain fails: the first is done, and none of the rest.
+// The second operation of a chain fails: the first is done, and none of the rest.
 Truth uring_unlinked(const std::string& path) {
   IoUring ring(kDepth);
   if (!ring.is_open())
@@ -316,7 +316,7 @@ Truth uring_unlinked(const std::string& path) {
   return direct(1);
 }
 
-// Nobody is told that they end, but of the last of each chain: what they moved is in no event of the calls' layers.
+// Only the last operation of each chain has a completion, so the calls' layers lack most bytes.
 Truth uring_silent(const std::string& path) {
   constexpr std::uint32_t kChain = 16;
   IoUring ring(kDepth);
@@ -334,13 +334,13 @@ Truth uring_silent(const std::string& path) {
   return {direct(kPages).causes, "null"};
 }
 
-// A ring whose completions are polled for (IOPOLL), or wait until the program asks (DEFER_TASKRUN).
+// A ring with completions that are polled (IOPOLL), or wait for a call (DEFER_TASKRUN).
 Truth uring_asked(const std::string& path, unsigned flags) {
   IoUring ring(kDepth, flags);
   if (!ring.is_open())
     return refused();
   const int fd = open_file(path, O_DIRECT);
-  for (std::uint32_t page = 0; page < kDepth; ++page) { // so that nothing has to be waited for
+  for (std::uint32_t page = 0; page < kDepth; ++page) { // so that no operation has to wait
     require(::pwrite(fd, contents, kPage, page * kPage) == kPage, "pwrite");
     ring.push(write_of(fd, page));
   }
@@ -365,11 +365,11 @@ Truth uring_deferred(const std::string& path) {
   return uring_asked(path, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN);
 }
 
-// One operation receives all that comes; each message is written where it came in.
+// One operation receives all messages; each is written from its own buffer.
 Truth uring_multishot(const std::string& path) {
   constexpr std::uint32_t kMessages = 4;
   constexpr std::uint16_t kGroup = 1;
-  constexpr std::uint32_t kBuffers = kMessages + 1; // it does not run out of them
+  constexpr std::uint32_t kBuffers = kMessages + 1; // more than messages
   alignas(kPage) static char buffers[kBuffers * kPage];
   IoUring ring(kDepth);
   int ends[2];
@@ -403,7 +403,7 @@ Truth uring_multishot(const std::string& path) {
   return direct(kMessages);
 }
 
-// The thread that submitted is gone when its operations end.
+// The submitting thread has ended before its operations complete.
 Truth thread_gone(const std::string& path) {
   const int fd = open_file(path, O_DIRECT);
   Aio aio;
@@ -432,7 +432,7 @@ Truth posix_aio(const std::string& path) {
   return written_back(::getpid(), operations.size());
 }
 
-// The directory by another name, in a mount namespace within another: DIRECTORY/elsewhere/NAME is DIRECTORY/NAME there.
+// In a mount namespace of its own, DIRECTORY/elsewhere/NAME is DIRECTORY/NAME.
 Truth other_namespace(const std::string& path) {
   const std::string elsewhere = path.substr(0, path.rfind('/'));
   const std::string directory = elsewhere.substr(0, elsewhere.rfind('/'));

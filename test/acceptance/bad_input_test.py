@@ -105,7 +105,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(FAILED, "explain", trace, "--request=1", says=("no request 0x1 was completed", "layer block"))
 
     def test_what_was_not_recorded_is_said(self):
-        """No rows of an event do not say that nothing happened, if nobody looked."""
+        """Without a hook, zero rows of an event do not mean that nothing happened."""
         path = self.record("ls", "/", options=("--layers", "app"), name="app").path
         for words in (("script", "-e", "block_complete"), ("query", "SELECT count(*) FROM block_complete"),
                       ("query", "--describe", "block_complete"), ("export", "--to", "csv", "--table", "block_complete")):
@@ -135,7 +135,7 @@ class BadInput(harness.AcceptanceTest):
                      says="no operation that matches --process true was under way then")
 
     def test_empty_values_are_no_values(self):
-        """As from a variable that is not set: what was to be narrowed down would be all."""
+        """As from an unset variable: an empty value must not select everything."""
         path = self.good_trace()
         for words in (("explain", path, "--op"), ("explain", path, "--sector"), ("explain", path, "--at"), ("explain", path, "--slowest"),
                       ("explain", path, "--request"), ("explain", path, "--file"), ("report", path, "--top"), ("report", path, "--by"),
@@ -280,7 +280,8 @@ class BadInput(harness.AcceptanceTest):
             self.assertIn("damage", (process.stdout + process.stderr).lower())
 
     def test_every_answer_from_a_damaged_trace_says_so(self):
-        """A byte of a block is wrong: half of the events are gone, and no verb passes the rest off as all."""
+        """One byte of a block is wrong and half of the events are missing: no verb presents the
+        rest as complete."""
         path = self.record("ls", "-lR", "/usr/include/linux", name="holed").path
         segment = sorted(path.glob("events-*.seg"))[0]
         whole = segment.read_bytes()
@@ -312,7 +313,8 @@ class BadInput(harness.AcceptanceTest):
                 self.assertIn("WITHOUT ", process.stdout + process.stderr)
 
     def test_what_has_no_end_is_not_verified(self):
-        """Sources are counted when a recording ends: before that, and after the recorder was killed, not all can be checked."""
+        """Sources are counted when a recording ends. Before, or after a kill of the recorder, the
+        check is incomplete."""
         path = self.folder / "endless.iotrail"
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--", "sleep", "100"], stdin=subprocess.DEVNULL)
         try:
@@ -427,7 +429,8 @@ class BadInput(harness.AcceptanceTest):
             self.assertEqual(recording.value("SELECT sum(result) FROM syscall_write WHERE fd = 1"), 6)
 
     def test_32_bit_program(self):
-        """An ELF file of class 32 that calls write and exit; made by hand, since no 32-bit compiler need be there."""
+        """A 32-bit ELF file that calls write and exit, made by hand, since the machine may have no
+        32-bit compiler."""
         code = bytes.fromhex("b804000000bb01000000b974800408ba06000000cd80"  # write(1, text, 6)
                              "b801000000bb00000000cd80")  # exit(0)
         text_at = 0x8048000 + 84 + len(code)

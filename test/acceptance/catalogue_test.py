@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Traces are listed, tagged and removed by their names."""
+"""Lists, tags and removes traces by their names."""
 import json
 import os
 import subprocess

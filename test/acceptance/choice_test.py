@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which of what is followed a recording is of: by name, user and number of tasks, by directory, by what is excluded, and
-by chance.
-
-Each test knows how many writes there are on either side of what it asks for: those asked for must be in the trace, all
-of them, and no other.
-"""
+"""Selection of recorded tasks and files: by name, user and number of tasks, by directory, by
+exclusion, and by chance.
+Each test knows how many writes match its selection. The trace must have all of them and no
+others."""
 import os
 import pathlib
 import re
@@ -18,8 +16,8 @@ import harness
 FAILED, USAGE = 1, 2
 NOBODY = 65534
 BLOCK_BYTES = 4096
-# Steps "write NAME COUNT", "name COMM", "user UID", "thread NAME COUNT COMM", "child NAME COUNT" one after the other,
-# in the directory of the test.
+# Runs the steps "write NAME COUNT", "name COMM", "user UID", "thread NAME COUNT COMM", "child NAME
+# COUNT" in order, in the test's directory.
 ACTOR = f"""
 import ctypes, os, sys, threading
 PR_SET_NAME = 15
@@ -50,7 +48,7 @@ for step in sys.argv[2:]:
     STEPS[word](*arguments)
 """
 
-# Reads 50 blocks by libaio: one thread submits, another reaps.
+# Reads 50 blocks by libaio: one thread submits, another one reaps.
 REAPER = """
 import ctypes, mmap, os, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -106,7 +104,7 @@ class Choices(harness.AcceptanceTest):
         shutil.rmtree(self.folder / "t.iotrail")
 
     def writes(self, recording, table="syscall_write"):
-        """Writes by path, for the files of this test."""
+        """Number of writes for each file of this test."""
         rows = recording.query(f"SELECT path, count(*) AS writes FROM {table} JOIN files USING (file) "
                                f"WHERE path LIKE '{self.place}/%' GROUP BY path")
         return {str(pathlib.Path(row["path"]).relative_to(self.place)): int(row["writes"]) for row in rows}
@@ -227,7 +225,7 @@ class Choices(harness.AcceptanceTest):
         self.assertNotIn("syscall_close", {hook["event"] for hook in recording.manifest["hooks"]})
 
     def running(self, *steps):
-        """A process that takes the steps once a line comes."""
+        """A process that starts the steps when it reads a line."""
         actor = subprocess.Popen([sys.executable, "-c", "import sys; print('ready', flush=True); sys.stdin.readline()\n" + ACTOR, self.place, *steps],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         actor.stdout.readline()
@@ -279,7 +277,7 @@ class Choices(harness.AcceptanceTest):
         self.assertEqual(int(charged), 16 * BLOCK_BYTES)
 
     def sampled(self, one_of, engine, *options, calls="async_operation", layers="syscall,async,cache,block"):
-        """4,096 blocks read or written by fio; how many of them are in the trace of a sample."""
+        """Reads or writes 4,096 blocks by fio. Returns how many of them a sample has."""
         self.require_program("fio")
         blocks = 4096
         with open(self.place / "data", "wb") as file:
@@ -291,14 +289,14 @@ class Choices(harness.AcceptanceTest):
         self.require(recording, *layers.split(","))
         self.assert_adds_up(recording)
         recorded = recording.value(f"SELECT count(*) FROM {calls} JOIN files USING (file) WHERE path LIKE '%/data'")
-        # Six standard deviations: once in 500 million runs chance alone goes further.
+        # Six standard deviations: chance alone exceeds them once in 500 million runs.
         share = 1 / one_of
         allowed = 6 * (blocks * share * (1 - share)) ** 0.5
         self.assertAlmostEqual(recorded, blocks * share, delta=allowed)
         return recording
 
     def charged_to_nobody(self, recording, tables, calls):
-        """Events on the file that belong to none of the recorded operations."""
+        """Events on the file that belong to no recorded operation."""
         return {table: recording.value(f"SELECT count(*) FROM {table} JOIN files USING (file) WHERE path LIKE '%/data' "
                                        f"AND op_id NOT IN (SELECT op_id FROM {calls})") for table in tables}
 
@@ -312,7 +310,7 @@ class Choices(harness.AcceptanceTest):
         self.require(recording, "syscall")
         recorded = recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE '%/data'")
         self.assertEqual(recording.value("SELECT bytes_read FROM top_files WHERE path LIKE '%/data'"), recorded * BLOCK_BYTES, "rows are as recorded")
-        # Five standard deviations of how many were recorded, each of which stands for ten.
+        # Five standard deviations of the number of recorded calls, with ten calls for each.
         allowed = 5 * one_of * (calls * (1 / one_of) * (1 - 1 / one_of)) ** 0.5
         report = harness.run(harness.IOTRAIL, "report", "--by", "file", recording.path).stdout
         stat = harness.run(harness.IOTRAIL, "stat", "--by", "file", *command).stderr
@@ -430,7 +428,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(USAGE, "--events", "syscall_open,syscall_close", "--min-size", "4K", "--", "true", says="moves bytes")
         self.refused(USAGE, "--operations", "open,fsync", "--min-size", "4K", "--", "true", says="moves bytes")
         steps = [f"write {name} {count}" for name, count in (("inner/a", 2), ("other/b", 3), ("file", 5))]
-        # None of these is one, though they look alike.
+        # Combinations that look like a conflict and are none.
         self.assert_writes(self.act(["--file", file, "--exclude-dir", self.place], *steps), {"file": 5})
         self.forget()
         self.assert_writes(self.act(["--dir", inner, "--exclude-dir", self.place], *steps), {"inner/a": 2})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is left when the recorder or the traced program is killed, or the disk is full."""
+"""Traces after a kill of the recorder or the traced program, or with a full disk."""
 import concurrent.futures
 import os
 import pathlib
@@ -13,7 +13,7 @@ import time
 
 import harness
 
-# Appends lines "N" for ever and says on stdout how far it got.
+# Appends lines "N" for ever and prints its progress.
 ENDLESS_WRITER = """
 import os, sys
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o644)
@@ -23,7 +23,7 @@ while True:
     number += 1
 """
 
-# Writes until it kills itself with the number of writes that returned.
+# Writes until it kills itself after a given number of writes.
 SUICIDAL_WRITER = """
 import os, signal, sys
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o644)
@@ -32,7 +32,8 @@ for number in range(int(sys.argv[2])):
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
-# Threads that read at once; says how many pieces of memory the program has, and how many reads it made.
+# Threads that read at the same time. Prints the program's number of memory mappings, and of its
+# reads.
 MANY_READERS = """
 import os, threading
 THREADS, READS = 30, 3000
@@ -55,7 +56,7 @@ print(len(open("/proc/self/maps").readlines()), THREADS * READS)
 class Crash(harness.AcceptanceTest):
     def test_killed_recorder_leaves_a_readable_trace(self):
         moments = random.Random(20261).sample(range(50, 3000), 50)
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:  # each waits most of its time
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:  # each waits most of the time
             kills = [pool.submit(self.kill_recorder_after, milliseconds / 1000, number)
                      for number, milliseconds in enumerate(moments)]
         for kill, milliseconds in zip(kills, moments):
@@ -63,7 +64,7 @@ class Crash(harness.AcceptanceTest):
                 kill.result()
 
     def test_no_memory_for_rings_costs_the_program_none(self):
-        """Each thread without a ring asks for one again at each of its calls."""
+        """A thread without a ring asks for one at each of its calls."""
         self.require_program("unshare")
         little = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=2m none /dev/shm && exec "$@"', "sh"]
         if harness.run(*little, "true").returncode:
@@ -102,17 +103,17 @@ class Crash(harness.AcceptanceTest):
         recorder.wait()
         harness.kill_all(children)
         if not (path / "manifest.json").exists():
-            return  # killed before there was a trace
+            return  # killed before the trace existed
         recording = harness.Recording(path, None)
         self.assertEqual(recording.manifest["state"], "INCOMPLETE")
         (row,) = recording.query("SELECT count(*) AS n, min(result) AS least, max(result) AS most FROM app_write "
                                  "JOIN files USING (file) WHERE path LIKE '%/out'")
         if int(row["n"]):
             self.assertEqual((int(row["least"]), int(row["most"])), (8, 8))
-        # A second and a half after the first event at the latest, something must have reached the disk.
+        # At most 1.5 s after the first event, some events must be on the disk.
         if killed_ns - int(recording.manifest["begin_ns"]) > 2e9:
             self.assertGreater(int(row["n"]), 0)
-        if number % 5 == 0:  # of millions of events it takes seconds
+        if number % 5 == 0:  # a report of millions of events takes seconds
             report = harness.run(harness.IOTRAIL, "report", path)
             self.assertEqual(report.returncode, 0, report.stderr)
             self.assertIn("INCOMPLETE", report.stdout)
@@ -197,19 +198,21 @@ class Crash(harness.AcceptanceTest):
                    "for n in range(600000): os.write(fd, b'x' * random.randrange(4000))")
         process = harness.run(harness.IOTRAIL, "record", "-o", path, "--", sys.executable, "-c", program)
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("No space left on device", " ".join(process.stderr.split()))  # the line may break anywhere
+        # The line may break anywhere.
+        self.assertIn("No space left on device", " ".join(process.stderr.split()))
         recording = harness.Recording(path, process)
         manifest = recording.manifest
         self.assertEqual(manifest["state"], "ERROR")
         self.assertIn("No space left on device", manifest["stop_reason"])
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
-        # Which source comes first to a disk this small is not given: any may be the one that has no row.
+        # Which source first reaches the end of such a small disk is undefined: any may have no row.
         self.assert_has_what_was_written(recording)
         self.assertGreater(recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'"), 0)
 
     def test_file_size_limit(self):
-        """`ulimit -f` holds for the recorder's own files too: an error that says so, and the command goes on."""
+        """`ulimit -f` also limits the recorder's own files: iotrail reports it, and the command
+        continues."""
         if shutil.which("prlimit") is None:
             self.skipTest("prlimit is not installed")
         path, out = self.folder / "t.iotrail", self.folder / "out"
@@ -218,7 +221,8 @@ class Crash(harness.AcceptanceTest):
                    "open(sys.argv[1], 'w').write('done')")
         limited = ["prlimit", "--fsize=200000", harness.IOTRAIL, "record", "-o", path]
         process = harness.run(*limited, "-l", "app", "--", sys.executable, "-c", program, out)
-        self.assertEqual(process.returncode, 1, process.stderr)  # without the kernel's layers there is nothing to record
+        # Without the kernel's layers there is nothing to record.
+        self.assertEqual(process.returncode, 1, process.stderr)
         self.assertIn("ulimit -f", process.stderr)
         process = harness.run(*limited, "--", sys.executable, "-c", program, out)
         self.assertIn("ulimit -f", process.stderr)
@@ -232,18 +236,19 @@ class Crash(harness.AcceptanceTest):
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         self.assertIn("EVENTS LOST", harness.run(harness.IOTRAIL, "report", path).stdout)
-        # Even what lies in memory only, as the kernel's types for the programs, has no room below some limit.
+        # A low limit excludes even files in memory, such as the kernel's types for the programs.
         process = harness.run("prlimit", "--fsize=60000", harness.IOTRAIL, "record", "-l", "syscall", "-o", self.folder / "short", "--", "true")
         self.assertEqual(process.returncode, 1, process.stderr)
         self.assertIn("ulimit -f", process.stderr)
-        # The command's own limit is as it was: it dies of it, as it does without a recorder.
+        # The command keeps its own limit: it dies of it as without a recorder.
         writer = f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open('{out}', 'wb').write(bytes(300000))"
         for limit in ([], [harness.IOTRAIL, "record", "-q", "-o", self.folder / "own.iotrail", "--"]):
             process = harness.run("prlimit", "--fsize=200000", *limit, "sh", "-c", f'{sys.executable} -c "{writer}"; test $? = 153')
             self.assertEqual(process.returncode, 0, process.stderr)
 
     def test_limit_on_open_files(self):
-        """`ulimit -n`: where it is too low for the kernel's layers, the message says so; the command keeps its own."""
+        """`ulimit -n` too low for the kernel's layers: the message says so, and the command keeps
+        its own limit."""
         if shutil.which("prlimit") is None:
             self.skipTest("prlimit is not installed")
         record = [harness.IOTRAIL, "record", "-q", "-l", "syscall,vfs,block", "-o"]
@@ -253,7 +258,7 @@ class Crash(harness.AcceptanceTest):
                 self.skipTest("this machine allows no layer of the kernel")
             self.assertEqual(process.returncode, 1, process.stderr)
             self.assertIn(f"`ulimit -n` allows {most}", " ".join(process.stderr.split()))
-        # One that may be raised is, of the recorder alone.
+        # The recorder raises its own limit if it may.
         process = harness.run("prlimit", "--nofile=100:5000", *record, self.folder / "raised", "--", "sh", "-c", "ulimit -n")
         self.assertEqual((process.returncode, process.stdout), (0, "100\n"), process.stderr)
 
@@ -290,7 +295,8 @@ class Crash(harness.AcceptanceTest):
             time.sleep(0.2)
         recorder.wait(timeout=30)
         seconds = time.monotonic() - began
-        harness.kill_all(children)  # the command outlives the recorder, and holds its standard error
+        # The command outlives the recorder, and holds its standard error.
+        harness.kill_all(children)
         error = recorder.communicate()[1]
         return harness.Recording(path, None), recorder.returncode, seconds, error
 
@@ -303,7 +309,8 @@ class Crash(harness.AcceptanceTest):
             self.assertIn("interrupted", recording.manifest["stop_reason"])
 
     def test_interrupted_command_is_recorded_to_its_end(self):
-        """A database that is told to end writes its last checkpoint: however long that takes, it is in the trace."""
+        """A database that gets SIGTERM writes a last checkpoint. The trace has it, however long it
+        takes."""
         path, last = self.folder / "t.iotrail", self.folder / "last"
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--", "bash", "-c",
@@ -318,7 +325,8 @@ class Crash(harness.AcceptanceTest):
         self.assertEqual(int(recording.value(f"SELECT sum(bytes) FROM operations WHERE layer = 'app' AND path = '{last}'")), 11)
 
     def test_a_recorder_that_is_halted_while_it_loads_records_all(self):
-        """The kernel breaks its check of a program off when a signal comes, which says nothing about the program."""
+        """A signal interrupts the kernel's check of a program, which says nothing about the
+        program."""
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", "/bin/true; /bin/echo; /bin/true; true"],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -345,7 +353,7 @@ class Crash(harness.AcceptanceTest):
         self.assertIn("the command goes on", recording.manifest["stop_reason"])
 
     def interrupt_until_it_has_ended(self, *arguments):
-        """What it has said: who is impatient presses Ctrl-C more than once."""
+        """Returns its messages. An impatient user presses Ctrl-C more than once."""
         environment = dict(os.environ, TMPDIR=str(self.folder))
         process = subprocess.Popen([harness.IOTRAIL, *arguments, "--", "sh", "-c", "trap '' INT; echo ready; sleep 0.5"], env=environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What goes on after the command has ended: it is named, and recorded where that is asked for."""
+"""Processes that outlive the command: the trace names them, and records them on request."""
 import re
 import time
 
 import harness
 
 FILES = 10
-# Ends at once; what it leaves in the background writes files for a second.
+# Ends at once; its background process writes files for a second.
 DAEMON = f"(sleep 1; for i in $(seq {FILES}); do echo x >$0/file$i; done; exec sleep $1) </dev/null >/dev/null 2>&1 &"
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Databases and other real programs on a disk of their own: their own statistics, the disk's counters, and a cause for each byte."""
+"""Databases and other real programs on a disk of their own: compares with their statistics and the
+disk's counters, and finds a cause for each byte."""
 import glob
 import os
 import pathlib
@@ -9,7 +10,7 @@ import shutil
 import harness
 
 DISK_BYTES = 1 << 30
-LEAST_SHARE = 0.995  # of the bytes that the disk completed must have a cause
+LEAST_SHARE = 0.995  # minimum share of the disk's bytes that have a cause
 SOURCE_TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 TABLE = "create table if not exists t(x);"
 MANY_ROWS = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) insert into t select hex(i) from n;"
@@ -22,12 +23,12 @@ class Databases(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
 
     def completed(self):
-        """Bytes read and written, and flushes, as the disk counts them."""
+        """Bytes read and written, and flushes, by the disk's own counters."""
         words = [int(word) for word in pathlib.Path(f"/sys/block/{self.name}/stat").read_text().split()]
         return {"read": words[2] * 512, "write": words[6] * 512, "flush": words[15]}
 
     def record_on_disk(self, *command):
-        """A recording of all that the command does until its data is on the disk."""
+        """Records the command until its data is on the disk."""
         before = self.completed()
         recording = self.record("bash", "-c", '"$@" && sync -f "$0"', self.point, *command, options=["-q"])
         after = self.completed()
@@ -39,7 +40,8 @@ class Databases(harness.AcceptanceTest):
         return recording
 
     def check_completed(self, recording, counted):
-        """No more than the disk did: what the journal commits in its own time, or for another's sync, is in no recording."""
+        """At most the disk's bytes: no recording has what the journal commits in its own time or
+        for other syncs."""
         rows = recording.query(
             "SELECT c.direction, c.completed, c.attributed FROM conservation AS c JOIN devices AS d USING (device) "
             f"WHERE d.name = '{self.name}'")
@@ -53,7 +55,7 @@ class Databases(harness.AcceptanceTest):
         self.assertGreater(flushes, 0)
 
     def calls_of(self, recording, table, path, condition="true"):
-        """(calls, bytes) on files whose path is like this."""
+        """(calls, bytes) on files with such a path."""
         (row,) = recording.query(f"SELECT count(*) AS calls, coalesce(sum(c.result), 0) AS bytes FROM {table} AS c "
                                  f"JOIN files AS f USING (file) WHERE f.path LIKE '{self.point}/{path}' AND {condition}")
         return int(row["calls"]), int(row["bytes"])
@@ -66,7 +68,7 @@ class Databases(harness.AcceptanceTest):
         self.assertGreaterEqual(self.calls_of(recording, "syscall_write", "wal.db")[1], database.stat().st_size)
 
     def test_sqlite_with_a_rollback_journal(self):
-        """Each transaction makes the journal, the directory and the database wait for the disk."""
+        """In each transaction the journal, the directory and the database wait for the disk."""
         self.require_program("sqlite3")
         transactions = 20
         insert = "begin; insert into t values(randomblob(3000)); commit;"
@@ -90,7 +92,7 @@ class Databases(harness.AcceptanceTest):
                          "RocksDB maps no file that it writes")
 
     def test_postgresql(self):
-        """The server says itself how often it wrote its log and waited for it."""
+        """The server counts itself how often it wrote its log and waited for it."""
         programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not programs or shutil.which("setpriv") is None or os.geteuid() != 0:
             self.skipTest("needs PostgreSQL, setpriv and root")
@@ -154,7 +156,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         recording = self.record_on_disk("bash", "-c", 'cd "$0"; for file in *.cpp; do g++ -O1 -c "$file"; done', self.point)
         sizes = [path.stat().st_size for path in self.point.glob("*.o")]
         self.assertEqual(len(sizes), 4)
-        # The assembler leaves holes of some bytes between sections.
+        # The assembler leaves holes of a few bytes between sections.
         self.assertGreaterEqual(self.calls_of(recording, "syscall_write", "%.o")[1], 0.98 * sum(sizes))
 
 

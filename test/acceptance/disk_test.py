@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Requests at the block layer against the disk's own counters, on each file system: whoever queues them."""
+"""Requests at the block layer, compared with the disk's own counters, on each file system,
+whichever task queues them."""
 import json
 import os
 import pathlib
@@ -15,16 +16,16 @@ SIZE_BYTES = 2 << 20
 BLOCK_BYTES = 8192
 DISK_BYTES = 400 << 20
 SYNCS = 10
-# How asynchronous reads reach the disk: in io_uring's call itself, by its worker threads, by the thread that polls for it,
-# and with buffers and files that were registered; by libaio.
+# The ways of asynchronous reads to the disk: in io_uring's call, in its worker threads, in its
+# polling thread, with registered buffers and files; by libaio.
 WAYS = {"inline": ["io_uring"], "worker": ["io_uring", "--force_async=1"], "poller": ["io_uring", "--sqthread_poll=1"],
         "registered": ["io_uring", "--fixedbufs=1", "--registerfiles=1"], "libaio": ["libaio"]}
-if os.environ.get("IOTRAIL_VM"):  # where a start of fio takes ten seconds
+if os.environ.get("IOTRAIL_VM"):  # a start of fio takes ten seconds there
     WAYS = {way: WAYS[way] for way in ("worker", "poller", "libaio")}
 
 
 class Disk(harness.AcceptanceTest):
-    """A disk that nobody else uses, and what its counters say was done."""
+    """A disk that no other program uses, and its own counters."""
 
     def use(self, file_system):
         self.require_program("fio")
@@ -36,7 +37,7 @@ class Disk(harness.AcceptanceTest):
         return {"read": (words[0], words[2] * 512), "write": (words[4], words[6] * 512), "flush": (words[15], 0)}
 
     def record_counted(self, name, *command, options=()):
-        """The recording, and by direction the requests and bytes that the disk counted meanwhile."""
+        """The recording, and the requests and bytes that the disk counted meanwhile, by direction."""
         harness.run("sync")
         before = self.counters()
         recording = self.record(*command, options=["--layers", "syscall,async,block", *options], name=name)
@@ -46,7 +47,7 @@ class Disk(harness.AcceptanceTest):
         return recording, {way: tuple(a - b for a, b in zip(after[way], before[way])) for way in before}
 
     def requests(self, recording, direction, condition="true"):
-        """(requests, bytes) in the trace; what was sent back by a busy device was issued twice."""
+        """(requests, bytes) in the trace. A request that a busy device refused is issued twice."""
         def of(event):
             (row,) = recording.query(
                 f"SELECT count(*) AS requests, coalesce(sum(b.bytes), 0) AS bytes FROM {event} AS b "
@@ -58,8 +59,9 @@ class Disk(harness.AcceptanceTest):
         return issued[0] - back[0], issued[1] - back[1]
 
     def record_alike(self, name, *command, options=()):
-        """As record_counted(), where the trace has all that the disk wrote. What the file system writes in its own time, every 5 or 30 s,
-        is in no trace, and may fall into one recording, not into each of three."""
+        """Like record_counted(), but the trace must have all of the disk's writes. The file system
+        also writes in its own time, every 5 or 30 s, which no trace has. That may disturb one
+        recording, but not three."""
         for attempt in range(3):
             recording, counted = self.record_counted(f"{name}{attempt}", *command, options=options)
             found = self.requests(recording, "write")[1], self.requests(recording, "flush")
@@ -132,7 +134,8 @@ class Disk(harness.AcceptanceTest):
         self.check_asynchronous(None)
 
     def check_syncs(self, file_system):
-        """Journal and metadata that a fsync waits for are recorded, by whomever they are written."""
+        """A recording has the journal and metadata writes that a fsync waits for, whichever task
+        writes them."""
         self.use(file_system)
         program = ("import os\n"
                    f"fd = os.open({str(self.point / 'log')!r}, os.O_CREAT | os.O_WRONLY)\n"
@@ -149,7 +152,7 @@ class Disk(harness.AcceptanceTest):
         self.check_flushes(recording, counted)
 
     def check_flushes(self, recording, counted):
-        """Each is recorded, and what one took of the call that waited for it is time of the device."""
+        """Each flush is recorded. The waiting call's time has its duration as time of the device."""
         self.assertEqual(self.requests(recording, "flush"), counted["flush"])
         (row,) = recording.query(
             "WITH flushes AS (SELECT b.op_id AS op_id, max(least(plus(b.ts_ns, b.duration_ns), plus(s.ts_ns, s.duration_ns)) - b.ts_ns) AS ns "
@@ -171,7 +174,8 @@ class Disk(harness.AcceptanceTest):
         self.check_syncs("btrfs")
 
     def check_syncs_of_one_file(self, file_system):
-        """A filter by file keeps what the syncs of that file wait for, and nothing of those of another."""
+        """A filter by file keeps what the syncs of that file wait for, and nothing of other files'
+        syncs."""
         self.use(file_system)
         for name in ("log", "other"):
             (self.point / name).touch()
@@ -202,13 +206,13 @@ class Disk(harness.AcceptanceTest):
         self.check_syncs_of_one_file("btrfs")
 
     def check_other_syncs(self, file_system):
-        """Also without a call that syncs: of files opened with O_DSYNC, of io_uring, of libaio."""
+        """Also without a sync call: files opened with O_DSYNC, io_uring, libaio."""
         self.use(file_system)
         job = ["fio", "--name=job", "--rw=write", "--bs=4k", f"--size={SYNCS * 4096}", f"--output={self.folder}/fio.txt"]
         ways = {"dsync": ["psync", "--sync=dsync"], "uring_fsync": ["io_uring", "--fsync=1"], "aio_fsync": ["libaio", "--fsync=1"],
                 "uring_dsync": ["io_uring", "--direct=1", "--sync=dsync"], "aio_dsync": ["libaio", "--direct=1", "--sync=dsync"],
                 "uring_cached_dsync": ["io_uring", "--sync=dsync"], "aio_cached_dsync": ["libaio", "--sync=dsync"]}
-        if file_system == "ext4":  # which tells that it syncs, whatever the operation's file is
+        if file_system == "ext4":  # ext4 reports its syncs, whatever file the operation has
             ways["uring_registered"] = ["io_uring", "--fsync=1", "--registerfiles=1"]
         for way, (engine, *options) in ways.items():
             with self.subTest(way=way):
@@ -232,7 +236,8 @@ class Disk(harness.AcceptanceTest):
         self.check_other_syncs("btrfs")
 
     def test_a_call_in_progress_at_the_end(self):
-        """It is told with the time until then: no longer than the program, which goes on, sees it take."""
+        """An unfinished flush has the time until the end: no longer than the continuing program
+        measures."""
         self.use("ext4")
         program = ("import os, signal, sys, time\n"
                    "fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)\n"
@@ -257,7 +262,8 @@ class Disk(harness.AcceptanceTest):
         self.assertLessEqual(recording.value("SELECT max(duration_ns) FROM syscall_sync"), longest_ns)
 
     def test_forced_writes_of_a_raw_device(self):
-        """A disk that cannot force data out by itself flushes behind each write, and again for the call's own sake."""
+        """A disk that cannot write durably flushes after each write, and once more for the call
+        itself."""
         self.use(None)
         program = ("import mmap, os\n"
                    f"fd = os.open({self.device!r}, os.O_WRONLY | os.O_DIRECT | os.O_DSYNC)\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each way that fio knows to move bytes, in order and at random: what programs asked for and what the disk did are fio's."""
+"""All I/O engines of fio, sequential and random: the calls' and the disk's operations equal fio's."""
 import json
 import os
 
@@ -12,7 +12,7 @@ DISK_BYTES = 64 << 20
 PATTERNS = ("write", "read", "randwrite", "randread")
 CALLS = ("sync", "psync", "vsync", "pvsync", "pvsync2", "posixaio")
 ASYNCHRONOUS = ("libaio", "io_uring")
-if os.environ.get("IOTRAIL_VM"):  # where a start of fio takes ten seconds
+if os.environ.get("IOTRAIL_VM"):  # a start of fio takes ten seconds there
     CALLS = ("pvsync2",)
 
 
@@ -23,9 +23,10 @@ class Engines(harness.AcceptanceTest):
         _, self.point = self.make_disk("ext4", DISK_BYTES)
 
     def record_engine(self, engine, *options):
-        """One job a pattern, one after another, each on a file of its own that is on the disk already."""
+        """One job for each pattern, one after another, each on a file of its own that is on the
+        disk already."""
         job = ["fio", f"--directory={self.point}", f"--bs={BLOCK_BYTES}", f"--size={SIZE_BYTES}", *options]
-        # Written by direct I/O once, a file has no extents that are yet to be converted.
+        # After a direct write, a file has no unwritten extents left to convert.
         harness.run(*job, "--direct=1", *[word for pattern in PATTERNS for word in
                                           (f"--name={pattern}", f"--filename={pattern}", "--rw=write", "--end_fsync=1")])
         recording = self.record(*job, f"--ioengine={engine}", "--output-format=json",
@@ -40,7 +41,8 @@ class Engines(harness.AcceptanceTest):
         return recording
 
     def asked(self, recording, table, pattern):
-        """(operations, bytes, how many began where the one before ended) of one pattern's file."""
+        """(operations, bytes, operations that begin where the one before ended) for one pattern's
+        file."""
         side = "read" if "read" in pattern else "write"
         rows = (f"SELECT position, result, ts_ns FROM syscall_{side}" if table == "syscall" else
                 f"SELECT position, bytes AS result, ts_ns FROM async_operation AS a WHERE a.call LIKE '%{side.upper()}%'")
@@ -52,7 +54,7 @@ class Engines(harness.AcceptanceTest):
         return tuple(map(int, row.values()))
 
     def moved(self, recording, pattern):
-        """Bytes that the disk was asked to move for one pattern's file, in the direction of the pattern."""
+        """Bytes that the disk was asked to move for one pattern's file, in the pattern's direction."""
         side = "read" if "read" in pattern else "write"
         return int(recording.value(
             "SELECT coalesce(sum(b.bytes), 0) FROM block_queue AS b JOIN files USING (file) "
@@ -60,7 +62,7 @@ class Engines(harness.AcceptanceTest):
             f"WHERE path = '{self.point}/{pattern}' AND v.name = '{side}'"))
 
     def through_vfs(self, recording, pattern):
-        """(operations, bytes) of one pattern's file at layer vfs."""
+        """(operations, bytes) of one pattern's file in layer vfs."""
         side = "read" if "read" in pattern else "write"
         (row,) = recording.query("SELECT count(*) AS operations, sum(result) AS bytes "
                                  f"FROM vfs_{side} JOIN files USING (file) WHERE path = '{self.point}/{pattern}'")
@@ -76,7 +78,8 @@ class Engines(harness.AcceptanceTest):
                     self.assertLess(sequential, BLOCKS // 4)
                 else:
                     self.assertEqual(sequential, BLOCKS - 1)
-                if table == "syscall" and "vfs" in recording.layers_recorded():  # asynchronous operations pass it by
+                # Asynchronous operations bypass the layer.
+                if table == "syscall" and "vfs" in recording.layers_recorded():
                     self.assertEqual(self.through_vfs(recording, pattern), (BLOCKS, SIZE_BYTES))
                 self.assertEqual(self.moved(recording, pattern), SIZE_BYTES)
 

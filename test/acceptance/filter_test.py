@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a recording is of: processes that run already, control groups, files, disks, events, the whole machine.
-
-Two processes wait before the recording begins, then write to files that both know. Each test says whose writes must be
-in the trace, all of them, and that none else is.
-"""
+"""Selection of what to record: running processes, control groups, files, disks, events, the whole
+machine.
+Two processes wait before the recording begins, then write to files that both know. Each test
+says which process's writes the trace must have: all of them, and no others."""
 import json
 import os
 import pathlib
@@ -18,8 +17,9 @@ import harness
 
 FAILED, USAGE = 1, 2
 WRITES, BLOCK_BYTES = 64, 4096
-# A line "PATH" on standard input: WRITES blocks are written there by a thread that has waited since the start, and as
-# many to PATH.child by a child process. Answers a line when all is on the device.
+# For each line "PATH" on standard input, a thread that has waited since the start writes WRITES
+# blocks there. A child process writes as many to PATH.child. Prints a line when all data is on the
+# device.
 WORKER = f"""
 import os, queue, subprocess, sys, threading
 paths, done = queue.Queue(), queue.Queue()
@@ -76,7 +76,7 @@ class Filters(harness.AcceptanceTest):
         self.addCleanup(lambda: (self.ours.stop(), self.other.stop()))
 
     def record_while(self, options, work, layers="syscall,cache,block,process"):
-        """Records with these options what happens while `work` is called."""
+        """Records with these options while `work` runs."""
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "--layers", layers, "-o", path, *map(str, options)],
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -122,7 +122,7 @@ class Filters(harness.AcceptanceTest):
         self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
 
     def test_a_process_that_hangs_from_before_to_after(self):
-        """No record tells of its call: a counter does."""
+        """No row has its call: a counter does."""
         ends = os.pipe()
         self.addCleanup(lambda: [os.close(end) for end in ends])
         process = subprocess.Popen(["head", "-c", "5"], stdin=ends[0], stdout=subprocess.DEVNULL)
@@ -156,7 +156,7 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(harness.Recording(path, None).manifest["stop_reason"], "process ended")
 
     def cgroup(self):
-        """A new control group of the version 2 hierarchy with one below it."""
+        """A new control group of the version 2 hierarchy, with one below it."""
         for root in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
             if (pathlib.Path(root) / "cgroup.procs").exists() and (pathlib.Path(root) / "cgroup.controllers").exists():
                 group = pathlib.Path(root) / f"iotrail-test-{uuid.uuid4().hex[:8]}"
@@ -184,7 +184,7 @@ class Filters(harness.AcceptanceTest):
                 shutil.rmtree(recording.path)
 
     def test_a_process_that_comes_into_a_control_group(self):
-        """It began outside, when the recording ran."""
+        """A process that enters the group while the recording runs."""
         group = self.cgroup()
         late = []
 
@@ -202,7 +202,7 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(row["parent_pid"], os.getpid())
 
     def test_a_recording_ends_with_its_control_group(self):
-        """One of the same name that is made later is another one."""
+        """A new group with the same name is another group."""
         group = self.cgroup()
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "--layers", "syscall", "-o", self.folder / "t.iotrail", "--cgroup", group / "below"],
                                     stderr=subprocess.PIPE, text=True)
@@ -215,7 +215,8 @@ class Filters(harness.AcceptanceTest):
         (group / "below").mkdir()  # as remove_cgroup expects
 
     def test_a_recording_ends_with_its_device(self):
-        """A loop device stays when its file is taken off, and is another disk when it has another."""
+        """A loop device stays when its file is detached, and becomes another disk with another
+        file."""
         image = self.folder / "vanishing.img"
         image.write_bytes(bytes(1 << 20))
         device = harness.run("losetup", "--find", "--show", image).stdout.strip()
@@ -230,7 +231,7 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recorder.returncode, 0)
 
     def test_a_container(self):
-        """By its id as `docker ps` shows it; also what it is not to be of."""
+        """By the id that `docker ps` shows; also as an exclusion."""
         number = uuid.uuid4().hex * 2
         container = self.cgroup() / "below" / f"docker-{number}.scope"
         container.mkdir()

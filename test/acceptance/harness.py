@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs iotrail as a user does and reads what it recorded, for the acceptance tests.
-
-IOTRAIL names the program under test. Files are made below the build directory: it lies on a real disk, where
-O_DIRECT and block I/O exist.
-"""
+"""For the acceptance tests: runs iotrail as a user does, and reads its traces.
+IOTRAIL names the program under test. Tests make their files below the build directory: it lies
+on a real disk, where O_DIRECT and block I/O exist."""
 import contextlib
 import ctypes
 import dataclasses
@@ -22,12 +20,12 @@ IOTRAIL = os.environ["IOTRAIL"]
 SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 
 
-# What a machine's kernel does not tell can be counted and not prevented: docs/adr/0007.
+# Events that a machine's kernel does not report can only be counted: docs/adr/0007.
 UNTOLD = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
 
 
 def run(*command, **options):
-    """The finished process; output as text, never an exception for its status."""
+    """The finished process. Its output is text; its status never raises an exception."""
     options.setdefault("timeout", 300)
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                           errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
@@ -44,7 +42,7 @@ def wait_for(look, what, seconds=120):
 
 
 def wait_until_running(trace):
-    """Returns when the recording into `trace` has begun: loading the BPF programs takes its time."""
+    """Returns when the recording into `trace` has begun: loading the BPF programs takes time."""
     manifest = pathlib.Path(trace) / "manifest.json"
     wait_for(lambda: manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING", f"the recording into {trace}")
 
@@ -56,19 +54,21 @@ def cpu_seconds(pid):
 
 
 def count_cached_pages(file):
-    """Of this file, which is not empty, in the page cache."""
+    """Number of this file's pages in the page cache. The file is not empty."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) as memory:
         pages = (ctypes.c_ubyte * -(-len(memory) // mmap.PAGESIZE))()
         first = ctypes.c_char.from_buffer(memory)
         failed = ctypes.CDLL(None).mincore(ctypes.byref(first), ctypes.c_size_t(len(memory)), pages)
-        del first  # a mapping that something refers to cannot be closed
+        del first  # a referenced mapping cannot be closed
     assert not failed
     return sum(page & 1 for page in pages)
 
 
 def evict(path):
-    """Nothing of this file is in the page cache afterwards. Asked once, the kernel leaves there what it just moves or frees itself."""
-    with open(os.open(path, os.O_RDONLY | os.O_NOATIME), "rb") as file:  # a time of access would be one more thing to write
+    """Removes all pages of this file from the page cache. Repeats, since the kernel skips pages
+    that it is moving or freeing itself."""
+    # O_NOATIME: a new access time would have to be written.
+    with open(os.open(path, os.O_RDONLY | os.O_NOATIME), "rb") as file:
         for _ in range(100):
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -79,7 +79,7 @@ def evict(path):
 
 
 def kill_all(pids):
-    """Ends processes that a killed recorder has left behind; some have ended by themselves."""
+    """Kills processes that a killed recorder has left behind, unless they have ended."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
@@ -125,15 +125,16 @@ class AcceptanceTest(unittest.TestCase):
         return Recording(path, process)
 
     def assert_adds_up(self, recording, lost=0, torn=0):
-        """produced == written + lost for each source, and the summary's counts are the rows that are there.
-        torn: records of the preload library that a signal cut short."""
+        """Checks produced == written + lost for each source, and the counts of the summary against
+        the rows of the trace. torn: records of the preload library that a signal cut short."""
         manifest = recording.manifest
         self.assertEqual(manifest["state"], "COMPLETE")
         self.assertTrue(manifest["sources"])
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
             if lost is not None:
-                # What the kernel itself does not report is counted, and no fault of the recorder.
+                # Events that the kernel itself does not report are counted; that is no fault of the
+                # recorder.
                 excused = {"kernel": manifest["counters"].get("kernel_completion_missed", 0), "preload": torn}
                 self.assertEqual(source["lost"] - excused.get(source["name"], 0), lost, manifest["counters"])
         outside = recording.value(f"SELECT count(*) FROM operations WHERE ts_ns < {manifest['begin_ns']} "
@@ -142,7 +143,7 @@ class AcceptanceTest(unittest.TestCase):
         self.assert_has_what_was_written(recording)
 
     def assert_has_what_was_written(self, recording):
-        """As many rows are in the trace's tables as its sources wrote."""
+        """The trace has as many rows as its sources wrote."""
         rows = recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'")
         self.assertEqual(rows or 0, sum(source["written"] for source in recording.manifest["sources"]))
 
@@ -154,7 +155,7 @@ class AcceptanceTest(unittest.TestCase):
             self.skipTest(f"this machine does not allow to record {missing}")
 
     def make_disk(self, file_system, size_bytes):
-        """A disk of the test's own: (device, mount point). None: a disk without a file system."""
+        """A disk of the test: (device, mount point). None: a disk without a file system."""
         device = self.make_bare_disk(size_bytes)
         if file_system is None:
             return device, None
@@ -178,7 +179,7 @@ class AcceptanceTest(unittest.TestCase):
         return device
 
     def make_mapped_disk(self, *table, modules=(), name="mapped"):
-        """By the device mapper, where there is one; `table`: its rows."""
+        """A disk of the device mapper, if the kernel has it. `table`: its rows."""
         for module in ("dm_mod", *modules):
             run("modprobe", module) if shutil.which("modprobe") else None
         self.require_program("dmsetup")
@@ -198,7 +199,7 @@ class AcceptanceTest(unittest.TestCase):
                                      modules=("dm_crypt",), name="encrypted")
 
     def make_polled_disk(self):
-        """One in memory that raises no interrupt for a request that somebody polls for."""
+        """A disk in memory that raises no interrupt for polled requests."""
         device = pathlib.Path("/dev/nullb0")
         if device.exists() or shutil.which("modprobe") is None:
             self.skipTest("there is no way to a polled disk")
@@ -209,9 +210,9 @@ class AcceptanceTest(unittest.TestCase):
         return device
 
     def make_file_system(self, device, file_system, point):
-        """An empty one, mounted at `point`."""
+        """An empty file system, mounted at `point`."""
         self.require_program(f"mkfs.{file_system}")
-        # Nothing is to be read or written later, in the background.
+        # So that nothing is read or written in the background later.
         options = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
         self.assertEqual(run(f"mkfs.{file_system}", "-q", *options, device).returncode, 0)
         point.mkdir(exist_ok=True)
@@ -228,7 +229,7 @@ class AcceptanceTest(unittest.TestCase):
 
 
 def main():
-    """Exit status 77 when every test was skipped, which ctest shows as skipped."""
+    """Exits with status 77 if every test was skipped, which ctest shows as skipped."""
     program = unittest.main(exit=False, verbosity=2)
     result = program.result
     if not result.wasSuccessful():

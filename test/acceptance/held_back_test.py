@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trails of I/O that a control group's limit holds back: a thread of the kernel queues it, and it is still whose it was."""
+"""Trails of I/O that a control group's limit throttles: a kernel thread queues it, and its owner
+stays the same."""
 import os
 import pathlib
 import sys
@@ -9,7 +10,7 @@ import trail_causes_test
 
 DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
 FILE_BYTES = 1 << 20
-LIMIT_BYTES = 2 << 20  # a second
+LIMIT_BYTES = 2 << 20  # per second
 PIECE = 128 << 10
 MOVE = f"""
 import mmap, os, sys
@@ -36,7 +37,7 @@ class HeldBack(harness.AcceptanceTest):
         harness.evict(self.point / "file")
 
     def make_slow_group(self):
-        """A control group for which the disk is slow."""
+        """A control group with a low I/O limit for the disk."""
         disk = pathlib.Path("/sys/block", self.name, "dev").read_text().strip()
         limits = {pathlib.Path("/sys/fs/cgroup"): {"io.max": f"{disk} rbps={LIMIT_BYTES} wbps={LIMIT_BYTES}"},
                   pathlib.Path("/sys/fs/cgroup/blkio"): {f"blkio.throttle.{way}_bps_device": f"{disk} {LIMIT_BYTES}" for way in ("read", "write")}}
@@ -56,12 +57,12 @@ class HeldBack(harness.AcceptanceTest):
         return self.skipTest("there is no control group with limits of I/O to be made")
 
     def assert_was_held_back(self, recording):
-        """Or the test shows nothing: without a limit it takes far less time."""
+        """Checks that the limit worked: without it the I/O takes far less time."""
         self.assertGreaterEqual(recording.value("SELECT max(ts_ns) - min(ts_ns) FROM links AS l JOIN devices AS d USING (device) "
                                                 f"WHERE d.name = '{self.name}'"), 0.3e9 * FILE_BYTES / LIMIT_BYTES)
 
     def assert_was_told_so(self, recording, condition):
-        """That is where the time of the operations went, of which no other part has as much."""
+        """The operations spent most of their time there: no other part has as much."""
         parts = {row["part"]: int(row["ns"]) for row in recording.query(
             f"SELECT part, sum(ns) AS ns FROM op_time WHERE op_id IN (SELECT op_id FROM events WHERE {condition}) GROUP BY part")}
         self.assertGreaterEqual(parts.get("held back", 0), 0.3e9 * FILE_BYTES / LIMIT_BYTES, parts)
@@ -100,7 +101,8 @@ class HeldBack(harness.AcceptanceTest):
         self.check_direct_calls("btrfs")
 
     def check_asynchronous_reads(self, file_system):
-        """btrfs is left out: it takes the page cache for memory that was never touched, as fio's."""
+        """btrfs is excluded: it uses the page cache for memory that was never touched, such as
+        fio's."""
         self.use(file_system)
         for engine in ("libaio", "io_uring"):
             with self.subTest(engine=engine):
@@ -121,7 +123,7 @@ class HeldBack(harness.AcceptanceTest):
         self.check_asynchronous_reads("xfs")
 
     def check_cached_reads(self, file_system):
-        """What is read ahead is of a call that reads meanwhile: more is not known of it."""
+        """Read-ahead belongs to a call that reads meanwhile: nothing more is known."""
         self.use(file_system)
         recording = self.move("read_cached")
         self.assert_was_held_back(recording)

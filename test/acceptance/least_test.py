@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings of the operations that took long, or moved much: --min-latency, --min-size.
-
-Each test knows which of its operations are so: these must be in the trace with all that they caused, the others must not,
-nor anything of theirs.
-"""
+"""Recordings of slow or large operations only: --min-latency, --min-size.
+Each test knows which of its operations match. The trace must have these with all their effects,
+and nothing of the others."""
 import os
 import shutil
 import sys
@@ -69,7 +67,7 @@ class Least(harness.AcceptanceTest):
         return recording.value(f"SELECT {column} FROM {table} JOIN files USING (file) WHERE path LIKE '%/data'")
 
     def assert_completions(self, recording, bytes_moved):
-        """Some kernels do not tell of each; how many they kept quiet about is known."""
+        """Some kernels do not report each completion; a counter has the missing ones."""
         if recording.manifest["counters"].get("kernel_completion_missed", 0) == 0:
             self.assertEqual(self.of_data(recording, "block_complete", "sum(bytes)"), bytes_moved)
 
@@ -84,7 +82,8 @@ class Least(harness.AcceptanceTest):
             self.assertGreaterEqual(int(row["waited_ns"]), int(row["duration_ns"]) / 2, "its wait was left out")
         fast = recording.value(f"SELECT count(*) FROM events WHERE layer = 'syscall' AND duration_ns < {WAIT_NS} AND error != -4095")
         self.assertEqual(fast, 0)
-        written = self.of_data(recording, "syscall_write")  # but for one that was held up, on a busy machine
+        # Except one that was delayed, on a busy machine.
+        written = self.of_data(recording, "syscall_write")
         self.assertLess(written, 20)
         self.assertGreaterEqual(self.left_out(recording), 1000 - written)
         orphans = recording.value("SELECT count(*) FROM cache_dirty WHERE op_id != 0 AND op_id NOT IN (SELECT op_id FROM syscall_write)")
@@ -117,11 +116,12 @@ class Least(harness.AcceptanceTest):
                 self.assert_completions(recording, 40 * LARGE_BYTES)
 
     def test_slow_requests_are_whole(self):
-        """Whichever of 2,000 reads are slow: each has its request, and no request is of another."""
+        """Whichever of 2,000 reads are slow: each has its request, and no request belongs to
+        another read."""
         self.require_program("fio")
         fio = ["fio", "--name=j", f"--filename={self.data(8 << 20)}", "--rw=randread", "--direct=1", "--bs=4k", "--ioengine=psync",
                "--numjobs=4", "--thread", "--io_size=2m", "--fallocate=none", "--output-format=terse"]
-        for least_us in (500, 200, 100, 50):  # what is slow depends on the disk
+        for least_us in (500, 200, 100, 50):  # the speed depends on the disk
             shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)
             recording = self.recorded("syscall,block", *fio, options=["--min-latency", f"{least_us}us"])
             slow = recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE '%/data' AND result = 4096")
@@ -136,7 +136,8 @@ class Least(harness.AcceptanceTest):
     def test_what_goes_on_at_the_end_is_there(self):
         fifo = self.place / "fifo"
         os.mkfifo(fifo)
-        self.addCleanup(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))  # lets the one that waits go
+        # Ends the process that waits.
+        self.addCleanup(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))
         recording = self.record("sh", "-c", "(read -r line < fifo) >/dev/null 2>&1 & sleep 0.1; exit 0", cwd=self.place,
                                 options=["--min-latency", "10s", "--layers", "syscall"])
         self.require(recording, "syscall")

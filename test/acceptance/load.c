@@ -20,7 +20,7 @@ static double now(void) {
   return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Works in slices of a millisecond, so that pacing itself makes few calls. */
+/* Works in slices of a millisecond, so that the pacing itself makes few calls. */
 static void* work(void* calls) {
   const double begin = now();
   long done = 0;

@@ -10,8 +10,8 @@ import harness
 LOAD = os.environ["IOTRAIL_LOAD"]
 SECONDS = 2
 FILES = 5000
-BLOCK_BYTES = 4096 * 12  # the rows of a block, each with the most bytes that the paced recordings allow
-PART_ON_DISK = 1 / 16  # of a record's bytes in a ring, at most: 64 bytes, of which 2 are left
+BLOCK_BYTES = 4096 * 12  # rows of a block, each with the most bytes that the paced recordings allow
+PART_ON_DISK = 1 / 16  # maximum part of a record's bytes in a ring: 2 of 64 bytes are left
 WRITES = "SELECT count(*) FROM {layer}_write WHERE bytes_requested = 7"
 
 
@@ -37,7 +37,7 @@ class Load(harness.AcceptanceTest):
         self.paced("syscall", 300_000)
 
     def test_thousands_of_new_files_have_their_names(self):
-        """No name is dropped, though each is new and of some length: kernel_text_full stays 0."""
+        """No name is dropped, though each is new and rather long: kernel_text_full stays 0."""
         place = self.folder / "many"
         place.mkdir()
         program = ("import os, sys\n"
@@ -80,7 +80,8 @@ class Load(harness.AcceptanceTest):
         return recording, lost, int(output)
 
     def losses_are_exact(self, layer):
-        """Only the load's own calls come fast enough to be lost, so they account for every one."""
+        """Only the load's own calls are fast enough to be lost, so that they account for every
+        loss."""
         recording, lost, calls = self.halted(layer)
         self.assertEqual(recording.value(WRITES.format(layer=layer)) + sum(lost.values()), calls)
 
@@ -91,7 +92,8 @@ class Load(harness.AcceptanceTest):
         self.losses_are_exact("syscall")
 
     def test_losses_of_all_layers_at_once_are_exact(self):
-        """Two sources lose at the same time. Of each, what was not lost is there; the load has its calls in both."""
+        """Two sources lose at the same time. For each, the trace has what was not lost; the load's
+        calls are in both."""
         recording, lost, calls = self.halted("app", "syscall", "async", "vfs", "cache", "fs", "block", "device", "fault", "memory", "net", "sched", "process")
         self.assertEqual(recording.value(WRITES.format(layer="app")) + lost["preload"], calls)
         told = recording.value(WRITES.format(layer="syscall"))
@@ -99,7 +101,8 @@ class Load(harness.AcceptanceTest):
         self.assertGreaterEqual(told + lost["kernel"], calls)
 
     def test_a_size_limit_is_kept(self):
-        """All sizes that are told are one: the limit, give or take a block and what the rings held when it was reached."""
+        """All reported sizes equal the limit, give or take a block and the content of the rings at
+        that time."""
         for limit in (65536, 1 << 20):
             with self.subTest(limit=limit):
                 path = self.folder / f"{limit}.iotrail"

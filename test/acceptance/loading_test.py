@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The kernel takes every program, whatever a recording is asked for: each selection makes programs of its own, of which one may be
-too large, too deep or unproven. What a machine does not allow or does not have is another matter."""
+"""The kernel accepts every program, whatever is recorded. Each selection makes programs of its own,
+and one might be too large, too deep or unproven. What a machine forbids or lacks is another
+matter."""
 import json
 import os
 import re
 
 import harness
 
-# How the kernel's check of programs refuses one: unproven, too large or too deep, malformed, without memory for it.
+# Errors by which the kernel's verifier refuses a program: unproven, too large or too deep,
+# malformed, without memory for it.
 REFUSED_BY_CHECK = re.compile(r"\((EACCES|E2BIG|EINVAL|ENOMEM|EFAULT|ENOSPC|EPROTO|ENOTSUPP)\)")
-# Whether its trace point has a second argument is found out by loading a program that reads it, and then one that does not.
+# iotrail loads a program that reads a second argument of this trace point, and else one that does
+# not.
 TRIED = "fs_reserve"
-# Alone, a layer's programs have all to do by themselves; `process` can be recorded wherever any layer can.
+# Alone, a layer's programs must do everything themselves. `process` can be recorded wherever any
+# layer can.
 WITH = "process"
-# What makes the programs larger, one option each, and of these first what makes them largest: an emulated machine has no time for more.
+# Options that make the programs larger, one at a time, largest first: an emulated machine has no
+# time for more.
 LARGEST = 2
 CHOICES = (("--operations", "read,fsync"), ("--dir", "/etc"), ("--sample", "1/10"), ("--comm", "true"), ("--uid", "0"), ("--file", "/etc/passwd"),
            ("--exclude-dir", "/etc"), ("--min-latency", "1us"), ("--min-size", "1"), ("--pseudo",))
@@ -21,7 +26,7 @@ CHOICES = (("--operations", "read,fsync"), ("--dir", "/etc"), ("--sample", "1/10
 
 class Loading(harness.AcceptanceTest):
     def layers(self):
-        """Of the kernel, each with at least one event that this machine allows."""
+        """Layers of the kernel with at least one event that this machine allows."""
         (source,) = (source for source in json.loads(harness.run(harness.IOTRAIL, "doctor", "--json").stdout)["sources"] if source["source"] == "kernel")
         layers = sorted({hook["event"].split("_")[0] for hook in source["hooks"] if hook["hook"]})
         if not layers:
@@ -49,7 +54,7 @@ class Loading(harness.AcceptanceTest):
         for choice in CHOICES[:LARGEST] if os.environ.get("IOTRAIL_VM") else CHOICES:
             for verb in ("record", "stat"):
                 if verb == "stat" and choice[0].startswith("--min"):
-                    continue  # which it has not
+                    continue  # a verb without this option
                 with self.subTest(choice=choice, verb=verb):
                     self.assert_taken(verb, "--layers", layers, *choice)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs in pid namespaces of their own: each has one identity at all layers, that of the initial namespace."""
+"""Programs in pid namespaces of their own: each has one identity in all layers, its ids in the
+initial namespace."""
 import os
 import unittest
 
@@ -47,7 +48,7 @@ class Namespaces(harness.AcceptanceTest):
         self.assertEqual(recording.query(ROWS_OF_DD.format("syscall_write")), writers)
 
     def record_inside(self, script, *layers):
-        """A recorder that counts processes in a pid namespace of its own, as in a container."""
+        """A recorder in a pid namespace of its own, as in a container."""
         path = self.folder / "inside.iotrail"
         process = harness.run("unshare", "-pf", "--mount-proc", "sh", "-c", script,
                               env={**os.environ, "RECORD": f"{harness.IOTRAIL} record -o {path} --layers {','.join(layers)}"})

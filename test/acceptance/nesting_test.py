@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each system call is found in the call into the C library that made it; the program itself knows which that was."""
+"""Each system call is found in the C library call that made it, which the program itself knows."""
 import os
 
 import harness
@@ -16,7 +16,8 @@ class Nesting(harness.AcceptanceTest):
         return {row["place"]: int(row["n"]) for row in rows}
 
     def assert_only_the_linker_is_outside(self, recording):
-        """What it does comes before the first call of the program itself. Stacks of threads are made, and given up, without one."""
+        """Calls of the dynamic linker come before the first call of the program itself. The library
+        maps and unmaps thread stacks outside of any call."""
         late = recording.value(
             "SELECT count(*) FROM app_calls_of_syscalls AS l JOIN events AS s ON l.syscall_op = s.op_id "
             "WHERE l.place <> 'inside' AND s.class NOT IN ('mmap', 'munmap', 'madvise') "
@@ -50,10 +51,11 @@ class Nesting(harness.AcceptanceTest):
             "SELECT count(*) AS n, count(DISTINCT app_op) AS calls, sum(bytes) AS bytes, count(DISTINCT syscall_op) AS writes "
             "FROM stdio_writes WHERE confidence = 'exact' AND syscall_op IS NOT NULL AND call = 'fputc'")
         self.assertEqual({name: int(value) for name, value in row.items()},
-                         {"n": 200000, "calls": 200000, "bytes": 200000, "writes": 49})  # of 4 KiB each, but the last
+                         # Of 4 KiB each, except the last.
+                         {"n": 200000, "calls": 200000, "bytes": 200000, "writes": 49})
 
     def test_streams_of_programs(self):
-        """Of each file, the bytes that calls gave to streams and those that system calls carried are those that it has."""
+        """For each file, calls on streams and system calls carry as many bytes as the file has."""
         data = {name: self.folder / name for name in ("numbers", "shuffled")}
         script = f"seq 20000 >{data['numbers']}; sort -R {data['numbers']} >{data['shuffled']}"
         recording = self.record("sh", "-c", script, options=RINGS)
@@ -66,12 +68,12 @@ class Nesting(harness.AcceptanceTest):
                 self.assertEqual((int(row["bytes"]), int(row["unknown"])), (path.stat().st_size, 0))
 
     def test_default_layers(self):
-        """The layers below do not confuse it: their events share the system call's operation."""
+        """The layers below do not disturb it: their events share the system call's operation."""
         recording = self.record(CALLS, "threads", self.folder, 2, 1000)
         self.require(recording, "app", "syscall")
         charged = recording.value(
             "SELECT count(*) FROM events AS e JOIN app_calls_of_syscalls AS l ON e.op_id = l.syscall_op "
-            "JOIN files AS f ON e.file = f.file "  # open also makes pages of the disk dirty: metadata
+            "JOIN files AS f ON e.file = f.file "  # open also dirties pages of the disk: metadata
             f"WHERE e.event = 'cache_dirty' AND l.app_call <> 'pwrite' AND f.path LIKE '{self.folder}/thread%'")
         self.assertEqual(int(charged), 0)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""TCP connections whose number, bytes and ends are known: counts and bytes of the layer net are those of the program, and
-of the kernel's own counters in a network namespace of the program's own."""
+"""TCP connections with known number, bytes and ends: layer net counts the same as the program, and
+as the kernel in a network namespace of the program."""
 import json
 import os
 import shutil
@@ -17,7 +17,7 @@ REQUEST_BYTES = 50_000
 ANSWER_BYTES = 300
 HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 NO_LINGER = struct.pack("ii", 1, 0)
-PATIENCE_S = 0.3  # until what is under way has come
+PATIENCE_S = 0.3  # until packets in flight have arrived
 
 
 def receive(connection, count):
@@ -28,7 +28,7 @@ def receive(connection, count):
 
 
 def converse(client, server):
-    """Bytes each way; the client sends first."""
+    """Sends bytes each way; the client begins."""
     client.sendall(b"r" * REQUEST_BYTES)
     receive(server, REQUEST_BYTES)
     server.sendall(b"a" * ANSWER_BYTES)
@@ -43,7 +43,8 @@ def connect(listener, family):
 
 
 def work(family):
-    """What the tests know of: conversations, a refused connect, a close without lingering, one with unread data."""
+    """The known work: conversations, a refused connect, a close without lingering, one with unread
+    data."""
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.bind((HOSTS[family], 0))
     listener.listen(5)
@@ -71,13 +72,13 @@ def work(family):
 
 
 def tcp_counters():
-    """Of this network namespace, since it was made."""
+    """Counters of this network namespace since it was made."""
     names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith("Tcp:"))
     return dict(zip(names[1:], map(int, values[1:])))
 
 
 def lossy(size_bytes):
-    """Data over the loopback device, which loses some of it."""
+    """Sends data over the loopback device, which loses some of it."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(5)
@@ -95,7 +96,7 @@ def lossy(size_bytes):
 
 
 def serve():
-    """Answers each byte that comes, on any of two connections, until both have ended."""
+    """Answers each byte on either of two connections, until both have ended."""
     listener = socket.socket()
     listener.bind((HOSTS[socket.AF_INET], 0))
     listener.listen(5)
@@ -121,9 +122,9 @@ def add_address(device, address):
 
 
 def far():
-    """The other end, in a namespace of its own: takes all that comes, answers, says its counters."""
+    """The other end, in its own namespace: receives everything, answers, prints its counters."""
     print("here", flush=True)
-    sys.stdin.readline()  # the device is there
+    sys.stdin.readline()  # the device exists
     add_address("far", FAR)
     listener = socket.create_server((FAR, 0))
     print(listener.getsockname()[1], flush=True)
@@ -137,7 +138,8 @@ def far():
 
 
 def across(size_bytes, told):
-    """Data from this namespace to another one, over a pair of devices of which one is lossy where there is netem."""
+    """Sends data to another namespace, over a pair of devices. One of them loses packets if netem
+    exists."""
     other = subprocess.Popen(["unshare", "-n", sys.executable, __file__, "far"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert other.stdout.readline() == "here\n"
     subprocess.run(["ip", "link", "add", "near", "type", "veth", "peer", "name", "far", "netns", str(other.pid)], check=True)
@@ -165,7 +167,7 @@ class Net(harness.AcceptanceTest):
         return recording
 
     def one_namespace(self, *arguments):
-        """The recording, and the counters of the program's own namespace at its end."""
+        """The recording, and the final counters of the program's own namespace."""
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
@@ -192,7 +194,7 @@ class Net(harness.AcceptanceTest):
         resets = {row["direction"]: int(row["n"]) for row in
                   recording.query("SELECT direction, count(*) AS n FROM net_reset GROUP BY direction")}
         self.assertEqual(resets, {"sent": 2, "received": 3})
-        # The answer to the refused one is no socket's.
+        # The reset that answers the refused connect belongs to no socket.
         self.assertEqual(counters["OutRsts"], resets["sent"] + 1)
         self.assertEqual(counters["ActiveOpens"], sum(row["side"] == "connect" for row in rows))
         self.assertEqual(counters["PassiveOpens"], sum(row["side"] == "accept" for row in rows))
@@ -215,7 +217,8 @@ class Net(harness.AcceptanceTest):
                 self.assertEqual(row[column], row[f"c_{column}"], row)
 
     def test_connections_of_a_process_that_runs(self):
-        """One was there before the recording, one comes to the listening socket that was there."""
+        """One connection exists before the recording; another one comes to the socket that listened
+        before it."""
         server = subprocess.Popen([sys.executable, __file__, "serve"], stdout=subprocess.PIPE, text=True)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.kill)
@@ -245,7 +248,7 @@ class Net(harness.AcceptanceTest):
                          [[pid, "accept", "closed", str(ANSWER_BYTES), "1"], [pid, "None", "closed", str(2 * ANSWER_BYTES), "2"]])
 
     def test_what_a_lossy_device_costs(self):
-        """netem where there is one; else a queue too short for what is sent at once."""
+        """By netem if it exists, else by a queue too short for the data."""
         recording, counters = self.one_namespace("lossy")
         self.assertGreater(counters["RetransSegs"], 0, "the device lost nothing")
         of_connections = recording.value("SELECT total(retransmitted) AS n FROM tcp_connections")
@@ -272,7 +275,8 @@ class Net(harness.AcceptanceTest):
 
 
 def make_lossy():
-    """The loopback device of this namespace loses packets from now on. How many bytes it takes that some are sure to be lost."""
+    """Makes the loopback device of this namespace lose packets. Returns how many bytes make losses
+    certain."""
     if shutil.which("modprobe"):
         harness.run("modprobe", "sch_netem")
     if harness.run("tc", "qdisc", "add", "dev", "lo", "root", "netem", "loss", "3%", "delay", "1ms").returncode == 0:
@@ -284,7 +288,8 @@ def make_lossy():
 
 
 def main(arguments):
-    """As the program that is recorded: `work FAMILY`; or `inside FILE ...`, in a namespace of its own, whose counters go there."""
+    """As the recorded program: `work FAMILY`; or `inside FILE ...`, in a namespace of its own,
+    which writes its counters to FILE."""
     if arguments[0] == "inside":
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         main(arguments[2:])

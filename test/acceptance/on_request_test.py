@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What costs more than it tells is recorded where it is asked for, and named where it is left out."""
+"""Expensive, rarely needed events are recorded on request, and named where they are excluded."""
 import re
 
 import harness
@@ -9,7 +9,7 @@ SENTENCE = "Recorded only where --events names it."
 
 
 def descriptions():
-    """event: what `iotrail schema` says of it."""
+    """event: its documentation in `iotrail schema`."""
     text = harness.run(harness.IOTRAIL, "schema").stdout
     return {event: " ".join(words.split()) for event, words in re.findall(r"^  (\w+): (.*(?:\n {6}.*)*)", text, re.MULTILINE)}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recordings of some operations: each is there as a whole, with what it caused, and of the others there is nothing."""
+"""Recordings of some operations: each has all its effects, and the others have no events."""
 import pathlib
 import shutil
 import signal
@@ -11,7 +11,7 @@ import harness
 USAGE = 2
 BLOCK_BYTES = 4096
 
-# 20 writes, 7 reads by pread64, 5 by read, 3 fsyncs of the file that is named.
+# 20 writes, 7 reads by pread64, 5 by read, 3 fsyncs of the named file.
 PROGRAM = """
 import os, sys
 file = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -156,7 +156,8 @@ class Operations(harness.AcceptanceTest):
             "SELECT call, CAST(sum(events) AS BIGINT) AS n FROM sums WHERE layer = 'syscall' AND path = '" + str(self.data) + "' GROUP BY call")
         self.assertEqual([(row["call"], int(row["n"])) for row in rows], [("pread64", 7)])
 
-    # 1,024 direct reads and writes by fio: what of them is recorded, and what they are done by and cause.
+    # 1,024 direct reads and writes by fio: which calls submit them, and which of their effects are
+    # recorded.
     def submitted(self, engine, *options):
         self.require_program("fio")
         shutil.rmtree(self.folder / "t.iotrail", ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fio knows exactly what it did: every layer must have seen the same number of calls and bytes."""
+"""fio knows exactly what it did: every layer must have the same number of calls and bytes."""
 import json
 import os
 
@@ -18,7 +18,7 @@ class FioOracle(harness.AcceptanceTest):
                f"--ioengine={engine}", f"--direct={int(direct)}", "--output-format=json", "--randrepeat=1"]
         if "read" in rw:
             harness.run(*[word for word in job if not word.startswith("--rw")], "--rw=write", "--end_fsync=1")
-        recording = self.record(*job, options=["--pseudo"])  # so that nothing at all is left out
+        recording = self.record(*job, options=["--pseudo"])  # so that nothing is excluded
         side = "read" if "read" in rw else "write"
         report = json.loads(recording.process.stdout[recording.process.stdout.index("{"):])["jobs"][0][side]
         self.assertEqual(report["io_bytes"], SIZE_BYTES)
@@ -51,13 +51,15 @@ class FioOracle(harness.AcceptanceTest):
         for event in ("block_queue", "block_issue", "block_complete"):
             moved = bytes_of(event)
             if event == "block_issue":
-                moved -= bytes_of("block_requeue")  # refused by a busy device, so issued once more
+                # A busy device refused it, so that it was issued again.
+                moved -= bytes_of("block_requeue")
             with self.subTest(event=event):
                 self.assertLessEqual(moved, size)
                 self.assertGreaterEqual(moved, size - self.bytes_untold(recording, event))
 
     def bytes_untold(self, recording, event):
-        """At most: requests of which the kernel reported no completion carried one block each, or were of something else."""
+        """The most bytes that may be missing: requests without a reported completion had one block
+        each, or belonged to others."""
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         return BLOCK_BYTES * missed if event == "block_complete" else 0
 

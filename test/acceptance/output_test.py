@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What verbs that read a trace leave behind, and say, when their output has no room or they are ended."""
+"""Files and messages that reading verbs leave behind when their output is full or they are killed."""
 import json
 import os
 import signal
@@ -69,7 +69,7 @@ class Output(harness.AcceptanceTest):
                 while not file.exists() and writer.poll() is None:
                     time.sleep(0.001)
                 writer.send_signal(signal.SIGTERM)
-                status = writer.wait(timeout=30)  # 0: it was done already
+                status = writer.wait(timeout=30)  # 0: it had finished already
                 self.assertIn((status, file.exists()), ((-signal.SIGTERM, False), (0, True)), writer.communicate()[1])
 
     def test_files_that_may_not_grow(self):

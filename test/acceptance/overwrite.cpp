@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A program that harms the memory by which the preload library hands its calls over, then opens, writes and closes a file 200
-// times and ends with status 9. It is told the part and with what pattern to overwrite it; for the part "file", what to do to
-// the file itself; "none" is left alone.
+// A program that damages the memory by which the preload library hands over its calls. Then it
+// opens, writes and closes a file 200 times and exits with status 9. Its arguments name the part,
+// and the pattern to overwrite it with; for the part "file", the damage to the file itself; "none"
+// damages nothing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ struct Piece {
   std::size_t offset; // in the file
 };
 
-// The file begins with what every thread may write; the rings of this thread follow it.
+// The file begins with the part that every thread may write; the rings of this thread follow it.
 std::vector<Piece> find_arena() {
   std::vector<Piece> found;
   std::FILE* const maps = std::fopen("/proc/self/maps", "re");
@@ -107,7 +108,7 @@ bool overwrite(const std::vector<Piece>& arena, std::string_view part, std::stri
   return false;
 }
 
-// False: it cannot be done.
+// False: impossible.
 bool harm_file(std::string_view how) {
   const char* const path = std::getenv(kArenaVariable);
   struct stat attributes{};

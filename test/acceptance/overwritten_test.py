@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program that writes over the memory it shares with the recorder, or truncates it, harms nobody: all run as ever, the recorder
-ends at once and tells what it knows, in numbers that add up, and that it does not know the rest."""
+"""A program overwrites or truncates the memory that it shares with the recorder. No program is
+harmed. The recorder ends in time; its numbers add up, and it reports what it does not know."""
 import os
 import signal
 import time
@@ -9,7 +9,7 @@ import harness
 
 OVERWRITE = os.environ["IOTRAIL_OVERWRITE"]
 STATUS = 9
-CALLS_MOST = 2000  # that the program makes, and more
+CALLS_MOST = 2000  # more than the program makes
 PATTERNS = ("lcg", "ones", "zeros")
 COUNTER = "preload_overwritten"
 
@@ -30,7 +30,8 @@ class Overwritten(harness.AcceptanceTest):
 
     def assert_told(self, recording, manifest):
         count = manifest["counters"].get(COUNTER)
-        self.assertIn(count, (1, 2), manifest["counters"])  # of a ring that is found before the whole
+        # 2: one ring is found damaged before the whole arena.
+        self.assertIn(count, (1, 2), manifest["counters"])
         self.assertIn(f"{COUNTER}: {count}", recording.process.stderr)
         report = harness.run(harness.IOTRAIL, "report", recording.path)
         self.assertEqual(report.returncode, 0, report.stderr)
@@ -40,7 +41,8 @@ class Overwritten(harness.AcceptanceTest):
         self.assertEqual(verified.returncode, 1, verified.stdout)
         self.assertIn(COUNTER, verified.stdout)
         self.assertEqual(int(recording.value(f"SELECT sum(events) FROM losses WHERE counter = '{COUNTER}'")), count)
-        for told in manifest["not_followed"]:  # whether a program loaded it was said in that memory
+        # That memory says whether a program loaded the library.
+        for told in manifest["not_followed"]:
             self.assertNotRegex(told, "it did not load the preload library$")
 
     def test_what_the_collector_has_seen_before(self):
@@ -56,7 +58,7 @@ class Overwritten(harness.AcceptanceTest):
                     self.assert_told(*self.overwrite(part, pattern, 0, "app"))
 
     def test_rings(self):
-        """What was read before is in the trace; what was overwritten is lost or not known."""
+        """The trace has the records read before. Overwritten ones are lost or unknown."""
         for part in ("records", "text"):
             for pattern in PATTERNS:
                 for pause_us in (0, 300_000):
@@ -78,7 +80,7 @@ class Overwritten(harness.AcceptanceTest):
                 self.assert_told(recording, recording.manifest)
 
     def test_file_that_is_unlinked(self):
-        """Who has it goes on, who starts later is not followed."""
+        """A program that has it mapped continues; a later program is not followed."""
         commands = '"$0" file unlink "$1" 0; "$0" none - "$1" 0'
         recording = self.record("sh", "-c", commands, OVERWRITE, self.folder / "file", options=("--layers", "app"), expect=STATUS)
         self.assert_adds_up(recording)

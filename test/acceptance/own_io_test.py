@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What iotrail does inside a program is not the program's I/O: with the app layer or without, the same calls are seen."""
+"""I/O of iotrail inside a program is not the program's: with and without the app layer, the same
+calls are recorded."""
 import os
 import pathlib
 import re
@@ -55,7 +56,8 @@ class OwnIo(harness.AcceptanceTest):
 
     def test_no_layer_sees_the_library_or_its_arena(self):
         with open(LIBRARY, "rb") as library:
-            os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # so that the disk is read
+            # So that the disk is read.
+            os.posix_fadvise(library.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         recording = self.record(CALLS, "family", self.folder)
         self.assert_adds_up(recording, lost=None)
         own = recording.query("SELECT e.layer, e.event, f.path FROM events AS e JOIN files AS f ON e.file = f.file "

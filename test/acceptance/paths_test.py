@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each event has the path that its file had then: programs that say themselves which, and what they write under it."""
+"""Each event has the path that its file had at that time. The programs print the path, and write a
+size of its own under it."""
 import json
 import sys
 
 import harness
 
-# Writes of a size of their own each; prints size and path, as the kernel tells it of the open descriptor.
+# Makes writes of different sizes. Prints size and path, as the kernel reports it for the open
+# descriptor.
 RENAMES = """
 import os, sys
 os.chdir(sys.argv[1])
@@ -45,9 +47,9 @@ again = open_new("e/third")
 write(again)
 """
 
-# The same with further names, a file made without one, and current directories. The descriptors themselves keep the name
-# that they were opened by, so what is printed is what the kernel tells of one that is opened by the name that is left;
-# once that is gone, it with what the kernel adds.
+# The same with more names, a file made without a name, and current directories. A descriptor keeps
+# the name of its open, so the program opens a remaining name and prints the kernel's path. Without
+# a remaining name it prints the old one with the kernel's suffix.
 LINKS = """
 import os, sys
 os.chdir(sys.argv[1])
@@ -88,7 +90,7 @@ os.unlink("made")
 write(nameless)
 """
 
-# Opened by calls that the C library does not make, renamed, and then first used through it.
+# Files opened by system calls that bypass the C library, renamed, and then first used through it.
 PAST_THE_LIBRARY = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -133,7 +135,8 @@ class Paths(harness.AcceptanceTest):
         self.check_renames("app,syscall", "app_write")
 
     def test_files_that_are_opened_past_the_library(self):
-        """Both sources see them in the same moment, each under another name: the first is that of the opening."""
+        """Both sources see such a file at the same moment under different names: the first name is
+        the opened one."""
         self.check_renames("app,syscall", "app_write", PAST_THE_LIBRARY, 40)
         (row,) = self.last.query("SELECT count(*) AS files FROM file_names WHERE first_path LIKE '%/work/first%' AND path LIKE '%/work/second%'")
         self.assertEqual(int(row["files"]), 40)
@@ -148,7 +151,7 @@ class Paths(harness.AcceptanceTest):
         self.check_renames("syscall,vfs", "vfs_write", LINKS, 8)
 
     def test_objects_of_git_that_are_linked_to_their_last_name(self):
-        """Git's own way: a temporary name is linked to the last one, and removed."""
+        """Git's own way: links a temporary name to the final one and removes it."""
         self.require_program("git")
         repository = self.folder / "repository"
         made = harness.run("git", "-c", "init.defaultBranch=main", "init", "-q", repository)
@@ -180,7 +183,7 @@ class Paths(harness.AcceptanceTest):
         self.assertEqual(len([path for path in written if "/tmp_obj_" in path]), 5, written)
 
     def test_the_journal_of_sqlite(self):
-        """Deleted after each transaction, or kept."""
+        """Journals that are deleted after each transaction, or kept."""
         self.require_program("sqlite3")
         for mode, removed in (("delete", 1), ("persist", 0)):
             database = self.folder / f"{mode}.db"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real programs do the same with and without iotrail, and nothing of what they did is lost."""
+"""Real programs do the same with and without iotrail, and none of their events is lost."""
 import hashlib
 import os
 import pathlib
@@ -40,7 +40,8 @@ def tree_digest(folder):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
-# Writes to a file before and after it gives up the time stamp counter, in a way that is told.
+# Writes to a file before and after it disables the time stamp counter by a call that the library
+# sees.
 CLOCKLESS = """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -53,7 +54,7 @@ libc.write(fd, b"untimed", 7)
 assert way(PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0) == 0
 """
 
-# Keeps write and exit_group; `way`: of giving up all others.
+# Keeps write and exit_group and forbids all other calls, by `way`.
 CONFINED = """
 import ctypes, struct, sys
 KILL, ALLOW, LOAD, JUMP_IF, RETURN = 0x80000000, 0x7fff0000, 0x20, 0x15, 0x06
@@ -152,7 +153,7 @@ class Programs(harness.AcceptanceTest):
                 self.assert_adds_up(self.record(*command, name=str(status), expect=status))
 
     def test_file_open_before_the_recording(self):
-        """Input that the shell opened before iotrail began has a path too."""
+        """A file that the shell opened before iotrail began has a path too."""
         data = self.folder / "input"
         data.write_bytes(b"x" * 100000)
         with open(data, "rb") as stdin:
@@ -162,7 +163,7 @@ class Programs(harness.AcceptanceTest):
                 f"SELECT sum(result) FROM {layer}_read JOIN files USING (file) WHERE path = '{data}'")), 100000, layer)
 
     def test_programs_that_give_up_system_calls(self):
-        """One that they did not keep would kill them: the library makes none from then on."""
+        """A forbidden call would kill the program: the library makes none from then on."""
         if platform.machine() != "x86_64":
             self.skipTest("the numbers of the system calls are those of x86-64")
         for way in ("strict", "prctl", "syscall"):
@@ -171,7 +172,8 @@ class Programs(harness.AcceptanceTest):
                 self.assertEqual(recording.process.stdout, "written")
                 self.assert_adds_up(recording, lost=None)
                 counters = recording.manifest["counters"]
-                if way == "strict" or not CLOCK_IS_COUNTER:  # it takes the clock too; another one may be a system call
+                # The clock is forbidden too; another clock source may need a system call.
+                if way == "strict" or not CLOCK_IS_COUNTER:
                     self.assertEqual(counters["preload_no_clock"], 2)
                     continue
                 rows = recording.query("SELECT file = 0 AS is_unknown FROM app_write WHERE result = 7 AND fd > 0 ORDER BY ts_ns DESC LIMIT 2")
@@ -179,7 +181,7 @@ class Programs(harness.AcceptanceTest):
                 self.assertGreater(counters["preload_text_full"], 0)
 
     def test_programs_that_give_up_the_clock(self):
-        """Reading the time stamp counter would kill them: what cannot be timed is counted."""
+        """Reading the time stamp counter would kill the program: calls without a time are counted."""
         if platform.machine() != "x86_64":
             self.skipTest("there is a counter to give up on x86-64 alone")
         for way in ("prctl", "syscall"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""File systems in which the kernel tells of itself are left out unless asked for, and nothing else is."""
+"""Pseudo file systems, which show the kernel's state, are excluded by default, and nothing else is."""
 import shutil
 import sys
 
@@ -8,7 +8,8 @@ import harness
 
 class PseudoFileSystems(harness.AcceptanceTest):
     def on_pseudo(self, recording):
-        """Events by layer and file system, of files of /proc, /sys and others that are none of such."""
+        """Events by layer and file system, for files of /proc and /sys, and for real files beside
+        them."""
         rows = recording.query("SELECT e.layer AS layer, regexp_extract(f.path, '^/(proc|sys|dev/null|dev/shm)', 1) AS place, count(*) AS n "
                                "FROM events e JOIN files f USING (file) WHERE e.layer IN ('app', 'syscall') AND place <> '' "
                                "AND e.call IN ('pread64', 'pwrite64', 'sendfile', 'sendfile64') GROUP BY ALL")
@@ -27,7 +28,7 @@ each('/sys/kernel/mm/transparent_hugepage/enabled', os.O_RDONLY, lambda file: os
 each('/dev/null', os.O_WRONLY, lambda file: os.pwrite(file, b'x', 0), 5)
 each(f'/dev/shm/iotrail-{os.getpid()}', os.O_RDWR | os.O_CREAT, lambda file: os.pwrite(file, b'x', 0), 6)
 os.unlink(f'/dev/shm/iotrail-{os.getpid()}')
-# One that goes to a file is of that file.
+# A sendfile to a real file belongs to that file.
 to = os.open('/dev/null', os.O_WRONLY)
 each('/sys/kernel/mm/transparent_hugepage/enabled', os.O_RDONLY, lambda file: os.sendfile(to, file, 0, 10), 1)
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What iotrail prints fits 80 columns, and the first screen of a report says what a program's time and bytes went into."""
+"""All output fits 80 columns. The first screen of a report says where a program's time and bytes
+went."""
 import json
 import os
 import pathlib
@@ -20,7 +21,7 @@ class Readable(harness.AcceptanceTest):
         return process.stdout
 
     def assert_fits(self, text):
-        # A path is one word, and the whole of it is what a user copies.
+        # A path is one word, which a user copies as a whole.
         self.assertEqual([line for line in text.splitlines() if len(line) > WIDTH and len(line.split()) > 2], [])
 
     def first_screen(self, trace):
@@ -34,7 +35,7 @@ class Readable(harness.AcceptanceTest):
         return found[0]
 
     def sqlite_import(self):
-        """Each insert is a transaction of its own: a journal is made, made durable and removed."""
+        """Each insert is a transaction: its journal is created, synced and removed."""
         self.require_program("sqlite3")
         script = self.folder / "import.sql"
         script.write_text("CREATE TABLE t(i, v);\n" + "".join(f"INSERT INTO t VALUES({i}, {i * i});\n"
@@ -58,7 +59,7 @@ class Readable(harness.AcceptanceTest):
         self.assertAlmostEqual(float(re.search(r"([\d.]+) %", first).group(1)), share, delta=0.1)
         journal = next(line for line in lines if line.endswith("-journal"))
         self.assertIn(str(INSERTS + 1), journal)  # inodes; one more for the table
-        # What the kernel did not tell takes lines that come first.
+        # Lines about events that the kernel did not report come first.
         told = harness.UNTOLD & recording.manifest["counters"].keys()
         self.assertTrue(told or any(line.startswith("How large") for line in lines), "\n".join(lines))
         self.row(lines, "sqlite3")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""rewrite.py FILE [WRITES]: processes write the same pages again and again while another has them written back. Prints the pid of who
-wrote each page last, as the file says at the end."""
+"""rewrite.py FILE [WRITES]: processes rewrite the same pages while another one has them written
+back. Prints for each page the pid of its last writer, as the file itself says at the end."""
 import os
 import random
 import sys

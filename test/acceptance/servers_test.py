@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Servers under load over TCP, in a network namespace of their own: what they and their clients count themselves is what
-the recording has."""
+"""Servers under load over TCP, in their own network namespace: the recording agrees with their own
+and their clients' counts."""
 import glob
 import os
 import pathlib
@@ -36,7 +36,7 @@ http {{
 
 class Servers(harness.AcceptanceTest):
     def record_script(self, script):
-        """In a namespace of its own, whose counters of TCP are returned as well."""
+        """Records in a namespace of its own, and also returns its TCP counters."""
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
@@ -54,7 +54,7 @@ class Servers(harness.AcceptanceTest):
                                f"JOIN tcp_connections AS t ON c.socket = t.socket AND c.side = t.side WHERE c.side = '{side}'")
 
     def check_ends(self, asked, served, address, counters):
-        """Each connection has two ends, and what programs gave to their calls is what TCP sent and received."""
+        """Each connection has two ends, and TCP moved exactly the bytes of the programs' calls."""
         self.assertEqual((len(asked), len(served)), (counters["ActiveOpens"], counters["PassiveOpens"]))
         self.assertEqual({row["address"] for row in asked}, {address})
         self.assertEqual(sorted((row["local"], row["sent"], row["received"]) for row in asked),
@@ -81,12 +81,12 @@ wait
         self.assertEqual(len(logged), REQUESTS)
         asked, served = self.connections(recording, "connect"), self.connections(recording, "accept")
         self.check_ends(asked, served, "127.0.0.1:8080", counters)
-        # ab begins some at its end that it has no request for.
+        # At its end ab opens some connections without a request.
         used = [(int(row["sent"]), int(row["received"]), row["address"]) for row in served if int(row["received"])]
         self.assertEqual(sorted(used), sorted((sent, received, f"127.0.0.1:{port}") for sent, received, port in logged))
 
     def test_postgresql_over_tcp(self):
-        """A transaction of the load is one message to the server; a connection begins and ends with one more."""
+        """A transaction is one message to the server; begin and end of a connection add one more."""
         programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
         if not programs or shutil.which("setpriv") is None or os.geteuid() != 0:
             self.skipTest("needs PostgreSQL, setpriv and root")

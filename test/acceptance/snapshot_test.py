@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Snapshots of trees with known entries, of processes that the test starts, and beside a recording."""
+"""Snapshots of trees with known entries, of processes that the test starts, and during a recording."""
 import os
 import shutil
 import signal
@@ -87,7 +87,7 @@ class Files(SnapshotTest):
         expected = ["+comes", "+moved", "-folder", "-folder/inner", "-folder/inner/file", "-goes", "-moves", "~.",
                     "~grows", "~touched"]
         self.assertEqual(self.differences(delta), expected)
-        # A delta alone is no beginning; after its beginning it is.
+        # A delta alone is no baseline; after its baseline it is.
         refused = harness.run(harness.IOTRAIL, "snapshot", "-o", self.folder / "x.iotrail", "--since", delta.path)
         self.assertEqual(refused.returncode, FAILED)
         self.assertIn("it is a delta of the trace with the id", refused.stderr)
@@ -132,7 +132,7 @@ class Files(SnapshotTest):
         self.assertEqual({row["reason"] for row in rows}, {"other_file_system"})
         device = os.stat(self.tree / "mounted").st_dev
         self.assertEqual(int(rows[1]["device"]), os.major(device) << 20 | os.minor(device))
-        # Named itself, it is looked at.
+        # A mount point that is named itself is walked.
         self.assertEqual(len(self.files(self.snapshot(self.tree / "mounted"))), 2)
 
     def test_an_interrupted_snapshot_is_kept_and_completed(self):
@@ -152,7 +152,8 @@ class Files(SnapshotTest):
         self.assertEqual(process.returncode, 128 + signal.SIGINT)
         self.assertEqual(recording.manifest["state"], "COMPLETE")
         self.assertGreaterEqual(recording.manifest["counters"]["snapshot_unfinished"], 1)
-        # The other one, of everything, goes on at the same time, and may have come to the tree as well.
+        # The other snapshot, of everything, runs at the same time, and may have walked the tree as
+        # well.
         had = {row["path"] for row in recording.query(f"""SELECT path FROM snapshot_files WHERE snapshot IN (
             SELECT snapshot FROM snapshots WHERE path = '{self.tree}')""")}
         rest = {row["path"] for row in self.snapshot(self.tree, "--since", path).query(

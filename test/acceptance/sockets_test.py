@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sockets other than those of TCP, whose messages and bytes are known: what the recording has is what the program did,
-and what the kernel counted in a network namespace of the program's own."""
+"""Other sockets than TCP, with known messages and bytes: the recording agrees with the program, and
+with the kernel's counters of the program's network namespace."""
 import ctypes
 import json
 import os
@@ -11,25 +11,26 @@ import sys
 
 import harness
 
-DATAGRAMS = 200  # more than a receiver with little room takes
+DATAGRAMS = 200  # more than the receiver's small buffer holds
 DATAGRAM_BYTES = 700
 ANSWERS = 40
 ANSWER_BYTES = 30
 ROOM_BYTES = 16384
 PROTOCOL, IP_HEADER_BYTES = 253, 20  # a number for experiments
-SO_ATTACH_FILTER, BPF_RET = 26, 6  # of the kernel's headers
+SO_ATTACH_FILTER, BPF_RET = 26, 6  # from the kernel's headers
 LOOPBACK = "127.0.0.1"
-OF_INTERNET = "SELECT file FROM syscall_socket WHERE family = 'AF_INET'"  # not those that ip(8) talks to the kernel by
+# Without the sockets of ip(8) to the kernel.
+OF_INTERNET = "SELECT file FROM syscall_socket WHERE family = 'AF_INET'"
 
 
 def counters(protocol):
-    """Of this network namespace, since it was made."""
+    """Counters of this network namespace since it was made."""
     names, values = (line.split() for line in open("/proc/net/snmp") if line.startswith(f"{protocol}:"))
     return dict(zip(names[1:], map(int, values[1:])))
 
 
 def drain(receiver):
-    """The datagrams that are there."""
+    """The datagrams in the receiver's queue."""
     count = 0
     while True:
         try:
@@ -40,7 +41,8 @@ def drain(receiver):
 
 
 def udp():
-    """One socket gets more than it has room for, in part from a child; then other calls that send and receive."""
+    """One socket gets more than its buffer holds, in part from a child; then other calls send and
+    receive."""
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
     receiver.bind((LOOPBACK, 0))
@@ -67,14 +69,14 @@ def udp():
 
 
 def drops_of(receiver):
-    """As the kernel counts them for the socket itself."""
+    """The kernel's own count for the socket."""
     inode = os.fstat(receiver.fileno()).st_ino
     rows = [line.split() for line in open("/proc/net/udp")][1:]
     return next(int(row[-1]) for row in rows if int(row[9]) == inode)
 
 
 def refused_udp():
-    """A socket whose filter lets nothing in."""
+    """A socket with a filter that drops everything."""
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.bind((LOOPBACK, 0))
     nothing = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RET, 0, 0, 0))
@@ -86,7 +88,7 @@ def refused_udp():
 
 
 def crowded_udp(size_bytes):
-    """More is sent than the device has room for. Nobody reads it."""
+    """Sends more than the device can take. No program reads it."""
     subprocess.run(["ip", "link", "set", "lo", "mtu", "1500"], check=True)
     subprocess.run(["tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "8kbit", "burst", "4kb", "limit", "8kb"], check=True)
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -99,7 +101,7 @@ def crowded_udp(size_bytes):
 
 
 def send_in_turn(number, sender, data):
-    """Bytes sent, by one of the calls that do."""
+    """Bytes sent, by one of the sending calls."""
     if number % 3 == 0:
         return sender.send(data)
     return sender.sendmsg([data[:1], data[1:]]) if number % 3 == 1 else os.write(sender.fileno(), data)
@@ -112,7 +114,7 @@ def receive_in_turn(number, receiver):
 
 
 def unix_stream(folder):
-    """Both ends of a connection talk in turn."""
+    """Both ends of a connection send in turn."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(f"{folder}/server")
     listener.listen()
@@ -130,7 +132,7 @@ def unix_stream(folder):
 
 
 def unix_datagrams(folder):
-    """Sent by name until the receiver's queue is full, then read."""
+    """Sends by name until the receiver's queue is full, then reads."""
     receiver, sender = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
     receiver.bind(f"{folder}/receiver")
     sender.bind(f"{folder}/sender")
@@ -150,7 +152,7 @@ def unix_datagrams(folder):
 
 
 def raw():
-    """Packets of a protocol that is nobody's; what is received has the header of IP."""
+    """Packets of an unassigned protocol; received data includes the IP header."""
     receiver, sender = (socket.socket(socket.AF_INET, socket.SOCK_RAW, PROTOCOL) for _ in range(2))
     receiver.bind((LOOPBACK, 0))
     sent_bytes = received_bytes = 0
@@ -163,7 +165,7 @@ def raw():
 
 
 def serve_udp():
-    """Has a socket that is not read, then reads it."""
+    """Keeps a socket unread, then reads it."""
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM_BYTES)
     receiver.bind((LOOPBACK, 0))
@@ -180,7 +182,7 @@ class Sockets(harness.AcceptanceTest):
         return recording
 
     def one_namespace(self, *work, layers):
-        """The recording, and what the program and the kernel counted in a namespace of its own."""
+        """The recording, and the counts of the program and of the kernel in its namespace."""
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
@@ -240,7 +242,7 @@ class Sockets(harness.AcceptanceTest):
         self.assertEqual(drops, {told["receiver"]: told["SndbufErrors"]})
 
     def test_fragments_that_a_device_has_no_room_for(self):
-        """The first alone tells whom it is for."""
+        """Only the first fragment has the port of the receiver."""
         drops, told = self.sent_and_dropped(6 * 1500)
         self.assertLessEqual(set(drops), {told["receiver"], None})
         self.assertGreaterEqual(sum(drops.values()), told["SndbufErrors"])
@@ -266,7 +268,7 @@ class Sockets(harness.AcceptanceTest):
         self.assertEqual(told["InDatagrams"], told["came"] + ANSWERS)
 
     def messages(self, recording, table, family):
-        """(address, calls, bytes) of the calls that moved something."""
+        """(address, calls, bytes) of the calls that moved data."""
         rows = recording.query(f"SELECT s.text AS address, count(*) AS n, sum(result) AS bytes FROM {table} AS c "
                                f"LEFT JOIN strings AS s ON c.address = s.string WHERE result >= 0 AND "
                                f"file IN (SELECT file FROM syscall_socket WHERE family = '{family}') GROUP BY ALL")
@@ -307,7 +309,7 @@ class Sockets(harness.AcceptanceTest):
         self.assertEqual(int(sockets[0]["n"]), 2)
 
     def test_drops_at_a_process_that_runs(self):
-        """Its socket was there before the recording, and it does nothing with it until all has been sent."""
+        """The socket exists before the recording, and stays unused until all is sent."""
         server = subprocess.Popen([sys.executable, __file__, "serve_udp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for stream in (server.stdin, server.stdout):
             self.addCleanup(stream.close)
@@ -334,7 +336,8 @@ class Sockets(harness.AcceptanceTest):
 
 
 def main(arguments):
-    """As the program that is recorded: `inside FILE WORK` in a namespace of its own, WORK's answer and the counters go to FILE."""
+    """As the recorded program: `inside FILE WORK` runs WORK in its own namespace, and writes its
+    answer and the counters to FILE."""
     if arguments[0] == "inside":
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         answer = globals()[arguments[2]](*arguments[3:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`stat` adds up what `record` records: the same numbers, whatever the load, and never a byte of rings."""
+"""`stat` counts the events that `record` records: the same numbers at any load, without rings."""
 import os
 import pathlib
 import signal
@@ -37,7 +37,7 @@ class Stat(harness.AcceptanceTest):
         return harness.Recording(path, process)
 
     def assert_sums_add_up(self, recording):
-        """Each event that arose is in a sum, or counted as lost; nothing else is in the trace."""
+        """Each event is in a sum or counted as lost; the trace has no other rows."""
         manifest = recording.manifest
         self.assertEqual(manifest["state"], "COMPLETE")
         (source,) = manifest["sources"]
@@ -136,7 +136,7 @@ class Stat(harness.AcceptanceTest):
         self.assertIn("no row in the table of sums", " ".join(stat.process.stderr.split()))
         others = stat.query("SELECT sum(events) AS n, max(pid) AS pid, max(file) AS file, max(device) AS device FROM sums WHERE is_others = 1")
         self.assertEqual(others, [{"n": stat.manifest["counters"]["kernel_sum_others"], "pid": 0, "file": 0, "device": 0}])
-        # Of one sum, bytes and events may lie in rows of two intervals: all rows together are right.
+        # Bytes and events of one sum may lie in rows of two intervals: all rows together are right.
         (row,) = stat.query("SELECT sum(events) AS n, sum(bytes) AS bytes FROM sums "
                             "WHERE event = 'syscall_write' AND call = 'write' AND error = 0")
         self.assertEqual((int(row["n"]), int(row["bytes"])), (3000, 30000))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Many processes, many kinds of I/O, many at once: what the kernel part keeps of things in flight is given up when they end.
-
-IOTRAIL_STRESS_SECONDS: how long; the default is short, so that ./check can afford it.
-"""
+"""Many processes and many kinds of I/O at once: the kernel part frees its entries of operations in
+flight when they end.
+IOTRAIL_STRESS_SECONDS: the duration; the default is short, so that ./check can afford it."""
 import json
 import os
 import pathlib
@@ -16,14 +15,15 @@ SECONDS = int(os.environ.get("IOTRAIL_STRESS_SECONDS", "5"))
 PROCESSES = 2000
 CLOSED_MOST = 200  # calls whose descriptor is closed meanwhile
 
-# Of things in flight, by the names of the maps: empty when nothing is. The sets lie among the programs' variables. The
-# waiters of a disk have places of which each is taken or not; a disk that was waited for stays known.
+# Maps of objects in flight: empty when nothing is in flight. The sets are variables of the
+# programs. A disk has places for waiters, each taken or free; a disk with earlier waiters stays
+# known.
 IN_FLIGHT = {"bios", "requests", "asyncs", "journal_handles", "taken_places", "flush_bios", "flushes", "write_backs",
              "read_aheads"}
 SETS = {"bio_sets", "request_sets"}
 WAITERS = "sync_waiters"
 
-# Two thousand processes at once, each with a file of its own; every tenth sees to it that it is on the disk.
+# Two thousand processes at once, each with its own file; every tenth syncs it.
 MANY = """
 import os, sys
 count, gate = int(sys.argv[1]), os.pipe()
@@ -42,7 +42,7 @@ for _ in range(count):
     os.wait()
 """
 
-# The workload, then quiet until the test lets it end.
+# The workload, then silence until the test ends it.
 SCRIPT = """
 set -e
 "$PYTHON" -c "$MANY" {processes} &
@@ -78,7 +78,7 @@ def bpftool(*arguments):
 
 
 def occupied(value):
-    """Places of a set that hold something, wherever in the value they are."""
+    """Occupied places of a set, anywhere in its value."""
     if isinstance(value, list):
         return sum(map(occupied, value))
     if not isinstance(value, dict):
@@ -89,12 +89,12 @@ def occupied(value):
 
 
 def waiting(disks):
-    """Operations that wait, of the map of all disks."""
+    """Waiting operations, in the map of all disks."""
     return sum(waiter["tid"] != 0 for disk in disks for waiter in disk["formatted"]["value"]["waiter"])
 
 
 def in_flight(maps):
-    """name: entries, of the maps and sets that have any."""
+    """name: entries, for maps and sets with any."""
     found = {}
     for number in maps:
         name = bpftool("map", "show", "id", str(number)).get("name", "")
@@ -138,7 +138,7 @@ class Stress(harness.AcceptanceTest):
         maps = maps_of(recorder.pid)
         self.assertTrue(maps, "the recorder holds no maps")
         left = {}
-        for _ in range(20):  # what others write back may be in flight
+        for _ in range(20):  # write-back of other programs may be in flight
             left = in_flight(maps)
             if not any(left.values()):
                 break
@@ -150,7 +150,8 @@ class Stress(harness.AcceptanceTest):
         recording = harness.Recording(self.folder / "t.iotrail", None)
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         self.check_account(recording, missed)
-        # A completion that the kernel did not tell leaves its request, and its bios, until the memory is used again.
+        # A request without a reported completion stays, with its bios, until the kernel reuses the
+        # memory.
         for name, entries in left.items():
             self.assertLessEqual(entries, 0 if name == WAITERS else missed, f"{name}: {left}")
         self.check_completions(recording, missed)
@@ -163,15 +164,17 @@ class Stress(harness.AcceptanceTest):
                        if name in ("kernel_task_untracked", "kernel_bio_untracked", "kernel_span_lost",
                                    "kernel_request_untracked", "kernel_async_untracked", "kernel_journal_untracked") and count}
         self.assertEqual(unexplained, {})
-        # Some of the programs' threads close a descriptor by which another one reads or writes. A full table would make thousands.
+        # Some threads close a descriptor while another one uses it. A full table would make
+        # thousands of such calls.
         self.assertLess(manifest["counters"].get("kernel_file_unknown", 0), CLOSED_MOST)
         forks = int(recording.value("SELECT count(*) FROM process_fork"))
         lost = sum(source["lost"] for source in manifest["sources"])
-        self.assertGreater(forks + lost, PROCESSES)  # on a busy machine the rings lose some, and count them
+        # On a busy machine the rings lose some, and count them.
+        self.assertGreater(forks + lost, PROCESSES)
         print(f"{sum(manifest['counts'].values()):,} events, {forks:,} forks, counters {manifest['counters']}")
 
     def check_completions(self, recording, missed):
-        """Each request that was issued, and not put back, was completed, or is counted."""
+        """Each request that was issued and not requeued is completed, or counted."""
         unmatched = int(recording.value("""
             WITH ends AS (
               SELECT device, request, ts_ns, event, lead(event) OVER (PARTITION BY device, request ORDER BY ts_ns, event DESC) AS next

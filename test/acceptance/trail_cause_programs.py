@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs of trail_causes_test.py, in Python. The first argument is a directory on the disk; each prints what it knows of its I/O."""
+"""The programs of trail_causes_test.py, in Python. The first argument is a directory on the disk.
+Each prints what it knows of its I/O."""
 
 STREAM = """
 import ctypes, json, os, random, sys
@@ -46,7 +47,7 @@ print(json.dumps([place, os.pwritev(direct, [memoryview(memory)[:size]], place)]
 os.fsync(direct)
 """
 
-# Fills the disk, makes room twice, and writes into it until there is no more.
+# Fills the disk, frees some room twice, and writes into it until it is full.
 NO_ROOM = """
 import ctypes, json, mmap, os, sys
 PAGE, ROOM = 4096, 512 << 10
@@ -103,7 +104,7 @@ ctypes.CDLL(None).syncfs(directory)
 print(json.dumps(written() - before))
 """
 
-# Three processes, one after another, of the same pid: clone3 takes the one that it is to have.
+# Three processes, one after another, with the same pid, which clone3 takes as an argument.
 SAME_PID = """
 import ctypes, json, os, sys
 CLONE3, SIGCHLD, PAGE = 435, 17, 4096
@@ -128,7 +129,8 @@ for name in ('shared', 'first', 'second', 'third'):
 print(json.dumps(pids))
 """
 
-# Reads at random, three pages in order at a time, each once, and asks the kernel before each what of it is in the cache: cachestat(2).
+# Reads at random, three pages in order at a time, each page once. Before each read, cachestat(2)
+# says which pages are in the cache.
 WASTE = """
 import ctypes, json, os, random, sys, time
 CACHESTAT, PAGE, PAGES = 451, 4096, 1024
@@ -154,7 +156,7 @@ for place in random.Random(5).sample(range(PAGES // 4), 12):
 print(json.dumps([asked * PAGE, used * PAGE, cached(0, PAGES) * PAGE]))
 """
 
-# Writes, with so little memory that most has to be written back meanwhile.
+# Writes with so little memory that the kernel must write most of it back meanwhile.
 PRESSURE = """
 import json, os, sys
 with open(sys.argv[2] + '/cgroup.procs', 'w') as members:
@@ -165,7 +167,7 @@ os.fsync(fd)
 print(json.dumps([os.getpid(), size]))
 """
 
-# Children that are killed while they read: once the disk has begun, wherever they are.
+# Children that are killed while they read, once the disk has begun.
 KILLED = """
 import ctypes, json, mmap, os, sys, time
 CACHESTAT, SIZE = 451, 64 << 20

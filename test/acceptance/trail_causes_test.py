@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trails of programs whose I/O is known to the byte: buffered by a library, refused, failed, killed, under pressure, with a pid again."""
+"""Trails of programs with I/O known to the byte: buffered by a library, refused, failed, killed,
+under memory pressure, with a reused pid."""
 import bisect
 import collections
 import errno
@@ -16,7 +17,7 @@ PAGE = 4096
 FIO_BYTES = 1 << 20
 FILES = 10000
 GROUP_BYTES = 24 << 20
-LEAST_SHARE = 0.995  # of what the disk wrote
+LEAST_SHARE = 0.995  # minimum share of the disk's writes
 LAYERS = "syscall,async,cache,block"
 
 
@@ -26,7 +27,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
 
     def record_trails(self, *command, layers=LAYERS, **options):
-        """Whatever the program does: no byte is lost or told twice, nor any time."""
+        """Records, and checks that no byte and no time is lost or counted twice."""
         recording = self.record(*command, options=["--layers", layers], **options)
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)
@@ -36,12 +37,12 @@ class TrailCauses(harness.AcceptanceTest):
         return recording
 
     def record_program(self, program, *arguments, **options):
-        """What the program, in Python, prints as JSON, and the recording."""
+        """The JSON that the Python program prints, and the recording."""
         recording = self.record_trails("python3", "-c", program, self.point, *arguments, **options)
         return json.loads(recording.process.stdout), recording
 
     def links(self, recording, name, direction="write", key="l.cause"):
-        """key -> (bytes, of these beyond doubt) that the disk completed of one file"""
+        """key -> (bytes, exact bytes) that the disk completed for one file"""
         return {tuple(list(row.values())[:-2]) if "," in key else list(row.values())[0]: (int(row["bytes"]), int(row["exact"]))
                 for row in recording.query(
             f"SELECT {key}, sum(l.bytes) AS bytes, sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact "
@@ -50,13 +51,14 @@ class TrailCauses(harness.AcceptanceTest):
             f"AND n.path = '{self.point / name}' GROUP BY ALL")}
 
     def balance(self, recording, name, direction="write"):
-        """part -> bytes, of one file's way from the calls to the device"""
+        """part -> bytes, from the calls to the device, for one file"""
         return {row["part"]: int(row["bytes"]) for row in recording.query(
             "SELECT part, sum(b.bytes) AS bytes FROM byte_balance AS b JOIN file_names AS n USING (file) "
             f"WHERE path = '{self.point / name}' AND direction = '{direction}' GROUP BY part")}
 
     def check_stream(self, file_system):
-        """From the call to the disk: a stream gives the pieces of many calls to one system call, whose bytes are written back."""
+        """From the call to the disk: a stream joins the pieces of many calls into one system call,
+        and its bytes are written back."""
         self.use(file_system)
         pieces, recording = self.record_program(programs.STREAM, layers="app," + LAYERS)
         self.require(recording, "app")
@@ -89,7 +91,8 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_stream("btrfs")
 
     def check_direct_write_that_is_none(self, file_system, direct, cached):
-        """The kernel may write through the cache what it cannot write directly: each byte is told once, as what it was done as."""
+        """The kernel may write through the cache what it cannot write directly: each byte counts
+        once, by the way it took."""
         self.use(file_system)
         (place, written), recording = self.record_program(programs.FALLS_BACK, file_system)
         (row,) = recording.query(f"SELECT w.op_id, w.result FROM syscall_write AS w JOIN file_names AS n USING (file) "
@@ -103,7 +106,7 @@ class TrailCauses(harness.AcceptanceTest):
         balance = self.balance(recording, "direct")
         self.assertEqual(balance.pop("rest of their pages", 0), rest)
         self.assertEqual(balance.keys(), {"written by calls"})
-        # A page of which only a part is written comes from the disk first, for nobody who reads.
+        # A page that is written in part is read from the disk first, for no reading call.
         self.assertLessEqual(self.balance(recording, "direct", "read").items(), {"rest of their pages": PAGE}.items())
 
     def test_direct_write_that_is_none_on_ext4(self):
@@ -116,7 +119,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_direct_write_that_is_none("btrfs", 0, 1000)
 
     def check_no_room(self, file_system):
-        """What the calls were told to have written is what the disk has, to the byte."""
+        """The disk has exactly the bytes that the calls reported as written."""
         self.use(file_system)
         truth, recording = self.record_program(programs.NO_ROOM)
         for name, results in truth.items():
@@ -126,7 +129,8 @@ class TrailCauses(harness.AcceptanceTest):
                     f"SELECT w.result FROM syscall_write AS w JOIN file_names AS n USING (file) WHERE n.path = '{self.point / name}' ORDER BY w.ts_ns")]
                 self.assertEqual(found, results + [-errno.ENOSPC])
                 links = self.links(recording, name)
-                # btrfs does direct writes through the cache, for its checksums, and may take the room of both for one of them.
+                # btrfs does direct writes through the cache, for its checksums, and may use the
+                # room of both for one of them.
                 links.pop("rounding", None)
                 size = sum(results)
                 self.assertLessEqual(links.keys(), {"write_back", "direct"} if name == "direct" else {"write_back"})
@@ -147,10 +151,10 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_no_room("btrfs")
 
     def make_holes(self, image, marks):
-        """Where the image has these marks it has no memory any more; and there is none to be had."""
+        """Frees the image's memory at these marks, and uses up all free memory."""
         found = {}
         with open(image, "rb") as file:
-            while len(found) < len(marks):  # they begin where a page does
+            while len(found) < len(marks):  # a mark begins at a page
                 place = os.lseek(file.fileno(), file.tell(), os.SEEK_DATA)
                 file.seek(place // PAGE * PAGE)
                 page = file.read(PAGE)
@@ -162,7 +166,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.assertEqual(harness.run("mount", "-o", f"remount,size={used - len(marks) * 16 * PAGE}", image.parent).returncode, 0)
 
     def check_failures(self, file_system):
-        """The disk is an image in memory of which there is no more, so that the disk itself fails."""
+        """The disk is an image in a full memory file system, so that the disk itself fails."""
         memory, self.point = self.folder / "memory", self.folder / "point"
         memory.mkdir()
         if harness.run("mount", "-t", "tmpfs", "-o", "size=1G", "none", memory).returncode:
@@ -190,7 +194,7 @@ class TrailCauses(harness.AcceptanceTest):
             self.assertEqual(recording.value(f"SELECT min(c.result) FROM syscall_{call} AS c JOIN file_names AS n USING (file) "
                                              f"WHERE n.path = '{self.point / name}'"), failed)
         self.assertEqual(self.balance(recording, "cached"), {"written by calls": 16 * PAGE})
-        # A call that failed says of no byte that it wrote it.
+        # A failed call wrote no byte.
         self.assertEqual(self.balance(recording, "direct"), {"not followed": 16 * PAGE})
 
     def test_a_disk_that_fails_below_ext4(self):
@@ -200,12 +204,13 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_failures("xfs")
 
     def check_asynchronous_reads(self, file_system):
-        """Each operation's bytes come from the disk once, and are told of that operation."""
+        """Each operation's bytes come from the disk once, and belong to that operation."""
         self.require_program("fio")
         self.use(file_system)
         jobs = {f"{engine}{direct}": (f"--ioengine={engine}", f"--direct={direct}") for engine in ("io_uring", "libaio") for direct in (0, 1)}
         if file_system == "btrfs" and " btrfs_dio_end_io\n" not in pathlib.Path("/proc/kallsyms").read_text():
-            jobs = {name: options for name, options in jobs.items() if name.endswith("0")}  # its way does not tell whose it is
+            # Without it, direct I/O of btrfs has no known owner.
+            jobs = {name: options for name, options in jobs.items() if name.endswith("0")}
         for name in jobs:
             (self.point / name).write_bytes(os.urandom(FIO_BYTES))
             harness.evict(self.point / name)
@@ -222,9 +227,9 @@ class TrailCauses(harness.AcceptanceTest):
                                              f"WHERE n.path = '{self.point / name}'")
                 expected = {}
                 for row in operations:
-                    # Direct I/O has its memory with it, not its place in the file.
+                    # A direct bio has its memory, but not its position in the file.
                     key = (row["op_id"], "direct", None)
-                    # btrfs takes the page cache for memory that was never touched.
+                    # btrfs uses the page cache for memory that was never touched.
                     if name.endswith("0") or file_system == "btrfs" and key not in found:
                         key = (row["op_id"], "read", row["position"])
                     expected[key] = int(row["result"])
@@ -244,7 +249,8 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_asynchronous_reads("btrfs")
 
     def check_creates(self, file_system):
-        """All that the disk writes is metadata, by whatever thread of the kernel, for the call that waits for it."""
+        """All of the disk's writes are metadata for the waiting call, whichever kernel thread
+        writes them."""
         self.use(file_system)
         os.sync()
         written, recording = self.record_program(programs.CREATES, FILES, f"/sys/block/{self.name}/stat", layers=LAYERS + ",fs")
@@ -257,7 +263,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.assertEqual([(row["cause"], row["call"]) for row in causes], [("metadata", "syncfs")])
         (row,) = recording.query(f"SELECT completed, attributed, differs FROM conservation WHERE device_name = '{self.name}' AND direction = 'write'")
         self.assertEqual([int(value) for value in row.values()], [int(causes[0]["bytes"]), int(causes[0]["bytes"]), 0])
-        # What the kernel does not tell of a request's end is counted.
+        # A counter has the completions that the kernel does not report.
         if not recording.manifest["counters"].get("kernel_completion_missed", 0):
             self.assertGreaterEqual(int(causes[0]["bytes"]), LEAST_SHARE * written)
 
@@ -271,7 +277,8 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_creates("btrfs")
 
     def test_processes_of_the_same_pid(self):
-        """What they wrote is told apart, also when it gets to the disk after the last of them has ended."""
+        """Their writes are distinguished, even if they reach the disk after the last process has
+        ended."""
         self.use("ext4")
         pids, recording = self.record_program(programs.SAME_PID)
         if -1 in pids:
@@ -290,7 +297,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.assertEqual(self.balance(recording, "shared"), {"written by calls": 13 * PAGE, "overwritten": -PAGE})
 
     def check_waste(self, file_system):
-        """What is read ahead of reads at random is mostly never used: the cache itself tells how much."""
+        """Most pages read ahead of random reads are never used: the cache itself says how many."""
         self.use(file_system)
         (self.point / "scattered").write_bytes(os.urandom(1024 * PAGE))
         harness.evict(self.point / "scattered")
@@ -329,7 +336,7 @@ class TrailCauses(harness.AcceptanceTest):
         return self.skipTest("there is no control group of memory to be made")
 
     def check_pressure(self, file_system):
-        """What the kernel writes back for want of memory is the writer's, and not of a call."""
+        """Write-back for lack of memory belongs to the writer, and to no call."""
         group = self.make_small_group()
         self.use(file_system)
         (pid, size), recording = self.record_program(programs.PRESSURE, group)
@@ -354,7 +361,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_pressure("btrfs")
 
     def check_killed(self, file_system):
-        """What a process has asked of the disk comes, also when it is killed meanwhile, and is told of its call."""
+        """The disk completes I/O that a killed process has requested. It belongs to its call."""
         self.use(file_system)
         for name in ("cached", "direct"):
             (self.point / name).write_bytes(os.urandom(64 << 20))

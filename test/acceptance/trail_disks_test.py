@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trails of disks that are made of others, that fail, or that memory is swapped to: what reaches the disk below is known."""
+"""Trails of disks that consist of others, that fail, or that are used for swap: the I/O of the disk
+below is known."""
 import collections
 import errno
 import fcntl
@@ -16,10 +17,10 @@ PAGE = 4096
 PAGES = 64
 SECTOR_BYTES = 512
 CHUNK_BYTES = 64 << 10
-PIECE = 2056  # sectors; whole pages, and no divisor of anything else
-SHIFT = 2048  # sectors in front of a partition or a mapped disk
+PIECE = 2056  # in sectors; whole pages, and no divisor of other sizes
+SHIFT = 2048  # in sectors, in front of a partition or a mapped disk
 MANY_PAGES = 512  # more than dm-crypt takes at once
-# Through the cache and past it, each on a file of its own; prints the pid.
+# Writes through the cache and directly, each to its own file. Prints the pid.
 WRITES = f"""
 import mmap, os, sys
 size = int(sys.argv[2])
@@ -30,7 +31,7 @@ direct = os.open(sys.argv[1] + '/direct', os.O_CREAT | os.O_WRONLY | os.O_DIRECT
 os.write(direct, mmap.mmap(-1, size))
 print(os.getpid())
 """
-# The same two files.
+# Reads the same two files.
 READS = f"""
 import mmap, os, sys
 size = int(sys.argv[2])
@@ -41,7 +42,7 @@ direct = os.open(sys.argv[1] + '/direct', os.O_RDONLY | os.O_DIRECT)
 os.preadv(direct, [mmap.mmap(-1, size)], 0)
 print(os.getpid())
 """
-# On a file that is there, of which nothing waits to be written.
+# Writes to an existing file without dirty pages.
 FAILS = f"""
 import os, sys
 fd = os.open(sys.argv[1] + '/file', os.O_WRONLY)
@@ -67,7 +68,7 @@ for page in range({PAGES}):
     memory[page * {PAGE}:page * {PAGE} + 8] = str(page).encode().ljust(8)
 memory.madvise(PAGEOUT)
 time.sleep(0.3)
-memory.madvise(PAGEOUT)  # what was under way the first time is only let go now
+memory.madvise(PAGEOUT)  # pages in flight the first time are freed only now
 bytes_out = own('/proc/self/smaps_rollup', 'Swap') * 1024
 read_before = own('/proc/self/io', 'read_bytes')
 assert all(int(memory[page * {PAGE}:page * {PAGE} + 8]) == page for page in range({PAGES}))
@@ -75,7 +76,7 @@ print(own('/proc/self/io', 'read_bytes') - read_before, bytes_out)
 """
 
 
-# Files that are synced one after another; prints what the disk wrote meanwhile, in bytes and in flushes.
+# Syncs files one after another. Prints what the disk wrote meanwhile, in bytes and in flushes.
 SYNCS = """
 import ctypes, os, sys
 folder, call, stat = sys.argv[1:]
@@ -111,7 +112,7 @@ assert os.sendfile(sent, source, None, {PAGES * PAGE}) == {PAGES * PAGE}
 for fd in source, copied, sent:
     os.fsync(fd)
 """
-LEAST_SHARE = 0.9  # of what the disk says: others may sync it, too
+LEAST_SHARE = 0.9  # minimum share of the disk's count: other programs may sync it too
 
 
 class TrailDisks(harness.AcceptanceTest):
@@ -129,7 +130,7 @@ class TrailDisks(harness.AcceptanceTest):
         return point
 
     def make_array(self, level, disks):
-        """Of the kernel's md, without anything on the disks that says so."""
+        """An array of the kernel's md, without metadata on its disks."""
         modules = ("md_mod", f"raid{level}")
         if not shutil.which("modprobe") or any(harness.run("modprobe", module).returncode for module in modules):
             self.skipTest(f"there is no md of level {level}")
@@ -139,7 +140,7 @@ class TrailDisks(harness.AcceptanceTest):
         file = os.open(device, os.O_RDWR)
         self.addCleanup(os.close, file)
         clean, in_sync = 1, 6
-        # As linux/raid/md_u.h has them: SET_ARRAY_INFO, ADD_NEW_DISK, RUN_ARRAY, STOP_ARRAY.
+        # From linux/raid/md_u.h: SET_ARRAY_INFO, ADD_NEW_DISK, RUN_ARRAY, STOP_ARRAY.
         fcntl.ioctl(file, 0x40480923, struct.pack(
             "18i", 0, 90, 0, 0, level, 0, len(disks), len(disks), 0, 1, 0, clean, len(disks), len(disks), 0, 0, 0, CHUNK_BYTES))
         for number, disk in enumerate(disks):
@@ -150,7 +151,8 @@ class TrailDisks(harness.AcceptanceTest):
         return device
 
     def causes(self, recording, device):
-        """(file's name, cause) -> bytes that the disk completed, of those that name a process; its pid is the program's."""
+        """(file's name, cause) -> bytes that the disk completed for a process, which must be the
+        program."""
         found = collections.Counter()
         for row in recording.query(
                 "SELECT n.path, l.pid, l.cause, l.confidence, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
@@ -171,7 +173,7 @@ class TrailDisks(harness.AcceptanceTest):
             f"WHERE direction = '{direction}' AND parse_filename(path) IN ('cached', 'direct') GROUP BY ALL")}
 
     def check_ranges(self, recording, disk, size):
-        """Each byte of what went through the cache reached the disk as the one that it is."""
+        """Each byte written through the cache reached the disk exactly once."""
         reached = 0
         for row in recording.query(
                 "SELECT l.position, l.bytes FROM links AS l JOIN devices AS d USING (device) JOIN file_names AS n USING (file) "
@@ -182,7 +184,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(reached, size)
 
     def check_writes_below(self, disk, mapped, pages=MANY_PAGES):
-        """What a mapped disk hands on has its causes below, once."""
+        """Bios of a mapped disk have their causes on the disk below, once."""
         recording = self.record_writes(self.mount(mapped), pages)
         self.assertEqual(self.causes(recording, disk), written(pages))
         size = pages * PAGE
@@ -222,7 +224,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.check_writes_below(disk, self.make_encrypted_disk(disk, DISK_BYTES))
 
     def test_an_encrypted_disk_that_lies_in_pieces(self):
-        """The mapped disk below cuts what is encrypted, at places that nobody above knows."""
+        """The mapped disk below splits encrypted bios at positions that no layer above knows."""
         disk = self.make_bare_disk(DISK_BYTES)
         size = DISK_BYTES // SECTOR_BYTES
         pieces = [f"{begin} {PIECE} linear {disk} {size - PIECE - begin}" for begin in range(0, size - PIECE, PIECE)]
@@ -235,7 +237,7 @@ class TrailDisks(harness.AcceptanceTest):
         point = self.mount(mapped)
         size = MANY_PAGES * PAGE
         harness.run("python3", "-c", WRITES, point, size)
-        # The image stays in the cache: the disk that it lies on is to say nothing while this one does.
+        # The image stays in the cache: its own disk must stay idle while this one is used.
         self.assertEqual(harness.run("umount", point).returncode, 0)
         self.assertEqual(harness.run("mount", mapped, point).returncode, 0)
         recording = self.record_trails("python3", "-c", READS, point, size)
@@ -256,7 +258,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(sum(bytes for (name, _), bytes in balance.items() if name == "cached"), size, balance)
 
     def test_writes_that_fail(self):
-        """A mapped disk that fails writes hands nothing on: it is its own bios that have the error."""
+        """A mapped disk that fails writes submits nothing below: its own bios have the error."""
         disk = self.make_bare_disk(DISK_BYTES)
         size = DISK_BYTES // SECTOR_BYTES
         mapped = self.make_mapped_disk(f"0 {size} linear {disk} 0")
@@ -285,11 +287,11 @@ class TrailDisks(harness.AcceptanceTest):
         recording = self.record_writes(self.mount(mapped))
         for disk in disks:
             with self.subTest(disk=disk):
-                # Direct I/O is handed on by a thread of the kernel in bios of its own, which nobody can follow.
+                # A kernel thread passes direct I/O on in its own bios, which iotrail cannot follow.
                 self.assertEqual(self.causes(recording, disk), {("cached", "write_back"): PAGES * PAGE})
 
     def record_writes_to_array(self, level):
-        """What each of its two disks got."""
+        """The bytes that each of its two disks got."""
         disks = [self.make_bare_disk(DISK_BYTES, name) for name in ("one", "other")]
         recording = self.record_writes(self.mount(self.make_array(level, disks)), MANY_PAGES)
         return [self.causes(recording, disk) for disk in disks]
@@ -305,7 +307,8 @@ class TrailDisks(harness.AcceptanceTest):
             self.assertEqual(found, written(MANY_PAGES), "each disk has all")
 
     def test_a_file_system_without_events_of_its_own(self):
-        """f2fs: what it writes of files has its cause, and the summary says that the layer fs knows nothing of it."""
+        """f2fs: its writes of files have causes, and the summary says that layer fs has no events
+        of it."""
         disk = self.make_bare_disk(DISK_BYTES)
         harness.run("modprobe", "f2fs") if shutil.which("modprobe") else None
         point = self.mount(disk, "f2fs")
@@ -313,7 +316,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.require(recording, "block", "cache")
         self.assert_adds_up(recording)
         self.assertEqual(self.causes(recording, disk), written(PAGES))
-        # The fsync writes the node of its file, which lies in a file of the file system's own.
+        # The fsync writes the node of its file, which is in an internal file of the file system.
         nodes = recording.query("SELECT DISTINCT l.cause, l.pid, f.mode, q.io_class FROM links AS l JOIN files AS f USING (file) "
                                 "JOIN block_queue AS q USING (file) WHERE f.inode < 3 AND l.direction = 'write'")
         self.assertEqual([(row["cause"], row["pid"], row["mode"], row["io_class"]) for row in nodes],
@@ -322,7 +325,8 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertRegex(said, "no events of the layer fs from [^:]*f2fs[^:]*: seen at the other layers only")
 
     def test_a_file_on_a_disk_that_is_a_file(self):
-        """The disk above has the program's bytes; the image below is written by a thread of the kernel, which is not the program."""
+        """The disk above has the program's bytes. A kernel thread writes the image below, and is
+        not the program."""
         outer = self.make_bare_disk(DISK_BYTES)
         (self.folder / "outer").mkdir()
         self.make_file_system(outer, "ext4", self.folder / "outer")
@@ -335,7 +339,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(self.causes(recording, inner), written(PAGES))
 
     def mount_overlay(self, below):
-        """Where it lies above a mounted file system. Its lower layer has a file."""
+        """The mount point of an overlay above a mounted file system. Its lower layer has a file."""
         layers = {name: below / name for name in ("lowerdir", "upperdir", "workdir")}
         for folder in layers.values():
             folder.mkdir()
@@ -350,7 +354,8 @@ class TrailDisks(harness.AcceptanceTest):
         return above
 
     def test_syncs_of_a_file_system_on_another(self):
-        """What the journal below writes for a sync above is the sync's: as much as the disk says, and as many flushes."""
+        """Writes of the journal below for a sync above belong to the sync: as many bytes and
+        flushes as the disk counts."""
         disk = self.make_bare_disk(DISK_BYTES)
         above = self.mount_overlay(self.mount(disk))
         name = pathlib.Path(disk).name
@@ -358,7 +363,7 @@ class TrailDisks(harness.AcceptanceTest):
             os.sync()
             recording = self.record_trails("python3", "-c", SYNCS, above, call, f"/sys/block/{name}/stat", name=call)
             if recording.manifest["counters"].get("kernel_completion_missed", 0):
-                continue  # what the kernel does not tell of a request's end is counted
+                continue  # a counter has the completions that the kernel does not report
             written_bytes, flushes = map(int, recording.process.stdout.split())
             (row,) = recording.query(f"SELECT completed FROM conservation WHERE device_name = '{name}' AND direction = 'write'")
             self.assertGreaterEqual(int(row["completed"]), LEAST_SHARE * written_bytes, call)
@@ -376,7 +381,8 @@ class TrailDisks(harness.AcceptanceTest):
                          [(str(above / name), "write_back", PAGES * PAGE) for name in ("copied", "sent", "source")])
 
     def test_a_file_that_a_file_system_on_another_copies_up(self):
-        """The whole file is written when it is opened to be written to: by that call, and not through a mapping."""
+        """Opening a lower file for writing copies the whole file: by that call, not through a
+        mapping."""
         disk = self.make_bare_disk(DISK_BYTES)
         above = self.mount_overlay(self.mount(disk))
         recording = self.record_trails("python3", "-c", COPY_UP, above / "lower")
@@ -385,7 +391,8 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual([tuple(row.values()) for row in rows], [("write_back", "open", PAGES * PAGE)])
 
     def test_a_file_system_on_another(self):
-        """overlayfs keeps data in files below, which no program names: the trails have the file above."""
+        """overlayfs keeps data in files below, which no program names: the trails have the file
+        above."""
         disk = self.make_bare_disk(DISK_BYTES)
         above = self.mount_overlay(self.mount(disk))
         recording = self.record_writes(above)
@@ -405,7 +412,8 @@ class TrailDisks(harness.AcceptanceTest):
         if swapped.returncode:
             self.skipTest(f"the machine does not swap: {swapped.stderr}")
         self.addCleanup(harness.run, "swapoff", disk)
-        # The counts are the program's own: those of /proc/vmstat are the machine's, which may swap out others to this disk.
+        # The counts are the program's own. /proc/vmstat counts the machine, which may swap out
+        # other programs to this disk.
         recording = self.record_trails("python3", "-c", SWAP)
         moved = {(row["direction"], row["cause"]): int(row["bytes"]) for row in recording.query(
             "SELECT l.direction, l.cause, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
@@ -417,11 +425,11 @@ class TrailDisks(harness.AcceptanceTest):
         self.assertEqual(moved.get(("read", "swap"), 0), bytes_in)
 
     def test_a_read_that_fails(self):
-        """scsi_debug does not read ten sectors from 4660 on."""
+        """scsi_debug fails reads of ten sectors from 4660 on."""
         if not shutil.which("modprobe") or harness.run("modprobe", "sd_mod").returncode or harness.run("modprobe", "scsi_debug", "opts=2", "dev_size_mb=64").returncode:
             self.skipTest("this machine has no scsi_debug")
         self.addCleanup(harness.run, "modprobe", "-r", "scsi_debug")
-        for _ in range(50):  # it is found by and by
+        for _ in range(50):  # it appears after a while
             disks = [f"/dev/{disk.name}" for disk in pathlib.Path("/sys/block").iterdir()
                      if (disk / "device/model").exists() and (disk / "device/model").read_text().strip() == "scsi_debug"]
             if disks and os.path.exists(disks[0]):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""I/O whose trails are known: trail_scenarios.py DIRECTORY does each scenario on a file of its own, named after it.
-
-Prints as JSON, for each file, who must have caused how many bytes on the device, [[pid, cause, bytes or [least, most]], ...],
-and what must have become of those written, {pid: [written, to_device, absorbed, dropped]}.
-"""
+"""I/O with known trails: trail_scenarios.py DIRECTORY runs each scenario on a file with its name.
+Prints JSON with the expected result for each file: the processes that cause bytes on the device,
+[[pid, cause, bytes or [least, most]], ...], and the fates of written bytes, {pid: [written,
+to_device, absorbed, dropped]}."""
 import ctypes
 import fcntl
 import json
@@ -21,7 +20,7 @@ SEED = 5
 
 
 def in_child(work):
-    """Runs `work` in a process of its own; its pid, when it is gone."""
+    """Runs `work` in a process of its own, waits for it and returns its pid."""
     pid = os.fork()
     if pid == 0:
         work()
@@ -43,20 +42,20 @@ def write(path, offset, size, flags=0):
 
 
 def shares_blocks(path):
-    """Whether the file system, of which `path` is in the root, lets files share blocks."""
+    """Whether files can share blocks on the file system with `path` in its root."""
     with open("/proc/mounts", encoding="utf-8") as mounts:
         return any(line.split()[1].replace("\\040", " ") == os.path.dirname(path) and line.split()[2] in ("xfs", "btrfs") for line in mounts)
 
 
 def written_once(path):
-    """The writer has exited when another process has its bytes written back."""
+    """The writer has exited before another process has its bytes written back."""
     writer = in_child(lambda: [write(path, page * PAGE, PAGE) for page in range(64)])
     sync_by_another(path)
     return [[writer, "write_back", 64 * PAGE]], {writer: [64 * PAGE, 64 * PAGE, 0, 0]}
 
 
 def rewritten(path):
-    """Pages written again at random before the device sees them: the last writer counts."""
+    """Pages are rewritten at random before they reach the device: the last writer counts."""
     pages = random.Random(SEED)
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
     touched = set()
@@ -70,7 +69,7 @@ def rewritten(path):
 
 
 def appended(path):
-    """Appends of odd sizes share pages; the last page is filled up."""
+    """Appends of odd sizes share pages; the last page is padded."""
     sizes = random.Random(SEED)
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     total = sum(os.write(descriptor, b"a" * sizes.randrange(1, 900)) for _ in range(500))
@@ -80,7 +79,7 @@ def appended(path):
 
 
 def appended_anywhere(path):
-    """Whatever position a write names that appends, it goes to the end."""
+    """An appending write goes to the end, whatever position it names."""
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     for _ in range(4):
         os.pwrite(descriptor, b"a" * 2 * PAGE, 0)
@@ -93,7 +92,7 @@ def appended_anywhere(path):
 
 
 def neighbours(path):
-    """Two processes on one page, and on the next."""
+    """Two processes write to one page, and to the next."""
     first = in_child(lambda: write(path, 0, PAGE + 1000))
     second = in_child(lambda: write(path, PAGE + 1000, 2 * PAGE - 1000))
     sync_by_another(path)
@@ -102,10 +101,11 @@ def neighbours(path):
 
 
 def truncated(path):
-    """What is cut off before it was written back never reaches the device."""
+    """Bytes that are truncated before their write-back never reach the device."""
     write(path, 0, 8 * PAGE)
     sync_by_another(path)
-    write(path, 16 * PAGE, 16 * PAGE)  # not the page of the new end, which xfs of Linux 6.1 writes back when it cuts
+    # Not the page of the new end, which xfs of Linux 6.1 writes back when it truncates.
+    write(path, 16 * PAGE, 16 * PAGE)
     os.truncate(path, 8 * PAGE)
     sync_by_another(path)
     here = os.getpid()
@@ -119,7 +119,7 @@ def unlinked(path):
 
 
 def punched(path):
-    """A hole is punched into dirty pages, which a file system may write back before."""
+    """Punches a hole into dirty pages. A file system may write them back before."""
     write(path, 0, 16 * PAGE)
     ctypes.CDLL(None, use_errno=True).fallocate(
         ctypes.c_int(os.open(path, os.O_WRONLY)), ctypes.c_int(PUNCH_HOLE | KEEP_SIZE), ctypes.c_long(4 * PAGE), ctypes.c_long(4 * PAGE))
@@ -129,7 +129,8 @@ def punched(path):
 
 
 def committed(path):
-    """A journal's commit tries to write a page back, and leaves it dirty: that is no write of the journal's."""
+    """A journal's commit tries to write a page back and leaves it dirty: the journal has written
+    nothing."""
     write(path, 0, 100)
     os.truncate(path, 64 * PAGE)
     other = os.open(path + ".other", os.O_CREAT | os.O_WRONLY)
@@ -141,7 +142,8 @@ def committed(path):
 
 
 def direct_over_dirty(path):
-    """A direct write has the dirty pages in its way written back first: they stay those of who wrote them."""
+    """A direct write first has the dirty pages of its range written back: they belong to their
+    writer."""
     writer = in_child(lambda: write(path, 0, 4 * PAGE))
     descriptor = os.open(path, os.O_WRONLY | os.O_DIRECT)
     os.pwrite(descriptor, mmap.mmap(-1, 2 * PAGE), PAGE)
@@ -150,7 +152,8 @@ def direct_over_dirty(path):
 
 
 def mapped(path):
-    """Every second page is stored to through a mapping. The pages between go along where folios are large."""
+    """Stores to every second page through a mapping. With large folios, the pages between are
+    written too."""
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR)
     os.pwrite(descriptor, b"m" * 32 * PAGE, 0)
     os.fsync(descriptor)
@@ -179,7 +182,7 @@ def synchronous(path):
 
 
 def open_copy(path):
-    """A file of 16 pages that are on the disk, and the one that it is to be copied to."""
+    """A file of 16 pages on the disk, and the file to copy it to."""
     source = path + ".source"
     write(source, 0, 16 * PAGE)
     sync_by_another(source)
@@ -197,7 +200,7 @@ def copied(path):
 
 
 def spliced(path):
-    """From file to file through a pipe."""
+    """Copies from file to file through a pipe."""
     taken, descriptor = open_copy(path)
     reader, writer = os.pipe()
     moved = 0
@@ -208,7 +211,7 @@ def spliced(path):
 
 
 def copied_in_kernel(path):
-    """copy_file_range: through the page cache, or where the file system can, by sharing the blocks."""
+    """copy_file_range copies through the page cache or, if the file system can, shares the blocks."""
     taken, descriptor = open_copy(path)
     moved = 0
     while moved < 16 * PAGE:
@@ -218,7 +221,7 @@ def copied_in_kernel(path):
 
 
 def reflinked(path):
-    """Of blocks that two files share only those that are written anew get to the disk again."""
+    """Of blocks that two files share, only rewritten ones reach the disk again."""
     taken, descriptor = open_copy(path)
     if shares_blocks(path):
         fcntl.ioctl(descriptor, FICLONE, taken)
@@ -229,7 +232,7 @@ def reflinked(path):
 
 
 def mapped_without_msync(path):
-    """What is stored through a mapping gets to the disk without a call of who stored it."""
+    """Stores through a mapping reach the disk without a call of the storing process."""
     write(path, 0, 16 * PAGE)
     sync_by_another(path)
 
@@ -254,7 +257,7 @@ def data_synced(path):
 
 
 def written_through(path):
-    """O_SYNC, by writes that share pages: each takes its page with it as a whole."""
+    """O_SYNC, by writes that share pages: each write takes its whole page with it."""
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_SYNC)
     for place in range(8):
         os.pwrite(descriptor, b"t" * (PAGE // 2), place * PAGE // 2)
@@ -273,7 +276,7 @@ def range_synced(path):
 
 
 def synced_all(path):
-    """sync(2) of another process: what it sets off the kernel's own threads do."""
+    """sync(2) of another process: the kernel's own threads write for it."""
     write(path, 0, 8 * PAGE)
     in_child(os.sync)
     here = os.getpid()
@@ -281,7 +284,7 @@ def synced_all(path):
 
 
 def allocated(path):
-    """Of space that was reserved only what was written gets to the disk."""
+    """Of reserved space, only written bytes reach the disk."""
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
     os.posix_fallocate(descriptor, 0, 16 * PAGE)
     os.pwrite(descriptor, b"a" * 4 * PAGE, 2 * PAGE)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trails against I/O whose truth is known by construction (trail_scenarios.py), on each file system; and reads."""
+"""Trails, compared with I/O that has known causes (trail_scenarios.py), on each file system; and
+reads."""
 import collections
 import json
 import os
@@ -12,7 +13,7 @@ import unittest
 import harness
 
 DISK_BYTES = 600 << 20  # so that mkfs.ext4 makes blocks as large as pages
-LEAST_SHARE = 0.999  # of the bytes of files that must have a cause
+LEAST_SHARE = 0.999  # minimum share of the files' bytes that have a cause
 READ_BYTES = 2 << 20
 PAGE = 4096
 CALLS = pathlib.Path(__file__).with_name("trail_scenarios.py")
@@ -26,7 +27,7 @@ class Trails(harness.AcceptanceTest):
         self.name = pathlib.Path(self.device).name
 
     def use_encrypted(self, file_system):
-        """The disk below is what is looked at."""
+        """The disk below is observed."""
         self.device = self.make_bare_disk(DISK_BYTES)
         self.name, self.point = pathlib.Path(self.device).name, self.folder / "mount point"
         self.make_file_system(self.make_encrypted_disk(self.device, DISK_BYTES), file_system, self.point)
@@ -47,7 +48,8 @@ class Trails(harness.AcceptanceTest):
         return recording
 
     def assert_times_add_up(self, recording):
-        """The parts of each operation's time are its duration, of all that the trace has."""
+        """The parts of each operation's time add up to its duration, for all operations in the
+        trace."""
         (row,) = recording.query(
             "WITH times AS (SELECT op_id, sum(ns) AS ns FROM op_time GROUP BY op_id), spans AS (SELECT op_id, sum(duration_ns) AS ns FROM events "
             "WHERE layer IN ('app', 'syscall', 'async') AND duration_ns > 0 AND op_id <> 0 GROUP BY op_id) "
@@ -56,7 +58,8 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(row["right"], row["operations"])
 
     def assert_steps_add_up(self, recording):
-        """Each operation of a layer is in one row of its steps down from the layer above, and up to it."""
+        """Each operation of a layer is in one row of its steps down from the layer above, and up to
+        it."""
         counts = {row["layer"]: int(row["n"]) for row in recording.query(
             "SELECT layer, count(*) AS n FROM events WHERE event = 'block_queue' OR layer IN ('app', 'syscall', 'async', 'vfs') "
             "AND duration_ns IS NOT NULL GROUP BY layer")}
@@ -68,7 +71,8 @@ class Trails(harness.AcceptanceTest):
             self.assertEqual(int(row["n"]), counts[row["above"]], row["above"])
 
     def test_the_time_of_each_call_has_its_parts(self):
-        """With all layers: that the fsyncs waited for the device, that the library and the file system took their part."""
+        """With all layers: the fsyncs waited for the device, and the library and the file system
+        took some time."""
         self.use("ext4")
         recording = self.record_trails("python3", CALLS, self.point, layers="app,syscall,async,vfs,cache,fs,block,sched")
         parts = {row["part"]: int(row["ns"]) for row in recording.query(
@@ -98,13 +102,13 @@ class Trails(harness.AcceptanceTest):
         return fates
 
     def balance(self, recording, name):
-        """part -> bytes, of a file's way from the calls to the device, which they add up to."""
+        """part -> bytes, from a file's calls to the device; they add up to the device's bytes."""
         return {(row["direction"], row["part"]): int(row["bytes"]) for row in recording.query(
             "SELECT direction, part, sum(b.bytes) AS bytes FROM byte_balance AS b JOIN file_names AS n USING (file) "
             f"WHERE path = '{self.point / name}' GROUP BY direction, part")}
 
     def check_balance(self, recording, name, fates, direct):
-        """What calls wrote is followed to the byte."""
+        """Each byte that calls wrote is accounted for."""
         balance = self.balance(recording, name)
         self.assertEqual(balance.get(("write", "written by calls"), 0), sum(fate[0] for fate in fates.values()) + direct, balance)
         self.assertEqual(-balance.get(("write", "overwritten"), 0), sum(fate[2] for fate in fates.values()), balance)
@@ -112,7 +116,8 @@ class Trails(harness.AcceptanceTest):
         self.assertNotIn(("write", "not followed"), balance)
 
     def show_shares(self, recording, file_system, names):
-        """Into the file IOTRAIL_SHARES, how sure each scenario's trails are: tools/trail_shares makes the table of docs/trails.md of it."""
+        """Writes to the file IOTRAIL_SHARES how sure each scenario's trails are: tools/trail_shares
+        makes the table of docs/trails.md from it."""
         if "IOTRAIL_SHARES" not in os.environ:
             return
         shares = collections.defaultdict(collections.Counter)
@@ -136,7 +141,8 @@ class Trails(harness.AcceptanceTest):
         truth = json.loads(recording.process.stdout)
         self.show_shares(recording, f"{file_system} on {disk}" if disk else file_system, truth)
         for name, (causes, fates) in truth.items():
-            # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before, its own threads queue the bios.
+            # Since Linux 6.15 btrfs does these through the page cache, for its checksums; before,
+            # its own threads queue the bios.
             if file_system == "btrfs" and (name.startswith("direct") or any(cause == "direct" for _, cause, _ in causes)):
                 found_causes.pop(str(self.point / name), None)
                 continue
@@ -144,7 +150,8 @@ class Trails(harness.AcceptanceTest):
                 expected = {(pid, cause): size if isinstance(size, list) else [size, size]
                             for pid, cause, size in causes if size}
                 found = found_causes[str(self.point / name)]
-                # What the kernel does not tell of a request's end is counted, and no fault of the trails.
+                # A counter has the completions that the kernel does not report; that is no fault of
+                # the trails.
                 if not missed:
                     self.assertEqual(found.keys(), expected.keys(), found)
                     for key, (least, most) in expected.items():
@@ -185,7 +192,8 @@ class Trails(harness.AcceptanceTest):
         self.check_scenarios("btrfs", os.environ["IOTRAIL_ASYNC"])
 
     def check_metadata(self, file_system):
-        """What a file system makes dirty of its own, for a new file in a new directory, is stored by no program."""
+        """Pages that a file system dirties itself, for a new file in a new directory, have no
+        storing program."""
         self.use(file_system)
         program = ("import os, sys\nos.mkdir(sys.argv[1] + '/new')\n"
                    "fd = os.open(sys.argv[1] + '/new/file', os.O_CREAT | os.O_WRONLY)\nos.write(fd, b'x')\nos.fsync(fd)\n")
@@ -207,25 +215,25 @@ class Trails(harness.AcceptanceTest):
         self.check_metadata("btrfs")
 
     def told_writers(self, recording):
-        """page -> (pid, confidence) of what carried it last"""
+        """page -> (pid, confidence) of its last link"""
         return {int(row["position"]) // PAGE: (int(row["pid"]), row["confidence"]) for row in recording.query(
             "SELECT l.position, l.pid, l.confidence FROM links AS l JOIN file_names AS n USING (file) WHERE direction = 'write' "
             f"AND path = '{self.point / 'rewritten'}' AND bytes = {PAGE} AND cause = 'write_back' ORDER BY l.ts_ns")}
 
     def test_who_is_told_beyond_doubt_wrote_what_the_disk_has(self):
-        """Processes rewrite the same pages while another has them written back."""
+        """Processes rewrite the same pages while another one has them written back."""
         self.use("ext4")
         recording = self.record_trails(REWRITE, self.point / "rewritten", options=("--buffer", "64M"))
         written = [int(pid) for pid in recording.process.stdout.split()]
         told = self.told_writers(recording)
         exact = {page: pid for page, (pid, confidence) in told.items() if confidence == "exact"}
         self.assertEqual(exact, {page: written[page] for page in exact})
-        # A busy machine may still lose rows; what lies behind a loss is told with less certainty.
+        # A busy machine may still lose rows; trails after a loss are less certain.
         if not recording.query("SELECT * FROM losses WHERE severity = 'loss'"):
             self.assertGreaterEqual(len(exact), len(written) // 2, recording.manifest["counters"])
 
     def test_what_lies_behind_a_loss_is_not_told_beyond_doubt(self):
-        """The recorder is stopped for a moment, so that its rings overflow."""
+        """Stops the recorder for a moment, so that its rings overflow."""
         self.use("ext4")
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen(
@@ -289,7 +297,7 @@ class Trails(harness.AcceptanceTest):
                          {("read", "read by calls"): reads * 100, ("read", "rest of their pages"): reads * 3996})
 
     def check_reads(self, file_system):
-        """What is in the cache, or in a hole, is not asked of the device; what is touched in a mapping is."""
+        """Reads from the cache or of a hole need no device; accesses to a mapping do."""
         self.use(file_system)
         for name in ("half", "mapped"):
             (self.point / name).write_bytes(os.urandom(READ_BYTES))
@@ -328,7 +336,7 @@ class Trails(harness.AcceptanceTest):
         self.check_reads("btrfs")
 
     def check_late_reads(self, recording, told):
-        """Both sides tell the same bytes and times, and no call was late for longer than it took."""
+        """Both sides have the same bytes and times, and no call was late for longer than it took."""
         (row,) = recording.query(
             "SELECT coalesce(total(r.bytes), 0) AS late, coalesce(total(r.late_ns), 0) AS late_ns, count(*) FILTER (r.late_ns > e.duration_ns OR r.bytes > e.result "
             "OR r.by_op = r.op_id) AS wrong FROM late_reads AS r JOIN syscall_read AS e USING (op_id) JOIN file_names AS n ON r.file = n.file "
@@ -336,13 +344,14 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual([int(row[key]) for key in ("late", "late_ns", "wrong")], [told["late"], told["late_ns"], 0])
 
     def test_read_ahead_that_comes_too_late(self):
-        """Who asks for the end of what is just being read ahead has to wait for it."""
+        """A read of the end of a window in progress must wait for it."""
         self.use("ext4")
         size = 8 * READ_BYTES
-        step = 128 << 10  # what a device reads ahead at once, whatever its limits are
+        step = 128 << 10  # one window of any device
         (self.point / "ordered").write_bytes(os.urandom(size))
         harness.evict(self.point / "ordered")
-        harness.evict(self.folder / "image")  # so that the disk below has to be asked, which takes its time
+        # So that the disk below must be read, which takes time.
+        harness.evict(self.folder / "image")
         program = ("import os\n"
                    f"fd = os.open({str(self.point / 'ordered')!r}, os.O_RDONLY)\n"
                    f"for at in range(0, {size}, {step}):\n"

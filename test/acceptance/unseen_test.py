@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that the preload library does not get into are named and counted, and never notice that it was tried."""
+"""Programs without the preload library are named and counted, and do not notice the attempt to load
+it."""
 import os
 import shutil
 import subprocess
@@ -10,7 +11,8 @@ APP = ("--layers", "app")
 WITH_KERNEL = ("--layers", "app,syscall,process")
 READS_OF_CAT = "SELECT count(*) FROM app_read JOIN files USING (file) WHERE path = '/etc/passwd'"
 
-# Executes its arguments past the C library, in a child of its own; with no environment where its name ends in "bare".
+# Executes its arguments past the C library, in a child of its own; without an environment if its
+# name ends in "bare".
 RAW_EXEC = """
 #include <string.h>
 #include <sys/syscall.h>
@@ -53,7 +55,7 @@ class Unseen(harness.AcceptanceTest):
         return program
 
     def test_arena_that_was_removed(self):
-        """As a recorder of another pid namespace once did, or somebody who tidies /dev/shm up."""
+        """As a recorder of another pid namespace once did, or a script that cleans up /dev/shm."""
         remove = "for name in /dev/shm/iotrail-arena-$PPID-*; do rm -r $name; done; cat /etc/passwd"
         recording = self.record("sh", "-c", remove, options=APP)
         named = recording.manifest["not_followed"]
@@ -83,7 +85,7 @@ class Unseen(harness.AcceptanceTest):
         self.assert_unseen(self.record("nice", script, options=APP), "script", "statically linked")
 
     def test_program_started_by_its_linker(self):
-        """The library is in what the linker's arguments name, where nothing stands in the way of that."""
+        """The program in the linker's arguments has the library, unless something prevents that."""
         linker = "/lib64/ld-linux-x86-64.so.2"
         for command in ((), ("nice",), ("nice", "env", "-i")):
             for options in ((), ("--inhibit-cache", "--library-path", "/lib/x86_64-linux-gnu")):
@@ -114,7 +116,8 @@ class Unseen(harness.AcceptanceTest):
                 self.assertIn("cat: /lib64/none: No such file or directory", recording.process.stderr)
 
     def test_files_opened_after_a_chroot_have_names(self):
-        """The app layer has what the program gave, where /proc is out of reach; the kernel knows the whole path."""
+        """Without /proc the app layer has the path that the program gave; the kernel knows the
+        whole path."""
         root = self.folder / "root"
         (root / "d").mkdir(parents=True)
         script = f"import os; os.chroot({str(root)!r}); os.chdir('/'); open('/f', 'w').write('x' * 7); open('d/g', 'w').write('y' * 7)"
@@ -145,7 +148,7 @@ class Unseen(harness.AcceptanceTest):
         self.assertGreater(int(seen), 0)
 
     def test_program_executed_past_the_library(self):
-        """By the kernel's word: nobody in the program told of it."""
+        """From the kernel's report: no library in the program announced it."""
         program, static = self.build("raw", source=RAW_EXEC), self.build("static", "-static")
         bare = self.build("bare", source=RAW_EXEC)
         for command, name, why in (((program, static), "static", "statically linked"),

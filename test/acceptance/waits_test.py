@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Waits of operations: as many as the kernel itself counts, inside their calls, each part with a reason, and summing up."""
+"""Waits of operations: as many as the kernel itself counts, inside their calls, each part with a
+reason, with a correct sum."""
 import re
 import sys
 
 import harness
 
-# Prints how often the kernel says that the process gave up its CPU while it read a file past the cache.
+# Prints how often, by the kernel's count, the process gave up its CPU during direct reads of a
+# file.
 DIRECT_READS = """
 import mmap, os, resource, sys
 fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
@@ -35,7 +37,8 @@ class Waits(harness.AcceptanceTest):
         self.assertEqual(parts["parts"], sums["whole"])
 
     def direct_reads(self, data, name):
-        """How often the process gave up its CPU as the kernel counts it, and the waits of its last 200 reads by reason."""
+        """How often the process gave up its CPU, by the kernel's count; and the waits of its last
+        200 reads, by reason."""
         recording = self.record(sys.executable, "-c", DIRECT_READS, data, options=("--layers", "syscall,sched"), name=name)
         self.check(recording)
         waits = recording.query(
@@ -48,7 +51,7 @@ class Waits(harness.AcceptanceTest):
         _, mount_point = self.make_disk("ext4", 64 << 20)
         data = mount_point / "data"
         data.write_bytes(bytes(1 << 20))
-        # A page of the interpreter that has to be read again is a wait too, of no call.
+        # A page of the interpreter that must be read again also causes a wait, outside any call.
         for attempt in range(3):
             counted, waits = self.direct_reads(data, f"t{attempt}")
             self.assertGreater(counted, 100, "direct reads wait")
