@@ -76,7 +76,7 @@ class CheckSummaryTest(unittest.TestCase):
         self.assertEqual(run.stderr, "")
         return run.returncode, run.stdout
 
-    def test_passed_and_skipped_tests_are_told_apart(self):
+    def test_passed_and_skipped_tests_are_distinguished(self):
         (self.root / "inner.py").write_text(INNER)
         self.ctest_stage("test", """
             add_test(NAME good COMMAND true)
@@ -197,7 +197,7 @@ class CheckSummaryTest(unittest.TestCase):
         self.assertIn("FAILED build: the stage itself, status 2\n", text)
         self.assertTrue(text.endswith("\n1 passed, 1 failed, 0 skipped, 0 unsteady\n"), text)
 
-    def test_failed_stage_whose_tests_passed_has_failed(self):
+    def test_failed_stage_with_passed_tests_has_failed(self):
         self.ctest_stage("test", "add_test(NAME good COMMAND true)")
         self.stage("test", 137)
         status, text = self.summary("test")

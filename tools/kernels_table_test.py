@@ -18,7 +18,7 @@ class KernelsTable(unittest.TestCase):
     def test_what_is_written_is_read_back(self):
         text = kernels_table.table(self.BY_KERNEL)
         for name, column in self.BY_KERNEL.items():
-            self.assertEqual(kernels_table.told_of(name, text), column)
+            self.assertEqual(kernels_table.documented(name, text), column)
 
     def test_what_kernels_serve_alike_is_one_row(self):
         text = kernels_table.table(self.BY_KERNEL)

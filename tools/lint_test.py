@@ -141,7 +141,7 @@ class LintTest(unittest.TestCase):
     def test_tests_may_run_a_shell(self):
         self.accepts("test/live/a.cpp", SPDX + 'int f() { return system("true"); }\n')
 
-    def test_printing_is_for_those_who_speak_to_the_user(self):
+    def test_printing_is_for_output_code(self):
         text = SPDX + 'void f() { std::printf("x"); }\n'
         for name in ("src/cli/a.cpp", "src/report/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
             self.write(name, text)

@@ -24,10 +24,10 @@ class TrailShares(unittest.TestCase):
             "| copied, spliced | - | inferred |",
             "| once | exact | 75.0 % exact, 25.0 % shared |"])
 
-    def test_no_file_is_told(self):
-        told = subprocess.run([sys.executable, TOOL], capture_output=True, text=True, check=False)
-        self.assertNotEqual(told.returncode, 0)
-        self.assertIn("trail_shares FILE", told.stderr)
+    def test_a_missing_file_is_reported(self):
+        process = subprocess.run([sys.executable, TOOL], capture_output=True, text=True, check=False)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("trail_shares FILE", process.stderr)
 
 
 if __name__ == "__main__":

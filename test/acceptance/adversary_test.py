@@ -108,8 +108,8 @@ class Adversary(harness.AcceptanceTest):
         """Runs a verb and checks that it neither crashes nor hangs."""
         words = [verb, trace, *(more or READERS.get(verb, [verb])[1:])]
         process = harness.run(harness.IOTRAIL, *words, timeout=60)
-        told = process.stderr[-2000:]
-        self.assertIn(process.returncode, (0, FAILED), f"{words}: {told}")
+        errors = process.stderr[-2000:]
+        self.assertIn(process.returncode, (0, FAILED), f"{words}: {errors}")
         for word in ("bug:", "terminate called", "AddressSanitizer"):
             self.assertNotIn(word, process.stderr, words)
         return process

@@ -393,11 +393,11 @@ Truth uring_multishot(const std::string& path) {
   require(ring.enter(1, 0) == 1, "io_uring_enter");
   for (std::uint32_t message = 0; message < kMessages; ++message) {
     require(::send(ends[1], contents, kPage, 0) == kPage && ring.enter(0, 1) == 0, "a message");
-    const auto told = ring.pop();
-    if (!told || told->res != kPage)
+    const auto completion = ring.pop();
+    if (!completion || completion->res != kPage)
       return refused();
     io_uring_sqe write = write_of(fd, message);
-    write.addr = provide.addr + (told->flags >> IORING_CQE_BUFFER_SHIFT) * kPage;
+    write.addr = provide.addr + (completion->flags >> IORING_CQE_BUFFER_SHIFT) * kPage;
     require(ring.run(write) == kPage, "a write of io_uring");
   }
   return direct(kMessages);

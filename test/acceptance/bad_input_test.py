@@ -84,7 +84,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "record", "true", "-v", says="iotrail record -- true")
         self.refused(USAGE, "record", "-q", "ls", "-l", says="iotrail record -- ls -l")
 
-    def test_words_that_nothing_takes_are_told_in_their_order(self):
+    def test_unknown_words_are_reported_in_order(self):
         self.refused(USAGE, "report", self.good_trace(), "first", "second", says="not expected: first second")
 
     def test_files_that_are_not_there(self):
@@ -367,7 +367,7 @@ class BadInput(harness.AcceptanceTest):
             process = harness.run(harness.IOTRAIL, "report", path, "--by", "file", "--sort", heading)
             self.assertEqual(process.returncode, 0, process.stderr)
 
-    def test_damage_is_told_by_info_and_list(self):
+    def test_info_and_list_report_damage(self):
         for number, harm in enumerate((lambda segment: segment.unlink(), lambda segment: segment.write_bytes(b""),
                                        lambda segment: segment.write_bytes(segment.read_bytes()[:-40] + bytes(40)))):
             path = self.record("ls", "-lR", "/usr/include/linux", name=f"t{number}").path

@@ -295,7 +295,7 @@ class Choices(harness.AcceptanceTest):
         self.assertAlmostEqual(recorded, blocks * share, delta=allowed)
         return recording
 
-    def charged_to_nobody(self, recording, tables, calls):
+    def charged_to_no_operation(self, recording, tables, calls):
         """Events on the file that belong to no recorded operation."""
         return {table: recording.value(f"SELECT count(*) FROM {table} JOIN files USING (file) WHERE path LIKE '%/data' "
                                        f"AND op_id NOT IN (SELECT op_id FROM {calls})") for table in tables}
@@ -327,7 +327,7 @@ class Choices(harness.AcceptanceTest):
 
     def test_a_sample_of_calls(self):
         recording = self.sampled(8, "psync", "--rw=randwrite", "--end_fsync=1", calls="syscall_write")
-        self.assertEqual(self.charged_to_nobody(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
+        self.assertEqual(self.charged_to_no_operation(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
         self.assertEqual(recording.manifest["sample_of"], 8)
         self.assertIn("A SAMPLE: of 8 calls one was recorded", harness.run(harness.IOTRAIL, "report", recording.path).stdout)
 
@@ -336,10 +336,10 @@ class Choices(harness.AcceptanceTest):
         self.assert_each_has_its_bio(recording, "syscall_read")
 
     def assert_each_has_its_bio(self, recording, calls):
-        self.assertEqual(self.charged_to_nobody(recording, ["block_queue"], calls), {"block_queue": 0})
+        self.assertEqual(self.charged_to_no_operation(recording, ["block_queue"], calls), {"block_queue": 0})
         without = recording.value(f"SELECT count(*) FROM {calls} JOIN files USING (file) WHERE path LIKE '%/data' "
                                   "AND op_id NOT IN (SELECT op_id FROM block_queue)")
-        self.assertEqual(without, 0, "operations whose bios are not recorded")
+        self.assertEqual(without, 0, "operations without recorded bios")
 
     def test_a_sample_of_asynchronous_operations(self):
         for name, engine in (("uring", ["io_uring"]), ("polled by the kernel", ["io_uring", "--sqthread_poll=1"]), ("libaio", ["libaio"])):
@@ -351,7 +351,7 @@ class Choices(harness.AcceptanceTest):
 
     def test_a_sample_of_calls_that_write_through(self):
         recording = self.sampled(8, "psync", "--rw=randwrite", "--sync=dsync", calls="syscall_write")
-        self.assertEqual(self.charged_to_nobody(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
+        self.assertEqual(self.charged_to_no_operation(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
         self.assert_each_has_its_bio(recording, "syscall_write")
 
     def test_a_sample_of_forks(self):
@@ -412,7 +412,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(FAILED, "--exclude-pid", "99999999", "--", "true", says="no such process")
         self.refused(FAILED, "--exclude-cgroup", "no/such/group", "--", "true", says="no/such/group")
 
-    def test_choices_of_which_nothing_would_be_recorded(self):
+    def test_choices_that_would_record_nothing(self):
         file, inner, other = self.place / "file", self.place / "inner", self.place / "other"
         for folder in (inner, other):
             folder.mkdir()

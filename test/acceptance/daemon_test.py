@@ -33,7 +33,7 @@ class Daemons(harness.AcceptanceTest):
     def test_named_without_the_kernel(self):
         self.check_named("app")
 
-    def test_none_is_named_where_none_goes_on(self):
+    def test_none_is_named_if_none_is_left(self):
         recording = self.record("sh", "-c", "true & wait; true")
         self.assertEqual(recording.manifest["still_running"], [])
         self.assertNotIn("no more recorded", recording.process.stderr)

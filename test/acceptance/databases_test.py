@@ -82,12 +82,12 @@ class Databases(harness.AcceptanceTest):
         recording = self.record_on_disk(
             "db_bench", f"--db={folder}", "--benchmarks=fillrandom,flush,readrandom,fillsync", "--num=100000", "--reads=20000",
             f"--writes={syncs}", "--value_size=400", "--compression_type=none", "--statistics=1")
-        told = {name: int(count) for name, count in re.findall(r"(rocksdb[\w.]+) COUNT : (\d+)", recording.process.stdout)}
-        self.assertEqual(self.calls_of(recording, "syscall_sync", "rocks/%.log", "c.call = 'fdatasync'")[0], told["rocksdb.wal.synced"])
+        statistics = {name: int(count) for name, count in re.findall(r"(rocksdb[\w.]+) COUNT : (\d+)", recording.process.stdout)}
+        self.assertEqual(self.calls_of(recording, "syscall_sync", "rocks/%.log", "c.call = 'fdatasync'")[0], statistics["rocksdb.wal.synced"])
         self.assertEqual(self.calls_of(recording, "syscall_read", "rocks/%.sst"),
-                         (told["rocksdb.non.last.level.read.count"] + told["rocksdb.last.level.read.count"],
-                          told["rocksdb.non.last.level.read.bytes"] + told["rocksdb.last.level.read.bytes"]))
-        self.assertGreater(told["rocksdb.wal.synced"], 0)
+                         (statistics["rocksdb.non.last.level.read.count"] + statistics["rocksdb.last.level.read.count"],
+                          statistics["rocksdb.non.last.level.read.bytes"] + statistics["rocksdb.last.level.read.bytes"]))
+        self.assertGreater(statistics["rocksdb.wal.synced"], 0)
         self.assertNotIn("stored through mappings", [row["part"] for row in recording.query("FROM byte_balance")],
                          "RocksDB maps no file that it writes")
 

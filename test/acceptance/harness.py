@@ -21,7 +21,7 @@ SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 
 
 # Events that a machine's kernel does not report can only be counted: docs/adr/0007.
-UNTOLD = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
+UNREPORTED = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
 
 
 def run(*command, **options):

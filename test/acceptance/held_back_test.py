@@ -61,7 +61,7 @@ class HeldBack(harness.AcceptanceTest):
         self.assertGreaterEqual(recording.value("SELECT max(ts_ns) - min(ts_ns) FROM links AS l JOIN devices AS d USING (device) "
                                                 f"WHERE d.name = '{self.name}'"), 0.3e9 * FILE_BYTES / LIMIT_BYTES)
 
-    def assert_was_told_so(self, recording, condition):
+    def assert_has_its_time(self, recording, condition):
         """The operations spent most of their time there: no other part has as much."""
         parts = {row["part"]: int(row["ns"]) for row in recording.query(
             f"SELECT part, sum(ns) AS ns FROM op_time WHERE op_id IN (SELECT op_id FROM events WHERE {condition}) GROUP BY part")}
@@ -87,7 +87,7 @@ class HeldBack(harness.AcceptanceTest):
                 held = recording.value("SELECT sum(q.bytes) FROM block_queue AS q JOIN devices AS d USING (device) "
                                        f"WHERE d.name = '{self.name}' AND q.by_kernel_thread = 1")
                 self.assertGreaterEqual(held or 0, FILE_BYTES // 2, "a thread of the kernel queues what was held back")
-                self.assert_was_told_so(recording, f"event = 'syscall_{way}'")
+                self.assert_has_its_time(recording, f"event = 'syscall_{way}'")
 
     def test_direct_calls_on_ext4(self):
         self.check_direct_calls("ext4")
@@ -97,7 +97,7 @@ class HeldBack(harness.AcceptanceTest):
 
     def test_direct_calls_on_btrfs(self):
         if " btrfs_dio_end_io\n" not in pathlib.Path("/proc/kallsyms").read_text():
-            self.skipTest("this kernel does not tell whose what its threads queue is")
+            self.skipTest("this kernel does not report the owner of I/O that its threads queue")
         self.check_direct_calls("btrfs")
 
     def check_asynchronous_reads(self, file_system):
@@ -114,7 +114,7 @@ class HeldBack(harness.AcceptanceTest):
                                                                       f"WHERE n.path = '{self.point / 'file'}'")}
                 self.assertEqual(len(operations), FILE_BYTES // PIECE)
                 self.assertEqual(self.links(recording, "file", "read", "l.op_id, l.cause"), {(op, "direct"): (PIECE, PIECE) for op in operations})
-                self.assert_was_told_so(recording, "event = 'async_operation'")
+                self.assert_has_its_time(recording, "event = 'async_operation'")
 
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
@@ -130,7 +130,7 @@ class HeldBack(harness.AcceptanceTest):
         found = self.links(recording, "file", "read")
         self.assertLessEqual(found.keys(), {"read", "read_ahead"})
         self.assertEqual(sum(size for size, _ in found.values()), FILE_BYTES)
-        self.assert_was_told_so(recording, "event = 'syscall_read'")
+        self.assert_has_its_time(recording, "event = 'syscall_read'")
         text = harness.run(harness.IOTRAIL, "explain", recording.path, "--slowest", "1").stdout
         self.assertIn("a limit of its control group held it back", " ".join(text.split()))
 

@@ -133,7 +133,7 @@ class Least(harness.AcceptanceTest):
         self.assertEqual(self.of_data(recording, "block_queue"), slow, "bios of reads that were left out")
         self.assert_completions(recording, slow * BLOCK_BYTES)
 
-    def test_what_goes_on_at_the_end_is_there(self):
+    def test_unfinished_operations_are_recorded(self):
         fifo = self.place / "fifo"
         os.mkfifo(fifo)
         # Ends the process that waits.
@@ -152,7 +152,7 @@ class Least(harness.AcceptanceTest):
         self.assertIn(left_out, harness.run(harness.IOTRAIL, "report", recording.path).stdout)
         self.assertIn("--min-latency 20ms", recording.manifest["filters"])
 
-    def test_mistakes_are_told(self):
+    def test_mistakes_are_reported(self):
         for options, says in ((["--min-latency", "0s"], "above 0"), (["--min-latency", "0.1ns"], "above 0"), (["--min-size", ""], "is empty"), (["--min-latency", "soon"], "soon"), (["--min-size", "-1"], "--min-size"),
                               (["--min-latency", "1ms", "--layers", "block"], "needs the layer syscall"),
                               (["--min-size", "4K", "--events", "block_queue"], "needs the layer syscall")):

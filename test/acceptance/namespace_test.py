@@ -40,7 +40,7 @@ class Namespaces(harness.AcceptanceTest):
         self.assert_adds_up(recording)
         self.assert_two_processes(recording)
 
-    def test_layers_agree_on_who_it_was(self):
+    def test_layers_agree_on_the_process(self):
         recording = self.record("sh", "-c", f"unshare -pf {DD}; unshare -pf {DD}", options=("--layers", "app,syscall"))
         self.require(recording, "app", "syscall")
         self.assert_adds_up(recording)

@@ -57,7 +57,7 @@ def work(family):
     holder.bind((HOSTS[family], 0))
     try:
         socket.socket(family, socket.SOCK_STREAM).connect(holder.getsockname())
-        raise AssertionError("somebody listens")
+        raise AssertionError("the port has a listener")
     except ConnectionRefusedError:
         pass
     client, server = connect(listener, family)
@@ -137,7 +137,7 @@ def far():
     print(json.dumps(tcp_counters()))
 
 
-def across(size_bytes, told):
+def across(size_bytes, counters_file):
     """Sends data to another namespace, over a pair of devices. One of them loses packets if netem
     exists."""
     other = subprocess.Popen(["unshare", "-n", sys.executable, __file__, "far"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -153,7 +153,7 @@ def across(size_bytes, told):
     client.close()
     time.sleep(PATIENCE_S)
     counters = json.loads(other.communicate(timeout=60)[0])
-    with open(told, "w") as file:
+    with open(counters_file, "w") as file:
         json.dump(counters, file)
 
 
@@ -171,9 +171,9 @@ class Net(harness.AcceptanceTest):
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
-        told = self.folder / "counters"
-        recording = self.record_work("inside", told, *arguments, inside=("unshare", "-n"))
-        return recording, json.loads(told.read_text())
+        counters_file = self.folder / "counters"
+        recording = self.record_work("inside", counters_file, *arguments, inside=("unshare", "-n"))
+        return recording, json.loads(counters_file.read_text())
 
     def check(self, family):
         recording, counters = self.one_namespace("work", int(family))
@@ -253,17 +253,17 @@ class Net(harness.AcceptanceTest):
         self.assertGreater(counters["RetransSegs"], 0, "the device lost nothing")
         of_connections = recording.value("SELECT total(retransmitted) AS n FROM tcp_connections")
         self.assertEqual(int(of_connections), counters["RetransSegs"])
-        # Of those that a timer's interrupt sends some kernels tell nobody (docs/adr/0007): one of 40 was seen to be missing.
-        told = int(recording.value("SELECT total(segments) AS segments FROM net_retransmit"))
-        self.assertLessEqual(told, counters["RetransSegs"])
-        self.assertGreater(told, 0.9 * counters["RetransSegs"])
+        # Some kernels do not report each one that a timer's interrupt sends (docs/adr/0007): 1 of 40 was missing once.
+        retransmitted = int(recording.value("SELECT total(segments) AS segments FROM net_retransmit"))
+        self.assertLessEqual(retransmitted, counters["RetransSegs"])
+        self.assertGreater(retransmitted, 0.9 * counters["RetransSegs"])
         drops = recording.query("SELECT direction, reason, count(*) AS n FROM net_drop GROUP BY direction, reason")
         self.assertGreater(sum(int(row["n"]) for row in drops if row["direction"] == "sent"), 0, drops)
 
     def test_across_two_namespaces(self):
-        size_bytes, told = 2_000_000, self.folder / "far"
-        recording, near = self.one_namespace("across", size_bytes, told)
-        distant = json.loads(told.read_text())
+        size_bytes, counters_file = 2_000_000, self.folder / "far"
+        recording, near = self.one_namespace("across", size_bytes, counters_file)
+        distant = json.loads(counters_file.read_text())
         rows = recording.query("SELECT side, ending, sent, received, local, peer FROM tcp_connections ORDER BY side DESC")
         client, server = [row for row in rows if row["ending"] is not None]
         self.assertEqual((client["side"], server["side"]), ("connect", "accept"), rows)
@@ -293,8 +293,8 @@ def main(arguments):
     if arguments[0] == "inside":
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         main(arguments[2:])
-        with open(arguments[1], "w") as told:
-            json.dump(tcp_counters(), told)
+        with open(arguments[1], "w") as counters_file:
+            json.dump(tcp_counters(), counters_file)
     elif arguments[0] == "work":
         work(socket.AddressFamily(int(arguments[1])))
     elif arguments[0] == "serve":

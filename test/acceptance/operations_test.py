@@ -105,7 +105,7 @@ class Operations(harness.AcceptanceTest):
         self.assertEqual(recording.value(f"SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path = '{other}'"), 1)
         recording = self.run_program("--operations", "read,write", "--min-size", "4096", "--comm", "python*", layers="syscall")
         self.assertEqual(self.calls(recording), {"pread64": 7, "read": 5, "pwrite64": 20})
-        recording = self.run_program("--operations", "read", "--comm", "somebody", layers="syscall")
+        recording = self.run_program("--operations", "read", "--comm", "other", layers="syscall")
         self.assertEqual(self.calls(recording), {})
 
     def test_a_sample_of_them(self):

@@ -81,7 +81,7 @@ class Output(harness.AcceptanceTest):
             self.assertIn("EFBIG", process.stderr)
             self.assertFalse(words[-1].exists())
 
-    def test_the_status_is_the_commands_though_nobody_hears_the_summary(self):
+    def test_the_status_is_the_commands_if_no_process_reads_the_summary(self):
         for number, redirection in enumerate(("2>/dev/full", "2>&-", "<&- >&- 2>&-")):
             trace = self.folder / f"unheard{number}"
             process = harness.run("sh", "-c", f'"$@" {redirection}', "sh", harness.IOTRAIL, "record", "-o", trace, "--", "sh", "-c", "exit 3")

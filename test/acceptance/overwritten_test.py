@@ -28,7 +28,7 @@ class Overwritten(harness.AcceptanceTest):
         self.assertNotIn("iotrail has a bug", recording.process.stderr)
         return recording, manifest
 
-    def assert_told(self, recording, manifest):
+    def assert_reported(self, recording, manifest):
         count = manifest["counters"].get(COUNTER)
         # 2: one ring is found damaged before the whole arena.
         self.assertIn(count, (1, 2), manifest["counters"])
@@ -42,20 +42,20 @@ class Overwritten(harness.AcceptanceTest):
         self.assertIn(COUNTER, verified.stdout)
         self.assertEqual(int(recording.value(f"SELECT sum(events) FROM losses WHERE counter = '{COUNTER}'")), count)
         # That memory says whether a program loaded the library.
-        for told in manifest["not_followed"]:
-            self.assertNotRegex(told, "it did not load the preload library$")
+        for program in manifest["not_followed"]:
+            self.assertNotRegex(program, "it did not load the preload library$")
 
     def test_what_the_collector_has_seen_before(self):
         for part in ("whole", "header", "owners", "place", "places"):
             for pattern in PATTERNS:
                 with self.subTest(part=part, pattern=pattern):
-                    self.assert_told(*self.overwrite(part, pattern, 300_000, "app"))
+                    self.assert_reported(*self.overwrite(part, pattern, 300_000, "app"))
 
-    def test_what_nobody_has_looked_at_yet(self):
+    def test_records_that_the_recorder_has_not_read_yet(self):
         for part in ("whole", "header", "place"):
             for pattern in PATTERNS:
                 with self.subTest(part=part, pattern=pattern):
-                    self.assert_told(*self.overwrite(part, pattern, 0, "app"))
+                    self.assert_reported(*self.overwrite(part, pattern, 0, "app"))
 
     def test_rings(self):
         """The trace has the records read before. Overwritten ones are lost or unknown."""
@@ -69,7 +69,7 @@ class Overwritten(harness.AcceptanceTest):
         for how in ("empty", "half"):
             for pause_us in (0, 300_000):
                 with self.subTest(how=how, pause_us=pause_us):
-                    self.assert_told(*self.overwrite("file", how, pause_us, "app"))
+                    self.assert_reported(*self.overwrite("file", how, pause_us, "app"))
 
     def test_other_programs_survive_a_truncated_file(self):
         for how in ("empty", "half"):
@@ -77,7 +77,7 @@ class Overwritten(harness.AcceptanceTest):
                 both = f'"$0" none - "$1" 150000 & other=$!; "$0" file {how} "$1" 100000; one=$?; wait $other; echo $? $one'
                 recording = self.record("sh", "-c", both, OVERWRITE, self.folder / "file", options=("--layers", "app"), name=how)
                 self.assertEqual(recording.process.stdout, f"{STATUS} {STATUS}\n")
-                self.assert_told(recording, recording.manifest)
+                self.assert_reported(recording, recording.manifest)
 
     def test_file_that_is_unlinked(self):
         """A program that has it mapped continues; a later program is not followed."""
@@ -100,7 +100,7 @@ class Overwritten(harness.AcceptanceTest):
     def test_other_layers_lose_nothing(self):
         recording, manifest = self.overwrite("whole", "lcg", 300_000, "app,syscall")
         self.require(recording, "syscall")
-        self.assert_told(recording, manifest)
+        self.assert_reported(recording, manifest)
         written = recording.value(f"SELECT count(*) FROM syscall_write JOIN files USING (file) WHERE path = '{self.folder / 'file'}'")
         self.assertEqual(int(written), 200)
 

@@ -105,9 +105,9 @@ for number in range(40):
 
 class Paths(harness.AcceptanceTest):
     def exported(self, recording, event, *fields):
-        told = harness.run(harness.IOTRAIL, "export", recording.path, "--to", "jsonl", "--table", event)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        return [tuple(row[field] for field in fields) for row in map(json.loads, told.stdout.splitlines())]
+        exported = harness.run(harness.IOTRAIL, "export", recording.path, "--to", "jsonl", "--table", event)
+        self.assertEqual(exported.returncode, 0, exported.stderr)
+        return [tuple(row[field] for field in fields) for row in map(json.loads, exported.stdout.splitlines())]
 
     def check_renames(self, layers, event, program=RENAMES, writes=12):
         folder = self.folder / "work"

@@ -60,8 +60,8 @@ class Readable(harness.AcceptanceTest):
         journal = next(line for line in lines if line.endswith("-journal"))
         self.assertIn(str(INSERTS + 1), journal)  # inodes; one more for the table
         # Lines about events that the kernel did not report come first.
-        told = harness.UNTOLD & recording.manifest["counters"].keys()
-        self.assertTrue(told or any(line.startswith("How large") for line in lines), "\n".join(lines))
+        unreported = harness.UNREPORTED & recording.manifest["counters"].keys()
+        self.assertTrue(unreported or any(line.startswith("How large") for line in lines), "\n".join(lines))
         self.row(lines, "sqlite3")
 
     def test_one_row_a_path_adds_up(self):

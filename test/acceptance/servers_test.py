@@ -40,12 +40,12 @@ class Servers(harness.AcceptanceTest):
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
-        told = self.folder / "snmp"
-        script = f'set -e\nip link set lo up\ncd "{self.folder}"\n{script}\ncat /proc/net/snmp >"{told}"\n'
+        counters_file = self.folder / "snmp"
+        script = f'set -e\nip link set lo up\ncd "{self.folder}"\n{script}\ncat /proc/net/snmp >"{counters_file}"\n'
         recording = self.record("unshare", "-n", "bash", "-c", script, options=("--layers", "syscall,net"))
         self.require(recording, "syscall", "net")
         self.assert_adds_up(recording)
-        names, values = (line.split() for line in told.read_text().splitlines() if line.startswith("Tcp:"))
+        names, values = (line.split() for line in counters_file.read_text().splitlines() if line.startswith("Tcp:"))
         return recording, dict(zip(names[1:], map(int, values[1:])))
 
     def connections(self, recording, side):

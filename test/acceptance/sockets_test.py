@@ -186,73 +186,73 @@ class Sockets(harness.AcceptanceTest):
         self.require_program("unshare", "ip")
         if os.geteuid() != 0:
             self.skipTest("a network namespace needs root")
-        told = self.folder / "told"
-        recording = self.record_work("inside", told, *work, layers=layers, inside=("unshare", "-n"))
-        return recording, json.loads(told.read_text())
+        counts_file = self.folder / "counts"
+        recording = self.record_work("inside", counts_file, *work, layers=layers, inside=("unshare", "-n"))
+        return recording, json.loads(counts_file.read_text())
 
     def hook_of_drops(self, recording):
         return next(hook["hook"] for hook in recording.manifest["hooks"] if hook["event"] == "net_drop")
 
     def require_drops_of_udp(self, recording):
         if self.hook_of_drops(recording) == "tp_btf/kfree_skb (no receiver)":
-            self.skipTest("this kernel does not tell whose a datagram was that it dropped")
+            self.skipTest("this kernel does not report the owner of a dropped datagram")
 
-    def check_drops(self, recording, told):
+    def check_drops(self, recording, counted):
         self.require_drops_of_udp(recording)
         drops = recording.query(
             "SELECT d.pid AS pid, f.path AS socket, own.text AS local, other.text AS peer, d.bytes AS bytes, d.reason AS reason, "
             "d.direction AS direction, d.protocol AS protocol, count(*) AS n FROM net_drop AS d LEFT JOIN files AS f ON d.file = f.file "
             "LEFT JOIN strings AS own ON d.local = own.string LEFT JOIN strings AS other ON d.peer = other.string GROUP BY ALL")
         (drop,) = drops
-        self.assertEqual(int(drop["n"]), told["RcvbufErrors"])
-        self.assertEqual(told["RcvbufErrors"], told["InErrors"])
-        self.assertEqual(told["RcvbufErrors"], told["drops"])
-        self.assertEqual(int(drop["n"]), DATAGRAMS - told["came"])
+        self.assertEqual(int(drop["n"]), counted["RcvbufErrors"])
+        self.assertEqual(counted["RcvbufErrors"], counted["InErrors"])
+        self.assertEqual(counted["RcvbufErrors"], counted["drops"])
+        self.assertEqual(int(drop["n"]), DATAGRAMS - counted["came"])
         self.assertTrue(drop["socket"].startswith("socket:["), drop)
-        self.assertEqual((drop["local"], drop["peer"]), (told["receiver"], told["sender"]))
+        self.assertEqual((drop["local"], drop["peer"]), (counted["receiver"], counted["sender"]))
         self.assertEqual((int(drop["bytes"]), drop["reason"], drop["direction"], drop["protocol"]),
                          (DATAGRAM_BYTES, "SOCKET_RCVBUFF", "received", "UDP"))
-        self.assertEqual(int(drop["pid"]), told["pid"], "whoever sent it")
+        self.assertEqual(int(drop["pid"]), counted["pid"], "the receiver, whichever process sent it")
 
     def test_datagrams_that_a_udp_socket_has_no_room_for(self):
-        recording, told = self.one_namespace("udp", layers="net")
-        self.assertGreater(told["RcvbufErrors"], 0)
-        self.check_drops(recording, told)
+        recording, counted = self.one_namespace("udp", layers="net")
+        self.assertGreater(counted["RcvbufErrors"], 0)
+        self.check_drops(recording, counted)
 
     def test_datagrams_that_a_filter_refuses(self):
-        recording, told = self.one_namespace("refused_udp", layers="net")
+        recording, counted = self.one_namespace("refused_udp", layers="net")
         if self.hook_of_drops(recording).endswith("(no receiver)"):
-            self.skipTest("this kernel does not tell whose a datagram was that a filter refused")
+            self.skipTest("this kernel does not report the owner of a datagram that a filter dropped")
         (drop,) = recording.query("SELECT reason, direction, count(*) AS n FROM net_drop GROUP BY ALL")
-        self.assertEqual((drop["reason"], drop["direction"], int(drop["n"])), ("SOCKET_FILTER", "received", told["drops"]))
-        self.assertEqual(told["drops"], ANSWERS)
+        self.assertEqual((drop["reason"], drop["direction"], int(drop["n"])), ("SOCKET_FILTER", "received", counted["drops"]))
+        self.assertEqual(counted["drops"], ANSWERS)
 
     def sent_and_dropped(self, size_bytes):
         self.require_program("tc")
-        recording, told = self.one_namespace("crowded_udp", size_bytes, layers="net")
+        recording, counted = self.one_namespace("crowded_udp", size_bytes, layers="net")
         rows = recording.query("SELECT own.text AS local, other.text AS peer, pid, count(*) AS n FROM net_drop AS d "
                                "LEFT JOIN strings AS own ON d.local = own.string LEFT JOIN strings AS other ON d.peer = other.string "
                                "WHERE direction = 'sent' GROUP BY ALL")
         self.assertTrue(rows)
-        self.assertEqual({(row["local"], int(row["pid"])) for row in rows}, {(told["sender"], told["pid"])})
-        return {row["peer"]: int(row["n"]) for row in rows}, told
+        self.assertEqual({(row["local"], int(row["pid"])) for row in rows}, {(counted["sender"], counted["pid"])})
+        return {row["peer"]: int(row["n"]) for row in rows}, counted
 
     def test_datagrams_that_a_device_has_no_room_for(self):
-        drops, told = self.sent_and_dropped(DATAGRAM_BYTES)
-        self.assertEqual(drops, {told["receiver"]: told["SndbufErrors"]})
+        drops, counted = self.sent_and_dropped(DATAGRAM_BYTES)
+        self.assertEqual(drops, {counted["receiver"]: counted["SndbufErrors"]})
 
     def test_fragments_that_a_device_has_no_room_for(self):
         """Only the first fragment has the port of the receiver."""
-        drops, told = self.sent_and_dropped(6 * 1500)
-        self.assertLessEqual(set(drops), {told["receiver"], None})
-        self.assertGreaterEqual(sum(drops.values()), told["SndbufErrors"])
+        drops, counted = self.sent_and_dropped(6 * 1500)
+        self.assertLessEqual(set(drops), {counted["receiver"], None})
+        self.assertGreaterEqual(sum(drops.values()), counted["SndbufErrors"])
 
     def test_datagrams_of_udp(self):
-        recording, told = self.one_namespace("udp", layers="syscall,net")
-        self.check_drops(recording, told)
+        recording, counted = self.one_namespace("udp", layers="syscall,net")
+        self.check_drops(recording, counted)
         sent = recording.query("SELECT count(*) AS n, sum(result) AS bytes FROM syscall_send "
                                f"WHERE result >= 0 AND file IN ({OF_INTERNET})")[0]
-        self.assertEqual(int(sent["n"]), told["OutDatagrams"])
+        self.assertEqual(int(sent["n"]), counted["OutDatagrams"])
         self.assertEqual(int(sent["n"]), DATAGRAMS + ANSWERS)
         self.assertEqual(int(sent["bytes"]), DATAGRAMS * DATAGRAM_BYTES + ANSWERS * ANSWER_BYTES)
         received = recording.query("SELECT call, flags, s.text AS address, result, count(*) AS n FROM syscall_receive AS r "
@@ -260,12 +260,12 @@ class Sockets(harness.AcceptanceTest):
 
         def count(**columns):
             return sum(int(row["n"]) for row in received if all(row[name] == value for name, value in columns.items()))
-        self.assertEqual(count(result=DATAGRAM_BYTES, flags=int(socket.MSG_DONTWAIT)), told["came"], received)
-        self.assertEqual(count(result=ANSWER_BYTES, call="recvfrom", address=told["sender"]), ANSWERS // 2, received)
-        self.assertEqual(count(result=ANSWER_BYTES, call="recvmsg", address=told["sender"]), ANSWERS // 2, received)
+        self.assertEqual(count(result=DATAGRAM_BYTES, flags=int(socket.MSG_DONTWAIT)), counted["came"], received)
+        self.assertEqual(count(result=ANSWER_BYTES, call="recvfrom", address=counted["sender"]), ANSWERS // 2, received)
+        self.assertEqual(count(result=ANSWER_BYTES, call="recvmsg", address=counted["sender"]), ANSWERS // 2, received)
         self.assertEqual(count(result=1, flags=int(socket.MSG_PEEK)), ANSWERS // 2, received)
         self.assertEqual(count(result=-11), 1, "the queue was empty once")
-        self.assertEqual(told["InDatagrams"], told["came"] + ANSWERS)
+        self.assertEqual(counted["InDatagrams"], counted["came"] + ANSWERS)
 
     def messages(self, recording, table, family):
         """(address, calls, bytes) of the calls that moved data."""
@@ -275,35 +275,35 @@ class Sockets(harness.AcceptanceTest):
         return [(row["address"], int(row["n"]), int(row["bytes"])) for row in rows]
 
     def test_streams_of_unix_sockets(self):
-        recording, told = self.one_namespace("unix_stream", self.folder, layers="syscall")
+        recording, counted = self.one_namespace("unix_stream", self.folder, layers="syscall")
         rows = {row["side"]: row for row in recording.query("SELECT * FROM connections WHERE address LIKE 'unix:%'")}
         self.assertEqual(set(rows), {"connect", "accept"})
         for side, address, sent, received in (("connect", "server", "asked", "answered"), ("accept", "client", "answered", "asked")):
             row = rows[side]
             self.assertEqual(row["address"], f"unix:{self.folder}/{address}")
-            self.assertEqual((int(row["sent"]), int(row["received"])), (told[sent], told[received]), row)
+            self.assertEqual((int(row["sent"]), int(row["received"])), (counted[sent], counted[received]), row)
             self.assertEqual(int(row["operations"]), 2 * ANSWERS, row)
-            self.assertEqual(int(row["pid"]), told["pid"])
+            self.assertEqual(int(row["pid"]), counted["pid"])
 
     def test_datagrams_of_unix_sockets(self):
-        recording, told = self.one_namespace("unix_datagrams", self.folder, layers="syscall")
+        recording, counted = self.one_namespace("unix_datagrams", self.folder, layers="syscall")
         self.assertEqual(self.messages(recording, "syscall_send", "AF_UNIX"),
-                         [(f"unix:{self.folder}/receiver", told["sent"], told["sent_bytes"])])
+                         [(f"unix:{self.folder}/receiver", counted["sent"], counted["sent_bytes"])])
         self.assertEqual(self.messages(recording, "syscall_receive", "AF_UNIX"),
-                         [(f"unix:{self.folder}/sender", told["sent"], told["received_bytes"])])
-        self.assertEqual(told["sent_bytes"], told["received_bytes"])
+                         [(f"unix:{self.folder}/sender", counted["sent"], counted["received_bytes"])])
+        self.assertEqual(counted["sent_bytes"], counted["received_bytes"])
         full = recording.query("SELECT count(*) AS n FROM syscall_send WHERE errno_name(result) = 'EAGAIN'")
         self.assertEqual(int(full[0]["n"]), 1, "the receiver's queue was full once")
 
     def test_raw_sockets(self):
-        recording, told = self.one_namespace("raw", layers="syscall")
-        self.assertEqual(told["sent_bytes"] + ANSWERS * IP_HEADER_BYTES, told["received_bytes"])
-        self.assertEqual(told["ip"]["OutRequests"], ANSWERS)
+        recording, counted = self.one_namespace("raw", layers="syscall")
+        self.assertEqual(counted["sent_bytes"] + ANSWERS * IP_HEADER_BYTES, counted["received_bytes"])
+        self.assertEqual(counted["ip"]["OutRequests"], ANSWERS)
         self.assertEqual(self.messages(recording, "syscall_send", "AF_INET"),
-                         [(f"{LOOPBACK}:0", told["ip"]["OutRequests"], told["sent_bytes"])])
+                         [(f"{LOOPBACK}:0", counted["ip"]["OutRequests"], counted["sent_bytes"])])
         # The sender has the same protocol and gets a copy of each, which it does not read.
         self.assertEqual(self.messages(recording, "syscall_receive", "AF_INET"),
-                         [(f"{LOOPBACK}:0", ANSWERS, told["received_bytes"])])
+                         [(f"{LOOPBACK}:0", ANSWERS, counted["received_bytes"])])
         sockets = recording.query(f"SELECT type, count(*) AS n FROM syscall_socket WHERE protocol = {PROTOCOL} GROUP BY ALL")
         self.assertEqual(len(sockets), 1, sockets)
         self.assertEqual(int(sockets[0]["n"]), 2)
@@ -341,8 +341,8 @@ def main(arguments):
     if arguments[0] == "inside":
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
         answer = globals()[arguments[2]](*arguments[3:])
-        with open(arguments[1], "w") as told:
-            json.dump({**(answer or {}), **counters("Udp"), "ip": counters("Ip"), "pid": os.getpid()}, told)
+        with open(arguments[1], "w") as counts_file:
+            json.dump({**(answer or {}), **counters("Udp"), "ip": counters("Ip"), "pid": os.getpid()}, counts_file)
     else:
         globals()[arguments[0]]()
 

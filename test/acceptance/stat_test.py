@@ -246,7 +246,7 @@ class Stat(harness.AcceptanceTest):
         writes = stat.value("SELECT sum(events) AS n FROM sums WHERE event = 'syscall_write' AND path = '/dev/null' AND bytes = events")
         self.assertEqual(int(writes), 2000000)
 
-    def test_mistakes_are_told(self):
+    def test_mistakes_are_reported(self):
         for arguments, says in (
                 ((), "nothing to record"),
                 (("--interval", "0", "--", "true"), "--interval 0"),

@@ -13,7 +13,7 @@ import harness
 
 SECONDS = int(os.environ.get("IOTRAIL_STRESS_SECONDS", "5"))
 PROCESSES = 2000
-CLOSED_MOST = 200  # calls whose descriptor is closed meanwhile
+CLOSED_MOST = 200  # calls with a descriptor that is closed meanwhile
 
 # Maps of objects in flight: empty when nothing is in flight. The sets are variables of the
 # programs. A disk has places for waiters, each taken or free; a disk with earlier waiters stays

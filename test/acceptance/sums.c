@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes calls whose number, bytes and errors are known, on two files that it makes anew:
+ * Makes a known number of calls, with known bytes and errors, on two new files:
  *
  *   sums FILE DIRECT   FILE: 1000 pwrites of 4096 bytes, 500 preads of 512, a fsync; 3 opens of FILE.missing, which fail;
  *                      DIRECT: 64 pwrites of 8192 bytes past the page cache

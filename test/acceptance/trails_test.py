@@ -214,25 +214,25 @@ class Trails(harness.AcceptanceTest):
     def test_metadata_of_btrfs(self):
         self.check_metadata("btrfs")
 
-    def told_writers(self, recording):
+    def found_writers(self, recording):
         """page -> (pid, confidence) of its last link"""
         return {int(row["position"]) // PAGE: (int(row["pid"]), row["confidence"]) for row in recording.query(
             "SELECT l.position, l.pid, l.confidence FROM links AS l JOIN file_names AS n USING (file) WHERE direction = 'write' "
             f"AND path = '{self.point / 'rewritten'}' AND bytes = {PAGE} AND cause = 'write_back' ORDER BY l.ts_ns")}
 
-    def test_who_is_told_beyond_doubt_wrote_what_the_disk_has(self):
+    def test_exact_writers_wrote_the_bytes_on_the_disk(self):
         """Processes rewrite the same pages while another one has them written back."""
         self.use("ext4")
         recording = self.record_trails(REWRITE, self.point / "rewritten", options=("--buffer", "64M"))
         written = [int(pid) for pid in recording.process.stdout.split()]
-        told = self.told_writers(recording)
-        exact = {page: pid for page, (pid, confidence) in told.items() if confidence == "exact"}
+        found = self.found_writers(recording)
+        exact = {page: pid for page, (pid, confidence) in found.items() if confidence == "exact"}
         self.assertEqual(exact, {page: written[page] for page in exact})
         # A busy machine may still lose rows; trails after a loss are less certain.
         if not recording.query("SELECT * FROM losses WHERE severity = 'loss'"):
             self.assertGreaterEqual(len(exact), len(written) // 2, recording.manifest["counters"])
 
-    def test_what_lies_behind_a_loss_is_not_told_beyond_doubt(self):
+    def test_links_after_a_loss_are_not_exact(self):
         """Stops the recorder for a moment, so that its rings overflow."""
         self.use("ext4")
         path = self.folder / "t.iotrail"
@@ -335,13 +335,13 @@ class Trails(harness.AcceptanceTest):
     def test_reads_on_btrfs(self):
         self.check_reads("btrfs")
 
-    def check_late_reads(self, recording, told):
+    def check_late_reads(self, recording, measured):
         """Both sides have the same bytes and times, and no call was late for longer than it took."""
         (row,) = recording.query(
             "SELECT coalesce(total(r.bytes), 0) AS late, coalesce(total(r.late_ns), 0) AS late_ns, count(*) FILTER (r.late_ns > e.duration_ns OR r.bytes > e.result "
             "OR r.by_op = r.op_id) AS wrong FROM late_reads AS r JOIN syscall_read AS e USING (op_id) JOIN file_names AS n ON r.file = n.file "
             f"WHERE n.path LIKE '{self.point}/%'")
-        self.assertEqual([int(row[key]) for key in ("late", "late_ns", "wrong")], [told["late"], told["late_ns"], 0])
+        self.assertEqual([int(row[key]) for key in ("late", "late_ns", "wrong")], [measured["late"], measured["late_ns"], 0])
 
     def test_read_ahead_that_comes_too_late(self):
         """A read of the end of a window in progress must wait for it."""
@@ -358,13 +358,13 @@ class Trails(harness.AcceptanceTest):
                    f"    os.posix_fadvise(fd, at, {step}, os.POSIX_FADV_WILLNEED)\n"
                    f"    os.pread(fd, {PAGE}, at + {step - PAGE})\n")
         recording = self.record_trails("python3", "-c", program)
-        told = self.read_ahead(recording, "ordered")
-        self.assertEqual((told["asked"] + told["ahead"], told["used"]), (size, size // step * PAGE))
-        self.assertGreater(told["late"], 0)
-        self.assertGreater(told["late_ns"], 0)
-        self.check_late_reads(recording, told)
+        measured = self.read_ahead(recording, "ordered")
+        self.assertEqual((measured["asked"] + measured["ahead"], measured["used"]), (size, size // step * PAGE))
+        self.assertGreater(measured["late"], 0)
+        self.assertGreater(measured["late_ns"], 0)
+        self.check_late_reads(recording, measured)
 
-    def test_who_caused_what_a_request_carried(self):
+    def test_causes_of_a_request(self):
         self.use("ext4")
         program = ("import mmap, os\n"
                    f"fd = os.open({str(self.point / 'direct')!r}, os.O_CREAT | os.O_WRONLY | os.O_DIRECT)\n"
@@ -375,10 +375,10 @@ class Trails(harness.AcceptanceTest):
         moment = f"{float(row['at_second']) + 1e-9:.9f}s"  # rounded, so a little later
         for number in (row["request"], hex(int(row["request"]))):
             for options in ((), ("--at", moment)):
-                told = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", number, *options)
-                self.assertEqual(told.returncode, 0, told.stderr)
-                words = [line.split() for line in told.stdout.splitlines() if row["op"] in line.split()]
-                self.assertTrue(words and "direct" in words[0] and words[0][-1].endswith("point/direct"), told.stdout)
+                explained = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", number, *options)
+                self.assertEqual(explained.returncode, 0, explained.stderr)
+                words = [line.split() for line in explained.stdout.splitlines() if row["op"] in line.split()]
+                self.assertTrue(words and "direct" in words[0] and words[0][-1].endswith("point/direct"), explained.stdout)
         missing = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", int(row["request"]) + 1)
         self.assertEqual(missing.returncode, 1)
         self.assertIn(f"The nearest is {int(row['request']):#x}, issued at second", missing.stderr)
