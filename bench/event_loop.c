@@ -61,7 +61,7 @@ static void listen_on_loopback(void) {
   if (bind(fd, (struct sockaddr*)&address, sizeof(address)) != 0 || listen(fd, 8) != 0)
     exit(1);
 }
-/* A child sends back each byte: two waits a step, one in either. */
+/* A child sends each byte back: two waits a step, one in each process. */
 static void start_partner(void) {
   if (pipe(pair) != 0 || pipe(back) != 0)
     exit(1);
@@ -85,7 +85,7 @@ static int do_read(void) {
 static int do_write(void) { /* to a new page each time */
   return pwrite(fd, page, PAGE_BYTES, step * PAGE_BYTES) == PAGE_BYTES;
 }
-static int do_read_anew(void) { /* with the page put in the cache and taken out */
+static int do_read_anew(void) { /* adds the page to the cache and removes it */
   return posix_fadvise(fd, 0, PAGE_BYTES, POSIX_FADV_DONTNEED) == 0 &&
          pread(fd, page, PAGE_BYTES, 0) == PAGE_BYTES;
 }
@@ -99,7 +99,7 @@ static int do_stat(void) {
   struct stat unused;
   return fstat(fd, &unused) == 0;
 }
-static int do_sync(void) { /* of nothing new */
+static int do_sync(void) { /* nothing is dirty */
   return fsync(fd) == 0;
 }
 static int do_write_and_sync(void) {

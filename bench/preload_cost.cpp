@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What the preload source costs a call: nanoseconds over the bare call, and instructions.
+// Measures the cost of the preload source for each call: nanoseconds more than the bare call, and
+// instructions.
 //
 //   preload_cost [rounds]
 //
-// The measured program is this one, started again under the source, whose collector drains into a real trace every
-// millisecond. It times 500 bare calls (found behind the hook) against 500 hooked ones, changing the order from round
-// to round, and reports the median of the paired differences. Instructions are the difference between two runs under
-// valgrind's callgrind that differ only in the number of calls.
+// The measured program is this one, started again under the source. Its collector drains into a
+// real trace every millisecond. The program times 500 bare calls (found behind the hook) and 500
+// hooked ones, in an order that alternates from round to round. It reports the median of the paired
+// differences. Instructions are the difference of two runs under valgrind's callgrind that differ
+// only in the number of calls.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -44,7 +46,7 @@ constexpr int kInstructionCalls = 20000;
 // One kind of call, bare and hooked, on a file of its own.
 struct Call {
   std::string_view name;
-  std::function<void(int)> bare; // makes so many calls
+  std::function<void(int)> bare; // makes this many calls
   std::function<void(int)> hooked;
 };
 
@@ -119,7 +121,7 @@ int measure(int rounds) {
   return 0;
 }
 
-// Run under callgrind: so many calls of one kind, and nothing else that varies.
+// Runs under callgrind: this many calls of one kind, and nothing else that varies.
 int repeat(std::string_view name, std::string_view way, int count) {
   for (const Call& call : calls())
     if (call.name == name)

@@ -1,13 +1,14 @@
-# What every target of the project has in common, so that a folder's CMakeLists.txt names only libraries.
+# The common parts of all targets, so that a folder's CMakeLists.txt names only libraries.
 #
-# A folder's headers are found by those alone that link its target: each target's include directory, below
-# build/PRESET/include, has links to the headers of its own folder and to nothing else. Who includes against the
-# direction of the pipeline does not compile; test/includes shows it.
+# Only targets that link a folder's target find its headers: each target's include directory, below
+# build/PRESET/include, has links to the headers of its own folder only. An include against the
+# direction of the pipeline does not compile; test/includes checks this.
 
 add_library(iotrail_options INTERFACE)
 target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
-# What ./check builds compiles a folder's sources together, which takes a third to a fifth of the time: names in their
-# anonymous namespaces differ. g++ then takes a source for a header.
+# The presets of ./check compile a folder's sources together, which takes a third to a fifth of the
+# time. Names in their anonymous namespaces must therefore differ. g++ takes such a source for a
+# header.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
@@ -27,8 +28,9 @@ function(iotrail_precompile target)
   endif()
 endfunction()
 
-# iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (those of a folder outside
-# src/ as "x.hpp"), with what they need. Nothing to link: also for who takes only declarations from the folder.
+# iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (for
+# a folder outside src/ as "x.hpp"), with the libraries that they need. There is nothing to link;
+# other targets use it if they need only declarations of the folder.
 function(iotrail_headers name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE folder)
@@ -48,16 +50,16 @@ function(iotrail_headers name)
   target_link_libraries(${name} INTERFACE iotrail_options ${ARG_LIBRARIES})
 endfunction()
 
-# iotrail_sources(VARIABLE): the sources of this folder that are no test, benchmark, fuzz target or program (main.cpp, ..._main.cpp). A new file is found by
-# itself.
+# iotrail_sources(VARIABLE): the sources of this folder except tests, benchmarks, fuzz targets and
+# programs (main.cpp, ..._main.cpp). Finds new files by itself.
 function(iotrail_sources variable)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|_fuzz|main)\\.cpp$")
   set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-# iotrail_library(NAME [SOURCES a.cpp ...] LIBRARIES x ...): a folder's sources and headers. SOURCES are those that the build
-# makes; of the folder's own, none is named.
+# iotrail_library(NAME [SOURCES a.cpp ...] LIBRARIES x ...): a folder's sources and headers. SOURCES
+# names only generated sources.
 function(iotrail_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   iotrail_headers(${name}_headers)
@@ -67,9 +69,9 @@ function(iotrail_library name)
   iotrail_precompile(${name})
 endfunction()
 
-# iotrail_list(VARIABLE HEADER h NAMESPACE n TYPE T FUNCTION f): a source that defines f() of the HEADER, the span of the constants
-# that the sources of this folder define: name.cpp has `extern const T kTName`. VARIABLE names the source. A new file is found by
-# itself.
+# iotrail_list(VARIABLE HEADER h NAMESPACE n TYPE T FUNCTION f): makes a source, which VARIABLE then
+# names. It defines f() of the HEADER: the span of the constants that this folder's sources define.
+# name.cpp has `extern const T kTName`. Finds new files by itself.
 function(iotrail_list variable)
   cmake_parse_arguments(ARG "" "HEADER;NAMESPACE;TYPE;FUNCTION" "" ${ARGN})
   iotrail_sources(sources)
@@ -138,9 +140,9 @@ function(iotrail_benchmark name)
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} benchmark::benchmark benchmark::benchmark_main)
 endfunction()
 
-# iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; made with IOTRAIL_FUZZ only.
-# Target `fuzz_targets` builds all of them.
-# The test runs it for a few seconds on the seeds in test/fuzz/NAME, where there are any.
+# iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; only with
+# IOTRAIL_FUZZ. Target `fuzz_targets` builds all of them. The test runs it for a few seconds, with
+# the seeds in test/fuzz/NAME if there are any.
 function(iotrail_fuzz_target name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_FUZZ)

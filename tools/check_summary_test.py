@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ./check sums up, from real runs of ctest: nothing that did not run may look as if it had passed."""
+"""Summaries of real runs of ctest: a test that did not run must not look as if it had passed."""
 
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of the table of kernels: what is written is read back."""
+"""The tool reads back its own table of kernels."""
 import importlib.machinery
 import importlib.util
 import pathlib

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What nearly every source includes; compiled once for all. No source relies on it: the preset `dev` builds without.
+// Headers that nearly every source includes, compiled once for all. No source relies on this: the
+// preset `dev` builds without.
 #pragma once
 
 #include <algorithm>

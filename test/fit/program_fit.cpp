@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether the BPF programs fit a kernel that does not run, by its types: what would be loaded there, where functions may be
-// hooked and where not, reads only fields that this kernel has, and only arguments that the hook has.
+// Checks by types whether the BPF programs fit a kernel that does not run. It loads the programs of
+// that kernel, with and without hooks on functions. They must read only fields that the kernel has,
+// and only arguments that the hook has.
 //   program_fit OBJECT BTF-DIRECTORY
-// The directory: as /sys/kernel/btf. Needs the rights to load BPF programs; none is run. Exit status: 0 they fit, 1 not.
+// BTF-DIRECTORY is like /sys/kernel/btf. Needs the right to load BPF programs, but runs none. Exit
+// status: 0 if they fit, else 1.
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -39,7 +41,8 @@ namespace kernel = capture::kernel;
 
 std::map<std::string, std::vector<bpf_insn>> fitted; // programs, by name
 
-// Called by libbpf when it has fitted a program. What it then loads does nothing, and needs nothing of this kernel.
+// libbpf calls this after relocating a program. It then loads a program that does nothing and needs
+// nothing of this kernel.
 int keep_program(bpf_program* program, bpf_prog_load_opts* options, long) {
   const bpf_insn* begin = bpf_program__insns(program);
   fitted[bpf_program__name(program)].assign(begin, begin + bpf_program__insn_cnt(program));
@@ -58,10 +61,10 @@ void register_sections() {
   }
 }
 
-std::set<std::string>
-    unfitted; // what libbpf says of relocations for which the kernel's types have nothing
+// libbpf's messages about relocations without a match in the kernel's types.
+std::set<std::string> unfitted;
 
-// The word for a relocation comes before the one that there is nothing for it.
+// libbpf first prints the relocation, then that it has no match.
 int listen(libbpf_print_level, const char* format, va_list arguments) {
   static std::string relocation;
   char line[1024];
@@ -76,7 +79,7 @@ int listen(libbpf_print_level, const char* format, va_list arguments) {
   return 0;
 }
 
-// A file in memory with the types that libbpf fits programs by.
+// A file in memory with the types for libbpf's relocations.
 Fd types_file(const bpf_object* object, const kernel::KernelBtf& btf) {
   std::uint32_t size = 0;
   const void* raw = btf__raw_data(bpf_object__btf(object), &size);
@@ -95,7 +98,7 @@ struct Closed {
 };
 using Object = std::unique_ptr<bpf_object, Closed>;
 
-// Fits these programs to the types in a file, without maps. False: libbpf cannot (errno).
+// Relocates these programs to the types in a file, without maps. False: libbpf fails (errno).
 bool fit(const char* path, const std::string& types,
          const std::vector<std::string_view>& programs) {
   LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types.c_str());
@@ -110,7 +113,8 @@ bool fit(const char* path, const std::string& types,
   return bpf_object__load(object.get()) == 0;
 }
 
-// How many words a program on the hook may read of what it is called with; nothing: the types of modules do not tell.
+// Number of argument words that a program on the hook may read; empty: the types of modules do not
+// say.
 std::optional<std::size_t> words(std::string_view section, const kernel::KernelTypes& types) {
   const std::string_view hook = section.substr(section.find('/') + 1);
   const bool is_tracepoint = section.starts_with("tp_btf/");
@@ -121,7 +125,7 @@ std::optional<std::size_t> words(std::string_view section, const kernel::KernelT
   return static_cast<std::size_t>(parameters) + (has_result ? 1 : 0);
 }
 
-// How many faults the program has, each told.
+// Prints the program's faults and returns their number.
 int check(const std::string& name, std::string_view section, const kernel::KernelTypes& types) {
   const Paths paths = follow_paths(fitted.at(name));
   int faults = 0;
@@ -139,7 +143,8 @@ int check(const std::string& name, std::string_view section, const kernel::Kerne
   return faults;
 }
 
-// All that would be loaded there. `refusal_of_functions`: 0, or the errno with which hooks on functions are refused.
+// Checks all programs that iotrail would load there. `refusal_of_functions`: errno of hooks on
+// functions, 0 if allowed.
 int check_all(const char* path, const kernel::KernelBtf& btf, int refusal_of_functions) {
   const Object object(bpf_object__open_file(path, nullptr));
   if (!object)

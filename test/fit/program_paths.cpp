@@ -10,23 +10,23 @@ namespace iotrail::fit {
 namespace {
 
 constexpr std::size_t kRegisters = 11;
-constexpr std::size_t kArguments =
-    6; // registers that a call leaves undefined: its result and its arguments
-constexpr std::size_t kContext = 1; // register with what the program is called with
+// Registers that a call leaves undefined: its result and its arguments.
+constexpr std::size_t kArguments = 6;
+constexpr std::size_t kContext = 1; // register with the program's argument
 constexpr std::int64_t kWord = 8;   // bytes
 
-// What is known of a register or a place on the stack.
+// Known facts about a register or a word on the stack.
 struct Value {
   enum class Kind { unknown, number, context, frame };
   Kind kind = Kind::unknown;
-  std::int64_t number = 0; // of `context` and `frame`: bytes from its begin
+  std::int64_t number = 0; // for `context` and `frame`: offset from its begin in bytes
   bool operator==(const Value&) const = default;
 };
 
 struct State {
   std::array<Value, kRegisters> registers;
-  std::map<std::int64_t, Value>
-      stack; // words of which something is known, by where they lie in the frame
+  // Known words, by their offset in the frame.
+  std::map<std::int64_t, Value> stack;
   bool operator==(const State&) const = default;
 
   static State at_entry(Value context) {
@@ -36,7 +36,7 @@ struct State {
     return state;
   }
 
-  // What holds here and there.
+  // Keeps the facts that hold in both states.
   void join(const State& other) {
     for (std::size_t i = 0; i < kRegisters; ++i)
       if (registers[i] != other.registers[i])
@@ -114,7 +114,7 @@ public:
   Paths take() && { return std::move(paths_); }
 
 private:
-  // Goes on at an instruction, if something new is known to lead there.
+  // Continues at an instruction if new facts lead there.
   void enter(std::size_t at, const State& state) {
     if (at >= instructions_.size())
       return;
@@ -213,7 +213,7 @@ private:
     const Value to = state.registers[insn.dst_reg];
     const std::int64_t place = to.number + insn.off;
     if (to.kind != Value::Kind::frame)
-      return; // a pointer into the frame is known as long as the program itself makes it
+      return; // a known pointer into the frame comes from the program itself
     state.forget_stack(place, place + kWord);
     if (BPF_CLASS(insn.code) == BPF_STX && BPF_MODE(insn.code) == BPF_MEM &&
         BPF_SIZE(insn.code) == BPF_DW)
@@ -244,7 +244,7 @@ private:
       enter(target(insn.off), state);
   }
 
-  // Which register the address of a map went to is not told: it may be one that held the context.
+  // The register with the address of a map is unknown: it may have held the context before.
   static void forget_contexts(State& state) {
     for (Value& value : state.registers)
       if (value.kind == Value::Kind::context)
@@ -264,7 +264,7 @@ private:
       enter(function, State::at_entry(first.kind == Value::Kind::frame ? Value{} : first));
     }
     for (std::size_t i = 1; i < kArguments; ++i)
-      if (state.registers[i].kind == Value::Kind::frame) // what is called may write from there on
+      if (state.registers[i].kind == Value::Kind::frame) // the called function may write there
         state.forget_stack(state.registers[i].number, 1);
     for (std::size_t i = 0; i < kArguments; ++i)
       state.registers[i] = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which instructions of a BPF program can be reached, as the kernel's verifier finds out: numbers that are known decide
-// where the program goes on. Of what libbpf has fitted to a kernel, that is what this kernel would look at.
+// Finds the reachable instructions of a BPF program, like the kernel's verifier: known numbers
+// decide branches. For a program that libbpf has relocated to a kernel, this kernel would check
+// exactly those.
 #pragma once
 
 #include <linux/bpf.h>
@@ -13,19 +14,19 @@
 
 namespace iotrail::fit {
 
-// What libbpf puts in the place of an instruction that names what the kernel's types do not have.
+// libbpf replaces an instruction by this if it names something that the kernel's types lack.
 inline constexpr int kPoison = 0xbad2310;
-// From here on: in the place of the address of a map that it has not made.
+// From this number on: libbpf's replacement for the address of a map that it has not created.
 inline constexpr int kUnmadeMap = 2001000000;
 
 struct Paths {
-  std::set<std::size_t> reached;  // by the number of the instruction
+  std::set<std::size_t> reached;  // numbers of the instructions
   std::set<std::size_t> poisoned; // of these: kPoison
-  // Loads from what the program is called with: the instruction, and the number of the 8-byte word.
+  // Loads from the program's argument: number of the instruction, and number of the 8-byte word.
   std::map<std::size_t, std::size_t> arguments;
 };
 
-// `instructions`: a program and behind it all that it calls.
+// `instructions`: a program, followed by all functions that it calls.
 Paths follow_paths(std::span<const bpf_insn> instructions);
 
 } // namespace iotrail::fit

@@ -2,18 +2,18 @@
 //
 // golden_runner [--update | GOOGLETEST-OPTION...] FILE.test ...
 //
-// A test is a trace as text (text_trace.hpp), then commands with the output that is expected of them:
+// A test is a trace as text (text_trace.hpp), then commands with their expected output:
 //
 //   > report [WORD=VALUE ...] [json]          by=file sort=written top=3 width=120 as the options of `report`
-//   > query [--FORMAT] [words] [width=80] SELECT ...   rows; FORMAT as in `query --format`, text by default; numbers as they
-//                                             are stored, unless as words
+//   > query [--FORMAT] [words] [width=80] SELECT ...   FORMAT as in `query --format`, text by default; prints
+//                                             numbers as stored, unless `words` is given
 //   > explain OPERATION|slowest=N|at=NS|sector=N|request=N
 //   > verify [json]
 //   > stat [by=TABLE] [top=ROWS] [json]
 //   > script [TABLE ...]
 //   > export FORMAT TABLE [--raw]
 //   > export-all [--raw|--json]               one stream of JSON lines, or one JSON array
-//   > export-directory FORMAT                 every file with its name before it
+//   > export-directory FORMAT                 every file, after its name
 //   >> ...                                    continues the line before
 //
 // Expected text runs up to the next command; blank lines at its end do not count. --update rewrites it.
@@ -49,7 +49,7 @@ namespace fs = std::filesystem;
 using namespace iotrail;
 
 struct Step {
-  std::vector<std::string> lines; // as written
+  std::vector<std::string> lines; // as written in the file
   std::string command;            // joined
   std::string expected;
 };
@@ -83,14 +83,14 @@ Test parse(const std::string& text) {
   return test;
 }
 
-// One newline at the end, or nothing at all.
+// Ends with exactly one newline, unless it is empty.
 std::string trimmed(std::string text) {
   while (text.ends_with('\n'))
     text.pop_back();
   return text.empty() ? text : text + "\n";
 }
 
-// What `write` writes to a file, or the error.
+// The output of `write`, or its error.
 std::string captured(const std::function<Result<void>(std::FILE*)>& write) {
   char* data = nullptr;
   std::size_t size = 0;
@@ -271,7 +271,7 @@ Result<void> run(analysis::Engine& engine, std::string command, std::FILE* file)
   return fail("the runner has no command " + verb);
 }
 
-// A fresh directory that goes with its object.
+// A new directory, removed at the end.
 class TemporaryDirectory {
 public:
   TemporaryDirectory() {
@@ -288,7 +288,7 @@ private:
   fs::path path_;
 };
 
-// The directory is another one each time.
+// The directory has another name each time.
 void hide(const fs::path& directory, std::string& text) {
   const std::string prefix = directory.string() + "/";
   for (auto at = text.find(prefix); at != text.npos; at = text.find(prefix, at))
@@ -311,7 +311,7 @@ void rewrite(const fs::path& file, const Test& test) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
 }
 
-// The number of commands whose output is not the expected one.
+// Returns the number of commands with unexpected output.
 int run_test(const fs::path& file, bool update) {
   Test test = parse(read_file(file));
   if (test.steps.empty()) {
@@ -326,7 +326,7 @@ int run_test(const fs::path& file, bool update) {
   }
   int failures = 0;
   for (Step& step : test.steps) {
-    // A fresh engine for each: what one command found out (damage) must not help the next.
+    // Each command gets a new engine: damage that one command found must not help the next.
     auto engine = analysis::Engine::open(trace);
     std::string actual = trimmed(captured([&](std::FILE* out) -> Result<void> {
       if (!engine)

@@ -87,7 +87,7 @@ std::optional<std::uint64_t> number_of(std::string_view text, schema::Meaning me
   return schema::is_flag_set(meaning) ? flags_number(table, text) : value_number(table, text);
 }
 
-// Reads one value from the begin of `line` and takes it off.
+// Removes one value from the begin of `line`.
 Result<std::string> take_value(std::string_view& line) {
   std::string value;
   if (!line.starts_with('"')) {

@@ -11,7 +11,7 @@
 
 namespace iotrail::golden {
 
-// A trace made from text in a directory of its own; both go with the object.
+// A trace made from text in its own directory; the destructor removes both.
 class TestTrace {
 public:
   explicit TestTrace(std::string_view text) {

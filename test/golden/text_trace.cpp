@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Which number a field gets that a line leaves out.
+// The number of a field that a line omits.
 std::uint64_t default_number(const schema::Field& field) {
   const bool is_absent_when_negative =
       field.meaning == schema::Meaning::offset || field.meaning == schema::Meaning::fd;
@@ -301,7 +301,7 @@ Result<void> TraceBuilder::add(const Statement& statement) {
   return {};
 }
 
-// Turns a byte in the middle of the table's last block around.
+// Inverts a byte in the middle of the table's last block.
 Result<void> TraceBuilder::damage_table(const std::string& table) const {
   const auto reader = store::TraceReader::open(trace_);
   if (!reader)
