@@ -206,7 +206,8 @@ class Crash(harness.AcceptanceTest):
         self.assertIn("No space left on device", manifest["stop_reason"])
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
-        # Which source first reaches the end of such a small disk is undefined: any may have no row.
+        # It is undefined which source first reaches the end of such a small disk: any may have no
+        # row.
         self.assert_has_what_was_written(recording)
         self.assertGreater(recording.value("SELECT sum(row_count) AS n FROM tables WHERE layer <> 'dictionary'"), 0)
 

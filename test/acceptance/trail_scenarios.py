@@ -221,7 +221,7 @@ def copied_in_kernel(path):
 
 
 def reflinked(path):
-    """Of blocks that two files share, only rewritten ones reach the disk again."""
+    """If two files share blocks, only rewritten blocks reach the disk again."""
     taken, descriptor = open_copy(path)
     if shares_blocks(path):
         fcntl.ioctl(descriptor, FICLONE, taken)
@@ -284,7 +284,7 @@ def synced_all(path):
 
 
 def allocated(path):
-    """Of reserved space, only written bytes reach the disk."""
+    """If space is reserved, only its written bytes reach the disk."""
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
     os.posix_fallocate(descriptor, 0, 16 * PAGE)
     os.pwrite(descriptor, b"a" * 4 * PAGE, 2 * PAGE)

@@ -265,7 +265,7 @@ TEST(engine, a_query_larger_than_its_memory_uses_the_disk) {
   const golden::TestTrace trace(text);
   const auto engine = Engine::open(trace.path(), {.threads = 1, .memory_bytes = 48U << 20U});
   ASSERT_TRUE(engine.has_value());
-  // Of 100 MB, sorted.
+  // A sort of 100 MB.
   EXPECT_EQ(answer(**engine,
                    "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY a.ts_ns * "
                    "b.ts_ns) AS n FROM syscall_read AS a, syscall_read AS b) WHERE n > 0"),

@@ -42,7 +42,7 @@ inline constexpr std::size_t kMostNameBytes = std::size_t{512} << 20U;
 std::vector<FilePath> find_file_paths(const store::TraceReader& trace,
                                       std::size_t most_bytes = kMostNameBytes);
 
-// Of `paths` as above, the path of the file at the time; null: no such file.
+// The path of a file at this time, in the result of find_file_paths(); null: no such file.
 const FilePath* path_at(std::span<const FilePath> paths, std::uint32_t file, std::uint64_t ts_ns);
 
 } // namespace iotrail::analysis

@@ -58,7 +58,7 @@ struct Filter {
 
   bool excludes_pseudo = false; // files of pseudo file systems: pseudo_file_systems.hpp
 
-  // Of the tasks that are followed, or of their calls, some are left out.
+  // Some of the followed tasks, or of their calls, are excluded.
   bool filters_tasks() const {
     return sample_of != 0 || wanted.choose_tasks() || excluded.choose_tasks() ||
            excluded.choose_groups() || !excluded_pids.empty();

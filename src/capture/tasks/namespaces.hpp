@@ -9,8 +9,8 @@
 
 namespace iotrail::capture {
 
-// Of the process with the /proc directory `directory`. An unreadable one is 0; then `on_unread` is
-// called with errno set, if it is not empty.
+// Namespaces of the process with the /proc directory `directory`. An unreadable one is 0; then
+// `on_unread` is called with errno set, if it is not empty.
 iot_namespaces read_namespaces(int directory, const std::function<void()>& on_unread = {});
 
 // Copies them into the fields of a row or record with the same names.

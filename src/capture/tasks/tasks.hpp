@@ -45,7 +45,7 @@ class Tasks {
 public:
   Tasks();
 
-  // Of the recorder itself: inode of its pid namespace, device number of its /proc.
+  // For the recorder itself: inode of its pid namespace, device number of its /proc.
   std::uint64_t pid_namespace() const { return pid_namespace_; }
   std::uint64_t proc_device() const { return proc_device_; }
 

@@ -51,7 +51,7 @@ protected:
     return row;
   }
 
-  // Of the table `processes`.
+  // Rows in the table `processes`.
   std::size_t rows_written() {
     store::Manifest manifest;
     EXPECT_TRUE(writer_->finish(manifest).has_value());

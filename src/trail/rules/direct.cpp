@@ -14,7 +14,7 @@ bool is_metadata(const State& state, const Fact& bio) {
                             state.nodes.contains(static_cast<std::uint32_t>(bio.file)));
 }
 
-// Of a program that has the disk itself open.
+// True for a program that has opened the disk itself.
 bool is_read_into_cache(const Fact& bio) {
   return bio.io_class == IOT_io_class_device && bio.operation() == IOT_block_read;
 }

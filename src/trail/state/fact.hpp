@@ -60,7 +60,8 @@ struct Fact {
       0; // of a request: from the queueing of its first bio to its issue; 0: unknown
 
   std::uint64_t end_ns() const { return ts_ns + duration_ns; }
-  // Of a bio or a request, as numbered in schema/values.def: the lowest bits of its flags.
+  // Operation of a bio or a request, as numbered in schema/values.def: the lowest bits of its
+  // flags.
   std::uint8_t operation() const { return static_cast<std::uint8_t>(flags & IOT_CHOICE_block); }
   // Bytes that a call moved.
   std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }

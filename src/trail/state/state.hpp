@@ -55,7 +55,7 @@ struct Call {
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
   RangeMap<bool> stored{}; // of a write: the parts known to be in the cache already
-  // Of a write: pages that became clean during it; true: because they were dropped. Its earlier
+  // For a write: pages that became clean during it; true: because they were dropped. Its earlier
   // stores there are gone. A later store causes an event, unless another task makes the page dirty
   // again.
   RangeMap<bool> cleaned{};

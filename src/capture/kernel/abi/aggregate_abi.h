@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the BPF programs and their loader share for aggregated events: bpf/out/aggregate.bpf.h.
+ * Shared by the BPF programs and their loader for aggregated events: bpf/out/aggregate.bpf.h.
  */
 #ifndef IOTRAIL_AGGREGATE_ABI_H
 #define IOTRAIL_AGGREGATE_ABI_H

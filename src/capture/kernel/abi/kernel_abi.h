@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the BPF programs and their loader share besides records and messages (message_abi.h):
+ * Shared by the BPF programs and their loader besides records and messages (message_abi.h):
  * configuration, ring bookkeeping, state.
  */
 #ifndef IOTRAIL_KERNEL_ABI_H
@@ -358,7 +358,7 @@ struct iot_connection {
   iot_u32 tid;
   iot_u32 file;  /* local id; 0: unknown */
   iot_u32 inode; /* of a UDP socket: number of its inode, 0 if no program has it */
-  /* Of TCP, as of its last event: */
+  /* For TCP, as in its last event: */
   iot_u32 state;
   iot_u32 segments_sent_again;
 };

@@ -32,7 +32,7 @@ struct iot_message {
   iot_u32 reserved;
 };
 
-/* Where the walk up from a file ended. */
+/* The reason for which the walk up from a file ended. */
 enum iot_walk_end { IOT_WALK_CUT, IOT_WALK_ROOT, IOT_WALK_FILE_SYSTEM, IOT_WALK_ALONE };
 
 /* Names follow: components, the last one first, each with its end. */

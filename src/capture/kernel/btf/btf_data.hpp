@@ -28,7 +28,7 @@ public:
   // is void.
   std::uint32_t first_id() const { return first_id_; }
   std::uint32_t end_id() const { return first_id_ + static_cast<std::uint32_t>(places_.size()); }
-  // Where the type is: here, or in the base.
+  // The data that has the type: this one, or the base.
   const BtfData& owner_of(std::uint32_t id) const { return id < first_id_ ? *base_ : *this; }
 
   // An invalid number is void.

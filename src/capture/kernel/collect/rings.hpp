@@ -36,7 +36,7 @@ struct RecordSlot {
   alignas(8) std::byte bytes[IOT_KERNEL_SLOT_BYTES];
 };
 
-// Of the ring of a CPU that may have so many bytes; 0: the default.
+// Slots in the ring of a CPU with this many bytes; 0: the default.
 std::uint32_t slots_for(std::size_t ring_bytes);
 
 // Size of the ring of messages beside such rings: as large as one of them, since a burst of long

@@ -62,7 +62,7 @@ bool submits(iot_u16 event, const Filter& filter) {
          (event == IOT_KIND_syscall_uring_enter || event == IOT_KIND_syscall_aio_submit);
 }
 
-// Where only some operations are recorded.
+// For recordings of some operations only.
 iot_u64 choice_flags(const schema::Syscall& call, const Filter& filter) {
   if (!filter.filters_operations() || !is_excluded(call, filter))
     return 0;

@@ -66,7 +66,7 @@ inline bool is_off() {
          is_off_slowly();
 }
 
-// Of the arena's clock if that is not the counter.
+// Time of the arena's clock, if the clock is not the counter.
 iot_u64 clock_ticks();
 
 // Whether calls of the kind may take the quick path.

@@ -12,7 +12,7 @@
 
 namespace iotrail::capture::snapshot {
 
-// Of all snapshots of a recording; thread-safe.
+// Counters of all snapshots of a recording; thread-safe.
 class Counters {
 public:
   void add(iot_counter counter, std::uint64_t value = 1) { values_.at(counter) += value; }

@@ -10,7 +10,7 @@
  *   record->file = id; ...                  every field of the event, plain stores only
  *   iot_commit(&place, &task->owner, ts_ns);
  *
- * Where events are aggregated (aggregate.bpf.h), the same calls reserve a place of another kind and
+ * If events are aggregated (aggregate.bpf.h), the same calls reserve a place of another kind and
  * add its record to a row.
  */
 #ifndef IOTRAIL_RING_BPF_H

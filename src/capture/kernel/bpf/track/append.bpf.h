@@ -43,9 +43,9 @@ static __always_inline void begin_append(struct iot_task* task, const struct pt_
 }
 
 /*
- * Where a call that named the position `given` began to write. If it appends, the layer vfs saw the
- * position that the write left. Otherwise the file must have grown by exactly the bytes of the
- * call, or the position is unknown.
+ * The position at which a call that named the position `given` began to write. If it appends, the
+ * layer vfs saw the position after the write. Otherwise the file must have grown by exactly the
+ * bytes of the call, or the position is unknown.
  */
 static __always_inline iot_s64 place_of_call(const struct iot_task* task, iot_s32 fd, iot_s64 given,
                                              iot_s64 written) {

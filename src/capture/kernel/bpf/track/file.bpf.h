@@ -184,7 +184,7 @@ int iot_cache_fd(iot_s32 fd); /* file.bpf.c */
 /*
  * Sends the path of a file that a filter excludes: the other side of a copy, which a record still
  * names, or a program. A program is only the name of a process; its id is marked IOT_FILE_UNWANTED.
- * Of `seen` only the file is used.
+ * It uses only the file in `seen`.
  */
 int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* file.bpf.c */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Where file systems put data: each range of a file that gets a place on the disk, once. Two
+ * The position of data on the disk: each range of a file that gets a place there, once. Two
  * tracepoints in the same task report it: one takes a place, the second names the range of the
  * file. The place is kept here until the second comes. The second alone is not enough: the range
  * may have had its place before, or have been merged with one that had.

@@ -124,7 +124,7 @@ static __noinline int end_swap(iot_u64 bio, iot_u32 status) {
   return emit_swap(&swap, bpf_ktime_get_ns() - swap.start_ns, error_of(status));
 }
 
-/* Of a device without requests. */
+/* For a device without requests. */
 SEC("?tp_btf/block_bio_complete")
 int BPF_PROG(memory_swap_bio_complete, struct request_queue* queue, struct bio* trusted) {
   struct bio* bio = IOT_UNTRUSTED(bio, trusted);

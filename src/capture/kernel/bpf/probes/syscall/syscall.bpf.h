@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * What the records of all system calls share: a call at its return, and arguments wider than a register. syscall.bpf.c
- * chooses the record of each call.
+ * Shared by the records of all system calls: a call at its return, and arguments wider than a
+ * register. syscall.bpf.c chooses the record of each call.
  */
 #ifndef IOTRAIL_SYSCALL_BPF_H
 #define IOTRAIL_SYSCALL_BPF_H
