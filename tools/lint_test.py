@@ -43,6 +43,10 @@ class LintTest(unittest.TestCase):
             self.assertIn(complaint, found)
         self.assertEqual(len(found.splitlines()), len(complaints), found)
 
+    def found(self):
+        """Violations so far, one a line."""
+        return self.lint().splitlines()
+
     def accepts(self, name, text):
         self.write(name, text)
         self.assertEqual(self.lint(), "lint: no violation\n")
@@ -182,13 +186,26 @@ class LintTest(unittest.TestCase):
 
     def test_hard_words_in_documents(self):
         self.refuses("docs/a.md", "# One\n\nNobody is told.\nA file, of\nwhich it is Whose?\n",
-                     "docs/a.md:3: told: say it", "docs/a.md:4: of which: say it", "docs/a.md:5: Whose: say it")
+                     "docs/a.md:3: Nobody: say it", "docs/a.md:3: told: say it", "docs/a.md:4: of which: say it", "docs/a.md:5: Whose: say it")
 
     def test_hard_words_are_not_looked_for_in_code(self):
         self.accepts("docs/a.md", "# One\n\nThe column `told`, and retold; of `that\nof` which.\n```\nwhose\n```\n")
 
     def test_hard_words_in_documents_that_programs_write(self):
         self.accepts("docs/sql.md", "# One\n\nWhose file.\n")
+
+    def test_hard_words_in_comments(self):
+        self.refuses("src/base/a.cpp", SPDX + "int a; // one that\n       // of which\n/* It\n * goes\n * on. */\n",
+                     "src/base/a.cpp:2: that of: say it", "src/base/a.cpp:5: goes on: say it")
+        self.refuses("tools/b", "#!/usr/bin/env python3\n" + SPDX.replace("//", "#") + '"""Whose."""\nA = 1  # nobody\n',
+                     *self.found(), "tools/b:3: Whose: say it", "tools/b:4: nobody: say it")
+        self.refuses("src/c.sql", "SELECT 1 -- whose\n", *self.found(), "src/c.sql:1: whose: say it")
+        self.refuses("src/d.def", "/* Told. */\n", *self.found(), "src/d.def:1: Told: say it")
+        self.refuses("CMakeLists.txt", "# Told.\n", *self.found(), "CMakeLists.txt:1: Told: say it")
+
+    def test_hard_words_outside_of_comments(self):
+        self.accepts("src/base/a.cpp", SPDX + 'int told; // of\nchar whose = which; // which, as in `nobody`\nauto a = "goes on // told";\n')
+        self.accepts("tools/b", "#!/usr/bin/env python3\n" + SPDX.replace("//", "#") + 'NOBODY = """told"""\nA = "# whose"\n')
 
     def test_size_of_the_first_document(self):
         self.refuses("README.md", "# One\n" + "a\n" * 149 + "b" * 101 + "\n",

@@ -354,7 +354,7 @@ void Recorder::discard() {
   if (!writer_)
     return;
   writer_.reset();
-  (void)store::remove_trace(options_.trace, true); // start() made it, and nobody has read it
+  (void)store::remove_trace(options_.trace, true); // start() made it, and no reader knows it
 }
 
 } // namespace iotrail::capture

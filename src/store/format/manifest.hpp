@@ -138,8 +138,7 @@ struct Manifest {
   bool excludes_calls() const;
   std::uint64_t gaps() const; // occasions at which events may be missing
 
-  std::vector<std::string>
-  layers_refused() const; // of `layers`, those of which no hook serves any event
+  std::vector<std::string> layers_refused() const; // requested layers without any hook
 };
 
 std::string_view state_name(State state);

@@ -16,8 +16,7 @@ namespace {
 
 // A kind is <layer><number>, a byte each; there are fewer than 16 layers.
 constexpr std::size_t kKinds = IOT_LAYER_COUNT << 8U;
-// Estimates for kinds of which no row has been written yet: compression of a row, and the overhead
-// of a block.
+// Estimates for kinds without a written row: compression of a row, and the overhead of a block.
 constexpr std::size_t kRecordPartExpected = 8;
 constexpr std::size_t kBlockBytesExpected = 2 * sizeof(BlockHeader);
 

@@ -11,7 +11,7 @@
 --                     in cost, the call ('fsync', 'flush')
 --   call              the function or system call; NULL: the event has none
 --   op_id             the operation that it belongs to; 0: none, or one that is not recorded
---   parent_op         the operation during which, or on behalf of which, that one began; 0: none
+--   parent_op         the operation in which, or for which, that one began; 0: none
 --   pid, tid, cpu     the process, its thread, and the processor that ran it
 --   ts_ns             time of the event, or begin of the span (CLOCK_MONOTONIC)
 --   duration_ns       duration; NULL: not a span

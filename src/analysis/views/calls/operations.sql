@@ -2,10 +2,10 @@
 --   layer, event    names of the schema
 --   class           class of the operation: 'read', 'write', 'open', ...
 --   call            the function or system call; NULL: none
---   op_id           the operation that it belongs to. Spans of the kernel's layers share that of their system
---                   call; a call into the C library has one of its own: app_calls_of_syscalls has its system
---                   calls
---   parent_op       for the kernel's layers, the operation during which, or on behalf of which, that one began;
+--   op_id           the operation that it belongs to. Spans of the kernel's layers share the operation of
+--                   their system call. A call into the C library has an operation of its own:
+--                   app_calls_of_syscalls has its system calls
+--   parent_op       for the kernel's layers, the operation in which, or for which, that one began;
 --                   0: none
 --   pid, tid        the task that was running
 --   ts_ns           its begin (CLOCK_MONOTONIC)

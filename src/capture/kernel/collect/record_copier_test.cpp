@@ -118,7 +118,7 @@ protected:
   std::uint64_t tail_ = 0;
 };
 
-// Any values except ids, some of which have no message.
+// Any values except ids, since some ids have no message.
 Record make_record(const schema::Event& event, std::uint64_t ts_ns, std::mt19937_64& random) {
   Record record = store::testing::random_record(event, random);
   for (const schema::Field& field : event.fields)
