@@ -6,7 +6,7 @@
 namespace iotrail {
 namespace {
 
-TEST(nearest_name, counts_what_has_to_be_changed) {
+TEST(nearest_name, counts_the_changes) {
   EXPECT_EQ(edits_between("fsync", "fsync"), 0U);
   EXPECT_EQ(edits_between("fsnyc", "fsync"), 1U);
   EXPECT_EQ(edits_between("sync", "fsync"), 1U);

@@ -10,7 +10,7 @@
 namespace iotrail::output {
 namespace {
 
-TEST(sql_reference, tells_what_each_column_means) {
+TEST(sql_reference, has_the_meaning_of_each_column) {
   const golden::TestTrace trace("manifest command=\"true\"\n");
   auto engine = analysis::Engine::open(trace.path());
   ASSERT_TRUE(engine.has_value()) << engine.error().message();

@@ -164,7 +164,7 @@ TEST(Recovery, a_dictionary_cut_off_between_blocks_is_reported) {
   EXPECT_EQ(open(trace)->damage().bytes_skipped, whole.size() - index.blocks.back().offset);
 }
 
-TEST(Recovery, what_is_there_twice_counts_once_and_is_reported) {
+TEST(Recovery, duplicates_count_once_and_are_reported) {
   const TemporaryDirectory directory;
   const auto trace = make_trace(directory, 3);
   const std::string whole = contents(trace / "events-0001.seg");

@@ -255,7 +255,7 @@ TEST(Refusal, a_place_that_cannot_be_written) {
   expect_refusal(TraceWriter::create(trace, {}), trace.string(), "No such file");
 }
 
-TEST(Refusal, what_is_not_a_trace) {
+TEST(Refusal, files_that_are_not_a_trace) {
   const TemporaryDirectory directory;
   overwrite(directory / "file.iotrail", "text");
   std::filesystem::create_directory(directory / "empty.iotrail");
@@ -271,7 +271,7 @@ TEST(Refusal, what_is_not_a_trace) {
   EXPECT_TRUE(std::filesystem::exists(directory / "foreign.iotrail/letter.txt"));
 }
 
-TEST(Refusal, what_would_not_end_or_leads_elsewhere) {
+TEST(Refusal, endless_files_and_links_out_of_the_trace) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   const std::string manifest = contents(trace / "manifest.json");

@@ -148,7 +148,7 @@ TEST(RoundTrip, rows_of_a_block_are_in_order_of_time) {
   EXPECT_EQ(rows, 40'000U);
 }
 
-TEST(RoundTrip, dictionaries_come_back_and_precede_what_refers_to_them) {
+TEST(RoundTrip, dictionaries_come_back_and_precede_their_references) {
   const TemporaryDirectory directory;
   auto writer = create(directory / "t.iotrail");
   EXPECT_EQ(writer->string_id(""), 0U);
@@ -171,7 +171,7 @@ TEST(RoundTrip, dictionaries_come_back_and_precede_what_refers_to_them) {
   EXPECT_EQ(std::get<Numbers>(tables["losses"][5]), Numbers{3});
 }
 
-TEST(RoundTrip, a_file_is_known_by_its_generation_once_that_is_told) {
+TEST(RoundTrip, a_file_gets_its_generation_once_that_is_known) {
   const TemporaryDirectory directory;
   auto writer = create(directory / "t.iotrail");
   const iot_u32 file = writer->file_id({8, 100, 0}, 0100644, "/a");

@@ -300,17 +300,17 @@ Tally check_with_losses(const Choice& can_be_lost, unsigned one_in, bool are_onl
   return tally;
 }
 
-TEST(replay_loss, without_losses_what_is_exact_is_true) {
+TEST(replay_loss, without_losses_exact_links_are_true) {
   const Tally tally = check_with_losses([](const Fact&) { return false; }, 1, false);
   EXPECT_GT(tally.exact * 10, tally.all * 4) << "so that the other tests say something";
 }
 
-TEST(replay_loss, with_any_event_lost_what_is_exact_is_true) {
+TEST(replay_loss, with_any_event_lost_exact_links_are_true) {
   const Tally tally = check_with_losses([](const Fact&) { return true; }, 8, false);
   EXPECT_GT(tally.exact * 10, tally.all) << "of what came before the loss";
 }
 
-TEST(replay_loss, with_events_of_one_kind_lost_what_is_exact_is_true) {
+TEST(replay_loss, with_events_of_one_kind_lost_exact_links_are_true) {
   for (const FactKind kind :
        {FactKind::read, FactKind::write, FactKind::truncated, FactKind::mapped, FactKind::dirtied,
         FactKind::queued, FactKind::completed})
@@ -321,7 +321,7 @@ TEST(replay_loss, with_events_of_one_kind_lost_what_is_exact_is_true) {
     }
 }
 
-TEST(replay_loss, with_completions_that_the_kernel_did_not_report_what_is_exact_is_true) {
+TEST(replay_loss, with_unreported_completions_exact_links_are_true) {
   const auto is_completion = [](const Fact& fact) { return fact.kind == FactKind::completed; };
   const Tally tally = check_with_losses(is_completion, 8, true);
   EXPECT_GT(tally.exact * 10, tally.all * 3) << "such a loss concerns few";

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kMapped = 7; // the number of the device above
 
-TEST(replay_mapped, the_disk_below_a_mapped_one_has_what_that_took) {
+TEST(replay_mapped, the_disk_below_a_mapped_one_has_the_bytes_of_that) {
   constexpr std::uint64_t kShift = 2048; // sectors
   TestFacts facts;
   facts.write(10, 1, 0, 4096).write(12, 2, 4096, 4096);

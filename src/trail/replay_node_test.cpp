@@ -36,7 +36,7 @@ struct NodeFacts : TestFacts {
   }
 };
 
-TEST(replay_node, what_is_written_to_a_disk_through_its_node_is_written_back) {
+TEST(replay_node, writes_to_the_node_of_a_disk_are_written_back) {
   NodeFacts facts;
   facts.write(10, 1, 0, 4096);
   facts.dirty_cache(10, 1, 0);
@@ -77,7 +77,7 @@ TEST(replay_node, a_write_through_another_node_without_an_end_leaves_a_doubt) {
   EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
-TEST(replay_node, what_a_file_system_keeps_in_the_pages_of_its_disk_is_metadata) {
+TEST(replay_node, pages_of_a_file_system_in_the_cache_of_its_disk_are_metadata) {
   NodeFacts facts;
   facts.write(10, 1, 0, 4096);
   facts.dirty_cache(10, 1, 0).dirty_cache(12, 5, 8192);
@@ -95,13 +95,13 @@ Lines read_into_cache_of_disk(NodeFacts facts, std::uint64_t flags) {
 
 // Such as the extents of a file: the kernel does not mark them, and they are in no page of the
 // file.
-TEST(replay_node, what_a_read_of_a_file_reads_into_the_cache_of_the_disk_is_metadata) {
+TEST(replay_node, a_read_of_a_file_reads_metadata_into_the_cache_of_the_disk) {
   NodeFacts facts;
   facts.nodes.clear();
   EXPECT_EQ(read_into_cache_of_disk(facts, IOT_block_read), Lines{"metadata 1:1024 exact"});
 }
 
-TEST(replay_node, what_a_read_of_a_node_reads_into_the_cache_of_the_disk_is_read) {
+TEST(replay_node, a_read_of_a_node_reads_into_the_cache_of_the_disk) {
   EXPECT_EQ(read_into_cache_of_disk({}, IOT_block_read), Lines{"read 1:1024 exact"});
   EXPECT_EQ(read_into_cache_of_disk({}, IOT_block_read | IOT_block_hint_readahead),
             Lines{"read 1:1024 inferred"});

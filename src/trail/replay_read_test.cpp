@@ -34,7 +34,7 @@ TEST(replay, of_a_read_ahead_that_was_split_each_part_knows_its_use) {
     EXPECT_EQ(link.used_bytes, link.bytes);
 }
 
-TEST(replay, what_is_read_for_a_fault_that_is_an_operation_is_no_call_s) {
+TEST(replay, reads_for_a_fault_with_its_own_operation_belong_to_no_call) {
   TestFacts facts;
   facts.read(10, 1, 0, 4096, 50);
   facts.bio(20, 0, 4096, 1, IOT_block_read);
@@ -95,7 +95,7 @@ TEST(replay, pages_that_are_read_ahead_are_there_when_all_of_their_bio_is) {
   EXPECT_EQ(trails.late_reads[0].late_ns, 35U - 20U);
 }
 
-TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
+TEST(replay, a_read_waits_for_its_own_bytes_and_the_rest_is_read_ahead) {
   TestFacts facts;
   facts.read(10, 1, 4096, 100, 50);
   facts.bio(20, 0, 16384, 1, IOT_block_read);
@@ -106,7 +106,7 @@ TEST(replay, a_read_waits_for_what_it_asked_for_and_the_rest_is_read_ahead) {
   EXPECT_EQ(trails.links[3].used_bytes, 1000U);
 }
 
-TEST(replay, a_read_beyond_the_end_of_the_file_got_what_there_is) {
+TEST(replay, a_read_beyond_the_end_of_the_file_gets_the_bytes_before_the_end) {
   TestFacts facts;
   facts.read(10, 1, 50, 4096, 50).bio(20, 0, 4096, 1, IOT_block_read);
   facts.facts[0].result = 10;

@@ -35,7 +35,7 @@ TEST(replay, pages_without_a_writer_are_a_remainder) {
                    "rounding 1:3288 exact", "dirty_before 0:4096 exact"}));
 }
 
-TEST(replay, what_is_overwritten_before_it_is_written_back_is_absorbed) {
+TEST(replay, bytes_overwritten_before_their_write_back_are_absorbed) {
   TestFacts facts;
   facts.write(10, 1, 0, 4096).write(20, 2, 0, 4096).write(25, 3, 0, 100);
   const Trails trails = facts.replay();
@@ -63,7 +63,7 @@ TEST(replay, a_write_that_stores_after_the_bio_says_so_by_its_clean_page) {
             (Lines{"write_back 1:4096 shared", "write_back 2:4096 exact"}));
 }
 
-TEST(replay, a_write_that_has_what_lies_there_written_back_first_says_so_by_its_clean_pages) {
+TEST(replay, clean_pages_show_that_a_write_had_its_range_written_back_first) {
   TestFacts facts; // btrfs
   facts.has_cache_events = true;
   facts.write(1, 1, 0, 8192).dirty(1, 1, 0, 8192);
@@ -78,7 +78,7 @@ TEST(replay, a_write_that_has_what_lies_there_written_back_first_says_so_by_its_
   EXPECT_EQ(trails.fates[0].absorbed, 0U);
 }
 
-TEST(replay, what_a_call_wrote_is_counted_where_its_bio_may_have_carried_anothers) {
+TEST(replay, bytes_of_a_call_count_even_if_its_bio_may_have_carried_others) {
   TestFacts facts;
   facts.has_cache_events = true;
   facts.write(1, 1, 0, 4096).dirty(1, 1, 0, 4096);
@@ -90,7 +90,7 @@ TEST(replay, what_a_call_wrote_is_counted_where_its_bio_may_have_carried_another
   EXPECT_EQ(trails.fates[0].absorbed, 4096U);
 }
 
-TEST(replay, an_asynchronous_append_of_unknown_position_wrote_what_becomes_dirty) {
+TEST(replay, an_asynchronous_append_at_an_unknown_position_wrote_the_pages_that_become_dirty) {
   TestFacts facts;
   facts.write(10, 1, kNoOffset, 4096, 50).dirty(20, 9, 8192, 4096).write_back(100, 8192, 4096);
   const Trails trails = facts.replay();
@@ -130,7 +130,7 @@ TEST(replay, a_direct_write_without_an_end_leaves_no_doubt) {
   EXPECT_EQ(lines_of(facts.replay()), (Lines{"write_back 1:4096 exact", "direct 2:4096 exact"}));
 }
 
-TEST(replay, a_write_without_an_end_stores_what_it_makes_dirty) {
+TEST(replay, a_write_without_an_end_stores_the_pages_that_it_dirties) {
   TestFacts facts;
   silent_write(facts, 10, 1).dirty(20, 1, 0, 4096).write_back(30, 0, 4096);
   EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
@@ -158,7 +158,7 @@ TEST(replay, a_doubt_goes_with_a_file_that_turns_out_to_lie_below_another) {
   EXPECT_FALSE(replay.is_sure_of(replay.files[kTestFile], 20));
 }
 
-TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another) {
+TEST(replay, dirty_pages_stay_with_a_file_that_turns_out_to_lie_below_another) {
   constexpr std::uint32_t kBelow = kTestFile + 1;
   TestFacts facts;
   facts.write(1, 1, 0, 4096);
@@ -178,7 +178,7 @@ TEST(replay, what_is_dirty_goes_with_a_file_that_turns_out_to_lie_below_another)
 }
 
 // For a trace made to be expensive, the replay stops after too many looks.
-TEST(replay, what_is_looked_through_is_counted) {
+TEST(replay, examined_entries_are_counted) {
   constexpr std::uint64_t kCalls = 1000;
   TestFacts facts;
   facts.has_cache_events = true;
@@ -276,7 +276,7 @@ TEST(replay, a_bio_that_is_not_one_range_of_its_file_is_not_exact) {
             (Lines{"write_back 1:4096 inferred", "dirty_before 0:4096 inferred"}));
 }
 
-TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_what_is_dirty) {
+TEST(replay, a_bio_that_is_not_one_range_of_its_file_carries_its_dirty_pages) {
   TestFacts facts;
   facts.write(10, 1, 0, 4096).write(11, 2, 12288, 4096).write_back(30, 0, 8192);
   facts.facts[2].is_contiguous = 0;
@@ -383,7 +383,7 @@ TEST(replay, after_a_loss_nothing_is_exact) {
   EXPECT_EQ(lines_of(facts.replay()), Lines{"write_back 1:4096 inferred"});
 }
 
-TEST(replay, a_request_without_a_bio_is_a_remainder_or_what_the_request_says) {
+TEST(replay, a_request_without_a_bio_is_a_remainder_or_has_the_owner_of_the_request) {
   TestFacts facts;
   facts.complete(10, 0, 4096, 0, IOT_block_write).complete(20, 8192, 4096, 9, IOT_block_write);
   EXPECT_EQ(lines_of(facts.replay()), (Lines{"no_bio 0:4096 inferred", "request 9:4096 inferred"}));

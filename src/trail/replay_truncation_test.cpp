@@ -24,7 +24,7 @@ TEST(replay_truncation, zeroes_of_a_truncation_have_no_writer) {
 }
 
 // XFS has filled it with zeroes by then, ext4 has not.
-TEST(replay_truncation, what_is_cut_off_a_page_that_is_written_back_meanwhile_may_be_zeroes) {
+TEST(replay_truncation, bytes_cut_off_a_page_in_write_back_may_be_zeroes) {
   TestFacts facts;
   facts.write(10, 1, 0, 8192).truncate(20, 2, 5000, 15).write_back(30, 0, 8192);
   EXPECT_EQ(lines_of(facts.replay()),
@@ -56,7 +56,7 @@ TEST(replay_truncation, a_file_that_is_truncated_takes_its_dirty_bytes_with_it) 
   EXPECT_EQ(trails.fates[0].dropped, 4096U);
 }
 
-TEST(replay_truncation, a_page_of_which_all_that_was_written_is_cut_off_is_dirty_as_before) {
+TEST(replay_truncation, a_page_without_its_written_bytes_is_dirty_as_before) {
   TestFacts facts;
   facts.write(1, 1, 5600, 400).dirty(1, 1, 4096, 4096);
   facts.truncate(20, 0, 5000).write_back(30, 4096, 4096);

@@ -39,7 +39,7 @@ bpf_insn leave() {
 
 } // namespace
 
-TEST(ProgramPaths, what_a_known_number_leads_past_is_not_reached) {
+TEST(ProgramPaths, code_that_a_known_number_skips_is_not_reached) {
   EXPECT_TRUE(follow_paths(std::vector{set(2, 0), skip_if_zero(2), call(kPoison), leave()})
                   .poisoned.empty());
   EXPECT_EQ(follow_paths(std::vector{set(2, 1), skip_if_zero(2), call(kPoison), leave()}).poisoned,

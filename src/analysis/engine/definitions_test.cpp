@@ -26,7 +26,7 @@ Definitions small_set() {
   return definitions;
 }
 
-TEST(definitions, what_a_statement_names_is_made_after_what_it_stands_on_and_once) {
+TEST(definitions, relations_of_a_statement_are_made_once_after_their_own_relations) {
   Definitions definitions = small_set();
   EXPECT_EQ(taken_names(definitions.take_for("SELECT * FROM \"Top\"")),
             (Names{"base", "pair", "top"}));

@@ -34,11 +34,11 @@ TEST(overlap_times, one_span_may_be_of_several_things) {
   EXPECT_EQ(overlaps_of("(10, 30, 5), (20, 40, 4)"), "4:10 5:20");
 }
 
-TEST(overlap_times, what_is_no_span_adds_nothing) {
+TEST(overlap_times, a_row_without_a_span_adds_nothing) {
   EXPECT_EQ(overlaps_of("(NULL, 3, 1), (3, NULL, 1), (5, 6, NULL), (9, 9, 1), (20, 10, 1)"), "");
 }
 
-TEST(overlap_times, reaches_to_the_ends_of_what_numbers_hold) {
+TEST(overlap_times, reaches_to_the_limits_of_the_numbers) {
   EXPECT_EQ(overlaps_of("(0, 18446744073709551615, 9223372036854775808), (7, 8, 1)"),
             "9223372036854775808:18446744073709551614 9223372036854775809:1");
 }

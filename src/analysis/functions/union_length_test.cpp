@@ -34,7 +34,7 @@ TEST(union_length, spans_that_touch_are_one) {
   EXPECT_EQ(length_of("(10, 20), (20, 30), (30, 30)"), 20);
 }
 
-TEST(union_length, what_is_no_span_adds_nothing) {
+TEST(union_length, a_row_without_a_span_adds_nothing) {
   EXPECT_EQ(length_of("(NULL, 20), (10, NULL), (20, 10), (5, 5), (1, 3)"), 2);
 }
 
@@ -43,7 +43,7 @@ TEST(union_length, of_no_rows_is_zero) {
   EXPECT_EQ(number(*open(trace), "SELECT union_length(ts_ns, ts_ns) FROM syscall_read"), 0);
 }
 
-TEST(union_length, reaches_to_the_ends_of_what_a_number_holds) {
+TEST(union_length, reaches_to_the_limits_of_a_number) {
   EXPECT_EQ(length_of("(0, 18446744073709551615), (7, 9)"), 18446744073709551615U);
 }
 

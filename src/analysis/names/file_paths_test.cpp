@@ -50,7 +50,7 @@ TEST(file_paths, a_renamed_file_has_its_new_path_from_the_end_of_the_call_on) {
             (Texts{"0 /d/a", "25 /d/b", "35 /e/c", "45 /e/d", "55 /e/d removed"}));
 }
 
-TEST(file_paths, a_call_in_a_chroot_is_of_what_lies_below_it) {
+TEST(file_paths, a_call_in_a_chroot_is_on_a_file_below_it) {
   const std::string events = "processes since_ns=1 pid=1 comm=sh\n" + std::string(kOpenA) +
                              "syscall_chdir ts_ns=15 pid=2 path=/jail call=chroot\n"
                              "processes since_ns=16 pid=3 parent_pid=2 comm=rm\n"
@@ -74,7 +74,7 @@ TEST(file_paths, a_call_in_a_container_is_of_its_own_files) {
   EXPECT_EQ(paths_of(events, "/d/b"), (Texts{"0 /d/b", "30 /d/c"}));
 }
 
-TEST(file_paths, a_rename_over_a_link_to_a_directory_is_of_what_it_leads_to) {
+TEST(file_paths, a_rename_over_a_link_to_a_directory_affects_the_directory) {
   const std::string open =
       "syscall_open ts_ns=10 pid=1 file=/d/real/log path=/d/cur/log result=3\n";
   EXPECT_EQ(paths_of(open + "syscall_rename ts_ns=20 pid=1 path=/d/cur/log new_path=/d/cur/log.1\n"
@@ -100,7 +100,7 @@ TEST(file_paths, a_duplicate_of_a_directory_is_where_names_begin_too) {
               (Texts{"0 /d/a", "20 /d/b"}));
 }
 
-TEST(file_paths, what_lies_below_a_renamed_directory_moves_with_it) {
+TEST(file_paths, files_below_a_renamed_directory_move_with_it) {
   EXPECT_EQ(
       paths_of(std::string(kOpenA) + "syscall_rename ts_ns=20 pid=1 path=/d new_path=/other/./e/\n",
                "/d/a"),
@@ -224,7 +224,7 @@ TEST(file_paths, a_rename_of_one_name_to_another_of_the_same_file_leaves_both) {
             (Texts{"0 /d/a", "50 /d/a removed"}));
 }
 
-TEST(file_paths, a_symbolic_link_is_no_name_of_what_it_leads_to) {
+TEST(file_paths, a_symbolic_link_is_no_name_of_its_target) {
   EXPECT_EQ(paths_of(std::string(kOpenA) +
                          "syscall_link ts_ns=20 pid=1 target=/d/a path=/d/b call=symlink\n"
                          "syscall_unlink ts_ns=30 pid=1 path=/d/a\n",

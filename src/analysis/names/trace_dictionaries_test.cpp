@@ -21,7 +21,7 @@ TEST(trace_dictionaries, a_process_has_the_name_that_it_had_at_the_time) {
   EXPECT_EQ(dictionaries.comm(3, 3), "");
 }
 
-TEST(trace_dictionaries, texts_beyond_what_memory_is_for_are_none) {
+TEST(trace_dictionaries, texts_beyond_the_memory_limit_are_empty) {
   const golden::TestTrace trace("syscall_open ts_ns=1 pid=1 path=/first result=-2\n"
                                 "syscall_open ts_ns=2 pid=1 path=/second result=-2\n");
   const auto reader = store::TraceReader::open(trace.path());

@@ -13,7 +13,7 @@ TEST(cgroups, the_unified_hierarchy_is_found_among_others) {
   EXPECT_EQ(unified_cgroup(""), "");
 }
 
-TEST(cgroups, what_has_no_path_is_named_by_its_id) {
+TEST(cgroups, a_group_without_a_path_is_named_by_its_id) {
   Cgroups cgroups;
   EXPECT_EQ(cgroups.path_of(0), "");
   EXPECT_EQ(cgroups.path_of(1), "/");

@@ -49,7 +49,7 @@ TEST(Containers, the_inner_one_of_nested_containers_counts) {
   EXPECT_EQ(container_of("/lxc.payload.web/docker/" + kId), kId);
 }
 
-TEST(Containers, what_is_none) {
+TEST(Containers, groups_that_are_no_container) {
   for (const std::string& group : {
            std::string(),
            std::string("/"),

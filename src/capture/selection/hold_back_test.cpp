@@ -88,7 +88,7 @@ TEST_F(HoldBackTest, decides_by_the_end_of_the_call) {
   EXPECT_EQ(hold_back_.held(), 0U);
 }
 
-TEST_F(HoldBackTest, what_comes_after_the_end_goes_the_way_of_its_call) {
+TEST_F(HoldBackTest, events_after_the_end_share_the_fate_of_their_call) {
   call(2, 1);
   call(3, kMillisecondNs);
   bio(2);
@@ -96,7 +96,7 @@ TEST_F(HoldBackTest, what_comes_after_the_end_goes_the_way_of_its_call) {
   expect(1, 1, 2);
 }
 
-TEST_F(HoldBackTest, what_belongs_to_no_operation_is_kept) {
+TEST_F(HoldBackTest, events_without_an_operation_are_kept) {
   bio(0);
   expect(0, 1, 0);
 }
@@ -123,7 +123,7 @@ TEST_F(HoldBackTest, a_long_operation_is_kept_before_its_end) {
   expect(1, 1, 0);
 }
 
-TEST_F(HoldBackTest, what_has_not_ended_is_kept) {
+TEST_F(HoldBackTest, unfinished_operations_are_kept) {
   bio(2);
   call(3, 1, IOT_UNFINISHED);
   finish();
@@ -156,7 +156,7 @@ TEST_F(HoldBackTest, a_slow_asynchronous_operation_outlasts_its_fast_call) {
   EXPECT_EQ(rows(IOT_KIND_async_operation), 1U);
 }
 
-TEST_F(HoldBackTest, a_slow_call_keeps_what_it_submitted) {
+TEST_F(HoldBackTest, a_slow_call_keeps_the_operations_that_it_submitted) {
   bio(11, 10);
   call(10, kMillisecondNs);
   asynchronous(11, 10, 1);

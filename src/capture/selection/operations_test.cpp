@@ -43,7 +43,7 @@ TEST(Operations, a_class_is_of_all_layers_that_programs_ask_at) {
   EXPECT_EQ(chosen_calls(filter_of({"fault"}), schema::Layer::fault), Calls{""});
 }
 
-TEST(Operations, what_is_excluded_is_left_out_though_it_is_wanted) {
+TEST(Operations, excluded_operations_are_excluded_even_if_selected) {
   EXPECT_EQ(chosen_calls(filter_of({"read"}, {"pread64", "preadv2"}), schema::Layer::syscall),
             (Calls{"read", "readv", "preadv"}));
   const Calls all = chosen_calls(filter_of({}), schema::Layer::syscall);

@@ -83,7 +83,7 @@ TEST_F(RecorderTest, produced_is_written_plus_lost) {
   EXPECT_EQ(sum("app_write"), 99'923U);
 }
 
-TEST_F(RecorderTest, what_stop_returns_is_what_the_trace_says) {
+TEST_F(RecorderTest, the_trace_has_the_result_of_stop) {
   *work_ = {.produced = 10, .lost = 3};
   options_.tags = {{"run", "7"}};
   const auto recorder = start();
@@ -103,7 +103,7 @@ TEST_F(RecorderTest, a_step_drains_and_says_whether_more_may_come) {
   EXPECT_EQ(step(*recorder), Step::calm);
 }
 
-TEST_F(RecorderTest, what_is_few_for_large_rings_is_many_for_small_ones) {
+TEST_F(RecorderTest, few_records_for_large_rings_are_many_for_small_ones) {
   options_.source.ring_bytes = 32 << 10;
   *work_ = {.produced = 31, .each_drain = 16};
   const auto recorder = start();
@@ -111,7 +111,7 @@ TEST_F(RecorderTest, what_is_few_for_large_rings_is_many_for_small_ones) {
   EXPECT_EQ(step(*recorder), Step::calm);
 }
 
-TEST_F(RecorderTest, a_stop_in_the_middle_takes_what_the_sources_still_hold) {
+TEST_F(RecorderTest, a_stop_in_the_middle_drains_the_sources) {
   *work_ = {.produced = 1000, .after_stop = 30, .each_drain = 10};
   const auto recorder = start();
   EXPECT_EQ(step(*recorder), Step::calm);
@@ -121,7 +121,7 @@ TEST_F(RecorderTest, a_stop_in_the_middle_takes_what_the_sources_still_hold) {
   EXPECT_EQ(sum("app_write"), 1000U);
 }
 
-TEST_F(RecorderTest, a_checkpoint_can_be_read_while_the_recording_goes_on) {
+TEST_F(RecorderTest, a_checkpoint_can_be_read_during_the_recording) {
   *work_ = {.produced = 1000, .lost = 3, .each_drain = 10};
   const auto recorder = start();
   step(*recorder);

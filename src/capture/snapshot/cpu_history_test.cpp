@@ -22,7 +22,7 @@ TEST(CpuHistory, of_an_old_process_nothing_is_known_at_first_sight) {
   EXPECT_EQ(history.see(7, kStartNs, now_ns + kSecondNs, 4 * kSecondNs)[0], 1000);
 }
 
-TEST(CpuHistory, windows_forget_what_is_past) {
+TEST(CpuHistory, windows_forget_old_samples) {
   CpuHistory history;
   CpuShares shares{};
   // Busy on two CPUs for 10 seconds, then idle; read each second.

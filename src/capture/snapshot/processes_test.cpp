@@ -96,7 +96,7 @@ TEST_F(ProcessesTest, names_are_hostile) {
   EXPECT_EQ(found[0]["call_bytes_written"], 0);
 }
 
-TEST_F(ProcessesTest, what_is_no_process_is_passed_over) {
+TEST_F(ProcessesTest, entries_that_are_no_process_are_skipped) {
   add_process("7", "a");
   write("8/stat", "garbage");
   write("self/stat", "7 (a) S 1 ");

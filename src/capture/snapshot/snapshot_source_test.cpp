@@ -111,7 +111,7 @@ TEST_F(SnapshotSourceTest, deltas_go_on_from_stored_traces) {
   EXPECT_EQ(differences(), "");
 }
 
-TEST_F(SnapshotSourceTest, a_delta_without_what_it_continues_is_refused) {
+TEST_F(SnapshotSourceTest, a_delta_without_its_baseline_is_refused) {
   record({.wanted = {files()}, .since = {}});
   const fs::path whole = trace_;
   record({.wanted = {files()}, .since = {whole}});
@@ -172,7 +172,7 @@ TEST_F(SnapshotSourceTest, periodic_snapshots_are_deltas_of_one_another) {
   EXPECT_EQ(differences(), "~. +new");
 }
 
-TEST_F(SnapshotSourceTest, a_killed_recorder_leaves_what_can_be_continued) {
+TEST_F(SnapshotSourceTest, a_delta_can_continue_the_trace_of_a_killed_recorder) {
   write_file(root_ / "file", "");
   {
     auto recorder = open({.wanted = {files()}, .since = {}});

@@ -28,7 +28,7 @@ TEST(Namespaces, of_this_process) {
   EXPECT_NE(namespaces.mount, 0U);
 }
 
-TEST(Namespaces, what_cannot_be_read_is_not_known) {
+TEST(Namespaces, unreadable_ones_are_unknown) {
   const store::testing::TemporaryDirectory scratch;
   std::filesystem::create_directory(scratch.path() / "ns");
   std::filesystem::create_symlink("mnt:[", scratch.path() / "ns/mnt");

@@ -43,7 +43,7 @@ TEST(ProcessStat, a_name_may_hold_anything) {
   }
 }
 
-TEST(ProcessStat, what_is_cut_or_garbage_is_none_or_zeros) {
+TEST(ProcessStat, truncated_or_invalid_text_is_none_or_zeros) {
   for (const std::string text : {"", "7", "7 (cat", "7 (cat)", "7 (cat) ", ")("})
     EXPECT_FALSE(parse_process_stat(text)) << text;
   const auto cut = parse_process_stat("7 (cat) S 3 x y");

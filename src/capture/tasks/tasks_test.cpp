@@ -139,7 +139,7 @@ TEST_F(TasksTest, announcement_waits_for_the_kernels_word) {
   EXPECT_EQ(rows_written(), 1U);
 }
 
-TEST_F(TasksTest, announcement_fills_what_the_kernel_does_not_say) {
+TEST_F(TasksTest, an_announcement_fills_fields_that_the_kernel_omits) {
   tasks_.expect_kernel();
   tasks_.note_exec(row(10, "from the kernel"));
   tasks_.note_announcement(row(11, "from inside"), true, 0);

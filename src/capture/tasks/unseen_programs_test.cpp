@@ -32,7 +32,7 @@ protected:
 
 } // namespace
 
-TEST_F(UnseenProgramsTest, what_never_announced_itself_is_unseen) {
+TEST_F(UnseenProgramsTest, a_program_without_an_announcement_is_unseen) {
   execute(10, 1);
   execute(11, 2);
   programs_.note_announcement(11, 5, 5);
@@ -50,7 +50,7 @@ TEST_F(UnseenProgramsTest, announcement_may_be_heard_before_the_kernels_word) {
   EXPECT_EQ(count_at_end(), 0U);
 }
 
-TEST_F(UnseenProgramsTest, what_was_heard_late_is_not_old) {
+TEST_F(UnseenProgramsTest, a_late_report_is_not_old) {
   programs_.note_announcement(10, 5, 50 * kSecondNs);
   programs_.decide(50 * kSecondNs);
   execute(10, 2);

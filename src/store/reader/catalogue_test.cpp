@@ -125,7 +125,7 @@ TEST_F(Catalogue, tags_are_set_and_removed_and_leave_all_else_as_it_was) {
   EXPECT_FALSE(std::filesystem::exists(trace));
 }
 
-TEST_F(Catalogue, removing_spares_what_is_not_of_a_trace) {
+TEST_F(Catalogue, removing_a_trace_keeps_other_files) {
   const auto project = directory_ / "project";
   std::filesystem::create_directories(project / "src");
   overwrite(project / "src/x.js", "x");

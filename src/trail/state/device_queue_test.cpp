@@ -70,7 +70,7 @@ TEST(device_queue, of_bios_for_one_place_those_of_the_request_s_time_are_meant) 
       << "nothing else is there";
 }
 
-TEST(device_queue, what_is_not_of_the_request_s_time_fills_the_gaps) {
+TEST(device_queue, bios_outside_the_time_of_the_request_fill_the_gaps) {
   DeviceQueue queue;
   queue.queue({{.begin = 0, .bytes = 12288, .link = 1, .queued_ns = 100}});
   queue.queue({{.begin = 4096, .bytes = 4096, .link = 2, .queued_ns = 200}});

@@ -41,7 +41,7 @@ TEST(loss_times, where_nothing_is_missing_a_write_back_is_exact) {
   EXPECT_EQ(confidence_with(""), "exact");
 }
 
-TEST(loss_times, what_was_lost_matters_by_its_layer) {
+TEST(loss_times, the_effect_of_a_loss_depends_on_its_layer) {
   for (const char* layer : {"syscall", "async", "cache", "block"})
     EXPECT_EQ(confidence_with(losses(std::string("counter=kernel_ring_full layer=") + layer)),
               "inferred")
@@ -74,7 +74,7 @@ TEST(loss_times, a_call_may_have_been_skipped_long_before_it_is_counted) {
             "inferred");
 }
 
-TEST(loss_times, what_the_store_could_not_write_is_in_the_counters_alone) {
+TEST(loss_times, rows_that_the_store_could_not_write_are_in_the_counters_alone) {
   EXPECT_EQ(confidence_with("counter store_write_failed=1\n"), "inferred");
 }
 

@@ -22,7 +22,7 @@ Bytes bytes_of(const RangeMap<int>& map) {
   return model;
 }
 
-TEST(range_map, it_holds_what_an_array_of_bytes_would) {
+TEST(range_map, it_equals_an_array_of_bytes) {
   std::mt19937 random(3); // NOLINT: the same each time
   for (int round = 0; round < 300; ++round) {
     RangeMap<int> map;

@@ -60,7 +60,7 @@ TEST_F(BpfObjectTypes, records_are_laid_out_as_in_the_schema) {
   }
 }
 
-TEST_F(BpfObjectTypes, a_task_state_is_what_the_loader_writes) {
+TEST_F(BpfObjectTypes, a_task_state_has_the_layout_that_the_loader_writes) {
   const btf_type* type = structure("iot_task");
   ASSERT_NE(type, nullptr);
   EXPECT_EQ(type->size, sizeof(iot_task));

@@ -90,7 +90,7 @@ protected:
   OwnedBtf some_;
 };
 
-TEST_F(RelocationTypes, what_the_programs_name_is_there_as_the_kernel_has_it) {
+TEST_F(RelocationTypes, types_that_programs_name_are_as_in_the_kernel) {
   std::size_t structures = 0;
   for (std::uint32_t id = 1; id < btf__type_cnt(programs_.get()); ++id) {
     const btf_type* named = btf__type_by_id(programs_.get(), id);

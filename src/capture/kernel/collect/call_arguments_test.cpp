@@ -33,7 +33,7 @@ RecordSlot record_of(iot_u32 kind, iot_u32 number, const Arguments& arguments) {
   return record;
 }
 
-TEST(call_arguments, tell_what_was_asked_for) {
+TEST(call_arguments, have_the_request_of_the_call) {
   const RecordSlot lock =
       record_of(IOT_KIND_syscall_fcntl, IOT_syscall_fcntl, {9, 7, 0x1000, 0, 0, 0});
   const auto& fcntl = reinterpret_cast<const iot_syscall_fcntl&>(lock);

@@ -238,7 +238,7 @@ Commands commands_in(const store::TraceReader& reader) {
   return commands;
 }
 
-TEST_F(RecordCopierTest, a_process_that_ended_hands_its_program_to_nobody) {
+TEST_F(RecordCopierTest, no_process_inherits_the_program_of_an_ended_one) {
   open({});
   Tasks tasks;
   tasks.expect_kernel();

@@ -78,7 +78,7 @@ TEST_F(HookedTypes, a_tracepoint_of_a_module_comes_with_its_module) {
   EXPECT_EQ(types.tracepoint_parameters("log"), -1);
 }
 
-TEST_F(HookedTypes, what_the_kernel_does_not_have_has_no_type) {
+TEST_F(HookedTypes, names_missing_in_the_kernel_have_no_type) {
   const KernelTypes types(all_, {});
   EXPECT_FALSE(types.has_tracepoint("end"));
   EXPECT_EQ(types.hooked_tracepoint("end").id, 0U);

@@ -83,7 +83,7 @@ bpf_insn set_32(unsigned to, std::uint32_t value) {
   return made(BPF_ALU | BPF_MOV | BPF_K, to, 0, 0, static_cast<std::int32_t>(value));
 }
 
-TEST(constant_folding, what_a_constant_holds_stands_in_the_program) {
+TEST(constant_folding, a_constant_becomes_an_operand_of_the_program) {
   const auto bytes = bytes_of({0, 0x1122334455667788});
   Program program;
   program << constant_at(1, 8) << load(BPF_W, 0, 1, 4) << leave();
@@ -101,7 +101,7 @@ TEST(constant_folding, a_value_of_64_bits_stays_where_it_is) {
   expect(program, {address[0], address[1], load(BPF_DW, 0, 1, 0), set(2, -5), add(0, 2), leave()});
 }
 
-TEST(constant_folding, what_is_not_chosen_is_left_out_with_what_it_alone_calls) {
+TEST(constant_folding, dead_branches_are_removed_with_functions_that_only_they_call) {
   const auto bytes = bytes_of({0});
   Program program;
   program << constant_at(2, 0) << load(BPF_B, 2, 2, 0) << set(0, 1) << jump_if_0(2, 1) << call(1)
@@ -114,7 +114,7 @@ TEST(constant_folding, what_is_not_chosen_is_left_out_with_what_it_alone_calls) 
   EXPECT_EQ(program.code.functions.bytes, bytes_of({0}));
 }
 
-TEST(constant_folding, calls_and_records_follow_what_moves) {
+TEST(constant_folding, calls_and_records_follow_moved_code) {
   const auto bytes = bytes_of({1});
   Program program;
   program << constant_at(6, 0) << load(BPF_B, 6, 6, 0) << jump_if_0(6, 2) << call(4) << leave()
@@ -130,7 +130,7 @@ TEST(constant_folding, calls_and_records_follow_what_moves) {
       << "the last that speaks of a place is right";
 }
 
-TEST(constant_folding, what_is_known_on_one_way_only_is_not_known) {
+TEST(constant_folding, a_value_known_on_one_path_only_is_unknown) {
   const auto bytes = bytes_of({3});
   Program program;
   program << constant_at(3, 0) << load(BPF_B, 0, 1, 0) << set(2, 0) << jump_if_0(0, 1)
@@ -150,7 +150,7 @@ TEST(constant_folding, a_loop_stays) {
          {set_32(3, 0), set(0, 0), add(0, 3), load(BPF_B, 3, 1, 0), jump_if_0(3, -3), leave()});
 }
 
-TEST(constant_folding, what_lies_outside_of_the_constants_or_is_of_another_map_is_not_known) {
+TEST(constant_folding, values_outside_the_constants_or_in_other_maps_are_unknown) {
   const auto bytes = bytes_of({1});
   for (const auto& address : {constant_at(1, 5), wide(1, BPF_PSEUDO_MAP_VALUE, kMap + 1, 0),
                               wide(1, BPF_PSEUDO_MAP_FD, kMap, 0)}) {
@@ -351,7 +351,7 @@ private:
   std::mt19937 random_;
 };
 
-TEST(constant_folding, changes_nothing_of_what_a_program_does) {
+TEST(constant_folding, does_not_change_the_effects_of_a_program) {
   std::size_t before = 0;
   std::size_t after = 0;
   for (unsigned seed = 0; seed < 5000; ++seed) {

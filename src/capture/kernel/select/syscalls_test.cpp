@@ -35,7 +35,7 @@ TEST(fill_calls, a_call_with_two_numbers_of_32_bit_programs_has_both) {
   EXPECT_EQ(config->compat_calls[239], config->compat_calls[187]);
 }
 
-TEST(fill_calls, a_descriptor_is_what_the_call_is_done_to) {
+TEST(fill_calls, a_descriptor_is_the_target_of_the_call) {
   const auto config = filled({});
   EXPECT_EQ(IOT_CALL_FD(config->calls[IOT_syscall_write]), 1U);
   EXPECT_EQ(IOT_CALL_FD(config->calls[IOT_syscall_mmap]), 5U);

@@ -218,7 +218,7 @@ TEST_F(FileWalkTest, removed_directories_are_rows_of_a_delta) {
   EXPECT_EQ(files.at("/file")["mode"], 0);
 }
 
-TEST_F(FileWalkTest, what_is_not_reached_is_not_taken_for_removed) {
+TEST_F(FileWalkTest, files_that_the_walk_does_not_reach_are_not_taken_for_removed) {
   fs::create_directories(root_ / "a/b");
   write_file(root_ / "a/b/file", "");
   walk(&baseline_);
