@@ -142,7 +142,7 @@ class CheckSummaryTest(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("3 tests passed only when they were run again; at most 2 may\n", text)
 
-    def test_what_could_not_run_has_failed(self):
+    def test_a_test_that_could_not_run_has_failed(self):
         self.ctest_stage("test", """
             add_test(NAME missing COMMAND ./not-built)
             add_test(NAME slow COMMAND sleep 60)

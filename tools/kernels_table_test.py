@@ -15,12 +15,12 @@ class KernelsTable(unittest.TestCase):
     BY_KERNEL = {"6.1": {"a": "T tp_btf/a", "b": "F fentry/b+c", "c": "-"},
                  "6.12": {"a": "T tp_btf/a", "b": "F fentry/d", "c": "T tp_btf/c"}}
 
-    def test_what_is_written_is_read_back(self):
+    def test_the_table_is_read_back(self):
         text = kernels_table.table(self.BY_KERNEL)
         for name, column in self.BY_KERNEL.items():
             self.assertEqual(kernels_table.documented(name, text), column)
 
-    def test_what_kernels_serve_alike_is_one_row(self):
+    def test_events_with_equal_hooks_share_a_row(self):
         text = kernels_table.table(self.BY_KERNEL)
         self.assertEqual(sum(line.startswith("| a ") for line in text.splitlines()), 1)
         self.assertEqual(sum(line.startswith("| b ") for line in text.splitlines()), 2)

@@ -31,7 +31,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "query", "SELECT 1", "latest", says="the trace comes first")
         self.refused(USAGE, "-q", "record", "--", "true", says=("'-q' is no option of iotrail itself", "A verb comes first"))
 
-    def test_what_is_misspelt(self):
+    def test_misspelt_words(self):
         trace = self.good_trace()
         self.refused(USAGE, "query", "SELECT 1", trace, says="the trace comes first, then the SQL")
         for words, meant in ((("--verison",), "--version"), (("record", "--layer", "app", "--", "true"), "--layers"), (("report", trace, "--wdie"), "--wide"),
@@ -104,7 +104,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "explain", trace, "--request=1", "--sector=1", says="--request")
         self.refused(FAILED, "explain", trace, "--request=1", says=("no request 0x1 was completed", "layer block"))
 
-    def test_what_was_not_recorded_is_said(self):
+    def test_events_that_were_not_recorded_are_reported(self):
         """Without a hook, zero rows of an event do not mean that nothing happened."""
         path = self.record("ls", "/", options=("--layers", "app"), name="app").path
         for words in (("script", "-e", "block_complete"), ("query", "SELECT count(*) FROM block_complete"),
@@ -154,7 +154,7 @@ class BadInput(harness.AcceptanceTest):
             with self.subTest(words=words):
                 self.refused(USAGE, *words, says="excludes")
 
-    def test_list_of_what_is_no_trace(self):
+    def test_list_without_a_trace(self):
         plain = self.folder / "plain"
         plain.write_text("no trace")
         for form in ((), ("--json",)):
@@ -312,7 +312,7 @@ class BadInput(harness.AcceptanceTest):
                 process = harness.run(harness.IOTRAIL, words[0], path, *words[1:])
                 self.assertIn("WITHOUT ", process.stdout + process.stderr)
 
-    def test_what_has_no_end_is_not_verified(self):
+    def test_a_trace_without_an_end_is_not_verified(self):
         """Sources are counted when a recording ends. Before, or after a kill of the recorder, the
         check is incomplete."""
         path = self.folder / "endless.iotrail"
@@ -345,7 +345,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "query", path, "--describe", "colour", says=("'colour'", "--tables"))
         self.refused(USAGE, "query", path, says="--tables")
 
-    def test_report_of_what_is_not_there(self):
+    def test_report_without_matching_rows(self):
         path = self.record("sh", "-c", "cat /etc/passwd; true", name="good").path
         for option, value, says in (("--process", "NONE", ("--process NONE", "cat")), ("--file", "NONE", ("--file NONE", "/etc/passwd")),
                                     ("--since", "1h", ("--since 1h", "its run", "--since and --until count"))):
@@ -361,7 +361,7 @@ class BadInput(harness.AcceptanceTest):
             for value in ("foo", "0", "-5", "1.5G", "5parsecs", "99999999999T"):
                 self.refused(USAGE, "record", f"{option}={value}", "--", "true", says=(f"{option} {value}", "64M"))
 
-    def test_headings_are_what_a_report_is_sorted_by(self):
+    def test_a_report_is_sorted_by_its_headings(self):
         path = self.good_trace()
         for heading in ("calls", "dev write", "Dev_Write", "device_bytes_written", "time", "written"):
             process = harness.run(harness.IOTRAIL, "report", path, "--by", "file", "--sort", heading)

@@ -256,7 +256,7 @@ class Choices(harness.AcceptanceTest):
         actor = self.running("write main 5", "thread other 7 worker")
         self.assertEqual(self.writes(self.record_running(["--tid", actor.pid], actor)), {"main": 5})
 
-    def test_not_a_process_but_what_it_starts(self):
+    def test_the_children_of_an_excluded_process(self):
         actor = self.running("write main 5", "child child 7")
         self.assertEqual(self.writes(self.record_running(["-p", actor.pid, "--exclude-pid", actor.pid], actor)), {"child": 7})
 
@@ -300,7 +300,7 @@ class Choices(harness.AcceptanceTest):
         return {table: recording.value(f"SELECT count(*) FROM {table} JOIN files USING (file) WHERE path LIKE '%/data' "
                                        f"AND op_id NOT IN (SELECT op_id FROM {calls})") for table in tables}
 
-    def test_what_a_sample_says_of_all_calls(self):
+    def test_a_sample_estimates_all_calls(self):
         calls, one_of = 20_000, 10
         data = self.place / "data"
         data.write_bytes(b"x" * BLOCK_BYTES)

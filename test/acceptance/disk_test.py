@@ -164,13 +164,13 @@ class Disk(harness.AcceptanceTest):
         self.assertGreater(int(row["calls"]), 0, "a fsync makes the disk write its cache")
         self.assertEqual(int(row["short"]), 0)
 
-    def test_what_a_fsync_waits_for_on_ext4(self):
+    def test_io_that_a_fsync_waits_for_on_ext4(self):
         self.check_syncs("ext4")
 
-    def test_what_a_fsync_waits_for_on_xfs(self):
+    def test_io_that_a_fsync_waits_for_on_xfs(self):
         self.check_syncs("xfs")
 
-    def test_what_a_fsync_waits_for_on_btrfs(self):
+    def test_io_that_a_fsync_waits_for_on_btrfs(self):
         self.check_syncs("btrfs")
 
     def check_syncs_of_one_file(self, file_system):

@@ -104,7 +104,7 @@ class Filters(harness.AcceptanceTest):
 
     ALL = (WRITES, WRITES * BLOCK_BYTES)
 
-    def test_a_process_that_runs_and_what_it_starts(self):
+    def test_a_running_process_and_its_children(self):
         recording = self.record_while(["-p", self.ours.pid], self.both_write)
         self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
         self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM syscall_write"), 2)
@@ -138,7 +138,7 @@ class Filters(harness.AcceptanceTest):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
         self.assertEqual(len(self.written(recording)), 4)
 
-    def test_what_a_process_has_started_before(self):
+    def test_children_started_before_the_recording(self):
         recording = self.record_while(["-p", os.getpid()], self.both_write)
         self.assertEqual(len(self.written(recording)), 4)
         recorder = recording.manifest["recorder_pid"]
@@ -249,7 +249,7 @@ class Filters(harness.AcceptanceTest):
         self.refused(FAILED, "--container", number[:11], says="no control group is named after it, but after ")
         self.refused(FAILED, "--container", "no-such", says=number[:12])
 
-    def test_a_file_whoever_uses_it(self):
+    def test_a_file_of_all_processes(self):
         wanted, link = self.folder / "wanted", self.folder / "link"
         wanted.touch()
         link.hardlink_to(wanted)

@@ -71,7 +71,7 @@ class Least(harness.AcceptanceTest):
         if recording.manifest["counters"].get("kernel_completion_missed", 0) == 0:
             self.assertEqual(self.of_data(recording, "block_complete", "sum(bytes)"), bytes_moved)
 
-    def test_what_waits_is_there_and_what_does_not_is_not(self):
+    def test_only_operations_that_wait_are_recorded(self):
         recording = self.recorded("syscall,cache,sched", sys.executable, "-c", WAITER, self.data(),
                                   options=["--min-latency", f"{WAIT_NS // 1000}us"])
         waits = recording.query("SELECT r.duration_ns, (SELECT sum(w.duration_ns) FROM sched_wait w WHERE w.op_id = r.op_id) AS waited_ns "
@@ -115,7 +115,7 @@ class Least(harness.AcceptanceTest):
                 self.assertEqual(self.of_data(recording, "block_queue", "sum(bytes)"), 40 * LARGE_BYTES)
                 self.assert_completions(recording, 40 * LARGE_BYTES)
 
-    def test_slow_requests_are_whole(self):
+    def test_slow_requests_are_complete(self):
         """Whichever of 2,000 reads are slow: each has its request, and no request belongs to
         another read."""
         self.require_program("fio")
@@ -145,7 +145,7 @@ class Least(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(*) FROM syscall_open WHERE result = -4095"), 1)
         self.assertEqual(recording.value("SELECT count(*) FROM events WHERE layer = 'syscall' AND error != -4095"), 0)
 
-    def test_the_report_says_what_is_left_out(self):
+    def test_the_report_counts_the_events_left_out(self):
         recording = self.recorded("syscall,cache", sys.executable, "-c", WAITER, self.data(), options=["--min-latency", "20ms"])
         left_out = f"WITHOUT {self.left_out(recording):,} events"
         self.assertIn(left_out, recording.process.stderr)

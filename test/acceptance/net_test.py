@@ -247,7 +247,7 @@ class Net(harness.AcceptanceTest):
         self.assertEqual([[str(value) for value in row.values()] for row in rows],
                          [[pid, "accept", "closed", str(ANSWER_BYTES), "1"], [pid, "None", "closed", str(2 * ANSWER_BYTES), "2"]])
 
-    def test_what_a_lossy_device_costs(self):
+    def test_retransmissions_of_a_lossy_device(self):
         """By netem if it exists, else by a queue too short for the data."""
         recording, counters = self.one_namespace("lossy")
         self.assertGreater(counters["RetransSegs"], 0, "the device lost nothing")

@@ -67,16 +67,16 @@ class Operations(harness.AcceptanceTest):
         self.assert_calls(self.run_program("--operations", "call:read"), "read")
         self.assert_calls(self.run_program("--operations", "call:read,fsync"), "read", "fsync")
 
-    def test_what_is_excluded(self):
+    def test_excluded_operations(self):
         self.assert_calls(self.run_program("--exclude-operations", "write,fsync,close"), "openat", "pread64", "lseek", "read")
         self.assert_calls(self.run_program("--operations", "read", "--exclude-operations", "call:read"), "pread64")
 
-    def test_what_lies_below_goes_with_it(self):
+    def test_events_below_share_the_fate_of_their_operation(self):
         recording = self.run_program("--operations", "write")
         self.assertEqual(self.count(recording, "cache_dirty"), 20)
         self.assertEqual(recording.value("SELECT count(*) FROM cache_dirty WHERE op_id NOT IN (SELECT op_id FROM syscall_write)"), 0)
 
-    def test_written_pages_reach_the_disk_whoever_flushes_them(self):
+    def test_written_pages_reach_the_disk_by_any_task(self):
         for operations, calls in (("write", "syscall_write"), ("fsync", "syscall_sync")):
             with self.subTest(operations):
                 recording = self.run_program("--operations", operations)

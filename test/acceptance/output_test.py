@@ -59,7 +59,7 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(reader.wait(timeout=60), -signal.SIGPIPE)
         self.assertEqual(list(temporary.iterdir()), [])
 
-    def test_output_that_is_not_whole_when_a_signal_comes_is_gone(self):
+    def test_a_signal_removes_incomplete_output(self):
         path = self.record("sh", "-c", "for n in $(seq 300); do /bin/true; done", name="long").path
         for words, made in ((["query", path, "FROM range(1000000000)"], "rows.csv"), (["export", path, "--to", "csv"], "tables"),
                             (["export", path, "--to", "jsonl"], "all.jsonl")):
@@ -123,7 +123,7 @@ class Output(harness.AcceptanceTest):
         self.assertRegex(files.split("Processes, by")[0], "written.* errors")
         self.assertRegex(report, r"Calls that failed\n.*\n(?:.+\n)*.* write +EFBIG +990 .*limited")
 
-    def test_what_a_filter_leaves_out_is_not_put_down_to_the_machine(self):
+    def test_the_machine_is_not_blamed_for_a_filter(self):
         target = self.folder / "named"
         target.write_text("x")
         recording = self.record("sh", "-c", f"echo y > {target}", options=("--file", target), name="named", expect=None)

@@ -45,7 +45,7 @@ class Overwritten(harness.AcceptanceTest):
         for program in manifest["not_followed"]:
             self.assertNotRegex(program, "it did not load the preload library$")
 
-    def test_what_the_collector_has_seen_before(self):
+    def test_records_that_the_collector_has_read_before(self):
         for part in ("whole", "header", "owners", "place", "places"):
             for pattern in PATTERNS:
                 with self.subTest(part=part, pattern=pattern):

@@ -128,7 +128,7 @@ class Readable(harness.AcceptanceTest):
         self.assert_fits(printed)
         self.assertIn("sh -c true", printed)
 
-    def test_cache_alone_names_what_it_shows(self):
+    def test_cache_alone_names_its_tables(self):
         recording = self.record("dd", "if=/dev/zero", f"of={self.folder}/f", "bs=4k", "count=100", options=("-l", "cache"))
         self.require(recording, "cache")
         lines = self.printed("report", recording.path, "--by", "file").splitlines()

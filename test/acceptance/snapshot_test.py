@@ -248,7 +248,7 @@ class BadInput(SnapshotTest):
         self.assertTrue(process.stderr.startswith("iotrail: "), process.stderr)
         self.assertIn(says, process.stderr)
 
-    def test_what_cannot_be_taken(self):
+    def test_impossible_snapshots(self):
         trace = ("-o", self.folder / "x.iotrail")
         self.refused(USAGE, "snapshot", *trace, "--of", "moon", says="'moon'")
         self.refused(USAGE, "snapshot", *trace, "--of", "system", self.tree, says="--of")

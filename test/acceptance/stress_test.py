@@ -127,7 +127,7 @@ class Stress(harness.AcceptanceTest):
              "--", "sh", "-c", script], cwd=self.point, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=os.environ | {"MANY": MANY, "PYTHON": sys.executable})
 
-    def test_nothing_is_kept_of_what_has_ended(self):
+    def test_ended_operations_leave_no_entries(self):
         self.require_program("fio", "bpftool")
         device, self.point = self.make_disk("ext4", 2 << 30)
         recorder = self.start(True)

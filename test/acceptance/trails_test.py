@@ -267,7 +267,7 @@ class Trails(harness.AcceptanceTest):
         (row,) = recording.query(f"SELECT asked, ahead, used, unused, late, late_ns FROM read_ahead WHERE path = '{self.point / name}'")
         return {key: int(value) for key, value in row.items()}
 
-    def test_reads_and_what_was_read_ahead(self):
+    def test_reads_and_read_ahead(self):
         self.use("ext4")
         for name in ("ordered", "scattered"):
             (self.point / name).write_bytes(os.urandom(READ_BYTES))
@@ -385,7 +385,7 @@ class Trails(harness.AcceptanceTest):
         later = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", row["request"], "--at", "1000s")
         self.assertIn("under way then", later.stderr)
 
-    def test_what_sets_off_a_write_back(self):
+    def test_reasons_of_write_back(self):
         self.use("ext4")
         program = ("import ctypes, os\n"
                    "def write(name):\n"

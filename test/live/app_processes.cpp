@@ -317,7 +317,7 @@ TEST(preload_processes, signal_handler_loses_nothing) {
   EXPECT_EQ(outside, 300'000);
 }
 
-TEST(preload_processes, killed_program_keeps_what_it_acknowledged) {
+TEST(preload_processes, acknowledged_calls_of_a_killed_program_are_recorded) {
   std::mt19937 random(42);
   for (int round = 0; round < 40; ++round) {
     const ScratchDirectory shared;

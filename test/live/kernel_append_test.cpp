@@ -113,7 +113,7 @@ TEST_F(KernelAppend, the_position_of_an_appending_write_of_libaio_is_unknown) {
   EXPECT_EQ(rows[0].s("offset"), IOT_OFFSET_NONE);
 }
 
-TEST_F(KernelAppend, what_io_uring_cuts_or_punches_has_its_place) {
+TEST_F(KernelAppend, truncations_and_punches_of_io_uring_have_their_position) {
   constexpr std::uint8_t kFtruncate = 55; // since Linux 6.9
   RECORD_RING([&](IoUring& ring) {
     const int fd = ::open(file_.c_str(), O_RDWR);

@@ -77,7 +77,7 @@ protected:
   }
 };
 
-TEST_F(KernelAsyncPaths, async_path_of_what_is_opened) {
+TEST_F(KernelAsyncPaths, async_path_of_an_open) {
   const std::string made = directory_ / "made";
   RECORD_RING([&](IoUring& ring) {
     const int at = ::open(directory_.c_str(), O_DIRECTORY | O_RDONLY);
@@ -182,7 +182,7 @@ TEST_F(KernelAsyncPaths, async_path_of_calls_on_names) {
 }
 
 // The kernel refuses these before it has a copy of the path, or drops the copy.
-TEST_F(KernelAsyncPaths, async_path_of_what_is_refused) {
+TEST_F(KernelAsyncPaths, async_path_of_a_refused_operation) {
   const std::string too_long(PATH_MAX, 'x');
   RECORD_RING([&](IoUring& ring) {
     const int at = ::open(directory_.c_str(), O_DIRECTORY | O_RDONLY);

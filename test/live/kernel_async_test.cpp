@@ -17,7 +17,7 @@ namespace {
 
 const Recording::Choice kSteps{.events = {"async_operation", "async_step"}};
 
-TEST_F(KernelAsync, async_operation_of_io_uring_tells_what_was_asked_and_what_came) {
+TEST_F(KernelAsync, async_operation_of_io_uring_has_request_and_result) {
   RECORD_RING([&](IoUring& ring) {
     char buffer[1000];
     iovec two[2] = {{buffer, 10}, {buffer + 10, 20}};
@@ -68,7 +68,7 @@ TEST_F(KernelAsync, async_operation_of_io_uring_tells_what_was_asked_and_what_ca
   EXPECT_EQ(closed.s("fd"), read.s("fd"));
 }
 
-TEST_F(KernelAsync, async_operation_of_a_message_says_what_was_asked_for) {
+TEST_F(KernelAsync, async_operation_of_a_message_has_its_request) {
   RECORD_RING([&](IoUring& ring) {
     char buffer[100];
     int ends[2];
@@ -339,7 +339,7 @@ TEST_F(KernelAsync, async_step_of_operations_that_are_deferred_and_handed_over) 
   EXPECT_GE(step(2, IOT_async_step_deferred).u("ts_ns"), operation(2).u("ts_ns"));
 }
 
-TEST_F(KernelAsync, syscall_uring_enter_tells_what_lies_in_both_queues) {
+TEST_F(KernelAsync, syscall_uring_enter_has_the_fill_of_both_queues) {
   RECORD_RING([&](IoUring& ring) {
     for (std::uint64_t number = 1; number <= 3; ++number)
       ring.push(entry(IORING_OP_NOP, number));

@@ -307,7 +307,7 @@ TEST_F(KernelBlockDevice, block_error) {
   EXPECT_EQ(completed[0].u("file"), row.u("file"));
 }
 
-TEST_F(KernelBlockDevice, what_costs_more_is_left_out_by_default) {
+TEST_F(KernelBlockDevice, expensive_events_are_off_by_default) {
   RECORD_DEVICE({}, [&](DirectDevice& disk) { return disk.write_at_once(kApart); });
   EXPECT_EQ(of_device("block_queue").size(), kApart.size());
   for (const char* table : {"block_plug", "block_unplug", "block_getrq", "block_split"})

@@ -61,7 +61,7 @@ protected:
   }
 };
 
-TEST_F(KernelCacheLeave, cache_delete_of_what_a_file_loses) {
+TEST_F(KernelCacheLeave, cache_delete_by_truncation) {
   RECORD_EVENT("cache_delete", [&] { return ::ftruncate(fd_, 4 * kCachePageBytes); });
   expect_dropped(from_to(4, kPages), IOT_cache_reason_truncated, "syscall_truncate");
 }
@@ -71,7 +71,7 @@ TEST_F(KernelCacheLeave, cache_delete_that_a_call_asks_for) {
   expect_dropped(from_to(0, kPages), IOT_cache_reason_asked, "syscall_advise");
 }
 
-TEST_F(KernelCacheLeave, cache_delete_of_what_direct_io_overwrites) {
+TEST_F(KernelCacheLeave, cache_delete_by_direct_io) {
   const Fd direct(::open(file_.c_str(), O_WRONLY | O_DIRECT | O_CLOEXEC));
   if (direct.get() < 0)
     GTEST_SKIP() << "the file system has no direct I/O";
@@ -82,7 +82,7 @@ TEST_F(KernelCacheLeave, cache_delete_of_what_direct_io_overwrites) {
 }
 
 // A file deleted while open disappears with its last descriptor, after the call that closes it.
-TEST_F(KernelCacheLeave, cache_delete_of_what_is_deleted) {
+TEST_F(KernelCacheLeave, cache_delete_by_deletion) {
   const ScratchDirectory scratch;
   const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
   if (!mounted.refusal().empty())
@@ -112,7 +112,7 @@ TEST_F(KernelCacheLeave, cache_delete_of_what_is_deleted) {
   }
 }
 
-TEST_F(KernelCacheLeave, cache_delete_of_what_is_unmounted) {
+TEST_F(KernelCacheLeave, cache_delete_by_unmounting) {
   const ScratchDirectory scratch;
   const MountedFileSystem mounted(scratch / "disk", scratch / "mounted");
   if (!mounted.refusal().empty())
@@ -334,7 +334,7 @@ TEST_F(KernelCacheKswapd, cache_delete_by_kswapd) {
   }
 }
 
-TEST_F(KernelCacheKswapd, memory_kswapd_frees_what_is_dropped) {
+TEST_F(KernelCacheKswapd, memory_kswapd_frees_the_dropped_pages) {
   SKIP_UNLESS_SERVED(recording_, "memory_kswapd");
   std::uint64_t freed = 0;
   for (const Row& row : recording_.rows("memory_kswapd")) {

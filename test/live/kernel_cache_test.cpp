@@ -59,7 +59,7 @@ TEST_F(KernelCache, cache_hit_and_cache_add_complement_each_other) {
   EXPECT_LT(hits, kPages) << "the first page cannot have been there";
 }
 
-TEST_F(KernelCache, cache_hit_for_what_is_there_of_a_read) {
+TEST_F(KernelCache, cache_hit_for_cached_pages_of_a_read) {
   drop_pages();
   RECORD_EVENT("cache_hit", [&] {
     if (::posix_fadvise(fd_, 0, 0, POSIX_FADV_RANDOM) != 0)

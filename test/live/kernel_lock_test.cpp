@@ -169,7 +169,7 @@ TEST_F(KernelLock, fs_lock_that_is_refused) {
   EXPECT_EQ(rows[0].u("blocker"), 0U);
 }
 
-TEST_F(KernelLock, fs_lock_not_of_what_is_malformed) {
+TEST_F(KernelLock, fs_lock_not_for_malformed_calls) {
   constexpr int kNoType = 77;
   RECORD_EVENT("fs_lock", [&] {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);

@@ -174,7 +174,7 @@ TEST_F(KernelOp, a_call_that_hangs_is_recorded_when_the_recording_stops) {
   EXPECT_EQ(read.s("fd"), pipes[0].s("read_fd"));
 }
 
-TEST_F(KernelOp, what_hangs_below_the_calls_is_recorded_when_the_recording_stops) {
+TEST_F(KernelOp, unfinished_operations_below_the_calls_are_recorded_when_the_recording_stops) {
   const Recording recording =
       record([](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::vfs}; },
              leave_a_reader_that_waits);

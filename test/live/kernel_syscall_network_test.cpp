@@ -68,7 +68,7 @@ TEST_F(KernelSyscall, syscall_socket) {
   EXPECT_EQ(pair.u("family"), static_cast<std::uint64_t>(AF_UNIX));
 }
 
-TEST_F(KernelSyscall, syscall_connection_and_what_goes_over_it) {
+TEST_F(KernelSyscall, syscall_connection_and_its_data) {
   RECORD([&] {
     const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
     const int client = ::socket(AF_INET, SOCK_STREAM, 0);

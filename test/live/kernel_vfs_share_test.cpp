@@ -117,7 +117,7 @@ struct Dedupe {
       std::byte bytes[sizeof(file_dedupe_range) + sizeof(file_dedupe_range_info)]{};
 };
 
-TEST_P(KernelVfsShare, vfs_copy_of_what_is_found_to_be_the_same) {
+TEST_P(KernelVfsShare, vfs_copy_of_equal_ranges) {
   RECORD_EVENT("vfs_copy", [](int from, int to) {
     const auto share = [&](std::uint64_t begin, std::uint64_t bytes) {
       Dedupe dedupe{};
@@ -145,7 +145,7 @@ TEST_P(KernelVfsShare, vfs_copy_of_what_is_found_to_be_the_same) {
                 "syscall_ioctl");
 }
 
-TEST_P(KernelVfsShare, vfs_copy_of_what_is_shared_and_what_must_be_moved) {
+TEST_P(KernelVfsShare, vfs_copy_that_shares_or_moves_data) {
   RECORD_EVENT("vfs_copy", [](int from, int to) {
     const auto copy = [&](loff_t begin, loff_t target, std::size_t bytes) {
       return ::copy_file_range(from, &begin, to, &target, bytes, 0);

@@ -84,7 +84,7 @@ iot_s64 ns_of(const timespec& time) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-TEST(snapshot_begin, tells_of_what_and_where) {
+TEST(snapshot_begin, has_subject_and_path) {
   const Rows begins = all().rows("snapshot_begin");
   ASSERT_EQ(begins.size(), 4U);
   const auto files =
@@ -97,7 +97,7 @@ TEST(snapshot_begin, tells_of_what_and_where) {
   EXPECT_LE((*files)["snapshot"], 4);
 }
 
-TEST(snapshot_end, tells_what_it_has) {
+TEST(snapshot_end, has_the_number_of_rows) {
   const Rows ends = all().rows("snapshot_end");
   ASSERT_EQ(ends.size(), 4U);
   for (const TakenRow& end : ends) {
@@ -110,7 +110,7 @@ TEST(snapshot_end, tells_what_it_has) {
   }
 }
 
-TEST(snapshot_file, has_what_stat_tells) {
+TEST(snapshot_file, has_the_fields_of_stat) {
   const auto file = all().row("snapshot_file", "path", all().file());
   ASSERT_TRUE(file);
   struct stat status{};
@@ -161,7 +161,7 @@ TEST(snapshot_left_out, names_other_file_systems) {
             mounts_below.size());
 }
 
-TEST(snapshot_process, is_there_with_what_it_did) {
+TEST(snapshot_process, has_the_counters_of_a_process) {
   std::optional<TakenRow> self;
   for (TakenRow& row : all().rows("snapshot_process"))
     if (row["pid"] == ::getpid())
@@ -264,7 +264,7 @@ TEST(snapshot_network, has_the_loopback_interface) {
   EXPECT_LE((*loopback)["received_bytes"], (*loopback)["sent_bytes"]); // read later
 }
 
-TEST(snapshot_setting, is_what_the_kernel_is_set_to) {
+TEST(snapshot_setting, has_the_value_of_the_kernel) {
   std::string swappiness;
   std::ifstream("/proc/sys/vm/swappiness") >> swappiness;
   const auto setting = all().row("snapshot_setting", "name", "vm.swappiness");
