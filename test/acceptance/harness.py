@@ -48,7 +48,7 @@ def wait_until_running(trace):
 
 
 def cpu_seconds(pid):
-    """That a process has used; what it used, once it has ended and nobody has waited for it."""
+    """CPU time of a process; also of one that has ended and was not yet waited for."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -182,7 +182,7 @@ class Unseen(harness.AcceptanceTest):
         self.assert_unseen(recording, "static", "statically linked")
 
     def test_only_regular_files_are_opened_to_learn_why(self):
-        """A name may stand for something else by then: the open of a FIFO waits for its other end, that of a device does what it does."""
+        """A name may stand for something else by then: opening a FIFO waits for its other end, and opening a device may act on it."""
         static = self.build("static", "-static")
         for kind, replace in (("fifo", f"mkfifo {static}"), ("link", f"ln -s /dev/zero {static}")):
             with self.subTest(kind):

@@ -29,7 +29,6 @@ namespace iotrail::capture {
 namespace kernel {
 namespace {
 
-// The maps that collect/ and aggregate/ read.
 void size_rings(iotrail_bpf& skeleton, const iot_config& config, std::uint32_t cpu_count) {
   bpf_map__set_max_entries(skeleton.maps.texts, message_bytes_for(config.slots_per_cpu));
   prepare_aggregates(skeleton, config, cpu_count);

@@ -4,12 +4,14 @@
 // ends with the command, or with the named processes and control groups, or at a limit, or by a
 // signal.
 //
-// Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly; a command that runs is sent the signal and recorded
-// until it ends, since its last events are the ones that matter. A second one ends the recording at once, and so does the
-// first where the command has ended already. A limit, or an error, ends the recording only: the command goes on and is
-// waited for. While the disk of the trace takes nothing, signals work as usual; if the trace cannot be closed for that
-// reason, a signal ends this process.
-// Whoever tells what was recorded holds the ForegroundEnd until he has: as long as it lives no further signal ends us.
+// Signals: SIGINT, SIGTERM and SIGHUP end the recording cleanly. A running command gets the signal
+// and is recorded until it ends, since its last events matter most. A second signal ends the
+// recording at once, and so does the first if the command has ended already. A limit, or an error,
+// ends only the recording: the command keeps running, and iotrail waits for it. While the disk of
+// the trace takes nothing, signals work as usual. If the trace cannot be closed for that reason, a
+// signal ends this process.
+// The caller keeps the ForegroundEnd until it has printed its summary: as long as the object lives,
+// no further signal ends the process.
 #pragma once
 
 #include <functional>

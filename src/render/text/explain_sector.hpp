@@ -9,7 +9,7 @@
 
 namespace iotrail::output {
 
-// With options.sector. Fails where nobody read or wrote it.
+// With options.sector. Fails if no request read or wrote it.
 Result<void> write_sector(analysis::Engine& engine, const ExplainOptions& options, Sink& sink);
 
 // With options.request. Fails where no request of that number was completed, and names the nearest.

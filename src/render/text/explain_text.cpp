@@ -76,7 +76,7 @@ std::string ids_of(const std::vector<Operation>& operations) {
   return ids;
 }
 
-// Whose device I/O an operation's is: its own, and of a call into the C library that of the system calls made in it.
+// The device I/O of the operations, and of the system calls inside library calls.
 std::string wanted_sql(const std::string& ids, bool has_library) {
   std::string own = fmt::format(
       "SELECT DISTINCT op AS of_op, op FROM (SELECT unnest([{}]::UBIGINT[]) AS op)", ids);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kStepBytes = 4096; // read for a header where one is expected
 constexpr std::size_t kSearchBytes = 1U << 20U;
 
-// The segment's bytes from any place on, of which a piece is in memory.
+// Reads the segment from any offset; keeps one piece of it in memory.
 class Window {
 public:
   Window(const ReadBytes& read, std::uint64_t size) : read_(read), size_(size) {}

@@ -35,8 +35,9 @@ std::optional<SegmentHeader> read_segment_header(ByteSpan segment);
 // Fills a piece of memory with the bytes of the segment from an offset on, and returns how many there are.
 using ReadBytes = std::function<std::size_t(std::uint64_t offset, std::span<std::byte> into)>;
 
-// After a piece that is not a block, the search goes on at the next place where a block's header fits. A segment whose
-// own header is damaged can be indexed too: its blocks carry the trace's checksum seed.
+// After bytes that are not a block, the search continues at the next valid block header. A segment
+// with a damaged header of its own can be indexed too: the trace's id seeds the checksums of its
+// blocks.
 SegmentIndex index_segment(const ReadBytes& read, std::uint64_t size, const TraceId& trace_id);
 SegmentIndex index_segment(ByteSpan segment, const TraceId& trace_id); // one that is in memory
 

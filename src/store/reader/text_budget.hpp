@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Readers keep the texts of a trace in memory, of which a few compressed blocks may stand for any amount. Safe from
-// several threads.
+// Bounds the memory for the texts of a trace: a few compressed blocks may hold any amount of text.
+// Safe from several threads.
 #pragma once
 
 #include <algorithm>

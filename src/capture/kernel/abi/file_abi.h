@@ -24,7 +24,7 @@ struct iot_file_key {
 #define IOT_FILE_PSEUDO 0x20000000U /* besides: only its file system excludes it */
 #define IOT_FILE_MARKS (IOT_FILE_UNWANTED | IOT_FILE_PSEUDO)
 #define IOT_FILE_NUMBER 0x1fffffffU /* without any mark */
-#define IOT_FILE_TOLD 0x40000000U /* in the map only: its path was sent though it is excluded */
+#define IOT_FILE_TOLD 0x40000000U   /* in the map only: its path was sent though it is excluded */
 
 /*
  * The tables of known files. Age a is at index a modulo IOT_FILE_TABLES. A program that finds the
