@@ -26,6 +26,7 @@
 #include "store/format/manifest_text.hpp"
 #include "test_trace.hpp"
 #include "text/printable.hpp"
+#include "text/table.hpp"
 
 namespace iotrail::output {
 namespace {
