@@ -97,6 +97,8 @@ TEST_F(ForegroundTest, the_commands_status_is_known_where_children_are_ignored) 
   EXPECT_EQ(::signal(SIGCHLD, SIG_DFL), SIG_DFL) << "while the end lives";
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(end->command_status, 7);
+  end = fail("over"); // restores what it took over
+  ::signal(SIGCHLD, SIG_DFL);
 }
 
 TEST_F(ForegroundTest, without_a_source_nothing_is_left_behind) {

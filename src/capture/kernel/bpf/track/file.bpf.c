@@ -185,6 +185,12 @@ static __always_inline int is_pseudo(const struct iot_file_sight* sight) {
   }
 }
 
+/* Not 0, which stands for no file: the numbers begin again at 1. A call keeps the stack small. */
+static __noinline iot_u32 next_file_id(void) {
+  const iot_u32 id = (__sync_fetch_and_add(&last_file_id, 1) + 1) & IOT_FILE_NUMBER;
+  return id ? id : (__sync_fetch_and_add(&last_file_id, 1) + 1) & IOT_FILE_NUMBER;
+}
+
 /*
  * The path is sent before others can find the id, so that no record has an id without a path. Two
  * CPUs may send the same file under two ids; one of the ids is then never used. The path of an
@@ -197,9 +203,7 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   iot_u32 known = find_file(&key);
   if (known)
     return known & ~IOT_FILE_TOLD;
-  iot_u32 id = (__sync_fetch_and_add(&last_file_id, 1) + 1) & IOT_FILE_NUMBER;
-  if (!id) /* the numbers begin again: the next look gets the next one */
-    return 0;
+  iot_u32 id = next_file_id();
   if (is_filtered_out(sight))
     id |= IOT_FILE_UNWANTED;
   else if (iot_config.excludes_pseudo && is_pseudo(sight))
