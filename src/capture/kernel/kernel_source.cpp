@@ -116,8 +116,8 @@ iot_config KernelSource::configuration(const SourceOptions& options) const {
 
 Result<void> KernelSource::open(const SourceOptions& options) {
   filter_ = options.filter;
-  sees_openings_ = is_wanted(filter_, *schema::find_event("syscall_open")) ||
-                   is_wanted(filter_, *schema::find_event("vfs_open"));
+  sees_openings_ = filter_.records(*schema::find_event("syscall_open")) ||
+                   filter_.records(*schema::find_event("vfs_open"));
   aggregates_.configure(options.aggregates);
   hold_back_.configure(filter_.least);
   const int cpus = libbpf_num_possible_cpus();

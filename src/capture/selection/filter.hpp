@@ -72,6 +72,8 @@ struct Filter {
   bool names_things() const {
     return wanted.choose_tasks() || wanted.choose_files() || wanted.choose_devices();
   }
+  // Whether the recording has this event, as far as layers and events decide.
+  bool records(const schema::Event& event) const;
   bool follows_everyone() const { return whole_system || (names_things() && !names_tasks()); }
 };
 

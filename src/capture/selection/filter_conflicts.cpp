@@ -149,14 +149,6 @@ Result<void> check_places(const Filter& filter) {
                     "Leave one of them out.");
 }
 
-bool is_recorded(const Filter& filter, const schema::Event& event) {
-  if (event.is_dictionary() || std::ranges::find(filter.layers, event.layer) == filter.layers.end())
-    return false;
-  return filter.events.empty()
-             ? !schema::is_on_request(event)
-             : std::ranges::find(filter.events, event.name) != filter.events.end();
-}
-
 bool has_role(const schema::Event& event, schema::Role role) {
   return std::ranges::any_of(event.fields,
                              [&](const schema::Field& field) { return field.role == role; });
@@ -174,7 +166,7 @@ Result<void> check_events_of_files(const Filter& filter) {
     return {};
   std::string_view event_without;
   for (const schema::Event& event : schema::kEvents)
-    if (is_recorded(filter, event)) {
+    if (filter.records(event)) {
       if (!is_left_out_with_files(event))
         return {};
       event_without = event.name;
@@ -187,7 +179,7 @@ Result<void> check_events_of_files(const Filter& filter) {
 
 bool records_causes(const Filter& filter) {
   return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
-    return event.layer != schema::Layer::process && is_recorded(filter, event) &&
+    return event.layer != schema::Layer::process && filter.records(event) &&
            std::ranges::none_of(
                capture::all_operations(),
                [&](const capture::Operation& operation) { return operation.event == &event; });
@@ -214,7 +206,7 @@ Result<void> check_bytes(const Filter& filter) {
   for (const capture::Operation& operation : capture::all_operations()) {
     if (!capture::is_chosen(filter, operation))
       continue;
-    const bool is_itself = is_recorded(filter, *operation.event);
+    const bool is_itself = filter.records(*operation.event);
     are_any = are_any || is_itself;
     if (is_itself ? moves_bytes(operation) : are_causes_kept)
       return {};

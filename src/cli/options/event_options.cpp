@@ -124,8 +124,7 @@ Result<void> leave_out_events(const std::vector<std::string>& names, capture::Fi
     return checked;
   if (filter.events.empty())
     for (const schema::Event& event : schema::kEvents)
-      if (!event.is_dictionary() && !schema::is_on_request(event) &&
-          std::ranges::find(filter.layers, event.layer) != filter.layers.end())
+      if (filter.records(event))
         filter.events.emplace_back(event.name);
   std::erase_if(filter.events, [&](const std::string& event) { return contains(names, event); });
   return {};
@@ -168,10 +167,10 @@ Result<void> select_events(const EventOptions& options, bool has_command, captur
     return left;
   if (auto left = leave_out_events(options.excluded_events, filter); !left)
     return left;
-  const bool has_events = std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
-    return std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
-           (options.excluded_events.empty() || contains(filter.events, event.name));
-  });
+  const bool has_events = // an empty list would not restrict
+      !filter.layers.empty() && (options.excluded_events.empty() || !filter.events.empty()) &&
+      std::ranges::any_of(schema::kEvents,
+                          [&](const schema::Event& event) { return filter.records(event); });
   return has_events ? Result<void>{}
                     : fail_usage("nothing to record", "every event asked for is excluded");
 }

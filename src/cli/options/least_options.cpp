@@ -11,10 +11,7 @@ namespace {
 
 bool records_calls(const capture::Filter& filter) {
   return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
-    return event.layer == schema::Layer::syscall &&
-           std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
-           (filter.events.empty() ||
-            std::ranges::find(filter.events, event.name) != filter.events.end());
+    return event.layer == schema::Layer::syscall && filter.records(event);
   });
 }
 

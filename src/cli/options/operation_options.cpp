@@ -56,13 +56,6 @@ Result<void> check_names(std::string_view option, const std::vector<std::string>
   return {};
 }
 
-bool is_wanted(const capture::Filter& filter, const schema::Event& event) {
-  return std::ranges::find(filter.layers, event.layer) != filter.layers.end() &&
-         (filter.events.empty()
-              ? !schema::is_on_request(event)
-              : std::ranges::find(filter.events, event.name) != filter.events.end());
-}
-
 bool is_event_of_operations(const schema::Event& event) {
   return std::ranges::any_of(capture::all_operations(),
                              [&](const Operation& operation) { return operation.event == &event; });
@@ -70,12 +63,12 @@ bool is_event_of_operations(const schema::Event& event) {
 
 // Whether the source that tells of an operation tells of something that comes of it. The life of processes comes of none.
 bool has_trace(const capture::Filter& filter, const Operation& operation) {
-  if (is_wanted(filter, *operation.event))
+  if (filter.records(*operation.event))
     return true;
   const std::uint32_t source = schema::source_of(operation.event->layer);
   return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
     return !event.is_dictionary() && schema::source_of(event.layer) == source &&
-           event.layer != schema::Layer::process && is_wanted(filter, event) &&
+           event.layer != schema::Layer::process && filter.records(event) &&
            !is_event_of_operations(event);
   });
 }

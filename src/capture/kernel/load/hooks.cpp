@@ -97,16 +97,9 @@ void join(store::HookReport& report, const store::HookReport& other) {
 
 } // namespace
 
-bool is_wanted(const Filter& filter, const schema::Event& event) {
-  const bool layer = filter.layers.empty() || contains(filter.layers, event.layer);
-  const bool name =
-      filter.events.empty() ? !schema::is_on_request(event) : contains(filter.events, event.name);
-  return layer && name;
-}
-
 bool is_any_wanted(const Filter& filter, schema::Layer layer) {
   return std::ranges::any_of(schema::kEvents, [&](const schema::Event& event) {
-    return event.layer == layer && is_wanted(filter, event);
+    return event.layer == layer && filter.records(event);
   });
 }
 
@@ -114,7 +107,7 @@ bool is_wanted(const Filter& filter, const EventHooks& hooks) {
   if (hooks.event.empty())
     return is_any_wanted(filter, hooks.layer);
   const schema::Event* event = schema::find_event(hooks.event);
-  return event != nullptr && is_wanted(filter, *event);
+  return event != nullptr && filter.records(*event);
 }
 
 bool follows_async(const Filter& filter) {
@@ -149,7 +142,7 @@ iot_u32 served_below(const Filter& filter, const Refusals& refusals) {
   iot_u32 served = 0;
   for (const EventHooks& hooks : event_hooks())
     if (const schema::Event* event = schema::find_event(hooks.event);
-        event != nullptr && event->layer == schema::Layer::vfs && is_wanted(filter, *event) &&
+        event != nullptr && event->layer == schema::Layer::vfs && filter.records(*event) &&
         choose(hooks, refusals) != nullptr)
       served |= IOT_BELOW(event->id);
   return served;

@@ -36,7 +36,6 @@ struct EventHooks {
 
 std::span<const EventHooks> event_hooks();
 
-bool is_wanted(const Filter& filter, const schema::Event& event);
 bool is_any_wanted(const Filter& filter, schema::Layer layer);
 bool is_wanted(const Filter& filter, const EventHooks& hooks);
 

@@ -133,7 +133,7 @@ void fill_filters(iot_config& config, const Filter& filter) {
   config.block_all =
       filter.whole_system || (filter.wanted.choose_devices() && !filter.names_tasks());
   for (const schema::Event& event : schema::kEvents)
-    if (!event.is_dictionary() && is_wanted(filter, event))
+    if (filter.records(event))
       config.wanted[static_cast<std::size_t>(event.layer)][event.id & (IOT_KIND_LIMIT - 1)] = 1;
 }
 

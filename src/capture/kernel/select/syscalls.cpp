@@ -105,7 +105,7 @@ void fill_operations(iot_config& config, const Filter& filter) {
 // The description of a call in both tables.
 iot_u64 entry_of(const schema::Syscall& call, const Filter& filter) {
   const schema::Event* event = schema::find_event(call.event);
-  const bool is_recorded = event != nullptr && is_wanted(filter, *event);
+  const bool is_recorded = event != nullptr && filter.records(*event);
   return (call.event & IOT_CALL_CLASS_BITS) | iot_u64{call.event} << 16U |
          iot_u64{call.number} << IOT_CALL_NUMBER_SHIFT |
          place(call.fd_argument) << IOT_CALL_FD_SHIFT |

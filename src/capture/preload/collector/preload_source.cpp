@@ -93,9 +93,7 @@ WantedCalls wanted_calls(const Filter& filter) {
   WantedCalls wanted;
   for (const Operation& operation : all_operations()) {
     const schema::Event& event = *operation.event;
-    if (event.layer != schema::Layer::app ||
-        (!filter.events.empty() &&
-         std::ranges::find(filter.events, event.name) == filter.events.end()))
+    if (event.layer != schema::Layer::app || !filter.records(event))
       continue;
     const iot_u64 bit = 1ULL << (event.id & 63U);
     const iot_u16 call = number_of_call(operation.call);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/selection/filter.hpp"
+
+#include <algorithm>
+
+namespace iotrail::capture {
+
+bool Filter::records(const schema::Event& event) const {
+  if (event.is_dictionary())
+    return false;
+  if (!layers.empty() && std::ranges::find(layers, event.layer) == layers.end())
+    return false;
+  return events.empty() ? !schema::is_on_request(event)
+                        : std::ranges::find(events, event.name) != events.end();
+}
+
+} // namespace iotrail::capture
