@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/shell_word.hpp"
 #include "capture/preload/collector/preload_source.hpp"
 #include "capture/session/command.hpp"
 #include "cli/messages.hpp"
@@ -176,7 +177,7 @@ void print_losses(const Stream& err, const store::Manifest& manifest,
   const std::uint64_t all =
       manifest.lost() + manifest.events() + manifest.summed_up() + manifest.left_out();
   const std::string more =
-      trace.empty() ? "" : "; see: iotrail report " + output::printable(trace.native());
+      trace.empty() ? "" : "; see: iotrail report " + shell_word(output::printable(trace.native()));
   if (const std::uint64_t lost = manifest.lost(); lost != 0)
     say(err, fmt::format("iotrail: {} of {} events were lost{}", output::human_count(lost),
                          output::human_count(all), more));
@@ -227,7 +228,7 @@ void print_summary(const Stream& err, const store::Manifest& manifest,
     say(err, fmt::format("  {}", output::printable(bare)));
   print_left_out(err, manifest);
   const std::string name = output::printable(trace.native());
-  fmt::print(err.file, "  trace {}\n  read it with: iotrail report {}\n", name, name);
+  fmt::print(err.file, "  trace {}\n  read it with: iotrail report {}\n", name, shell_word(name));
 }
 
 } // namespace iotrail::cli

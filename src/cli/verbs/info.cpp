@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/shell_word.hpp"
 #include "cli/trace_facts.hpp"
 #include "cli/verb.hpp"
 #include "render/text/value_text.hpp"
@@ -119,7 +120,7 @@ Result<int> info(const Console& console, const std::string& name, bool json, boo
   return fail(
       "the trace is not whole",
       fmt::format("{}", fmt::join(output::sentence_texts(output::damage_sentences(trace)), "\n  ")),
-      "What is there can be read: iotrail report " + path->string());
+      "What is there can be read: iotrail report " + shell_word(path->native()));
 }
 
 Action declare_info(CLI::App& app, const Trailing&) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/shell_word.hpp"
 #include "cli/trace_facts.hpp"
 #include "cli/verb.hpp"
 #include "export/json.hpp"
@@ -85,7 +86,7 @@ void print_problem(const Listed& listed, output::Sink& sink, std::size_t width) 
     sink.print("{}{}\n", indent, line);
     indent = "  ";
   }
-  const std::string path = output::printable(entry.path.native());
+  const std::string path = shell_word(output::printable(entry.path.native()));
   if (listed.is_damaged)
     sink.print("  its events can be read: iotrail report {}\n", path);
   else

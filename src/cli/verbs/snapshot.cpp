@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/shell_word.hpp"
 #include "capture/session/foreground.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
 #include "cli/exit.hpp"
@@ -108,7 +109,7 @@ void print_result(const Stream& err, const store::Manifest& manifest,
     fmt::print(err.file, "  {:<20}{:>12}\n", table, output::human_count(rows));
   print_counters(err, manifest);
   fmt::print(err.file, "  on disk {}; trace {}\n  read it with: iotrail query {} --tables\n",
-             output::human_bytes(manifest.events_bytes), name, name);
+             output::human_bytes(manifest.events_bytes), name, shell_word(name));
 }
 
 Result<int> take_snapshot(const Console& console, const Options& options) {

@@ -11,6 +11,7 @@
 
 #include "analysis/engine/engine.hpp"
 #include "base/clock.hpp"
+#include "base/shell_word.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
@@ -249,8 +250,8 @@ Result<int> stat(const Console& console, const StatRequest& request, const Trail
   if (Result<void> printed = print_stat(console.err, trace, plan->output); !printed)
     return std::unexpected(printed.error());
   if (!request.output.empty())
-    fmt::print(console.err.file, "  trace {0}\n  show it again: iotrail report {0}\n",
-               output::printable(trace.native()));
+    fmt::print(console.err.file, "  trace {}\n  show it again: iotrail report {}\n",
+               output::printable(trace.native()), shell_word(output::printable(trace.native())));
   temporary.reset(); // as long as no signal ends us
   return exit_status(*end, command);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/directory.hpp"
+#include "base/shell_word.hpp"
 #include "store/format/layout.hpp"
 #include "store/format/manifest_bounds.hpp"
 
@@ -100,7 +101,7 @@ Result<Fd> create_trace_directory(const std::filesystem::path& trace) {
     if (code == EEXIST)
       return fail("cannot record into " + trace.string(), "it exists already",
                   "choose another name with -o, or remove it with: iotrail remove " +
-                      trace.string());
+                      shell_word(trace.native()));
     return fail_errno("cannot make the trace directory " + trace.string(), code, kOtherPlaces);
   }
   auto directory = open_trace_directory(trace);
@@ -225,7 +226,7 @@ Result<void> check_place(const Fd& directory, const std::filesystem::path& trace
                           std::filesystem::exists(trace, ignored)
                               ? "; what has this name now is something else"
                               : ""),
-              is_known ? "read it with: iotrail report " + now.string() : "");
+              is_known ? "read it with: iotrail report " + shell_word(now.native()) : "");
 }
 
 namespace {
