@@ -20,7 +20,9 @@ struct Range {
 constexpr Range kUnprintable[] = {
     {0x00, 0x1f},       // control characters
     {0x7f, 0x9f},       // and those that terminals treat as ESC and another: U+009B is ESC [
+    {0xa0, 0xa0},       // blank that does not break
     {0xad, 0xad},       // soft hyphen
+    {0x34f, 0x34f},     // joiner of marks
     {0x600, 0x605},     // signs around Arabic numbers
     {0x61c, 0x61c},     // direction mark
     {0x6dd, 0x6dd},     //
@@ -28,11 +30,16 @@ constexpr Range kUnprintable[] = {
     {0x890, 0x891},     //
     {0x8e2, 0x8e2},     //
     {0x115f, 0x1160},   // fillers
-    {0x180e, 0x180e},   // vowel separator
-    {0x200b, 0x200f},   // zero-width blanks, joiners, direction marks
-    {0x2028, 0x202e},   // line and paragraph separators, embeddings, overrides
-    {0x2060, 0x206f},   // joiner, invisible operators, isolates
+    {0x1680, 0x1680},   // blank of Ogham
+    {0x17b4, 0x17b5},   // vowels that are not shown
+    {0x180b, 0x180f},   // variants, vowel separator
+    {0x2000, 0x200f},   // blanks of any width, joiners, direction marks
+    {0x2028, 0x202f},   // line and paragraph separators, embeddings, overrides, narrow blank
+    {0x205f, 0x206f},   // blank, joiner, invisible operators, isolates
+    {0x2800, 0x2800},   // Braille without dots
+    {0x3000, 0x3000},   // wide blank
     {0x3164, 0x3164},   // filler
+    {0xfe00, 0xfe0f},   // variants
     {0xfeff, 0xfeff},   // byte order mark
     {0xffa0, 0xffa0},   // filler
     {0xfff9, 0xfffb},   // annotation marks
