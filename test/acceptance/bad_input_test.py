@@ -119,6 +119,9 @@ class BadInput(harness.AcceptanceTest):
                 name = words[-1].removeprefix("-") if str(words[-1]).startswith("--") else ""
                 self.refused(USAGE, *words, "", *(("--", "true") if words[0] in ("record", "stat") else ()), says=(name, "is empty"))
 
+    def test_more_snapshots_than_threads_are_worth(self):
+        self.refused(USAGE, "record", "--snapshot", ",".join(["process"] * 65), "--", "true", says="at most 64")
+
     def test_options_that_contradict_one_another(self):
         path = self.good_trace()
         for words in (("schema", "--markdown", "--json"), ("schema", "--sql", "--json"), ("query", path, "SELECT 1", "--json", "--format", "csv"),

@@ -11,6 +11,7 @@
 namespace iotrail::cli {
 namespace {
 
+constexpr std::size_t kSnapshotsMost = 64;
 constexpr std::string_view kKinds = "snapshot_kind"; // the value table
 
 // "fs=/a:b" has no period, "fs=/a:1s" has.
@@ -102,6 +103,10 @@ Result<capture::SnapshotOptions> parse_snapshots(std::string_view option,
       list.remove_prefix(word.size() + 1);
     }
   }
+  if (options.wanted.size() > kSnapshotsMost)
+    return fail_usage(
+        fmt::format("{}: {} snapshots", option, options.wanted.size()),
+        fmt::format("each has a thread; a recording takes at most {}", kSnapshotsMost));
   return options;
 }
 
