@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <fcntl.h>
+#include <sys/types.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "base/fd.hpp"
 #include "base/result.hpp"
 #include "cli/console.hpp"
 #include "store/writer/leftovers.hpp"
 
 namespace iotrail::cli {
+
+inline constexpr mode_t kFileMode = 0640; // as a trace has: it tells what others do
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -26,7 +32,10 @@ auto write_output(const Stream& out, const std::string& path, const Write& write
   const store::Leftovers made;
   std::unique_ptr<std::FILE, FileCloser> file;
   if (!made.make([&] {
-        file.reset(std::fopen(path.c_str(), "wxe"));
+        Fd made_now(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
+        file.reset(made_now ? ::fdopen(made_now.get(), "w") : nullptr);
+        if (file)
+          made_now.release();
         return file ? std::filesystem::path(path) : std::filesystem::path();
       }))
     return fail_errno(fmt::format("cannot write {}", path));

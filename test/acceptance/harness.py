@@ -78,6 +78,13 @@ def evict(path):
     raise AssertionError(f"{path} stays in the page cache")
 
 
+def umask():
+    """Of this process."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
 def kill_all(pids):
     """Kills processes that a killed recorder has left behind, unless they have ended."""
     for pid in pids:

@@ -38,6 +38,15 @@ class Output(harness.AcceptanceTest):
             self.assertEqual(harness.run(harness.IOTRAIL, "query", path, "SELECT 1 AS n", "-o", self.folder / name).returncode, 0)
             text = (self.folder / name).read_text()
             self.assertEqual(text if isinstance(content, str) else json.loads(text), content)
+            self.assertEqual((self.folder / name).stat().st_mode & 0o777, 0o640 & ~harness.umask(), "it tells what others do")
+
+    def test_a_name_in_a_hint_is_one_word_for_a_shell(self):
+        recording = self.record("true", name="$(touch pwned) it's", options=("--layers", "app"))
+        hint = next(line for line in recording.process.stderr.splitlines() if "read it with" in line)
+        shown = harness.run("sh", "-c", hint.replace("  read it with: iotrail", f"exec {harness.IOTRAIL}"), cwd=self.folder)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertIn("COMPLETE", shown.stdout)
+        self.assertFalse((self.folder / "pwned").exists())
 
     def test_query_that_a_signal_ends_leaves_nothing_behind(self):
         path = self.record("true", name="good").path
@@ -64,13 +73,19 @@ class Output(harness.AcceptanceTest):
         for words, made in ((["query", path, "FROM range(1000000000)"], "rows.csv"), (["export", path, "--to", "csv"], "tables"),
                             (["export", path, "--to", "jsonl"], "all.jsonl")):
             with self.subTest(made=made):
-                file = self.folder / made
+                file, whole = self.folder / made, self.folder / f"whole {made}"
+                if words[0] == "export":
+                    self.assertEqual(harness.run(harness.IOTRAIL, *words, "-o", whole).returncode, 0)
                 writer = subprocess.Popen([harness.IOTRAIL, *words, "-o", file], stderr=subprocess.PIPE, text=True)
                 while not file.exists() and writer.poll() is None:
                     time.sleep(0.001)
                 writer.send_signal(signal.SIGTERM)
                 status = writer.wait(timeout=30)  # 0: it had finished already
-                self.assertIn((status, file.exists()), ((-signal.SIGTERM, False), (0, True)), writer.communicate()[1])
+                self.assertIn(status, (-signal.SIGTERM, 0), writer.communicate()[1])
+                if file.exists():  # the signal came when it was whole
+                    self.assertEqual(harness.run("diff", "-r", file, whole).stdout, "")
+                else:
+                    self.assertEqual(status, -signal.SIGTERM)
 
     def test_files_that_may_not_grow(self):
         path = self.record("true", name="good").path
