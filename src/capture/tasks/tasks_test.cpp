@@ -110,7 +110,7 @@ TEST_F(TasksTest, process_that_did_nothing_yet_runs_by_its_variable) {
   tasks_.expect_variable(variable);
   EXPECT_TRUE(tasks_.running().empty());
   int ready[2];
-  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec: from then on the variable is visible
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec: the variable is visible soon after
   const pid_t pid = fork();
   if (pid == 0) {
     std::string words[] = {"sleep", "100", variable};
@@ -123,7 +123,10 @@ TEST_F(TasksTest, process_that_did_nothing_yet_runs_by_its_variable) {
   char none = 0;
   EXPECT_EQ(read(ready[0], &none, 1), 0);
   close(ready[0]);
-  EXPECT_EQ(tasks_.running(), std::vector{fmt::format("{} sleep", pid)});
+  std::vector<std::string> running;
+  for (int i = 0; i < 10'000 && running.empty(); ++i, usleep(1000))
+    running = tasks_.running();
+  EXPECT_EQ(running, std::vector{fmt::format("{} sleep", pid)});
   kill(pid, SIGKILL);
   EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
   EXPECT_TRUE(tasks_.running().empty());
