@@ -42,9 +42,19 @@ def wait_for(look, what, seconds=120):
 
 
 def wait_until_running(trace):
-    """Returns when the recording into `trace` has begun: loading the BPF programs takes time."""
+    """Returns when the recording into `trace` has begun: loading the BPF programs takes its time."""
+    wait_for(lambda: state(trace) == "RUNNING", f"the recording into {trace}")
+
+
+def state(trace):
+    """Of a recording, from its manifest; "" before it has one."""
     manifest = pathlib.Path(trace) / "manifest.json"
-    wait_for(lambda: manifest.exists() and json.loads(manifest.read_text())["state"] == "RUNNING", f"the recording into {trace}")
+    return json.loads(manifest.read_text())["state"] if manifest.exists() else ""
+
+
+def children(pid, name):
+    """Processes that this one has started, by their name."""
+    return run("pgrep", "-P", pid, "-x", name).stdout.split()
 
 
 def cpu_seconds(pid):
