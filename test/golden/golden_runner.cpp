@@ -101,7 +101,7 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-// A stream of the program whose text is kept.
+// A stream of the program that keeps its text.
 class Capture {
 public:
   Capture() : file_(open_memstream(&data_, &size_)) {}
