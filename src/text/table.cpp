@@ -24,6 +24,16 @@ std::size_t least_of(Fit fit) {
   return kAnyWidth;
 }
 
+void shorten_column(std::vector<std::vector<std::string>>& rows, std::size_t column,
+                    std::size_t width) {
+  std::vector<std::string> texts;
+  for (const auto& row : rows)
+    texts.push_back(row[column]);
+  texts = shortened_apart(texts, width);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    rows[row][column] = std::move(texts[row]);
+}
+
 } // namespace
 
 std::string line_of(std::span<const std::string> cells, std::span<const std::size_t> widths,
@@ -113,10 +123,8 @@ void TextTable::print_row(Sink& sink, std::string_view indent, const std::vector
     cell_widths.push_back(widths[i]);
     switch (columns_[i].fit) {
     case Fit::whole:
+    case Fit::middle: // shortened already, apart from those of other rows
       cells.push_back(row[i]);
-      break;
-    case Fit::middle:
-      cells.push_back(shortened_middle(row[i], widths[i]));
       break;
     case Fit::end:
       cells.push_back(shortened_end(row[i], widths[i]));
@@ -145,7 +153,11 @@ void TextTable::print(Sink& sink, std::string_view indent, std::size_t width) co
   for (const Column& column : columns_)
     titles.push_back(column.title);
   print_row(sink, indent, titles, shown, widths);
-  for (const auto& row : rows_)
+  std::vector<std::vector<std::string>> rows = rows_;
+  for (const std::size_t i : shown)
+    if (columns_[i].fit == Fit::middle)
+      shorten_column(rows, i, widths[i]);
+  for (const auto& row : rows)
     print_row(sink, indent, row, shown, widths);
 }
 

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 namespace iotrail::output {
 
@@ -69,6 +71,46 @@ std::string shortened_middle(std::string_view text, std::size_t width) {
   const std::size_t room = width - kCut.size();
   const std::size_t head = room / 3;
   return std::string(first(text, head)).append(kCut).append(last(text, room - head));
+}
+
+namespace {
+
+// Bytes that all texts begin with, up to the last slash in them.
+std::size_t common_directory(std::span<const std::string> texts,
+                             std::span<const std::size_t> rows) {
+  std::string_view common = texts[rows.front()];
+  for (const std::size_t row : rows)
+    common = common.substr(0, static_cast<std::size_t>(
+                                  std::ranges::mismatch(common, texts[row]).in1 - common.begin()));
+  return common.rfind('/') == std::string_view::npos ? 0 : common.rfind('/') + 1;
+}
+
+std::string shortened_from(std::string_view text, std::size_t begin, std::size_t width) {
+  return std::string(kCut).append(shortened_end(text.substr(begin), width - kCut.size()));
+}
+
+} // namespace
+
+std::vector<std::string> shortened_apart(std::span<const std::string> texts, std::size_t width) {
+  std::vector<std::string> shortened;
+  std::map<std::string_view, std::vector<std::size_t>> alike; // rows by their shortened text
+  for (const std::string& text : texts)
+    shortened.push_back(shortened_middle(text, width));
+  for (std::size_t row = 0; row < texts.size(); ++row)
+    alike[shortened[row]].push_back(row);
+  std::vector<std::pair<std::size_t, std::string>> changed;
+  for (const auto& [text, rows] : alike) {
+    if (width <= 2 * kCut.size() || std::ranges::all_of(rows, [&](std::size_t row) {
+          return texts[row] == texts[rows.front()];
+        }))
+      continue;
+    const std::size_t begin = common_directory(texts, rows);
+    for (const std::size_t row : rows)
+      changed.emplace_back(row, shortened_from(texts[row], begin, width));
+  }
+  for (auto& [row, text] : changed)
+    shortened[row] = std::move(text);
+  return shortened;
 }
 
 std::string shortened_end(std::string_view text, std::size_t width) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ std::size_t display_width(std::string_view text);
 
 // "/usr/lib/...sqlite3.so": paths differ at both ends.
 std::string shortened_middle(std::string_view text, std::size_t width);
+// The same for each text. Different texts stay different if a cut at another place can do that:
+// "...2024/events.log...", from where they begin to differ.
+std::vector<std::string> shortened_apart(std::span<const std::string> texts, std::size_t width);
 // "sqlite3 shop.db ..."
 std::string shortened_end(std::string_view text, std::size_t width);
 

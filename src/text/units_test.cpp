@@ -66,6 +66,15 @@ TEST(text_width, texts_are_cut_between_characters) {
   EXPECT_EQ(shortened_end("abcdef", 2), "..");
 }
 
+TEST(text_width, different_paths_stay_different) {
+  const std::vector<std::string> paths = {"/var/lib/store/2023-01/table/events.log",
+                                          "/var/lib/store/2024-01/table/events.log",
+                                          "/var/lib/store/2024-01/table/events.log", "/etc/fstab"};
+  EXPECT_EQ(shortened_apart(paths, 24),
+            (std::vector<std::string>{"...2023-01/table/even...", "...2024-01/table/even...",
+                                      "...2024-01/table/even...", "/etc/fstab"}));
+}
+
 TEST(text_width, sentences_are_wrapped_between_words) {
   EXPECT_EQ(wrapped("one two three", 8), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapped("incomprehensible it is", 6),
