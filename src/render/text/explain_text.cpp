@@ -299,6 +299,24 @@ void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
                   who_asked(rows, row, is_read)));
 }
 
+// What its devices served besides: the largest parts.
+constexpr std::string_view kMeanwhileSql = R"(
+WITH wanted AS ({2})
+SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, m.cause AS cause,
+       m.comm AS comm, m.pid AS pid, total(m.bytes) AS bytes
+FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op
+WHERE m.op_id IN (SELECT op FROM wanted)
+GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
+QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
+ORDER BY bytes DESC, pid, cause)";
+
+void add_meanwhile(Operation& operation, const SmallResult& rows, std::size_t row) {
+  operation.later.push_back(fmt::format(
+      "Meanwhile {} served {} of others: {} {} of {}", rows.text(row, "device"),
+      human_bytes(rows.number(row, "bytes")), rows.text(row, "direction"), rows.text(row, "cause"),
+      rows.number(row, "pid") == 0 ? "no known process" : process_text(rows, row)));
+}
+
 // What is asked of operations, in the order in which it is printed, and where each row goes.
 struct Question {
   std::string_view sql;
@@ -310,7 +328,8 @@ constexpr Question kQuestions[] = {{kSpansSql, add_span},
                                    {kRequestsSql, add_request},
                                    {kWaitsSql, add_wait},
                                    {kTimeSql, add_time},
-                                   {kLaterSql, add_later}};
+                                   {kLaterSql, add_later},
+                                   {kMeanwhileSql, add_meanwhile}};
 
 std::string bar(const Span& whole, const std::vector<Span>& spans) {
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
