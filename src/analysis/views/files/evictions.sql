@@ -19,6 +19,7 @@ CREATE TABLE eviction_reasons (reason VARCHAR, meaning VARCHAR);
 INSERT INTO eviction_reasons VALUES
   ('reclaim', 'the process had to free memory before it was given some'),
   ('kswapd', 'memory was short, and the kernel freed some ahead of need'),
+  ('kernel_thread', 'another kernel thread dropped them: it needed memory, or keeps memory free, as DAMON does'),
   ('truncated', 'the file became shorter, or got a hole'),
   ('deleted', 'the file was deleted'),
   ('asked', 'a call asked for it: fadvise, drop_caches, ...'),

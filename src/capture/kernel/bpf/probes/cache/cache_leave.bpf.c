@@ -86,10 +86,11 @@ static __always_inline iot_u32 reason_to_leave(const struct address_space* mappi
   if (current->flags & PF_KSWAPD)
     return IOT_cache_reason_kswapd;
   if (current->flags & PF_MEMALLOC) {
+    if (current->flags & PF_KTHREAD) /* it needed memory, or frees it of its own accord: DAMON */
+      return IOT_cache_reason_kernel_thread;
     const struct pt_regs* regs =
         (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-    const iot_u64 call =
-        current->flags & PF_KTHREAD ? 0 : call_of(bpf_get_current_task_btf(), regs->orig_ax);
+    const iot_u64 call = call_of(bpf_get_current_task_btf(), regs->orig_ax);
     return call && IOT_CALL_NUMBER(call) == IOT_syscall_madvise ? IOT_cache_reason_asked
                                                                 : IOT_cache_reason_reclaim;
   }
