@@ -74,6 +74,17 @@ Wording wording(Meaning meaning) {
   }
 }
 
+bool has_value(Meaning meaning, Type type, std::uint64_t number) {
+  if (!may_lack_value(meaning))
+    return true;
+  if (meaning == Meaning::sector)
+    return number != UINT64_MAX;
+  const bool is_minus_one = info(type).size_bytes == sizeof(std::uint32_t)
+                                ? static_cast<std::uint32_t>(number) == UINT32_MAX
+                                : number == UINT64_MAX;
+  return !info(type).is_signed || !is_minus_one;
+}
+
 std::string number_text(Meaning meaning, std::uint64_t number) {
   switch (wording(meaning)) {
   case Wording::value:

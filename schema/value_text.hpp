@@ -27,6 +27,16 @@ Wording wording(Meaning meaning);
 // Text for a number of the meaning; digits if it has no name. Signed fields: two's complement.
 std::string number_text(Meaning meaning, std::uint64_t number);
 
+// Whether numbers of the meaning can stand for no value.
+constexpr bool may_lack_value(Meaning meaning) {
+  return meaning == Meaning::sector || meaning == Meaning::offset || meaning == Meaning::fd ||
+         meaning == Meaning::permille || meaning == Meaning::bytes;
+}
+
+// false: the number stands for no value, as the sector of a flush or the descriptor -1. Signed
+// fields: two's complement.
+bool has_value(Meaning meaning, Type type, std::uint64_t number);
+
 // "pread64" for ("syscall", 17); digits if the table has no such value. Tables are those of
 // values.def.
 std::string value_text(std::string_view table, std::uint64_t number);

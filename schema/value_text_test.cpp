@@ -56,6 +56,17 @@ TEST(value_text, errors_are_negative_and_results_are_none) {
   EXPECT_EQ(errno_name(INT64_MIN), "-9223372036854775808");
 }
 
+TEST(value_text, some_numbers_stand_for_no_value) {
+  constexpr std::uint64_t kMinusOne = UINT64_MAX;
+  EXPECT_FALSE(has_value(Meaning::sector, Type::u64, UINT64_MAX));
+  EXPECT_FALSE(has_value(Meaning::offset, Type::s64, kMinusOne));
+  EXPECT_FALSE(has_value(Meaning::fd, Type::s32, UINT32_MAX));
+  EXPECT_FALSE(has_value(Meaning::bytes, Type::s64, kMinusOne));
+  EXPECT_TRUE(has_value(Meaning::bytes, Type::u64, UINT64_MAX));
+  EXPECT_TRUE(has_value(Meaning::fd, Type::s32, static_cast<std::uint64_t>(IOT_AT_FDCWD)));
+  EXPECT_TRUE(has_value(Meaning::result, Type::s64, kMinusOne));
+}
+
 TEST(value_text, device_numbers_are_major_and_minor) {
   EXPECT_EQ(number_text(Meaning::device, IOT_DEVICE(259, 3)), "259:3");
 }

@@ -268,6 +268,9 @@ std::string Line::argument_text(std::size_t column) const {
   const bool is_result_bytes = field.role == Role::bytes && schema::is_result(field.meaning);
   if (is_result_bytes || std::ranges::find(kPlaced, field.role) != std::end(kPlaced))
     return {};
+  if (schema::may_lack_value(field.meaning) &&
+      !schema::has_value(field.meaning, field.type, event_.number(column)))
+    return {};
   const auto* rule = std::ranges::find(kRules, field.meaning, &Rule::meaning);
   return rule == std::end(kRules) ? plain_text(column) : (this->*rule->text)(column);
 }

@@ -151,6 +151,11 @@ std::string field_doc(const schema::Field& field) {
   return doc;
 }
 
+bool has_operation(const schema::Event& event) {
+  return std::ranges::find(event.fields, schema::Role::operation, &schema::Field::role) !=
+         event.fields.end();
+}
+
 Relation event_relation(const schema::Event& event) {
   Relation relation{event.is_dictionary() ? RelationKind::dictionary : RelationKind::event,
                     std::string(event.name),
@@ -158,6 +163,9 @@ Relation event_relation(const schema::Event& event) {
                     {}};
   for (const schema::Field& field : event.fields)
     relation.columns.push_back({std::string(schema::column_name(field.name)), field_doc(field)});
+  if (has_operation(event))
+    relation.columns.push_back(
+        {"class", "The operation in the flags: 'read', 'write', 'flush', ..."});
   return relation;
 }
 

@@ -54,22 +54,7 @@ std::string choice_sql(const store::ColumnInfo& flags) {
   return sql.otherwise("other");
 }
 
-std::string class_sql(const store::TableInfo& table) {
-  if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
-    return choice_sql(*flags);
-  const store::ColumnInfo* call = table.column(schema::Role::call);
-  CaseSql sql(call ? cast_sql(*call, "VARCHAR") : "");
-  const std::string_view name = schema::class_name(table.name, table.layer);
-  bool is_constant = true;
-  for (const schema::CallClass& row : schema::kCallClasses)
-    if (call && row.event == table.name && row.name != name) {
-      sql.when(sql_literal(row.call), row.name);
-      is_constant = false;
-    }
-  return is_constant ? sql_literal(name) : sql.otherwise(name);
-}
-
-// The class, followed by the purpose if the flags have one: "read ahead", "write metadata".
+// The class, followed by the purpose if the flags have one: "write metadata".
 std::string operation_sql(const store::TableInfo& table) {
   const store::ColumnInfo* flags = table.column(schema::Role::operation);
   if (flags == nullptr)
@@ -105,7 +90,10 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
     return bytes_sql(*column);
   if (!column || role == schema::Role::result)
     return fmt::format("CAST({} AS {})", schema::info(role).absent, schema::info(role).sql_type);
-  return cast_sql(*column, schema::info(role).sql_type);
+  const std::string cast = cast_sql(*column, schema::info(role).sql_type);
+  return column->meaning == schema::Meaning::fd
+             ? fmt::format("coalesce({}, {})", cast, schema::info(role).absent)
+             : cast;
 }
 
 // A table, and the source of its rows.
@@ -184,6 +172,21 @@ const store::TableInfo* find_table(Tables tables, std::string_view name) {
 constexpr std::uint64_t kMostRowsKept = 50'000;
 
 } // namespace
+
+std::string class_sql(const store::TableInfo& table) {
+  if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
+    return choice_sql(*flags);
+  const store::ColumnInfo* call = table.column(schema::Role::call);
+  CaseSql sql(call ? cast_sql(*call, "VARCHAR") : "");
+  const std::string_view name = schema::class_name(table.name, table.layer);
+  bool is_constant = true;
+  for (const schema::CallClass& row : schema::kCallClasses)
+    if (call && row.event == table.name && row.name != name) {
+      sql.when(sql_literal(row.call), row.name);
+      is_constant = false;
+    }
+  return is_constant ? sql_literal(name) : sql.otherwise(name);
+}
 
 void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
   const store::TableInfo* paths = find_table(tables, "async_path");

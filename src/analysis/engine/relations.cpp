@@ -19,7 +19,15 @@ std::string narrowed_view_sql(std::string_view view, std::string_view whole,
                      conditions.empty() ? "" : " WHERE ", fmt::join(conditions, " AND "));
 }
 
+// By its name in SQL, which a foreign trace may use for a column of its own.
+bool has_column(const store::TableInfo& table, std::string_view name) {
+  return std::ranges::any_of(table.columns, [&](const store::ColumnInfo& column) {
+    return schema::column_name(column.name) == name;
+  });
+}
+
 // The rows of a table, cast to the column types of this version: a foreign trace may have others.
+// Where the operation is a part of flags, as for requests of devices, `class` has it.
 std::string table_view_sql(const store::TableInfo& table) {
   std::vector<std::string> casts;
   if (const schema::Event* event = schema::find_event(table.name))
@@ -31,8 +39,10 @@ std::string table_view_sql(const store::TableInfo& table) {
           casts.push_back(fmt::format("TRY_CAST({0} AS {1}) AS {0}",
                                       sql_name(schema::column_name(field.name)), type));
     }
-  return fmt::format("CREATE VIEW {0} AS SELECT *{1} FROM {0}();\n", sql_name(table.name),
-                     casts.empty() ? "" : fmt::format(" REPLACE ({})", fmt::join(casts, ", ")));
+  const bool has_class = table.column(schema::Role::operation) && !has_column(table, "class");
+  return fmt::format("CREATE VIEW {0} AS SELECT *{1}{2} FROM {0}();\n", sql_name(table.name),
+                     casts.empty() ? "" : fmt::format(" REPLACE ({})", fmt::join(casts, ", ")),
+                     has_class ? fmt::format(", {} AS class", class_sql(table)) : "");
 }
 
 // A table of this version that the trace is too old to have.
@@ -125,13 +135,6 @@ std::string counter_rows_sql(const store::Manifest& manifest) {
   return table_sql("counters",
                    "counter VARCHAR, source VARCHAR, severity VARCHAR, value UBIGINT, doc VARCHAR",
                    rows);
-}
-
-// By its name in SQL, which a foreign trace may use for a column of its own.
-bool has_column(const store::TableInfo& table, std::string_view name) {
-  return std::ranges::any_of(table.columns, [&](const store::ColumnInfo& column) {
-    return schema::column_name(column.name) == name;
-  });
 }
 
 std::string source_rows_sql(const store::Manifest& manifest) {

@@ -31,6 +31,8 @@ using Tables = std::span<const store::TableInfo>;
 // follow at the end; they are NULL, so that a view of this version fits an older trace.
 std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 
+// The class of an event, made from its columns.
+std::string class_sql(const store::TableInfo& table);
 std::string macros_sql();
 std::string schema_macros_sql(); // of rows of schema/*.def
 void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace);

@@ -198,6 +198,23 @@ void fill_texts(duckdb_vector vector, const std::string* from, std::size_t count
     assign_text(vector, i, from[i]);
 }
 
+// Numbers that stand for no value are NULL.
+void drop_absent(duckdb_vector vector, const store::ColumnInfo& info, const std::uint64_t* from,
+                 std::size_t count) {
+  if (!schema::may_lack_value(info.meaning))
+    return;
+  std::uint64_t* validity = nullptr;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (schema::has_value(info.meaning, info.type, from[i]))
+      continue;
+    if (!validity) {
+      duckdb_vector_ensure_validity_writable(vector);
+      validity = duckdb_vector_get_validity(vector);
+    }
+    duckdb_validity_set_row_invalid(validity, i);
+  }
+}
+
 void fill_nulls(duckdb_vector vector, std::size_t count) {
   duckdb_vector_ensure_validity_writable(vector);
   std::uint64_t* validity = duckdb_vector_get_validity(vector);
@@ -224,12 +241,14 @@ void scan_chunk(duckdb_function_info info, duckdb_data_chunk output) {
     static const store::Column kAbsent;
     const bool is_stored = column < scan.source.stored_columns;
     const store::Column& values = is_stored ? position.columns[column] : kAbsent;
-    if (const auto* numbers = std::get_if<store::Numbers>(&values))
+    if (const auto* numbers = std::get_if<store::Numbers>(&values)) {
       fill_numbers(vector, column_info, position.names[i], numbers->data() + position.row, count);
-    else if (const auto* texts = std::get_if<store::Texts>(&values))
+      drop_absent(vector, column_info, numbers->data() + position.row, count);
+    } else if (const auto* texts = std::get_if<store::Texts>(&values)) {
       fill_texts(vector, texts->data() + position.row, count);
-    else
+    } else {
       fill_nulls(vector, count);
+    }
   }
   position.row += count;
   duckdb_data_chunk_set_size(output, count);
