@@ -96,6 +96,29 @@ TEST(engine, a_selection_narrows_down_all_views) {
   }
 }
 
+TEST(engine, a_file_is_selected_by_its_name_at_the_time) {
+  const golden::TestTrace trace(
+      "syscall_open ts_ns=10 op_id=1 pid=7 duration_ns=1 file=/d/new path=/d/new result=3\n"
+      "syscall_write ts_ns=20 op_id=2 pid=7 duration_ns=1 file=/d/new result=7\n"
+      "syscall_rename ts_ns=30 op_id=3 pid=7 duration_ns=1 path=/d/new new_path=/d/log\n"
+      "syscall_write ts_ns=40 op_id=4 pid=7 duration_ns=1 file=/d/new result=5\n");
+  for (const auto& [file, bytes] : {std::pair("/d/new", "7"), {"/d/log", "5"}, {"/d/*", "12"}}) {
+    auto engine = Engine::open(trace.path(), {.selection = {.file = file}});
+    ASSERT_TRUE(engine.has_value()) << engine.error().message();
+    EXPECT_EQ(answer(**engine, "SELECT sum(bytes_written) FROM top_files"), bytes) << file;
+  }
+}
+
+TEST(engine, missing_rows_are_losses) {
+  const golden::TestTrace trace("syscall_read ts_ns=10 pid=7 result=7\nblock\n"
+                                "syscall_read ts_ns=20 pid=7 result=7\n"
+                                "damage table=syscall_read\n");
+  auto engine = Engine::open(trace.path());
+  ASSERT_TRUE(engine.has_value()) << engine.error().message();
+  EXPECT_EQ(answer(**engine, "SELECT counter || ' ' || events || ' ' || severity FROM losses"),
+            "store_block_damaged 1 loss");
+}
+
 TEST(engine, every_view_file_defines_a_view_of_its_name_and_documents_each_column) {
   const golden::TestTrace trace("");
   const auto engine = open(trace);

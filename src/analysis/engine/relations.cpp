@@ -52,17 +52,30 @@ std::string empty_table_sql(const schema::Event& event) {
     columns += fmt::format("{}CAST(NULL AS {}) AS {}", columns.empty() ? "" : ", ",
                            schema::sql_type(field.type, field.meaning),
                            sql_name(schema::column_name(field.name)));
+  if (std::ranges::find(event.fields, schema::Role::operation, &schema::Field::role) !=
+      event.fields.end())
+    columns += ", CAST(NULL AS VARCHAR) AS class";
   return fmt::format("CREATE VIEW {} AS SELECT {} WHERE false;\n", sql_name(event.name), columns);
 }
 
-// The files selected by `glob`, computed once: otherwise each view would repeat it.
+// The files that `glob` selects at some time, computed once: otherwise each view would repeat it.
 void add_selected_files(Definitions& definitions, const std::string& glob) {
-  const auto add = [&](std::string_view name, std::string_view select) {
-    definitions.add(fmt::format("the {}", name),
-                    fmt::format("CREATE TABLE {} AS {} WHERE path GLOB {};\n", name, select, glob));
-  };
-  add("selected_files", "SELECT file FROM file_names");
-  add("selected_paths", "SELECT DISTINCT string FROM all_path_calls");
+  definitions.add(
+      "the selected_files",
+      fmt::format("CREATE TABLE selected_files AS SELECT file, bool_and(path GLOB {0}) AS "
+                  "is_always FROM file_paths GROUP BY file HAVING bool_or(path GLOB {0});\n",
+                  glob));
+  definitions.add("the selected_paths",
+                  fmt::format("CREATE TABLE selected_paths AS SELECT DISTINCT string FROM "
+                              "all_path_calls WHERE path GLOB {};\n",
+                              glob));
+}
+
+// Whether `glob` selects the file of that column by its name at the time `at`.
+std::string selected_sql(std::string_view file, std::string_view at, std::string_view glob) {
+  return fmt::format("({0} IN (SELECT file FROM selected_files WHERE is_always) OR ({0} IN (SELECT "
+                     "file FROM selected_files) AND path_at({0}, {1}) GLOB {2}))",
+                     file, at, glob);
 }
 
 std::string manifest_rows_sql(const store::TraceReader& trace) {
@@ -220,11 +233,13 @@ void add_selection(Definitions& definitions, const Selection& selection,
   std::vector<std::string> page_conditions = conditions; // for events that move pages of one file
   if (!selection.file.empty()) {
     add_selected_files(definitions, sql_literal(selection.file));
-    conditions.push_back("(file IN (SELECT file FROM selected_files)"
-                         " OR to_file IN (SELECT file FROM selected_files)"
-                         " OR file = 0 AND path IN (SELECT string FROM selected_paths))");
-    path_conditions.push_back(fmt::format("path GLOB {}", sql_literal(selection.file)));
-    page_conditions.emplace_back("file IN (SELECT file FROM selected_files)");
+    constexpr std::string_view kNamedAt = "named_at(layer, ts_ns, duration_ns)";
+    const std::string glob = sql_literal(selection.file);
+    conditions.push_back(
+        fmt::format("({} OR {} OR file = 0 AND path IN (SELECT string FROM selected_paths))",
+                    selected_sql("file", kNamedAt, glob), selected_sql("to_file", kNamedAt, glob)));
+    path_conditions.push_back(fmt::format("path GLOB {}", glob));
+    page_conditions.push_back(selected_sql("file", "ts_ns", glob));
   }
   definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
                                              {fmt::format("{}, {}", from_ns, to_ns)}));

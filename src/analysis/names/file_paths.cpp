@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -19,23 +18,27 @@
 #include "analysis/names/known_names.hpp"
 #include "analysis/names/name_changes.hpp"
 #include "analysis/names/path_text.hpp"
-#include "analysis/names/process_places.hpp"
 #include "analysis/names/table_rows.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
 
-constexpr std::string_view kDeleted = " (deleted)";
 constexpr std::uint64_t kNever = UINT64_MAX;
 constexpr std::size_t kNodeBytes = 128; // of a known name or descriptor, in addition to its text
+
+bool are_moves_recorded(const store::TraceReader& trace) {
+  return std::ranges::any_of(trace.manifest().hooks, [](const store::HookReport& hook) {
+    return hook.event == "syscall_chdir" && !hook.hook.empty();
+  });
+}
 
 class Finder {
 public:
   Finder(const store::TraceReader& trace, std::size_t most_bytes)
-      : trace_(trace), bytes_left_(most_bytes) {}
+      : trace_(trace), bytes_left_(most_bytes), places_(are_moves_recorded(trace)) {}
 
-  std::vector<FilePath> find() {
+  TraceNames find() {
     load_files();
     NameChanges changes(trace_);
     if (changes.any()) {
@@ -52,7 +55,7 @@ public:
     for (std::size_t i = 1; i < paths_.size(); ++i)
       if (paths_[i].file == paths_[i - 1].file)
         paths_[i - 1].until_ns = paths_[i].since_ns;
-    return std::move(paths_);
+    return {std::move(paths_), places_.all_directories()};
   }
 
 private:
@@ -97,6 +100,7 @@ private:
     return found == descriptors_.end() ? 0 : found->second;
   }
 
+  std::string_view current_directory(std::uint32_t pid) const; // empty: unknown
   // Empty: the start directory is unknown. As given: does not follow links to directories in the
   // path.
   std::string whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint32_t key) const;
@@ -183,7 +187,7 @@ void Finder::tell_limit(std::uint64_t at_ns) const {
 void Finder::apply(const NameChange& change) {
   switch (change.what) {
   case NameEvent::birth:
-    return spend(places_.add(change.pid, change.parent_pid, change.container));
+    return spend(places_.add(change.pid, change.parent_pid, change.container, change.at_ns));
   case NameEvent::sight:
     return note_sight(change);
   case NameEvent::open:
@@ -223,8 +227,16 @@ std::string Finder::whole_as_given(std::uint32_t pid, std::int32_t fd, std::uint
     return root == "/" ? joined(root, given) : joined(root, "./" + std::string(given));
   }
   const std::string_view directory =
-      fd == IOT_AT_FDCWD || fd == -1 ? places_.directory_of(pid) : path_of(file_at(pid, fd));
+      fd == IOT_AT_FDCWD || fd == -1 ? current_directory(pid) : path_of(file_at(pid, fd));
   return is_whole(directory) ? joined(directory, given) : std::string();
+}
+
+std::string_view Finder::current_directory(std::uint32_t pid) const {
+  const CurrentDirectory* directory = places_.directory_of(pid);
+  if (!directory)
+    return {};
+  const std::string_view path_now = path_of(directory->file);
+  return is_whole(path_now) ? path_now : directory->path;
 }
 
 void Finder::note_duplicate(const NameChange& duplicate) {
@@ -244,10 +256,12 @@ void Finder::change_root(const NameChange& change) {
 
 void Finder::change_directory(const NameChange& change) {
   const std::string_view opened = path_of(change.file);
-  spend(places_.set_directory(change.pid,
-                              is_whole(opened) ? std::string(opened)
-                                               : whole(change.pid, IOT_AT_FDCWD, change.text),
-                              false));
+  const bool is_open = is_whole(opened);
+  spend(places_.set_directory(
+      {.pid = change.pid,
+       .since_ns = change.at_ns,
+       .path = is_open ? std::string(opened) : whole(change.pid, IOT_AT_FDCWD, change.text),
+       .file = is_open ? change.file : 0}));
 }
 
 // An open shows the start directory of relative paths and the name in use. If its path leads to a
@@ -260,7 +274,7 @@ void Finder::note_open(const NameChange& open) {
   const File& file = files_.at(open.file);
   const std::string_view given = text(open.text);
   if ((open.fd == IOT_AT_FDCWD || open.fd == -1) && !given.starts_with('/') && !file.is_nameless)
-    spend(places_.learn_directory(open.pid, given, path));
+    spend(places_.learn_directory(open.pid, given, path, open.begin_ns));
   const auto opened = std::pair(open.pid, static_cast<std::int32_t>(open.result));
   if (!file.is_directory && !file.is_nameless)
     bytes_left_ += descriptors_.erase(opened) * kNodeBytes;
@@ -379,21 +393,7 @@ void Finder::rename(const NameChange& change) {
 
 } // namespace
 
-std::string_view FilePath::path() const {
-  const std::string_view shown = shown_path;
-  return is_removed ? shown.substr(0, shown.size() - kDeleted.size()) : shown;
-}
-
-const FilePath* path_at(std::span<const FilePath> paths, std::uint32_t file, std::uint64_t ts_ns) {
-  const auto later =
-      std::ranges::upper_bound(paths, std::pair(file, ts_ns), {},
-                               [](const FilePath& p) { return std::pair(p.file, p.since_ns); });
-  if (later == paths.begin() || std::prev(later)->file != file)
-    return nullptr;
-  return &*std::prev(later);
-}
-
-std::vector<FilePath> find_file_paths(const store::TraceReader& trace, std::size_t most_bytes) {
+TraceNames find_names(const store::TraceReader& trace, std::size_t most_bytes) {
   return Finder(trace, most_bytes).find();
 }
 

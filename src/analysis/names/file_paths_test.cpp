@@ -25,7 +25,7 @@ Texts paths_of(std::string_view events, std::string_view first) {
   const auto reader = store::TraceReader::open(trace.path());
   if (!reader)
     return {};
-  const std::vector<FilePath> paths = find_file_paths(**reader);
+  const std::vector<FilePath> paths = find_names(**reader).paths;
   Texts texts;
   std::uint32_t file = 0;
   for (const FilePath& path : paths) {
@@ -284,10 +284,10 @@ TEST(file_paths, names_beyond_the_memory_limit_are_dropped_and_reported) {
                                 "syscall_rename ts_ns=1600000005 pid=1 path=/d/c new_path=/d/e\n");
   const auto reader = store::TraceReader::open(trace.path());
   ASSERT_TRUE(reader.has_value());
-  EXPECT_EQ(find_file_paths(**reader).size(), 4U);
+  EXPECT_EQ(find_names(**reader).paths.size(), 4U);
   EXPECT_EQ((*reader)->limits(), Texts{});
-  EXPECT_EQ(find_file_paths(**reader, 450 + kTextsBytes).size(), 3U);
-  EXPECT_EQ(find_file_paths(**reader, 450 + kTextsBytes).size(), 3U);
+  EXPECT_EQ(find_names(**reader, 450 + kTextsBytes).paths.size(), 3U);
+  EXPECT_EQ(find_names(**reader, 450 + kTextsBytes).paths.size(), 3U);
   ASSERT_EQ((*reader)->limits().size(), 1U);
   EXPECT_TRUE((*reader)->limits()[0].contains("PATHS AS OF SECOND 1.600000"))
       << (*reader)->limits()[0];
@@ -313,7 +313,7 @@ std::vector<FilePath> hostile_paths(const std::string& events, std::size_t most_
   if (!reader)
     return {};
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<FilePath> paths = find_file_paths(**reader, most_bytes);
+  std::vector<FilePath> paths = find_names(**reader, most_bytes).paths;
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   expect_sound(paths);
   return paths;
@@ -387,7 +387,7 @@ TEST(file_paths, unreadable_renames_are_reported_and_others_kept) {
                                 "damage table=syscall_rename\n");
   const auto reader = store::TraceReader::open(trace.path());
   ASSERT_TRUE(reader.has_value());
-  const std::vector<FilePath> paths = find_file_paths(**reader);
+  const std::vector<FilePath> paths = find_names(**reader).paths;
   EXPECT_EQ(paths.back().path(), "/d/b");
   EXPECT_EQ((*reader)->damage().rows_skipped, 1U);
 }

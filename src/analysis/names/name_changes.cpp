@@ -101,11 +101,12 @@ NameChanges::NameChanges(const store::TraceReader& trace) : trace_(trace) {
   const bool has_removals = add_lowest("unlink", NameEvent::removal);
   const bool has_links = add_lowest("link", NameEvent::link);
   const bool has_paths = add_source("async_path", NameEvent::open, false, kAsyncCalls);
-  if (!has_renames && !has_removals && !has_links && !has_paths)
+  const bool has_opens = add_source("syscall_open", NameEvent::open, false);
+  const bool has_app_opens = add_source("app_open", NameEvent::open, false);
+  const bool has_moves = add_source("syscall_chdir", NameEvent::directory, false);
+  if (!has_renames && !has_removals && !has_links && !has_paths && !has_opens && !has_app_opens &&
+      !has_moves)
     return;
-  add_source("syscall_open", NameEvent::open, false);
-  add_source("app_open", NameEvent::open, false);
-  add_source("syscall_chdir", NameEvent::directory, false);
   add_source("syscall_dup", NameEvent::duplicate, false);
   add_source("syscall_fcntl", NameEvent::duplicate, false, kDescriptorCalls);
   find_births();

@@ -66,7 +66,7 @@ public:
 
   explicit NameChanges(const store::TraceReader& trace);
 
-  // Whether any call changed a name. If not, next() returns nothing.
+  // Whether any call used or changed a name. If not, next() returns nothing.
   bool any() const { return stream_.has_value(); }
   std::optional<NameChange> next(); // nullopt: the end
 

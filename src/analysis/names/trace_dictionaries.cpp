@@ -79,7 +79,8 @@ std::string_view find(const Map& map, std::uint64_t key) {
 TraceDictionaries TraceDictionaries::load(const store::TraceReader& trace,
                                           std::size_t most_text_bytes) {
   TraceDictionaries dictionaries;
-  for (FilePath& path : find_file_paths(trace))
+  TraceNames names = find_names(trace);
+  for (FilePath& path : names.paths)
     dictionaries.files_[path.file].push_back({path.since_ns, std::move(path.shown_path)});
   load_map(trace, "strings", "string", "text", most_text_bytes, dictionaries.texts_);
   load_map(trace, "devices", "device", "name", most_text_bytes, dictionaries.devices_);

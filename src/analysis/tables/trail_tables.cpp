@@ -120,6 +120,29 @@ constexpr MemoryColumn<FilePath> kFilePathColumns[] = {
      [](const FilePath& p) { return std::uint64_t{p.is_removed}; }},
 };
 
+constexpr MemoryColumn<CurrentDirectory> kDirectoryColumns[] = {
+    {"pid", DUCKDB_TYPE_UINTEGER, [](const CurrentDirectory& d) { return std::uint64_t{d.pid}; }},
+    {"since_ns", DUCKDB_TYPE_UBIGINT, [](const CurrentDirectory& d) { return d.since_ns; }},
+    {"directory", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const CurrentDirectory& d) { return std::string_view(d.path); }}, // NULL: unknown
+    {"directory_file", DUCKDB_TYPE_UINTEGER,
+     [](const CurrentDirectory& d) { return std::uint64_t{d.file}; }},
+    {"is_inferred", DUCKDB_TYPE_UBIGINT,
+     [](const CurrentDirectory& d) { return std::uint64_t{d.is_inferred}; }},
+};
+
+constexpr MemoryColumn<DamageLoss> kDamageColumns[] = {
+    {"from_ns", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.from_ns; }},
+    {"to_ns", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.to_ns; }},
+    {"source", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const DamageLoss&) { return schema::value_name("source", IOT_source_store); }},
+    {"counter", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const DamageLoss&) -> std::string_view {
+       return schema::find_counter(IOT_COUNTER_store_block_damaged)->name;
+     }},
+    {"events", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.events; }},
+};
+
 template <class Row> struct Table;
 template <> struct Table<Link> {
   static constexpr const char* kName = "found_links";
@@ -140,7 +163,19 @@ template <> struct Table<LateRead> {
 template <> struct Table<FilePath> {
   static constexpr const char* kName = "found_file_paths";
   static constexpr std::span<const MemoryColumn<FilePath>> kColumns = kFilePathColumns;
-  static std::span<const FilePath> rows(TrailTables& tables) { return tables.file_paths(); }
+  static std::span<const FilePath> rows(TrailTables& tables) { return tables.names().paths; }
+};
+template <> struct Table<DamageLoss> {
+  static constexpr const char* kName = "found_damage";
+  static constexpr std::span<const MemoryColumn<DamageLoss>> kColumns = kDamageColumns;
+  static std::span<const DamageLoss> rows(TrailTables& tables) { return tables.damage(); }
+};
+template <> struct Table<CurrentDirectory> {
+  static constexpr const char* kName = "found_directories";
+  static constexpr std::span<const MemoryColumn<CurrentDirectory>> kColumns = kDirectoryColumns;
+  static std::span<const CurrentDirectory> rows(TrailTables& tables) {
+    return tables.names().directories;
+  }
 };
 
 void fill_null(duckdb_vector vector, idx_t row) {
@@ -148,8 +183,16 @@ void fill_null(duckdb_vector vector, idx_t row) {
   duckdb_validity_set_row_invalid(duckdb_vector_get_validity(vector), row);
 }
 
+std::string_view shown_path_of(const FilePath& path) {
+  return path.shown_path;
+}
+std::string_view path_of(const FilePath& path) {
+  return path.path();
+}
+
 // A join would scan all paths for each event of a file with many paths, or sort all events.
-void shown_path_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
+template <std::string_view (*text)(const FilePath&)>
+void path_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
   try {
     auto& tables = *static_cast<TrailTables*>(duckdb_scalar_function_get_extra_info(info));
     duckdb_vector files = duckdb_data_chunk_get_vector(input, 0);
@@ -158,10 +201,10 @@ void shown_path_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_
       const FilePath* path =
           is_null(files, row) || is_null(times, row)
               ? nullptr
-              : path_at(tables.file_paths(), number_at<std::uint32_t>(files, row),
+              : path_at(tables.names().paths, number_at<std::uint32_t>(files, row),
                         number_at<std::uint64_t>(times, row));
       if (path)
-        assign_text(output, row, path->shown_path);
+        assign_text(output, row, text(*path));
       else
         fill_null(output, row);
     }
@@ -258,10 +301,10 @@ Result<void> register_memory(duckdb_connection connection, TrailTables* tables) 
   return {};
 }
 
-Result<void> register_shown_path(duckdb_connection connection, TrailTables* tables) {
-  constexpr const char* kName = "shown_path_at";
+Result<void> register_path(duckdb_connection connection, TrailTables* tables, const char* name,
+                           duckdb_scalar_function_t rows) {
   duckdb_scalar_function function = duckdb_create_scalar_function();
-  duckdb_scalar_function_set_name(function, kName);
+  duckdb_scalar_function_set_name(function, name);
   for (const duckdb_type of : {DUCKDB_TYPE_UINTEGER, DUCKDB_TYPE_UBIGINT, DUCKDB_TYPE_VARCHAR}) {
     duckdb_logical_type type = duckdb_create_logical_type(of);
     if (of == DUCKDB_TYPE_VARCHAR)
@@ -271,11 +314,11 @@ Result<void> register_shown_path(duckdb_connection connection, TrailTables* tabl
     duckdb_destroy_logical_type(&type);
   }
   duckdb_scalar_function_set_extra_info(function, tables, nullptr);
-  duckdb_scalar_function_set_function(function, shown_path_rows);
+  duckdb_scalar_function_set_function(function, rows);
   const duckdb_state state = duckdb_register_scalar_function(connection, function);
   duckdb_destroy_scalar_function(&function);
   if (state != DuckDBSuccess)
-    return fail(kName, "the SQL engine refuses it as a function");
+    return fail(name, "the SQL engine refuses it as a function");
   return {};
 }
 
@@ -288,7 +331,13 @@ Result<void> TrailTables::register_in(duckdb_connection connection) {
     return done;
   if (auto done = register_memory<FilePath>(connection, this); !done)
     return done;
-  if (auto done = register_shown_path(connection, this); !done)
+  if (auto done = register_memory<CurrentDirectory>(connection, this); !done)
+    return done;
+  if (auto done = register_memory<DamageLoss>(connection, this); !done)
+    return done;
+  if (auto done = register_path(connection, this, "shown_path_at", path_rows<shown_path_of>); !done)
+    return done;
+  if (auto done = register_path(connection, this, "path_at", path_rows<path_of>); !done)
     return done;
   return register_memory<Fate>(connection, this);
 }
@@ -298,9 +347,23 @@ const trail::Trails& TrailTables::trails() {
   return trails_;
 }
 
-const std::vector<FilePath>& TrailTables::file_paths() {
-  std::call_once(named_, [&] { file_paths_ = find_file_paths(reader_); });
-  return file_paths_;
+const TraceNames& TrailTables::names() {
+  std::call_once(named_, [&] { names_ = find_names(reader_); });
+  return names_;
+}
+
+const std::vector<DamageLoss>& TrailTables::damage() {
+  std::call_once(checked_, [&] {
+    reader_.check_all();
+    const store::Damage damage = reader_.damage();
+    if (!damage.any_skipped())
+      return;
+    const store::Manifest& manifest = reader_.manifest();
+    damage_.push_back({.from_ns = manifest.begin_ns,
+                       .to_ns = std::max(manifest.begin_ns, manifest.end_ns),
+                       .events = std::max<std::uint64_t>(damage.rows_skipped, 1)});
+  });
+  return damage_;
 }
 
 } // namespace iotrail::analysis

@@ -3,12 +3,15 @@
 // The results of src/trail/ as tables of DuckDB: found_links(), found_fates() and
 // found_late_reads(), for views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql.
 // The first query that needs one computes them, once while the trace is open. Likewise the paths of
-// files over time, found_file_paths() and shown_path_at(file, ts_ns).
+// files over time, found_file_paths() and shown_path_at(file, ts_ns), and the current directories of
+// processes, found_directories(); and the damage of the trace, found_damage().
 #pragma once
 
 #include <duckdb.h>
 
+#include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "analysis/names/file_paths.hpp"
 #include "base/result.hpp"
@@ -16,6 +19,13 @@
 #include "trail/state/link.hpp"
 
 namespace iotrail::analysis {
+
+// What the reader could not read of the trace, as a loss.
+struct DamageLoss {
+  std::uint64_t from_ns;
+  std::uint64_t to_ns;
+  std::uint64_t events; // as far as is known; at least 1
+};
 
 class TrailTables {
 public:
@@ -27,14 +37,17 @@ public:
 
   // Safe from several threads.
   const trail::Trails& trails();
-  const std::vector<FilePath>& file_paths();
+  const TraceNames& names();
+  const std::vector<DamageLoss>& damage(); // after a look at every block
 
 private:
   const store::TraceReader& reader_;
   std::once_flag found_;
   trail::Trails trails_;
   std::once_flag named_;
-  std::vector<FilePath> file_paths_;
+  TraceNames names_;
+  std::once_flag checked_;
+  std::vector<DamageLoss> damage_;
 };
 
 } // namespace iotrail::analysis

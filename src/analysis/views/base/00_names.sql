@@ -1,26 +1,26 @@
 -- One row per known start directory of relative paths: a descriptor that an open returned, or the
--- current directory of a process. The current directory is known from an open of a relative path
--- with a known file, or from a chdir to an absolute path. A process without such a call starts in
--- its parent's directory. If chdir is not recorded, a current directory is known only from the
--- first call that shows it; before that, the process may have been elsewhere.
+-- current directory of a process. The current directory is followed through chdir and fchdir, and
+-- from a process to those that it starts. Where it is not known so, it is inferred from the first
+-- open of a relative path with a known file. If chdir is not recorded, each open that shows another
+-- directory counts; before the first one, the process may have been elsewhere.
 --   pid, fd          the process, and the descriptor
 --   since_ns         valid from this time on
 --   directory        its path at first; NULL: from here on the descriptor has another meaning, or an unknown
 --                    one
 --   directory_file   key of files, which gives the path at any time: place_of(directory_file, directory,
 --                    ts_ns); 0: unknown
+--   is_inferred      1: from the path of an opened file, which may have other names
 CREATE VIEW directories AS
 WITH
   opens AS (
-    SELECT o.pid AS pid, o.ts_ns AS ts_ns, TRY_CAST(o.result AS INTEGER) AS made_fd, o.fd AS fd, f.file AS file, f.path AS path,
-           bitAnd(f.mode, b.mask) = b.number AS is_directory, tidy_path(s.text) AS given
-    FROM (SELECT pid, ts_ns, result, fd, file, path FROM syscall_open
+    SELECT o.pid AS pid, o.ts_ns AS ts_ns, TRY_CAST(o.result AS INTEGER) AS made_fd, f.file AS file, f.path AS path,
+           bitAnd(f.mode, b.mask) = b.number AS is_directory
+    FROM (SELECT pid, ts_ns, result, file FROM syscall_open
           UNION ALL
-          SELECT pid, ts_ns, result, fd, file, path FROM app_open
+          SELECT pid, ts_ns, result, file FROM app_open
           UNION ALL
-          SELECT pid, ts_ns, result, fd, file, path FROM async_path) AS o
+          SELECT pid, ts_ns, result, file FROM async_path) AS o
       JOIN files AS f ON o.file = f.file
-      JOIN strings AS s ON o.path = s.string
       CROSS JOIN (SELECT mask, number FROM value_names WHERE value_table = 'file_type' AND name = 'directory') AS b
     WHERE o.result >= 0
   ),
@@ -44,37 +44,13 @@ WITH
     SELECT n.pid AS pid, n.fd AS fd, c.ts_ns AS since_ns
     FROM syscall_close_range AS c JOIN numbers AS n ON c.pid = n.pid AND n.fd BETWEEN c."first" AND c."last"
     WHERE c.result >= 0
-  ),
-  places AS (
-    SELECT pid, ts_ns, 0 AS is_moved, left(path, length(path) - length(given) - 1) AS directory, 0 AS directory_file
-    FROM opens
-    WHERE fd = at_fdcwd() AND given NOT LIKE '/%' AND path LIKE '/%' AND right(path, length(given) + 1) = '/' || given
-    UNION ALL
-    SELECT c.pid AS pid, plus(c.ts_ns, c.duration_ns) AS ts_ns, 1 AS is_moved,
-           CASE WHEN f.path LIKE '/%' THEN f.path WHEN s.text LIKE '/%' THEN tidy_path(s.text) END AS directory,
-           coalesce(f.file, 0) AS directory_file
-    FROM syscall_chdir AS c LEFT JOIN files AS f ON c.file = f.file LEFT JOIN strings AS s ON c.path = s.string
-    WHERE c.result >= 0 AND c.call <> 'chroot'
-  ),
-  recorded AS (SELECT count(*) > 0 AS has_moves FROM hooks WHERE event = 'syscall_chdir' AND hook <> ''),
-  working AS (
-    SELECT pid, ts_ns, is_moved, directory, directory_file, row_number() OVER in_time AS place, lag(directory) OVER in_time AS before
-    FROM places
-    WINDOW in_time AS (PARTITION BY pid ORDER BY ts_ns)
   )
-SELECT pid, fd, since_ns, directory, directory_file FROM opened
+SELECT pid, fd, since_ns, directory, directory_file, 0 AS is_inferred FROM opened
 UNION ALL
-SELECT c.pid AS pid, c.fd AS fd, c.since_ns AS since_ns, NULL AS directory, 0 AS directory_file
+SELECT c.pid AS pid, c.fd AS fd, c.since_ns AS since_ns, NULL AS directory, 0 AS directory_file, 0 AS is_inferred
 FROM changes AS c JOIN numbers AS n ON c.pid = n.pid AND c.fd = n.fd
 UNION ALL
-SELECT pid, at_fdcwd() AS fd, CASE WHEN has_moves AND place = 1 AND is_moved = 0 THEN 0 ELSE ts_ns END AS since_ns, directory, directory_file
-FROM working CROSS JOIN recorded
-WHERE place = 1 OR is_moved = 1 OR before IS DISTINCT FROM directory
-UNION ALL
--- A process without an open starts in its parent's directory.
-SELECT p.pid AS pid, at_fdcwd() AS fd, p.since_ns AS since_ns, w.directory AS directory, w.directory_file AS directory_file
-FROM processes AS p ASOF JOIN working AS w ON p.parent_pid = w.pid AND p.since_ns >= w.ts_ns
-WHERE p.pid NOT IN (SELECT pid FROM working);
+SELECT pid, at_fdcwd() AS fd, since_ns, directory, directory_file, is_inferred FROM found_directories();
 
 -- One row per call that names a path but has no file, in the layers of asked_layers. The table
 -- path_calls has the selected rows.
@@ -128,11 +104,17 @@ SELECT p.file AS file, p.since_ns AS since_ns, p.until_ns AS until_ns, coalesce(
        p.is_removed AS is_removed, coalesce(g.given_path, p.shown_path, '') AS shown_path
 FROM found_file_paths() AS p LEFT JOIN given_paths AS g ON p.file = g.file;
 
+-- One row per file with several names over time.
+--   file         key of files
+CREATE VIEW renamed_files AS
+SELECT file FROM file_paths GROUP BY file HAVING count(DISTINCT path) > 1;
+
 -- One row per file, with its last name.
 --   file         key of files
 --   path         the last name
 --   first_path   the name at first sight
+--   is_removed   1: that name no longer exists, and the file has no other
 CREATE VIEW file_names AS
-SELECT l.file AS file, l.path AS path, f.path AS first_path
+SELECT l.file AS file, l.path AS path, f.path AS first_path, l.is_removed AS is_removed
 FROM file_paths AS l JOIN file_paths AS f ON l.file = f.file
 WHERE l.until_ns IS NULL AND f.since_ns = 0;

@@ -12,7 +12,11 @@ CREATE VIEW losses AS
 SELECT l.from_ns AS from_ns, l.to_ns AS to_ns, l.source AS source, l.layer AS layer, l.counter AS counter,
        coalesce(c.severity, 'loss') AS severity, l.events AS events, coalesce(l.event, '0') AS event,
        coalesce(c.doc, '') AS doc
-FROM losses() AS l LEFT JOIN counters AS c ON l.counter = c.counter;
+FROM (SELECT from_ns, to_ns, source, layer, counter, events, event FROM losses()
+      UNION ALL
+      -- What the reader finds damaged or missing in the trace itself.
+      SELECT from_ns, to_ns, source, '0' AS layer, counter, events, '0' AS event FROM found_damage()) AS l
+  LEFT JOIN counters AS c ON l.counter = c.counter;
 
 -- The same by counter and event: one row each, without counters of 0. Combines the recorder's final
 -- counts with the losses located in time; a trace without an end has only the latter.
