@@ -18,6 +18,7 @@ TEST(wait_text, the_innermost_function_with_a_reason_decides) {
   EXPECT_EQ(wait_place(sync), "folio_wait_writeback");
   EXPECT_EQ(wait_reason("do_fsync;ext4_sync_file;jbd2_log_wait_commit;schedule"), "journal_commit");
   EXPECT_EQ(wait_reason("iomap_dio_rw;submit_bio;blk_mq_get_tag;io_schedule;schedule"), "tag");
+  EXPECT_EQ(wait_reason("iomap_dio_rw;__iomap_dio_rw;io_schedule;schedule"), "block_io");
 }
 
 TEST(wait_text, a_means_says_what_for_where_no_caller_does) {

@@ -6,6 +6,7 @@
 
 #include "analysis/engine/sql_text.hpp"
 #include "render/text/explain_choice.hpp"
+#include "render/text/explain_later.hpp"
 #include "render/text/explain_missing.hpp"
 #include "render/text/explain_sector.hpp"
 #include "render/text/op_time.hpp"
@@ -260,23 +261,6 @@ void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
       {rows.text(row, "words") + (reason.empty() ? "" : " " + reason), rows.number(row, "ns")});
 }
 
-// Its bytes that others took to the device, or asked it for.
-constexpr std::string_view kLaterSql = R"(
-WITH wanted AS ({2})
-SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
-       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid,
-       max(l.by_op) AS by_op
-FROM all_links AS l
-  JOIN wanted AS w ON l.op_id = w.op
-  LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
-             WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
-             GROUP BY op_id) AS b ON l.by_op = b.op_id
-  LEFT JOIN programs AS p ON l.by_pid = p.program_pid
-  LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
-WHERE l.by_op <> l.op_id
-GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
-ORDER BY first_ns)";
-
 std::string who_asked(const SmallResult& rows, std::size_t row, bool is_read) {
   const std::string call = rows.text(row, "forced_by");
   if (!call.empty())
@@ -299,22 +283,10 @@ void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
                   who_asked(rows, row, is_read)));
 }
 
-// What its devices served besides: the largest parts.
-constexpr std::string_view kMeanwhileSql = R"(
-WITH wanted AS ({2})
-SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, m.cause AS cause,
-       m.comm AS comm, m.pid AS pid, total(m.bytes) AS bytes
-FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op
-WHERE m.op_id IN (SELECT op FROM wanted)
-GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
-QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
-ORDER BY bytes DESC, pid, cause)";
-
 void add_meanwhile(Operation& operation, const SmallResult& rows, std::size_t row) {
-  operation.later.push_back(fmt::format(
-      "Meanwhile {} served {} of others: {} {} of {}", rows.text(row, "device"),
-      human_bytes(rows.number(row, "bytes")), rows.text(row, "direction"), rows.text(row, "cause"),
-      rows.number(row, "pid") == 0 ? "no known process" : process_text(rows, row)));
+  const bool is_known = rows.number(row, "pid") != 0;
+  operation.later.push_back(
+      meanwhile_text(rows, row, is_known ? process_text(rows, row) : "no known process"));
 }
 
 // What is asked of operations, in the order in which it is printed, and where each row goes.

@@ -22,7 +22,7 @@
 --   path, to_path     keys of strings (0: none): the path in the call, and the new path of a rename; for an
 --                     operation of io_uring, those of its async_path
 --   at_fd, to_at_fd   directory descriptor of a relative path; -100: the current directory
---   operation         the class, with the purpose if the event has one: 'read ahead', 'write metadata'
+--   operation         the class, with the purpose if the event has one: 'write metadata'
 
 -- TABLE all_events: one row per event of the whole trace, even if `events` has only a selection.
 --   columns as in events
@@ -89,6 +89,8 @@
 
 -- FUNCTION shown_path_at(file, ts_ns): the path of a file at a time, in the form of shown_path in
 -- file_paths. Empty: a file seen without a path, see given_paths; NULL: no such file.
+
+-- FUNCTION path_at(file, ts_ns): the same without ' (deleted)'.
 
 -- FUNCTION flags_text(value_table, flags): flags as text: 'O_RDWR|O_CREAT' for flags_text('open',
 -- 66). The value table of a field is its meaning without `flags_`.

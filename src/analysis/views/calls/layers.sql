@@ -1,7 +1,6 @@
 -- What each layer did: one row per layer and operation. It counts spans, and the events of the page
 -- cache, which have no duration. Requests of the block layer count at their completion.
---   layer, operation      as in events; for the block layer including the purpose ('read ahead', 'write
---                         metadata')
+--   layer, operation      as in events; for the block layer including the purpose: 'write metadata'
 --   operations            number of operations
 --   bytes                 bytes moved; NULL: the operation moves none
 --   errors                operations that returned an error

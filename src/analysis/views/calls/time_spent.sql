@@ -1,6 +1,7 @@
 -- Where the time of the run went: one row per layer, operation and kind of file. It covers calls of
--- the layer call_layer, asynchronous operations, and requests of devices.
---   layer        call_layer's, 'async' or 'block'
+-- the layer call_layer, asynchronous operations, requests of devices, and faults on mapped files
+-- (fault_file).
+--   layer        call_layer's, 'async', 'block' or 'fault'
 --   operation    the operation, as in layers
 --   on_files     false: on pipes, sockets, terminals, /proc and the like, where another program ends a wait;
 --                also for unfinished calls, because their file is unknown
@@ -22,7 +23,8 @@ SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_
 FROM events AS e
   CROSS JOIN run AS r
   LEFT JOIN files_without_device AS n ON e.file = n.file
-WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices'));
+WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices')
+                                                      UNION ALL SELECT layer FROM tables WHERE name = 'fault_file');
 
 CREATE VIEW time_spent AS
 WITH
@@ -41,7 +43,14 @@ FROM sums AS s CROSS JOIN run AS r;
 --   layer       as in time_spent
 --   busy_ns     that time
 --   share       busy_ns by the time of the run
+--   file_busy_ns, file_share   the same for operations with on_files alone, without polls, pipes and sockets
 CREATE VIEW layer_times AS
-WITH sums AS (SELECT layer, union_length(from_ns, until_ns) AS busy_ns FROM timed_spans GROUP BY layer)
-SELECT s.*, s.busy_ns / nullif(r.duration_ns, 0) AS share
+WITH
+  sums AS (
+    SELECT layer, union_length(from_ns, until_ns) AS busy_ns,
+           coalesce(union_length(from_ns, until_ns) FILTER (on_files), 0) AS file_busy_ns
+    FROM timed_spans
+    GROUP BY layer
+  )
+SELECT s.*, s.busy_ns / nullif(r.duration_ns, 0) AS share, s.file_busy_ns / nullif(r.duration_ns, 0) AS file_share
 FROM sums AS s CROSS JOIN run AS r;

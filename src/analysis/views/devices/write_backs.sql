@@ -40,7 +40,7 @@ FROM sums AS s LEFT JOIN programs AS p ON s.by_pid = p.program_pid;
 CREATE TABLE writeback_reasons (set_off_by VARCHAR, meaning VARCHAR);
 INSERT INTO writeback_reasons VALUES
   ('call', 'a call that waits for its data to be on the device, or needs the pages clean'),
-  ('BACKGROUND', 'more was dirty than vm.dirty_background_ratio or _bytes allows'),
+  ('BACKGROUND', 'more was dirty than the background limit: vm.dirty_background_ratio or _bytes, or the part of it that the device or the control group has'),
   ('PERIODIC', 'the pages were dirty for longer than vm.dirty_expire_centisecs'),
   ('SYNC', 'sync(2), syncfs(2), or a file system that was unmounted'),
   ('VMSCAN', 'memory was short'),

@@ -7,16 +7,47 @@
 --   unused        the rest of `ahead`: wasted, or needed after the recording
 --   late          part of `used` that had not arrived when the call began
 --   late_ns       how long such calls waited for them
+--   mapped        bytes read because mapped memory was touched: the touched pages and what the kernel read
+--                 around them
+--   touched       part of `mapped` in pages of which a fault is recorded: the rest was read around them; NULL: the
+--                 layer fault was not recorded
 CREATE VIEW read_ahead AS
-SELECT l.file AS file, n.path AS path,
-       total(CASE l.cause WHEN 'read' THEN l.bytes ELSE 0 END) AS asked,
-       total(CASE l.cause WHEN 'read_ahead' THEN l.bytes ELSE 0 END) AS ahead,
-       total(l.used_bytes) AS used,
-       total(CASE l.cause WHEN 'read_ahead' THEN minus(l.bytes, l.used_bytes) ELSE 0 END) AS unused,
-       total(l.late_bytes) AS late, total(l.late_ns) AS late_ns
-FROM links AS l LEFT JOIN file_names AS n ON l.file = n.file
-WHERE l.cause IN ('read', 'read_ahead') AND l.completed_ns IS NOT NULL
-GROUP BY l.file, n.path;
+WITH
+  arrived AS (
+    SELECT file,
+           total(CASE cause WHEN 'read' THEN bytes ELSE 0 END) AS asked,
+           total(CASE cause WHEN 'read_ahead' THEN bytes ELSE 0 END) AS ahead,
+           total(used_bytes) AS used,
+           total(CASE cause WHEN 'read_ahead' THEN minus(bytes, used_bytes) ELSE 0 END) AS unused,
+           total(late_bytes) AS late, total(late_ns) AS late_ns,
+           total(CASE cause WHEN 'mapped_read' THEN bytes ELSE 0 END) AS mapped
+    FROM links
+    WHERE cause IN ('read', 'read_ahead', 'mapped_read') AND completed_ns IS NOT NULL
+    GROUP BY file
+  ),
+  -- Pages that were touched, and the range read for them.
+  faulted AS (
+    SELECT file, position AS page_begin FROM fault_file WHERE position IS NOT NULL
+    UNION
+    SELECT file, first_page * bytes_of_pages(1) AS page_begin FROM fault_page
+  ),
+  ranges AS (
+    SELECT file, position, bytes FROM links
+    WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND position IS NOT NULL
+  ),
+  touches AS (
+    SELECT f.file AS touched_file, bytes_of_pages(count(*)) AS touched
+    FROM faulted AS f ASOF JOIN ranges AS r ON f.file = r.file AND CAST(f.page_begin AS UBIGINT) >= r.position
+    WHERE minus(f.page_begin, r.position) < r.bytes
+    GROUP BY f.file
+  ),
+  faults AS (SELECT count(*) > 0 AS has_faults FROM tables WHERE name IN ('fault_file', 'fault_page') AND row_count > 0)
+SELECT a.file AS file, n.path AS path, a.asked AS asked, a.ahead AS ahead, a.used AS used, a.unused AS unused,
+       a.late AS late, a.late_ns AS late_ns, a.mapped AS mapped,
+       CASE WHEN has_faults THEN coalesce(t.touched, 0) END AS touched
+FROM arrived AS a CROSS JOIN faults
+  LEFT JOIN touches AS t ON a.file = t.touched_file
+  LEFT JOIN file_names AS n ON a.file = n.file;
 
 -- The same by operation: one row per operation and file.
 --   op_id, pid    the operation and its process

@@ -70,10 +70,12 @@ constexpr ColumnDefinition kFileColumns[] = {
     {.title = "file", .name = "_name", .meaning = Meaning::path},
 };
 constexpr std::string_view kFilesSql = R"(
-SELECT *, CASE kind WHEN 'file' THEN coalesce(nullif(path, ''), '(no known name)') WHEN 'metadata' THEN '(metadata)'
+SELECT *, CASE kind WHEN 'file' THEN coalesce(nullif(path, ''), '(no known name)')
+                                      || CASE WHEN is_removed = 1 THEN ' (deleted)' ELSE '' END
+                    WHEN 'metadata' THEN '(metadata)'
                     ELSE '(no known file)' END AS _name
 FROM top_files
-WHERE kind = 'file' OR device_bytes_read > 0 OR device_bytes_written > 0
+WHERE kind = 'file' OR operations > 0 OR device_bytes_read > 0 OR device_bytes_written > 0
    OR cache_bytes_added > 0 OR cache_bytes_dirtied > 0)";
 
 void note_files(const SectionRows&, const store::TraceReader& trace, Section& section) {

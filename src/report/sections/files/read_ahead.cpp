@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Read-ahead, and how much of it was used.
+// Read-ahead, and how much of it was used; and reading for page faults.
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -8,7 +8,7 @@ namespace iotrail::output {
 namespace {
 
 constexpr ColumnDefinition kReadAheadColumns[] = {
-    {.title = "read ahead", .name = "ahead", .meaning = Meaning::bytes},
+    {.title = "read ahead", .name = "ahead", .meaning = Meaning::bytes, .zero_is_dash = true},
     {.title = "used", .name = "used_share", .meaning = Meaning::share},
     {.title = "unused", .name = "unused", .meaning = Meaning::bytes, .zero_is_dash = true},
     {.title = "late",
@@ -26,6 +26,12 @@ constexpr ColumnDefinition kReadAheadColumns[] = {
      .meaning = Meaning::bytes,
      .zero_is_dash = true,
      .drop_priority = 1},
+    {.title = "for faults",
+     .name = "mapped",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true},
+    {.title = "touched", .name = "touched", .meaning = Meaning::bytes, .omit = Omit::if_unknown},
     {.title = "file", .name = "_name", .meaning = Meaning::path},
 };
 
@@ -48,11 +54,12 @@ void note_read_ahead(const SectionRows& rows, const store::TraceReader&, Section
 SectionDefinition read_ahead_section() {
   return {.id = "read_ahead",
           .ranks = {.report = 120},
-          .title = "Read-ahead, of files of which 64 KiB or more were",
+          .title = "Read-ahead, and reading for faults, of files with 64 KiB or more",
           .view = "read_ahead",
-          .sql = "SELECT *, coalesce(nullif(path, ''), '(no known name)') AS _name, used / ahead "
-                 "AS used_share FROM read_ahead WHERE ahead >= 65536",
-          .order = "ahead DESC, _name",
+          .sql = "SELECT * REPLACE (CASE WHEN mapped > 0 THEN touched END AS touched), "
+                 "coalesce(nullif(path, ''), '(no known name)') AS _name, used / nullif(ahead, 0) "
+                 "AS used_share FROM read_ahead WHERE ahead + mapped >= 65536",
+          .order = "ahead + mapped DESC, _name",
           .order_label = "bytes",
           .rows = 6,
           .columns = kReadAheadColumns,

@@ -62,13 +62,8 @@ constexpr ColumnDefinition kProcessColumns[] = {
     {.title = "command", .name = "command", .meaning = Meaning::command, .drop_priority = 3},
 };
 
-void note_processes(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
+void note_processes(const SectionRows&, const store::TraceReader& trace, Section& section) {
   note_asynchronous(trace, section);
-  // One process cannot be mixed up with another.
-  if (rows.size() > 1 && !rows.is_null(0, "device_bytes_read"))
-    section.notes.push_back(sentence(
-        "dev read, dev write: of who queued it, (kernel) and a sync also what others stored; by "
-        "who caused it: `Who caused what the devices did`"));
   note_rest(section, "processes", "process");
 }
 
@@ -81,7 +76,8 @@ SectionDefinition processes_section() {
           .title = "Processes",
           .view = "top_processes",
           .if_empty = "none: neither calls nor requests of devices were recorded",
-          .sql = "SELECT *, short_container(container) AS _container FROM top_processes",
+          .sql = "SELECT *, short_container(container) AS _container FROM top_processes WHERE "
+                 "operations > 0 OR device_bytes_read > 0 OR device_bytes_written > 0",
           .order = "coalesce(plus(device_bytes_read, device_bytes_written), 0) DESC, "
                    "plus(bytes_read, bytes_written) DESC, total_ns DESC NULLS LAST, pid",
           .order_label = "bytes at the device, then by bytes in calls",

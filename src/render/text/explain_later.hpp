@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What others did with the bytes of an operation, and what its devices served besides.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/small_result.hpp"
+
+namespace iotrail::output {
+
+// With {2} for the query of the operations: its bytes that others took to the device, or asked it for.
+inline constexpr std::string_view kLaterSql = R"(
+WITH wanted AS ({2})
+SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+       any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid,
+       max(l.by_op) AS by_op
+FROM all_links AS l
+  JOIN wanted AS w ON l.op_id = w.op
+  LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
+             WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
+             GROUP BY op_id) AS b ON l.by_op = b.op_id
+  LEFT JOIN programs AS p ON l.by_pid = p.program_pid
+  LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
+WHERE l.by_op <> l.op_id
+GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
+ORDER BY first_ns)";
+
+// The largest parts of what its devices served besides.
+inline constexpr std::string_view kMeanwhileSql = R"(
+WITH wanted AS ({2})
+SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, m.cause AS cause,
+       m.comm AS comm, m.pid AS pid, total(m.bytes) AS bytes
+FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op
+WHERE m.op_id IN (SELECT op FROM wanted)
+GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
+QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
+ORDER BY bytes DESC, pid, cause)";
+
+// "Meanwhile sda served 180 MiB of others: write write_back of dd[7]", of such a row.
+std::string meanwhile_text(const SmallResult& rows, std::size_t row, std::string_view process);
+
+} // namespace iotrail::output
