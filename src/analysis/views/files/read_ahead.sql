@@ -9,8 +9,8 @@
 --   late_ns       how long such calls waited for them
 --   mapped        bytes read because mapped memory was touched: the touched pages and what the kernel read
 --                 around them
---   touched       part of `mapped` in pages of which a fault is recorded: the rest was read around them; NULL: the
---                 layer fault was not recorded
+--   touched       part of `mapped` in pages with a recorded fault: the rest was read around them; NULL: the layer
+--                 fault was not recorded
 CREATE VIEW read_ahead AS
 WITH
   arrived AS (
@@ -29,7 +29,7 @@ WITH
   faulted AS (
     SELECT file, position AS page_begin FROM fault_file WHERE position IS NOT NULL
     UNION
-    SELECT file, first_page * bytes_of_pages(1) AS page_begin FROM fault_page
+    SELECT file, bytes_of_pages(first_page) AS page_begin FROM fault_page
   ),
   ranges AS (
     SELECT file, position, bytes FROM links

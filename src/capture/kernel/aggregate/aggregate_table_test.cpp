@@ -28,7 +28,7 @@ TEST(AggregateFields, are_where_the_schema_has_the_roles) {
 TEST(AggregateFields, of_a_request_are_its_operation_and_purpose) {
   const iot_aggregate_fields complete = fields_of(IOT_KIND_block_complete);
   EXPECT_EQ(complete.operation, offsetof(iot_block_complete, flags));
-  EXPECT_EQ(complete.operation_mask, 0xffU | IOT_block_hint_meta | IOT_block_hint_readahead);
+  EXPECT_EQ(complete.operation_mask, 0xffU | IOT_block_hint_meta);
   EXPECT_EQ(complete.result, offsetof(iot_block_complete, error));
   EXPECT_EQ(complete.device, offsetof(iot_block_complete, device));
 }
