@@ -42,7 +42,8 @@ std::unique_ptr<CLI::App> make_app(std::span<const Verb* const> verbs, const Tra
                                    Action& action) {
   auto app = std::make_unique<CLI::App>(
       "iotrail follows every I/O from the application's call to the device.", "iotrail");
-  app->formatter(help_formatter());
+  const auto formatter = std::make_shared<HelpFormatter>();
+  app->formatter(formatter);
   app->set_version_flag("--version", "iotrail " IOTRAIL_VERSION);
   app->require_subcommand(1);
   app->failure_message(CLI::FailureMessage::simple);
@@ -52,6 +53,7 @@ std::unique_ptr<CLI::App> make_app(std::span<const Verb* const> verbs, const Tra
   for (const Verb* verb : ordered) {
     CLI::App* sub = app->add_subcommand(std::string(verb->name), std::string(verb->summary));
     sub->group(heading(verb->group));
+    formatter->add(sub, verb);
     sub->callback([&action, declared = verb->declare(*sub, trailing)] { action = declared; });
     refuse_empty_values(*sub);
   }

@@ -37,6 +37,8 @@ struct Verb {
   // Declares the options on `app` and returns what to do with them. `trailing` is filled before the action runs.
   Action (*declare)(CLI::App& app, const Trailing& trailing);
   bool takes_command = false; // a command follows after `--`
+  // Lines of `--help` and of the man page: "  iotrail list   # all traces". At most 80 characters each.
+  std::string_view examples = {};
 };
 
 // All verbs, in the order of their files. The build generates this function.

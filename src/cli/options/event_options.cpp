@@ -133,20 +133,22 @@ Result<void> leave_out_events(const std::vector<std::string>& names, capture::Fi
 } // namespace
 
 void declare_events(CLI::App& app, EventOptions& options) {
+  app.option_defaults()->group("Layers and events to record");
   app.add_option("-l,--layers", options.layers,
                  fmt::format("Layers to record, separated by commas; default: all but {}",
                              layers_on_request()))
+      ->type_name("LAYER")
       ->delimiter(',');
-  app.add_option(
-         "-e,--events", options.events,
-         "Events to record, separated by commas (syscall_write,block_issue); `default` stands for "
-         "those that are recorded without this option, `all` for every one")
+  app.add_option("-e,--events", options.events,
+                 "Events to record, separated by commas (syscall_write,block_issue); `default` "
+                 "means all default events, `all` every event")
+      ->type_name("EVENT")
       ->delimiter(',');
-  app.add_option("--exclude-layers", options.excluded_layers,
-                 "Not these of the layers that would be recorded")
+  app.add_option("--exclude-layers", options.excluded_layers, "Layers not to record")
+      ->type_name("LAYER")
       ->delimiter(',');
-  app.add_option("--exclude-events", options.excluded_events,
-                 "Not these of the events that would be recorded")
+  app.add_option("--exclude-events", options.excluded_events, "Events not to record")
+      ->type_name("EVENT")
       ->delimiter(',');
 }
 

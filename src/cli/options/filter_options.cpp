@@ -107,40 +107,40 @@ bool names_pseudo(const capture::Things& things) {
 
 struct ListOption {
   const char* option;
+  const char* value; // its name in help
   std::vector<std::string> capture::Things::* list;
   const char* help;
   const char* help_to_exclude; // nullptr: nothing can be
 };
 
 constexpr ListOption kLists[] = {
-    {"cgroup", &capture::Things::cgroups,
-     "Record the processes of this control group (version 2) and of those below it, until it is "
+    {"cgroup", "DIRECTORY", &capture::Things::cgroups,
+     "Record the processes of this control group (version 2) and of its descendants, until it is "
      "removed",
-     "Not the processes of this control group, nor of those below it"},
-    {"comm", &capture::Things::names,
-     "Only tasks of this name (`ps -eo comm`; 15 bytes); NAME* stands for all that begin so; "
-     "without a command, -p or --cgroup: everyone's",
-     "No tasks of this name, or NAME*"},
-    {"container", &capture::Things::containers,
-     "Record the processes of this container, by its id (12 digits or more, as `docker ps` shows "
-     "it) or, of "
-     "LXC and nspawn, its name, until it is removed",
-     "Not the processes of this container"},
-    {"device", &capture::Things::devices,
-     "Only I/O of this disk and of files on it; without a command, -p or --cgroup: everyone's, "
-     "until it is removed",
-     "No I/O of this disk nor of files on it"},
-    {"dir", &capture::Things::folders,
-     "Only I/O of files that are below this directory when first seen; without a command, -p or "
-     "--cgroup: everyone's",
-     "No I/O of files below this directory"},
-    {"file", &capture::Things::files,
-     "Only I/O of this file, by whatever name; without a command, -p or --cgroup: everyone's",
-     "No I/O of this file"},
-    {"mount", &capture::Things::mounts,
-     "Only I/O of the file system that is mounted here, and of its disk; without a command, -p or "
-     "--cgroup: everyone's",
-     "No I/O of the file system that is mounted here"},
+     "Exclude the processes of this control group and of its descendants"},
+    {"comm", "NAME", &capture::Things::names,
+     "Only tasks with this name (`ps -eo comm`; 15 bytes); NAME* matches a prefix; system-wide "
+     "unless a command, -p or --cgroup is given",
+     "Exclude tasks with this name, or NAME*"},
+    {"container", "ID", &capture::Things::containers,
+     "Record the processes of this container, until it is removed: an id (at least 12 digits, as "
+     "`docker ps` shows) or, for LXC and nspawn, a name",
+     "Exclude the processes of this container"},
+    {"device", "DEVICE", &capture::Things::devices,
+     "Only I/O of this disk and of files on it, until it is removed; system-wide unless a command, "
+     "-p or --cgroup is given",
+     "Exclude I/O of this disk and of files on it"},
+    {"dir", "DIRECTORY", &capture::Things::folders,
+     "Only I/O of files that are below this directory when first seen; system-wide unless a "
+     "command, -p or --cgroup is given",
+     "Exclude I/O of files below this directory"},
+    {"file", "FILE", &capture::Things::files,
+     "Only I/O of this file, under any name; system-wide unless a command, -p or --cgroup is given",
+     "Exclude I/O of this file"},
+    {"mount", "DIRECTORY", &capture::Things::mounts,
+     "Only I/O of the file system mounted here, and of its disk; system-wide unless a command, -p "
+     "or --cgroup is given",
+     "Exclude I/O of the file system mounted here"},
 };
 
 template <class Value>
@@ -176,33 +176,45 @@ Result<void> check_contradictions(const capture::Filter& filter) {
 } // namespace
 
 void declare_filter(CLI::App& app, FilterOptions& options) {
-  app.add_option("-p,--pid", options.pids,
-                 "Record this process, which runs already, and all that it has started and will "
-                 "start, until it ends")
+  app.option_defaults()->group("Tasks, files and devices to record");
+  app.add_option(
+         "-p,--pid", options.pids,
+         "Record this running process with all its children, past and future, until it ends")
+      ->type_name("PID")
       ->delimiter(',');
   app.add_option("--tid", options.wanted.threads,
-                 "Record this thread of a process that runs, until the process ends")
+                 "Record this thread of a running process, until the process ends")
+      ->type_name("TID")
       ->delimiter(',');
   app.add_option("--uid", options.users,
-                 "Only tasks of this user, by name or number; without a command, -p or --cgroup: "
-                 "all of them")
+                 "Only tasks of this user (name or number); system-wide unless a command, -p or "
+                 "--cgroup is given")
+      ->type_name("USER")
       ->delimiter(',');
   for (const ListOption& list : kLists)
-    app.add_option(fmt::format("--{}", list.option), options.wanted.*list.list, list.help);
-  app.add_flag("--system", options.whole_system, "Record everything on the machine");
+    app.add_option(fmt::format("--{}", list.option), options.wanted.*list.list, list.help)
+        ->type_name(list.value);
+  app.add_flag("--system", options.whole_system, "Record the whole machine");
   app.add_flag("--pseudo", options.pseudo,
-               "Record what is done to files of pseudo file systems, too: /proc, /sys, control "
-               "groups and the like, which are left out otherwise, unless a filter names some");
+               "Record also files of pseudo file systems (/proc, /sys, control groups and the "
+               "like); default: only if a filter names some");
   app.add_option("--sample", options.sample,
-                 "Record one of N system calls (1/N), by chance, with all that it causes");
+                 "Record one of N system calls at random (1/N), with all its effects")
+      ->type_name("1/N");
   app.add_option("--exclude-pid", options.excluded_pids,
-                 "Not this process, though what it has started")
+                 "Exclude this process, but not its children")
+      ->type_name("PID")
       ->delimiter(',');
-  app.add_option("--exclude-tid", options.excluded.threads, "Not this thread")->delimiter(',');
-  app.add_option("--exclude-uid", options.excluded_users, "No tasks of this user")->delimiter(',');
+  app.add_option("--exclude-tid", options.excluded.threads, "Exclude this thread")
+      ->type_name("TID")
+      ->delimiter(',');
+  app.add_option("--exclude-uid", options.excluded_users, "Exclude tasks of this user")
+      ->type_name("USER")
+      ->delimiter(',');
   for (const ListOption& list : kLists)
     app.add_option(fmt::format("--exclude-{}", list.option), options.excluded.*list.list,
-                   list.help_to_exclude);
+                   list.help_to_exclude)
+        ->type_name(list.value);
 }
 
 Result<void> select_things(const FilterOptions& options, bool has_command, std::string_view verb,

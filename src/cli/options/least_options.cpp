@@ -24,11 +24,14 @@ bool records_kernel(const capture::Filter& filter) {
 } // namespace
 
 void declare_least(CLI::App& app, LeastOptions& options) {
+  app.option_defaults()->group("Operations to record");
   app.add_option("--min-latency", options.latency,
-                 "Only operations that took so long (1ms), with all that they caused");
+                 "Only operations that took at least this long (1ms), with their effects")
+      ->type_name("TIME");
   app.add_option("--min-size", options.size,
-                 "Only operations that moved so many bytes (64K), with all that they caused; with "
-                 "--min-latency: that did both");
+                 "Only operations that moved at least this many bytes (64K), with their effects; "
+                 "with --min-latency, both conditions apply")
+      ->type_name("SIZE");
 }
 
 Result<void> select_least(const LeastOptions& options, capture::Filter& filter) {

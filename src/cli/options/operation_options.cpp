@@ -76,13 +76,16 @@ bool has_trace(const capture::Filter& filter, const Operation& operation) {
 } // namespace
 
 void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded) {
+  app.option_defaults()->group("Operations to record");
   app.add_option("--operations", wanted.operations,
-                 "Only these operations, with all that they cause: calls by name, or classes of "
-                 "them, separated by commas (fsync,pread64; `read` is all that reads, `call:read` "
-                 "the call alone); of calls of the C library and system calls each by its own name")
+                 "Only these operations, with their effects: calls or classes of calls, separated "
+                 "by commas (fsync,pread64). `read` is the class, `call:read` the call alone. C "
+                 "library calls and system calls have separate names")
+      ->type_name("OPERATION")
       ->delimiter(',');
   app.add_option("--exclude-operations", excluded.operations,
-                 "Not these operations, nor what they cause")
+                 "Exclude these operations and their effects")
+      ->type_name("OPERATION")
       ->delimiter(',');
 }
 

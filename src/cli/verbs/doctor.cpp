@@ -199,14 +199,20 @@ Action declare_doctor(CLI::App& app, const Trailing&) {
   auto json = std::make_shared<bool>(false);
   auto wide = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "JSON");
-  app.add_flag("--wide", *wide, "All of it, however wide the terminal is");
+  app.add_flag("--wide", *wide, "Print whole lines, however wide the terminal is");
   return [json, wide](const Console& console) { return doctor(console, *json, *wide); };
 }
 
 } // namespace
 
 extern const Verb kVerbDoctor = {
-    "doctor", "Say what this machine allows to record, and what would lift each refusal",
-    Group::machine, 0, declare_doctor};
+    .name = "doctor",
+    .summary = "Show what can be recorded on this machine, and how to enable the rest",
+    .group = Group::machine,
+    .rank = 0,
+    .declare = declare_doctor,
+    .examples = "  iotrail doctor\n"
+                "  iotrail doctor --json\n",
+};
 
 } // namespace iotrail::cli

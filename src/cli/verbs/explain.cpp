@@ -123,37 +123,52 @@ Result<int> explain(const Console& console, const ExplainRequest& request) {
 
 Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
-  app.add_option("trace", request->trace, kTraceHelp)->required();
+  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
   auto* slowest = app.add_option("--slowest", request->slowest,
-                                 "How many operations, the slowest first; 3 unless said otherwise. "
-                                 "What waits for somebody else comes last");
+                                 "Number of operations, the slowest first; default: 3. Operations "
+                                 "that waited for another process come last")
+                      ->type_name("COUNT");
   auto* op = app.add_option("--op", request->op,
-                            "This operation, as `script` and `explain` name it (1.42)");
+                            "Only this operation, by its id in `script` and `explain` (1.42)")
+                 ->type_name("OPERATION_ID");
   auto* at = app.add_option("--at", request->at,
-                            "Those that were under way at this time of the recording (2s, 500ms)");
-  auto* sector = app.add_option("--sector", request->sector,
-                                "The other way round: who read or wrote this sector of 512 bytes");
+                            "Operations in progress at this time of the recording (2s, 500ms)")
+                 ->type_name("TIME");
+  auto* sector =
+      app.add_option("--sector", request->sector,
+                     "Explain a sector of 512 bytes: the operations that read or wrote it")
+          ->type_name("SECTOR");
   op->excludes(slowest)->excludes(at)->excludes(sector);
   sector->excludes(slowest)->excludes(at);
-  app.add_option(
-         "--request", request->request,
-         "The other way round: who caused what this request of a device carried; with --at, "
-         "as it was used then")
+  app.add_option("--request", request->request,
+                 "Explain a request of a device: the operations that caused its bytes; with --at, "
+                 "the use of that number at that time")
+      ->type_name("REQUEST")
       ->excludes(slowest)
       ->excludes(op)
       ->excludes(sector);
-  app.add_option("--device", request->device, "With --sector: on this device alone (sda)")
+  app.add_option("--device", request->device, "With --sector: only on this device (sda)")
+      ->type_name("DEVICE")
       ->needs(sector);
-  app.add_option("--process", request->only.process, "Only what this process did: a name or a pid");
+  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
+      ->type_name("NAME");
   app.add_option("--file", request->only.file,
-                 "Only what was done to files of this path; * and ? as in a shell");
+                 "Only files with this path; * and ? match as in a shell")
+      ->type_name("PATH");
   return [request](const Console& console) { return explain(console, *request); };
 }
 
 } // namespace
 
 extern const Verb kVerbExplain = {
-    "explain", "Show operations one by one: where their time went, and their bytes", Group::read, 1,
-    declare_explain};
+    .name = "explain",
+    .summary = "Show single operations: how they spent their time, and their bytes",
+    .group = Group::read,
+    .rank = 1,
+    .declare = declare_explain,
+    .examples = "  iotrail explain latest --slowest 5\n"
+                "  iotrail explain latest --op 1.42\n"
+                "  iotrail explain latest --sector 2048 --device sda\n",
+};
 
 } // namespace iotrail::cli

@@ -59,13 +59,14 @@ Result<int> export_trace(const Console& console, const ExportTarget& target) {
 
 Action declare_export(CLI::App& app, const Trailing&) {
   auto target = std::make_shared<ExportTarget>();
-  app.add_option("trace", target->trace, kTraceHelp)->required();
-  app.add_option("--to", target->format, format_names())->required();
-  app.add_option("--table", target->table, "Only this event or dictionary table; default: all");
+  app.add_option("trace", target->trace, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("--to", target->format, format_names())->type_name("FORMAT")->required();
+  app.add_option("--table", target->table, "Only this event or dictionary table; default: all")
+      ->type_name("EVENT");
   app.add_option("-o,--output", target->path,
-                 "File to write, or directory; default: standard output");
-  app.add_flag("--raw", target->raw,
-               "Numbers as they are stored, instead of names, paths and flags");
+                 "File to write, or directory; default: standard output")
+      ->type_name("FILE");
+  app.add_flag("--raw", target->raw, "Write numbers as stored, not names, paths and flags");
   app.footer("CSV has names as they are; on a terminal control characters and invisible ones are "
              "shown as \\x1b.");
   return [target](const Console& console) { return export_trace(console, *target); };
@@ -73,7 +74,15 @@ Action declare_export(CLI::App& app, const Trailing&) {
 
 } // namespace
 
-extern const Verb kVerbExport = {"export", "Write events as CSV or JSON", Group::read, 5,
-                                 declare_export};
+extern const Verb kVerbExport = {
+    .name = "export",
+    .summary = "Write events as CSV or JSON",
+    .group = Group::read,
+    .rank = 5,
+    .declare = declare_export,
+    .examples = "  iotrail export latest --to jsonl -o trace.jsonl\n"
+                "  iotrail export latest --to csv -o directory\n"
+                "  iotrail export latest --to csv --table syscall_read\n",
+};
 
 } // namespace iotrail::cli

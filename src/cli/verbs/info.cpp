@@ -127,7 +127,7 @@ Action declare_info(CLI::App& app, const Trailing&) {
   auto name = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   auto wide = std::make_shared<bool>(false);
-  app.add_option("trace", *name, kTraceHelp)->required();
+  app.add_option("trace", *name, kTraceHelp)->type_name("TRACE")->required();
   app.add_flag("--json", *json, "The whole manifest, as JSON");
   app.add_flag("--wide", *wide,
                "With what served each event, however wide that is; --json alone cuts nothing off");
@@ -136,7 +136,14 @@ Action declare_info(CLI::App& app, const Trailing&) {
 
 } // namespace
 
-extern const Verb kVerbInfo = {"info", "Show what a trace says about itself", Group::manage, 1,
-                               declare_info};
+extern const Verb kVerbInfo = {
+    .name = "info",
+    .summary = "Show the facts of a trace: machine, filters, counts, losses",
+    .group = Group::manage,
+    .rank = 1,
+    .declare = declare_info,
+    .examples = "  iotrail info latest\n"
+                "  iotrail info latest --json\n",
+};
 
 } // namespace iotrail::cli

@@ -186,21 +186,29 @@ Result<int> list(const Console& console, const ListRequest& request) {
 
 Action declare_list(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ListRequest>();
-  app.add_option(
-      "what", request->what,
-      "Path or name of a trace, `latest`, or the beginning of names and *; or a directory "
-      "with traces in it; default: all of the repository");
+  app.add_option("what", request->what,
+                 "A trace (path or name), `latest`, a prefix of names with *, or a directory with "
+                 "traces; default: the repository")
+      ->type_name("TRACE");
   app.footer("The repository is $IOTRAIL_REPOSITORY, else $XDG_STATE_HOME/iotrail, else "
              "~/.local/state/iotrail. Damage is looked for by the checksums of a trace of up to "
              "64 MiB, in the outlines of larger ones; `iotrail info TRACE` reads all.");
   app.add_flag("--json", request->json, "JSON");
-  app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
+  app.add_flag("--wide", request->wide, "Print all columns, however wide the terminal is");
   return [request](const Console& console) { return list(console, *request); };
 }
 
 } // namespace
 
-extern const Verb kVerbList = {"list", "List the traces of the repository", Group::manage, 0,
-                               declare_list};
+extern const Verb kVerbList = {
+    .name = "list",
+    .summary = "List the traces of the repository",
+    .group = Group::manage,
+    .rank = 0,
+    .declare = declare_list,
+    .examples = "  iotrail list\n"
+                "  iotrail list 'build*'\n"
+                "  iotrail list --json\n",
+};
 
 } // namespace iotrail::cli

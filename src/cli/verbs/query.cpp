@@ -101,29 +101,35 @@ Result<int> query(const Console& console, const QueryRequest& request) {
 
 Action declare_query(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<QueryRequest>();
-  app.add_option("trace", request->trace, kTraceHelp)->required();
-  CLI::Option* sql = app.add_option(
-      "sql", request->sql,
-      "The query: one statement that reads, as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, "
-      "EXPLAIN");
+  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
+  CLI::Option* sql =
+      app.add_option(
+             "sql", request->sql,
+             "One statement that reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, EXPLAIN")
+          ->type_name("SQL");
   CLI::Option* tables =
-      app.add_flag("--tables", request->tables, "List the tables, views and functions there are");
-  CLI::Option* describe = app.add_option("--describe", request->describe,
-                                         "Columns of this table or view, with units and meanings");
-  CLI::Option* format = app.add_option(
-      "--format", request->format,
-      format_names() + "; default: what the name of the -o file ends with, else text");
+      app.add_flag("--tables", request->tables, "List the tables, views and functions");
+  CLI::Option* describe =
+      app.add_option("--describe", request->describe,
+                     "Print the columns of this table or view, with units and meanings")
+          ->type_name("VIEW");
+  CLI::Option* format =
+      app.add_option("--format", request->format,
+                     format_names() +
+                         "; default: what the name of the -o file ends with, else text")
+          ->type_name("FORMAT");
   CLI::Option* json = app.add_flag_callback(
       "--json", [request] { request->format = "json"; }, "The same as --format json");
   CLI::Option* output =
-      app.add_option("-o,--output", request->path, "File to write; default: standard output");
+      app.add_option("-o,--output", request->path, "File to write; default: standard output")
+          ->type_name("FILE");
   CLI::Option* raw = app.add_flag(
       "--raw", request->raw,
-      "Numbers as they are stored, instead of names of errors, flags, devices, operations");
+      "Print numbers as stored, not the names of errors, flags, devices and operations");
   app.add_flag("--wide", request->wide,
-               "Whole texts and all columns, however wide the terminal is");
+               "Print whole texts and all columns, however wide the terminal is");
   app.add_flag("--unsafe-external-access", request->external_access,
-               "The query may be any statements, read and write any file and load extensions");
+               "Allow any statements, access to any file, and extensions");
   json->excludes(format);
   for (CLI::Option* of_a_query :
        {sql, format, json, output, raw}) { // these two are text, on standard output
@@ -141,6 +147,15 @@ Action declare_query(CLI::App& app, const Trailing&) {
 
 } // namespace
 
-extern const Verb kVerbQuery = {"query", "Ask a trace in SQL", Group::read, 4, declare_query};
+extern const Verb kVerbQuery = {
+    .name = "query",
+    .summary = "Query a trace in SQL",
+    .group = Group::read,
+    .rank = 4,
+    .declare = declare_query,
+    .examples = "  iotrail query latest --tables\n"
+                "  iotrail query latest --describe top_files\n"
+                "  iotrail query latest \"FROM top_files LIMIT 10\" --json\n",
+};
 
 } // namespace iotrail::cli

@@ -157,34 +157,38 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
 
 Action declare_record(CLI::App& app, const Trailing& trailing) {
   auto options = std::make_shared<RecordOptions>();
+  app.option_defaults()->group("The trace");
   app.add_option("-o,--output", options->output,
                  "Name of the trace in the repository, or a path (with a `/`, or ending in "
-                 ".iotrail); default: command and time");
+                 ".iotrail); default: command and time")
+      ->type_name("NAME");
   declare_target(app, options->target);
   declare_least(app, options->least);
+  app.option_defaults()->group("The recording");
   app.add_flag(
       "--follow", options->follow,
-      "Go on after the command or the processes named have ended, until all that they have "
-      "started has; Ctrl-C or --time end it before");
-  app.add_option(
-      "--snapshot", options->snapshots,
-      "Take snapshots too, KIND,...[:PERIOD]: of process, system, fs (files below the "
-      "current directory) or fs=PATH; each once, or again every PERIOD; may be repeated");
+      "Continue until every process that was started has ended; Ctrl-C or --time stop earlier");
+  app.add_option("--snapshot", options->snapshots,
+                 "Take snapshots too: of process, system, fs (files below the current directory) "
+                 "or fs=PATH; once, or every PERIOD; may be repeated")
+      ->type_name("KIND[=PATH][:PERIOD]");
   app.add_option("--time", options->time,
-                 "Stop recording after this time (10s, 500ms, 2m); the command goes on");
+                 "Stop recording after this time (10s, 500ms, 2m); the command continues")
+      ->type_name("TIME");
+  app.add_option("--size", options->size,
+                 "Stop recording at this size of the trace (64M, 2G), as `list` shows it; events "
+                 "in the rings are still written")
+      ->type_name("SIZE");
   app.add_option(
-      "--size", options->size,
-      "Stop recording when the trace has this size (64M, 2G), as `list` shows it; what the "
-      "rings hold by then is still written");
-  app.add_option(
-      "--buffer", options->buffer,
-      "Size of the ring of each CPU and of each thread (1M); larger ones bear longer bursts");
-  app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated");
-  app.add_flag("-q,--quiet", options->quiet,
-               "No summary at the end; losses are reported all the same");
+         "--buffer", options->buffer,
+         "Size of each ring, one a CPU and one a thread (1M); larger rings absorb longer bursts")
+      ->type_name("SIZE");
+  app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
+      ->type_name("NAME=VALUE");
+  app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
   app.add_flag("--strict", options->strict,
-               "Exit with status 3 when any event was or may have been lost");
-  app.footer("The command follows after `--`. The exit status is the command's own.");
+               "Exit with status 3 if any event was or may have been lost");
+  app.footer("The exit status is the command's own.");
   return
       [options, &trailing](const Console& console) { return record(console, *options, trailing); };
 }
@@ -192,8 +196,16 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
 } // namespace
 
 extern const Verb kVerbRecord = {
-    "record",       "Record the I/O of a command or of running processes",
-    Group::record,  0,
-    declare_record, true};
+    .name = "record",
+    .summary = "Record the I/O of a command or of running processes",
+    .group = Group::record,
+    .rank = 0,
+    .declare = declare_record,
+    .takes_command = true,
+    .examples = "  iotrail record -- make -j8            # a command, on all default layers\n"
+                "  iotrail record -p 1234 --time 30s     # a running process, for 30 seconds\n"
+                "  iotrail record --layers syscall,block -o db -- ./db\n"
+                "  iotrail record --min-latency 10ms -- ./db\n",
+};
 
 } // namespace iotrail::cli

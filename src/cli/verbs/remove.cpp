@@ -21,13 +21,20 @@ Result<int> remove(const std::vector<std::string>& names, bool force) {
 Action declare_remove(CLI::App& app, const Trailing&) {
   auto names = std::make_shared<std::vector<std::string>>();
   auto force = std::make_shared<bool>(false);
-  app.add_option("trace", *names, "Paths or names of traces")->required();
-  app.add_flag("-f,--force", *force, "Also a trace that is being recorded");
+  app.add_option("trace", *names, "Paths or names of traces")->type_name("TRACE")->required();
+  app.add_flag("-f,--force", *force, "Remove also a trace that is being recorded");
   return [names, force](const Console&) { return remove(*names, *force); };
 }
 
 } // namespace
 
-extern const Verb kVerbRemove = {"remove", "Delete traces", Group::manage, 3, declare_remove};
+extern const Verb kVerbRemove = {
+    .name = "remove",
+    .summary = "Delete traces",
+    .group = Group::manage,
+    .rank = 3,
+    .declare = declare_remove,
+    .examples = "  iotrail remove build-20260301-123456",
+};
 
 } // namespace iotrail::cli

@@ -87,25 +87,39 @@ Result<int> report(const Console& console, const ReportRequest& request) {
 
 Action declare_report(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ReportRequest>();
-  app.add_option("trace", request->trace, kTraceHelp)->required();
-  app.add_option("--by", request->by, "One table alone: by operation, file, process or device");
+  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("--by", request->by, "Print only one table: by operation, file, process or device")
+      ->type_name("TABLE");
   app.add_option("--sort", request->sort,
-                 "With --by: the column, as it is headed, whose largest values come first");
-  app.add_option("--top", request->top, "Rows of each table");
-  app.add_option("--process", request->only.process, "Only what this process did: a name or a pid");
+                 "With --by: sort by this column (its heading), largest values first")
+      ->type_name("COLUMN");
+  app.add_option("--top", request->top, "Rows of each table")->type_name("COUNT");
+  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
+      ->type_name("NAME");
   app.add_option("--file", request->only.file,
-                 "Only what was done to files of this path; * and ? as in a shell");
+                 "Only files with this path; * and ? match as in a shell")
+      ->type_name("PATH");
   app.add_option("--since", request->only.since,
-                 "Only from this time of the recording on (2s, 500ms)");
-  app.add_option("--until", request->only.until, "Only up to this time of the recording");
+                 "Only from this time of the recording on (2s, 500ms)")
+      ->type_name("TIME");
+  app.add_option("--until", request->only.until, "Only up to this time of the recording")
+      ->type_name("TIME");
   app.add_flag("--json", request->json, "The tables as one JSON object, whole and unrounded");
-  app.add_flag("--wide", request->wide, "All columns, however wide the terminal is");
+  app.add_flag("--wide", request->wide, "Print all columns, however wide the terminal is");
   return [request](const Console& console) { return report(console, *request); };
 }
 
 } // namespace
 
-extern const Verb kVerbReport = {"report", "Say what a recorded program did, on every layer",
-                                 Group::read, 0, declare_report};
+extern const Verb kVerbReport = {
+    .name = "report",
+    .summary = "Report what a recorded program did, on every layer",
+    .group = Group::read,
+    .rank = 0,
+    .declare = declare_report,
+    .examples = "  iotrail report latest\n"
+                "  iotrail report latest --by file --sort written --top 20\n"
+                "  iotrail report latest --process db --since 2s --until 4s\n",
+};
 
 } // namespace iotrail::cli

@@ -25,7 +25,14 @@ Action declare_schema(CLI::App& app, const Trailing&) {
 
 } // namespace
 
-extern const Verb kVerbSchema = {"schema", "Print the definition of all events", Group::machine, 2,
-                                 declare_schema};
+extern const Verb kVerbSchema = {
+    .name = "schema",
+    .summary = "Print the definition of all events",
+    .group = Group::machine,
+    .rank = 2,
+    .declare = declare_schema,
+    .examples = "  iotrail schema\n"
+                "  iotrail schema --sql\n",
+};
 
 } // namespace iotrail::cli

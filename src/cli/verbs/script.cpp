@@ -37,15 +37,23 @@ Result<int> script(const Console& console, const std::string& name,
 Action declare_script(CLI::App& app, const Trailing&) {
   auto name = std::make_shared<std::string>();
   auto events = std::make_shared<std::vector<std::string>>();
-  app.add_option("trace", *name, kTraceHelp)->required();
+  app.add_option("trace", *name, kTraceHelp)->type_name("TRACE")->required();
   app.add_option("-e,--event", *events, "Only these events (syscall_read), separated by commas")
+      ->type_name("EVENT")
       ->delimiter(',');
   return [name, events](const Console& console) { return script(console, *name, *events); };
 }
 
 } // namespace
 
-extern const Verb kVerbScript = {"script", "Print events, one a line, in the order of time",
-                                 Group::read, 3, declare_script};
+extern const Verb kVerbScript = {
+    .name = "script",
+    .summary = "Print events, one a line, in the order of time",
+    .group = Group::read,
+    .rank = 3,
+    .declare = declare_script,
+    .examples = "  iotrail script latest\n"
+                "  iotrail script latest -e syscall_read,syscall_write\n",
+};
 
 } // namespace iotrail::cli

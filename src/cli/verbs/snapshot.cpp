@@ -134,33 +134,44 @@ Result<int> take_snapshot(const Console& console, const Options& options) {
 Action declare_snapshot(CLI::App& app, const Trailing&) {
   auto options = std::make_shared<Options>();
   app.add_option("path", options->roots,
-                 "Directories to look at with all that is below, other file systems left out; "
-                 "default: / or, with --since, as there");
+                 "Directories to walk; other file systems below them are skipped; default: / or, "
+                 "with --since, the directories of that trace")
+      ->type_name("DIRECTORY");
   app.add_option("-o,--output", options->output,
                  "Name of the trace in the repository, or a path (with a `/`, or ending in "
-                 ".iotrail); default: snapshot and time");
+                 ".iotrail); default: snapshot and time")
+      ->type_name("NAME");
   app.add_option("--of", options->kinds,
                  fmt::format("What to take: {}, separated by commas; default: all or, with a path "
                              "or --since, fs",
                              snapshot_kinds()))
+      ->type_name("KIND")
       ->allow_extra_args(false) // a path may follow
       ->delimiter(',');
   app.add_option("--since", options->since,
-                 "Only what has changed since this trace: new, changed and removed files. Of a "
-                 "trace that was made so itself, name those before it first, separated by commas")
+                 "Only changes since this trace: new, changed and removed files. If that trace is "
+                 "such a delta itself, name the traces before it first, separated by commas")
+      ->type_name("TRACE")
       ->allow_extra_args(false)
       ->delimiter(',');
-  app.add_option("--tag", options->tags, "NAME=VALUE to keep with the trace; may be repeated")
+  app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
+      ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_flag("-q,--quiet", options->quiet, "No summary at the end");
-  app.footer("Interrupted, it keeps what it has; --since completes it.");
+  app.add_flag("-q,--quiet", options->quiet, "Print no summary");
+  app.footer("After an interrupt the trace keeps what was read so far; --since completes it.");
   return [options](const Console& console) { return take_snapshot(console, *options); };
 }
 
 } // namespace
 
 extern const Verb kVerbSnapshot = {
-    "snapshot", "Take down what the machine is like: files, processes, disks, settings",
-    Group::record, 2, declare_snapshot};
+    .name = "snapshot",
+    .summary = "Save the state of the machine: files, processes, disks, settings",
+    .group = Group::record,
+    .rank = 2,
+    .declare = declare_snapshot,
+    .examples = "  iotrail snapshot -o before --of fs /srv\n"
+                "  iotrail snapshot --since before       # the changes since then\n",
+};
 
 } // namespace iotrail::cli

@@ -258,33 +258,45 @@ Result<int> stat(const Console& console, const StatRequest& request, const Trail
 
 Action declare_stat(CLI::App& app, const Trailing& trailing) {
   auto request = std::make_shared<StatRequest>();
+  app.option_defaults()->group("Output");
   app.add_option("-o,--output", request->output,
-                 "Keep the sums as a trace: its name in the repository, or a path");
-  app.add_option(
-      "--interval", request->interval,
-      "Print what has come as it goes, by operation, each time that this has passed (1s, 500ms)");
-  app.add_option("--by", request->by, "One table alone: by operation, file, process or device");
-  app.add_option("--top", request->top, "Rows of each table");
+                 "Keep the sums as a trace: its name in the repository, or a path")
+      ->type_name("NAME");
+  app.add_option("--interval", request->interval,
+                 "Print rates by operation at each interval (1s, 500ms)")
+      ->type_name("TIME");
+  app.add_option("--by", request->by, "Print only one table: by operation, file, process or device")
+      ->type_name("TABLE");
+  app.add_option("--top", request->top, "Rows of each table")->type_name("COUNT");
   declare_target(app, request->target);
+  app.option_defaults()->group("The recording");
   app.add_flag("--follow", request->follow,
-               "Go on until all that the command or the processes named have started has ended");
+               "Continue until every process that was started has ended");
   app.add_option("--time", request->time,
-                 "Stop after this time (10s, 500ms, 2m); the command goes on");
-  app.add_option(
-      "--rows", request->rows,
-      "Sums of files, processes and so on that the kernel holds at once; 131072 (16 MiB) "
-      "unless said otherwise");
-  app.add_option("--tag", request->tags, "NAME=VALUE to keep with the trace; may be repeated");
-  app.footer("The command follows after `--`. The exit status is the command's own. Of the layers "
-             "all but app can be added up.");
+                 "Stop after this time (10s, 500ms, 2m); the command continues")
+      ->type_name("TIME");
+  app.add_option("--rows", request->rows,
+                 "Sums (of files, processes and so on) that the kernel holds at once; default: "
+                 "131072 (16 MiB)")
+      ->type_name("COUNT");
+  app.add_option("--tag", request->tags, "NAME=VALUE to store with the trace; may be repeated")
+      ->type_name("NAME=VALUE");
+  app.footer("The exit status is the command's own. All layers but app are counted.");
   return [request, &trailing](const Console& console) { return stat(console, *request, trailing); };
 }
 
 } // namespace
 
 extern const Verb kVerbStat = {
-    "stat",        "Add up the I/O of a command or of running processes, and record none of it",
-    Group::record, 1,
-    declare_stat,  true};
+    .name = "stat",
+    .summary = "Count the I/O of a command or of running processes, without writing events",
+    .group = Group::record,
+    .rank = 1,
+    .declare = declare_stat,
+    .takes_command = true,
+    .examples = "  iotrail stat -- make -j8\n"
+                "  iotrail stat --interval 1s -p 1234    # rates, every second\n"
+                "  iotrail stat --system --time 10s --by device\n",
+};
 
 } // namespace iotrail::cli

@@ -27,14 +27,23 @@ Result<int> tag(const std::string& name, const std::vector<std::string>& tags) {
 Action declare_tag(CLI::App& app, const Trailing&) {
   auto name = std::make_shared<std::string>();
   auto tags = std::make_shared<std::vector<std::string>>();
-  app.add_option("trace", *name, "Path or name of the trace")->required();
-  app.add_option("tag", *tags, "NAME=VALUE; NAME= removes the tag")->required();
+  app.add_option("trace", *name, "Path or name of the trace")->type_name("TRACE")->required();
+  app.add_option("tag", *tags, "NAME=VALUE; NAME= removes the tag")
+      ->type_name("NAME=VALUE")
+      ->required();
   return [name, tags](const Console&) { return tag(*name, *tags); };
 }
 
 } // namespace
 
-extern const Verb kVerbTag = {"tag", "Put names and values on a trace", Group::manage, 2,
-                              declare_tag};
+extern const Verb kVerbTag = {
+    .name = "tag",
+    .summary = "Add names and values to a trace",
+    .group = Group::manage,
+    .rank = 2,
+    .declare = declare_tag,
+    .examples = "  iotrail tag latest case=1 host=db7\n"
+                "  iotrail tag latest case=              # removes the tag\n",
+};
 
 } // namespace iotrail::cli

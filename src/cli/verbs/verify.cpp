@@ -28,7 +28,7 @@ Result<int> verify(const Console& console, const std::string& trace, bool json) 
 Action declare_verify(CLI::App& app, const Trailing&) {
   auto trace = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
-  app.add_option("trace", *trace, kTraceHelp)->required();
+  app.add_option("trace", *trace, kTraceHelp)->type_name("TRACE")->required();
   app.add_flag("--json", *json, "The tables and the verdict as one JSON object");
   app.footer(
       "Exit status: 0, everything adds up, with what was lost and counted; 1, something does not, "
@@ -40,7 +40,12 @@ Action declare_verify(CLI::App& app, const Trailing&) {
 } // namespace
 
 extern const Verb kVerbVerify = {
-    "verify", "Check that all events and all bytes of the devices are accounted for", Group::read,
-    2, declare_verify};
+    .name = "verify",
+    .summary = "Check that all events and all bytes of the devices are accounted for",
+    .group = Group::read,
+    .rank = 2,
+    .declare = declare_verify,
+    .examples = "  iotrail verify latest",
+};
 
 } // namespace iotrail::cli
