@@ -18,9 +18,9 @@
 #include "export/json.hpp"
 #include "export/script.hpp"
 #include "render/json/json.hpp"
-#include "render/text/explain_text.hpp"
 #include "render/text/text.hpp"
 #include "render/text/value_text.hpp"
+#include "report/explain/explain.hpp"
 #include "report/report.hpp"
 #include "report/warnings.hpp"
 #include "store/format/manifest_text.hpp"
@@ -224,8 +224,14 @@ TEST(explain, operations_that_share_a_number_are_not_counted_once_for_each_pair)
   const golden::TestTrace trace(events);
   auto engine = analysis::Engine::open(trace.path());
   ASSERT_TRUE(engine.has_value());
-  const std::string text =
-      written_by([&](std::FILE* file) { return write_explanation(**engine, {.op = "101"}, file); });
+  const std::string text = written_by([&](std::FILE* file) -> Result<void> {
+    const auto document = make_explanation(**engine, {.op = "101"});
+    if (!document)
+      return std::unexpected(document.error());
+    Sink sink(file);
+    render_text(*document, sink, kPlainWidth);
+    return sink.finish();
+  });
   EXPECT_TRUE(text.contains("syscall  write")) << text;
   EXPECT_TRUE(text.contains("and 39 more")) << text; // of 51: the call itself and those in it
 }

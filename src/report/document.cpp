@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kMeaningNames[] = {"text",  "path",  "command", "sentence", "id",
                                               "count", "bytes", "ns",      "second",   "share",
-                                              "ratio", "date",  "status",  "spans"};
-static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::spans) + 1);
+                                              "ratio", "date",  "status",  "spans",    "remark"};
+static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::remark) + 1);
 
 struct PlainText {
   std::string operator()(std::monostate) const { return {}; }
@@ -21,6 +21,7 @@ struct PlainText {
   std::string operator()(const std::string& text) const { return text; }
   std::string operator()(const JsonText& json) const { return json.text; }
   std::string operator()(const Spans&) const { return {}; }
+  std::string operator()(const std::vector<Sentence>&) const { return {}; }
   std::string operator()(auto number) const { return fmt::format("{}", number); }
 };
 

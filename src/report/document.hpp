@@ -32,6 +32,7 @@ enum class Meaning : std::uint8_t {
   date,   // nanoseconds of CLOCK_REALTIME
   status, // the exit status of a program
   spans,  // periods beside one another
+  remark, // a sentence with values of other columns
 };
 std::string_view meaning_name(Meaning meaning); // "ns"
 
@@ -53,9 +54,11 @@ struct JsonText {
   std::string text;
 };
 
-// monostate: not known.
+struct Sentence;
+
+// monostate: not known. A vector has one sentence.
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
-                           JsonText, Spans>;
+                           JsonText, Spans, std::vector<Sentence>>;
 
 std::uint64_t number_of(const Value& value); // 0: not known, negative, or no integer
 double real_of(const Value& value);          // 0: not known, or no number
@@ -151,7 +154,8 @@ struct Section {
   std::uint64_t all_rows = 0; // of which `rows` are the first
   std::vector<Group> groups{};
   std::vector<Sentence> notes{};
-  std::optional<Error> failure{}; // the trace does not allow this section
+  std::vector<Section> children{}; // none, or one for each row: its parts
+  std::optional<Error> failure{};  // the trace does not allow this section
 };
 
 struct Document {

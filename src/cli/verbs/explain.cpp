@@ -7,9 +7,10 @@
 #include "cli/open_trace.hpp"
 #include "cli/options/amounts.hpp"
 #include "cli/options/selection.hpp"
+#include "cli/print_document.hpp"
 #include "cli/verb.hpp"
-#include "render/text/explain_text.hpp"
 #include "report/coverage.hpp"
+#include "report/explain/explain.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -23,6 +24,7 @@ struct ExplainRequest {
   std::string device;
   std::string request;
   SelectionOptions only;
+  bool json = false;
 };
 
 Result<std::uint64_t> parse_sector(const std::string& text) {
@@ -69,11 +71,9 @@ Result<void> check_op(std::string_view op) {
                     "print it.");
 }
 
-Result<output::ExplainOptions> options_of(const ExplainRequest& request, std::size_t width) {
-  output::ExplainOptions options{.width = width,
-                                 .op = request.op,
-                                 .device = request.device,
-                                 .selection = selection_text(request.only)};
+Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
+  output::ExplainOptions options{
+      .op = request.op, .device = request.device, .selection = selection_text(request.only)};
   if (const Result<void> checked = check_op(request.op); !checked)
     return std::unexpected(checked.error());
   const auto slowest = parse_count("--slowest", request.slowest);
@@ -102,8 +102,16 @@ Result<output::ExplainOptions> options_of(const ExplainRequest& request, std::si
   return options;
 }
 
+Result<void> print(const Console& console, analysis::Engine& engine,
+                   const output::ExplainOptions& options, bool json) {
+  const auto document = output::make_explanation(engine, options);
+  if (!document)
+    return std::unexpected(document.error());
+  return print_document(console.out, *document, json ? DocumentFormat::json : DocumentFormat::text);
+}
+
 Result<int> explain(const Console& console, const ExplainRequest& request) {
-  const auto options = options_of(request, console.out.width());
+  const auto options = options_of(request);
   if (!options)
     return std::unexpected(options.error());
   const auto engine = open_engine(
@@ -114,7 +122,7 @@ Result<int> explain(const Console& console, const ExplainRequest& request) {
   if (!output::has_sums((*engine)->trace())) // which have no events that could match
     written = check_matches(**engine, request.only);
   if (written)
-    written = output::write_explanation(**engine, *options, console.out.file);
+    written = print(console, **engine, *options, request.json);
   if (written)
     return 0;
   print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
@@ -155,6 +163,7 @@ Action declare_explain(CLI::App& app, const Trailing&) {
   app.add_option("--file", request->only.file,
                  "Only files with this path; * and ? match as in a shell")
       ->type_name("PATH");
+  app.add_flag("--json", request->json, "The operations and their parts as one JSON object");
   return [request](const Console& console) { return explain(console, *request); };
 }
 

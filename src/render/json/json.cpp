@@ -47,6 +47,7 @@ struct PutValue {
     put_json_cell(sink, std::string_view(json.text), Kind::nested);
   }
   void operator()(const Spans& spans) const { put_spans(sink, spans); }
+  void operator()(const std::vector<Sentence>&) const { sink.put("null"); }
   void operator()(auto plain) const { put_json_cell(sink, plain, Kind::number); }
 };
 
@@ -70,8 +71,7 @@ void put_sentences(Sink& sink, const std::vector<Sentence>& sentences) {
   put_array(sink, sentences, [&](const Sentence& each) { put_sentence(sink, each); });
 }
 
-void put_row(Sink& sink, const Section& section, const Row& row) {
-  sink.put('{');
+void put_cells(Sink& sink, const Section& section, const Row& row) {
   bool is_first = true;
   for (std::size_t i = 0; i < section.columns.size(); ++i) {
     if (is_internal(section.columns[i]))
@@ -81,6 +81,29 @@ void put_row(Sink& sink, const Section& section, const Row& row) {
     put_key(sink, section.columns[i].name);
     put_value(sink, row.values[i]);
   }
+}
+
+// The parts of the row, and what is said about it.
+void put_child(Sink& sink, const Section& child) {
+  sink.put(",\"title\":");
+  put_sentence(sink, child.title);
+  sink.put(",\n");
+  put_key(sink, child.id);
+  put_array(sink, child.rows, [&](const Row& row) {
+    sink.put('{');
+    put_cells(sink, child, row);
+    sink.put('}');
+  });
+  sink.print(",\"all_{}\":{},\"notes\":", child.id, child.all_rows);
+  put_sentences(sink, child.notes);
+}
+
+void put_row(Sink& sink, const Section& section, const Row& row) {
+  const auto number = static_cast<std::size_t>(&row - section.rows.data());
+  sink.put('{');
+  put_cells(sink, section, row);
+  if (number < section.children.size())
+    put_child(sink, section.children[number]);
   sink.put('}');
 }
 

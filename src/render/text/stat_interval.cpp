@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "render/text/value_text.hpp"
+#include "schema.hpp"
 #include "text/units.hpp"
 
 namespace iotrail::output {

@@ -23,6 +23,7 @@ Fit fit_of(Meaning meaning) {
   case Meaning::path:
     return Fit::middle;
   case Meaning::command:
+  case Meaning::remark:
     return Fit::end;
   case Meaning::sentence:
     return Fit::wrap;

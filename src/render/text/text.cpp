@@ -43,12 +43,12 @@ void render_title(const Sentence& title, Sink& sink, std::size_t width) {
   }
 }
 
-} // namespace
-
 void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
   for (const std::string& line : wrapped(text, room(width, kIndent.size())))
     sink.print("{}{}\n", kIndent, line);
 }
+
+} // namespace
 
 void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width) {
   for (const Sentence& sentence : sentences)
@@ -65,7 +65,8 @@ void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::siz
 bool has_text(const Section& section) {
   const bool is_title_all = section.shown.empty() && !section.title.empty();
   return section.failure || has_table(section) || is_title_all || !section.if_empty.empty() ||
-         !section.facts.empty() || !section.intro.empty() || !section.notes.empty();
+         !section.children.empty() || !section.facts.empty() || !section.intro.empty() ||
+         !section.notes.empty();
 }
 
 void render_section(const Section& section, Sink& sink, std::size_t width) {
@@ -81,6 +82,10 @@ void render_section(const Section& section, Sink& sink, std::size_t width) {
   else if (!section.if_empty.empty())
     sink.print("{}{}\n", kIndent, section.if_empty);
   render_sentences(section.notes, sink, width);
+  for (const Section& child : section.children) {
+    sink.put(&child == &section.children.front() ? "" : "\n");
+    render_section(child, sink, width);
+  }
 }
 
 void render_text(const Document& document, Sink& sink, std::size_t width) {

@@ -19,9 +19,6 @@ void render_section(const Section& section, Sink& sink, std::size_t width);
 // Above an answer: its warnings, and a blank line below them.
 void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::size_t width);
 
-// A note below a table.
-void print_wrapped(std::string_view text, Sink& sink, std::size_t width);
-
 // Sentences, each on lines of its own, indented.
 void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width);
 

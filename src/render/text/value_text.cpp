@@ -52,6 +52,12 @@ std::string count_text(const Value& value, Meaning meaning, std::uint64_t scale_
                      number_text(meaning, scaled(number, scale_factor)));
 }
 
+std::string remark_text(const Value& value) {
+  const auto* sentences = std::get_if<std::vector<Sentence>>(&value);
+  return sentences == nullptr || sentences->empty() ? std::string()
+                                                    : sentence_text(sentences->front());
+}
+
 } // namespace
 
 std::string_view estimate_mark(std::uint64_t sum, std::uint64_t scale_factor) {
@@ -67,6 +73,8 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
   case Meaning::id:
   case Meaning::spans:
     return printable(text_of(value));
+  case Meaning::remark:
+    return remark_text(value);
   default:
     break;
   }

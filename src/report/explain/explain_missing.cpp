@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "render/text/explain_missing.hpp"
+#include "report/explain/explain_missing.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "render/text/explain_choice.hpp"
+#include "report/explain/explain_choice.hpp"
 
 #include <string_view>
 
 #include "analysis/engine/sql_text.hpp"
-#include "text/units.hpp"
 
 namespace iotrail::output {
 namespace {
@@ -49,8 +48,8 @@ std::string heads_sql(const ExplainOptions& options) {
                      heads, options.slowest);
 }
 
-Result<std::string> name_left_out(analysis::Engine& engine, const ExplainOptions& options,
-                                  const SmallResult& shown) {
+Result<Sentence> name_left_out(analysis::Engine& engine, const ExplainOptions& options,
+                               const SmallResult& shown) {
   const std::string heads = all_heads_sql(options);
   if (options.at_ns) {
     const auto all = SmallResult::query(engine, "SELECT count(*) AS operations " +
@@ -58,15 +57,16 @@ Result<std::string> name_left_out(analysis::Engine& engine, const ExplainOptions
     if (!all)
       return std::unexpected(all.error());
     const std::uint64_t operations = all->number(0, "operations");
-    return operations <= shown.size()
-               ? ""
-               : fmt::format("{} of {} that were under way then, those that had begun first; "
-                             "--slowest {} shows all",
-                             shown.size(), human_count(operations), operations);
+    if (operations <= shown.size())
+      return Sentence{};
+    return sentence(fmt::format("{{shown}} of {{all}} that were under way then, those that had "
+                                "begun first; --slowest {} shows all",
+                                operations),
+                    {count_value("shown", shown.size()), count_value("all", operations)});
   }
   const std::size_t last = shown.size() - 1;
   if (!options.op.empty() || shown.number(last, "is_for_others") != 0)
-    return "";
+    return Sentence{};
   const auto longer = SmallResult::query(
       engine, fmt::format("SELECT count(*) AS calls, arg_max(what, duration_ns) AS what, "
                           "arg_max(name, duration_ns) AS name, max(duration_ns) AS duration_ns "
@@ -75,12 +75,15 @@ Result<std::string> name_left_out(analysis::Engine& engine, const ExplainOptions
   if (!longer)
     return std::unexpected(longer.error());
   const std::uint64_t calls = longer->number(0, "calls");
-  return calls == 0 ? ""
-                    : fmt::format("not looked at: {} that waited for somebody else, as on a "
-                                  "pipe, a socket or in poll; the longest: {}, {}, --op {}",
-                                  human_count_of(calls, "longer call"), longer->text(0, "what"),
-                                  human_duration(longer->number(0, "duration_ns")),
-                                  longer->text(0, "name"));
+  if (calls == 0)
+    return Sentence{};
+  return sentence(fmt::format("not looked at: {{calls}} longer call{} that waited for somebody "
+                              "else, as on a pipe, a socket or in poll; the longest: {{call}}, "
+                              "{{duration_ns}}, --op {{op}}",
+                              calls == 1 ? "" : "s"),
+                  {count_value("calls", calls), text_value("call", longer->text(0, "what")),
+                   ns_value("duration_ns", longer->number(0, "duration_ns")),
+                   text_value("op", longer->text(0, "name"))});
 }
 
 } // namespace iotrail::output

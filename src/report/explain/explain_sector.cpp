@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "render/text/explain_sector.hpp"
+#include "report/explain/explain_sector.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 
 #include "analysis/engine/sql_text.hpp"
-#include "render/text/text.hpp"
 #include "report/coverage.hpp"
 #include "report/section.hpp"
 #include "report/small_result.hpp"
-#include "report/warnings.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -122,21 +120,19 @@ Error no_request(analysis::Engine& engine, const ExplainOptions& options) {
 
 // `no_rows` says what is wrong where the section has none.
 template <class NoRows>
-Result<void> print_found(analysis::Engine& engine, const ExplainOptions& options,
-                         const SectionDefinition& definition, Sink& sink, const NoRows& no_rows) {
-  const Section section = make_section(engine, definition, {});
+Result<Section> found(analysis::Engine& engine, const SectionDefinition& definition,
+                      const NoRows& no_rows) {
+  Section section = make_section(engine, definition, {});
   if (section.failure)
     return std::unexpected(*section.failure);
   if (section.rows.empty())
     return std::unexpected(no_rows());
-  render_warnings(answer_warnings(engine.trace()), sink, options.width);
-  render_section(section, sink, options.width);
-  return sink.finish();
+  return section;
 }
 
 } // namespace
 
-Result<void> write_sector(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
+Result<Section> make_sector(analysis::Engine& engine, const ExplainOptions& options) {
   const std::string sql =
       fmt::format(fmt::runtime(kSectorSql), *options.sector, sql_literal(options.device));
   const SectionDefinition section{.id = "sector",
@@ -144,7 +140,7 @@ Result<void> write_sector(analysis::Engine& engine, const ExplainOptions& option
                                   .sql = sql,
                                   .order = "ts_ns, device_position, bytes, op, process, path",
                                   .columns = kSectorColumns};
-  return print_found(engine, options, section, sink, [&] {
+  return found(engine, section, [&] {
     return fail(fmt::format("nothing in the trace{} read or wrote sector {}{}", matching(options),
                             *options.sector, options.device.empty() ? "" : " of " + options.device),
                 not_recorded(engine),
@@ -153,7 +149,7 @@ Result<void> write_sector(analysis::Engine& engine, const ExplainOptions& option
   });
 }
 
-Result<void> write_request(analysis::Engine& engine, const ExplainOptions& options, Sink& sink) {
+Result<Section> make_request(analysis::Engine& engine, const ExplainOptions& options) {
   const std::string when =
       options.at_ns ? fmt::format("u.since_ns <= {0} AND plus(u.since_ns, u.duration_ns) >= {0}",
                                   *options.at_ns)
@@ -164,7 +160,7 @@ Result<void> write_request(analysis::Engine& engine, const ExplainOptions& optio
                                   .sql = sql,
                                   .order = "ts_ns, device_position, bytes, op, process, path",
                                   .columns = kRequestColumns};
-  return print_found(engine, options, section, sink, [&] { return no_request(engine, options); });
+  return found(engine, section, [&] { return no_request(engine, options); });
 }
 
 } // namespace iotrail::output

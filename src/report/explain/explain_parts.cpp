@@ -1,74 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "render/text/explain_text.hpp"
+#include "report/explain/explain_parts.hpp"
 
 #include <algorithm>
-#include <vector>
 
-#include "analysis/engine/sql_text.hpp"
-#include "render/text/explain_choice.hpp"
-#include "render/text/explain_later.hpp"
-#include "render/text/explain_missing.hpp"
-#include "render/text/explain_sector.hpp"
-#include "render/text/op_time.hpp"
-#include "render/text/text.hpp"
-#include "report/small_result.hpp"
-#include "report/warnings.hpp"
+#include <fmt/format.h>
+
+#include "report/explain/explain_later.hpp"
 #include "schema.hpp"
-#include "text/printable.hpp"
-#include "text/table.hpp"
-#include "text/units.hpp"
 
 namespace iotrail::output {
 
 namespace {
-
-constexpr std::size_t kPartsShown = 12; // of one operation
-constexpr std::size_t kBarWidth = 18;
-constexpr std::size_t kWhatWidth = 22; // what leaves room for the rest of a line
-
-// A line of an operation: a span, or the requests of one device, direction and cause.
-struct Part {
-  std::string layer;
-  std::string what;
-  std::vector<Span> spans;
-  std::uint64_t bytes = 0; // of requests
-  std::string note{};      // how many bytes, or the error
-};
-
-struct Operation {
-  std::uint64_t id = 0;
-  std::string title;
-  Span span;
-  std::vector<Part> parts;
-  std::uint64_t parts_left_out = 0;
-  std::vector<std::string> later; // what became of its bytes after its end
-  std::vector<TimeShare> time;
-  bool is_library = false; // a call into the C library
-};
-
-std::string process_text(const SmallResult& rows, std::size_t row) {
-  const std::string comm = rows.text(row, "comm");
-  return comm.empty() ? fmt::format("pid {}", rows.number(row, "pid"))
-                      : fmt::format("{}[{}]", comm, rows.number(row, "pid"));
-}
-
-Operation operation_of(const SmallResult& rows, std::size_t row) {
-  Operation operation;
-  operation.id = rows.number(row, "op_id");
-  operation.is_library = rows.text(row, "layer") == schema::layer_name(IOT_LAYER_app);
-  const std::uint64_t begin_ns = rows.number(row, "ts_ns");
-  operation.span = {begin_ns, begin_ns + rows.number(row, "duration_ns")};
-  const std::string bytes =
-      rows.is_null(row, "bytes") ? "" : " " + human_bytes(rows.number(row, "bytes"));
-  const std::string error = rows.text(row, "error");
-  const std::string path = rows.text(row, "path");
-  operation.title =
-      fmt::format("{}{}{}{}, {} by {}, at second {:.6f}, operation {}", rows.text(row, "what"),
-                  bytes, error.empty() ? "" : " " + error, path.empty() ? "" : " of " + path,
-                  human_duration(operation.span.length_ns()), process_text(rows, row),
-                  static_cast<double>(rows.number(row, "since_ns")) / 1e9, rows.text(row, "name"));
-  return operation;
-}
 
 std::string ids_of(const std::vector<Operation>& operations) {
   std::string ids;
@@ -132,11 +74,11 @@ void count_left_out(Operation& operation, const SmallResult& rows, std::size_t r
 void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
-  Part part{rows.text(row, "layer"), rows.text(row, "what"), {span}};
-  part.note = rows.text(row, "error");
-  if (part.note.empty() && !rows.is_null(row, "bytes"))
-    part.note = human_bytes(rows.number(row, "bytes"));
-  operation.parts.push_back(std::move(part));
+  operation.parts.push_back({rows.text(row, "layer"),
+                             rows.text(row, "what"),
+                             {span},
+                             rows.value(row, "bytes"),
+                             rows.text(row, "error")});
   count_left_out(operation, rows, row);
 }
 
@@ -157,8 +99,10 @@ ORDER BY place)";
 void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t begin_ns = rows.number(row, "ts_ns");
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
-  operation.parts.push_back(
-      {rows.text(row, "layer"), rows.text(row, "what"), {span}, 0, rows.text(row, "name")});
+  operation.parts.push_back({.layer = rows.text(row, "layer"),
+                             .what = rows.text(row, "what"),
+                             .spans = {span},
+                             .note = rows.text(row, "name")});
   count_left_out(operation, rows, row);
 }
 
@@ -171,8 +115,9 @@ WHERE c.op_id IN ({0}) AND c.layer = layer_at('kernel') AND a.layer = layer_at('
 GROUP BY c.op_id)";
 
 void add_call_around(Operation& operation, const SmallResult& rows, std::size_t row) {
-  operation.title +=
-      fmt::format(", in {} of the C library ({})", rows.text(row, "call"), rows.text(row, "name"));
+  operation.title.add(", in {library_call} of the C library ({library_op})",
+                      {text_value("library_call", rows.text(row, "call")),
+                       text_value("library_op", rows.text(row, "name"))});
 }
 
 // What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
@@ -214,13 +159,11 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
       cause.empty() || cause == direction ? direction : direction + " " + cause;
   if (operation.parts.empty() || operation.parts.back().layer != layer ||
       operation.parts.back().what != what)
-    operation.parts.push_back({layer, what, {}});
+    operation.parts.push_back({.layer = layer, .what = what, .bytes = std::uint64_t{0}});
   Part& part = operation.parts.back();
   part.spans.push_back(device);
-  part.bytes += rows.number(row, "bytes");
-  const std::string requests = human_count(part.spans.size());
-  part.note = part.bytes == 0 ? fmt::format("{} without bytes", requests)
-                              : fmt::format("{} in {}", human_bytes(part.bytes), requests);
+  part.bytes = number_of(part.bytes) + rows.number(row, "bytes");
+  ++part.requests;
 }
 
 // When its task did not run: the part of each wait in which it could not, and the one in which others did.
@@ -243,7 +186,7 @@ void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
     return part.layer == "wait" && part.what == reason && part.note == waited_in;
   };
   if (operation.parts.empty() || !is_of(operation.parts.back()))
-    operation.parts.push_back({"wait", reason, {}, 0, waited_in});
+    operation.parts.push_back({.layer = "wait", .what = reason, .note = waited_in});
   operation.parts.back().spans.push_back(span);
 }
 
@@ -261,34 +204,6 @@ void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
       {rows.text(row, "words") + (reason.empty() ? "" : " " + reason), rows.number(row, "ns")});
 }
 
-std::string who_asked(const SmallResult& rows, std::size_t row, bool is_read) {
-  const std::string call = rows.text(row, "forced_by");
-  if (!call.empty())
-    return fmt::format("by a {} of {}", call, process_text(rows, row));
-  if (rows.number(row, "by_op") != 0)
-    return fmt::format("by a call of {} that was not recorded", process_text(rows, row));
-  const std::string because = rows.text(row, "because");
-  return is_read ? "by a thread of the kernel, as when a limit of its control group held it back"
-                 : "written back by the kernel" + (because.empty() ? "" : ": " + because);
-}
-
-void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
-  const std::uint64_t first_ns = rows.number(row, "first_ns");
-  const bool is_read = rows.text(row, "direction") == "read";
-  operation.later.push_back(
-      fmt::format("{} of it ({}, {}) {} the device {} after its begin, {}",
-                  human_bytes(rows.number(row, "bytes")), rows.text(row, "cause"),
-                  rows.text(row, "confidence"), is_read ? "was asked of" : "went to",
-                  human_duration(first_ns - std::min(first_ns, operation.span.begin_ns)),
-                  who_asked(rows, row, is_read)));
-}
-
-void add_meanwhile(Operation& operation, const SmallResult& rows, std::size_t row) {
-  const bool is_known = rows.number(row, "pid") != 0;
-  operation.later.push_back(
-      meanwhile_text(rows, row, is_known ? process_text(rows, row) : "no known process"));
-}
-
 // What is asked of operations, in the order in which it is printed, and where each row goes.
 struct Question {
   std::string_view sql;
@@ -303,66 +218,15 @@ constexpr Question kQuestions[] = {{kSpansSql, add_span},
                                    {kLaterSql, add_later},
                                    {kMeanwhileSql, add_meanwhile}};
 
-std::string bar(const Span& whole, const std::vector<Span>& spans) {
-  const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));
-  const auto place = [&](std::uint64_t ts_ns) {
-    const std::uint64_t clamped = std::clamp(ts_ns, whole.begin_ns, whole.end_ns);
-    return static_cast<std::size_t>(static_cast<double>(clamped - whole.begin_ns) / length *
-                                    kBarWidth);
-  };
-  std::string text(kBarWidth, ' ');
-  for (const Span& span : spans) {
-    const std::size_t begin = std::min(place(span.begin_ns), kBarWidth - 1);
-    const std::size_t end = std::clamp(place(span.end_ns), begin + 1, kBarWidth);
-    std::fill(text.begin() + static_cast<std::ptrdiff_t>(begin),
-              text.begin() + static_cast<std::ptrdiff_t>(end), '#');
-  }
-  return "|" + text + "|";
-}
-
-void print_operation(const Operation& operation, Sink& sink, std::size_t width) {
-  bool is_first = true;
-  for (const std::string& line : wrapped(printable(operation.title), width - 2)) {
-    sink.print("{}{}\n", is_first ? "" : "  ", line);
-    is_first = false;
-  }
-  TextTable table({{"layer", Align::left},
-                   {"what", Align::left},
-                   {"took", Align::right},
-                   {"its begin to its end", Align::left},
-                   {"", Align::right, Fit::end}});
-  const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Part& part = operation.parts[i];
-    table.add({printable(part.layer), shortened_end(printable(part.what), kWhatWidth),
-               human_duration(covered_ns(part.spans, operation.span)),
-               bar(operation.span, part.spans), part.note});
-  }
-  table.print(sink, "  ", width);
-  if (const auto more = operation.parts.size() - shown + operation.parts_left_out; more > 0)
-    sink.print("  and {} more\n", human_count(more));
-  print_wrapped(printable(time_text(operation.time, operation.span)), sink, width);
-  for (const std::string& line : operation.later)
-    print_wrapped(printable(line), sink, width);
-}
-
 } // namespace
 
-Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& options,
-                               std::FILE* file) {
-  Sink sink(file);
-  if (options.sector)
-    return write_sector(engine, options, sink);
-  if (options.request)
-    return write_request(engine, options, sink);
-  const auto heads = SmallResult::query(engine, heads_sql(options));
-  if (!heads)
-    return std::unexpected(heads.error());
-  if (heads->size() == 0)
-    return std::unexpected(no_operation(engine, options, all_heads_sql(options)));
-  std::vector<Operation> operations;
-  for (std::size_t row = 0; row < heads->size(); ++row)
-    operations.push_back(operation_of(*heads, row));
+std::string process_text(const SmallResult& rows, std::size_t row) {
+  const std::string comm = rows.text(row, "comm");
+  return comm.empty() ? fmt::format("pid {}", rows.number(row, "pid"))
+                      : fmt::format("{}[{}]", comm, rows.number(row, "pid"));
+}
+
+Result<void> add_parts(analysis::Engine& engine, std::vector<Operation>& operations) {
   const std::string ids = ids_of(operations);
   const bool has_library = std::ranges::any_of(operations, &Operation::is_library);
   const std::string_view times = has_library ? "op_time" : "call_parts";
@@ -373,19 +237,7 @@ Result<void> write_explanation(analysis::Engine& engine, const ExplainOptions& o
                        operations, add);
         !added)
       return added;
-  render_warnings(answer_warnings(engine.trace()), sink, options.width);
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    sink.put(i == 0 ? "" : "\n");
-    print_operation(operations[i], sink, options.width);
-  }
-  const auto left_out = name_left_out(engine, options, *heads);
-  if (!left_out)
-    return std::unexpected(left_out.error());
-  if (!left_out->empty()) {
-    sink.put("\n");
-    print_wrapped(printable(*left_out), sink, options.width);
-  }
-  return sink.finish();
+  return {};
 }
 
 } // namespace iotrail::output

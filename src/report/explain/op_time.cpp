@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "render/text/op_time.hpp"
+#include "report/explain/op_time.hpp"
 
 #include <algorithm>
-
-#include <fmt/format.h>
-
-#include "text/units.hpp"
 
 namespace iotrail::output {
 
@@ -24,14 +20,16 @@ std::uint64_t covered_ns(std::vector<Span> spans, const Span& whole) {
   return covered;
 }
 
-std::string time_text(const std::vector<TimeShare>& shares, const Span& whole) {
-  const auto all_ns = static_cast<double>(whole.length_ns());
-  std::string text;
+Sentence time_sentence(const std::vector<TimeShare>& shares, const Span& whole) {
+  Sentence text = sentence("Of {duration_ns}: ", {ns_value("duration_ns", whole.length_ns())});
+  if (shares.empty())
+    return text.add("nothing to tell");
   for (const auto& [what, ns] : shares)
-    text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", what, human_duration(ns),
-                        human_share(static_cast<double>(ns) / all_ns));
-  return fmt::format("Of {}: {}", human_duration(whole.length_ns()),
-                     text.empty() ? "nothing to tell" : text);
+    text.add(
+        &ns == &shares.front().ns ? "{part} {ns} ({share})" : ", {part} {ns} ({share})",
+        {text_value("part", what), ns_value("ns", ns),
+         share_value("share", static_cast<double>(ns) / static_cast<double>(whole.length_ns()))});
+  return text;
 }
 
 } // namespace iotrail::output

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "analysis/engine/engine.hpp"
-#include "render/text/explain_text.hpp"
+#include "report/explain/explain.hpp"
 #include "report/small_result.hpp"
 
 namespace iotrail::output {
@@ -19,8 +19,8 @@ std::string all_heads_sql(const ExplainOptions& options);
 // Selects those that are shown; of the slowest, what waits for somebody else comes last.
 std::string heads_sql(const ExplainOptions& options);
 
-// Which were asked for and are not among the rows of heads_sql(), in words; empty: all are. Not empty: `shown` has rows.
-Result<std::string> name_left_out(analysis::Engine& engine, const ExplainOptions& options,
-                                  const SmallResult& shown);
+// Which were asked for and are not among the rows of heads_sql(); empty: all are. `shown` has rows.
+Result<Sentence> name_left_out(analysis::Engine& engine, const ExplainOptions& options,
+                               const SmallResult& shown);
 
 } // namespace iotrail::output

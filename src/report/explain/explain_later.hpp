@@ -3,9 +3,9 @@
 // What others did with the bytes of an operation, and what its devices served besides.
 #pragma once
 
-#include <string>
 #include <string_view>
 
+#include "report/explain/explain_parts.hpp"
 #include "report/small_result.hpp"
 
 namespace iotrail::output {
@@ -38,7 +38,8 @@ GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
 QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
 ORDER BY bytes DESC, pid, cause)";
 
-// "Meanwhile sda served 180 MiB of others: write write_back of dd[7]", of such a row.
-std::string meanwhile_text(const SmallResult& rows, std::size_t row, std::string_view process);
+// Each adds what such a row says to the operation.
+void add_later(Operation& operation, const SmallResult& rows, std::size_t row);
+void add_meanwhile(Operation& operation, const SmallResult& rows, std::size_t row);
 
 } // namespace iotrail::output

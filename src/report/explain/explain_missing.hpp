@@ -4,7 +4,7 @@
 #pragma once
 
 #include "analysis/engine/engine.hpp"
-#include "render/text/explain_text.hpp"
+#include "report/explain/explain.hpp"
 
 namespace iotrail::output {
 
