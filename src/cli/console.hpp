@@ -15,7 +15,7 @@ struct Stream {
   bool is_terminal() const;
   // For text that people read wherever it goes: of the terminal, else 80.
   std::size_t width() const;
-  // For text whose lines stay whole in a file or a pipe: of the terminal, else any.
+  // Width for text with lines that stay whole in a file or a pipe: the terminal's, else any.
   std::size_t terminal_width() const;
 };
 

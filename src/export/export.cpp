@@ -51,7 +51,7 @@ public:
   }
 
 private:
-  // In dictionaries, keys are what others refer to and stay numbers.
+  // Keys of dictionary tables stay numbers, since events refer to them.
   bool is_text(const store::ColumnInfo& column) const {
     using schema::Meaning;
     if (column.type == schema::Type::text)
@@ -150,8 +150,8 @@ bool has_rows(const store::TraceReader& trace, const store::TableInfo& table) {
   return false;
 }
 
-// Rows of any table as one stream; their first column is the name of the table, "event". A column of that name (of losses and
-// event_sums) is "of_event" then.
+// Writes rows of any table as one stream. Their first column is the table's name, "event". A
+// table's own column `event` (of losses and event_sums) becomes "of_event".
 class StreamWriter {
 public:
   StreamWriter(Sink& sink, const TraceDictionaries& dictionaries, const ExportOptions& options)
@@ -195,7 +195,7 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
   if (store::is_trace(directory))
     return fail("cannot export to " + directory.string(),
                 "it is a trace, to which nothing is added", "choose another directory with -o");
-  const store::Leftovers made; // unless all are there
+  const store::Leftovers made; // removed unless all files are complete
   const auto make_directory = [&] {
     return ::mkdir(directory.c_str(), 0750) == 0 ? directory : std::filesystem::path();
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A trace's tables in a plain format, streaming, in the order of time. Columns come from the trace's schema.
-// Ids are replaced by what they stand for: files and paths by their text, devices, flags, calls by their names; with
-// `raw` every number stays as it is stored. What is not known (file 0) is NULL.
+// A trace's tables in a plain format, streamed, in the order of time. Columns come from the trace's
+// schema. Ids are replaced: by paths for files, and by names for devices, flags and calls. With
+// `raw` all numbers stay as stored. Unknown values (file 0) are NULL.
 #pragma once
 
 #include <cstdio>
@@ -26,13 +26,14 @@ struct ExportOptions {
 Result<std::uint64_t> export_table(const store::TraceReader& trace, const store::TableInfo& table,
                                    const ExportOptions& options, std::FILE* file);
 
-// Every table that has rows as <directory>/<table>.<format>. Makes the directory; refuses to replace files.
+// Writes every table with rows to <directory>/<table>.<format>. Makes the directory, and refuses to
+// replace files.
 Result<std::uint64_t> export_directory(const store::TraceReader& trace,
                                        const ExportOptions& options,
                                        const std::filesystem::path& directory);
 
-// Everything as one stream, in a format of streams: the dictionary tables first, then all events in the order of time. The
-// column "event" has the name of a row's table.
+// Writes everything as one stream, in a format of streams: first the dictionary tables, then all
+// events in the order of time. The column "event" has the name of a row's table.
 Result<std::uint64_t> export_stream(const store::TraceReader& trace, const ExportOptions& options,
                                     std::FILE* file);
 

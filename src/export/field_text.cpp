@@ -19,11 +19,11 @@ using schema::Meaning;
 using schema::Role;
 using store::EventStream;
 
-// Shown in their own place in the line, not among the arguments.
+// Shown at fixed positions of the line, not among the arguments.
 constexpr Role kPlaced[] = {Role::time, Role::op,   Role::parent_op, Role::pid,     Role::tid,
                             Role::cpu,  Role::call, Role::result,    Role::duration};
 
-// In quotes, whatever is in it. Control characters are shown where the line is printed.
+// Quotes the text. Printing the line escapes its control characters.
 std::string quoted(std::string_view text) {
   std::string all = "\"";
   for (const char c : text) {
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  // How the fields of a meaning are shown as arguments; all others as name=value.
+  // How arguments of a meaning are shown; all others are name=value.
   struct Rule {
     Meaning meaning;
     std::string (Line::*text)(std::size_t column) const;
@@ -62,18 +62,19 @@ private:
     return info(column).type == schema::Type::s32 ? static_cast<std::int32_t>(raw)
                                                   : static_cast<std::int64_t>(raw);
   }
-  // Of a file its descriptor, of a descriptor its file; -1: none. Both come in one order; a pipe has more descriptors than
-  // files.
+  // The descriptor of a file, or the file of a descriptor; -1: none. Both occur in the same order;
+  // a pipe has more descriptors than files.
   int find_partner(std::size_t column) const;
-  // The file that a call has opened by its path, and shown with the new descriptor: the other one is where the path begins. -1: it
-  // is no such call.
+  // The file that a call opened by path, shown with the new descriptor. The other descriptor is the
+  // begin of the path. -1: no such call.
   int find_opened() const {
     const int result = find(Role::result);
     const bool makes_descriptor =
         result >= 0 && info(static_cast<std::size_t>(result)).meaning == Meaning::result_fd;
     return makes_descriptor && find(Role::at_fd) >= 0 ? find(Role::file) : -1;
   }
-  // Where in the file the bytes are; -1: no bytes, or a copy's, whose places stand by their names.
+  // The position of the bytes in the file; -1: no bytes, or a copy, which shows its positions by
+  // name.
   int find_position() const {
     const bool has_one_place = find(Meaning::bytes) >= 0 && find(Role::to_file) < 0;
     return has_one_place ? find(Meaning::offset) : -1;
@@ -95,7 +96,7 @@ private:
 
   std::string arguments() const {
     std::string text;
-    for (const bool files : {true, false}) // what it was done to stands first
+    for (const bool files : {true, false}) // the target comes first
       for (std::size_t i = 0; i < event_.table().columns.size(); ++i) {
         const Meaning meaning = info(i).meaning;
         if ((meaning == Meaning::file || meaning == Meaning::fd) != files)
@@ -120,7 +121,7 @@ private:
   std::string string_text(std::size_t column) const;
   std::string plain_text(std::size_t column) const;
 
-  // A call that moves bytes tells its error in their place.
+  // A call that moves bytes shows an error in their place.
   std::string result() const {
     int column = find(Role::result);
     if (column < 0)
@@ -204,19 +205,19 @@ std::string Line::descriptor_text(std::size_t column) const {
   return fd < 0 ? std::string() : fmt::format("{}={}", name, fd);
 }
 
-// Shown with its file, where there is one.
+// Empty if it is shown with its file.
 std::string Line::fd_text(std::size_t column) const {
   return find_partner(column) >= 0 ? "" : descriptor_text(column);
 }
 
-// Shown with the bytes, where there are any.
+// Empty if it is shown with the bytes.
 std::string Line::offset_text(std::size_t column) const {
   if (static_cast<int>(column) == find_position() || signed_value(column) < 0)
     return {};
   return fmt::format("{}={}", info(column).name, signed_value(column));
 }
 
-// "4096 @ 8192": bytes and, where it is known, the position in the file.
+// "4096 @ 8192": bytes and, if known, the position in the file.
 std::string Line::bytes_text(std::size_t column) const {
   const store::ColumnInfo& field = info(column);
   std::string text = field.role == Role::requested
@@ -257,7 +258,8 @@ std::string Line::plain_text(std::size_t column) const {
   if (wording == schema::Wording::number && schema::info(field.type).is_signed)
     return fmt::format("{}={}", field.name, signed_value(column));
   const std::string text = schema::number_text(field.meaning, raw);
-  // Of an event of several calls with flags of their own, as open_flags, it has those of one.
+  // An event of several calls has several fields of flags, such as open_flags. Only one belongs to
+  // the call.
   const bool is_of_others = raw == 0 && field.name.ends_with("_flags");
   const bool is_unset = wording == schema::Wording::flags && (text == "0" || is_of_others);
   return is_unset ? "" : fmt::format("{}={}", field.name, text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One event as a line of a script, made from the meanings of its fields: no event is known by name here.
+// One event as a line of a script, by the meanings of its fields: this code knows no event by name.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace iotrail::output {
 
-// Without the time: `sqlite3[12] syscall pwrite64(fd=3 </tmp/x>, 4096 @ 8192) = 4096 <12.3 us> op=7`
+// Without the time: `sqlite3[12] syscall pwrite64(fd=3 </tmp/x>, 4096 @ 8192) = 4096 <12.3 us>
+// op=7`
 std::string event_text(const store::EventStream& event,
                        const analysis::TraceDictionaries& dictionaries);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A format of rows. Each is one file, formats/<name>.cpp, that ends in `extern const Format kFormat<Name>`. The build finds it;
+// A format of rows. Each is one file, formats/<name>.cpp, which defines `extern const Format
+// kFormat<Name>`. The build finds it; no list names it. formats/csv.cpp is the simplest and serves
+// as the model.
 // no list names it. formats/csv.cpp is the simplest and serves as the model.
 #pragma once
 
@@ -15,14 +17,14 @@
 
 namespace iotrail::output {
 
-// What a whole trace becomes: a stream has rows of all tables, a format with a header has one file a table.
+// The form of a whole trace: one stream with rows of all tables, or one file for each table.
 enum class Gives : std::uint8_t { stream, file_a_table };
 
 struct Format {
   std::string_view name; // also the suffix of its files
   std::string_view doc;
   Gives gives;
-  // `width`: of a table for people, as far as columns may be shortened or left out.
+  // `width`: of a table for people; columns may be shortened or omitted to fit it.
   std::unique_ptr<Output> (*make)(Sink& sink, std::size_t width);
 };
 

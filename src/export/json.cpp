@@ -15,7 +15,7 @@ namespace {
 bool needs_no_escape(std::string_view text) {
   for (const char c : text)
     if (c < 0x20 || c == '"' || c == '\\' ||
-        c == 0x7f) // as signed char: also all that is not ASCII
+        c == 0x7f) // char is signed: this also excludes non-ASCII characters
       return false;
   return true;
 }
@@ -51,7 +51,7 @@ std::string json_text(const nlohmann::json& json) {
   return json.dump(2, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
-// What the engine has made of it; NaN in it is no JSON.
+// The engine's text of a nested value; NaN in it is not JSON.
 static void put_json_nested(Sink& sink, std::string_view text) {
   using nlohmann::json;
   if (!json::accept(text))

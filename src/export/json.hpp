@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Keys are column names in their order; NULL, and numbers that JSON does not have (NaN), are null. 64-bit numbers are
-// written in full: read them with a parser that keeps integers.
+// Keys are column names in order. NULL, and numbers that JSON lacks (NaN), become null. 64-bit
+// numbers are written with all digits: read them with a parser that keeps integers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,7 +10,8 @@
 
 namespace iotrail::output {
 
-// Quoted; bytes that are not UTF-8 become U+FFFD. A text that is not printable is written in ASCII (\u202e).
+// Quotes a text. Bytes that are not UTF-8 become U+FFFD. A text that is not printable is written in
+// ASCII (\u202e).
 void put_json_text(Sink& sink, std::string_view text);
 // A whole document, indented, in ASCII.
 std::string json_text(const nlohmann::json& json);

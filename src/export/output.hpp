@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows of typed columns, written as they come; an output may hold back a bounded number of them.
+// Writes rows of typed columns as they arrive; an output may buffer a bounded number of them.
 #pragma once
 
 #include <cstdio>
@@ -25,10 +25,10 @@ using analysis::ResultColumn;
 class Output {
 public:
   virtual ~Output() = default;
-  // The columns of the rows that follow; they are valid until the next call of begin() or end(). Only a format of streams gets a
-  // second call, where rows of another table follow.
+  // The columns of the next rows, valid until the next call of begin() or end(). Only a format of
+  // streams gets a second call, before rows of another table.
   virtual void begin(std::span<const ResultColumn> columns) = 0;
-  // As many cells as columns; they are not kept beyond the call.
+  // One cell for each column; not kept after the call.
   virtual void row(std::span<const Cell> cells) = 0;
   virtual void end() = 0;
 };
@@ -41,7 +41,7 @@ struct RowsOptions {
   std::size_t width = kAnyWidth;
 };
 
-// All rows of a query in one format. The number of rows written.
+// Writes all rows of a query in one format. Returns the number of rows.
 Result<std::uint64_t> write_rows(analysis::Rows& rows, const RowsOptions& options, std::FILE* file);
 
 // "text", the number, "true"; "" for NULL.

@@ -107,7 +107,7 @@ TEST(printable, only_what_misleads_is_escaped) {
   EXPECT_EQ(printable("Zoë, 日本 🙂"), "Zoë, 日本 🙂");
   EXPECT_EQ(printable("a\xc2\xa0"), "a\\xc2\\xa0"); // looks like a blank and is none
   EXPECT_EQ(printable("a\u200b\u00ad\ufeff"),
-            "a\\xe2\\x80\\x8b\\xc2\\xad\\xef\\xbb\\xbf"); // nothing of it is seen
+            "a\\xe2\\x80\\x8b\\xc2\\xad\\xef\\xbb\\xbf"); // all of it is invisible
   EXPECT_EQ(printable(""), "");
 }
 
@@ -156,7 +156,7 @@ TEST(table, width_counts_characters_not_bytes) {
   EXPECT_EQ(padded("Zoë", 5, Align::right), "  Zoë");
 }
 
-// What `write` writes to a file.
+// The output of `write`.
 std::string written_by(const auto& write) {
   char* data = nullptr;
   std::size_t size = 0;
@@ -184,7 +184,7 @@ std::string report_of(analysis::Engine& engine, bool is_json = false) {
   return written_by([&](std::FILE* file) { return write_report(engine, file, is_json); });
 }
 
-// Of which a view is not there, as if it could not be made of the trace.
+// A trace without the view, as if the view could not be made.
 std::unique_ptr<analysis::Engine> open_without_amplification(const golden::TestTrace& trace) {
   auto engine = analysis::Engine::open(trace.path(), {.external_access = true});
   EXPECT_TRUE(engine.has_value() && (*engine)->query("DROP VIEW amplification").has_value());
@@ -215,7 +215,8 @@ TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_other
   })) << not_shown;
 }
 
-// Of a trace that was made up, 2,000 system calls and library calls of one number each were millions of lines in memory.
+// In a forged trace, 2,000 system calls and library calls with one number made millions of lines in
+// memory.
 TEST(explain, operations_that_share_a_number_are_not_counted_once_for_each_pair) {
   std::string events = "app_write ts_ns=1 op_id=101 pid=7 tid=7 duration_ns=1000 call=fwrite\n";
   for (int i = 0; i < 50; ++i)
@@ -233,7 +234,7 @@ TEST(explain, operations_that_share_a_number_are_not_counted_once_for_each_pair)
     return sink.finish();
   });
   EXPECT_TRUE(text.contains("syscall  write")) << text;
-  EXPECT_TRUE(text.contains("and 39 more")) << text; // of 51: the call itself and those in it
+  EXPECT_TRUE(text.contains("and 39 more")) << text; // 51: the call itself and the calls in it
 }
 
 TEST(outputs, a_full_disk_is_an_error_of_every_output) {

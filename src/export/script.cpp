@@ -11,7 +11,7 @@
 
 namespace iotrail::output {
 
-// The time of day; seconds from the first event where that is not known.
+// The time of day; if it is unknown, seconds since the first event.
 static std::string time_text(const store::TraceReader& trace, std::uint64_t ts_ns) {
   const store::Manifest& manifest = trace.manifest();
   if (trace.damage().manifest)

@@ -15,7 +15,7 @@ bool has_name(Meaning meaning) {
   return meaning == Meaning::op || schema::wording(meaning) != schema::Wording::number;
 }
 
-// In two's complement; nullopt: no number.
+// In two's complement; nullopt: not a number.
 std::optional<std::uint64_t> number_of(const Cell& cell) {
   if (const auto* number = std::get_if<std::uint64_t>(&cell))
     return *number;

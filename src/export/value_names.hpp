@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The rows of a query with names in the place of numbers, as `script` shows them: ENOENT, O_RDWR|O_CREAT, sda, 1.27.
-// A result that is no error stays a number, and so does a value without a name.
+// The rows of a query with names instead of numbers, as in `script`: ENOENT, O_RDWR|O_CREAT, sda,
+// 1.27. Results other than errors, and values without a name, stay numbers.
 #pragma once
 
 #include <optional>
@@ -25,10 +25,10 @@ public:
 private:
   std::optional<std::string> name_of(const Cell& cell, schema::Meaning meaning) const;
 
-  std::optional<analysis::TraceDictionaries> dictionaries_; // where a column needs them
+  std::optional<analysis::TraceDictionaries> dictionaries_; // if a column needs them
   std::vector<ResultColumn> columns_;
   std::vector<Cell> cells_;
-  std::vector<std::string> texts_; // of the current row, by column
+  std::vector<std::string> texts_; // for the current row, by column
 };
 
 } // namespace iotrail::output

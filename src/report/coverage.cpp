@@ -25,7 +25,7 @@ bool has_sums(const store::TraceReader& trace) {
 
 std::string layer_not_recorded(const store::TraceReader& trace, std::string_view layer) {
   const store::Manifest& manifest = trace.manifest();
-  if (manifest.layers.empty() || has_rows(trace, layer)) // without any, the manifest is lost
+  if (manifest.layers.empty() || has_rows(trace, layer)) // no layers: the manifest is lost
     return {};
   if (std::ranges::find(manifest.layers, layer) == manifest.layers.end())
     return fmt::format("layer {} was not recorded", layer);

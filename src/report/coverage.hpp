@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Why a trace has nothing of a layer or of an event: it was not recorded. What was recorded and did not happen is another
-// answer. Empty where it was recorded, or where the trace does not tell.
+// Says that a trace has no rows of a layer or an event because they were not recorded. Empty if
+// they were recorded but did not happen, or if the trace does not say.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace iotrail::output {
 
-// Whether the trace is one of `stat`: it has aggregates, and no events.
+// Whether `stat` made the trace: it has aggregates and no events.
 bool has_sums(const store::TraceReader& trace);
 
 // "layer block was not recorded"

@@ -25,7 +25,7 @@ struct PlainText {
   std::string operator()(auto number) const { return fmt::format("{}", number); }
 };
 
-// In `pattern`, {from} becomes {to}.
+// Replaces {from} by {to} in `pattern`.
 void rename(std::string& pattern, const std::string& from, const std::string& to) {
   const std::string mark = "{" + from + "}";
   for (auto at = pattern.find(mark); at != pattern.npos; at = pattern.find(mark, at + to.size()))

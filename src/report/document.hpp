@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is said about a trace, as values: src/render/ decides how it looks. A document has a title, facts, warnings and
-// sections. A section is a table, sentences, or both. No text in it is formatted: numbers keep their unit, and a sentence
-// names the numbers that it has.
+// A document about a trace, as values: src/render/ decides how it looks. It has a title, facts,
+// warnings and sections. A section is a table, sentences, or both. No text in it is formatted:
+// numbers keep their unit, and a sentence names its numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@ namespace iotrail::output {
 // The meaning of a value, and with it its unit.
 enum class Meaning : std::uint8_t {
   text,
-  path, // a name that may be long, and differs from others at both ends: a path, an address, a control group
-  command,  // a text that may be long, and differs from others at its beginning: a command, a list
+  path,    // a long name that differs from others at both ends: a path, an address, a control group
+  command, // a long text that differs from others at its beginning: a command, a list
   sentence, // a text of several words
-  id,       // a number that stands for a thing: a pid, a sector
+  id,       // the number of a thing: a pid, a sector
   count,
   bytes,
   ns,     // a duration
   second, // seconds since the begin of the recording
-  share,  // a part of 1
-  ratio,  // how many times as much
+  share,  // a fraction of 1
+  ratio,  // a factor
   date,   // nanoseconds of CLOCK_REALTIME
   status, // the exit status of a program
   spans,  // periods beside one another
@@ -49,7 +49,7 @@ struct Spans {
   std::vector<Span> parts;
 };
 
-// A value that is JSON already: a list, a structure, a number of more than 64 bits.
+// A value in JSON already: a list, a structure, a number of more than 64 bits.
 struct JsonText {
   std::string text;
 };
@@ -60,9 +60,9 @@ struct Sentence;
 using Value = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string,
                            JsonText, Spans, std::vector<Sentence>>;
 
-std::uint64_t number_of(const Value& value); // 0: not known, negative, or no integer
-double real_of(const Value& value);          // 0: not known, or no number
-std::string text_of(const Value& value);     // digits as they are; "": not known
+std::uint64_t number_of(const Value& value); // 0: unknown, negative, or no integer
+double real_of(const Value& value);          // 0: unknown, or no number
+std::string text_of(const Value& value);     // numbers in plain digits; "": unknown
 inline bool is_known(const Value& value) {
   return !std::holds_alternative<std::monostate>(value);
 }
@@ -79,11 +79,11 @@ struct Sentence {
   std::vector<NamedValue> values{};
 
   bool empty() const { return pattern.empty(); }
-  // Appends. A value with a name that is taken already gets another one: `all_2`.
+  // Appends text. A value with a name in use gets another one: `all_2`.
   Sentence& add(std::string_view more, std::vector<NamedValue> named = {});
 };
 Sentence sentence(std::string_view pattern, std::vector<NamedValue> named = {});
-// A sentence that is one value.
+// A sentence that consists of one value.
 Sentence only(NamedValue value);
 
 inline NamedValue count_value(std::string name, std::uint64_t count) {
@@ -103,11 +103,11 @@ inline NamedValue text_value(std::string name, std::string text) {
 }
 
 struct Fact {
-  std::string name; // "": it continues the one before
+  std::string name; // "": continues the fact before
   Sentence value;
 };
 
-// When a column says nothing and is left out.
+// Conditions for omitting a column without information.
 enum class Omit : std::uint8_t {
   never,
   if_unknown,     // in every row
@@ -116,17 +116,16 @@ enum class Omit : std::uint8_t {
 };
 
 struct Column {
-  std::string
-      name; // the view's; with `_` before it, a text for people that is made of other columns
+  std::string name;    // of the view; with `_` before it: made of other columns, for people only
   std::string title{}; // "" with is_shown false: for programs only
   Meaning meaning = Meaning::text;
   Omit omit = Omit::never;
-  bool suppress_repeats = false; // a value that is the same as in the row above is left blank
+  bool suppress_repeats = false; // leaves a value blank that equals the one above
   bool zero_is_dash = false;
-  int drop_priority = 0;   // if room is short, the highest is dropped first; 0: never
-  bool never_drop = false; // where any row has more than 0
-  bool is_sum = false;     // over operations: of a sample, it is scaled by the row's scale_factor
-  std::string instead{};   // the column with a text that is shown where there is one
+  int drop_priority = 0;   // if room is short, the highest one is dropped first; 0: never
+  bool never_drop = false; // if any row has more than 0
+  bool is_sum = false;     // over operations: in a sample, the row's scale_factor scales it
+  std::string instead{};   // name of the column with a text that replaces the value, if it has one
 };
 
 struct Row {
@@ -134,7 +133,7 @@ struct Row {
   std::uint64_t scale_factor = 1; // how many operations each recorded one stands for
 };
 
-// Rows of a section that are cut off one group at a time.
+// Groups of rows, each cut off separately.
 struct Group {
   std::string name;
   std::uint64_t shown = 0;
@@ -144,14 +143,14 @@ struct Group {
 struct Section {
   std::string id;
   Sentence title{};
-  std::string view{};        // of SQL, that it is made of
-  std::string if_empty{};    // what stands for a table without rows; "": nothing does
-  std::vector<Fact> facts{}; // in this order: facts, sentences, the table, notes
+  std::string view{};        // the SQL view that the section is made of
+  std::string if_empty{};    // shown instead of an empty table; "": nothing
+  std::vector<Fact> facts{}; // order of the output: facts, sentences, the table, notes
   std::vector<Sentence> intro{};
   std::vector<Column> columns{};
-  std::vector<std::size_t> shown{}; // which columns people see, from left to right
+  std::vector<std::size_t> shown{}; // columns for people, from left to right
   std::vector<Row> rows{};
-  std::uint64_t all_rows = 0; // of which `rows` are the first
+  std::uint64_t all_rows = 0; // number of all rows; `rows` has the first of them
   std::vector<Group> groups{};
   std::vector<Sentence> notes{};
   std::vector<Section> children{}; // none, or one for each row: its parts
@@ -162,7 +161,7 @@ struct Document {
   std::string trace{}; // its path
   Sentence title{};
   std::vector<Fact> facts{};
-  std::vector<Sentence> warnings{}; // why the rest may not be the whole truth
+  std::vector<Sentence> warnings{}; // why the document may be incomplete
   std::vector<Section> sections{};
   std::vector<Sentence> closing{};
 };

@@ -25,7 +25,7 @@ constexpr std::pair<std::string_view, std::string_view> kSnapshotViews[] = {
     {"snapshot_mount", "snapshot_mounts"},    {"snapshot_network", "snapshot_interfaces"},
     {"snapshot_setting", "snapshot_settings"}};
 
-// The report is about what happened; the state of the machine is too much for it.
+// The report covers events; the state of the machine would be too much.
 void add_snapshots(const store::TraceReader& trace, std::vector<Section>& sections) {
   std::vector<std::string_view> views;
   for (const auto& [event, view] : kSnapshotViews)
@@ -40,7 +40,7 @@ void add_snapshots(const store::TraceReader& trace, std::vector<Section>& sectio
                           views.size() == 1 ? "" : "s", fmt::join(views, ", "), views.front()))}});
 }
 
-// Headings are short, and some tables show less than there is.
+// The headings of the report are short, and some tables have more rows than they show.
 Section views_section() {
   std::vector<std::string_view> views;
   for (const SectionDefinition& definition : sections_of(&Ranks::report))
@@ -73,7 +73,7 @@ bool is_heading(std::string_view heading, std::string_view text) {
   return std::ranges::equal(heading, text, {}, plain, plain);
 }
 
-// A column by its heading or by its name in SQL.
+// Finds a column by its heading or by its name in SQL.
 Result<std::string> column_to_sort_by(const SectionDefinition& section, const std::string& text) {
   for (const ColumnDefinition& column : section.columns)
     if (is_heading(column.title, text) || column.name == text)
@@ -112,7 +112,7 @@ Result<void> check(const ReportOptions& options) {
                     "Write for example --by file --sort written.");
 }
 
-// A report under way: notes and warnings wait until all has been read.
+// A report in progress: notes and warnings wait until all data is read.
 class Report {
 public:
   Report(analysis::Engine& engine, const ReportOptions& options)
@@ -149,7 +149,7 @@ public:
 
   Result<Document> one(const OneTable& table) {
     add(*table.section, table.rows);
-    if (document_.sections.front().failure) // nothing else was asked for
+    if (document_.sections.front().failure) // the only requested section
       return std::unexpected(*document_.sections.front().failure);
     add_all_notes();
     return finished(answer_warnings(engine_.trace()));

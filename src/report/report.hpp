@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report. First come the recording and its losses, why it took so long, which files and processes it was, and how large
-// operations were. Then what each layer did, the fate of bytes on their way down, the slowest operations, losses one by
-// one, and what was not recorded. All numbers come from the SQL views.
+// The report. It begins with the recording and its losses, the time by part, files and processes,
+// and the sizes of operations. Then come each layer's work, the fate of bytes on their way down,
+// the slowest operations, each loss, and what was not recorded. All numbers come from the SQL
+// views.
 #pragma once
 
 #include "analysis/engine/engine.hpp"
@@ -12,10 +13,10 @@
 namespace iotrail::output {
 
 struct ReportOptions {
-  std::string by{};        // one table only: "operation", "file", "process" or "device"; empty: all
-  SectionOptions rows{};   // a column to sort by needs `by`
-  std::string selection{}; // in words, what the engine was asked to look at alone; empty: all
-  bool for_programs = false; // all rows unless a number of them is asked for; facts as tables
+  std::string by{};        // only one table: "operation", "file", "process" or "device"; empty: all
+  SectionOptions rows{};   // sorting by a column needs `by`
+  std::string selection{}; // how the user narrowed the trace down, in words; empty: not at all
+  bool for_programs = false; // all rows, unless the user gives a number; facts as tables
 };
 
 Result<Document> make_report(analysis::Engine& engine, const ReportOptions& options);

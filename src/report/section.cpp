@@ -17,7 +17,8 @@ namespace {
 constexpr std::string_view kAllRows = "_all_rows";
 constexpr std::string_view kPlace = "_place";
 
-// Of groups each counts its own rows. A window of all rows makes DuckDB fail now and then: their number is a query's own.
+// Each group counts its own rows. Otherwise a separate query counts them, because a window of all
+// rows sometimes makes DuckDB fail.
 std::string counted_sql(const SectionDefinition& definition) {
   if (!definition.group.empty())
     return fmt::format("SELECT *, count(*) OVER (PARTITION BY {}) AS {} FROM ({}) AS s",
@@ -44,7 +45,7 @@ std::string section_sql(const SectionDefinition& definition, const SectionOption
                      definition.group_order, definition.group_order.empty() ? "" : ", ");
 }
 
-// Some cost more than they tell, unless somebody asks for them.
+// The error for a trace that is too large for an expensive section.
 std::optional<Error> too_many_events(const analysis::Engine& engine,
                                      const SectionDefinition& definition) {
   std::uint64_t events = 0;
@@ -57,7 +58,7 @@ std::optional<Error> too_many_events(const analysis::Engine& engine,
                fmt::format("iotrail query TRACE \"FROM {}\" has it.", definition.view), 0};
 }
 
-// The meaning of a column that no definition has: names end in their unit.
+// The meaning of a column without a definition: its name ends in its unit.
 Meaning meaning_of(std::string_view name) {
   if (name.ends_with("_ns"))
     return Meaning::ns;
@@ -83,8 +84,8 @@ Column column_of(const ColumnDefinition& definition, const SectionOptions& optio
           .instead = std::string(definition.instead)};
 }
 
-// The columns of the query in its order. A trace may hold a table in the place of one of our views: then those that people
-// would see and the table lacks come last, without values.
+// The query's columns, in order. A trace may contain a table in place of one of our views. Shown
+// columns that the table lacks then come last, without values.
 void add_columns(Section& section, const SectionDefinition& definition,
                  const std::vector<std::string>& names, const SectionOptions& options) {
   for (const std::string& name : names) {
@@ -130,7 +131,7 @@ void count_rows(Section& section, const SectionDefinition& definition) {
     section.all_rows += group.all;
 }
 
-// The title that a person knows a column by.
+// The title by which people know a column.
 std::string_view title_of(const SectionDefinition& definition, std::string_view name) {
   for (const ColumnDefinition& column : definition.columns)
     if (column.name == name)

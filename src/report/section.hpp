@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The definition of a section: a query, a title, and the meaning of each column. sections/<topic>/<name>.cpp defines one as
-// `SectionDefinition <name>_section()`; the build finds it by itself (sections.hpp).
+// The definition of a section: a query, a title, and the meaning of each column.
+// sections/<topic>/<name>.cpp defines `SectionDefinition <name>_section()`; the build finds it
+// (sections.hpp).
 //
-// The query selects all rows. make_section() orders and cuts them, counts all, and says how a sample is scaled. A column with
-// a name that begins with `_` is for people or for the section alone: JSON does not have it. The column `layer`, or else
-// `_layer`, names the layer of a row's operations, which decides how the row is scaled.
+// The query selects all rows. make_section() orders, counts and cuts them, and sets the scale of a
+// sample. A column name with a leading `_` is for people or for the section alone: JSON omits it.
+// The column `layer`, else `_layer`, is the layer of a row's operations, which decides the row's
+// scale.
 #pragma once
 
 #include <span>
@@ -18,29 +20,29 @@
 
 namespace iotrail::output {
 
-// As Column of document.hpp.
+// Like Column of document.hpp.
 struct ColumnDefinition {
   std::string_view title;
-  std::string_view name; // of the query
+  std::string_view name; // in the query
   Meaning meaning = Meaning::text;
   Omit omit = Omit::never;
   bool suppress_repeats = false;
   bool zero_is_dash = false;
   int drop_priority = 0;
   bool never_drop = false;
-  bool is_sum = false; // of the row's layer or, if it has none, of calls
+  bool is_sum = false; // scaled like the row's layer or, without one, like calls
   std::string_view instead = {};
 };
 
-// Where a section comes in a document; 0: it is not in it.
+// Position of a section in each document; 0: not in it.
 struct Ranks {
   int report = 0;
-  int report_data = 0; // in the report for programs alone
+  int report_data = 0; // only in the report for programs
   int verify = 0;
   int stat = 0;
 };
 
-// The rows of a section by the names of its columns. A column that is not there is NULL.
+// The rows of a section by column name. A missing column is NULL.
 class SectionRows {
 public:
   explicit SectionRows(const Section& section) : section_(section) {}
@@ -67,20 +69,19 @@ private:
 struct SectionDefinition {
   std::string_view id; // its key in JSON
   Ranks ranks{};
-  std::string_view subject{}; // its name for --by; "": it has none
+  std::string_view subject{}; // for --by; "": none
   std::string_view title{};
-  std::string_view view{}; // that it is made of, with more columns; "": none
-  std::string_view
-      layer_phrase{}; // ends the title with the column `layer` of the first row; "": does not
-  std::string_view if_empty{}; // what stands for a table without rows; "": the section is left out
-  std::string_view sql;        // all rows
-  std::string_view order;      // which of them come first
-  std::string_view order_label{}; // the same for people, at the end of the title
-  std::string_view group{}; // column of groups that each have as many rows as are shown; "": none
+  std::string_view view{};         // the view that it is made of, which has more columns; "": none
+  std::string_view layer_phrase{}; // ends the title, with the first row's `layer`; "": not used
+  std::string_view if_empty{};     // shown instead of an empty table; "": the section is omitted
+  std::string_view sql;            // all rows
+  std::string_view order;          // order of the rows
+  std::string_view order_label{};  // the order in words, at the end of the title
+  std::string_view group{};        // column of groups, each cut off at `rows`; "": none
   std::string_view group_order{};
-  std::uint64_t rows = 0; // how many are shown unless asked for more or fewer; 0: all
+  std::uint64_t rows = 0; // number of shown rows by default; 0: all
   std::span<const ColumnDefinition> columns{};
-  std::uint64_t most_events = UINT64_MAX; // of a larger trace the report does without it
+  std::uint64_t most_events = UINT64_MAX; // the report omits the section for a larger trace
   void (*add_notes)(const SectionRows& rows, const store::TraceReader& trace,
                     Section& section) = nullptr;
   bool notes_without_rows = false; // add_notes() is called even if there are no rows
@@ -89,29 +90,31 @@ struct SectionDefinition {
 // The order of all layers.
 inline constexpr std::string_view kLayerOrder = "_depth NULLS LAST, layer";
 
-// Which rows of a section, and how.
+// Selects and orders the rows of a section.
 struct SectionOptions {
-  std::uint64_t rows = 0; // 0: as many as the section says
-  std::string sort{};     // a column whose largest values come first; empty: as the section says
+  std::uint64_t rows = 0; // 0: the section's default
+  // Name of the column to sort by, largest first; empty: the section's order.
+  std::string sort{};
   bool all_rows = false;
 };
 
-// The section as values, without its notes. Where the trace does not allow it, with the failure.
+// Makes the section as values, without notes. `failure` is set if the trace does not allow it.
 Section make_section(analysis::Engine& engine, const SectionDefinition& definition,
                      const SectionOptions& options);
 
-// Damage is known as far as the trace has been read, so notes come after all queries.
+// Call it after all queries: damage is known as far as the trace has been read.
 void add_notes(const store::TraceReader& trace, const SectionDefinition& definition,
                Section& section);
 
-// The note "5 of 21 files; all: ...", if there are more rows than are shown. `subject`: the table's name for `--by`;
-// empty: it has none.
+// Adds the note "5 of 21 files; all: ..." if there are more rows than shown. `subject`: the table's
+// name for `--by`; empty: none.
 void note_rest(Section& section, std::string_view things, std::string_view subject = {});
 
-// Where transfers through io_uring and libaio, which are no calls with bytes, are in the columns of devices alone.
+// Notes that transfers of io_uring and libaio, which are no calls with bytes, are only in the
+// columns of devices.
 void note_asynchronous(const store::TraceReader& trace, Section& section);
 
-// The same as a sentence where the rows of each group are cut off: "5 of 14 operations of syscall; all: ..."; empty: none was.
+// The same for groups: "5 of 14 operations of syscall; all: ..."; empty: no group was cut off.
 Sentence rest_of_groups(const Section& section, std::string_view subject = {});
 
 } // namespace iotrail::output

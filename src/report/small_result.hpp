@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A query result known to be small, whole in memory and read by column name. For the report. A column that it does not
-// have is NULL: a trace may hold a table in the place of one of our views.
+// A small query result, completely in memory and read by column name, for the report. A missing
+// column is NULL: a trace may contain a table in place of one of our views.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace iotrail::output {
 class SmallResult {
 public:
   static Result<SmallResult> query(analysis::Engine& engine, std::string_view sql);
-  // Keeps the rows that came before a failure.
+  // Keeps the rows before a failure.
   Result<void> read(analysis::Engine& engine, std::string_view sql);
 
   std::size_t size() const { return rows_.size(); }

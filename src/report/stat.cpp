@@ -87,7 +87,7 @@ Result<Document> make_stat(analysis::Engine& engine, const StatOptions& options)
     add_notes(engine.trace(), definition, section);
     document.sections.push_back(std::move(section));
   }
-  // Damage comes first on paper, and is known only when everything was read.
+  // Damage comes first in the document, but is known only when everything is read.
   document.sections.insert(document.sections.begin(), summary_section(engine.trace()));
   document.trace = engine.trace().path().native();
   return document;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `stat` says at the end, and `report` of its trace: tables of aggregates.
+// The summary of `stat`, and the report of its trace: tables of aggregates.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace iotrail::output {
 
 struct StatOptions {
-  std::string by{};       // one table only: operation, file, process or device; empty: all
-  std::uint64_t rows = 0; // of each table; 0: as many as it usually has
+  std::string by{};       // only one table: operation, file, process or device; empty: all
+  std::uint64_t rows = 0; // in each table; 0: the table's default
 };
 
-// Refuses what is no table.
+// Fails for other names.
 Result<void> check_stat_table(const std::string& by);
 
 Result<Document> make_stat(analysis::Engine& engine, const StatOptions& options);

@@ -22,7 +22,7 @@ std::uint64_t last_event_ns(const store::TraceReader& trace) {
   return last_ns;
 }
 
-// Without an end in the manifest, the recording is known to have reached the last event.
+// Without an end in the manifest, the recording ran at least until the last event.
 Sentence run_sentence(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   if (manifest.begin_ns == 0)

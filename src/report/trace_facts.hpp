@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which trace this is, how it was recorded, and what is not in it.
+// The trace, its recording, and what it does not contain.
 #pragma once
 
 #include <string>
@@ -12,26 +12,28 @@
 
 namespace iotrail::output {
 
-// Where a lost manifest would say it.
+// For facts of a lost manifest.
 inline constexpr std::string_view kNotKnown = "not known";
 
-// "host, Linux 6.1.0, x86_64, 2 CPUs", as far as it is known.
+// "host, Linux 6.1.0, x86_64, 2 CPUs", as far as known.
 std::string machine_text(const store::Manifest& manifest);
 
-// "app, syscall; not recorded: vfs": the layers asked for, last those without any event, since no hook serves them.
+// "app, syscall; not recorded: vfs": the requested layers; last those without any event, since no
+// hook serves them.
 std::string layers_text(const store::Manifest& manifest);
 
-// One line: what was asked for and not recorded; nothing if all was. The reasons are for `iotrail doctor`.
+// One line: requested events that were not recorded; empty if all were. `iotrail doctor` has the
+// reasons.
 std::string refusals_text(const store::Manifest& manifest);
 
-// That files lie on file systems without events of the layer fs, which was recorded; empty: none do.
+// Says that files are on file systems without events of the recorded layer fs; empty: none are.
 std::string bare_file_systems_text(const store::Manifest& manifest);
 
-// What was recorded, for how long, and whether all of it is here.
-// `selection`: what the report is narrowed down to; empty: nothing.
+// The recording, its duration and its completeness. `selection`: how the user narrowed the report
+// down; empty: not at all.
 std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection);
 
-// Where and at what cost it was recorded.
+// The machine and the cost of the recording.
 std::vector<Fact> recording_facts(const store::TraceReader& trace);
 
 } // namespace iotrail::output

@@ -16,7 +16,7 @@ namespace iotrail::output {
 
 namespace {
 
-// What contradicts itself: a sentence, and a query for its values. A row is a defect.
+// A contradiction: a sentence, and a query for its values. Each row is a defect.
 struct Check {
   std::string_view pattern;
   std::string_view sql;
@@ -36,7 +36,7 @@ FROM byte_balance
   JOIN (SELECT direction AS way, sum(completed) AS completed FROM conservation GROUP BY direction) AS c ON direction = way
 GROUP BY direction HAVING sum(bytes) <> any_value(completed))"}};
 
-// The row's values by the names of its columns: texts, and numbers of events or bytes.
+// The row's values by column name: texts, and numbers of events or bytes.
 Sentence sentence_of(const Check& check, const SmallResult& rows, std::size_t row) {
   Sentence defect = sentence(check.pattern);
   for (const std::string& name : rows.columns()) {
@@ -60,7 +60,7 @@ Result<std::vector<Sentence>> find_defects(analysis::Engine& engine) {
   return defects;
 }
 
-// What was lost does add up; what it could have changed is not sure.
+// Losses add up, but bytes that they may affect are not certain.
 Sentence doubt(std::uint64_t lost) {
   return sentence(fmt::format("{{lost}} event{} lost: what {} could have changed has a cause that "
                               "is inferred, and none beyond doubt",
@@ -73,13 +73,13 @@ constexpr std::string_view kNotCounted =
     "trace, or is known to be lost, cannot be checked.";
 
 struct Verdict {
-  bool is_sound = false;   // nothing contradicts anything else
-  bool is_counted = false; // sources told what they produced
-  bool is_failed = false;  // the recorder could not go on
-  bool has_gaps = false;   // events may be missing that nobody counted
-  bool is_limited = false; // not all that is there was looked at
+  bool is_sound = false;   // no contradictions
+  bool is_counted = false; // the sources reported their numbers of events
+  bool is_failed = false;  // the recorder failed
+  bool has_gaps = false;   // uncounted events may be missing
+  bool is_limited = false; // some analysis stopped at a limit
   bool has_devices = false;
-  std::uint64_t lost = 0; // counted one by one
+  std::uint64_t lost = 0; // counted events
 
   bool is_clean() const { return is_sound && is_counted && !is_failed && !has_gaps && !is_limited; }
 };
@@ -107,7 +107,7 @@ Sentence conclusion(const Verdict& verdict) {
   return text.add(end);
 }
 
-// The verdict's sentence, and its parts for programs.
+// The sentence of the verdict, and its parts for programs.
 Section verdict_section(const Verdict& verdict) {
   Section section{.id = "verdict", .title = conclusion(verdict), .all_rows = 1};
   Row row;
@@ -138,7 +138,7 @@ Verdict verdict_of(const store::TraceReader& trace, bool has_defects, bool has_g
           .lost = lost};
 }
 
-// Devices that were not recorded are another answer than none.
+// "Devices were not recorded" is another answer than "no devices".
 Section checked_section(analysis::Engine& engine, SectionDefinition definition) {
   const std::string no_devices =
       layer_not_recorded(engine.trace(), schema::layer_name(IOT_LAYER_block));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `verify` says: whether all events and all bytes of the devices are accounted for, and what is not.
+// The result of `verify`: whether all events and all bytes of devices are accounted for, and which
+// are not.
 #pragma once
 
 #include "analysis/engine/engine.hpp"
@@ -10,8 +11,9 @@ namespace iotrail::output {
 
 struct Verification {
   Document document;
-  // False: something does not add up, is damaged, or cannot be checked: the recording has no end or failed, or events may be
-  // missing that nobody counted. Losses and remainders that are counted do add up.
+  // False: something does not add up, is damaged, or cannot be checked. The last is the case if the
+  // recording has no end, failed, or may have uncounted losses. Counted losses and remainders add
+  // up.
   bool is_clean = false;
 };
 

@@ -10,7 +10,7 @@ namespace iotrail::output {
 
 namespace {
 
-// A trace without an end says so before anything else: its other numbers are a lower bound.
+// First says that a trace has no end: its numbers are then a lower bound.
 std::string_view state_warning(store::State state) {
   switch (state) {
   case store::State::COMPLETE:
@@ -31,7 +31,7 @@ std::string_view plural(std::uint64_t count) {
   return count == 1 ? "" : "s";
 }
 
-// "1.2 KiB in 2 blocks could not be read; 7 rows are missing, as far as can be told", without what there is none of.
+// "1.2 KiB in 2 blocks could not be read; 7 rows are missing, ...", without parts that are 0.
 Sentence skipped_sentence(const store::Damage& damage) {
   Sentence text = sentence("DAMAGED TRACE: ");
   const bool has_bytes = damage.bytes_skipped != 0 || damage.blocks_skipped != 0;
@@ -90,7 +90,7 @@ std::vector<Sentence> choice_sentences(const store::Manifest& manifest) {
 std::vector<Sentence> warning_sentences(const store::TraceReader& trace) {
   std::vector<Sentence> sentences;
   if (const std::string_view warning = state_warning(trace.manifest().state);
-      !trace.damage().manifest && !warning.empty()) // without one the state is not known
+      !trace.damage().manifest && !warning.empty()) // without a manifest the state is unknown
     sentences.push_back(sentence(warning));
   std::ranges::move(damage_sentences(trace), std::back_inserter(sentences));
   std::ranges::move(choice_sentences(trace.manifest()), std::back_inserter(sentences));
@@ -110,7 +110,7 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
 Sentence lost_sentence(const store::Manifest& manifest) {
   if (!std::ranges::all_of(manifest.sources, adds_up))
     return sentence("THE COUNTS OF ITS EVENTS DO NOT ADD UP");
-  std::uint64_t produced = manifest.left_out(); // of which any may have been lost
+  std::uint64_t produced = manifest.left_out(); // any of these may have been lost
   std::uint64_t lost = 0;
   for (const store::SourceTally& source : manifest.sources) {
     produced = sum_of(produced, source.produced);

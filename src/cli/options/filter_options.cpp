@@ -35,7 +35,7 @@ Result<void> check_pids(const std::vector<pid_t>& pids) {
   return {};
 }
 
-// Of a name, or of a number, which need not be that of a user whom this machine knows.
+// Parses the name or number of a user; this machine need not know the number.
 Result<uid_t> parse_user(std::string_view option, const std::string& text) {
   if (const passwd* user = ::getpwnam(text.c_str()); user != nullptr)
     return user->pw_uid;
@@ -153,7 +153,7 @@ Result<void> check_contradiction(std::string_view option, const std::vector<Valu
   return {};
 }
 
-// Refuses what is wanted and left out at once, of which nothing would be recorded.
+// Refuses selections that are excluded at the same time: they would record nothing.
 Result<void> check_contradictions(const capture::Filter& filter) {
   const capture::Things& wanted = filter.wanted;
   const capture::Things& excluded = filter.excluded;

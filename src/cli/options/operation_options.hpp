@@ -13,7 +13,8 @@ namespace iotrail::cli {
 // Fills `wanted.operations` and `excluded.operations`.
 void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded);
 
-// Refuses names that nothing has, and choices of which nothing would be recorded. The filter has its layers and events.
+// Refuses unknown names, and choices that would record nothing. The filter has its layers and
+// events.
 Result<void> check_operations(const capture::Filter& filter);
 
 } // namespace iotrail::cli

@@ -56,7 +56,7 @@ Result<void> check_matches(analysis::Engine& engine, const SelectionOptions& opt
     return {};
   const auto matches = output::SmallResult::query(
       engine, "(SELECT 1 FROM events LIMIT 1) UNION ALL (SELECT 1 FROM path_calls LIMIT 1)");
-  if (!matches || matches->size() > 0) // a failure is told by the section that it is of
+  if (!matches || matches->size() > 0) // its own section reports a failure
     return {};
   std::string there;
   if (!options.process.empty())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a verb that records is to record: whose I/O, which layers and events.
+// The options of recording verbs that select tasks, layers and events.
 #pragma once
 
 #include <string>

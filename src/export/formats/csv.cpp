@@ -17,7 +17,7 @@ void put_text(Sink& sink, std::string_view text) {
   sink.put('"');
 }
 
-// A program gets the bytes as they are, a person what a terminal may be shown.
+// A program gets the bytes as they are, a terminal only printable characters.
 void put_field(Sink& sink, std::string_view text) {
   if (sink.is_terminal())
     put_text(sink, printable_lines(text));
@@ -25,7 +25,8 @@ void put_field(Sink& sink, std::string_view text) {
     put_text(sink, text);
 }
 
-// RFC 4180 with LF as line end. NULL is an empty field, an empty text is "" in quotes: they stay apart.
+// RFC 4180 with LF as line end. NULL is an empty field and an empty text is "", so that they
+// differ.
 class CsvOutput : public Output {
 public:
   explicit CsvOutput(Sink& sink) : sink_(sink) {}

@@ -8,11 +8,12 @@
 namespace iotrail::output {
 namespace {
 
-// Aligned columns for rows of any number. Widths come from the first kSampleRows; longer cells after those push their line to the
-// right.
-// Of a given width, texts lose their middle, but sentences in the last column go on below, and the last columns are left out
-// and named below; the columns of up to kUprightRows rows stand one below the other instead. Of kAnyWidth nothing is left out.
-// The engine's plan of a query (EXPLAIN) is printed as it is drawn.
+// Aligned columns for any number of rows. Widths come from the first kSampleRows; longer cells
+// after those push their line to the right.
+// With a given width, texts lose their middle, and a sentence in the last column continues on the
+// next lines. Columns that do not fit are omitted and named below. Up to kUprightRows rows are
+// printed upright instead: one column below another. With kAnyWidth nothing is omitted.
+// The engine's plan of a query (EXPLAIN) is printed as it is.
 class TableOutput : public Output {
 public:
   explicit TableOutput(Sink& sink, std::size_t width = kAnyWidth) : sink_(sink), width_(width) {}
@@ -39,7 +40,7 @@ private:
   std::vector<std::size_t> shown_; // columns, once the sample is known
   std::vector<std::vector<std::string>> sample_;
   bool is_sampling_ = true;
-  bool is_cut_ = false; // any text so far
+  bool is_cut_ = false; // whether any text was shortened
 };
 
 void TableOutput::begin(std::span<const ResultColumn> columns) {
@@ -81,7 +82,7 @@ void TableOutput::end() {
 void TableOutput::print_line(std::span<const std::string> cells) {
   std::vector<std::string> fitting;
   std::vector<std::size_t> widths;
-  std::vector<std::string> below; // of the sentence in the last column
+  std::vector<std::string> below; // rest of the sentence in the last column
   for (const std::size_t i : shown_) {
     widths.push_back(widths_[i]);
     if (width_ == kAnyWidth || display_width(cells[i]) <= widths_[i]) {
@@ -106,7 +107,7 @@ void TableOutput::print_line(std::span<const std::string> cells) {
   }
 }
 
-// The first column always stays; the others are left out from the last on.
+// Always keeps the first column; omits others from the last one on.
 void TableOutput::choose_columns() {
   std::vector<TextTable::Column> columns;
   for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -116,7 +117,7 @@ void TableOutput::choose_columns() {
   widths_ = fitted(columns, widths_, shown_, width_);
 }
 
-// The widths of columns are chosen when it is known how many rows there are, or that there are many.
+// Chooses the widths when all rows are known, or there are many.
 void TableOutput::print_all() {
   choose_columns();
   if (shown_.size() == columns_.size() || sample_.size() > kUprightRows || sample_.empty())
@@ -125,7 +126,7 @@ void TableOutput::print_all() {
     print_upright();
 }
 
-// A long value goes on below itself.
+// Continues a long value on the next lines.
 void TableOutput::print_upright(const std::string& name, std::string_view value,
                                 std::size_t name_width) {
   const std::size_t indent = name_width + kColumnGap.size();

@@ -10,7 +10,7 @@ namespace iotrail::output {
 
 namespace {
 
-// A column that is there for people or for the section alone.
+// A column that only people or the section itself use.
 bool is_internal(const Column& column) {
   return column.name.starts_with('_');
 }
@@ -20,7 +20,7 @@ void put_key(Sink& sink, std::string_view key) {
   sink.put(':');
 }
 
-// `put(element)` for each, on a line of its own.
+// Calls `put(element)` for each element, each on a line of its own.
 template <class Elements, class Put>
 void put_array(Sink& sink, const Elements& elements, const Put& put) {
   sink.put('[');
@@ -107,7 +107,7 @@ void put_row(Sink& sink, const Section& section, const Row& row) {
   sink.put('}');
 }
 
-// Null: the trace does not allow it.
+// null: the trace does not allow the section.
 void put_rows(Sink& sink, const Section& section) {
   sink.put(",\n");
   put_key(sink, section.id);
@@ -117,7 +117,7 @@ void put_rows(Sink& sink, const Section& section) {
     put_array(sink, section.rows, [&](const Row& row) { put_row(sink, section, row); });
 }
 
-// The columns that people see and programs have.
+// The columns that both people and programs get.
 void put_columns(Sink& sink, const Section& section) {
   sink.put('[');
   bool is_first = true;
@@ -135,7 +135,7 @@ void put_columns(Sink& sink, const Section& section) {
   sink.put(']');
 }
 
-// Of how many operations each recorded one is the sample, row by row; left out where all are recorded.
+// How many operations each row's recorded one stands for; omitted if all were recorded.
 void put_scale_factors(Sink& sink, const Section& section) {
   if (std::ranges::none_of(section.columns, &Column::is_sum) ||
       std::ranges::all_of(section.rows, [](const Row& row) { return row.scale_factor == 1; }))

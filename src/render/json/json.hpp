@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A document for programs, as one JSON object: `trace`, for each section with a table an array of its rows by the section's
-// id, `sections` with the titles, columns and sentences of all, `not_shown`, `facts` and `warnings`. Numbers are whole and
-// unrounded. docs/schemas/ describes each document.
+// Renders a document as one JSON object for programs. It has `trace`, and for each section with a
+// table an array of rows under the section's id. `sections` has the titles, columns and sentences
+// of all. `not_shown`, `facts` and `warnings` follow. Numbers are complete and unrounded.
+// docs/schemas/ describes each document.
 #pragma once
 
 #include "report/document.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// report_bench EVENTS [TRACE]: writes a trace of that many events of all layers, then times the report on it, part by
-// part. With TRACE the trace stays there, and one that is there already is used again.
+// report_bench EVENTS [TRACE]: writes a trace with this many events of all layers, then times each
+// part of the report. With TRACE it keeps the trace there, and reuses an existing one.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ namespace {
 using namespace iotrail;
 namespace fs = std::filesystem;
 
-// A workload of reads and writes: for each call of the program its events in all layers, as they are nested in time.
+// A workload of reads and writes: for each call of the program, its nested events in all layers.
 class Workload {
 public:
   explicit Workload(store::TraceWriter& writer) : writer_(writer) {
@@ -119,7 +119,7 @@ private:
 
   store::TraceWriter& writer_;
   std::vector<iot_u32> files_;
-  std::mt19937_64 random_{1}; // the same trace each time
+  std::mt19937_64 random_{1}; // makes the same trace each time
   iot_event header_{};
   iot_u64 now_ns_ = 1'000'000'000;
   iot_u64 op_ = 0;
@@ -143,7 +143,7 @@ Result<void> make_trace(const fs::path& trace, std::uint64_t events) {
   return (*writer)->finish(manifest);
 }
 
-// Times of the wall and of all processors: on a busy machine only the second tells the cost.
+// Wall time, and time of all processors: on a busy machine only the second one measures the cost.
 class Stopwatch {
 public:
   void print(const char* what) {

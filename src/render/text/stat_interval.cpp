@@ -16,7 +16,7 @@ namespace iotrail::output {
 
 namespace {
 
-// What came in an interval of one operation.
+// The events of one operation in an interval.
 struct StatLine {
   const rows::event_sums* first = nullptr;
   std::uint64_t events = 0;
@@ -43,7 +43,7 @@ stat_lines_of(std::span<const rows::event_sums> rows) {
   return lines;
 }
 
-// 99 of 100 took at most so long.
+// 99 of 100 operations took at most this long.
 std::uint64_t p99_ns(const StatLine& line) {
   std::uint64_t so_far = 0;
   for (const auto& [below_ns, events] : line.events_below) {
@@ -64,7 +64,7 @@ std::string stat_line_text(const StatLine& line, double seconds, const Sample& s
         std::llround(static_cast<double>(scaled(number, scale_factor)) / seconds));
   };
   const auto mark = [&](std::uint64_t number) { return estimate_mark(number, scale_factor); };
-  const auto rate_text = [&](std::uint64_t number) { // what is seldom is not said to be none
+  const auto rate_text = [&](std::uint64_t number) { // a rare event is not shown as 0
     const std::uint64_t of_second = rate(number);
     return fmt::format("{}{}", mark(number),
                        of_second == 0 && number != 0 ? "< 1" : human_count(of_second));

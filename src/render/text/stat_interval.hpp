@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `stat --interval` prints while it counts, from the rows of an interval alone.
+// The lines that `stat --interval` prints while it counts, from the rows of one interval.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace iotrail::output {
 
-// A line for each layer and operation, with rates by the second. `begin_ns`: of the recording.
+// One line for each layer and operation, with rates per second. `begin_ns`: begin of the recording.
 std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
                           const Sample& sample, bool with_title);
 

@@ -94,7 +94,8 @@ private:
     });
   }
 
-  // A column that says nothing is left out before all others. One that must be seen never is.
+  // Drops columns without information first. Never drops a column with never_drop and a value above
+  // 0.
   int drop_priority(std::size_t column) const {
     constexpr int kFirst = 100;
     bool is_empty = true;
@@ -108,7 +109,7 @@ private:
     return priority == 0 || !is_empty ? priority : kFirst + priority;
   }
 
-  // The text that stands for the number of a row, as the name of an error for bytes.
+  // The text shown instead of the number of a row, such as an error instead of bytes.
   std::string instead(std::size_t row, std::size_t column) const {
     const auto found = std::ranges::find(section_.columns, at(column).instead, &Column::name);
     if (at(column).instead.empty() || found == section_.columns.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table of a section.
+// Renders the table of a section as text.
 #pragma once
 
 #include "report/document.hpp"

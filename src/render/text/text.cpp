@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kIndent = "  ";
 constexpr std::size_t kFactIndent = 12;
-constexpr std::size_t kCommandLines = 2; // command lines can be long; two lines tell which it was
+constexpr std::size_t kCommandLines = 2; // a command line can be long; two lines identify it
 
 std::size_t room(std::size_t width, std::size_t indent) {
   return width == kAnyWidth ? width : width - std::min(width, indent);

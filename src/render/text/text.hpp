@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A document for people.
+// Renders a document for people.
 #pragma once
 
 #include "report/document.hpp"
@@ -9,14 +9,14 @@
 
 namespace iotrail::output {
 
-// `width`: of the lines; kAnyWidth: no column is left out.
+// `width`: of the lines; kAnyWidth: keeps all columns.
 void render_text(const Document& document, Sink& sink, std::size_t width);
 
 // False: there is nothing to print.
 bool has_text(const Section& section);
 void render_section(const Section& section, Sink& sink, std::size_t width);
 
-// Above an answer: its warnings, and a blank line below them.
+// The warnings above an answer, and a blank line below them.
 void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::size_t width);
 
 // Sentences, each on lines of its own, indented.

@@ -14,7 +14,7 @@ namespace iotrail::output {
 
 namespace {
 
-// A mean is a count too.
+// A mean is printed like a count.
 std::uint64_t natural_of(const Value& value) {
   if (const auto* real = std::get_if<double>(&value))
     return *real >= 1e19 ? UINT64_MAX
@@ -33,7 +33,7 @@ std::string number_text(Meaning meaning, std::uint64_t number) {
   }
 }
 
-// The sign of numbers that may be negative.
+// Prints the sign of numbers that may be negative.
 std::string signed_text(Meaning meaning, std::int64_t number) {
   return number < 0 ? "-" + number_text(meaning, -static_cast<std::uint64_t>(number))
                     : number_text(meaning, static_cast<std::uint64_t>(number));

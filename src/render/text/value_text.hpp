@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Values and sentences of a document as people read them. Texts of a trace are printable.
+// Values and sentences of a document as text for people. Texts of a trace are made printable.
 #pragma once
 
 #include <string>
@@ -9,15 +9,16 @@
 
 namespace iotrail::output {
 
-inline constexpr std::string_view kDash = "-"; // a number that is not known
+inline constexpr std::string_view kDash = "-"; // an unknown number
 
-// "1,234", "4.00 KiB", "12.3 us", "45.6 %". `scale_factor`: of a sum over a sample, which is an estimate then: "~120".
+// "1,234", "4.00 KiB", "12.3 us", "45.6 %". With a `scale_factor` above 1, a sum over a sample is
+// an estimate: "~120".
 std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_factor = 1);
 
 std::string sentence_text(const Sentence& sentence);
 std::vector<std::string> sentence_texts(const std::vector<Sentence>& sentences);
 
-// What stands before an estimate: "~"; nothing before an exact number, and before 0.
+// The mark before an estimate: "~"; empty before an exact number, and before 0.
 std::string_view estimate_mark(std::uint64_t sum, std::uint64_t scale_factor);
 
 } // namespace iotrail::output

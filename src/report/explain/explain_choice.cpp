@@ -10,8 +10,8 @@ namespace {
 
 using analysis::sql_literal;
 
-// Operations as programs see them, with whatever tells them to people; one that is asked for by its number may be a call
-// into the C library.
+// Operations as programs see them, with fields that describe them. An operation given by its number
+// may be a call into the C library.
 constexpr std::string_view kHeadsSql = R"(
 SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, coalesce(o.call, o.class) AS what,
        o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
@@ -25,7 +25,7 @@ std::string op_condition(const std::string& op) {
   return fmt::format("(name = {0} OR CAST(op_id AS VARCHAR) = {0})", sql_literal(op));
 }
 
-// Those under way at a time.
+// Operations in progress at a time.
 std::string from_heads_at(const std::string& heads, std::uint64_t at_ns) {
   return fmt::format("FROM ({}) WHERE since_ns <= {} AND plus(since_ns, duration_ns) >= {}", heads,
                      at_ns, at_ns);

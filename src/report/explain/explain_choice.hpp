@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which operations `explain` shows.
+// Selects the operations that `explain` shows.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@
 
 namespace iotrail::output {
 
-// Selects all operations that could be asked for: op_id, name, layer, what, ts_ns, duration_ns, bytes, error, path, pid, comm,
-// since_ns, is_for_others (it waits for somebody else, not for I/O).
+// Selects all operations that the user may ask for: op_id, name, layer, what, ts_ns, duration_ns,
+// bytes, error, path, pid, comm, since_ns, is_for_others (it waits for another program, not for
+// I/O).
 std::string all_heads_sql(const ExplainOptions& options);
 
-// Selects those that are shown; of the slowest, what waits for somebody else comes last.
+// Selects the operations to show. Among the slowest, waits for other programs come last.
 std::string heads_sql(const ExplainOptions& options);
 
 // Which were asked for and are not among the rows of heads_sql(); empty: all are. `shown` has rows.

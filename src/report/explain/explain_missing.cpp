@@ -26,11 +26,12 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 
 struct Nearest {
   std::string order;
-  std::string_view words; // of the one that comes first by it
-  std::string maker{};    // its name is to begin so; one that does not is just the first
+  std::string_view words; // introduce the operation that sorts first
+  std::string maker{};    // begin of its name; without a match the first operation is taken
 };
 
-// Operations are numbered by each CPU, and by each thread of the app layer: the nearest has the same begin of its name.
+// Each CPU, and each thread of the app layer, numbers its operations. The nearest one therefore
+// begins with the same name.
 Nearest nearest_to(const std::string& op) {
   if (const auto id = number_of(op))
     return {fmt::format("abs(CAST(op_id AS HUGEINT) - {})", *id), "The nearest is"};
@@ -45,7 +46,7 @@ Nearest nearest_to(const std::string& op) {
           "The nearest is", maker + "."};
 }
 
-// The first that began later or, where none did, the last before.
+// The first operation that began later, else the last one before.
 Nearest nearest_to(std::uint64_t at_ns) {
   return {fmt::format("since_ns < {0}, abs(CAST(since_ns AS HUGEINT) - {0})", at_ns), ""};
 }
@@ -68,7 +69,7 @@ std::string nearest_text(analysis::Engine& engine, const ExplainOptions& options
                      static_cast<double>(since_ns) / 1e9);
 }
 
-// The layers at which programs ask for I/O.
+// The layers in which programs request I/O.
 std::vector<std::string_view> layers_of_operations() {
   std::vector<std::string_view> layers;
   for (const schema::LayerInfo& layer : schema::kLayers)
@@ -77,7 +78,7 @@ std::vector<std::string_view> layers_of_operations() {
   return layers;
 }
 
-// Of a trace without any operation, whether that is because none was recorded.
+// For a trace without operations: says if none was recorded.
 std::string none_recorded(const store::TraceReader& trace) {
   if (has_sums(trace))
     return "`iotrail stat` adds operations up and keeps none of them";

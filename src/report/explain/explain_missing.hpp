@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Why `explain` finds no operation, and which is the nearest to the one that was asked for.
+// Says why `explain` finds no operation, and names the nearest one.
 #pragma once
 
 #include "analysis/engine/engine.hpp"
@@ -8,7 +8,7 @@
 
 namespace iotrail::output {
 
-// `heads_sql`: selects all operations that could be asked for, with op_id, name and since_ns.
+// `heads_sql` selects all operations that the user may ask for, with op_id, name and since_ns.
 Error no_operation(analysis::Engine& engine, const ExplainOptions& options,
                    std::string_view heads_sql);
 

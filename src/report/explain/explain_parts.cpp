@@ -30,7 +30,7 @@ std::string wanted_sql(const std::string& ids, bool has_library) {
                      own, ids);
 }
 
-// Hands over the rows of each operation, which the query names by `of_op`, as row(operation, rows, number).
+// Calls row(operation, rows, number) for each row; the query names its operation `of_op`.
 template <class Row>
 Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
                         std::vector<Operation>& operations, Row&& row) {
@@ -44,8 +44,8 @@ Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
   return {};
 }
 
-// Spans of the layers below, operations that began in it, and commits that it waited for and others had asked for. Of each
-// operation no more than are shown ({3}).
+// Spans of the layers below, operations that began in it, and commits that it waited for at others'
+// request. At most {3} for each operation, as many as are shown.
 constexpr std::string_view kSpansSql = R"(
 WITH
   spans AS (
@@ -82,8 +82,8 @@ void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   count_left_out(operation, rows, row);
 }
 
-// Of calls into the C library, the system calls made in them, likewise. In a trace that was made up, thousands of either
-// may have one number: each pair of numbers counts once.
+// The system calls in calls into the C library, likewise. In a forged trace, thousands of either
+// may share one number: each pair of numbers counts once.
 constexpr std::string_view kCallsInsideSql = R"(
 WITH
   pairs AS (SELECT DISTINCT app_op, syscall_op FROM app_calls_of_syscalls WHERE app_op IN ({0})),
@@ -106,7 +106,7 @@ void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t 
   count_left_out(operation, rows, row);
 }
 
-// The call into the C library in which a system call was made: the innermost one.
+// The innermost call into the C library around a system call.
 constexpr std::string_view kCallAroundSql = R"(
 SELECT c.op_id AS of_op, argMax(a.call, a.ts_ns) AS call, op_text(argMax(a.op_id, a.ts_ns)) AS name
 FROM operations AS c
@@ -120,8 +120,8 @@ void add_call_around(Operation& operation, const SmallResult& rows, std::size_t 
                        text_value("library_op", rows.text(row, "name"))});
 }
 
-// What devices did in its course, whoever had caused that. A call that waits for data to reach the device waits for what
-// others write back meanwhile: of its file, or of all.
+// The devices' work during the operation, whatever its cause. A call that waits for data to reach
+// the device also waits for others' write-back: of its file, or of all files.
 constexpr std::string_view kRequestsSql = R"(
 WITH
   wanted AS ({2}),
@@ -149,7 +149,7 @@ FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
 GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
 ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
 
-// They come by device, direction and cause.
+// Rows are ordered by device, direction and cause.
 void add_request(Operation& operation, const SmallResult& rows, std::size_t row) {
   const Span device{rows.number(row, "issued_ns"), rows.number(row, "completed_ns")};
   const std::string layer = rows.text(row, "device");
@@ -166,7 +166,7 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
   ++part.requests;
 }
 
-// When its task did not run: the part of each wait in which it could not, and the one in which others did.
+// Times at which its task did not run: blocked, or waiting for a CPU that others had.
 constexpr std::string_view kWaitsSql = R"(
 WITH waits AS (SELECT CASE WHEN op_id IN ({0}) THEN op_id ELSE parent_op END AS of_op, ts_ns, duration_ns, blocked_ns,
                       runnable_ns, reason, coalesce(waited_in, '') AS waited_in
@@ -177,7 +177,7 @@ SELECT of_op, plus(ts_ns, blocked_ns) AS begin_ns, plus(ts_ns, duration_ns) AS e
 FROM waits WHERE runnable_ns > 0
 ORDER BY of_op, reason, waited_in, begin_ns)";
 
-// They come by reason and by the function that waited.
+// Rows are ordered by reason, then by the waiting function.
 void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
   const Span span{rows.number(row, "begin_ns"), rows.number(row, "end_ns")};
   const std::string reason = rows.text(row, "reason");
@@ -190,7 +190,7 @@ void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
   operation.parts.back().spans.push_back(span);
 }
 
-// Where its time went. The parts of what is no call into the C library are found without looking at all of those.
+// Its time by part. If it is no call into the C library, the query does not read those calls.
 constexpr std::string_view kTimeSql = R"(
 SELECT t.op_id AS of_op, p.words AS words, t.reason AS reason, total(t.ns) AS ns
 FROM {1} AS t JOIN time_parts AS p ON t.step = p.step

@@ -17,7 +17,7 @@ namespace {
 
 using analysis::sql_literal;
 
-// Where something was, then what it was for.
+// First the position of the I/O, then its purpose.
 template <std::size_t Count>
 constexpr std::array<ColumnDefinition, Count + 6>
 with_cause(const ColumnDefinition (&where)[Count]) {
@@ -64,8 +64,8 @@ constexpr auto kRequestColumns = with_cause({
     {.title = "sector", .name = "sector", .meaning = Meaning::id},
 });
 
-// The kernel uses a request again once it is completed, so that there may be many of a number; and it may complete one in
-// parts. Without bytes: a flush.
+// The kernel reuses a request after its completion, so that many may have one number. It may also
+// complete a request in parts. A request without bytes is a flush.
 constexpr std::string_view kUsesSql = R"(
   uses AS (
     SELECT e.request AS request, e.ts_ns AS ts_ns, e.duration_ns AS duration_ns, plus(e.ts_ns, e.duration_ns) AS completed_ns,
@@ -92,7 +92,7 @@ WITH {0}
 SELECT request, since_ns FROM uses
 ORDER BY abs(CAST(request AS HUGEINT) - {1}), abs(CAST(since_ns AS HUGEINT) - {2}), ts_ns LIMIT 1)";
 
-// Devices' own layer.
+// For the layer of the devices.
 std::string not_recorded(const analysis::Engine& engine) {
   return layer_not_recorded(engine.trace(), schema::layer_name(IOT_LAYER_block));
 }
@@ -118,7 +118,7 @@ Error no_request(analysis::Engine& engine, const ExplainOptions& options) {
   return error;
 }
 
-// `no_rows` says what is wrong where the section has none.
+// `no_rows` returns the error for an empty section.
 template <class NoRows>
 Result<Section> found(analysis::Engine& engine, const SectionDefinition& definition,
                       const NoRows& no_rows) {

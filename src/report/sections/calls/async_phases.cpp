@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the time of asynchronous operations went.
+// The time of asynchronous operations by phase.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the time of each kind of call went.
+// The time of each kind of call by part.
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -37,8 +37,8 @@ constexpr ColumnDefinition kCallTimeColumns[] = {
      .omit = Omit::if_unknown,
      .drop_priority = 1},
 };
-// By the call that the program made: where it is known, that into the C library. Waits for other processes are no I/O.
-// A trace that knows only one part has nothing to show.
+// By the program's own call: the call into the C library, if known. Waits for other processes are
+// no I/O. A trace with only one part has nothing to show.
 constexpr std::string_view kCallTimeSql = R"(
 WITH
   times AS MATERIALIZED (SELECT * FROM call_times WHERE NOT for_others),

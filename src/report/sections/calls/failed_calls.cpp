@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Calls that failed, by call and error.
+// Failed calls, by call and error.
 #include "report/section.hpp"
 
 namespace iotrail::output {

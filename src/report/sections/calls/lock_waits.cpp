@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Locks of files that others had.
+// Waits for file locks of other processes.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Operations by size, in classes as wide as a line has room for; the view `sizes` has finer ones.
+// Operations by size, in classes that fit a line; the view `sizes` has finer ones.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Where the time of the run went.
+// The time of the run by operation.
 #include <fmt/format.h>
 
 #include "report/section.hpp"
@@ -62,7 +62,7 @@ void note_faults(const SectionRows& rows, const store::TraceReader& trace, Sente
              {bytes_value("mapped_bytes", mapped)});
 }
 
-// The rest of the run went into computing, or into waits that are no I/O.
+// The rest of the run was computation, or waits that are no I/O.
 void note_time(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
   Sentence note = rest_of_groups(section, "operation");
   note.add(note.empty() ? "" : "; ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What calls waited for.
+// The reasons for which calls waited.
 #include <fmt/format.h>
 
 #include "report/section.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether all bytes that devices completed have a cause.
+// Compares the bytes that devices completed with the bytes that have a cause.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Who caused what the devices did.
+// The causes of device I/O.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Devices: what each was asked for, how long requests waited for it, and how long it took.
+// Devices: requests, their waits and their durations.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Why dirty pages were written back.
+// The reasons of write-back.
 #include "report/section.hpp"
 
 namespace iotrail::output {

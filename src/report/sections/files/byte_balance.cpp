@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Why the devices moved other numbers of bytes than the calls, part by part.
+// The difference between the bytes of devices and of calls, part by part.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many bytes each layer moved, compared with the layer above it.
+// The bytes of each layer, compared with the layer above.
 #include <algorithm>
 
 #include "report/section.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The fate of bytes that were written into the page cache.
+// The fate of bytes written into the page cache.
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -21,7 +21,7 @@ constexpr ColumnDefinition kFateColumns[] = {
      .drop_priority = 2},
     {.title = "file", .name = "path", .meaning = Meaning::path},
 };
-// A path that several inodes had one after the other, as of a database's journal, is one row.
+// A path with several successive inodes, such as a database's journal, is one row.
 constexpr std::string_view kFatesSql = R"(
 WITH
   sums AS (

@@ -64,7 +64,7 @@ constexpr ColumnDefinition kFileColumns[] = {
     {.title = "inodes",
      .name = "inodes",
      .meaning = Meaning::count,
-     .omit = Omit::if_at_most_one, // a path that several inodes had
+     .omit = Omit::if_at_most_one, // a path with several inodes
      .zero_is_dash = true,
      .drop_priority = 2},
     {.title = "file", .name = "_name", .meaning = Meaning::path},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Files by their aggregates. They are counted where programs meet the kernel or, where that was not asked for, below.
+// Files by their aggregates. Counted at the system calls or, if these were not recorded, below.
 #include "report/section.hpp"
 
 namespace iotrail::output {

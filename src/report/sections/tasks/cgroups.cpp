@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Control groups by their I/O, where a recording has several.
+// Control groups by their I/O, if a recording has several.
 #include "report/section.hpp"
 
 namespace iotrail::output {

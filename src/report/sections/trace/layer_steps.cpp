@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How operations went on from layer to layer.
+// The steps of operations from layer to layer.
 #include "report/section.hpp"
 
 namespace iotrail::output {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is missing in the trace, or may be: for each source, then for each counter.
+// Events that are missing, or may be: for each source, then for each counter.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ bool is_gap(const SectionRows& rows, std::size_t row) {
   return rows.text(row, "severity") == schema::severity_name(schema::Severity::gap);
 }
 
-// Nobody knows how many events a gap hides: none of those that were counted are said to be all.
+// The number of events in a gap is unknown, so the counted events are never called all.
 bool has_gaps(const SectionRows& rows, std::string_view source) {
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (is_gap(rows, row) && rows.text(row, "source") == source)

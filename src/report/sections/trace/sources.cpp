@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How many events each source produced, and how many of them are in the trace.
+// The events that each source produced, and those in the trace.
 #include "report/section.hpp"
 
 namespace iotrail::output {
