@@ -147,7 +147,7 @@ class LintTest(unittest.TestCase):
 
     def test_printing_is_for_output_code(self):
         text = SPDX + 'void f() { std::printf("x"); }\n'
-        for name in ("src/cli/a.cpp", "src/report/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
+        for name in ("src/cli/a.cpp", "src/render/text/a.cpp", "test/live/a.c", "bench/a.cpp", "src/store/a_test.cpp"):
             self.write(name, text)
         self.refuses("src/store/a.cpp", text, "src/store/a.cpp:2: printf: only cli/ and what prints")
 
