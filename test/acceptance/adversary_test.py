@@ -107,7 +107,7 @@ class Adversary(harness.AcceptanceTest):
     def read(self, verb, trace, *more):
         """Runs a verb and checks that it neither crashes nor hangs."""
         words = [verb, trace, *(more or READERS.get(verb, [verb])[1:])]
-        process = harness.run(harness.IOTRAIL, *words, timeout=60)
+        process = harness.run(harness.IOTRAIL, *words, timeout=harness.PATIENCE_S)
         errors = process.stderr[-2000:]
         self.assertIn(process.returncode, (0, FAILED), f"{words}: {errors}")
         for word in ("bug:", "terminate called", "AddressSanitizer"):
@@ -253,7 +253,7 @@ class Adversary(harness.AcceptanceTest):
                 if not part:
                     break
                 shown += part
-            process.wait(timeout=60)
+            process.wait(timeout=harness.PATIENCE_S)
         os.close(ours)
         return shown.decode(errors="replace").replace("\r\n", "\n")
 

@@ -240,7 +240,7 @@ class Choices(harness.AcceptanceTest):
         for actor in actors:
             actor.communicate("\n")
         recorder.send_signal(signal.SIGINT)
-        _, err = recorder.communicate(timeout=120)
+        _, err = recorder.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, err)
         recording = harness.Recording(path, None)
         self.require(recording, "syscall")

@@ -85,7 +85,7 @@ class Filters(harness.AcceptanceTest):
             work()
         finally:
             recorder.send_signal(signal.SIGINT)
-            out, err = recorder.communicate(timeout=120)
+            out, err = recorder.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, err)
         recording = harness.Recording(path, subprocess.CompletedProcess([], recorder.returncode, out, err))
         self.require(recording, "syscall")
@@ -151,7 +151,7 @@ class Filters(harness.AcceptanceTest):
         harness.wait_until_running(path)
         self.ours.stop()
         self.ours = Worker()
-        recorder.communicate(timeout=60)
+        recorder.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(recorder.returncode, 0)
         self.assertEqual(harness.Recording(path, None).manifest["stop_reason"], "process ended")
 
@@ -210,7 +210,7 @@ class Filters(harness.AcceptanceTest):
         harness.wait_until_running(self.folder / "t.iotrail")
         self.assertIsNone(recorder.poll())
         (group / "below").rmdir()
-        self.assertIn("control group removed", recorder.communicate(timeout=60)[1])
+        self.assertIn("control group removed", recorder.communicate(timeout=harness.PATIENCE_S)[1])
         self.assertEqual(recorder.returncode, 0)
         (group / "below").mkdir()  # as remove_cgroup expects
 
@@ -227,7 +227,7 @@ class Filters(harness.AcceptanceTest):
         harness.wait_until_running(self.folder / "t.iotrail")
         self.assertIsNone(recorder.poll())
         detach()
-        self.assertIn("device removed", recorder.communicate(timeout=60)[1])
+        self.assertIn("device removed", recorder.communicate(timeout=harness.PATIENCE_S)[1])
         self.assertEqual(recorder.returncode, 0)
 
     def test_a_container(self):

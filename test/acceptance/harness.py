@@ -24,19 +24,23 @@ SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 UNREPORTED = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
 
 
+# The limit for a test that hangs. None needs a tenth of it on a quiet machine.
+PATIENCE_S = 900
+
+
 def run(*command, **options):
     """The finished process. Its output is text; its status never raises an exception."""
-    options.setdefault("timeout", 300)
+    options.setdefault("timeout", PATIENCE_S)
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False,
                           errors="replace", stdin=options.pop("stdin", subprocess.DEVNULL), **options)
 
 
-def wait_for(look, what, seconds=120):
-    """What `look` finds, once it finds something. The limit is for what never comes: a busy machine takes its time."""
-    end = time.monotonic() + seconds
+def wait_for(look, what):
+    """What `look` finds, once it finds something."""
+    end = time.monotonic() + PATIENCE_S
     while not (found := look()):
         if time.monotonic() > end:
-            raise AssertionError(f"not there after {seconds} s: {what}")
+            raise AssertionError(f"not there after {PATIENCE_S} s: {what}")
         time.sleep(0.02)
     return found
 
@@ -52,9 +56,9 @@ def state(trace):
     return json.loads(manifest.read_text())["state"] if manifest.exists() else ""
 
 
-def children(pid, name):
-    """Processes that this one has started, by their name."""
-    return run("pgrep", "-P", pid, "-x", name).stdout.split()
+def children(pid, name=None):
+    """Processes that this one has started, of this name or of any."""
+    return run("pgrep", "-P", pid, *(("-x", name) if name else ())).stdout.split()
 
 
 def cpu_seconds(pid):

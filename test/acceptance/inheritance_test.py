@@ -16,7 +16,7 @@ class Inheritance(harness.AcceptanceTest):
         out = self.folder / name
         look = f"ls /proc/$$/fd >{out}; exec grep -hE 'SigBlk|SigIgn' /proc/self/status {out}.missing >>{out}"
         process = subprocess.run([*map(str, prefix), "sh", "-c", look], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, preexec_fn=prepare, restore_signals=False, check=False, timeout=60)
+                                 stderr=subprocess.DEVNULL, preexec_fn=prepare, restore_signals=False, check=False, timeout=harness.PATIENCE_S)
         return out.read_text(), process.returncode
 
     def assert_inherited(self, prepare):

@@ -11,6 +11,7 @@ import harness
 USAGE = 2
 BLOCK_BYTES = 4096
 LARGE_BYTES = 65536
+OPENS = "^257 "  # openat, in /proc/PID/syscall
 WAIT_NS = 20_000_000
 # Reads ten times from a pipe that is filled late, and writes 1,000 blocks in between.
 WAITER = f"""
@@ -138,7 +139,7 @@ class Least(harness.AcceptanceTest):
         os.mkfifo(fifo)
         # Ends the process that waits.
         self.addCleanup(lambda: os.close(os.open(fifo, os.O_RDWR | os.O_NONBLOCK)))
-        recording = self.record("sh", "-c", "(read -r line < fifo) >/dev/null 2>&1 & sleep 0.1; exit 0", cwd=self.place,
+        recording = self.record("sh", "-c", f"(read -r line < fifo) >/dev/null 2>&1 & until grep -q '{OPENS}' /proc/$!/syscall; do sleep 0.1; done; exit 0", cwd=self.place,
                                 options=["--min-latency", "10s", "--layers", "syscall"])
         self.require(recording, "syscall")
         self.assert_adds_up(recording)

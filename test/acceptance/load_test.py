@@ -69,7 +69,7 @@ class Load(harness.AcceptanceTest):
         halted_at = harness.cpu_seconds(load)
         harness.wait_for(lambda: harness.cpu_seconds(load) > halted_at + SECONDS_TO_FILL_RINGS, "calls that fill the rings")
         recorder.send_signal(signal.SIGCONT)
-        error = recorder.communicate(timeout=600)[1]
+        error = recorder.communicate(timeout=harness.PATIENCE_S)[1]
         self.assertEqual(recorder.returncode, 0, error)
         recording = harness.Recording(path, None)
         self.require(recording, *(layers if len(layers) == 1 else ("app", "syscall")))
@@ -113,7 +113,7 @@ class Load(harness.AcceptanceTest):
                 self.addCleanup(harness.kill_all, load)  # it keeps running
                 harness.wait_for(lambda: harness.state(path) == "COMPLETE", "the end of the recording")
                 harness.kill_all(load)
-                recorder.wait(timeout=600)
+                recorder.wait(timeout=harness.PATIENCE_S)
                 recording = harness.Recording(path, None)
                 self.assert_adds_up(recording, lost=None)
                 self.assertEqual(recording.manifest["stop_reason"], "size limit")

@@ -152,7 +152,7 @@ def across(size_bytes, counters_file):
     receive(client, ANSWER_BYTES)
     client.close()
     time.sleep(PATIENCE_S)
-    counters = json.loads(other.communicate(timeout=60)[0])
+    counters = json.loads(other.communicate(timeout=harness.PATIENCE_S)[0])
     with open(counters_file, "w") as file:
         json.dump(counters, file)
 
@@ -237,7 +237,7 @@ class Net(harness.AcceptanceTest):
             receive(connection, ANSWER_BYTES)
             connection.close()
         server.wait(60)
-        recorder.communicate(timeout=60)
+        recorder.communicate(timeout=harness.PATIENCE_S)
         recording = harness.Recording(path, recorder)
         self.require(recording, "net")
         self.assert_adds_up(recording)

@@ -139,7 +139,7 @@ class Operations(harness.AcceptanceTest):
                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         harness.wait_until_running(trace)
         actor.communicate("\n")
-        _, err = recorder.communicate(timeout=120)
+        _, err = recorder.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, err)
         recording = harness.Recording(trace, None)
         self.require(recording, "syscall")

@@ -60,12 +60,12 @@ class Output(harness.AcceptanceTest):
                     time.sleep(0.01)
                 time.sleep(0.2)
                 query.send_signal(number)
-                self.assertEqual(query.wait(timeout=30), -number)
+                self.assertEqual(query.wait(timeout=harness.PATIENCE_S), -number)
                 self.assertEqual(list(temporary.iterdir()), [])
         reader = subprocess.Popen([harness.IOTRAIL, "query", path, "FROM range(10000000)"], env=dict(os.environ, TMPDIR=str(temporary)),
                                   stdout=subprocess.PIPE)
         reader.stdout.close()
-        self.assertEqual(reader.wait(timeout=60), -signal.SIGPIPE)
+        self.assertEqual(reader.wait(timeout=harness.PATIENCE_S), -signal.SIGPIPE)
         self.assertEqual(list(temporary.iterdir()), [])
 
     def test_a_signal_removes_incomplete_output(self):
@@ -80,7 +80,7 @@ class Output(harness.AcceptanceTest):
                 while not file.exists() and writer.poll() is None:
                     time.sleep(0.001)
                 writer.send_signal(signal.SIGTERM)
-                status = writer.wait(timeout=30)  # 0: it had finished already
+                status = writer.wait(timeout=harness.PATIENCE_S)  # 0: it had finished already
                 self.assertIn(status, (-signal.SIGTERM, 0), writer.communicate()[1])
                 if file.exists():  # the signal came when it was whole
                     self.assertEqual(harness.run("diff", "-r", file, whole).stdout, "")
@@ -106,7 +106,7 @@ class Output(harness.AcceptanceTest):
         gone = subprocess.Popen([harness.IOTRAIL, "record", "-o", self.folder / "gone", "--", "sh", "-c", "sleep 0.5; exit 3"],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         gone.stderr.close()
-        self.assertEqual(gone.wait(timeout=60), 3)
+        self.assertEqual(gone.wait(timeout=harness.PATIENCE_S), 3)
 
     def test_list_has_the_whole_reason_why_a_trace_cannot_be_read(self):
         path = self.record("true", name="good").path

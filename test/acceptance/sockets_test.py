@@ -323,8 +323,8 @@ class Sockets(harness.AcceptanceTest):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             for _ in range(DATAGRAMS):
                 sender.sendto(b"d" * DATAGRAM_BYTES, address)
-        came = int(server.communicate("\n", timeout=60)[0])
-        recorder.communicate(timeout=60)
+        came = int(server.communicate("\n", timeout=harness.PATIENCE_S)[0])
+        recorder.communicate(timeout=harness.PATIENCE_S)
         recording = harness.Recording(path, recorder)
         self.require(recording, "net")
         self.assert_adds_up(recording)

@@ -172,8 +172,8 @@ class Stat(harness.AcceptanceTest):
                         self.assertLessEqual(len(line), 80, line)
 
     def test_intervals_are_printed(self):
-        script = "import os, time\nend = time.monotonic() + 1.2\nfd = os.open('/dev/null', os.O_WRONLY)\n" \
-                 "while time.monotonic() < end:\n  os.write(fd, b'12345678')\n"
+        script = "import os, time\nfd = os.open('/dev/null', os.O_WRONLY)\n" \
+                 "while time.process_time() < 2:\n  os.write(fd, b'12345678')\n"
         stat = self.stat(sys.executable, "-c", script, options=("--interval", "200ms", "--layers", "syscall"))
         self.assert_sums_add_up(stat)
         lines = [line for line in stat.process.stderr.splitlines() if line.startswith("  syscall") and " write " in line]
@@ -196,8 +196,8 @@ class Stat(harness.AcceptanceTest):
             [harness.IOTRAIL, "stat", "--interval", "200ms", "-o", path, "--", sys.executable, "-c",
              "import os\nfd = os.open('/dev/null', os.O_WRONLY)\nwhile True: os.write(fd, b'x')"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        harness.wait_until_running(path)
-        time.sleep(3)
+        harness.wait_for(lambda: harness.run(harness.IOTRAIL, "query", path, "--raw", "SELECT 'seen' FROM sums WHERE operation = 'write' LIMIT 1"
+                                             ).stdout.count("seen"), "sums on the disk")
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         recorder.send_signal(signal.SIGKILL)
         recorder.wait()
@@ -233,14 +233,11 @@ class Stat(harness.AcceptanceTest):
                  "for i in range(2000000): os.write(fd, b'x')\n"
         recorder = subprocess.Popen([harness.IOTRAIL, "stat", "-o", path, "--", sys.executable, "-c", script, ready],
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(600):
-            if ready.exists():
-                break
-            time.sleep(0.05)
+        harness.wait_for(ready.exists, "the program")
         recorder.send_signal(signal.SIGSTOP)
         time.sleep(1.5)
         recorder.send_signal(signal.SIGCONT)
-        self.assertEqual(recorder.wait(120), 0)
+        self.assertEqual(recorder.wait(harness.PATIENCE_S), 0)
         stat = harness.Recording(path, None)
         self.assert_sums_add_up(stat)
         writes = stat.value("SELECT sum(events) AS n FROM sums WHERE event = 'syscall_write' AND path = '/dev/null' AND bytes = events")

@@ -144,7 +144,7 @@ class Stress(harness.AcceptanceTest):
                 break
             time.sleep(1)
         (self.point / "go").touch()
-        _, errors = recorder.communicate(timeout=120)
+        _, errors = recorder.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(recorder.returncode, 0, errors)
         self.assertLessEqual(SETS | {WAITERS}, left.keys(), "the sets were not looked at")
         recording = harness.Recording(self.folder / "t.iotrail", None)

@@ -7,7 +7,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 import unittest
 
 import harness
@@ -239,12 +238,14 @@ class Trails(harness.AcceptanceTest):
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--layers", "syscall,cache,block", "--buffer", "64K", "--",
              REWRITE, self.point / "rewritten", "60000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        harness.wait_until_running(path)
-        time.sleep(0.5)
+        (program,) = harness.wait_for(lambda: harness.children(recorder.pid), "the program")
+        writer = harness.wait_for(lambda: harness.children(program), "a process that writes")[0]
+        harness.wait_for(lambda: harness.cpu_seconds(writer) >= 0.05, "some of its work")
         recorder.send_signal(signal.SIGSTOP)
-        time.sleep(0.3)
+        halted_at = harness.cpu_seconds(writer)
+        harness.wait_for(lambda: harness.cpu_seconds(writer) >= halted_at + 0.03, "calls that fill the rings")
         recorder.send_signal(signal.SIGCONT)
-        self.assertEqual(recorder.wait(timeout=120), 0)
+        self.assertEqual(recorder.wait(timeout=harness.PATIENCE_S), 0)
         recording = harness.Recording(path, None)
         self.require(recording, "block")
         self.assert_adds_up(recording, lost=None)

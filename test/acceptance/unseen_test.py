@@ -187,7 +187,7 @@ class Unseen(harness.AcceptanceTest):
         for kind, replace in (("fifo", f"mkfifo {static}"), ("link", f"ln -s /dev/zero {static}")):
             with self.subTest(kind):
                 command = f"cp {static} {static}.kept; {static}; rm {static}; {replace}; chmod +x {static}.kept; true"
-                recording = self.record("sh", "-c", command, options=APP, name=kind, timeout=60)
+                recording = self.record("sh", "-c", command, options=APP, name=kind, timeout=harness.PATIENCE_S)
                 (named,) = recording.manifest["not_followed"]
                 self.assertRegex(named, rf"^\d+ .*{static.name}: ")
                 static.unlink()
@@ -201,7 +201,7 @@ class Unseen(harness.AcceptanceTest):
         for program in (fifo, script):
             with self.subTest(program.name):
                 execute = f"import os\ntry: os.execv({str(program)!r}, ['x'])\nexcept PermissionError: print('refused')"
-                recording = self.record("python3", "-c", execute, options=APP, name=program.name, timeout=60)
+                recording = self.record("python3", "-c", execute, options=APP, name=program.name, timeout=harness.PATIENCE_S)
                 self.assertEqual(recording.process.stdout, "refused\n")
 
     def test_strict_heeds_what_may_be_missing(self):

@@ -26,6 +26,9 @@ OVERLAPPING = """SELECT count(*) FROM (SELECT ts_ns, lag(ts_ns + duration_ns) OV
                                        FROM all_waits) WHERE ts_ns < before"""
 
 
+READS = "^0 0x0 "  # its standard input, in /proc/PID/syscall
+
+
 class Waits(harness.AcceptanceTest):
     def check(self, recording):
         self.require(recording, "sched", "syscall")
@@ -84,7 +87,7 @@ class Waits(harness.AcceptanceTest):
         self.assertAlmostEqual(sum(shares), 100, delta=0.1 * len(shares))
 
     def test_one_that_does_not_end(self):
-        recording = self.record("sh", "-c", "(sleep 6 | cat) & sleep 2", options=("--layers", "syscall,sched"))
+        recording = self.record("sh", "-c", f"sleep 100 | cat & until grep -q '{READS}' /proc/$!/syscall; do sleep 0.1; done; sleep 0.5", options=("--layers", "syscall,sched"))
         self.require(recording, "sched")
         (wait,) = recording.query("SELECT reason, errno_name(error) AS error, duration_ns FROM waits"
                                   " WHERE errno_name(error) <> '' AND op_id IN (SELECT op_id FROM syscall_read)")
