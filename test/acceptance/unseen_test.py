@@ -204,6 +204,29 @@ class Unseen(harness.AcceptanceTest):
                 recording = self.record("python3", "-c", execute, options=APP, name=program.name, timeout=harness.PATIENCE_S)
                 self.assertEqual(recording.process.stdout, "refused\n")
 
+    def test_pointers_that_lead_nowhere_are_refused_as_without_the_library(self):
+        program = self.build("nowhere", source="""
+            #define _GNU_SOURCE
+            #include <errno.h>
+            #include <fcntl.h>
+            #include <stdio.h>
+            #include <unistd.h>
+            #define TRY(call) (errno = 0, (void)(call), printf("%d\\n", errno))
+            int main(void) {
+              char *good[] = {"true", 0}, *bad[] = {"true", (char*)16, 0}, **nowhere = (char**)8;
+              int file = open("/bin/true", O_RDONLY);
+              TRY(execve("/bin/true", good, nowhere)); TRY(execve("/bin/true", nowhere, good));
+              TRY(execve("/bin/true", bad, good)); TRY(execve("/bin/true", good, bad));
+              TRY(execve((char*)8, good, good)); TRY(execv((char*)8, good));
+              TRY(fexecve(file, good, nowhere)); TRY(execveat(AT_FDCWD, (char*)8, good, good, 0));
+              TRY(execveat(AT_FDCWD, "/bin/true", nowhere, good, 0));
+              fflush(stdout);
+              return 0;
+            }""")
+        bare = harness.run(program)
+        self.assertEqual(bare.stdout, "14\n" * 9)
+        self.assertEqual(self.record(program, options=APP).process.stdout, bare.stdout)
+
     def test_strict_heeds_what_may_be_missing(self):
         self.record(self.build("static", "-static"), options=("--strict", *APP), expect=3)
         self.record("true", options=("--strict", *APP), name="seen")

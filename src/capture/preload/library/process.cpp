@@ -9,6 +9,7 @@
 
 #include "capture/preload/library/calls.hpp"
 #include "capture/preload/library/next_program.hpp"
+#include "capture/preload/library/readable.hpp"
 #include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/obstacle.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
@@ -188,6 +189,9 @@ void* kernel_memory(iot_u64 bytes) {
 // because memory that a vfork child takes stays with its parent forever.
 template <class Run>
 int with_environment(const char* program, Strings arguments, Strings environment, Run run) {
+  if ((program != nullptr && !is_readable(program)) || !are_readable(arguments) ||
+      !are_readable(environment))
+    return run(environment); // the kernel refuses it
   const Obstacle obstacle = find_obstacle(program, arguments, environment);
   if (obstacle != Obstacle::none)
     tell_of_obstacle(program, obstacle);
@@ -316,8 +320,8 @@ EXPORTED_HOOK(int, fexecve, (int fd, Strings arguments, Strings environment)) {
 EXPORTED_HOOK(int, execveat,
               (int dir, const char* path, Strings arguments, Strings environment, int flags)) {
   return with_environment(
-      path != nullptr ? FileName(dir, path).text : nullptr, arguments, environment,
-      [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
+      path != nullptr && is_readable(path) ? FileName(dir, path).text : nullptr, arguments,
+      environment, [&](Strings next) { return REAL(execveat)(dir, path, arguments, next, flags); });
 }
 EXPORTED_HOOK(int, posix_spawn,
               (pid_t * pid, const char* path, const posix_spawn_file_actions_t* actions,
