@@ -76,15 +76,18 @@ constexpr std::string_view kTraces =
   done
 )";
 
-} // namespace
-
-std::string bash_completion(const CLI::App& program) {
+// The branches of the script's case statements.
+struct BashCases {
   Words verbs;
   std::string options;
   std::string values;
   std::string positionals;
+};
+
+BashCases bash_cases(const CLI::App& program) {
+  BashCases cases;
   for (const CLI::App* verb : verbs_of(program)) {
-    verbs.push_back(verb->get_name());
+    cases.verbs.push_back(verb->get_name());
     Words names;
     for (const CLI::Option* option : options_of(*verb)) {
       const Words of_option = names_of(*option);
@@ -92,13 +95,21 @@ std::string bash_completion(const CLI::App& program) {
       if (option->get_type_size() == 0)
         continue;
       for (const std::string& name : of_option)
-        values += fmt::format("    {}:{}) value={} ;;\n", verb->get_name(), name,
-                              option->get_type_name());
+        cases.values += fmt::format("    {}:{}) value={} ;;\n", verb->get_name(), name,
+                                    option->get_type_name());
     }
-    options += fmt::format("    {}) options=\"{}\" ;;\n", verb->get_name(), fmt::join(names, " "));
+    cases.options +=
+        fmt::format("    {}) options=\"{}\" ;;\n", verb->get_name(), fmt::join(names, " "));
     if (const std::string value = positional_of(*verb); !value.empty())
-      positionals += fmt::format("    {}) value={} ;;\n", verb->get_name(), value);
+      cases.positionals += fmt::format("    {}) value={} ;;\n", verb->get_name(), value);
   }
+  return cases;
+}
+
+} // namespace
+
+std::string bash_completion(const CLI::App& program) {
+  const BashCases cases = bash_cases(program);
   std::string words;
   for (const auto& [value, of_value] : words_by_value())
     words += fmt::format("    {}) words=\"{}\" ;;\n", value, fmt::join(of_value, " "));
@@ -149,7 +160,8 @@ _iotrail() {{
 }}
 complete -F _iotrail iotrail
 )",
-                     kTraces, fmt::join(verbs, " "), options, values, positionals, words);
+                     kTraces, fmt::join(cases.verbs, " "), cases.options, cases.values,
+                     cases.positionals, words);
 }
 
 std::string zsh_completion(const CLI::App& program) {
