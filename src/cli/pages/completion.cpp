@@ -189,25 +189,21 @@ std::string zsh_completion(const CLI::App& program) {
       cases += fmt::format(" \\\n      '*{}'", action(value));
     cases += " ;;\n";
   }
-  return fmt::format(R"(#compdef iotrail
+  return fmt::format(R"zsh(#compdef iotrail
 _iotrail_TRACE() {{
   local -a traces
   traces=(${{(f)"$(_iotrail_traces)"}})
   compadd -a traces
   _files
-}
-}
-_iotrail_traces() {
-  {
-    {
-    }
-  }
-}
-{
-}
-_iotrail() {
-  {
-    local - a verbs verbs = ({}) if ((CURRENT == 2)); then
+}}
+_iotrail_traces() {{
+{}}}
+{}
+_iotrail() {{
+  local -a verbs
+  verbs=(
+{}  )
+  if (( CURRENT == 2 )); then
     _describe verb verbs
     return
   fi
@@ -218,7 +214,7 @@ _iotrail() {
 {}  esac
 }}
 _iotrail "$@"
-)",
+)zsh",
                      kTraces, functions, verbs, cases);
 }
 
@@ -242,8 +238,7 @@ end
     if (value == "TRACE")
       return std::string(" -a '(__iotrail_traces)'");
     const auto found = words.find(value);
-    return found == words.end() ? "" :
-    fmt::format(" -f -a '{}'", fmt::join(found->second, " "));
+    return found == words.end() ? "" : fmt::format(" -f -a '{}'", fmt::join(found->second, " "));
   };
   for (const CLI::App* verb : verbs_of(program)) {
     const std::string when =
