@@ -50,7 +50,7 @@ struct Engine::Impl {
 
   Result<void> open_database(const EngineOptions& options);
   Result<void> register_tables();
-  void add_definitions(const Selection& selection);
+  void add_definitions(const EngineOptions& options);
   Result<void> define(const std::vector<Definitions::Definition>& taken);
   Result<void> define_macros();
   Result<Rows> run_query(std::string_view sql);
@@ -154,17 +154,30 @@ Result<void> Engine::Impl::register_tables() {
   return register_functions(connection.handle);
 }
 
+// The statements of a file with views, with tables in the place of the views to keep.
+static std::string with_kept(std::string_view sql, const std::vector<std::string>& kept_views) {
+  std::string text(sql);
+  for (const std::string& view : kept_views) {
+    const std::string create = fmt::format("CREATE VIEW {} AS", view);
+    if (const auto at = text.find(create); at != std::string::npos)
+      text.replace(at, create.size(), fmt::format("CREATE TABLE {} AS", view));
+  }
+  return text;
+}
+
 // The trace's own tables come last, so that none replaces a relation of iotrail.
-void Engine::Impl::add_definitions(const Selection& selection) {
+void Engine::Impl::add_definitions(const EngineOptions& options) {
   add_manifest_tables(definitions, *reader);
   add_schema_tables(definitions, tables);
   add_table_list(definitions, *reader);
   add_causes(definitions);
   add_all_events(definitions, *reader, tables);
-  add_selection(definitions, selection, reader->manifest());
+  add_selection(definitions, options.selection, reader->manifest());
   for (const ViewFile& view : view_files())
     if (view.name != kEngineFile)
-      definitions.add(fmt::format("the view {}", view.name), std::string(view.sql));
+      definitions.add(fmt::format("the view {}", view.name),
+                      with_kept(view.sql, options.kept_views));
+  add_finding_rules(definitions, options.finding_limits);
   add_trace_tables(definitions, tables);
 }
 
@@ -225,7 +238,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
     return std::unexpected(done.error());
   if (auto done = impl->register_tables(); !done)
     return std::unexpected(done.error());
-  impl->add_definitions(options.selection);
+  impl->add_definitions(options);
   if (auto done = impl->define_macros(); !done)
     return std::unexpected(done.error());
   if (auto done = count_rows(impl->connection); !done)

@@ -11,6 +11,7 @@
 //   value_names, layer_list   the names of numbers, the layers from the top down (relations.hpp)
 //   manifest         key, value: facts about the trace itself
 //   hooks, counters  the hook of each event; every counter with its severity and value
+//   finding_rules, finding_limits, and a view finding_NAME for each rule of findings/*.sql
 //   and the views of views/*.sql, each documented there column by column. What an older trace lacks
 //   is NULL or empty; if a view still does not fit, it alone is missing, and a failed query reports
 //   it.
@@ -26,6 +27,7 @@
 
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/rows.hpp"
+#include "analysis/findings/rule.hpp"
 #include "base/result.hpp"
 #include "store/reader/trace_reader.hpp"
 
@@ -38,6 +40,9 @@ struct EngineOptions {
   bool external_access =
       false; // a query may be any statements, read and write files, and load extensions
   Selection selection{};
+  // Views to compute once and keep, since several queries of the session read them.
+  std::vector<std::string> kept_views{};
+  Limits finding_limits{}; // those that differ from the rules' own
 };
 
 class Engine {

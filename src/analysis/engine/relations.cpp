@@ -188,6 +188,31 @@ void add_trace_tables(Definitions& definitions, Tables tables) {
     definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
 }
 
+void add_finding_rules(Definitions& definitions, const Limits& limits) {
+  std::vector<std::string> rule_rows;
+  std::vector<std::string> limit_rows;
+  for (const Rule& rule : finding_rules()) {
+    rule_rows.push_back(
+        fmt::format("{}, {}, {}, {}, {}, {}, {}", sql_literal(rule.id), sql_literal(rule.name),
+                    sql_literal(severity_name(rule.severity)), sql_literal(rule.title),
+                    sql_literal(fmt::format("{}", fmt::join(rule.needs, ", "))),
+                    sql_literal(rule.sentence), sql_literal(rule.advice)));
+    for (const RuleLimit& limit : rule.limits)
+      limit_rows.push_back(fmt::format("{}, {}, CAST({} AS DOUBLE), {}", sql_literal(rule.id),
+                                       sql_literal(limit.name), limit_value(rule, limit, limits),
+                                       sql_literal(limit.meaning)));
+    definitions.add(fmt::format("the finding {}", rule.name), rule_view_sql(rule, limits));
+  }
+  definitions.add("the table finding_rules",
+                  table_sql("finding_rules",
+                            "id VARCHAR, name VARCHAR, severity VARCHAR, title VARCHAR, "
+                            "needs VARCHAR, sentence VARCHAR, advice VARCHAR",
+                            rule_rows));
+  definitions.add("the table finding_limits",
+                  table_sql("finding_limits",
+                            "id VARCHAR, name VARCHAR, value DOUBLE, meaning VARCHAR", limit_rows));
+}
+
 void add_table_list(Definitions& definitions, const store::TraceReader& reader) {
   std::vector<std::string> table_rows;
   for (const store::TableInfo& table : reader.tables()) {

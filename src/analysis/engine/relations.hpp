@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/engine/definitions.hpp"
+#include "analysis/findings/rule.hpp"
 #include "store/reader/trace_reader.hpp"
 
 namespace iotrail::analysis {
@@ -42,6 +43,7 @@ void add_causes(Definitions& definitions);
 void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables);
 void add_selection(Definitions& definitions, const Selection& selection,
                    const store::Manifest& manifest);
+void add_finding_rules(Definitions& definitions, const Limits& limits);
 void add_trace_tables(Definitions& definitions, Tables tables);
 
 } // namespace iotrail::analysis

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "analysis/functions/busiest_share.hpp"
 #include "analysis/functions/overlap_times.hpp"
 #include "analysis/functions/union_length.hpp"
 #include "analysis/functions/vectors.hpp"
@@ -105,6 +106,8 @@ Result<void> register_functions(duckdb_connection connection) {
                                    stack_rows<schema::wait_place>);
   if (registered)
     registered = register_union_length(connection);
+  if (registered)
+    registered = register_busiest_share(connection);
   if (registered)
     registered = register_overlap_times(connection);
   return registered;

@@ -5,6 +5,7 @@
 //   flags_text(table, flags)   'O_RDWR|O_CREAT' for ('open', 66); tables are those of `iotrail schema`
 //   op_text(op_id)             '1.27', as `iotrail script` shows an operation
 //   union_length(from, until)  an aggregate: see union_length.hpp
+//   busiest_share(from, until, window)   another: see busiest_share.hpp
 //   overlap_times(from, until, what)   another: see overlap_times.hpp
 #pragma once
 

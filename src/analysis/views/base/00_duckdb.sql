@@ -78,6 +78,15 @@
 --   counter, source, severity, doc   its name, the source that counts, its severity, its meaning
 --   value                            the count
 
+-- TABLE finding_rules: one row per rule that `iotrail findings` applies.
+--   id, name, severity, title   its stable id, its name, critical, warning or note, and its title
+--   needs                       the layers and events without which it cannot be judged
+--   sentence, advice            the texts of a finding; {column} stands for a value of finding_NAME
+
+-- TABLE finding_limits: one row per limit of a rule; `iotrail findings --limit ID.NAME=VALUE` changes it.
+--   id, name         the rule, and the name of the limit
+--   value, meaning   its value in this session, and what it decides
+
 -- TABLE source_tallies: the rows of the view sources.
 --   columns as in sources
 
@@ -114,6 +123,9 @@
 
 -- FUNCTION union_length(from_ns, until_ns): an aggregate: the time with at least one span in
 -- progress.
+
+-- FUNCTION busiest_share(from_ns, until_ns, window_ns): an aggregate: the largest share of a window
+-- of that length with at least one span in progress, wherever the window begins.
 
 -- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}. `what` is a
 -- combination of bits, `ns` the time in which the spans in progress had exactly these bits.
@@ -185,3 +197,9 @@ CREATE MACRO path_in(directory, given) AS CASE WHEN strlen(given) >= 4096 THEN N
 
 -- A container as its runtime shows it: the first 12 digits of an id; a name unchanged.
 CREATE MACRO short_container(container) AS CASE WHEN regexp_full_match(container, '[0-9a-f]{64}') THEN left(container, 12) ELSE container END;
+
+-- A path with * in the place of each number, so that files with numbered names are one kind.
+CREATE MACRO folded_path(path) AS regexp_replace(path, '[0-9]+', '*', 'g');
+
+-- An aggregate over paths of one kind: the path, or the kind if there are several.
+CREATE MACRO shown_files(path) AS CASE WHEN min(path) = max(path) THEN min(path) ELSE folded_path(min(path)) END;

@@ -1,0 +1,18 @@
+-- id: F02
+-- title: tiny reads
+-- severity: warning
+-- needs: calls
+-- limit: calls = 1000; fewer small reads of a file are no finding
+-- limit: many_calls = 10000; so many are a finding whatever time they take
+-- limit: bytes = 4096; a read of fewer bytes is small
+-- limit: share = 0.05; of the busiest time, the part that they must take
+-- sentence: {program} read {subject} in {calls} calls of {mean_bytes} each, which took {took_ns}.
+-- advice: Read 64 KiB or more at once: a buffered reader, readv, or mmap.
+SELECT program, shown_files(path) AS subject, count(*) AS calls, total(bytes) AS bytes, mean(bytes) AS mean_bytes,
+       union_length(ts_ns, until_ns) AS took_ns, busiest_share(ts_ns, until_ns, window_ns) AS busiest_share,
+       CAST(union_length(ts_ns, until_ns) * (1 - avg(bytes) / 65536) AS BIGINT) AS could_save_ns,
+       arg_max(op_id, duration_ns) AS op_id
+FROM file_calls CROSS JOIN busy_window
+WHERE reads(class) AND bytes > 0 AND bytes < $bytes
+GROUP BY program, pid, folded_path(path)
+HAVING count(*) >= $calls AND (count(*) >= $many_calls OR busiest_share(ts_ns, until_ns, window_ns) >= $share)

@@ -1,0 +1,21 @@
+-- id: F18
+-- title: writes that grow on their way to the disk
+-- severity: warning
+-- needs: calls, block
+-- limit: bytes = 16777216; less written to the disk is no finding
+-- limit: ratio = 2; growth by a smaller factor is no finding
+-- sentence: For {calls_bytes} written by calls, {subject} wrote {bytes}: {ratio}; {cause} is the largest part beside the data, {cause_bytes}.
+-- advice: Sync less often, write whole blocks, and change fewer files; `iotrail query TRACE "FROM device_causes"` has the parts.
+WITH
+  written AS (SELECT coalesce(device_name, 'the disk') AS device, cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'write' GROUP BY device, cause),
+  devices_written AS (
+    SELECT device, total(bytes) AS bytes, arg_max(cause, bytes) FILTER (cause NOT IN ('write_back', 'direct', 'mapped')) AS cause,
+           max(bytes) FILTER (cause NOT IN ('write_back', 'direct', 'mapped')) AS cause_bytes
+    FROM written
+    GROUP BY device
+  ),
+  calls AS (SELECT total(bytes) AS bytes FROM file_calls WHERE writes(class))
+SELECT d.device AS subject, c.bytes AS calls_bytes, d.bytes AS bytes, d.bytes / c.bytes AS ratio, d.cause AS cause, d.cause_bytes AS cause_bytes,
+       CAST(0 AS BIGINT) AS could_save_ns, CAST(NULL AS UBIGINT) AS op_id
+FROM devices_written AS d CROSS JOIN calls AS c
+WHERE c.bytes > 0 AND d.bytes >= $bytes AND d.bytes >= $ratio * c.bytes AND d.cause IS NOT NULL

@@ -1,0 +1,20 @@
+-- One row per call or asynchronous operation on a file of a device: no pipes, sockets, terminals,
+-- /proc and the like. Calls of the layer call_layer.
+--   class, call, op_id, pid, tid, ts_ns, duration_ns, bytes, error, file, path   as in operations
+--   until_ns        its end
+--   program         the program of its process; 'pid 7' if it is unknown
+CREATE VIEW file_calls AS
+SELECT o.class AS class, o.call AS call, o.op_id AS op_id, o.pid AS pid, o.tid AS tid, o.ts_ns AS ts_ns,
+       plus(o.ts_ns, o.duration_ns) AS until_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, o.error AS error,
+       o.file AS file, o.path AS path, coalesce(p.comm, 'pid ' || o.pid) AS program
+FROM operations AS o
+  JOIN asked_layers AS a ON o.layer = a.asked_layer
+  LEFT JOIN files_without_device AS n ON o.file = n.file
+  LEFT JOIN programs AS p ON o.pid = p.program_pid
+WHERE n.file IS NULL AND NOT waits_for_others(o.class);
+
+-- The length of the window in which findings measure shares of time: a tenth of the run, at least
+-- one second, and at most the run. One row.
+--   window_ns   the length
+CREATE VIEW busy_window AS
+SELECT least(duration_ns, greatest(CAST(1000000000 AS UBIGINT), duration_ns // 10)) AS window_ns FROM run;
