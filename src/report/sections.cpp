@@ -21,10 +21,13 @@ std::vector<SectionDefinition> sorted_by(int Ranks::* rank) {
 } // namespace
 
 const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
+  static const std::vector<SectionDefinition> kFirstScreen = sorted_by(&Ranks::first_screen);
   static const std::vector<SectionDefinition> kReport = sorted_by(&Ranks::report);
   static const std::vector<SectionDefinition> kReportData = sorted_by(&Ranks::report_data);
   static const std::vector<SectionDefinition> kVerify = sorted_by(&Ranks::verify);
   static const std::vector<SectionDefinition> kStat = sorted_by(&Ranks::stat);
+  if (rank == &Ranks::first_screen)
+    return kFirstScreen;
   if (rank == &Ranks::report)
     return kReport;
   if (rank == &Ranks::report_data)

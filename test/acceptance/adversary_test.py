@@ -25,7 +25,7 @@ READERS = {
     "script": ["script"],
     "export": ["export", "--to", "jsonl"],
     "query": ["query", "--json", TOTALS],
-    "report": ["report"],
+    "report": ["report", "--full"],
 }
 WORKLOAD = "ls -lR /usr/include/linux > {0}/list; sort {0}/list > {0}/sorted; sync {0}/sorted; mv {0}/list {0}/moved"
 

@@ -143,7 +143,7 @@ class BadInput(harness.AcceptanceTest):
         for text in ("1970", "0 CPU", "INCOMPLETE", "COMPLETE"):
             self.assertNotIn(text, shown)
         self.assertEqual(shown.count("not known"), 3, shown)
-        self.assertNotIn("INCOMPLETE", harness.run(harness.IOTRAIL, "report", path).stdout)
+        self.assertNotIn("INCOMPLETE", harness.run(harness.IOTRAIL, "report", "--full", path).stdout)
         listed = harness.run(harness.IOTRAIL, "list", path).stdout
         self.assertIn("DAMAGED", listed)
         self.assertIn(f"iotrail report {path}", listed)
@@ -251,7 +251,7 @@ class BadInput(harness.AcceptanceTest):
         for change in (whole[:len(whole) // 2], whole[:1000] + bytes(200) + whole[1200:], b""):
             segment.chmod(0o644)
             segment.write_bytes(change)
-            process = harness.run(harness.IOTRAIL, "report", path)
+            process = harness.run(harness.IOTRAIL, "report", "--full", path)
             self.assertIn(process.returncode, (0, FAILED), process.stderr)
             self.assertIn("damage", (process.stdout + process.stderr).lower())
 

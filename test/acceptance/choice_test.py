@@ -329,7 +329,7 @@ class Choices(harness.AcceptanceTest):
         recording = self.sampled(8, "psync", "--rw=randwrite", "--end_fsync=1", calls="syscall_write")
         self.assertEqual(self.charged_to_no_operation(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
         self.assertEqual(recording.manifest["sample_of"], 8)
-        self.assertIn("A SAMPLE: of 8 calls one was recorded", harness.run(harness.IOTRAIL, "report", recording.path).stdout)
+        self.assertIn("A SAMPLE: of 8 calls one was recorded", harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout)
 
     def test_a_sample_of_direct_calls_has_all_their_requests(self):
         recording = self.sampled(4, "psync", "--rw=randread", "--direct=1", calls="syscall_read")

@@ -110,7 +110,7 @@ class Crash(harness.AcceptanceTest):
         if int(row["n"]):
             self.assertEqual((int(row["least"]), int(row["most"])), (8, 8))
         if number % 5 == 0:  # a report of millions of events takes seconds
-            report = harness.run(harness.IOTRAIL, "report", path)
+            report = harness.run(harness.IOTRAIL, "report", "--full", path)
             self.assertEqual(report.returncode, 0, report.stderr)
             self.assertIn("INCOMPLETE", report.stdout)
 
@@ -232,7 +232,7 @@ class Crash(harness.AcceptanceTest):
         self.assertIn("ulimit -f", manifest["stop_reason"])
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
-        self.assertIn("EVENTS LOST", harness.run(harness.IOTRAIL, "report", path).stdout)
+        self.assertIn("EVENTS LOST", harness.run(harness.IOTRAIL, "report", "--full", path).stdout)
         # A low limit excludes even files in memory, such as the kernel's types for the programs.
         process = harness.run("prlimit", "--fsize=60000", harness.IOTRAIL, "record", "-l", "syscall", "-o", self.folder / "short", "--", "true")
         self.assertEqual(process.returncode, 1, process.stderr)

@@ -28,7 +28,7 @@ class Daemons(harness.AcceptanceTest):
         self.require(recording, *layers.split(","))
         self.assertIn("and is no more recorded", recording.process.stderr)
         self.assertIn(name, recording.process.stderr)
-        self.assertRegex(harness.run(harness.IOTRAIL, "report", recording.path).stdout,
+        self.assertRegex(harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout,
                          rf"(?m)^  goes on .*{re.escape(name)}")
 
     def test_named_by_the_kernel(self):

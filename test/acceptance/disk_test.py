@@ -111,7 +111,7 @@ class Disk(harness.AcceptanceTest):
             recording = self.record(*command, options=["--layers", layers])
             self.require(recording, *layers.split(","))
             texts = [" ".join(text.split()) for text in
-                     (recording.process.stderr, harness.run(harness.IOTRAIL, "report", recording.path).stdout)]
+                     (recording.process.stderr, harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout)]
             named = [re.findall(r"no events of the layer fs from ([^:]*): seen at the other layers only", text) for text in texts]
             self.assertEqual(named[0], named[1])
             return {name for text in named[0] for name in text.split(", ")}

@@ -150,7 +150,7 @@ class Least(harness.AcceptanceTest):
         recording = self.recorded("syscall,cache", sys.executable, "-c", WAITER, self.data(), options=["--min-latency", "20ms"])
         left_out = f"WITHOUT {self.left_out(recording):,} events"
         self.assertIn(left_out, recording.process.stderr)
-        self.assertIn(left_out, harness.run(harness.IOTRAIL, "report", recording.path).stdout)
+        self.assertIn(left_out, harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout)
         self.assertIn("--min-latency 20ms", recording.manifest["filters"])
 
     def test_mistakes_are_reported(self):

@@ -78,7 +78,7 @@ class Load(harness.AcceptanceTest):
         for source, events in lost.items():
             self.assertGreater(events, 0, source)
         self.assertEqual(int(recording.value("SELECT sum(events) FROM losses WHERE severity = 'loss'")), sum(lost.values()))
-        self.assertIn("lost", harness.run(harness.IOTRAIL, "report", path).stdout.lower())
+        self.assertIn("lost", harness.run(harness.IOTRAIL, "report", "--full", path).stdout.lower())
         return recording, lost
 
     def losses_are_exact(self, layer):

@@ -129,7 +129,7 @@ class Output(harness.AcceptanceTest):
                    "        pass\n")
         recording = self.record(sys.executable, "-c", program, self.folder / "limited", options=("--layers", "syscall"), name="limited")
         self.require(recording, "syscall")
-        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        report = harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout
         first_page = report[:report.index("How large")]  # the failures follow
         time_spent, files = first_page[first_page.index("Where the time"):].split("Files, by bytes")
         self.assertRegex(time_spent, "operation .* errors")
@@ -144,7 +144,7 @@ class Output(harness.AcceptanceTest):
         recording = self.record("sh", "-c", f"echo y > {target}", options=("--file", target), name="named", expect=None)
         if recording.process.returncode:
             self.skipTest("needs the kernel source")
-        report = harness.run(harness.IOTRAIL, "report", recording.path).stdout
+        report = harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout
         for shown in (recording.process.stderr, report):
             words = " ".join(shown.split())
             left_out = words[words.index("left out, since it does not go with what was to be recorded"):]

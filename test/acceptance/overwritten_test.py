@@ -30,7 +30,7 @@ class Overwritten(harness.AcceptanceTest):
         # 2: one ring is found damaged before the whole arena.
         self.assertIn(count, (1, 2), manifest["counters"])
         self.assertIn(f"{COUNTER}: {count}", recording.process.stderr)
-        report = harness.run(harness.IOTRAIL, "report", recording.path)
+        report = harness.run(harness.IOTRAIL, "report", "--full", recording.path)
         self.assertEqual(report.returncode, 0, report.stderr)
         self.assertIn("SOME MAY BE MISSING", report.stdout)
         self.assertIn(COUNTER, report.stdout)

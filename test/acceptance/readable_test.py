@@ -25,7 +25,7 @@ class Readable(harness.AcceptanceTest):
         self.assertEqual([line for line in text.splitlines() if len(line) > WIDTH and len(line.split()) > 2], [])
 
     def first_screen(self, trace):
-        text = self.printed("report", trace)
+        text = self.printed("report", "--full", trace)
         self.assert_fits(text)
         return text.splitlines()[:HEIGHT]
 
@@ -135,7 +135,7 @@ class Readable(harness.AcceptanceTest):
         self.assertTrue(lines[1].endswith("file"), lines)
         end = len(lines[1])
         self.assertEqual([line for line in lines[2:] if len(line) <= end - len("file")], [])
-        self.assertIn("neither calls nor requests", self.printed("report", recording.path))
+        self.assertIn("neither calls nor requests", self.printed("report", "--full", recording.path))
 
     def test_numbers_are_named_unless_asked_for(self):
         recording = self.record("cat", "/nonexistent", expect=1)

@@ -39,7 +39,7 @@ class Unseen(harness.AcceptanceTest):
         (named,) = manifest["not_followed"]
         self.assertRegex(named, rf"^\d+ .*{program}: .*{why}")
         self.assertEqual(manifest["counters"]["preload_not_followed"], 1)
-        self.assertIn(why, harness.run(harness.IOTRAIL, "report", recording.path).stdout)
+        self.assertIn(why, harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout)
         self.assertNotIn("cannot be preloaded", recording.process.stderr)
 
     def require_root(self):

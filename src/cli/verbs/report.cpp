@@ -8,6 +8,8 @@
 #include "cli/print_document.hpp"
 #include "cli/verb.hpp"
 #include "report/coverage.hpp"
+#include "report/findings.hpp"
+#include "report/first_screen.hpp"
 #include "report/report.hpp"
 #include "report/stat.hpp"
 #include "store/reader/catalogue.hpp"
@@ -16,13 +18,19 @@ namespace iotrail::cli {
 namespace {
 
 struct ReportRequest {
-  std::string trace;
+  std::string trace = "latest";
   std::string by;
   std::string sort;
   std::string top;
   SelectionOptions only;
   bool json = false;
   bool wide = false;
+  bool full = false;
+
+  // The answer on one screen, unless a table or everything is asked for.
+  bool is_first_screen() const {
+    return !full && !json && !wide && by.empty() && sort.empty() && top.empty();
+  }
 };
 
 Result<analysis::Selection> selection_of(const ReportRequest& request) {
@@ -69,7 +77,10 @@ Result<int> report(const Console& console, const ReportRequest& request) {
   auto path = store::find_trace(request.trace);
   if (!path)
     return std::unexpected(path.error());
-  auto engine = analysis::Engine::open(*path, {.selection = *selection});
+  analysis::EngineOptions options{.selection = *selection};
+  if (request.is_first_screen())
+    options = output::findings_engine_options(std::move(options));
+  auto engine = analysis::Engine::open(*path, options);
   if (!engine)
     return std::unexpected(engine.error());
   if (output::has_sums((*engine)->trace()))
@@ -78,6 +89,9 @@ Result<int> report(const Console& console, const ReportRequest& request) {
     print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
     return std::unexpected(checked.error());
   }
+  if (request.is_first_screen())
+    return print(console, request,
+                 output::make_first_screen(**engine, selection_text(request.only)));
   return print(console, request,
                output::make_report(**engine, {.by = request.by,
                                               .rows = {.rows = *top, .sort = request.sort},
@@ -87,7 +101,8 @@ Result<int> report(const Console& console, const ReportRequest& request) {
 
 Action declare_report(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ReportRequest>();
-  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->default_str("latest");
+  app.add_flag("--full", request->full, "Print all tables instead of the first screen");
   app.add_option("--by", request->by, "Print only one table: by operation, file, process or device")
       ->type_name("TABLE");
   app.add_option("--sort", request->sort,
@@ -113,11 +128,12 @@ Action declare_report(CLI::App& app, const Trailing&) {
 
 extern const Verb kVerbReport = {
     .name = "report",
-    .summary = "Report what a recorded program did, on every layer",
+    .summary = "Say whether I/O slowed a program, and report what it did on every layer",
     .group = Group::read,
     .rank = 0,
     .declare = declare_report,
-    .examples = "  iotrail report latest\n"
+    .examples = "  iotrail report                      # the newest trace, on one screen\n"
+                "  iotrail report latest --full\n"
                 "  iotrail report latest --by file --sort written --top 20\n"
                 "  iotrail report latest --process db --since 2s --until 4s\n",
 };

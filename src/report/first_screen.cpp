@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/first_screen.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/ranges.h>
+
+#include "report/findings.hpp"
+#include "report/sections.hpp"
+#include "report/small_result.hpp"
+#include "report/trace_facts.hpp"
+#include "report/warnings.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr double kSlow = 0.5;   // of the run in calls on files: I/O is what the run waits for
+constexpr double kPartly = 0.1; // I/O matters
+constexpr double kMostly = 0.4; // of the time in calls: the reason to name
+constexpr std::size_t kFindings = 2;
+
+const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
+  const auto found = std::ranges::find(sections, id, &Section::id);
+  return found == sections.end() || found->rows.empty() ? nullptr : &*found;
+}
+
+constexpr std::string_view kProcessor = "a processor";
+
+// What takes most of the time of the calls.
+struct Reason {
+  std::string kind;
+  double share = 0;
+};
+
+Reason main_reason(const std::vector<Section>& sections) {
+  const Section* section = section_with(sections, "file_time");
+  if (section == nullptr)
+    return {};
+  const SectionRows rows(*section);
+  return {rows.text(0, "kind"), rows.real(0, "share")};
+}
+
+bool is_work(std::string_view kind) {
+  return kind == "the kernel" || kind == "the library";
+}
+
+std::string activity_of(const std::string& kind) {
+  return (is_work(kind) ? "work of " : "waiting for ") + kind;
+}
+
+// ": 73.4 % of the run is fdatasync"
+void add_main_call(const std::vector<Section>& sections, Sentence& verdict) {
+  const Section* section = section_with(sections, "file_call_totals");
+  if (section == nullptr)
+    return;
+  const SectionRows rows(*section);
+  verdict.add(
+      ": {call_share} of the run is {call}",
+      {share_value("call_share", rows.real(0, "share")), text_value("call", rows.text(0, "call"))});
+}
+
+Sentence verdict_of(const std::vector<Section>& sections) {
+  const Section* parts = section_with(sections, "run_parts");
+  if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr)
+    return sentence("NOT SLOWED BY I/O: no call on a file was recorded");
+  const double share = SectionRows(*parts).real(0, "share");
+  const NamedValue of_run = share_value("share", share);
+  if (share < kPartly)
+    return sentence("NOT SLOWED BY I/O: calls on files took {share} of the run", {of_run});
+  const Reason reason = main_reason(sections);
+  Sentence verdict;
+  if (reason.kind == kProcessor && reason.share >= kMostly)
+    verdict = sentence("SLOW FOR LACK OF A PROCESSOR, more than by the disk");
+  else
+    verdict = sentence(share < kSlow ? "PARTLY SLOWED BY I/O" : "SLOW BECAUSE OF I/O");
+  verdict.add(", {share} of the run", {of_run});
+  if (reason.kind != kProcessor && reason.share >= kMostly)
+    verdict.add(", mostly {reason}", {text_value("reason", activity_of(reason.kind))});
+  add_main_call(sections, verdict);
+  return verdict;
+}
+
+// "The run: calls on files 26.1 s (98.3 %), outside I/O 455 ms (1.7 %)"
+Sentence listed(const Section& section, std::string_view head,
+                const std::function<std::string(const SectionRows&, std::size_t)>& name) {
+  const SectionRows rows(section);
+  Sentence text = sentence(head);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    text.add(row == 0 ? " {name} {time} ({share})" : ", {name} {time} ({share})",
+             {text_value("name", name(rows, row)), ns_value("time", rows.number(row, "ns")),
+              share_value("share", rows.real(row, "share"))});
+  return text;
+}
+
+std::vector<Sentence> parts_of(const std::vector<Section>& sections) {
+  std::vector<Sentence> parts;
+  if (const Section* run = section_with(sections, "run_parts"))
+    parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
+      return rows.text(row, "part");
+    }));
+  if (const Section* time = section_with(sections, "file_time"))
+    parts.push_back(listed(*time, "Calls on files:", [](const SectionRows& rows, std::size_t row) {
+      return activity_of(rows.text(row, "kind"));
+    }));
+  return parts;
+}
+
+// "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): write_back 24.3 MiB, metadata 23.7 MiB"
+Result<Sentence> bytes_of(analysis::Engine& engine) {
+  const auto causes = SmallResult::query(
+      engine, "SELECT cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'write' "
+              "GROUP BY cause ORDER BY bytes DESC");
+  if (!causes)
+    return std::unexpected(causes.error());
+  const auto calls = SmallResult::query(
+      engine, "SELECT coalesce(total(bytes), 0) AS bytes FROM file_calls WHERE writes(class)");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::uint64_t disk = 0;
+  for (std::size_t row = 0; row < causes->size(); ++row)
+    disk += causes->number(row, "bytes");
+  if (disk == 0)
+    return Sentence{};
+  const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
+  Sentence text = sentence("Written: programs {written}, disks {disk}",
+                           {bytes_value("written", written), bytes_value("disk", disk)});
+  if (written > 0)
+    text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
+                              Meaning::ratio}});
+  for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
+    text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
+             {text_value("cause", causes->text(row, "cause")),
+              bytes_value("bytes", causes->number(row, "bytes"))});
+  return text;
+}
+
+Section notes_section(const Judgement& judgement, Sentence bytes) {
+  Section section{.id = "noticed"};
+  if (!bytes.empty())
+    section.intro.push_back(std::move(bytes));
+  std::size_t shown = 0;
+  for (const Finding& finding : judgement.findings)
+    if (matters(finding, judgement) && shown++ < kFindings) {
+      Sentence line = sentence("{id}: ", {text_value("id", finding.rule->id)});
+      line.add(finding.sentence.pattern, finding.sentence.values);
+      section.intro.push_back(std::move(line));
+    }
+  return section;
+}
+
+Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
+  const store::Manifest& manifest = trace.manifest();
+  const std::string command = fmt::format("{}", fmt::join(manifest.command, " "));
+  Sentence title = sentence(
+      "{what}: {run_ns}, {events} events",
+      {{"what", command.empty() ? trace.path().filename().string() : command, Meaning::command},
+       ns_value("run_ns", run_ns),
+       count_value("events", manifest.events())});
+  if (manifest.lost() > 0)
+    title.add(", {lost} lost", {count_value("lost", manifest.lost())});
+  else
+    title.add(manifest.is_counted() ? ", none lost" : "");
+  return title;
+}
+
+} // namespace
+
+Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection) {
+  const store::TraceReader& trace = engine.trace();
+  auto judgement = judge(engine);
+  if (!judgement)
+    return std::unexpected(judgement.error());
+  Document document{.trace = trace.path().native()};
+  for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
+    document.sections.push_back(make_section(engine, definition, {}));
+  auto bytes = bytes_of(engine);
+  if (!bytes)
+    return std::unexpected(bytes.error());
+  Section verdict{.id = "verdict",
+                  .title = verdict_of(document.sections),
+                  .intro = parts_of(document.sections)};
+  for (Section& section : document.sections)
+    if (section.id == "run_parts" || section.id == "file_time")
+      section.shown.clear(); // the sentences below the verdict have these rows
+  document.sections.insert(document.sections.begin(), std::move(verdict));
+  document.sections.push_back(notes_section(*judgement, std::move(*bytes)));
+  document.title = title_of(trace, judgement->run_ns);
+  if (!selection.empty())
+    document.title.add("; only {selection}", {text_value("selection", std::string(selection))});
+  document.warnings = warning_sentences(trace);
+  document.closing.push_back(
+      sentence("next: iotrail findings TRACE; explain TRACE --slowest 1; report TRACE --full"));
+  return document;
+}
+
+} // namespace iotrail::output

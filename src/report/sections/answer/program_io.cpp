@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Programs by the I/O that they caused, whichever task submitted it.
+#include "report/section.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr ColumnDefinition kProgramColumns[] = {
+    {.title = "caused by", .name = "program"},
+    {.title = "runs", .name = "processes", .meaning = Meaning::count, .omit = Omit::if_at_most_one},
+    {.title = "in calls", .name = "busy_ns", .meaning = Meaning::ns},
+    {.title = "calls", .name = "calls", .meaning = Meaning::count, .is_sum = true},
+    {.title = "failed",
+     .name = "errors",
+     .meaning = Meaning::count,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true,
+     .drop_priority = 3,
+     .is_sum = true},
+    {.title = "read",
+     .name = "read",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "written",
+     .name = "written",
+     .meaning = Meaning::bytes,
+     .zero_is_dash = true,
+     .is_sum = true},
+    {.title = "disk read",
+     .name = "dev_read",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true,
+     .drop_priority = 1},
+    {.title = "disk write",
+     .name = "dev_write",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true,
+     .drop_priority = 1},
+};
+
+} // namespace
+
+SectionDefinition program_io_section() {
+  return {.id = "program_io",
+          .ranks = {.first_screen = 40},
+          .view = "program_io",
+          .sql = "SELECT * FROM program_io",
+          .order = "busy_ns DESC, calls DESC, program",
+          .rows = 2,
+          .columns = kProgramColumns};
+}
+
+} // namespace iotrail::output
