@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The JSON of a verb fits its schema in docs/schemas/. Text and JSON of one trace have the same
+numbers."""
+import json
+import pathlib
+import re
+
+import harness
+
+SCHEMAS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"
+ROWS = 3
+FOR_PROGRAMS = ("run", "manifest", "sources")  # sections of the report that its text does not have
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
+         "null": type(None)}
+SIZES = ("KiB", "MiB", "GiB")
+UNITS_OF_TIME = ((999.5e3, 1e3, "us"), (999.5e6, 1e6, "ms"), (99.95e9, 1e9, "s"))
+
+
+def load(name):
+    return json.loads((SCHEMAS / name).read_text())
+
+
+def is_a(value, kind):
+    return isinstance(value, TYPES[kind]) and not (isinstance(value, bool) and kind in ("integer", "number"))
+
+
+class Validator:
+    """Knows the words that docs/schemas/ uses, and refuses others."""
+    KNOWN = {"$schema", "$defs", "$ref", "title", "type", "enum", "required", "properties", "additionalProperties",
+             "propertyNames", "items"}
+
+    def __init__(self, name):
+        self.errors = []
+        self.root = load(name)
+
+    def check(self, value, schema, root, place):
+        if unknown := set(schema) - self.KNOWN:
+            raise AssertionError(f"the schema has words that this test does not know: {unknown}")
+        if "$ref" in schema:
+            file, path = schema["$ref"].split("#/$defs/")
+            root = load(file) if file else root
+            self.check(value, root["$defs"][path], root, place)
+            return
+        kinds = schema.get("type", [])
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        if kinds and not any(is_a(value, kind) for kind in kinds):
+            self.errors.append(f"{place}: {value!r} is no {' or '.join(kinds)}")
+        if value not in schema.get("enum", [value]):
+            self.errors.append(f"{place}: {value!r} is not in {schema['enum']}")
+        if isinstance(value, dict):
+            self.check_object(value, schema, root, place)
+        if isinstance(value, list) and "items" in schema:
+            for number, item in enumerate(value):
+                self.check(item, schema["items"], root, f"{place}[{number}]")
+
+    def check_object(self, value, schema, root, place):
+        known = schema.get("properties", {})
+        self.errors += [f"{place}: no {key}" for key in schema.get("required", []) if key not in value]
+        for key, member in value.items():
+            if not re.search(schema.get("propertyNames", {}).get("pattern", ""), key):
+                self.errors.append(f"{place}: the name {key}")
+            if key in known:
+                self.check(member, known[key], root, f"{place}.{key}")
+            elif (others := schema.get("additionalProperties", True)) is False:
+                self.errors.append(f"{place}: {key} is not in the schema")
+            elif others is not True:
+                self.check(member, others, root, f"{place}.{key}")
+
+
+def problems(document, schema):
+    validator = Validator(schema)
+    validator.check(document, validator.root, validator.root, "")
+    return validator.errors
+
+
+def three_digits(value):
+    return f"{value:.{2 if value < 9.995 else 1 if value < 99.95 else 0}f}"
+
+
+def bytes_text(value):
+    if value < 1024:
+        return f"{value} B"
+    for unit in SIZES:
+        value /= 1024
+        if value < 1023.5:
+            break
+    return f"{three_digits(value)} {unit}"
+
+
+def ns_text(value):
+    if value < 1000:
+        return f"{value} ns"
+    below, divisor, unit = next(row for row in UNITS_OF_TIME if value < row[0])
+    return f"{three_digits(value / divisor)} {unit}"
+
+
+def share_text(value):
+    if 0 < value < 0.0005:
+        return "< 0.1 %"
+    return "> 99.9 %" if 0.9995 <= value < 1 else f"{100 * value:.1f} %"
+
+
+TEXTS = {"bytes": bytes_text, "ns": ns_text, "share": share_text, "count": lambda value: f"{round(value):,}",
+         "second": lambda value: f"{value:.6f}", "ratio": lambda value: f"x {value:.2f}", "id": str}
+
+
+class Documents(harness.AcceptanceTest):
+    def printed(self, *arguments):
+        process = harness.run(harness.IOTRAIL, *arguments)
+        self.assertIn(process.returncode, (0, 1), process.stderr)
+        return process.stdout
+
+    def small_recording(self):
+        script = "for i in 1 2; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
+        return self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+
+    def table_below(self, text, title):
+        lines = text.splitlines()
+        self.assertIn(title, lines)
+        begin = lines.index(title) + 2  # after the headings
+        return lines[begin:begin + 200]
+
+    def assert_same_numbers(self, text, document):
+        """Of each section every number above 0 is in the row's line, and every sentence is in the text."""
+        compared = 0
+        for section in document["sections"]:
+            rows = document.get(section["id"])
+            self.assertTrue(all(note["text"] in text for note in section["notes"]), section["notes"])
+            if not rows or not section["columns"] or section["id"] in FOR_PROGRAMS:
+                continue
+            for line, row in zip(self.table_below(text, section["title"]["text"]), rows):
+                cells = re.split(r"\s{2,}", line.strip())
+                for column in section["columns"]:
+                    value = row[column["name"]]
+                    if column["meaning"] not in TEXTS or not value or row.get("error_name"):
+                        continue
+                    if column["name"] == "inodes" and value == 1:
+                        continue  # a column that is left out where every path had one inode
+                    self.assertIn(TEXTS[column["meaning"]](abs(value)), cells, f"{section['id']}.{column['name']}: {row}")
+                    compared += 1
+        self.assertGreater(compared, 0)
+
+    def test_report_as_text_and_as_json_has_the_same_numbers(self):
+        trace = self.small_recording()
+        document = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
+        self.assertEqual(problems(document, "report.json"), [])
+        self.assert_same_numbers(self.printed("report", trace, "--wide", "--top", ROWS), document)
+
+    def test_report_of_aggregates_as_text_and_as_json_has_the_same_numbers(self):
+        trace = self.folder / "stat.iotrail"
+        process = harness.run(harness.IOTRAIL, "stat", "-o", trace, "--", "dd", "if=/dev/zero",
+                              f"of={self.folder}/f", "bs=64k", "count=20")
+        if not trace.exists():
+            self.skipTest(process.stderr)
+        document = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
+        self.assertEqual(problems(document, "stat.json"), [])
+        self.assert_same_numbers(self.printed("report", trace, "--wide", "--top", ROWS), document)
+
+    def test_json_of_verify_and_explain_fits_its_schema(self):
+        trace = self.small_recording()
+        verified = json.loads(self.printed("verify", trace, "--json"))
+        self.assertEqual(problems(verified, "verify.json"), [])
+        explained = json.loads(self.printed("explain", trace, "--json"))
+        self.assertEqual(problems(explained, "explain.json"), [])
+        text = " ".join(self.printed("explain", trace).split())
+        for operation in explained["operations"]:
+            self.assertIn(" ".join(operation["title"]["text"].split()), text)
+            self.assertIn(ns_text(operation["duration_ns"]), operation["title"]["text"])
+            for note in operation["notes"]:
+                self.assertIn(" ".join(note["text"].split()), text)
+
+    def test_a_document_that_does_not_fit_is_found(self):
+        trace = self.small_recording()
+        document = json.loads(self.printed("report", trace, "--json", "--by", "file"))
+        self.assertEqual(problems(document, "report.json"), [])
+        del document["files"][0]["bytes_read"]
+        document["files"][0]["_name"] = "x"
+        document["trace"] = 1
+        document["unknown"] = "no table"
+        self.assertEqual(len(problems(document, "report.json")), 4)
+
+
+if __name__ == "__main__":
+    harness.main()
