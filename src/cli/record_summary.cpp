@@ -71,27 +71,15 @@ void print_account(const Stream& err, const store::Manifest& manifest) {
   print_counters(err, manifest);
 }
 
-// Whoever names events alone knows that the others are left out.
-void print_left_out(const Stream& err, const store::Manifest& manifest) {
-  const auto asked_for = [&](std::string_view event) {
-    return std::ranges::find(manifest.filters, fmt::format("--events {}", event)) !=
-           manifest.filters.end();
-  };
-  if (!asked_for("default") && std::ranges::any_of(manifest.filters, [](const std::string& words) {
-        return words.starts_with("--events");
-      }))
-    return;
-  const auto contains = [](const std::vector<std::string>& layers, const schema::Event& event) {
-    return std::ranges::find(layers, layer_of(std::string(event.name))) != layers.end();
-  };
-  const std::vector<std::string> refused = manifest.layers_refused(); // which is told apart
-  std::vector<std::string_view> events;
-  for (const schema::Event& event : schema::kEvents)
-    if (schema::is_on_request(event) && !asked_for(event.name) &&
-        contains(manifest.layers, event) && !contains(refused, event))
-      events.push_back(event.name);
-  if (!events.empty())
-    say(err, fmt::format("  left out, since --events did not ask: {}", fmt::join(events, ", ")));
+void print_not_asked_for(const Stream& err, const store::Manifest& manifest,
+                         std::span<const std::string_view> events) {
+  const std::vector<std::string> refused = manifest.layers_refused(); // have a line of their own
+  std::vector<std::string_view> shown;
+  for (const std::string_view event : events)
+    if (std::ranges::find(refused, layer_of(std::string(event))) == refused.end())
+      shown.push_back(event);
+  if (!shown.empty())
+    say(err, fmt::format("  left out, since --events did not ask: {}", fmt::join(shown, ", ")));
 }
 
 constexpr std::size_t kShownRunning = 8;
@@ -200,7 +188,8 @@ void print_disk_wait(const Stream& err) {
 }
 
 void print_summary(const Stream& err, const store::Manifest& manifest,
-                   const std::filesystem::path& trace) {
+                   const std::filesystem::path& trace,
+                   std::span<const std::string_view> not_asked_for) {
   const bool has_failed = manifest.command_status > 0;
   say(err,
       fmt::format("iotrail: {}{} after {}", output::printable(manifest.stop_reason),
@@ -226,7 +215,7 @@ void print_summary(const Stream& err, const store::Manifest& manifest,
     say(err, fmt::format("  {}", output::printable(refusals)));
   if (const std::string bare = output::bare_file_systems_text(manifest); !bare.empty())
     say(err, fmt::format("  {}", output::printable(bare)));
-  print_left_out(err, manifest);
+  print_not_asked_for(err, manifest, not_asked_for);
   const std::string name = output::printable(trace.native());
   fmt::print(err.file, "  trace {}\n  read it with: iotrail report {}\n", name, shell_word(name));
 }

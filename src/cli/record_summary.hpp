@@ -4,7 +4,9 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/session/recorder.hpp"
@@ -24,7 +26,9 @@ void print_losses(const Stream& err, const store::Manifest& manifest,
 void print_counters(const Stream& err, const store::Manifest& manifest);
 void print_failure(const Stream& err, const Error& failure);
 void print_disk_wait(const Stream& err); // the trace waits for its disk
+// `not_asked_for`: events that only --events would have recorded.
 void print_summary(const Stream& err, const store::Manifest& manifest,
-                   const std::filesystem::path& trace);
+                   const std::filesystem::path& trace,
+                   std::span<const std::string_view> not_asked_for);
 
 } // namespace iotrail::cli

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "capture/request/request.hpp"
 #include "report/warnings.hpp"
 #include "schema.hpp"
 
@@ -104,10 +105,10 @@ private:
   std::vector<Fact> facts_;
 };
 
-bool names_files(const store::Manifest& manifest) {
-  return std::ranges::any_of(manifest.filters, [](const std::string& words) {
-    return words.starts_with("--file ") || words.starts_with("--dir ");
-  });
+// False for a trace without a request, and if a later version asked for things unknown here.
+bool includes_files(const store::Manifest& manifest) {
+  const auto request = capture::request_from_json(manifest.request.json);
+  return request && request->filter.wanted.choose_files();
 }
 
 } // namespace
@@ -151,7 +152,7 @@ std::string refusals_text(const store::Manifest& manifest) {
     if (named.insert(what).second)
       (hook.remedy == store::kAskForOther ? by_choice : by_machine).push_back(std::move(what));
   }
-  if (names_files(manifest) &&
+  if (includes_files(manifest) &&
       std::ranges::find(manifest.layers, schema::layer_name(IOT_LAYER_block)) !=
           manifest.layers.end())
     by_choice.emplace_back("block I/O for no file that no sync of the files waits for");

@@ -198,6 +198,7 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
   const std::map<std::string, std::string*> texts = {{"host", &manifest_.host},
                                                      {"kernel", &manifest_.kernel},
                                                      {"machine", &manifest_.machine},
+                                                     {"request", &manifest_.request.json},
                                                      {"stop_reason", &manifest_.stop_reason}};
   const std::map<std::string, std::vector<std::string>*> lists = {
       {"command", &manifest_.command},

@@ -49,6 +49,7 @@ store::Manifest new_manifest(const RecorderOptions& options) {
   manifest.recorder_pid = ::getpid();
   for (schema::Layer layer : options.source.filter.layers)
     manifest.layers.emplace_back(schema::layer_name(static_cast<iot_u32>(layer)));
+  manifest.request.json = options.request;
   manifest.filters = options.filters_text;
   manifest.sample_of = options.source.filter.sample_of;
   manifest.limits = options.limits_text;
@@ -93,6 +94,20 @@ std::uint64_t rows_of(const Source& source, const std::map<iot_u16, std::uint64_
 }
 
 } // namespace
+
+RecorderOptions recorder_options(const RecordingRequest& request) {
+  RecorderOptions options;
+  options.trace = request.trace;
+  options.source.filter = request.filter;
+  options.source.ring_bytes = request.ring_bytes;
+  options.source.aggregates.interval_ns = request.aggregation.interval_ns;
+  options.source.aggregates.rows = request.aggregation.rows;
+  options.limits = request.limits;
+  options.command = request.command;
+  options.request = to_json(request);
+  options.tags = request.tags;
+  return options;
+}
 
 int wait_ms(Step last) {
   return last == Step::busy ? kBusyWaitMs : kCalmWaitMs;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "capture/request/request.hpp"
 #include "capture/session/loss_log.hpp"
 #include "capture/source.hpp"
 #include "capture/tasks/tasks.hpp"
@@ -30,24 +31,21 @@
 
 namespace iotrail::capture {
 
-struct Limits {
-  std::uint64_t time_ns = 0; // since start(); 0: none
-  // Size of the trace's segments; 0: no limit. Events in the rings are still written.
-  std::uint64_t size_bytes = 0;
-  bool until_sources_end = false; // when no source will have more events
-};
-
 struct RecorderOptions {
   std::filesystem::path trace; // must not exist
   SourceOptions source;
   Limits limits;
   // For the manifest.
   std::vector<std::string>
-      command; // empty: the manifest has the command of the first named process
+      command;         // empty: the manifest has the command of the first named process
+  std::string request; // as JSON: request.hpp
   std::vector<std::string> filters_text; // as on the command line
   std::vector<std::string> limits_text;
   std::map<std::string, std::string> tags;
 };
+
+// The options that follow from a request.
+RecorderOptions recorder_options(const RecordingRequest& request);
 
 // A source that could not be used, with the reason. The other sources record.
 struct Refusal {

@@ -5,27 +5,12 @@
 // file system, all snapshots after the first are deltas.
 #pragma once
 
-#include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
+#include "capture/request/request.hpp"
 #include "capture/source.hpp"
 
 namespace iotrail::capture {
-
-struct SnapshotWanted {
-  iot_u32 kind = 0;            // a number of the value table `snapshot_kind`
-  std::filesystem::path root;  // for a file system
-  std::uint64_t period_ns = 0; // 0: once
-};
-
-struct SnapshotOptions {
-  std::vector<SnapshotWanted> wanted;
-  // File systems become deltas of these traces: one with full snapshots, then its continuations. A
-  // file system without a root then means all roots in these traces.
-  std::vector<std::filesystem::path> since;
-};
 
 std::unique_ptr<Source> make_snapshot_source(SnapshotOptions options);
 

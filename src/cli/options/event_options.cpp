@@ -177,4 +177,16 @@ Result<void> select_events(const EventOptions& options, bool has_command, captur
                     : fail_usage("nothing to record", "every event asked for is excluded");
 }
 
+std::vector<std::string_view> events_not_asked_for(const EventOptions& options,
+                                                   const capture::Filter& filter) {
+  std::vector<std::string_view> events;
+  if (!options.events.empty() && !contains(options.events, kDefaultEvents))
+    return events;
+  for (const schema::Event& event : schema::kEvents)
+    if (schema::is_on_request(event) && !filter.records(event) &&
+        std::ranges::find(filter.layers, event.layer) != filter.layers.end())
+      events.push_back(event.name);
+  return events;
+}
+
 } // namespace iotrail::cli

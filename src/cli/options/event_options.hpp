@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -25,5 +26,10 @@ void declare_events(CLI::App& app, EventOptions& options);
 // Fills layers and events of the filter. Without a command the layer app, which is seen only in what iotrail starts, has
 // to be asked for.
 Result<void> select_events(const EventOptions& options, bool has_command, capture::Filter& filter);
+
+// Events of the recorded layers that are recorded on request only, and that the options do not ask for; none if they name events
+// without `default`: then all others are left out on purpose.
+std::vector<std::string_view> events_not_asked_for(const EventOptions& options,
+                                                   const capture::Filter& filter);
 
 } // namespace iotrail::cli

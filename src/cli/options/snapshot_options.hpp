@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "capture/snapshot/snapshot_source.hpp"
+#include "capture/request/request.hpp"
 
 namespace iotrail::cli {
 

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/kernel/kernel_source.hpp"
-#include "capture/preload/collector/preload_source.hpp"
+#include "capture/sources/sources.hpp"
 #include "cli/verb.hpp"
 #include "export/json.hpp"
 #include "text/text_width.hpp"
@@ -172,8 +172,10 @@ void print_facts(const std::vector<capture::KernelFact>& facts, const RowPrinter
 }
 
 Result<int> doctor(const Console& console, bool json, bool wide) {
-  const Diagnosis all[] = {diagnose(capture::make_preload_source()),
-                           diagnose(capture::make_kernel_source())};
+  std::vector<Diagnosis> all;
+  for (const capture::SourceInfo& source : capture::all_sources())
+    if (source.id != IOT_source_snapshot) // needs nothing of the machine
+      all.push_back(diagnose(source.make({})));
   const std::vector<capture::KernelFact> facts = capture::kernel_facts();
   if (!json) {
     const RowPrinter rows(console.out.file, wide ? output::kAnyWidth : console.out.width());

@@ -2,11 +2,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "capture/kernel/kernel_source.hpp"
-#include "capture/preload/collector/preload_source.hpp"
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
-#include "capture/snapshot/snapshot_source.hpp"
+#include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
@@ -36,11 +34,6 @@ struct RecordOptions {
   bool follow = false;
 };
 
-bool need_source(const std::vector<schema::Layer>& layers, std::uint32_t source) {
-  return std::ranges::any_of(
-      layers, [&](schema::Layer layer) { return schema::source_of(layer) == source; });
-}
-
 Result<std::uint64_t> parse_buffer(const std::string& text) {
   constexpr std::uint64_t kLeast = 64U << 10U;
   constexpr std::uint64_t kMost = 1U << 30U;
@@ -59,11 +52,18 @@ std::vector<std::string> limits_text(const RecordOptions& options) {
   return words;
 }
 
-Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
-                                                  const Trailing& command) {
+std::vector<std::string> filters_text(const RecordOptions& options) {
+  std::vector<std::string> words = filters_text(options.target);
+  std::ranges::copy(filters_text(options.least), std::back_inserter(words));
+  for (const std::string& snapshot : options.snapshots)
+    words.push_back("--snapshot " + snapshot);
+  return words;
+}
+
+Result<capture::Filter> filter_of(const RecordOptions& options, const Trailing& command) {
   auto filter = make_filter(options.target, command, "record");
   if (!filter)
-    return std::unexpected(filter.error());
+    return filter;
   if (Result<void> checked = check_operations(*filter); !checked)
     return std::unexpected(checked.error());
   if (Result<void> selected = select_least(options.least, *filter); !selected)
@@ -72,6 +72,14 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
     return std::unexpected(checked.error());
   if (!options.snapshots.empty())
     filter->layers.push_back(schema::Layer::snapshot);
+  return filter;
+}
+
+Result<capture::RecordingRequest> request_of(const RecordOptions& options,
+                                             const Trailing& command) {
+  auto filter = filter_of(options, command);
+  if (!filter)
+    return std::unexpected(filter.error());
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
@@ -86,31 +94,19 @@ Result<capture::RecorderOptions> recorder_options(const RecordOptions& options,
     return std::unexpected(time_ns.error());
   if (Result<void> checked = check_output(options.output); !checked)
     return std::unexpected(checked.error());
-  capture::RecorderOptions recorder;
-  recorder.trace = store::new_trace_path(options.output, trace_name(options.target, command));
-  recorder.command = command;
-  recorder.source.filter = *filter;
-  recorder.source.ring_bytes = *buffer_bytes;
-  recorder.limits = {*time_ns, *size_bytes};
-  recorder.filters_text = filters_text(options.target);
-  std::ranges::copy(filters_text(options.least), std::back_inserter(recorder.filters_text));
-  for (const std::string& snapshot : options.snapshots)
-    recorder.filters_text.push_back("--snapshot " + snapshot);
-  recorder.limits_text = limits_text(options);
-  recorder.tags = *tags;
-  return recorder;
-}
-
-std::vector<std::unique_ptr<capture::Source>>
-make_sources(const capture::Filter& filter, const capture::SnapshotOptions& snapshots) {
-  std::vector<std::unique_ptr<capture::Source>> sources;
-  if (need_source(filter.layers, IOT_source_preload))
-    sources.push_back(capture::make_preload_source());
-  if (need_source(filter.layers, IOT_source_kernel))
-    sources.push_back(capture::make_kernel_source());
-  if (!snapshots.wanted.empty())
-    sources.push_back(capture::make_snapshot_source(snapshots));
-  return sources;
+  auto snapshot = parse_snapshots("--snapshot", options.snapshots, ".");
+  if (!snapshot)
+    return std::unexpected(snapshot.error());
+  return capture::RecordingRequest{
+      .command = command,
+      .filter = std::move(*filter),
+      .follow = options.follow,
+      .limits = {.time_ns = *time_ns, .size_bytes = *size_bytes},
+      .ring_bytes = *buffer_bytes,
+      .snapshot = std::move(*snapshot),
+      .aggregation = {},
+      .trace = store::new_trace_path(options.output, trace_name(options.target, command)),
+      .tags = std::move(*tags)};
 }
 
 // The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
@@ -128,29 +124,31 @@ int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
 }
 
 Result<int> record(const Console& console, const RecordOptions& options, const Trailing& command) {
-  Result<capture::RecorderOptions> recorder = recorder_options(options, command);
-  if (!recorder)
-    return std::unexpected(recorder.error());
-  auto snapshots = parse_snapshots("--snapshot", options.snapshots, ".");
-  if (!snapshots)
-    return std::unexpected(snapshots.error());
-  const capture::Filter& filter = recorder->source.filter;
-  if (!command.empty() && need_source(filter.layers, IOT_source_preload))
+  const Result<capture::RecordingRequest> request = request_of(options, command);
+  if (!request)
+    return std::unexpected(request.error());
+  capture::RecorderOptions recorder = capture::recorder_options(*request);
+  recorder.filters_text = filters_text(options);
+  recorder.limits_text = limits_text(options);
+  if (!command.empty() && capture::needs_source(*request, IOT_source_preload))
     warn_of_obstacle(console.err, command);
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
     print_if_open(console.err, [&] { print_begin(console.err, command.empty(), refusals); });
   };
-  auto end = capture::record_in_foreground(*recorder, make_sources(filter, *snapshots), on_begin,
-                                           options.follow ? capture::Until::all_end
-                                                          : capture::Until::they_end,
+  auto end = capture::record_in_foreground(recorder, capture::make_sources(*request), on_begin,
+                                           request->follow ? capture::Until::all_end
+                                                           : capture::Until::they_end,
                                            [&] { print_disk_wait(console.err); });
   if (!end)
     return std::unexpected(end.error());
   print_if_open(console.err, [&] {
     if (end->failure)
       print_failure(console.err, *end->failure);
+    else if (options.quiet)
+      print_losses(console.err, end->manifest, request->trace);
     else
-      (options.quiet ? print_losses : print_summary)(console.err, end->manifest, recorder->trace);
+      print_summary(console.err, end->manifest, request->trace,
+                    events_not_asked_for(options.target.events, request->filter));
   });
   return exit_status(*end, options, command);
 }

@@ -4,7 +4,7 @@
 
 #include "base/shell_word.hpp"
 #include "capture/session/foreground.hpp"
-#include "capture/snapshot/snapshot_source.hpp"
+#include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/options/snapshot_options.hpp"
@@ -84,20 +84,22 @@ std::vector<std::string> filters_text(const Options& options,
   return words;
 }
 
-Result<capture::RecorderOptions> recorder_options(const Options& options,
-                                                  const capture::SnapshotOptions& snapshot) {
+Result<capture::RecordingRequest> request_of(const Options& options) {
+  auto snapshot = snapshot_options(options);
+  if (!snapshot)
+    return std::unexpected(snapshot.error());
   if (Result<void> checked = check_output(options.output); !checked)
     return std::unexpected(checked.error());
   auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
-  capture::RecorderOptions recorder;
-  recorder.trace = store::new_trace_path(options.output, "snapshot");
-  recorder.source.filter.layers = {schema::Layer::snapshot};
-  recorder.limits.until_sources_end = true;
-  recorder.filters_text = filters_text(options, snapshot);
-  recorder.tags = *tags;
-  return recorder;
+  capture::RecordingRequest request;
+  request.filter.layers = {schema::Layer::snapshot};
+  request.limits.until_sources_end = true;
+  request.snapshot = std::move(*snapshot);
+  request.trace = store::new_trace_path(options.output, "snapshot");
+  request.tags = std::move(*tags);
+  return request;
 }
 
 void print_result(const Stream& err, const store::Manifest& manifest,
@@ -113,20 +115,18 @@ void print_result(const Stream& err, const store::Manifest& manifest,
 }
 
 Result<int> take_snapshot(const Console& console, const Options& options) {
-  const auto snapshot = snapshot_options(options);
-  if (!snapshot)
-    return std::unexpected(snapshot.error());
-  auto recorder = recorder_options(options, *snapshot);
-  if (!recorder)
-    return std::unexpected(recorder.error());
-  std::vector<std::unique_ptr<capture::Source>> sources;
-  sources.push_back(capture::make_snapshot_source(*snapshot));
+  const auto request = request_of(options);
+  if (!request)
+    return std::unexpected(request.error());
+  capture::RecorderOptions recorder = capture::recorder_options(*request);
+  recorder.filters_text = filters_text(options, request->snapshot);
   const auto end = capture::record_in_foreground(
-      *recorder, std::move(sources), [](const auto&, const auto&) {}, capture::Until::they_end);
+      recorder, capture::make_sources(*request), [](const auto&, const auto&) {},
+      capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
   print_if_open(console.err, [&] {
-    (options.quiet ? print_losses : print_result)(console.err, end->manifest, recorder->trace);
+    (options.quiet ? print_losses : print_result)(console.err, end->manifest, request->trace);
   });
   return end->stop_signal == 0 ? static_cast<int>(Exit::ok) : 128 + end->stop_signal;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -12,9 +13,9 @@
 #include "analysis/engine/engine.hpp"
 #include "base/clock.hpp"
 #include "base/shell_word.hpp"
-#include "capture/kernel/kernel_source.hpp"
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
+#include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/options/amounts.hpp"
@@ -37,7 +38,7 @@ constexpr std::uint64_t kUsualIntervalNs = 10'000'000'000; // where no other is 
 constexpr std::uint64_t kLeastIntervalNs = 100'000'000;
 constexpr std::ptrdiff_t kLinesBelowTitle = 20; // so that one is to be seen on a terminal
 
-struct StatRequest {
+struct StatOptions {
   std::string output;
   Target target;
   std::string interval;
@@ -108,62 +109,63 @@ bool takes_text(int fd) {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-// Lines as it goes; `begin_ns` is set by whom the recording tells that it has begun.
-capture::AggregateOptions aggregate_options(std::FILE* err, std::uint64_t interval_ns,
-                                            std::uint64_t rows, output::Sample sample,
-                                            std::shared_ptr<std::uint64_t> begin_ns) {
-  capture::AggregateOptions sums{.interval_ns = interval_ns == 0 ? kUsualIntervalNs : interval_ns,
-                                 .rows = rows,
-                                 .on_interval = {}};
-  if (interval_ns != 0)
-    sums.on_interval = [err, begin_ns = std::move(begin_ns), sample,
-                        lines_below_title = kLinesBelowTitle,
-                        missed = 0](std::span<const rows::event_sums> of_interval) mutable {
-      if (!takes_text(::fileno(err))) {
-        ++missed;
-        return;
-      }
-      if (const int intervals = std::exchange(missed, 0); intervals != 0)
-        fmt::print(err, "  {} interval{} not shown: nobody read\n", intervals,
-                   intervals == 1 ? " is" : "s are");
-      const bool with_title = lines_below_title >= kLinesBelowTitle;
-      const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
-      std::fputs(text.c_str(), err);
-      if (with_title && !text.empty())
-        lines_below_title = 0;
-      lines_below_title += std::ranges::count(text, '\n');
-    };
-  return sums;
+using OnInterval = std::function<void(std::span<const rows::event_sums>)>;
+
+// Prints the sums of an interval; `begin_ns` is set when the recording begins.
+OnInterval interval_printer(std::FILE* err, output::Sample sample,
+                            std::shared_ptr<std::uint64_t> begin_ns) {
+  return [err, begin_ns = std::move(begin_ns), sample, lines_below_title = kLinesBelowTitle,
+          missed = 0](std::span<const rows::event_sums> of_interval) mutable {
+    if (!takes_text(::fileno(err))) {
+      ++missed;
+      return;
+    }
+    if (const int intervals = std::exchange(missed, 0); intervals != 0)
+      fmt::print(err, "  {} interval{} not shown: nobody read\n", intervals,
+                 intervals == 1 ? " is" : "s are");
+    const bool with_title = lines_below_title >= kLinesBelowTitle;
+    const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
+    std::fputs(text.c_str(), err);
+    if (with_title && !text.empty())
+      lines_below_title = 0;
+    lines_below_title += std::ranges::count(text, '\n');
+  };
 }
 
-Result<capture::RecorderOptions> recorder_options(const StatRequest& request,
-                                                  const Trailing& command) {
-  auto filter = make_filter(request.target, command, "stat");
+// The trace has no name yet.
+Result<capture::RecordingRequest> request_of(const StatOptions& options, const Trailing& command) {
+  auto filter = make_filter(options.target, command, "stat");
   if (!filter)
     return std::unexpected(filter.error());
-  if (Result<void> checked = leave_out_app(request.target, filter->layers); !checked)
+  if (Result<void> checked = leave_out_app(options.target, filter->layers); !checked)
     return std::unexpected(checked.error());
   if (Result<void> checked = check_operations(*filter); !checked)
     return std::unexpected(checked.error());
   if (Result<void> checked = check_conflicts(*filter); !checked)
     return std::unexpected(checked.error());
-  auto tags = parse_tags(request.tags);
+  auto tags = parse_tags(options.tags);
   if (!tags)
     return std::unexpected(tags.error());
-  const auto time_ns = parse_duration("--time", request.time);
+  const auto time_ns = parse_duration("--time", options.time);
   if (!time_ns)
     return std::unexpected(time_ns.error());
-  if (Result<void> checked = check_output(request.output); !checked)
+  const auto interval_ns = parse_interval(options.interval);
+  if (!interval_ns)
+    return std::unexpected(interval_ns.error());
+  const auto rows = parse_count("--rows", options.rows);
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (Result<void> checked = check_output(options.output); !checked)
     return std::unexpected(checked.error());
-  capture::RecorderOptions recorder;
-  recorder.command = command;
-  recorder.source.filter = *filter;
-  recorder.limits.time_ns = *time_ns;
-  recorder.filters_text = filters_text(request.target);
-  if (!request.time.empty())
-    recorder.limits_text.push_back("--time " + request.time);
-  recorder.tags = *tags;
-  return recorder;
+  capture::RecordingRequest request;
+  request.command = command;
+  request.filter = std::move(*filter);
+  request.follow = options.follow;
+  request.limits.time_ns = *time_ns;
+  request.aggregation = {.interval_ns = *interval_ns == 0 ? kUsualIntervalNs : *interval_ns,
+                         .rows = *rows};
+  request.tags = std::move(*tags);
+  return request;
 }
 
 Result<void> print_stat(const Stream& err, const std::filesystem::path& trace,
@@ -185,104 +187,100 @@ int exit_status(const capture::ForegroundEnd& end, const Trailing& command) {
   return command.empty() ? static_cast<int>(Exit::ok) : 128 + end.stop_signal;
 }
 
-// The options as they have been understood.
-struct StatPlan {
-  capture::RecorderOptions recorder;
-  output::StatOptions output;
-  std::shared_ptr<std::uint64_t> begin_ns = std::make_shared<std::uint64_t>(0);
-};
-
-Result<StatPlan> plan_of(const Stream& err, const StatRequest& request, const Trailing& command) {
-  const auto interval_ns = parse_interval(request.interval);
-  if (!interval_ns)
-    return std::unexpected(interval_ns.error());
-  if (Result<void> checked = output::check_stat_table(request.by); !checked)
+Result<output::StatOptions> output_of(const StatOptions& options) {
+  if (Result<void> checked = output::check_stat_table(options.by); !checked)
     return std::unexpected(checked.error());
-  const auto top = parse_count("--top", request.top);
+  const auto top = parse_count("--top", options.top);
   if (!top)
     return std::unexpected(top.error());
-  const auto rows = parse_count("--rows", request.rows);
-  if (!rows)
-    return std::unexpected(rows.error());
-  auto recorder = recorder_options(request, command);
-  if (!recorder)
-    return std::unexpected(recorder.error());
-  StatPlan plan{.recorder = std::move(*recorder), .output = {.by = request.by, .rows = *top}};
-  plan.recorder.source.aggregates =
-      aggregate_options(err.file, *interval_ns, *rows,
-                        output::Sample(plan.recorder.source.filter.sample_of), plan.begin_ns);
-  return plan;
+  return output::StatOptions{.by = options.by, .rows = *top};
 }
 
-Result<int> stat(const Console& console, const StatRequest& request, const Trailing& command) {
-  auto plan = plan_of(console.err, request, command);
-  if (!plan)
-    return std::unexpected(plan.error());
+capture::RecorderOptions recorder_of(const capture::RecordingRequest& request,
+                                     const StatOptions& options) {
+  capture::RecorderOptions recorder = capture::recorder_options(request);
+  recorder.filters_text = filters_text(options.target);
+  if (!options.time.empty())
+    recorder.limits_text.push_back("--time " + options.time);
+  return recorder;
+}
+
+Result<int> stat(const Console& console, const StatOptions& options, const Trailing& command) {
+  const auto shown = output_of(options);
+  if (!shown)
+    return std::unexpected(shown.error());
+  auto request = request_of(options, command);
+  if (!request)
+    return std::unexpected(request.error());
   std::optional<TemporaryDirectory> temporary;
-  if (request.output.empty()) {
+  if (options.output.empty()) {
     auto made = TemporaryDirectory::make();
     if (!made)
       return std::unexpected(made.error());
     temporary.emplace(std::move(*made));
   }
-  const std::filesystem::path trace =
-      temporary ? temporary->path() / "stat.iotrail" : store::new_trace_path(request.output, "");
-  plan->recorder.trace = trace;
+  request->trace =
+      temporary ? temporary->path() / "stat.iotrail" : store::new_trace_path(options.output, "");
+  const auto begin_ns = std::make_shared<std::uint64_t>(0);
+  capture::RecorderOptions recorder = recorder_of(*request, options);
+  if (!options.interval.empty())
+    recorder.source.aggregates.on_interval =
+        interval_printer(console.err.file, output::Sample(request->filter.sample_of), begin_ns);
   const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
-    *plan->begin_ns = manifest.begin_ns;
+    *begin_ns = manifest.begin_ns;
     print_if_open(console.err, [&] {
-      print_begin(console.err, command.empty() && request.time.empty(), refusals);
+      print_begin(console.err, command.empty() && options.time.empty(), refusals);
     });
   };
-  std::vector<std::unique_ptr<capture::Source>> sources;
-  sources.push_back(capture::make_kernel_source());
-  const auto end = capture::record_in_foreground(plan->recorder, std::move(sources), on_begin,
-                                                 request.follow ? capture::Until::all_end
-                                                                : capture::Until::they_end,
-                                                 [&] { print_disk_wait(console.err); });
+  const auto end = capture::record_in_foreground(
+      recorder, capture::make_sources(*request), on_begin,
+      request->follow ? capture::Until::all_end : capture::Until::they_end,
+      [&] { print_disk_wait(console.err); });
   if (!end)
     return std::unexpected(end.error());
   if (end->failure) {
     print_failure(console.err, *end->failure);
     return exit_status(*end, command);
   }
-  print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : trace);
-  if (Result<void> printed = print_stat(console.err, trace, plan->output); !printed)
+  print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : request->trace);
+  if (Result<void> printed = print_stat(console.err, request->trace, *shown); !printed)
     return std::unexpected(printed.error());
-  if (!request.output.empty())
-    fmt::print(console.err.file, "  trace {}\n  show it again: iotrail report {}\n",
-               output::printable(trace.native()), shell_word(output::printable(trace.native())));
+  if (!options.output.empty()) {
+    const std::string name = output::printable(request->trace.native());
+    fmt::print(console.err.file, "  trace {}\n  show it again: iotrail report {}\n", name,
+               shell_word(name));
+  }
   temporary.reset(); // as long as no signal ends us
   return exit_status(*end, command);
 }
 
 Action declare_stat(CLI::App& app, const Trailing& trailing) {
-  auto request = std::make_shared<StatRequest>();
+  auto options = std::make_shared<StatOptions>();
   app.option_defaults()->group("Output");
-  app.add_option("-o,--output", request->output,
+  app.add_option("-o,--output", options->output,
                  "Keep the sums as a trace: its name in the repository, or a path")
       ->type_name("NAME");
-  app.add_option("--interval", request->interval,
+  app.add_option("--interval", options->interval,
                  "Print rates by operation at each interval (1s, 500ms)")
       ->type_name("TIME");
-  app.add_option("--by", request->by, "Print only one table: by operation, file, process or device")
+  app.add_option("--by", options->by, "Print only one table: by operation, file, process or device")
       ->type_name("TABLE");
-  app.add_option("--top", request->top, "Rows of each table")->type_name("COUNT");
-  declare_target(app, request->target);
+  app.add_option("--top", options->top, "Rows of each table")->type_name("COUNT");
+  declare_target(app, options->target);
   app.option_defaults()->group("The recording");
-  app.add_flag("--follow", request->follow,
+  app.add_flag("--follow", options->follow,
                "Continue until every process that was started has ended");
-  app.add_option("--time", request->time,
+  app.add_option("--time", options->time,
                  "Stop after this time (10s, 500ms, 2m); the command continues")
       ->type_name("TIME");
-  app.add_option("--rows", request->rows,
+  app.add_option("--rows", options->rows,
                  "Sums (of files, processes and so on) that the kernel holds at once; default: "
                  "131072 (16 MiB)")
       ->type_name("COUNT");
-  app.add_option("--tag", request->tags, "NAME=VALUE to store with the trace; may be repeated")
+  app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE");
   app.footer("The exit status is the command's own. All layers but app are counted.");
-  return [request, &trailing](const Console& console) { return stat(console, *request, trailing); };
+  return [options, &trailing](const Console& console) { return stat(console, *options, trailing); };
 }
 
 } // namespace

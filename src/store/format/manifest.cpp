@@ -65,6 +65,7 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("end_ns", m.end_ns);
   f("monotonic_to_real_ns", m.monotonic_to_real_ns);
   f("layers", m.layers);
+  f("request", m.request);
   f("filters", m.filters);
   f("sample_of", m.sample_of);
   f("not_followed", m.not_followed);
@@ -126,6 +127,14 @@ static void from_json(const Json& json, State& state) {
   // A later version may have other states. Only one thing is certain then: the trace is not
   // complete.
   state = found == kStates.end() ? State::INCOMPLETE : static_cast<State>(found - kStates.begin());
+}
+static void to_json(Json& json, const JsonText& text) {
+  json = Json::parse(text.json, nullptr, false);
+  if (json.is_discarded())
+    json = nullptr;
+}
+static void from_json(const Json& json, JsonText& text) {
+  text.json = json.is_null() ? "" : json.dump();
 }
 template <class Row>
   requires requires(Row& row) { visit_members(row, [](const char*, auto&) {}); }
@@ -209,13 +218,6 @@ std::uint64_t Manifest::counted(schema::Severity severity) const {
 
 std::uint64_t Manifest::lost() const {
   return counted(schema::Severity::loss);
-}
-
-bool Manifest::excludes_calls() const {
-  return sample_of != 0 || left_out() != 0 ||
-         std::ranges::any_of(filters, [](const std::string& words) {
-           return words.starts_with("--operations") || words.starts_with("--exclude-operations");
-         });
 }
 
 std::uint64_t Manifest::left_out() const {

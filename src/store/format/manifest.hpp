@@ -79,6 +79,11 @@ struct SourceTally {
   std::uint64_t left_out = 0;  // not in `produced`: events of operations below a threshold
 };
 
+// JSON inside a manifest that this folder does not read.
+struct JsonText {
+  std::string json; // empty: none
+};
+
 struct Manifest {
   static constexpr int kFormatVersion = 1;
   // Limit for hooks, sources, counts, counters and tags each. No recording comes near it; it bounds
@@ -105,7 +110,8 @@ struct Manifest {
   std::uint64_t end_ns = 0;   // 0: not ended
   std::int64_t monotonic_to_real_ns = 0;
 
-  std::vector<std::string> layers;  // requested layers
+  std::vector<std::string> layers; // requested layers
+  JsonText request; // of the recording (capture/request/request.hpp); older traces have none
   std::vector<std::string> filters; // as on the command line
   std::uint32_t sample_of = 0; // one system call of this many was recorded, by chance; 0: all were
   std::vector<std::string> limits;
@@ -134,8 +140,6 @@ struct Manifest {
   std::uint64_t counted(schema::Severity severity) const; // sum of the counters of this severity
   std::uint64_t lost() const;                             // missing events
   std::uint64_t left_out() const;                         // events of operations below a threshold
-  // filters exclude some calls of recorded tasks, which may have written
-  bool excludes_calls() const;
   std::uint64_t gaps() const; // occasions at which events may be missing
 
   std::vector<std::string> layers_refused() const; // requested layers without any hook

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "capture/request/request.hpp"
 #include "schema.hpp"
 #include "store/reader/event_stream.hpp"
 
@@ -122,6 +123,14 @@ std::uint64_t LossTimes::dirty_ns() const {
   return std::min({calls_ns, pages_ns, blocks_ns});
 }
 
+// Whether calls of recorded tasks are missing on purpose. Older traces do not have their request: any filter may be one of calls.
+static bool excludes_calls(const store::Manifest& manifest) {
+  if (manifest.sample_of != 0 || manifest.left_out() != 0)
+    return true;
+  const auto request = capture::request_from_json(manifest.request.json);
+  return request ? request->filter.filters_operations() : !manifest.filters.empty();
+}
+
 LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs) {
   LossTimes times;
   // After a kill of the recorder, tables end at different times, and its buffered events are not
@@ -129,7 +138,7 @@ LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs
   if (trace.manifest().state != store::State::COMPLETE)
     times.note(kAnyLayer, 0);
   // Excluded calls may have written bytes that then seem to be written by others.
-  if (trace.manifest().excludes_calls())
+  if (excludes_calls(trace.manifest()))
     for (const iot_u32 layer : {IOT_LAYER_syscall, IOT_LAYER_cache})
       times.note(layer, 0);
   const std::set<std::uint64_t> located = note_table(times, trace, are_calls_of_vfs);
