@@ -84,8 +84,13 @@ TEST(loss_times, a_recording_that_did_not_end_may_lack_a_writer) {
 
 TEST(loss_times, calls_that_were_left_out_may_be_the_writer) {
   EXPECT_EQ(confidence_with("manifest sample_of=4\n"), "inferred");
-  EXPECT_EQ(confidence_with("manifest filters=--operations\n"), "inferred");
-  EXPECT_EQ(confidence_with("manifest filters=--comm\n"), "exact");
+  EXPECT_EQ(confidence_with(R"(manifest request={"filter":{"include":{"operations":["read"]}}})"
+                            "\n"),
+            "inferred");
+  EXPECT_EQ(confidence_with(R"(manifest request={"filter":{"include":{"names":["cp"]}}})"
+                            "\n"),
+            "exact");
+  EXPECT_EQ(confidence_with("manifest filters=--comm\n"), "inferred"); // an older trace
   EXPECT_EQ(confidence_with("source name=kernel produced=5 written=5 left_out=7\n"), "inferred");
   EXPECT_EQ(confidence_with("source name=kernel produced=5 written=5\n"), "exact");
 }
