@@ -116,6 +116,14 @@ Result<void> leave_out_layers(const std::vector<std::string>& names, capture::Fi
   return {};
 }
 
+std::vector<std::string> recorded_events(const capture::Filter& filter) {
+  std::vector<std::string> events;
+  for (const schema::Event& event : schema::kEvents)
+    if (filter.records(event))
+      events.emplace_back(event.name);
+  return events;
+}
+
 // All that would be recorded is named then, but for these.
 Result<void> leave_out_events(const std::vector<std::string>& names, capture::Filter& filter) {
   if (names.empty())
@@ -123,9 +131,7 @@ Result<void> leave_out_events(const std::vector<std::string>& names, capture::Fi
   if (Result<void> checked = check_events("--exclude-events", names); !checked)
     return checked;
   if (filter.events.empty())
-    for (const schema::Event& event : schema::kEvents)
-      if (filter.records(event))
-        filter.events.emplace_back(event.name);
+    filter.events = recorded_events(filter);
   std::erase_if(filter.events, [&](const std::string& event) { return contains(names, event); });
   return {};
 }
