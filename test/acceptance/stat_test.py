@@ -196,7 +196,7 @@ class Stat(harness.AcceptanceTest):
             [harness.IOTRAIL, "stat", "--interval", "200ms", "-o", path, "--", sys.executable, "-c",
              "import os\nfd = os.open('/dev/null', os.O_WRONLY)\nwhile True: os.write(fd, b'x')"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        harness.wait_for(lambda: harness.run(harness.IOTRAIL, "query", path, "--raw", "SELECT 'seen' FROM sums WHERE operation = 'write' LIMIT 1"
+        harness.wait_for(lambda: harness.run(harness.IOTRAIL, "query", path, "--raw", "SELECT 'se' || 'en' AS row FROM sums WHERE operation = 'write' LIMIT 1"
                                              ).stdout.count("seen"), "sums on the disk")
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         recorder.send_signal(signal.SIGKILL)

@@ -237,7 +237,8 @@ class Trails(harness.AcceptanceTest):
         path = self.folder / "t.iotrail"
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--layers", "syscall,cache,block", "--buffer", "64K", "--",
-             REWRITE, self.point / "rewritten", "60000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+             REWRITE, self.point / "rewritten", "400000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.addCleanup(lambda: recorder.poll() is None and recorder.kill())  # a halted one would hold the test's output
         (program,) = harness.wait_for(lambda: harness.children(recorder.pid), "the program")
         writer = harness.wait_for(lambda: harness.children(program), "a process that writes")[0]
         harness.wait_for(lambda: harness.cpu_seconds(writer) >= 0.05, "some of its work")
