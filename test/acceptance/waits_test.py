@@ -58,7 +58,7 @@ class Waits(harness.AcceptanceTest):
         for attempt in range(3):
             counted, waits = self.direct_reads(data, f"t{attempt}")
             self.assertGreater(counted, 100, "direct reads wait")
-            self.assertIn("device", waits)
+            self.assertIn("block_io", waits)
             self.assertLessEqual(sum(waits.values()), counted)
             if sum(waits.values()) == counted:
                 return
