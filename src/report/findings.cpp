@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/shell_word.hpp"
 #include "report/coverage.hpp"
 #include "report/small_result.hpp"
 #include "value_text.hpp"
@@ -207,22 +208,25 @@ Sentence heading_of(const Finding& finding, const Judgement& judgement) {
   return heading;
 }
 
-Sentence evidence_of(const Finding& finding) {
-  Sentence evidence = sentence("evidence: query TRACE \"FROM {view}\"",
-                               {text_value("view", fmt::format("finding_{}", finding.rule->name))});
+// Commands that show it, each on a line of its own, to be copied.
+std::vector<Sentence> evidence_of(const Finding& finding, const NamedValue& trace) {
+  std::vector<Sentence> evidence = {
+      sentence("iotrail query {trace} \"FROM {view}\"",
+               {trace, text_value("view", fmt::format("finding_{}", finding.rule->name))})};
   if (finding.op_id != 0)
-    evidence.add(", explain TRACE {operation}",
-                 {text_value("operation", schema::op_text(finding.op_id))});
+    evidence.push_back(sentence("iotrail explain {trace} --op {operation}",
+                                {trace, text_value("operation", schema::op_text(finding.op_id))}));
   return evidence;
 }
 
-Section section_of(const Finding& finding, const Judgement& judgement) {
+Section section_of(const Finding& finding, const Judgement& judgement, const NamedValue& trace) {
   Section section{.id = finding.rule->id, .title = heading_of(finding, judgement)};
   section.intro.push_back(finding.sentence);
   for (const Finding& also : finding.also)
     section.intro.push_back(also.sentence);
   section.intro.push_back(finding.advice);
-  section.intro.push_back(evidence_of(finding));
+  for (Sentence& command : evidence_of(finding, trace))
+    section.intro.push_back(std::move(command));
   return section;
 }
 
@@ -275,7 +279,7 @@ Section not_judged_section(const Judgement& judgement, bool is_shown) {
 // "9 of 46 rules were not judged: layer fault was not recorded (9)"
 Sentence coverage_of(const Judgement& judgement, std::size_t hidden) {
   Sentence coverage =
-      sentence("{judged} of {rules} rules were judged",
+      sentence("Rules judged: {judged} of {rules}",
                {count_value("judged", judgement.rules - judgement.not_judged.size()),
                 count_value("rules", judgement.rules)});
   std::map<std::string, std::uint64_t> reasons;
@@ -285,7 +289,7 @@ Sentence coverage_of(const Judgement& judgement, std::size_t hidden) {
     coverage.add("; {why} ({count})", {text_value("why", why), count_value("count", count)});
   coverage.add(".");
   if (hidden > 0)
-    coverage.add(" {hidden} findings matter less: --all shows them.",
+    coverage.add(" Less important findings: {hidden}; --all shows them.",
                  {count_value("hidden", hidden)});
   return coverage;
 }
@@ -332,14 +336,15 @@ bool matters(const Finding& finding, const Judgement& judgement) {
 Document findings_document(const store::TraceReader& trace, const Judgement& judgement, bool all) {
   Document document{.trace = trace.path().string()};
   document.sections.push_back(data_section(judgement));
+  const NamedValue name = text_value("trace", shell_word(trace.path().native()));
   std::size_t hidden = 0;
   for (const Finding& finding : judgement.findings)
     if (all || matters(finding, judgement))
-      document.sections.push_back(section_of(finding, judgement));
+      document.sections.push_back(section_of(finding, judgement, name));
     else
       ++hidden;
   document.title = document.sections.size() == 1
-                       ? sentence("No finding slows this trace down")
+                       ? sentence("No rule found a cause")
                        : sentence("Findings, by the time that they could save");
   document.sections.push_back(not_judged_section(judgement, all));
   document.closing.push_back(coverage_of(judgement, hidden));

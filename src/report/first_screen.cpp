@@ -7,11 +7,13 @@
 
 #include <fmt/ranges.h>
 
+#include "base/shell_word.hpp"
 #include "report/findings.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
+#include "text/text_width.hpp"
 
 namespace iotrail::output {
 
@@ -21,6 +23,7 @@ constexpr double kSlow = 0.5;   // of the run in calls on files: I/O is what the
 constexpr double kPartly = 0.1; // I/O matters
 constexpr double kMostly = 0.4; // of the time in calls: the reason to name
 constexpr std::size_t kFindings = 2;
+constexpr std::size_t kCommandWidth = 50;
 
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
   const auto found = std::ranges::find(sections, id, &Section::id);
@@ -51,34 +54,46 @@ std::string activity_of(const std::string& kind) {
   return (is_work(kind) ? "work of " : "waiting for ") + kind;
 }
 
-// ": 73.4 % of the run is fdatasync"
+// "; fdatasync took most, 67.8 % of the run, most on shop.db-journal"
 void add_main_call(const std::vector<Section>& sections, Sentence& verdict) {
   const Section* section = section_with(sections, "file_call_totals");
   if (section == nullptr)
     return;
   const SectionRows rows(*section);
   verdict.add(
-      ": {call_share} of the run is {call}",
-      {share_value("call_share", rows.real(0, "share")), text_value("call", rows.text(0, "call"))});
+      "; {call} took most, {call_share} of the run",
+      {text_value("call", rows.text(0, "call")), share_value("call_share", rows.real(0, "share"))});
+  if (!rows.is_null(0, "path"))
+    verdict.add(", most on {path}", {{"path", rows.text(0, "path"), Meaning::path}});
 }
 
-Sentence verdict_of(const std::vector<Section>& sections) {
+std::string_view verdict_words(double share, const Reason& reason) {
+  if (share < kPartly)
+    return "NOT SLOWED BY I/O";
+  if (reason.kind == kProcessor && reason.share >= kMostly)
+    return "SLOWED BY A BUSY PROCESSOR MORE THAN BY I/O";
+  return share < kSlow ? "PARTLY SLOWED BY I/O" : "SLOWED BY I/O";
+}
+
+// `is_part`: of selected calls, which cannot say what slows the run.
+Sentence verdict_of(const std::vector<Section>& sections, bool is_part) {
   const Section* parts = section_with(sections, "run_parts");
   if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr)
-    return sentence("NOT SLOWED BY I/O: no call on a file was recorded");
+    return sentence(is_part ? "No selected call is on a file"
+                            : "NOT SLOWED BY I/O: no call on a file was recorded");
   const double share = SectionRows(*parts).real(0, "share");
-  const NamedValue of_run = share_value("share", share);
-  if (share < kPartly)
-    return sentence("NOT SLOWED BY I/O: calls on files took {share} of the run", {of_run});
   const Reason reason = main_reason(sections);
-  Sentence verdict;
-  if (reason.kind == kProcessor && reason.share >= kMostly)
-    verdict = sentence("SLOW FOR LACK OF A PROCESSOR, more than by the disk");
-  else
-    verdict = sentence(share < kSlow ? "PARTLY SLOWED BY I/O" : "SLOW BECAUSE OF I/O");
-  verdict.add(", {share} of the run", {of_run});
-  if (reason.kind != kProcessor && reason.share >= kMostly)
-    verdict.add(", mostly {reason}", {text_value("reason", activity_of(reason.kind))});
+  Sentence verdict = is_part ? sentence("The selected calls on files took {share} of the run",
+                                        {share_value("share", share)})
+                             : sentence(std::string(verdict_words(share, reason)) +
+                                            ": calls on files took {share} of the run",
+                                        {share_value("share", share)});
+  if (!is_part && share < kPartly)
+    return verdict;
+  if (reason.share >= kMostly)
+    verdict.add(", {reason_share} of that {reason}",
+                {share_value("reason_share", reason.share),
+                 text_value("reason", activity_of(reason.kind))});
   add_main_call(sections, verdict);
   return verdict;
 }
@@ -95,9 +110,9 @@ Sentence listed(const Section& section, std::string_view head,
   return text;
 }
 
-std::vector<Sentence> parts_of(const std::vector<Section>& sections) {
+std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_part) {
   std::vector<Sentence> parts;
-  if (const Section* run = section_with(sections, "run_parts"))
+  if (const Section* run = section_with(sections, "run_parts"); run != nullptr && !is_part)
     parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
       return rows.text(row, "part");
     }));
@@ -151,9 +166,20 @@ Section notes_section(const Judgement& judgement, Sentence bytes) {
   return section;
 }
 
+// Each on a line of its own, to be copied.
+Section next_section(const store::TraceReader& trace) {
+  const NamedValue name = text_value("trace", shell_word(trace.path().native()));
+  return {.id = "next",
+          .title = sentence("Next"),
+          .intro = {sentence("iotrail findings {trace}", {name}),
+                    sentence("iotrail explain {trace} --slowest 1", {name}),
+                    sentence("iotrail report {trace} --full", {name})}};
+}
+
 Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
   const store::Manifest& manifest = trace.manifest();
-  const std::string command = fmt::format("{}", fmt::join(manifest.command, " "));
+  const std::string command =
+      shortened_end(fmt::format("{}", fmt::join(manifest.command, " ")), kCommandWidth);
   Sentence title = sentence(
       "{what}: {run_ns}, {events} events",
       {{"what", command.empty() ? trace.path().filename().string() : command, Meaning::command},
@@ -180,8 +206,8 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!bytes)
     return std::unexpected(bytes.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections),
-                  .intro = parts_of(document.sections)};
+                  .title = verdict_of(document.sections, !selection.empty()),
+                  .intro = parts_of(document.sections, !selection.empty())};
   for (Section& section : document.sections)
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows
@@ -191,8 +217,7 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!selection.empty())
     document.title.add("; only {selection}", {text_value("selection", std::string(selection))});
   document.warnings = warning_sentences(trace);
-  document.closing.push_back(
-      sentence("next: iotrail findings TRACE; explain TRACE --slowest 1; report TRACE --full"));
+  document.sections.push_back(next_section(trace));
   return document;
 }
 

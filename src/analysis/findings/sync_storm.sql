@@ -7,7 +7,7 @@
 -- limit: bytes = 65536; syncs that each make more written bytes durable are no finding
 -- limit: share = 0.1; of the busiest time, the part that they must take
 -- sentence: {program} synced {syncs} times for {bytes} written, {mean_bytes} each: {took_ns}, most of it on {subject}.
--- advice: Make several changes durable with one sync: larger transactions, a write-ahead log, fdatasync instead of fsync.
+-- advice: Make several changes durable with one sync: larger transactions, a write-ahead log, or one sync for several writers.
 WITH
   calls AS (SELECT *, is_sync(class) AS is_sync FROM file_calls),
   programs_synced AS (

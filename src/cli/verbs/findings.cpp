@@ -60,7 +60,8 @@ Action declare_findings(CLI::App& app, const Trailing&) {
   app.add_flag("--all", request->all,
                "Also findings that hardly matter, and why rules were not judged");
   app.add_option("--only", request->only, "Only this rule, such as F01; may be repeated")
-      ->type_name("ID");
+      ->type_name("ID")
+      ->delimiter(',');
   app.add_option("--limit", request->limits,
                  "Change a limit of a rule, such as F01.calls=500; may be repeated")
       ->type_name("ID.NAME=VALUE");

@@ -34,7 +34,7 @@ extern const Verb kVerbRemove = {
     .group = Group::manage,
     .rank = 3,
     .declare = declare_remove,
-    .examples = "  iotrail remove build-20260301-123456",
+    .examples = "  iotrail remove build-20260301-123456\n",
 };
 
 } // namespace iotrail::cli

@@ -45,7 +45,7 @@ extern const Verb kVerbVerify = {
     .group = Group::read,
     .rank = 2,
     .declare = declare_verify,
-    .examples = "  iotrail verify latest",
+    .examples = "  iotrail verify latest\n",
 };
 
 } // namespace iotrail::cli

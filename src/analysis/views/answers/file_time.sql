@@ -1,6 +1,6 @@
 -- What calls on files spent their time on: one row per kind. The time of every thread counts, so that
 -- the kinds add up to the sum of the calls' durations.
---   kind    'the disk', 'the journal', 'a processor', 'a lock', 'a limit', 'memory', 'a server', 'others',
+--   kind    'the disk', 'write-back' (of data or metadata, beside the disk's own work), 'the journal', 'a processor', 'a lock', 'a limit', 'memory', 'a server', 'others',
 --           'the kernel' (work), 'the library', 'completion' (asynchronous operations)
 --   ns      its time
 --   share   its share of the time of all calls on files
@@ -8,7 +8,8 @@ CREATE VIEW file_time AS
 WITH
   parts AS (
     SELECT t.ns AS ns,
-           CASE WHEN t.part IN ('device', 'scheduler', 'plug', 'queue') OR t.reason IN ('block_io', 'page_read', 'write_back', 'metadata', 'tag') THEN 'the disk'
+           CASE WHEN t.part IN ('device', 'scheduler', 'plug', 'queue') OR t.reason IN ('block_io', 'page_read', 'tag') THEN 'the disk'
+                WHEN t.reason IN ('write_back', 'metadata') THEN 'write-back'
                 WHEN t.part = 'journal' OR t.reason IN ('journal_commit', 'journal_space', 'journal_buffer') THEN 'the journal'
                 WHEN t.reason = 'cpu' THEN 'a processor'
                 WHEN t.reason IN ('lock', 'direct_io', 'file_lock') THEN 'a lock'

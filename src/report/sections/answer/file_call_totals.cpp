@@ -21,7 +21,7 @@ constexpr ColumnDefinition kFileCallColumns[] = {
     {.title = "of run", .name = "share", .meaning = Meaning::share},
     {.title = "p50", .name = "p50_ns", .meaning = Meaning::ns, .drop_priority = 2},
     {.title = "p99", .name = "p99_ns", .meaning = Meaning::ns, .drop_priority = 1},
-    {.title = "mostly on", .name = "path", .meaning = Meaning::path},
+    {.title = "most on", .name = "path", .meaning = Meaning::path},
 };
 
 } // namespace

@@ -9,7 +9,10 @@ namespace {
 
 constexpr ColumnDefinition kProgramColumns[] = {
     {.title = "caused by", .name = "program"},
-    {.title = "runs", .name = "processes", .meaning = Meaning::count, .omit = Omit::if_at_most_one},
+    {.title = "processes",
+     .name = "processes",
+     .meaning = Meaning::count,
+     .omit = Omit::if_at_most_one},
     {.title = "in calls", .name = "busy_ns", .meaning = Meaning::ns},
     {.title = "calls", .name = "calls", .meaning = Meaning::count, .is_sum = true},
     {.title = "failed",
