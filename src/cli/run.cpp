@@ -120,8 +120,17 @@ void take_help_as_option(std::vector<std::string>& arguments) {
   arguments.emplace_back("--help");
 }
 
-// The words behind `--`, which go from `arguments`.
-Trailing split_trailing(std::vector<std::string>& arguments) {
+bool takes_no_command(Verbs verbs, const std::vector<std::string>& arguments) {
+  return !arguments.empty() && std::ranges::any_of(verbs, [&](const Verb* verb) {
+    return verb->name == arguments.front() && !verb->takes_command;
+  });
+}
+
+// The words behind `--`, which go from `arguments`. For a verb without a command, they are names of
+// traces like those before.
+Trailing split_trailing(Verbs verbs, std::vector<std::string>& arguments) {
+  if (takes_no_command(verbs, arguments))
+    return {};
   const auto dashes = std::ranges::find(arguments, "--");
   Trailing trailing;
   if (dashes != arguments.end())
@@ -131,7 +140,7 @@ Trailing split_trailing(std::vector<std::string>& arguments) {
 }
 
 Result<int> run_verb(Verbs verbs, std::vector<std::string> arguments, const Console& console) {
-  const Trailing trailing = split_trailing(arguments);
+  const Trailing trailing = split_trailing(verbs, arguments);
   Action action;
   const std::unique_ptr<CLI::App> app = make_app(verbs, trailing, action);
   take_help_as_option(arguments);

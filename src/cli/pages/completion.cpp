@@ -113,7 +113,7 @@ std::string bash_completion(const CLI::App& program) {
   std::string words;
   for (const auto& [value, of_value] : words_by_value())
     words += fmt::format("    {}) words=\"{}\" ;;\n", value, fmt::join(of_value, " "));
-  return fmt::format(R"(# bash completion of iotrail
+  return fmt::format(R"bash(# bash completion of iotrail
 _iotrail_traces() {{
 {}}}
 
@@ -145,8 +145,7 @@ _iotrail() {{
 {}    esac
   fi
   case $value in
-{}    TRACE) words=$(_iotrail_traces) ;;
-  esac
+{}  esac
   if [ -n "$words" ]; then
     local list=
     case $current in
@@ -154,12 +153,17 @@ _iotrail() {{
     esac
     COMPREPLY=($(compgen -P "$list" -W "$words" -- "${{current##*,}}"))
   fi
+  if [ "$value" = TRACE ]; then # compgen -W would execute what a name contains
+    while IFS= read -r word; do
+      [[ $word == "$current"* ]] && COMPREPLY+=("$(printf %q "$word")")
+    done < <(_iotrail_traces)
+  fi
   case $value in
   TRACE | *FILE | *DIRECTORY | PATH) COMPREPLY+=($(compgen -f -- "$current")) ;;
   esac
 }}
 complete -F _iotrail iotrail
-)",
+)bash",
                      kTraces, fmt::join(cases.verbs, " "), cases.options, cases.values,
                      cases.positionals, words);
 }
