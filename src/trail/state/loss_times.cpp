@@ -128,7 +128,12 @@ static bool excludes_calls(const store::Manifest& manifest) {
   if (manifest.sample_of != 0 || manifest.left_out() != 0)
     return true;
   const auto request = capture::request_from_json(manifest.request.json);
-  return request ? request->filter.filters_operations() : !manifest.filters.empty();
+  if (!request)
+    return !manifest.filters.empty();
+  const std::vector<std::string>& events = request->filter.events;
+  const bool lacks_writes =
+      !events.empty() && std::ranges::find(events, "syscall_write") == events.end();
+  return lacks_writes || request->filter.filters_operations();
 }
 
 LossTimes find_loss_times(const store::TraceReader& trace, bool are_calls_of_vfs) {
