@@ -8,6 +8,7 @@
 #include "base/shell_word.hpp"
 #include "report/coverage.hpp"
 #include "report/small_result.hpp"
+#include "report/warnings.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::output {
@@ -348,6 +349,7 @@ Document findings_document(const store::TraceReader& trace, const Judgement& jud
                        : sentence("Findings, by the time that they could save");
   document.sections.push_back(not_judged_section(judgement, all));
   document.closing.push_back(coverage_of(judgement, hidden));
+  document.warnings = answer_warnings(trace);
   return document;
 }
 

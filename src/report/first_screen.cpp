@@ -24,6 +24,7 @@ constexpr double kPartly = 0.1; // I/O matters
 constexpr double kMostly = 0.4; // of the time in calls: the reason to name
 constexpr std::size_t kFindings = 2;
 constexpr std::size_t kCommandWidth = 50;
+constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
   const auto found = std::ranges::find(sections, id, &Section::id);
@@ -69,7 +70,7 @@ void add_main_call(const std::vector<Section>& sections, Sentence& verdict) {
 
 std::string_view verdict_words(double share, const Reason& reason) {
   if (share < kPartly)
-    return "NOT SLOWED BY I/O";
+    return "NOT SLOWED BY CALLS ON FILES";
   if (reason.kind == kProcessor && reason.share >= kMostly)
     return "SLOWED BY A BUSY PROCESSOR MORE THAN BY I/O";
   return share < kSlow ? "PARTLY SLOWED BY I/O" : "SLOWED BY I/O";
@@ -185,11 +186,35 @@ Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
       {{"what", command.empty() ? trace.path().filename().string() : command, Meaning::command},
        ns_value("run_ns", run_ns),
        count_value("events", manifest.events())});
-  if (manifest.lost() > 0)
+  if (!damage_sentences(trace).empty())
+    title.add(", as far as they can be read");
+  else if (manifest.lost() > 0)
     title.add(", {lost} lost", {count_value("lost", manifest.lost())});
   else
     title.add(manifest.is_counted() ? ", none lost" : "");
   return title;
+}
+
+// What the verdict cannot know, since it was not recorded.
+Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine) {
+  std::vector<Sentence> gaps;
+  const store::Manifest& manifest = engine.trace().manifest();
+  if (!manifest.filters.empty())
+    gaps.push_back(
+        sentence("Recorded with {filters}: other I/O is not here.",
+                 {text_value("filters", fmt::format("{}", fmt::join(manifest.filters, " ")))}));
+  const auto mapped = SmallResult::query(
+      engine,
+      "SELECT coalesce(total(bytes), 0) AS bytes FROM device_causes WHERE cause = 'mapped_read'");
+  if (!mapped)
+    return std::unexpected(mapped.error());
+  const std::uint64_t bytes = mapped->size() == 0 ? 0 : mapped->number(0, "bytes");
+  if (bytes >= kMappedBytes)
+    gaps.push_back(
+        sentence("{bytes} were read for page faults on mapped files: time in faults counts as "
+                 "outside I/O.",
+                 {bytes_value("bytes", bytes)}));
+  return gaps;
 }
 
 } // namespace
@@ -208,11 +233,17 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   Section verdict{.id = "verdict",
                   .title = verdict_of(document.sections, !selection.empty()),
                   .intro = parts_of(document.sections, !selection.empty())};
+  const auto gaps = gaps_of(engine);
+  if (!gaps)
+    return std::unexpected(gaps.error());
+  verdict.intro.insert(verdict.intro.begin(), gaps->begin(), gaps->end());
   for (Section& section : document.sections)
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows
   document.sections.insert(document.sections.begin(), std::move(verdict));
   document.sections.push_back(notes_section(*judgement, std::move(*bytes)));
+  if (!damage_sentences(trace).empty()) // known now that all has been read
+    document.sections.front().title.add("; the trace is damaged, so this may be wrong");
   document.title = title_of(trace, judgement->run_ns);
   if (!selection.empty())
     document.title.add("; only {selection}", {text_value("selection", std::string(selection))});

@@ -3,8 +3,8 @@
 -- severity: note
 -- needs: syscall
 -- limit: bytes = 67108864; fewer bytes are no finding
--- sentence: {program} copied {bytes} from {subject} to {target} through its own memory.
--- advice: Let the kernel copy: copy_file_range, sendfile, or a reflink (FICLONE).
+-- sentence: {program} read {bytes} of {subject} and wrote as much to {target}, piece by piece.
+-- advice: If it changes nothing, let the kernel copy: copy_file_range, sendfile, or a reflink (FICLONE).
 WITH
   calls AS (
     SELECT program, tid, class, bytes, file, path, op_id, ts_ns, until_ns, duration_ns, lead(class) OVER t AS next_class, lead(bytes) OVER t AS next_bytes,

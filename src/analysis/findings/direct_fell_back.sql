@@ -1,7 +1,7 @@
 -- id: F16
 -- title: direct I/O that went through the cache
 -- severity: warning
--- needs: syscall, cache
+-- needs: syscall_open, cache_add
 -- limit: operations = 16; fewer calls are no finding
 -- sentence: {operations} calls on {subject}, which {program} opened with O_DIRECT, went through the page cache.
 -- advice: Align address, position and size as statx (STATX_DIOALIGN) says; compressed files have no direct I/O.

@@ -1,7 +1,7 @@
 -- id: F42
 -- title: wakes up with nothing to do
 -- severity: note
--- needs: syscall
+-- needs: syscall_poll
 -- limit: polls = 1000; fewer calls are no finding
 -- limit: share = 0.8; of them, the part that must return nothing
 -- limit: timeout_ns = 10000000; calls that wait longer are no finding

@@ -1,7 +1,7 @@
 -- id: F39
 -- title: a mapped file read page by page
 -- severity: warning
--- needs: fault
+-- needs: fault_file
 -- limit: faults = 500; fewer faults that wait for a device are no finding
 -- limit: share = 0.1; or of the busiest time, the part that faults must take
 -- sentence: {faults} page faults of {program} on {subject} took {took_ns}; {major} of them waited for a device.

@@ -2,12 +2,13 @@
 -- title: most time in open, stat and the like
 -- severity: warning
 -- needs: calls
+-- limit: calls = 1000; fewer calls are no finding
 -- limit: share = 0.5; of the time in calls on files, the part that they must take
 -- limit: busiest_share = 0.1; of the busiest time, the part that they must take
 -- sentence: {subject} spent {took_ns} of {calls_ns} in {calls} calls on names and attributes of files, most in {call}.
--- advice: Touch fewer files, keep what was looked up, keep files open.
+-- advice: Touch fewer files, keep what was looked up, or do it for several at once.
 WITH
-  calls AS (SELECT *, NOT moves_bytes(class) AND NOT is_sync(class) AS is_metadata FROM file_calls),
+  calls AS (SELECT *, is_metadata(class) AS is_metadata FROM file_calls),
   kinds AS (SELECT program, coalesce(call, class) AS call, sum(duration_ns) AS ns FROM calls WHERE is_metadata GROUP BY ALL),
   most AS (SELECT program, arg_max(call, ns) AS call FROM kinds GROUP BY program),
   sums AS (
@@ -20,4 +21,4 @@ WITH
 SELECT s.program AS subject, s.calls AS calls, m.call AS call, s.took_ns AS took_ns, s.calls_ns AS calls_ns, s.busiest_share AS busiest_share,
        s.took_ns AS could_save_ns, s.op_id AS op_id
 FROM sums AS s JOIN most AS m ON s.program = m.program
-WHERE s.took_ns >= $share * s.calls_ns AND s.busiest_share >= $busiest_share
+WHERE s.calls >= $calls AND s.took_ns >= $share * s.calls_ns AND s.busiest_share >= $busiest_share

@@ -1,16 +1,19 @@
 -- id: F14
 -- title: the same bytes read again
 -- severity: warning
--- needs: syscall
+-- needs: syscall_read
 -- limit: bytes = 16777216; fewer bytes read are no finding
 -- limit: times = 3; fewer readings of each byte are no finding
 -- sentence: {program} read {bytes} of {subject}, with {distinct_bytes} distinct: {times_ratio}, which took {took_ns}.
 -- advice: Keep the data in memory, or map the file.
 WITH
+  first_reads AS (SELECT file, min(ts_ns) AS ts_ns FROM syscall_read WHERE result > 0 GROUP BY file),
+  -- What is written meanwhile may be read anew.
+  written_later AS (SELECT DISTINCT w.file AS file FROM syscall_write AS w JOIN first_reads AS f ON w.file = f.file WHERE w.ts_ns > f.ts_ns),
   reads AS (
     SELECT pid, file, position, result AS bytes, ts_ns, plus(ts_ns, duration_ns) AS until_ns, duration_ns, op_id
     FROM syscall_read
-    WHERE result > 0 AND position >= 0 AND file NOT IN (SELECT file FROM files_without_device)
+    WHERE result > 0 AND position >= 0 AND file NOT IN (SELECT file FROM written_later) AND file NOT IN (SELECT file FROM files_without_device)
   ),
   files AS (
     SELECT pid, file, total(bytes) AS bytes,

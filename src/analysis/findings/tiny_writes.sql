@@ -3,6 +3,7 @@
 -- severity: warning
 -- needs: calls
 -- limit: calls = 1000; fewer small writes to a file are no finding
+-- limit: per_file = 10; fewer small calls for each file are no finding
 -- limit: many_calls = 10000; so many are a finding whatever time they take
 -- limit: bytes = 4096; a write of fewer bytes is small
 -- limit: share = 0.05; of the busiest time, the part that they must take
@@ -15,4 +16,4 @@ SELECT program, shown_files(path) AS subject, count(*) AS calls, total(bytes) AS
 FROM file_calls CROSS JOIN busy_window
 WHERE writes(class) AND bytes > 0 AND bytes < $bytes
 GROUP BY program, pid, folded_path(path)
-HAVING count(*) >= $calls AND (count(*) >= $many_calls OR busiest_share(ts_ns, until_ns, window_ns) >= $share)
+HAVING count(*) >= $calls AND count(*) >= $per_file * count(DISTINCT file) AND (count(*) >= $many_calls OR busiest_share(ts_ns, until_ns, window_ns) >= $share)

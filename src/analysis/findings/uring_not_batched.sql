@@ -1,7 +1,7 @@
 -- id: F36
 -- title: io_uring submits one operation at a time
 -- severity: note
--- needs: syscall
+-- needs: syscall_uring_enter
 -- limit: enters = 1000; fewer calls of io_uring_enter are no finding
 -- limit: per_call = 1.5; more operations a call are no finding
 -- sentence: {subject} called io_uring_enter {enters} times for {submitted} operations.

@@ -1,7 +1,7 @@
 -- id: F26
 -- title: the same bytes written to the disk again
 -- severity: note
--- needs: syscall, block
+-- needs: syscall_write, block
 -- limit: bytes = 16777216; less written to the disk is no finding
 -- limit: times = 3; fewer writings of each byte are no finding
 -- sentence: The {distinct_bytes} written to {subject} went to the disk {times_ratio}: {bytes}.

@@ -28,7 +28,7 @@ constexpr ColumnDefinition kFileCallColumns[] = {
 
 SectionDefinition file_call_totals_section() {
   return {.id = "file_call_totals",
-          .ranks = {.first_screen = 30},
+          .ranks = {.first_screen = 30, .report_data = 3},
           .view = "file_call_totals",
           .sql = "SELECT * FROM file_call_totals",
           .order = "total_ns DESC, calls DESC, call",

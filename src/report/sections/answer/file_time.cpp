@@ -17,7 +17,7 @@ constexpr ColumnDefinition kFileTimeColumns[] = {
 
 SectionDefinition file_time_section() {
   return {.id = "file_time",
-          .ranks = {.first_screen = 20},
+          .ranks = {.first_screen = 20, .report_data = 2},
           .view = "file_time",
           .sql = "SELECT kind, ns, share FROM file_time",
           .order = "ns DESC, kind",

@@ -50,7 +50,7 @@ constexpr ColumnDefinition kProgramColumns[] = {
 
 SectionDefinition program_io_section() {
   return {.id = "program_io",
-          .ranks = {.first_screen = 40},
+          .ranks = {.first_screen = 40, .report_data = 4},
           .view = "program_io",
           .sql = "SELECT * FROM program_io",
           .order = "busy_ns DESC, calls DESC, program",

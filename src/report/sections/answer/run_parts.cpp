@@ -17,7 +17,7 @@ constexpr ColumnDefinition kRunPartColumns[] = {
 
 SectionDefinition run_parts_section() {
   return {.id = "run_parts",
-          .ranks = {.first_screen = 10},
+          .ranks = {.first_screen = 10, .report_data = 1},
           .view = "run_parts",
           .sql = "SELECT part, ns, share, step AS _step FROM run_parts",
           .order = "_step",
