@@ -127,8 +127,10 @@ public:
     const SectionOptions rows{.rows = options_.rows.rows,
                               .all_rows = options_.for_programs && options_.rows.rows == 0};
     if (options_.for_programs)
-      for (const SectionDefinition& definition : sections_of(&Ranks::report_data))
+      for (const SectionDefinition& definition : sections_of(&Ranks::report_data)) {
         add(definition, rows);
+        document_.sections.back().shown.clear(); // the text of the report does not have them
+      }
     for (const SectionDefinition& definition : sections_of(&Ranks::report))
       add(definition, rows);
     const store::TraceReader& trace = engine_.trace();
