@@ -229,7 +229,7 @@ class WhileRecording(SnapshotTest):
         for act, difference in ((lambda: None, "none"), (lambda: new.write_text(""), "added"), (new.unlink, "removed")):
             act()
             harness.wait_for(lambda: harness.run(harness.IOTRAIL, "query", path, "--raw",
-                                                 f"SELECT 'seen' FROM snapshot_files WHERE difference = '{difference}'").stdout.count("seen"), difference)
+                                                 f"SELECT 'se' || 'en' AS row FROM snapshot_files WHERE difference = '{difference}'").stdout.count("seen"), difference)
         recorder.communicate()
         self.assertEqual(recorder.returncode, 0)
         self.assert_adds_up(recording)
