@@ -48,8 +48,6 @@ void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
     sink.print("{}{}\n", kIndent, line);
 }
 
-} // namespace
-
 void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width) {
   for (const Sentence& sentence : sentences)
     print_wrapped(sentence_text(sentence), sink, width);
@@ -87,6 +85,8 @@ void render_section(const Section& section, Sink& sink, std::size_t width) {
     render_section(child, sink, width);
   }
 }
+
+} // namespace
 
 void render_text(const Document& document, Sink& sink, std::size_t width) {
   bool is_first = true;

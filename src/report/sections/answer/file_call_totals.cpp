@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The calls on files that took the most time.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -10,13 +11,7 @@ namespace {
 constexpr ColumnDefinition kFileCallColumns[] = {
     {.title = "call", .name = "call"},
     {.title = "count", .name = "calls", .meaning = Meaning::count, .is_sum = true},
-    {.title = "failed",
-     .name = "errors",
-     .meaning = Meaning::count,
-     .omit = Omit::if_zero,
-     .zero_is_dash = true,
-     .drop_priority = 3,
-     .is_sum = true},
+    kFailedColumn,
     {.title = "time", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
     {.title = "of run", .name = "share", .meaning = Meaning::share},
     {.title = "p50", .name = "p50_ns", .meaning = Meaning::ns, .drop_priority = 2},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Programs by the I/O that they caused, whichever task submitted it.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -15,13 +16,7 @@ constexpr ColumnDefinition kProgramColumns[] = {
      .omit = Omit::if_at_most_one},
     {.title = "in calls", .name = "busy_ns", .meaning = Meaning::ns},
     {.title = "calls", .name = "calls", .meaning = Meaning::count, .is_sum = true},
-    {.title = "failed",
-     .name = "errors",
-     .meaning = Meaning::count,
-     .omit = Omit::if_zero,
-     .zero_is_dash = true,
-     .drop_priority = 3,
-     .is_sum = true},
+    kFailedColumn,
     {.title = "read",
      .name = "read",
      .meaning = Meaning::bytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What each layer did.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -10,7 +11,7 @@ namespace {
 constexpr ColumnDefinition kLayerColumns[] = {
     {.title = "layer", .name = "layer", .suppress_repeats = true},
     {.title = "operation", .name = "operation"},
-    {.title = "count", .name = "operations", .meaning = Meaning::count, .is_sum = true},
+    kCountColumn,
     {.title = "bytes", .name = "bytes", .meaning = Meaning::bytes, .is_sum = true},
     {.title = "errors",
      .name = "errors",

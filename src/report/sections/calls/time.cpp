@@ -3,6 +3,7 @@
 // The time of the run by operation.
 #include <fmt/format.h>
 
+#include "report/columns.hpp"
 #include "report/section.hpp"
 #include "schema.hpp"
 
@@ -14,7 +15,7 @@ constexpr ColumnDefinition kTimeColumns[] = {
     {.title = "layer", .name = "layer", .suppress_repeats = true},
     {.title = "operation", .name = "_operation"},
     {.title = "calls", .name = "operations", .meaning = Meaning::count, .is_sum = true},
-    {.title = "total", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
+    kTotalColumn,
     {.title = "of run", .name = "share", .meaning = Meaning::share},
     {.title = "p50", .name = "p50_ns", .meaning = Meaning::ns, .drop_priority = 2},
     {.title = "p99", .name = "p99_ns", .meaning = Meaning::ns, .drop_priority = 1},

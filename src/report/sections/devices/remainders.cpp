@@ -26,7 +26,7 @@ GROUP BY d.device_name, d.direction, d.cause, c.meaning)";
 SectionDefinition remainders_section() {
   return {.id = "remainders",
           .ranks = {.verify = 40},
-          .title = "Remainders: nobody in the trace is known to have caused these",
+          .title = "Remainders: bytes without a known cause in the trace",
           .view = "device_causes",
           .sql = kRemaindersSql,
           .order = "bytes DESC, device_name, direction, cause",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Files by their aggregates. Counted at the system calls or, if these were not recorded, below.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -8,26 +9,12 @@ namespace iotrail::output {
 namespace {
 
 constexpr ColumnDefinition kStatFileColumns[] = {
-    {.title = "count", .name = "operations", .meaning = Meaning::count, .is_sum = true},
-    {.title = "errors",
-     .name = "errors",
-     .meaning = Meaning::count,
-     .omit = Omit::if_zero,
-     .zero_is_dash = true,
-     .drop_priority = 3,
-     .is_sum = true},
-    {.title = "read",
-     .name = "bytes_read",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
-    {.title = "written",
-     .name = "bytes_written",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
-    {.title = "total", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
-    {.title = "max", .name = "max_ns", .meaning = Meaning::ns, .drop_priority = 2},
+    kCountColumn,
+    kErrorsColumn,
+    kReadColumn,
+    kWrittenColumn,
+    kTotalColumn,
+    kMaxColumn,
     {.title = "inodes", .name = "inodes", .meaning = Meaning::count, .omit = Omit::if_at_most_one},
     {.title = "file", .name = "_name", .meaning = Meaning::path},
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Operations by their aggregates, layer by layer.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -10,7 +11,7 @@ namespace {
 constexpr ColumnDefinition kOperationColumns[] = {
     {.title = "layer", .name = "layer", .suppress_repeats = true},
     {.title = "operation", .name = "operation"},
-    {.title = "count", .name = "operations", .meaning = Meaning::count, .is_sum = true},
+    kCountColumn,
     {.title = "err",
      .name = "errors",
      .meaning = Meaning::count,
@@ -23,7 +24,7 @@ constexpr ColumnDefinition kOperationColumns[] = {
      .zero_is_dash = true,
      .drop_priority = 1,
      .is_sum = true},
-    {.title = "total", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
+    kTotalColumn,
     {.title = "mean", .name = "mean_ns", .meaning = Meaning::ns, .drop_priority = 3},
     {.title = "p50", .name = "p50_ns", .meaning = Meaning::ns, .drop_priority = 2},
     {.title = "p99", .name = "p99_ns", .meaning = Meaning::ns},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Control groups by their I/O, if a recording has several.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -16,16 +17,8 @@ constexpr ColumnDefinition kCgroupColumns[] = {
      .name = "device_bytes_written",
      .meaning = Meaning::bytes,
      .zero_is_dash = true},
-    {.title = "read",
-     .name = "bytes_read",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
-    {.title = "written",
-     .name = "bytes_written",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
+    kReadColumn,
+    kWrittenColumn,
     {.title = "time", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
     {.title = "calls",
      .name = "operations",

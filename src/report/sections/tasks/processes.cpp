@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Processes by their I/O.
+#include "report/columns.hpp"
 #include "report/section.hpp"
 
 namespace iotrail::output {
@@ -10,26 +11,10 @@ namespace {
 constexpr ColumnDefinition kProcessColumns[] = {
     {.title = "pid", .name = "pid", .meaning = Meaning::id},
     {.title = "name", .name = "comm"},
-    {.title = "dev read",
-     .name = "device_bytes_read",
-     .meaning = Meaning::bytes,
-     .omit = Omit::if_unknown,
-     .zero_is_dash = true},
-    {.title = "dev write",
-     .name = "device_bytes_written",
-     .meaning = Meaning::bytes,
-     .omit = Omit::if_unknown,
-     .zero_is_dash = true},
-    {.title = "read",
-     .name = "bytes_read",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
-    {.title = "written",
-     .name = "bytes_written",
-     .meaning = Meaning::bytes,
-     .zero_is_dash = true,
-     .is_sum = true},
+    kDeviceReadColumn,
+    kDeviceWriteColumn,
+    kReadColumn,
+    kWrittenColumn,
     {.title = "time", .name = "total_ns", .meaning = Meaning::ns, .is_sum = true},
     {.title = "calls",
      .name = "operations",
