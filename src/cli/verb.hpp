@@ -29,6 +29,12 @@ inline constexpr const char* kTraceHelp = "Path or name of the trace, or `latest
 // Headings of `iotrail --help`, in this order.
 enum class Group : std::uint8_t { record, read, manage, machine };
 
+// An exit status with a meaning of the verb's own, for its man page.
+struct ExitStatus {
+  int status;
+  std::string_view meaning;
+};
+
 struct Verb {
   std::string_view name;
   std::string_view summary;
@@ -39,6 +45,7 @@ struct Verb {
   bool takes_command = false; // a command follows after `--`
   // Lines of `--help` and of the man page: "  iotrail list   # all traces". At most 80 characters each.
   std::string_view examples = {};
+  std::span<const ExitStatus> statuses = {};
 };
 
 // All verbs, in the order of their files. The build generates this function.

@@ -2,6 +2,7 @@
 #include "cli/pages/man_page.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -69,13 +70,19 @@ std::string options_text(const CLI::App& parser) {
 }
 
 std::string exit_status_text(const Verb& verb) {
+  std::map<int, std::string_view> meanings = {
+      {0, "Success."}, {1, "The operation failed."}, {2, "The command line is wrong."}};
+  if (verb.takes_command)
+    meanings.insert({{3, "With --strict: events were or may have been lost."},
+                     {126, "The command cannot be executed."},
+                     {127, "The command was not found."}});
+  for (const ExitStatus& own : verb.statuses)
+    meanings[own.status] = own.meaning;
   std::string text = ".SH EXIT STATUS\n";
   if (verb.takes_command)
     text += "The status of the command, where one ran.\n";
-  text += ".TP\n0\nSuccess.\n.TP\n1\nThe operation failed.\n.TP\n2\nThe command line is wrong.\n";
-  if (verb.takes_command)
-    text += ".TP\n3\nWith \\fB\\-\\-strict\\fR: events were or may have been lost.\n"
-            ".TP\n126\nThe command cannot be executed.\n.TP\n127\nThe command was not found.\n";
+  for (const auto& [status, meaning] : meanings)
+    text += fmt::format(".TP\n{}\n{}\n", status, escaped(meaning));
   return text;
 }
 

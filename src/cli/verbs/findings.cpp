@@ -76,6 +76,9 @@ Action declare_findings(CLI::App& app, const Trailing&) {
   return [request](const Console& console) { return findings(console, *request); };
 }
 
+constexpr ExitStatus kFindingsStatuses[] = {
+    {kFindingFails, "With --fail-on: there is such a finding."}};
+
 } // namespace
 
 extern const Verb kVerbFindings = {
@@ -87,6 +90,7 @@ extern const Verb kVerbFindings = {
     .examples = "  iotrail findings\n"
                 "  iotrail findings my.iotrail --all --limit F01.calls=500\n"
                 "  iotrail findings my.iotrail --fail-on warning\n",
+    .statuses = kFindingsStatuses,
 };
 
 } // namespace iotrail::cli

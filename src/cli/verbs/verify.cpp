@@ -37,6 +37,10 @@ Action declare_verify(CLI::App& app, const Trailing&) {
   return [trace, json](const Console& console) { return verify(console, *trace, *json); };
 }
 
+constexpr ExitStatus kVerifyStatuses[] = {
+    {0, "Everything adds up."},
+    {kDoesNotAddUp, "Something does not add up or cannot be checked, or the operation failed."}};
+
 } // namespace
 
 extern const Verb kVerbVerify = {
@@ -46,6 +50,7 @@ extern const Verb kVerbVerify = {
     .rank = 2,
     .declare = declare_verify,
     .examples = "  iotrail verify latest\n",
+    .statuses = kVerifyStatuses,
 };
 
 } // namespace iotrail::cli
