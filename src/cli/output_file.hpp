@@ -16,7 +16,7 @@
 
 namespace iotrail::cli {
 
-inline constexpr mode_t kFileMode = 0640; // as a trace has: it tells what others do
+inline constexpr mode_t kFileMode = 0640; // as a trace has: it shows what other users do
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }

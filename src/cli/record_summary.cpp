@@ -35,7 +35,7 @@ std::string layer_of(const std::string& event) {
                         : std::string(schema::layer_name(static_cast<std::uint32_t>(row->layer)));
 }
 
-// Of a sample, besides, how many there were as far as can be told.
+// For a sample also the estimated number of all calls.
 void print_layers(const Stream& err, const store::Manifest& manifest) {
   const output::Sample sample(manifest.sample_of);
   fmt::print(err.file, "  {:<10}{:>14}{}\n", "layer", "events",
@@ -84,7 +84,7 @@ void print_not_asked_for(const Stream& err, const store::Manifest& manifest,
 
 constexpr std::size_t kShownRunning = 8;
 
-// Above, finding the causes would keep whoever waits for the summary waiting.
+// With more events, finding the causes would delay the summary too long.
 constexpr std::uint64_t kEventsToExplain = 2'000'000;
 
 // How much of what the devices did has a cause.
@@ -96,7 +96,7 @@ void print_causes(const Stream& err, const store::Manifest& manifest,
     return;
   const auto trace = store::TraceReader::open(path);
   if (!trace)
-    return; // the trace is written: whoever reads it is told why it cannot be
+    return; // the trace is written; the verb that reads it reports the error
   const trail::CompletedBytes bytes = trail::sum_completed(trail::find_trails(**trace));
   const auto share = [&](std::uint64_t part) {
     return output::human_share(static_cast<double>(part) / static_cast<double>(bytes.all));

@@ -23,7 +23,7 @@ constexpr double kSlow = 0.5;   // of the run in calls on files: I/O is what the
 constexpr double kPartly = 0.1; // I/O matters
 constexpr double kMostly = 0.4; // of the time in calls: the reason to name
 constexpr std::size_t kFindings = 2;
-constexpr std::size_t kCommandWidth = 50;
+constexpr std::size_t kCommandWidth = 40;
 constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {

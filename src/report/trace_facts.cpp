@@ -186,7 +186,7 @@ std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view 
   facts.add("run", state_sentence(trace));
   facts.add("layers", layers_text(manifest));
   facts.add("", bare_file_systems_text(manifest));
-  facts.add("goes on", joined(manifest.still_running, ", "));
+  facts.add("running", joined(manifest.still_running, ", "));
   facts.add("unseen", joined(manifest.not_followed, "; "));
   facts.add("filters", joined(manifest.filters, "; "));
   facts.add("limits", joined(manifest.limits, "; "));

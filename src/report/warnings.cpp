@@ -42,9 +42,8 @@ Sentence skipped_sentence(const store::Damage& damage) {
              {count_value("blocks_skipped", damage.blocks_skipped)});
   text.add(has_bytes ? " could not be read" : "");
   if (damage.rows_skipped != 0)
-    text.add(fmt::format("{}{{rows_skipped}} row{} {} missing, as far as can be told",
-                         has_bytes ? "; " : "", plural(damage.rows_skipped),
-                         damage.rows_skipped == 1 ? "is" : "are"),
+    text.add(fmt::format("{}{{rows_skipped}} row{} {} missing, at least", has_bytes ? "; " : "",
+                         plural(damage.rows_skipped), damage.rows_skipped == 1 ? "is" : "are"),
              {count_value("rows_skipped", damage.rows_skipped)});
   return text.add(".");
 }
@@ -71,17 +70,17 @@ std::vector<Sentence> damage_sentences(const store::TraceReader& trace) {
 std::vector<Sentence> choice_sentences(const store::Manifest& manifest) {
   std::vector<Sentence> sentences;
   if (manifest.sample_of != 0)
-    sentences.push_back(
-        sentence("A SAMPLE: of {sample_of} calls one was recorded, by chance, with what it did "
-                 "itself. Numbers with ~ are estimates for all calls, {sample_of} times what was "
-                 "recorded; the others are of what was recorded, in which what the kernel wrote "
-                 "back later is all there, whoever wrote it.",
-                 {count_value("sample_of", manifest.sample_of)}));
+    sentences.push_back(sentence(
+        "A SAMPLE: of {sample_of} calls one was recorded, by chance, with its own effects. "
+        "Numbers with ~ are estimates for all calls, {sample_of} times the recorded "
+        "number; others cover the recorded calls alone. All later write-back is here, "
+        "also of other calls.",
+        {count_value("sample_of", manifest.sample_of)}));
   if (const std::uint64_t left_out = manifest.left_out(); left_out != 0)
     sentences.push_back(
         sentence(fmt::format("WITHOUT {{left_out}} event{} of operations that took or moved less "
-                             "than was asked for. What the kernel wrote back later is all there, "
-                             "whoever wrote it.",
+                             "than was asked for. All later write-back is here, also of those "
+                             "operations.",
                              plural(left_out)),
                  {count_value("left_out", left_out)}));
   return sentences;

@@ -29,7 +29,7 @@ class Daemons(harness.AcceptanceTest):
         self.assertIn("and is no more recorded", recording.process.stderr)
         self.assertIn(name, recording.process.stderr)
         self.assertRegex(harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout,
-                         rf"(?m)^  goes on .*{re.escape(name)}")
+                         rf"(?m)^  running .*{re.escape(name)}")
 
     def test_named_by_the_kernel(self):
         self.check_named("app,syscall")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A recording as it is asked for: what, within which limits, to where. The command line fills it, and the manifest keeps it as
-// JSON. Whoever drives a recording otherwise sends that JSON.
+// JSON. Another driver of recordings sends that JSON.
 #pragma once
 
 #include <cstddef>

@@ -78,7 +78,7 @@ Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture
   return {};
 }
 
-// A task to leave out that does not run is a mistake of whoever named it.
+// An excluded task must run: a number that does not is a mistake.
 Result<void> check_excluded(std::string_view option, const std::vector<pid_t>& tasks,
                             std::string_view what) {
   for (const pid_t task : tasks)
@@ -97,7 +97,7 @@ Result<iot_u32> parse_sample(const std::string& text) {
                     fmt::format("of N calls one is recorded; N is from 2 to {}", kMost));
 }
 
-// Whoever names such a place wants what is there.
+// A user who names a path there wants its files.
 bool names_pseudo(const capture::Things& things) {
   const auto name_any = [](const std::vector<std::string>& paths) {
     return std::ranges::any_of(paths, capture::is_on_pseudo_file_system);

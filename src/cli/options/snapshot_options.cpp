@@ -22,7 +22,7 @@ std::size_t period_position(std::string_view text) {
   return colon;
 }
 
-// A recording goes on without what cannot be had, but somebody asked for this one.
+// A recording continues without a missing part, but not without a directory that the user named.
 Result<void> check_root(std::string_view option, std::string_view word, const std::string& root) {
   std::error_code error;
   const auto status = std::filesystem::status(root, error);

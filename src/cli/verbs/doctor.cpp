@@ -49,7 +49,7 @@ Diagnosis diagnose(std::unique_ptr<capture::Source> source) {
   return diagnosis;
 }
 
-// A row of three columns, of which the last goes on below.
+// Prints rows of three columns. The last column wraps.
 class RowPrinter {
 public:
   RowPrinter(std::FILE* file, std::size_t width) : file_(file), width_(width) {}
@@ -66,7 +66,7 @@ public:
         width_ == output::kAnyWidth ? std::string(text)
                                     : output::shortened_end(text, width_ - kIndent));
   }
-  // One or more, each of which begins a line.
+  // Prints one or more sentences, each from the begin of a line.
   void sentence(std::string_view text) const {
     while (!text.empty()) {
       const auto end = std::min(text.find('\n'), text.size());

@@ -83,7 +83,7 @@ void print_manifest(std::FILE* file, const store::TraceReader& trace, std::size_
   print.fact("machine",
              trace.damage().manifest ? output::kNotKnown : output::machine_text(manifest));
   print.fact("layers", output::layers_text(manifest));
-  print.fact("goes on", fmt::format("{}", fmt::join(manifest.still_running, ", ")));
+  print.fact("running", fmt::format("{}", fmt::join(manifest.still_running, ", ")));
   for (const std::string& program : manifest.not_followed)
     print.fact("unseen", program);
   print.fact("filters", fmt::format("{}", fmt::join(manifest.filters, " ")));

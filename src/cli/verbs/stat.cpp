@@ -50,7 +50,7 @@ struct StatOptions {
   bool follow = false;
 };
 
-// A directory that goes with its trace, where nobody asked to keep it.
+// Removes its trace with it; for a trace that the user did not ask to keep.
 class TemporaryDirectory {
 public:
   static Result<TemporaryDirectory> make() {
@@ -121,7 +121,7 @@ OnInterval interval_printer(std::FILE* err, output::Sample sample,
       return;
     }
     if (const int intervals = std::exchange(missed, 0); intervals != 0)
-      fmt::print(err, "  {} interval{} not shown: nobody read\n", intervals,
+      fmt::print(err, "  {} interval{} not shown: the output was not read\n", intervals,
                  intervals == 1 ? " is" : "s are");
     const bool with_title = lines_below_title >= kLinesBelowTitle;
     const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);

@@ -11,7 +11,7 @@
 --                                             submitted them; for pid 0, those of no known process. If the trace
 --                                             has no bios (block_queue), the submitted bytes. NULL: the block
 --                                             layer was not recorded
---   submitted_bytes_read, submitted_bytes_written   bytes of requests that it submitted, whoever caused them
+--   submitted_bytes_read, submitted_bytes_written   bytes of the requests that it submitted, also for other processes
 --   container                   the container in which it ran, by its full id or its name; NULL: none
 CREATE VIEW top_processes AS
 WITH
