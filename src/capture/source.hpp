@@ -122,7 +122,7 @@ public:
   // so.
   virtual std::vector<std::string> not_followed() const { return {}; }
   // File systems of the files that it saw which have no events in layer fs; sorted.
-  virtual std::vector<std::string> bare_file_systems() const { return {}; }
+  virtual std::vector<std::string> unsupported_file_systems() const { return {}; }
 };
 
 } // namespace iotrail::capture

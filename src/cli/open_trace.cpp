@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/nearest_name.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
 

@@ -12,7 +12,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "cli/console.hpp"
-#include "store/writer/leftovers.hpp"
+#include "store/writer/temporary_files.hpp"
 
 namespace iotrail::cli {
 
@@ -29,7 +29,7 @@ auto write_output(const Stream& out, const std::string& path, const Write& write
     -> decltype(write(out.file)) {
   if (path.empty())
     return write(out.file);
-  const store::Leftovers made;
+  const store::TemporaryFiles made;
   std::unique_ptr<std::FILE, FileCloser> file;
   if (!made.make([&] {
         Fd made_now(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));

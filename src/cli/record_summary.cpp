@@ -125,11 +125,11 @@ void print_still_running(const Stream& err, const store::Manifest& manifest) {
 
 } // namespace
 
-void warn_of_obstacle(const Stream& err, const std::vector<std::string>& command) {
+void warn_of_blocker(const Stream& err, const std::vector<std::string>& command) {
   const auto file = capture::find_command(command.front());
   if (!file)
     return;
-  if (const std::string why = capture::preload_obstacle(*file, command); !why.empty())
+  if (const std::string why = capture::preload_blocker_text(*file, command); !why.empty())
     print_message(
         err,
         fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
@@ -143,15 +143,15 @@ void print_counters(const Stream& err, const store::Manifest& manifest) {
 }
 
 // Some errors name the source themselves.
-std::string refusal_text(const capture::Refusal& refusal) {
+std::string refusal_text(const capture::UnavailableSource& refusal) {
   const std::string source = fmt::format("the {} source", refusal.source);
   const std::string why = output::printable_lines(refusal.error.message());
   return why.starts_with(source) ? why : fmt::format("{} cannot be used: {}", source, why);
 }
 
 void print_begin(const Stream& err, bool is_endless,
-                 const std::vector<capture::Refusal>& refusals) {
-  for (const capture::Refusal& refusal : refusals)
+                 const std::vector<capture::UnavailableSource>& refusals) {
+  for (const capture::UnavailableSource& refusal : refusals)
     print_message(err, "iotrail: " + refusal_text(refusal));
   if (is_endless)
     fmt::print(err.file, "iotrail: recording; interrupt (Ctrl-C) to end\n");
@@ -213,7 +213,7 @@ void print_summary(const Stream& err, const store::Manifest& manifest,
     say(err, fmt::format("  {}", output::sentence_text(choice)));
   if (const std::string refusals = output::refusals_text(manifest); !refusals.empty())
     say(err, fmt::format("  {}", output::printable(refusals)));
-  if (const std::string bare = output::bare_file_systems_text(manifest); !bare.empty())
+  if (const std::string bare = output::unsupported_file_systems_text(manifest); !bare.empty())
     say(err, fmt::format("  {}", output::printable(bare)));
   print_not_asked_for(err, manifest, not_asked_for);
   const std::string name = output::printable(trace.native());

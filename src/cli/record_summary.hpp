@@ -15,10 +15,11 @@
 namespace iotrail::cli {
 
 // Says why the preload library cannot see into a static, setuid or 32-bit program, if it is one.
-void warn_of_obstacle(const Stream& err, const std::vector<std::string>& command);
+void warn_of_blocker(const Stream& err, const std::vector<std::string>& command);
 
 // `is_endless`: no command will end the recording.
-void print_begin(const Stream& err, bool is_endless, const std::vector<capture::Refusal>& refusals);
+void print_begin(const Stream& err, bool is_endless,
+                 const std::vector<capture::UnavailableSource>& refusals);
 // Nothing where there are none. `trace`: where more is said of them; empty: nowhere, it is not kept.
 void print_losses(const Stream& err, const store::Manifest& manifest,
                   const std::filesystem::path& trace);

@@ -9,9 +9,9 @@
 
 #include "analysis/names/trace_dictionaries.hpp"
 #include "base/fd.hpp"
-#include "store/reader/catalogue.hpp"
 #include "store/reader/event_stream.hpp"
-#include "store/writer/leftovers.hpp"
+#include "store/reader/repository.hpp"
+#include "store/writer/temporary_files.hpp"
 #include "value_text.hpp"
 
 namespace iotrail::output {
@@ -195,7 +195,7 @@ Result<std::uint64_t> export_directory(const store::TraceReader& trace,
   if (store::is_trace(directory))
     return fail("cannot export to " + directory.string(),
                 "it is a trace, to which nothing is added", "choose another directory with -o");
-  const store::Leftovers made; // removed unless all files are complete
+  const store::TemporaryFiles made; // removed unless all files are complete
   const auto make_directory = [&] {
     return ::mkdir(directory.c_str(), 0750) == 0 ? directory : std::filesystem::path();
   };

@@ -168,15 +168,15 @@ std::string refusals_text(const store::Manifest& manifest) {
   return text;
 }
 
-std::string bare_file_systems_text(const store::Manifest& manifest) {
+std::string unsupported_file_systems_text(const store::Manifest& manifest) {
   const std::string layer(schema::layer_name(IOT_LAYER_fs));
   const std::vector<std::string> refused = manifest.layers_refused();
-  if (manifest.bare_file_systems.empty() ||
+  if (manifest.unsupported_file_systems.empty() ||
       std::ranges::find(manifest.layers, layer) == manifest.layers.end() ||
       std::ranges::find(refused, layer) != refused.end())
     return {};
   return fmt::format("no events of the layer {} from {}: seen at the other layers only", layer,
-                     fmt::join(manifest.bare_file_systems, ", "));
+                     fmt::join(manifest.unsupported_file_systems, ", "));
 }
 
 std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection) {
@@ -185,7 +185,7 @@ std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view 
   facts.add("command", joined(manifest.command, " "), Meaning::command);
   facts.add("run", state_sentence(trace));
   facts.add("layers", layers_text(manifest));
-  facts.add("", bare_file_systems_text(manifest));
+  facts.add("", unsupported_file_systems_text(manifest));
   facts.add("running", joined(manifest.still_running, ", "));
   facts.add("unseen", joined(manifest.not_followed, "; "));
   facts.add("filters", joined(manifest.filters, "; "));

@@ -27,7 +27,7 @@ std::string layers_text(const store::Manifest& manifest);
 std::string refusals_text(const store::Manifest& manifest);
 
 // Says that files are on file systems without events of the recorded layer fs; empty: none are.
-std::string bare_file_systems_text(const store::Manifest& manifest);
+std::string unsupported_file_systems_text(const store::Manifest& manifest);
 
 // The recording, its duration and its completeness. `selection`: how the user narrowed the report
 // down; empty: not at all.

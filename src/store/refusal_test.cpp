@@ -11,7 +11,7 @@
 #include <numeric>
 
 #include "store/format/block.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::store::testing {
@@ -35,7 +35,7 @@ std::filesystem::path finished_trace(const std::filesystem::path& trace) {
   return trace;
 }
 
-TEST(Refusal, a_segment_removed_or_cut_by_others_is_reported_at_the_end) {
+TEST(UnavailableSource, a_segment_removed_or_cut_by_others_is_reported_at_the_end) {
   const TemporaryDirectory directory;
   for (const bool is_removed : {true, false}) {
     const auto trace = directory / (is_removed ? "removed.iotrail" : "cut.iotrail");
@@ -54,7 +54,7 @@ TEST(Refusal, a_segment_removed_or_cut_by_others_is_reported_at_the_end) {
   }
 }
 
-TEST(Refusal, a_segment_that_has_ended_and_is_removed_is_told_at_the_end) {
+TEST(UnavailableSource, a_segment_that_has_ended_and_is_removed_is_told_at_the_end) {
   const TemporaryDirectory directory;
   const auto trace = directory / "t.iotrail";
   auto writer = create(trace, {.block_rows = 10, .segment_bytes = 1000});
@@ -74,7 +74,7 @@ void change_manifest(const std::filesystem::path& trace, const std::function<voi
   overwrite_manifest(trace, json.dump());
 }
 
-TEST(Refusal, rows_of_a_table_that_the_schema_lacks_are_damage) {
+TEST(UnavailableSource, rows_of_a_table_that_the_schema_lacks_are_damage) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   change_manifest(trace, [](Json& json) {
@@ -87,7 +87,7 @@ TEST(Refusal, rows_of_a_table_that_the_schema_lacks_are_damage) {
   EXPECT_EQ((*reader)->damage().rows_skipped, 1U);
 }
 
-TEST(Refusal, a_member_of_another_type_is_named) {
+TEST(UnavailableSource, a_member_of_another_type_is_named) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   change_manifest(trace, [](Json& json) { json["stop_reason"] = 7; });
@@ -105,7 +105,7 @@ TEST(Refusal, a_member_of_another_type_is_named) {
 }
 
 // The parser's time grows with the square of an object's members: 200,000 took 20 seconds.
-TEST(Refusal, a_manifest_with_more_names_than_any_recording_is_refused_at_once) {
+TEST(UnavailableSource, a_manifest_with_more_names_than_any_recording_is_refused_at_once) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   std::string tags;
@@ -118,7 +118,7 @@ TEST(Refusal, a_manifest_with_more_names_than_any_recording_is_refused_at_once) 
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
-TEST(Refusal, as_many_names_as_are_allowed_are_read_and_no_tag_is_added_to_them) {
+TEST(UnavailableSource, as_many_names_as_are_allowed_are_read_and_no_tag_is_added_to_them) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   change_manifest(trace, [](Json& json) {
@@ -132,7 +132,7 @@ TEST(Refusal, as_many_names_as_are_allowed_are_read_and_no_tag_is_added_to_them)
 }
 
 // Programs choose their names: control characters are six bytes each in JSON.
-TEST(Refusal, no_name_in_a_manifest_makes_it_too_large_to_be_read) {
+TEST(UnavailableSource, no_name_in_a_manifest_makes_it_too_large_to_be_read) {
   const TemporaryDirectory directory;
   const auto trace = directory / "t.iotrail";
   const std::vector<std::string> names(1000, std::string(4096, '\x01'));
@@ -153,7 +153,7 @@ TEST(Refusal, no_name_in_a_manifest_makes_it_too_large_to_be_read) {
   EXPECT_EQ(read->not_followed.back(), "...");
 }
 
-TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours) {
+TEST(UnavailableSource, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   change_manifest(trace, [](Json& json) { json["schema"] = Json::array(); });
@@ -163,7 +163,7 @@ TEST(Refusal, a_schema_without_tables_is_damage_and_the_events_are_read_by_ours)
   EXPECT_EQ((*reader)->blocks().size(), 1U);
 }
 
-TEST(Refusal, a_segment_that_is_nearly_all_hole_is_not_searched) {
+TEST(UnavailableSource, a_segment_that_is_nearly_all_hole_is_not_searched) {
   constexpr std::uint64_t kHoleBytes = 1ULL << 42U; // 4 TiB took hours
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
@@ -189,7 +189,7 @@ Result<std::vector<Column>> decoded(std::size_t columns, const Texts& texts) {
 }
 
 // Few kilobytes of zstd can expand to any size: 255 columns within their own limit were 8 GiB.
-TEST(Refusal, a_block_of_columns_that_are_too_large_together) {
+TEST(UnavailableSource, a_block_of_columns_that_are_too_large_together) {
   const Texts texts(250, std::string(kTextBytesMax, 'a')); // slightly less than 16 MiB
   EXPECT_TRUE(decoded(2, texts).has_value());
   const auto three = decoded(3, texts);
@@ -198,7 +198,7 @@ TEST(Refusal, a_block_of_columns_that_are_too_large_together) {
   EXPECT_FALSE(decoded(64, Texts(kBlockRowsMax)).has_value()) << "empty texts take room too";
 }
 
-TEST(Refusal, columns_that_a_block_is_too_old_to_have_count_as_well) {
+TEST(UnavailableSource, columns_that_a_block_is_too_old_to_have_count_as_well) {
   BlockEncoder encoder(new_trace_id(), 1);
   const ByteSpan block = encoder.encode({.columns = {Numbers(kBlockRowsMax)}}, 0, 0);
   const std::vector<int> last = {255};
@@ -208,13 +208,13 @@ TEST(Refusal, columns_that_a_block_is_too_old_to_have_count_as_well) {
                    .has_value());
 }
 
-TEST(Refusal, a_text_that_is_longer_than_the_format_allows) {
+TEST(UnavailableSource, a_text_that_is_longer_than_the_format_allows) {
   EXPECT_TRUE(decoded(1, {std::string(kTextBytesMax, 'a')}).has_value());
   EXPECT_FALSE(decoded(1, {std::string(kTextBytesMax + 1, 'a')}).has_value());
 }
 
 // Some hundred kilobytes of equal texts once took gigabytes in each reader that keeps names.
-TEST(Refusal, texts_that_need_much_more_memory_than_the_trace_has_bytes) {
+TEST(UnavailableSource, texts_that_need_much_more_memory_than_the_trace_has_bytes) {
   const TemporaryDirectory directory;
   const auto trace = directory / "t.iotrail";
   {
@@ -241,7 +241,7 @@ TEST(Refusal, texts_that_need_much_more_memory_than_the_trace_has_bytes) {
   EXPECT_FALSE(reader->damage().any());
 }
 
-TEST(Refusal, two_writers_into_one_trace) {
+TEST(UnavailableSource, two_writers_into_one_trace) {
   const TemporaryDirectory directory;
   const auto trace = directory / "t.iotrail";
   const auto first = create(trace);
@@ -249,13 +249,13 @@ TEST(Refusal, two_writers_into_one_trace) {
   EXPECT_EQ(read_manifest(trace)->state, State::RUNNING) << "the first is not disturbed";
 }
 
-TEST(Refusal, a_place_that_cannot_be_written) {
+TEST(UnavailableSource, a_place_that_cannot_be_written) {
   const TemporaryDirectory directory;
   const auto trace = directory / "none/t.iotrail";
   expect_refusal(TraceWriter::create(trace, {}), trace.string(), "No such file");
 }
 
-TEST(Refusal, files_that_are_not_a_trace) {
+TEST(UnavailableSource, files_that_are_not_a_trace) {
   const TemporaryDirectory directory;
   overwrite(directory / "file.iotrail", "text");
   std::filesystem::create_directory(directory / "empty.iotrail");
@@ -271,7 +271,7 @@ TEST(Refusal, files_that_are_not_a_trace) {
   EXPECT_TRUE(std::filesystem::exists(directory / "foreign.iotrail/letter.txt"));
 }
 
-TEST(Refusal, endless_files_and_links_out_of_the_trace) {
+TEST(UnavailableSource, endless_files_and_links_out_of_the_trace) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   const std::string manifest = contents(trace / "manifest.json");
@@ -295,7 +295,7 @@ TEST(Refusal, endless_files_and_links_out_of_the_trace) {
   expect_refusal(read_manifest(trace), "manifest.json", "symbolic link");
 }
 
-TEST(Refusal, a_trace_of_empty_files) {
+TEST(UnavailableSource, a_trace_of_empty_files) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   for (const char* name : {"manifest.json", "dictionary.seg", "events-0001.seg"})
@@ -305,7 +305,7 @@ TEST(Refusal, a_trace_of_empty_files) {
   EXPECT_NE(opened.error().message().find("damaged or empty"), std::string::npos);
 }
 
-TEST(Refusal, a_future_format_in_the_manifest_or_in_a_segment) {
+TEST(UnavailableSource, a_future_format_in_the_manifest_or_in_a_segment) {
   const TemporaryDirectory directory;
   const auto trace = finished_trace(directory / "t.iotrail");
   const std::string manifest = contents(trace / "manifest.json");

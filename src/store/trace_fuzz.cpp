@@ -12,7 +12,7 @@
 #include <map>
 
 #include "store/format/manifest_text.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "store/writer/trace_writer.hpp"
 

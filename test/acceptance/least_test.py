@@ -42,7 +42,7 @@ for i in range(10):
 """
 
 
-class Least(harness.AcceptanceTest):
+class Thresholds(harness.AcceptanceTest):
     def setUp(self):
         super().setUp()
         self.place = self.folder / "place"

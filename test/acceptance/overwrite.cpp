@@ -90,8 +90,8 @@ bool overwrite(const std::vector<Piece>& arena, std::string_view part, std::stri
     std::size_t bytes;
   } parts[] = {{"header", 0, sizeof(ArenaHeader)},
                {"owners", owners_offset(), kPlaces * sizeof(iot_u64)},
-               {"place", places_offset(kPlaces), sizeof(ArenaPlace)},
-               {"places", places_offset(kPlaces), kPlaces * sizeof(ArenaPlace)},
+               {"place", places_offset(kPlaces), sizeof(ThreadSlot)},
+               {"places", places_offset(kPlaces), kPlaces * sizeof(ThreadSlot)},
                {"records", rings, slots / 64 * sizeof(RawRecord)},
                {"text", rings + text_offset(static_cast<iot_u32>(slots)), kPageBytes}};
   if (part == "whole") {

@@ -207,7 +207,7 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
       {"still_running", &manifest_.still_running},
       {"not_followed", &manifest_.not_followed},
       {"limits", &manifest_.limits},
-      {"bare_file_systems", &manifest_.bare_file_systems}};
+      {"bare_file_systems", &manifest_.unsupported_file_systems}};
   for (const auto& [name, value] : statement.values) {
     if (texts.contains(name)) {
       *texts.at(name) = value;

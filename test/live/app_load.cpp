@@ -33,7 +33,7 @@ const Child kVanishing("vanishing", [](const std::string&) {
     return 1;
   auto* const arena = static_cast<std::byte*>(memory);
   const auto* const owners = reinterpret_cast<const iot_u64*>(arena + owners_offset());
-  auto* const places = reinterpret_cast<ArenaPlace*>(arena + places_offset(kPlaces));
+  auto* const places = reinterpret_cast<ThreadSlot*>(arena + places_offset(kPlaces));
   for (iot_u32 i = 0; i < kPlaces; ++i)
     if (owners[i] == owner_of(getpid(), gettid()))
       places[i].records.head -= 1;

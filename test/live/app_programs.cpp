@@ -134,36 +134,36 @@ TEST(preload_program, little_address_space) {
   EXPECT_GE(OF_FILE(recording, app_read, "/etc/passwd").size(), 1U);
 }
 
-TEST(preload_obstacle, is_reported) {
+TEST(preload_blocker_text, is_reported) {
   const ScratchDirectory directory;
-  EXPECT_EQ(capture::preload_obstacle("/bin/bash"), "");
-  EXPECT_EQ(capture::preload_obstacle(directory / "absent"), "");
+  EXPECT_EQ(capture::preload_blocker_text("/bin/bash"), "");
+  EXPECT_EQ(capture::preload_blocker_text(directory / "absent"), "");
   const std::string script = directory / "script";
   std::ofstream(script) << "#! /bin/sh -e\necho\n";
-  EXPECT_EQ(capture::preload_obstacle(script), "");
+  EXPECT_EQ(capture::preload_blocker_text(script), "");
   const std::string linker = "/lib64/ld-linux-x86-64.so.2";
-  EXPECT_EQ(capture::preload_obstacle(linker), "");
-  EXPECT_EQ(capture::preload_obstacle(linker, {linker, "/bin/bash"}), "");
+  EXPECT_EQ(capture::preload_blocker_text(linker), "");
+  EXPECT_EQ(capture::preload_blocker_text(linker, {linker, "/bin/bash"}), "");
   const std::string source = directory / "s.c";
   const std::string program = directory / "s";
   std::ofstream(source) << "int main(void) { return 0; }\n";
   ASSERT_EQ(std::system(("gcc -static -o " + program + " " + source).c_str()), 0);
-  EXPECT_EQ(capture::preload_obstacle(program), "it is statically linked");
-  EXPECT_EQ(capture::preload_obstacle(linker, {linker, "--argv0", "x", program}),
+  EXPECT_EQ(capture::preload_blocker_text(program), "it is statically linked");
+  EXPECT_EQ(capture::preload_blocker_text(linker, {linker, "--argv0", "x", program}),
             "it is statically linked");
   std::ofstream(script) << "#!" << program << "\n";
-  EXPECT_EQ(capture::preload_obstacle(script), "it is statically linked");
+  EXPECT_EQ(capture::preload_blocker_text(script), "it is statically linked");
   if (geteuid() == 0) {
     ASSERT_EQ(chown(program.c_str(), 65534, 65534), 0);
     ASSERT_EQ(chmod(program.c_str(), 04755), 0);
-    EXPECT_NE(capture::preload_obstacle(program).find("set-user-ID"), std::string::npos);
+    EXPECT_NE(capture::preload_blocker_text(program).find("set-user-ID"), std::string::npos);
   }
   std::fstream elf(program, std::ios::in | std::ios::out | std::ios::binary);
   elf.seekp(4);
   elf.put(1); // ELFCLASS32
   elf.close();
   ASSERT_EQ(chmod(program.c_str(), 0755), 0);
-  EXPECT_EQ(capture::preload_obstacle(program), "it is a 32-bit program");
+  EXPECT_EQ(capture::preload_blocker_text(program), "it is a 32-bit program");
 }
 
 } // namespace iotrail::live

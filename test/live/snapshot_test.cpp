@@ -27,8 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using capture::snapshot::read_taken_rows;
-using capture::snapshot::TakenRow;
-using Rows = std::vector<TakenRow>;
+using capture::snapshot::SnapshotRow;
+using Rows = std::vector<SnapshotRow>;
 
 // A snapshot of everything, and of a directory with a file.
 class Snapshots {
@@ -38,9 +38,9 @@ public:
     return snapshots;
   }
   Rows rows(std::string_view table) const { return read_taken_rows(trace_, table); }
-  std::optional<TakenRow> row(std::string_view table, std::string_view text,
-                              std::string_view value) const {
-    for (const TakenRow& row : rows(table))
+  std::optional<SnapshotRow> row(std::string_view table, std::string_view text,
+                                 std::string_view value) const {
+    for (const SnapshotRow& row : rows(table))
       if (row.text(text) == value)
         return row;
     return std::nullopt;
@@ -100,7 +100,7 @@ TEST(snapshot_begin, has_subject_and_path) {
 TEST(snapshot_end, has_the_number_of_rows) {
   const Rows ends = all().rows("snapshot_end");
   ASSERT_EQ(ends.size(), 4U);
-  for (const TakenRow& end : ends) {
+  for (const SnapshotRow& end : ends) {
     EXPECT_EQ(end["is_complete"], 1);
     EXPECT_GT(end["found"], 0);
     EXPECT_GT(end["took_ns"], 0);
@@ -162,8 +162,8 @@ TEST(snapshot_left_out, names_other_file_systems) {
 }
 
 TEST(snapshot_process, has_the_counters_of_a_process) {
-  std::optional<TakenRow> self;
-  for (TakenRow& row : all().rows("snapshot_process"))
+  std::optional<SnapshotRow> self;
+  for (SnapshotRow& row : all().rows("snapshot_process"))
     if (row["pid"] == ::getpid())
       self = std::move(row);
   ASSERT_TRUE(self);

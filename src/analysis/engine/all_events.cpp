@@ -188,7 +188,7 @@ std::string class_sql(const store::TableInfo& table) {
   return is_constant ? sql_literal(name) : sql.otherwise(name);
 }
 
-void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables) {
+void add_all_events(LazyRelations& definitions, const store::TraceReader& reader, Tables tables) {
   const store::TableInfo* paths = find_table(tables, "async_path");
   const bool has_paths = paths != nullptr && reader.has_rows(paths->kind);
   std::vector<std::string> parts;

@@ -8,14 +8,14 @@
 #include <filesystem>
 #include <thread>
 
-#include "analysis/engine/definitions.hpp"
 #include "analysis/engine/duckdb_library.hpp"
+#include "analysis/engine/lazy_relations.hpp"
 #include "analysis/engine/relations.hpp"
 #include "analysis/functions/functions.hpp"
 #include "analysis/tables/column_meaning.hpp"
 #include "analysis/tables/trace_table.hpp"
 #include "analysis/tables/trail_tables.hpp"
-#include "store/writer/leftovers.hpp"
+#include "store/writer/temporary_files.hpp"
 
 namespace iotrail::analysis {
 
@@ -32,11 +32,11 @@ struct Engine::Impl {
   std::vector<store::TableInfo>
       tables; // of the reader, including columns that the trace is too old to have
   std::unique_ptr<TrailTables> trails;
-  store::Leftovers leftovers;
+  store::TemporaryFiles temporary_files;
   duckdb_database database = nullptr;
   Connection connection;
-  Definitions definitions; // of the relations that no query has named yet
-  std::string unfit_views; // why each view that needs missing columns is absent
+  LazyRelations definitions; // of the relations that no query has named yet
+  std::string unfit_views;   // why each view that needs missing columns is absent
 
   Impl() = default;
   Impl(const Impl&) = delete;
@@ -51,7 +51,7 @@ struct Engine::Impl {
   Result<void> open_database(const EngineOptions& options);
   Result<void> register_tables();
   void add_definitions(const EngineOptions& options);
-  Result<void> define(const std::vector<Definitions::Definition>& taken);
+  Result<void> define(const std::vector<LazyRelations::Definition>& taken);
   Result<void> define_macros();
   Result<Rows> run_query(std::string_view sql);
   Result<void> lock();
@@ -105,11 +105,11 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options,
 
 // Directory for data of large queries that does not fit into memory. It must be new and private to
 // this user. Without one ("") such queries fail with a message of the engine.
-std::string make_spill_directory(const store::Leftovers& leftovers) {
+std::string make_spill_directory(const store::TemporaryFiles& temporary_files) {
   std::error_code ignored;
   std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
-  const bool is_made =
-      leftovers.make_tree([&] { return ::mkdtemp(path.data()) == nullptr ? std::string() : path; });
+  const bool is_made = temporary_files.make_tree(
+      [&] { return ::mkdtemp(path.data()) == nullptr ? std::string() : path; });
   return is_made ? path : std::string();
 }
 
@@ -119,7 +119,8 @@ Result<void> Engine::Impl::open_database(const EngineOptions& options) {
   if (Result<void> loaded = load_duckdb(); !loaded)
     return loaded;
   Settings settings;
-  if (auto chosen = choose_settings(settings, options, make_spill_directory(leftovers)); !chosen)
+  if (auto chosen = choose_settings(settings, options, make_spill_directory(temporary_files));
+      !chosen)
     return chosen;
   char* why = nullptr;
   if (duckdb_open_ext(":memory:", &database, settings.config, &why) != DuckDBSuccess) {
@@ -198,7 +199,7 @@ Result<void> Engine::Impl::lock() {
 }
 
 // Fails only if memory is short.
-Result<void> Engine::Impl::define(const std::vector<Definitions::Definition>& taken) {
+Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& taken) {
   for (const auto& [what, sql, fallback_sql] : taken) {
     auto done = run(what, sql);
     if (!done && done.error().code != ENOMEM && !fallback_sql.empty())

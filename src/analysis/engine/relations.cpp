@@ -59,7 +59,7 @@ std::string empty_table_sql(const schema::Event& event) {
 }
 
 // The files that `glob` selects at some time, computed once: otherwise each view would repeat it.
-void add_selected_files(Definitions& definitions, const std::string& glob) {
+void add_selected_files(LazyRelations& definitions, const std::string& glob) {
   definitions.add(
       "the selected_files",
       fmt::format("CREATE TABLE selected_files AS SELECT file, bool_and(path GLOB {0}) AS "
@@ -100,7 +100,7 @@ std::string manifest_rows_sql(const store::TraceReader& trace) {
       {"not_followed", fmt::format("{}", fmt::join(manifest.not_followed, "; "))},
       {"still_running", fmt::format("{}", fmt::join(manifest.still_running, ", "))},
       {"limits", fmt::format("{}", fmt::join(manifest.limits, "; "))},
-      {"bare_file_systems", fmt::format("{}", fmt::join(manifest.bare_file_systems, ", "))},
+      {"bare_file_systems", fmt::format("{}", fmt::join(manifest.unsupported_file_systems, ", "))},
       {"events_bytes", fmt::format("{}", manifest.events_bytes)},
       {"recorder_cpu_ns", fmt::format("{}", manifest.recorder_cpu_ns)},
       {"recorder_memory_bytes", fmt::format("{}", manifest.recorder_memory_bytes)},
@@ -181,14 +181,14 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
   return tables;
 }
 
-void add_trace_tables(Definitions& definitions, Tables tables) {
+void add_trace_tables(LazyRelations& definitions, Tables tables) {
   for (const store::TableInfo& table : tables)
     definitions.add(fmt::format("the table {}", table.name), table_view_sql(table));
   for (const schema::Event& event : schema::kEvents)
     definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
 }
 
-void add_finding_rules(Definitions& definitions, const Limits& limits) {
+void add_finding_rules(LazyRelations& definitions, const Limits& limits) {
   std::vector<std::string> rule_rows;
   std::vector<std::string> limit_rows;
   for (const Rule& rule : finding_rules()) {
@@ -213,7 +213,7 @@ void add_finding_rules(Definitions& definitions, const Limits& limits) {
                             "id VARCHAR, name VARCHAR, value DOUBLE, meaning VARCHAR", limit_rows));
 }
 
-void add_table_list(Definitions& definitions, const store::TraceReader& reader) {
+void add_table_list(LazyRelations& definitions, const store::TraceReader& reader) {
   std::vector<std::string> table_rows;
   for (const store::TableInfo& table : reader.tables()) {
     std::uint64_t rows = 0;
@@ -236,7 +236,7 @@ void add_table_list(Definitions& definitions, const store::TraceReader& reader) 
                 table_rows));
 }
 
-void add_selection(Definitions& definitions, const Selection& selection,
+void add_selection(LazyRelations& definitions, const Selection& selection,
                    const store::Manifest& manifest) {
   const std::uint64_t from_ns =
       selection.since_ns == 0 ? 0 : manifest.begin_ns + selection.since_ns;
@@ -277,7 +277,7 @@ void add_selection(Definitions& definitions, const Selection& selection,
                   narrowed_view_sql("requests", "block_complete", page_conditions));
 }
 
-void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace) {
+void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   definitions.add("the manifest", manifest_rows_sql(trace));
   definitions.add("the table hooks", hook_rows_sql(manifest));

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/engine/definitions.hpp"
+#include "analysis/engine/lazy_relations.hpp"
 #include "analysis/findings/rule.hpp"
 #include "store/reader/trace_reader.hpp"
 
@@ -36,14 +36,14 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 std::string class_sql(const store::TableInfo& table);
 std::string macros_sql();
 std::string schema_macros_sql(); // of rows of schema/*.def
-void add_manifest_tables(Definitions& definitions, const store::TraceReader& trace);
-void add_schema_tables(Definitions& definitions, Tables tables);
-void add_table_list(Definitions& definitions, const store::TraceReader& reader);
-void add_causes(Definitions& definitions);
-void add_all_events(Definitions& definitions, const store::TraceReader& reader, Tables tables);
-void add_selection(Definitions& definitions, const Selection& selection,
+void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& trace);
+void add_schema_tables(LazyRelations& definitions, Tables tables);
+void add_table_list(LazyRelations& definitions, const store::TraceReader& reader);
+void add_causes(LazyRelations& definitions);
+void add_all_events(LazyRelations& definitions, const store::TraceReader& reader, Tables tables);
+void add_selection(LazyRelations& definitions, const Selection& selection,
                    const store::Manifest& manifest);
-void add_finding_rules(Definitions& definitions, const Limits& limits);
-void add_trace_tables(Definitions& definitions, Tables tables);
+void add_finding_rules(LazyRelations& definitions, const Limits& limits);
+void add_trace_tables(LazyRelations& definitions, Tables tables);
 
 } // namespace iotrail::analysis

@@ -97,13 +97,13 @@ std::string schema_macros_sql() {
   return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql();
 }
 
-void add_schema_tables(Definitions& definitions, Tables tables) {
+void add_schema_tables(LazyRelations& definitions, Tables tables) {
   definitions.add("the table value_names", value_rows_sql());
   definitions.add("the table layer_list", layer_rows_sql(tables));
   definitions.add("the table wait_reasons", wait_reason_rows_sql());
 }
 
-void add_causes(Definitions& definitions) {
+void add_causes(LazyRelations& definitions) {
   std::vector<std::string> rows;
   for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
     const auto cause = static_cast<trail::Cause>(number);

@@ -7,8 +7,8 @@
 -- limit: share = 0.2; or of the time of all, the part that they wait
 -- sentence: Results of {operations} {subject} lay {p99_ns} or longer for one of 100 until the program could see them.
 -- advice: Wait for completions instead of polling for them now and then, or let another thread fetch them.
-SELECT call AS subject, count(*) AS operations, p99(untold_ns) AS p99_ns, total(untold_ns) / nullif(total(duration_ns), 0) AS waiting_share,
-       CAST(0 AS BIGINT) AS could_save_ns, arg_max(op_id, untold_ns) AS op_id
+SELECT call AS subject, count(*) AS operations, p99(unreported_ns) AS p99_ns, total(unreported_ns) / nullif(total(duration_ns), 0) AS waiting_share,
+       CAST(0 AS BIGINT) AS could_save_ns, arg_max(op_id, unreported_ns) AS op_id
 FROM async_phases
 GROUP BY call
-HAVING count(*) >= $operations AND (p99(untold_ns) > $p99_ns OR total(untold_ns) >= $share * total(duration_ns) AND total(untold_ns) > 0)
+HAVING count(*) >= $operations AND (p99(unreported_ns) > $p99_ns OR total(unreported_ns) >= $share * total(duration_ns) AND total(unreported_ns) > 0)

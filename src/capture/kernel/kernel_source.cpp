@@ -46,12 +46,12 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
-  std::uint64_t left_out() const override { return hold_back_.left_out(); }
+  std::uint64_t left_out() const override { return deferred_filter_.left_out(); }
   bool adds_up() const override { return aggregates_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
   std::vector<store::HookReport> hooks() const override { return report_hooks(filter_, refusals_); }
-  std::vector<std::string> bare_file_systems() const override { return ids_.bare_file_systems(); }
+  std::vector<std::string> unsupported_file_systems() const override { return ids_.unsupported(); }
   std::size_t ring_memory_bytes() const override {
     return rings_.memory_bytes() + messages_.memory_bytes() + aggregates_.memory_bytes();
   }
@@ -82,7 +82,7 @@ private:
   std::optional<FileTables> file_tables_; // since open()
   KernelIds ids_;
   RecordCopier copier_;
-  HoldBack hold_back_;
+  DeferredFilter deferred_filter_;
   AggregateCollector aggregates_;
   std::vector<std::uint64_t> heads_; // of one drain
   std::uint32_t cpu_count_ = 0;
@@ -119,7 +119,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   sees_openings_ = filter_.records(*schema::find_event("syscall_open")) ||
                    filter_.records(*schema::find_event("vfs_open"));
   aggregates_.configure(options.aggregates);
-  hold_back_.configure(filter_.least);
+  deferred_filter_.configure(filter_.thresholds);
   const int cpus = libbpf_num_possible_cpus();
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
@@ -288,7 +288,7 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     records += drain_ring(cpu, heads_[cpu], writer);
   records += write_unfinished(writer);
-  if (hold_back_.is_on())
+  if (deferred_filter_.is_on())
     keep_known(now_ns, writer);
   return records;
 }
@@ -296,11 +296,11 @@ std::size_t KernelSource::drain(store::TraceWriter& writer) {
 // Writes held-back events that are known to be kept, by the state at `now_ns`.
 void KernelSource::keep_known(std::uint64_t now_ns, store::TraceWriter& writer) {
   if (end_)
-    return hold_back_.keep_all(writer);
+    return deferred_filter_.keep_all(writer);
   for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
     if (rings_.tail(cpu) < heads_[cpu]) // a record being filled: possibly the end of an operation
       return;
-  hold_back_.keep_slow(now_ns, writer);
+  deferred_filter_.keep_slow(now_ns, writer);
 }
 
 // No record is ever in between: an aggregate that is not taken stays in its row.
@@ -323,7 +323,7 @@ std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
   while (written < all.size())
     written += copier_.copy(
         all.subspan(written, std::min(RecordCopier::kBatchSlots, all.size() - written)), written,
-        ids_, hold_back_, writer);
+        ids_, deferred_filter_, writer);
   unfinished_written_ += written;
   unfinished_.clear();
   return written;
@@ -335,7 +335,7 @@ std::size_t KernelSource::drain_ring(std::uint32_t cpu, std::uint64_t head,
   std::uint64_t position = begin;
   while (position < head) {
     const std::span<const RecordSlot> slots = rings_.slots(cpu, position, head);
-    const std::size_t copied = copier_.copy(slots, position, ids_, hold_back_, writer);
+    const std::size_t copied = copier_.copy(slots, position, ids_, deferred_filter_, writer);
     if (copied == 0)
       break;
     position += copied;

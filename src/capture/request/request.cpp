@@ -29,7 +29,7 @@ template <class Self, class T>
 concept IsConstOr = std::same_as<std::remove_const_t<Self>, T>;
 
 // One list of members serves both directions: `f(name, member)`.
-template <IsConstOr<Things> Self, class F> void visit_request(Self& s, F&& f) {
+template <IsConstOr<Selector> Self, class F> void visit_request(Self& s, F&& f) {
   f("tids", s.threads);
   f("comms", s.names);
   f("uids", s.users);
@@ -41,7 +41,7 @@ template <IsConstOr<Things> Self, class F> void visit_request(Self& s, F&& f) {
   f("directories", s.folders);
   f("operations", s.operations);
 }
-template <IsConstOr<Least> Self, class F> void visit_request(Self& s, F&& f) {
+template <IsConstOr<Thresholds> Self, class F> void visit_request(Self& s, F&& f) {
   f("latency_ns", s.latency_ns);
   f("bytes", s.bytes);
 }
@@ -55,7 +55,7 @@ template <IsConstOr<Filter> Self, class F> void visit_request(Self& s, F&& f) {
   f("exclude_pids", s.excluded_pids);
   f("exclude_pseudo", s.excludes_pseudo);
   f("sample_of", s.sample_of);
-  f("at_least", s.least);
+  f("at_least", s.thresholds);
 }
 template <IsConstOr<Limits> Self, class F> void visit_request(Self& s, F&& f) {
   f("time_ns", s.time_ns);

@@ -28,7 +28,7 @@ RecordingRequest full_request() {
   request.filter.excluded.files = {"/x"};
   request.filter.excluded_pids = {9};
   request.filter.sample_of = 100;
-  request.filter.least = {.latency_ns = 18446744073709551615U, .bytes = 4096};
+  request.filter.thresholds = {.latency_ns = 18446744073709551615U, .bytes = 4096};
   request.filter.excludes_pseudo = true;
   request.follow = true;
   request.limits = {.time_ns = 5, .size_bytes = 6, .until_sources_end = true};
@@ -49,7 +49,7 @@ TEST(request, is_the_same_after_a_round_trip) {
   EXPECT_EQ(to_json(*back), json);
   EXPECT_EQ(back->command, full_request().command);
   EXPECT_EQ(back->filter.wanted.users, full_request().filter.wanted.users);
-  EXPECT_EQ(back->filter.least.latency_ns, 18446744073709551615U);
+  EXPECT_EQ(back->filter.thresholds.latency_ns, 18446744073709551615U);
   EXPECT_EQ(back->snapshot.wanted[0].kind, static_cast<iot_u32>(IOT_snapshot_kind_fs));
   EXPECT_EQ(back->tags, full_request().tags);
 }

@@ -13,8 +13,8 @@
 
 namespace iotrail::capture {
 
-// Things to include in or exclude from a recording.
-struct Things {
+// Selector to include in or exclude from a recording.
+struct Selector {
   std::vector<pid_t> threads;
   std::vector<std::string> names;      // of tasks, as in the kernel; a trailing * matches a prefix
   std::vector<uid_t> users;            // real ones, as numbered in the initial namespace
@@ -33,7 +33,7 @@ struct Things {
 };
 
 // Minimum duration and size of a recorded operation.
-struct Least {
+struct Thresholds {
   std::uint64_t latency_ns = 0;
   std::uint64_t bytes = 0; // an operation that moves no bytes has 0
 
@@ -47,14 +47,14 @@ struct Filter {
   bool tree_from_exec = false;     // but no event before its next exec
   std::vector<pid_t> pids; // these running processes, and all their past and future children
   bool whole_system = false;
-  Things wanted;
-  Things excluded;
+  Selector wanted;
+  Selector excluded;
   std::vector<pid_t> excluded_pids; // these processes, but not their children
 
   iot_u32 sample_of =
       0; // one of this many calls is recorded, at random, with all its effects; 0: all are
 
-  Least least;
+  Thresholds thresholds;
 
   bool excludes_pseudo = false; // files of pseudo file systems: pseudo_file_systems.hpp
 

@@ -81,7 +81,7 @@ void add_file_system(FileSystems& systems, const capture::Mount& mount) {
   systems.points.push_back(mount.point);
 }
 
-FileSystems file_systems_of(const capture::Things& things, std::string_view exclusion) {
+FileSystems file_systems_of(const capture::Selector& things, std::string_view exclusion) {
   FileSystems systems;
   const auto name = [&](std::string_view option, const std::string& value) {
     systems.words +=
@@ -121,7 +121,7 @@ bool is_mounted_below(const FileSystems& systems, const std::string& folder) {
 
 // A file must pass both the filters for files and those for file systems.
 Result<void> check_places(const Filter& filter) {
-  const capture::Things& wanted = filter.wanted;
+  const capture::Selector& wanted = filter.wanted;
   if (!wanted.choose_files())
     return {};
   const FileSystems where = file_systems_of(wanted, "");
@@ -161,7 +161,7 @@ bool is_left_out_with_files(const schema::Event& event) {
 }
 
 Result<void> check_events_of_files(const Filter& filter) {
-  const capture::Things& wanted = filter.wanted;
+  const capture::Selector& wanted = filter.wanted;
   if (!wanted.choose_files() && !wanted.choose_devices())
     return {};
   std::string_view event_without;
@@ -199,7 +199,7 @@ bool moves_bytes(const capture::Operation& operation) {
 // Only an operation's own event has the size. Effects of an operation that is not recorded itself
 // are kept.
 Result<void> check_bytes(const Filter& filter) {
-  if (filter.least.bytes == 0)
+  if (filter.thresholds.bytes == 0)
     return {};
   const bool are_causes_kept = records_causes(filter);
   bool are_any = false;
@@ -244,8 +244,8 @@ Result<void> check_groups(const Filter& filter) {
 } // namespace
 
 Result<void> check_conflicts(const Filter& filter) {
-  const capture::Things& wanted = filter.wanted;
-  const capture::Things& excluded = filter.excluded;
+  const capture::Selector& wanted = filter.wanted;
+  const capture::Selector& excluded = filter.excluded;
   if (auto same = check_same("file", wanted.files, excluded.files, inode_of); !same)
     return same;
   if (auto same = check_same("dir", wanted.folders, excluded.folders, path_of); !same)

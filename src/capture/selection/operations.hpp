@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The operations that a recording can include or exclude (Things::operations): calls of programs,
+// The operations that a recording can include or exclude (Selector::operations): calls of programs,
 // and their classes in the schema. A name selects the calls with that name, and the calls of the
 // class with that name; `call:NAME` selects only the calls.
 #pragma once

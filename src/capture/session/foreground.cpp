@@ -33,7 +33,7 @@ public:
   Result<void> begin(RecorderOptions options, std::vector<std::unique_ptr<Source>> sources,
                      const OnBegin& on_begin);
   void record();
-  ForegroundEnd end();
+  ForegroundOutcome end();
 
 private:
   Result<void> suspend_command(RecorderOptions& options);
@@ -217,23 +217,23 @@ void Foreground::wait_for_command() {
       return;
 }
 
-ForegroundEnd Foreground::end() {
+ForegroundOutcome Foreground::end() {
   const Result<void> stopped = stop();
   if (command_ && stop_signal_ == 0)
     wait_for_command();
-  return ForegroundEnd{.manifest = recorder_->manifest(),
-                       .failure = stopped ? std::nullopt : std::optional(stopped.error()),
-                       .command_status = command_ ? command_->poll_status() : std::nullopt,
-                       .stop_signal = stop_signal_,
-                       .signals = std::move(signals_)};
+  return ForegroundOutcome{.manifest = recorder_->manifest(),
+                           .failure = stopped ? std::nullopt : std::optional(stopped.error()),
+                           .command_status = command_ ? command_->poll_status() : std::nullopt,
+                           .stop_signal = stop_signal_,
+                           .signals = std::move(signals_)};
 }
 
 } // namespace
 
-Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
-                                           std::vector<std::unique_ptr<Source>> sources,
-                                           const OnBegin& on_begin, Until until,
-                                           OnDiskWait on_disk_wait) {
+Result<ForegroundOutcome> record_in_foreground(RecorderOptions options,
+                                               std::vector<std::unique_ptr<Source>> sources,
+                                               const OnBegin& on_begin, Until until,
+                                               OnDiskWait on_disk_wait) {
   (void)Inheritance::of_this_process(); // before signals are blocked
   Result<SignalQueue> signals = SignalQueue::open();
   if (!signals)

@@ -10,7 +10,7 @@
 // ends only the recording: the command keeps running, and iotrail waits for it. While the disk of
 // the trace takes nothing, signals work as usual. If the trace cannot be closed for that reason, a
 // signal ends this process.
-// The caller keeps the ForegroundEnd until it has printed its summary: as long as the object lives,
+// The caller keeps the ForegroundOutcome until it has printed its summary: as long as the object lives,
 // no further signal ends the process.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace iotrail::capture {
 
-struct ForegroundEnd {
+struct ForegroundOutcome {
   store::Manifest manifest;     // as in the trace
   std::optional<Error> failure; // of ending the recording (Recorder::stop)
   std::optional<int> command_status;
@@ -34,8 +34,8 @@ struct ForegroundEnd {
 };
 
 // Called when all sources have started, before the command begins.
-using OnBegin =
-    std::function<void(const store::Manifest& manifest, const std::vector<Refusal>& refusals)>;
+using OnBegin = std::function<void(const store::Manifest& manifest,
+                                   const std::vector<UnavailableSource>& refusals)>;
 
 // Called from another thread if closing the trace takes long, for its disk.
 using OnDiskWait = std::function<void()>;
@@ -45,9 +45,10 @@ enum class Until { they_end, all_end };
 
 // Runs `options.command`. If it is empty, the filter names running tasks. The process must have one
 // thread (Command::suspend). The recorder's thread gets a better priority if that is permitted.
-Result<ForegroundEnd> record_in_foreground(RecorderOptions options,
-                                           std::vector<std::unique_ptr<Source>> sources,
-                                           const OnBegin& on_begin, Until until = Until::they_end,
-                                           OnDiskWait on_disk_wait = {});
+Result<ForegroundOutcome> record_in_foreground(RecorderOptions options,
+                                               std::vector<std::unique_ptr<Source>> sources,
+                                               const OnBegin& on_begin,
+                                               Until until = Until::they_end,
+                                               OnDiskWait on_disk_wait = {});
 
 } // namespace iotrail::capture

@@ -21,11 +21,12 @@ class ForegroundTest : public ::testing::Test {
 protected:
   ForegroundTest() { options_.trace = folder_ / "t.iotrail"; }
 
-  Result<ForegroundEnd> record() {
-    return record_in_foreground(options_, fake_sources({work_}),
-                                [](const store::Manifest& manifest, const std::vector<Refusal>&) {
-                                  EXPECT_EQ(manifest.state, store::State::RUNNING);
-                                });
+  Result<ForegroundOutcome> record() {
+    return record_in_foreground(
+        options_, fake_sources({work_}),
+        [](const store::Manifest& manifest, const std::vector<UnavailableSource>&) {
+          EXPECT_EQ(manifest.state, store::State::RUNNING);
+        });
   }
 
   store::testing::TemporaryDirectory folder_;

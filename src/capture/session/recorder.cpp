@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 #ifndef IOTRAIL_VERSION
 #error "the build passes IOTRAIL_VERSION"
@@ -312,7 +312,8 @@ Result<void> Recorder::close_trace(const End& end) {
   for (const auto& source : sources_)
     std::ranges::copy(source->not_followed(), std::back_inserter(manifest_.not_followed));
   for (const auto& source : sources_)
-    std::ranges::copy(source->bare_file_systems(), std::back_inserter(manifest_.bare_file_systems));
+    std::ranges::copy(source->unsupported_file_systems(),
+                      std::back_inserter(manifest_.unsupported_file_systems));
   manifest_.still_running = still_running();
   if (manifest_.still_running.size() > kStillRunningMost)
     manifest_.still_running.resize(kStillRunningMost);

@@ -48,7 +48,7 @@ struct RecorderOptions {
 RecorderOptions recorder_options(const RecordingRequest& request);
 
 // A source that could not be used, with the reason. The other sources record.
-struct Refusal {
+struct UnavailableSource {
   std::string source;
   Error error;
 };
@@ -101,7 +101,7 @@ public:
   void discard();
 
   const store::Manifest& manifest() const { return manifest_; } // final after stop()
-  const std::vector<Refusal>& refusals() const { return refusals_; }
+  const std::vector<UnavailableSource>& refusals() const { return refusals_; }
 
 private:
   explicit Recorder(RecorderOptions options);
@@ -121,7 +121,7 @@ private:
 
   RecorderOptions options_;
   store::Manifest manifest_;
-  std::vector<Refusal> refusals_;
+  std::vector<UnavailableSource> refusals_;
   std::unique_ptr<store::TraceWriter> writer_; // from start() to stop()
   Tasks tasks_;
   // Destroyed before the writer and the tasks, which they may refer to.

@@ -71,7 +71,7 @@ void read_queue(const std::string& disk, Disk& row) {
 }
 
 // `directory` belongs to the disk or to a partition in it.
-void add_device(Taking& taking, const std::string& disk, const std::string& directory) {
+void add_device(SnapshotRun& run, const std::string& disk, const std::string& directory) {
   const std::uint64_t bytes = read_number(directory + "/size") * kSectorBytes;
   if (bytes == 0)
     return; // empty drive
@@ -82,27 +82,26 @@ void add_device(Taking& taking, const std::string& disk, const std::string& dire
   row.parent_device = device_of(read_line(disk + "/dev"));
   row.is_read_only = static_cast<iot_u32>(read_number(directory + "/ro"));
   row.is_removable = static_cast<iot_u32>(read_number(disk + "/removable"));
-  ++taking.found;
-  taking.add(row,
-             {{&Disk::name, fs::path(directory).filename().native()},
-              {&Disk::model, read_line(disk + "/device/model")},
-              {&Disk::below, fmt::format("{}", fmt::join(names_in(directory + "/slaves"), " "))},
-              {&Disk::scheduler, chosen(read_line(disk + "/queue/scheduler"))},
-              {&Disk::write_cache, read_line(disk + "/queue/write_cache")},
-              {&Disk::zones, read_line(disk + "/queue/zoned")}});
+  ++run.found;
+  run.add(row, {{&Disk::name, fs::path(directory).filename().native()},
+                {&Disk::model, read_line(disk + "/device/model")},
+                {&Disk::below, fmt::format("{}", fmt::join(names_in(directory + "/slaves"), " "))},
+                {&Disk::scheduler, chosen(read_line(disk + "/queue/scheduler"))},
+                {&Disk::write_cache, read_line(disk + "/queue/write_cache")},
+                {&Disk::zones, read_line(disk + "/queue/zoned")}});
 }
 
 } // namespace
 
-void take_disks(Taking& taking, const SystemFiles& files) {
+void take_disks(SnapshotRun& run, const SystemFiles& files) {
   for (const std::string& name : names_in(files.sys + "/block")) {
     const std::string disk = fmt::format("{}/block/{}", files.sys, name);
-    add_device(taking, disk, disk);
+    add_device(run, disk, disk);
     for (const std::string& part : names_in(disk)) {
       const std::string partition = fmt::format("{}/{}", disk, part);
       std::error_code error;
       if (fs::exists(partition + "/partition", error))
-        add_device(taking, disk, partition);
+        add_device(run, disk, partition);
     }
   }
 }

@@ -29,7 +29,7 @@ void read_statistics(const std::string& interface, Interface& row) {
     row.*counter.field = read_number(fmt::format("{}/statistics/{}", interface, counter.name));
 }
 
-void add_interface(Taking& taking, const fs::path& directory) {
+void add_interface(SnapshotRun& run, const fs::path& directory) {
   const std::string interface = directory.string();
   Interface row{};
   read_statistics(interface, row);
@@ -37,20 +37,20 @@ void add_interface(Taking& taking, const fs::path& directory) {
   row.packet_max_bytes = static_cast<iot_u32>(read_number(interface + "/mtu"));
   row.queue_packets = static_cast<iot_u32>(read_number(interface + "/tx_queue_len"));
   const std::string driver = read_link(AT_FDCWD, (interface + "/device/driver").c_str());
-  ++taking.found;
-  taking.add(row, {{&Interface::name, directory.filename().native()},
-                   {&Interface::state, read_line(interface + "/operstate")},
-                   {&Interface::address, read_line(interface + "/address")},
-                   {&Interface::driver, fs::path(driver).filename().native()}});
+  ++run.found;
+  run.add(row, {{&Interface::name, directory.filename().native()},
+                {&Interface::state, read_line(interface + "/operstate")},
+                {&Interface::address, read_line(interface + "/address")},
+                {&Interface::driver, fs::path(driver).filename().native()}});
 }
 
 } // namespace
 
-void take_network(Taking& taking, const SystemFiles& files) {
+void take_network(SnapshotRun& run, const SystemFiles& files) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(files.sys + "/class/net", error))
     if (entry.is_directory(error)) // not the file bonding_masters
-      add_interface(taking, entry.path());
+      add_interface(run, entry.path());
 }
 
 } // namespace iotrail::capture::snapshot

@@ -76,11 +76,11 @@ iot_snapshot_process record_of(iot_u32 pid, const ProcessStat& stat, const CpuSh
 
 } // namespace
 
-bool Processes::take(Taking& taking) {
+bool Processes::take(SnapshotRun& run) {
   return for_each([&](int directory, iot_u32 pid, const ProcessStat& stat) {
-    if (taking.must_stop())
+    if (run.must_stop())
       return false;
-    add(taking, directory, pid, stat);
+    add(run, directory, pid, stat);
     return true;
   });
 }
@@ -118,7 +118,7 @@ bool Processes::for_each(const Visit& visit) {
   return true;
 }
 
-void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessStat& stat) {
+void Processes::add(SnapshotRun& run, int directory, iot_u32 pid, const ProcessStat& stat) {
   iot_snapshot_process process = record_of(pid, stat, see(pid, stat));
   FirstRefusal refusal;
   const auto read = [&](const char* name) {
@@ -142,13 +142,13 @@ void Processes::add(Taking& taking, int directory, iot_u32 pid, const ProcessSta
   put_namespaces(read_namespaces(directory, [&] { refusal.note(); }), process);
   process.error = refusal.error();
   if (process.error != 0)
-    taking.count(IOT_COUNTER_snapshot_process_unread);
-  ++taking.found;
-  taking.add(process, {{&iot_snapshot_process::name, stat.name},
-                       {&iot_snapshot_process::command, command},
-                       {&iot_snapshot_process::exe, exe},
-                       {&iot_snapshot_process::cgroup, cgroup},
-                       {&iot_snapshot_process::container, container_of(cgroup)}});
+    run.count(IOT_COUNTER_snapshot_process_unread);
+  ++run.found;
+  run.add(process, {{&iot_snapshot_process::name, stat.name},
+                    {&iot_snapshot_process::command, command},
+                    {&iot_snapshot_process::exe, exe},
+                    {&iot_snapshot_process::cgroup, cgroup},
+                    {&iot_snapshot_process::container, container_of(cgroup)}});
 }
 
 } // namespace iotrail::capture::snapshot

@@ -9,7 +9,7 @@
 
 #include "base/fd.hpp"
 #include "capture/snapshot/cpu_history.hpp"
-#include "capture/snapshot/rows/taking.hpp"
+#include "capture/snapshot/rows/snapshot_run.hpp"
 #include "capture/tasks/process_stat.hpp"
 
 namespace iotrail::capture::snapshot {
@@ -19,7 +19,7 @@ public:
   explicit Processes(std::string proc = "/proc") : proc_(std::move(proc)) {}
 
   // Adds a row for each process. False: it stopped early.
-  bool take(Taking& taking);
+  bool take(SnapshotRun& run);
   // Adds no row, but makes the CPU shares of later snapshots more exact.
   void sample();
 
@@ -27,7 +27,7 @@ private:
   // Called for a process while its directory is open.
   using Visit = std::function<bool(int directory, iot_u32 pid, const ProcessStat& stat)>;
   bool for_each(const Visit& visit);
-  void add(Taking& taking, int directory, iot_u32 pid, const ProcessStat& stat);
+  void add(SnapshotRun& run, int directory, iot_u32 pid, const ProcessStat& stat);
   CpuShares see(iot_u32 pid, const ProcessStat& stat);
 
   std::string proc_;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "capture/snapshot/rows/test_taking.hpp"
+#include "capture/snapshot/rows/test_run.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
@@ -27,9 +27,9 @@ protected:
                              std::to_string(virtual_bytes) +
                              " 2 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 33 0 0\n");
   }
-  std::vector<TakenRow> processes() {
+  std::vector<SnapshotRow> processes() {
     Processes processes(proc_);
-    take([&](Taking& taking) { EXPECT_TRUE(processes.take(taking)); });
+    take([&](SnapshotRun& run) { EXPECT_TRUE(processes.take(run)); });
     return rows("snapshot_process");
   }
 
@@ -49,7 +49,7 @@ TEST_F(ProcessesTest, each_fact_of_proc_is_in_its_field) {
   fs::create_symlink("mnt:[4026531841]", proc_ / "7/ns/mnt");
   const auto found = processes();
   ASSERT_EQ(found.size(), 1U);
-  const TakenRow& row = found[0];
+  const SnapshotRow& row = found[0];
   EXPECT_EQ(row["pid"], 7);
   EXPECT_EQ(row["tid"], 7);
   EXPECT_EQ(row.text("name"), "my prog");
@@ -115,9 +115,9 @@ TEST_F(ProcessesTest, without_proc_there_are_none) {
 
 TEST_F(ProcessesTest, this_process_is_among_those_of_the_machine) {
   Processes processes;
-  take([&](Taking& taking) { EXPECT_TRUE(processes.take(taking)); });
+  take([&](SnapshotRun& run) { EXPECT_TRUE(processes.take(run)); });
   bool is_there = false;
-  for (const TakenRow& row : rows("snapshot_process"))
+  for (const SnapshotRow& row : rows("snapshot_process"))
     if (row["pid"] == ::getpid()) {
       is_there = true;
       EXPECT_EQ(row["parent_pid"], ::getppid());

@@ -80,26 +80,26 @@ constexpr std::string_view kSysfs[] = {
     "module/zswap/parameters/enabled",
 };
 
-void add_setting(Taking& taking, std::string_view name, const std::string& path) {
+void add_setting(SnapshotRun& run, std::string_view name, const std::string& path) {
   using Record = iot_snapshot_setting;
   const std::string text = read_line(path);
   if (text.empty())
     return; // this kernel has no such setting, or it is unreadable
   Record row{};
-  ++taking.found;
-  taking.add(row, {{&Record::name, name}, {&Record::setting, text}});
+  ++run.found;
+  run.add(row, {{&Record::name, name}, {&Record::setting, text}});
 }
 
 } // namespace
 
-void take_settings(Taking& taking, const SystemFiles& files) {
+void take_settings(SnapshotRun& run, const SystemFiles& files) {
   for (const std::string_view name : kSysctls) {
     std::string path = files.proc + "/sys/";
     std::ranges::replace_copy(name, std::back_inserter(path), '.', '/');
-    add_setting(taking, name, path);
+    add_setting(run, name, path);
   }
   for (const std::string_view name : kSysfs)
-    add_setting(taking, name, files.sys + "/" + std::string(name));
+    add_setting(run, name, files.sys + "/" + std::string(name));
 }
 
 } // namespace iotrail::capture::snapshot

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "capture/snapshot/files/baseline_reader.hpp"
-#include "capture/snapshot/taker.hpp"
+#include "capture/snapshot/snapshot_thread.hpp"
 
 namespace iotrail::capture {
 namespace snapshot {
@@ -67,8 +67,9 @@ private:
 
   SnapshotOptions options_;
   Shared shared_;
-  std::vector<SnapshotTask> tasks_;            // until start()
-  std::vector<std::unique_ptr<Taker>> takers_; // from start(): destroyed before what they share
+  std::vector<SnapshotTask> tasks_; // until start()
+  std::vector<std::unique_ptr<SnapshotThread>>
+      threads_; // from start(): destroyed before what they share
 };
 
 Result<std::string> canonical_root(const std::filesystem::path& root) {
@@ -125,9 +126,9 @@ Result<void> SnapshotSource::add_file_systems(const SnapshotWanted& wanted, Stor
 
 Result<void> SnapshotSource::start() {
   for (SnapshotTask& task : tasks_)
-    takers_.push_back(std::make_unique<Taker>(shared_, std::move(task)));
+    threads_.push_back(std::make_unique<SnapshotThread>(shared_, std::move(task)));
   tasks_.clear();
-  for (const auto& taker : takers_)
+  for (const auto& taker : threads_)
     taker->start();
   return {};
 }
@@ -143,7 +144,7 @@ void SnapshotSource::end() {
   }
   shared_.wake.notify_all();
   shared_.queue.close();
-  takers_.clear();
+  threads_.clear();
 }
 
 Result<void> SnapshotSource::stop() {

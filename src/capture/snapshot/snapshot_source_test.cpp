@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "capture/session/recorder.hpp"
 #include "capture/snapshot/files/baseline_reader.hpp"
-#include "capture/snapshot/rows/test_taking.hpp"
+#include "capture/snapshot/rows/test_run.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
@@ -50,7 +50,7 @@ protected:
   // "+/a ~/b -/c" from all rows with a difference.
   std::string differences() const {
     std::map<std::string, char> by_path;
-    for (const TakenRow& row : rows("snapshot_file"))
+    for (const SnapshotRow& row : rows("snapshot_file"))
       if (row["difference"] != IOT_snapshot_difference_none)
         by_path[fs::path(row.text("path")).lexically_relative(fs::canonical(root_))] =
             "?+~-"[row["difference"]];
@@ -78,10 +78,10 @@ TEST_F(SnapshotSourceTest, each_kind_once_and_the_recording_ends) {
   EXPECT_EQ(manifest.counts.at("snapshot_system"), 1U);
   EXPECT_GT(manifest.counts.at("snapshot_process"), 0U);
   std::map<std::int64_t, std::int64_t> kind_of_number;
-  for (const TakenRow& row : rows("snapshot_begin"))
+  for (const SnapshotRow& row : rows("snapshot_begin"))
     kind_of_number[row["snapshot"]] = row["of"];
   EXPECT_EQ(kind_of_number.size(), 3U);
-  for (const TakenRow& row : rows("snapshot_end")) {
+  for (const SnapshotRow& row : rows("snapshot_end")) {
     EXPECT_EQ(row["is_complete"], 1);
     EXPECT_EQ(kind_of_number.at(row["snapshot"]), row["of"]);
     if (row["of"] == IOT_snapshot_kind_fs) {
@@ -145,7 +145,7 @@ TEST_F(SnapshotSourceTest, an_unfinished_snapshot_is_completed_by_a_delta) {
   EXPECT_EQ(manifest.counters.at("snapshot_unfinished"), 1U);
   record({.wanted = {files()}, .since = {first}});
   std::size_t added = 0;
-  for (const TakenRow& row : rows("snapshot_file"))
+  for (const SnapshotRow& row : rows("snapshot_file"))
     added += row["difference"] == IOT_snapshot_difference_added ? 1U : 0U;
   EXPECT_EQ(had + added, 1001U);
   EXPECT_EQ(rows("snapshot_file").size(), added);
@@ -188,14 +188,14 @@ TEST_F(SnapshotSourceTest, a_delta_can_continue_the_trace_of_a_killed_recorder) 
 
 // Paths and numbers of snapshots that no real snapshot can have.
 TEST_F(SnapshotSourceTest, a_hostile_baseline_does_no_harm) {
-  take([&](Taking& taking) {
+  take([&](SnapshotRun& run) {
     iot_snapshot_begin begin{};
     begin.of = IOT_snapshot_kind_fs;
-    taking.add(begin, {{&iot_snapshot_begin::path, fs::canonical(root_).native()}});
+    run.add(begin, {{&iot_snapshot_begin::path, fs::canonical(root_).native()}});
     for (const std::string_view path : {"", "/", "//", "relative", "/a/", "/../..", "/root/x\n"}) {
       iot_snapshot_file file{};
       file.mode = S_IFDIR;
-      taking.add(file, {{&iot_snapshot_file::path, path}});
+      run.add(file, {{&iot_snapshot_file::path, path}});
     }
   });
   const fs::path hostile = trace_;
@@ -205,7 +205,7 @@ TEST_F(SnapshotSourceTest, a_hostile_baseline_does_no_harm) {
 }
 
 TEST_F(SnapshotSourceTest, a_trace_without_files_is_no_baseline) {
-  take([&](Taking&) {});
+  take([&](SnapshotRun&) {});
   const auto read = read_stored_files(std::vector{trace_});
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message().find("no snapshot of a file system"), std::string::npos);

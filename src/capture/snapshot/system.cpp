@@ -75,7 +75,7 @@ std::string hardware_of(const std::string& sys) {
       fmt::format("{} {}", read_line(dmi + "sys_vendor"), read_line(dmi + "product_name"))));
 }
 
-void take_machine(Taking& taking, const SystemFiles& files) {
+void take_machine(SnapshotRun& run, const SystemFiles& files) {
   using Record = iot_snapshot_system;
   const std::string kernel = files.proc + "/sys/kernel/";
   const std::string cpus = files.sys + "/devices/system/cpu/";
@@ -85,18 +85,18 @@ void take_machine(Taking& taking, const SystemFiles& files) {
   system.running_ns = uptime_ns(read_line(files.proc + "/uptime"));
   system.cpus = count_of_list(read_line(cpus + "online"));
   system.cpus_present = count_of_list(read_line(cpus + "present"));
-  ++taking.found;
-  taking.add(system, {{&Record::cpu_model, cpu_model(read_file(files.proc + "/cpuinfo"))},
-                      {&Record::machine, names.machine},
-                      {&Record::hardware, hardware_of(files.sys)},
-                      {&Record::host, read_line(kernel + "hostname")},
-                      {&Record::os, os_name(read_file(files.etc + "/os-release"))},
-                      {&Record::kernel, read_line(kernel + "osrelease")},
-                      {&Record::kernel_build, read_line(kernel + "version")},
-                      {&Record::kernel_command, read_line(files.proc + "/cmdline")}});
+  ++run.found;
+  run.add(system, {{&Record::cpu_model, cpu_model(read_file(files.proc + "/cpuinfo"))},
+                   {&Record::machine, names.machine},
+                   {&Record::hardware, hardware_of(files.sys)},
+                   {&Record::host, read_line(kernel + "hostname")},
+                   {&Record::os, os_name(read_file(files.etc + "/os-release"))},
+                   {&Record::kernel, read_line(kernel + "osrelease")},
+                   {&Record::kernel_build, read_line(kernel + "version")},
+                   {&Record::kernel_command, read_line(files.proc + "/cmdline")}});
 }
 
-void take_memory(Taking& taking, const SystemFiles& files) {
+void take_memory(SnapshotRun& run, const SystemFiles& files) {
   using Record = iot_snapshot_memory;
   struct Row {
     std::string_view name;
@@ -124,11 +124,11 @@ void take_memory(Taking& taking, const SystemFiles& files) {
   Record memory{};
   for (const Row& row : kRows)
     memory.*row.field = leading_number(line_value(text, row.name)) * kKibibyte;
-  ++taking.found;
-  taking.add(memory, {});
+  ++run.found;
+  run.add(memory, {});
 }
 
-void take_mounts(Taking& taking, const SystemFiles& files) {
+void take_mounts(SnapshotRun& run, const SystemFiles& files) {
   using Record = iot_snapshot_mount;
   std::istringstream text(read_file(files.proc + "/self/mountinfo", kMountsMost));
   for (const Mount& mount : read_mounts(text)) {
@@ -136,24 +136,24 @@ void take_mounts(Taking& taking, const SystemFiles& files) {
     row.mount = mount.id;
     row.parent_mount = mount.parent;
     row.device = mount.device;
-    ++taking.found;
-    taking.add(row, {{&Record::path, mount.point},
-                     {&Record::root, mount.root},
-                     {&Record::type, mount.type},
-                     {&Record::source, mount.source},
-                     {&Record::options, mount.options},
-                     {&Record::file_system_options, mount.file_system_options}});
+    ++run.found;
+    run.add(row, {{&Record::path, mount.point},
+                  {&Record::root, mount.root},
+                  {&Record::type, mount.type},
+                  {&Record::source, mount.source},
+                  {&Record::options, mount.options},
+                  {&Record::file_system_options, mount.file_system_options}});
   }
 }
 
 } // namespace
 
-bool take_system(Taking& taking, const SystemFiles& files) {
+bool take_system(SnapshotRun& run, const SystemFiles& files) {
   for (const auto take :
        {take_machine, take_memory, take_disks, take_mounts, take_network, take_settings}) {
-    if (taking.must_stop())
+    if (run.must_stop())
       return false;
-    take(taking, files);
+    take(run, files);
   }
   return true;
 }

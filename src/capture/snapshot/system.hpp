@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "capture/snapshot/rows/taking.hpp"
+#include "capture/snapshot/rows/snapshot_run.hpp"
 
 namespace iotrail::capture::snapshot {
 
@@ -17,11 +17,11 @@ struct SystemFiles {
 };
 
 // False: it stopped early.
-bool take_system(Taking& taking, const SystemFiles& files);
+bool take_system(SnapshotRun& run, const SystemFiles& files);
 
 // Its parts.
-void take_disks(Taking& taking, const SystemFiles& files);
-void take_network(Taking& taking, const SystemFiles& files);
-void take_settings(Taking& taking, const SystemFiles& files);
+void take_disks(SnapshotRun& run, const SystemFiles& files);
+void take_network(SnapshotRun& run, const SystemFiles& files);
+void take_settings(SnapshotRun& run, const SystemFiles& files);
 
 } // namespace iotrail::capture::snapshot

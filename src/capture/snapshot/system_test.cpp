@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "capture/snapshot/rows/test_taking.hpp"
+#include "capture/snapshot/rows/test_run.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
@@ -19,7 +19,7 @@ protected:
   }
   void take_system_of_test() {
     const SystemFiles files{folder_ / "proc", folder_ / "sys", folder_ / "etc"};
-    take([&](Taking& taking) { EXPECT_TRUE(take_system(taking, files)); });
+    take([&](SnapshotRun& run) { EXPECT_TRUE(take_system(run, files)); });
   }
 };
 
@@ -37,7 +37,7 @@ TEST_F(SystemTest, the_machine) {
   write("sys/class/dmi/id/product_name", "Thing \n");
   write("etc/os-release", "NAME=x\nPRETTY_NAME=\"Some OS 1\"\n");
   take_system_of_test();
-  const TakenRow row = rows("snapshot_system").at(0);
+  const SnapshotRow row = rows("snapshot_system").at(0);
   EXPECT_EQ(row["running_ns"], 12'340'000'000);
   EXPECT_EQ(row["cpus"], 4);
   EXPECT_EQ(row["cpus_present"], 8);
@@ -85,7 +85,7 @@ TEST_F(SystemTest, each_kind_of_memory_has_its_line) {
     text += std::string(name) + ":       " + std::to_string(++amount) + " kB\n";
   write("proc/meminfo", text);
   take_system_of_test();
-  const TakenRow row = rows("snapshot_memory").at(0);
+  const SnapshotRow row = rows("snapshot_memory").at(0);
   amount = 1000;
   for (const auto& [name, column] : lines) {
     ++amount;
@@ -99,7 +99,7 @@ TEST_F(SystemTest, memory) {
   write("proc/meminfo",
         "MemTotal:       100 kB\nSwapCached:      7 kB\nCached:   3 kB\nDirty: 1 kB\n");
   take_system_of_test();
-  const TakenRow row = rows("snapshot_memory").at(0);
+  const SnapshotRow row = rows("snapshot_memory").at(0);
   EXPECT_EQ(row["total_bytes"], 100 * 1024);
   EXPECT_EQ(row["cached_bytes"], 3 * 1024);
   EXPECT_EQ(row["swap_cached_bytes"], 7 * 1024);
@@ -146,7 +146,7 @@ TEST_F(SystemTest, disks_with_their_queues_and_partitions) {
   ASSERT_EQ(disks.size(), 3U);
   EXPECT_EQ(disks[0].text("name"), "dm-0");
   EXPECT_EQ(disks[0].text("below"), "nvme0n1 sda1");
-  const TakenRow& disk = disks[1];
+  const SnapshotRow& disk = disks[1];
   EXPECT_EQ(disk.text("name"), "sda");
   EXPECT_EQ(disk.text("model"), "Disk 1");
   EXPECT_EQ(disk.text("scheduler"), "mq-deadline");
@@ -169,7 +169,7 @@ TEST_F(SystemTest, disks_with_their_queues_and_partitions) {
   EXPECT_EQ(disk["throttle_ns"], 75'000'000);
   EXPECT_EQ(disk["is_removable"], 1);
   EXPECT_EQ(disk["is_read_only"], 0);
-  const TakenRow& partition = disks[2];
+  const SnapshotRow& partition = disks[2];
   EXPECT_EQ(partition.text("name"), "sda1");
   EXPECT_EQ(partition["parent_device"], IOT_DEVICE(8, 0));
   EXPECT_EQ(partition["bytes"], 1024 * 512);
@@ -181,7 +181,7 @@ TEST_F(SystemTest, mounts_with_options) {
   write("proc/self/mountinfo",
         "36 35 98:3 /sub /mnt/a\\040b rw,noatime - ext4 /dev/vda1 rw,data=x\n");
   take_system_of_test();
-  const TakenRow row = rows("snapshot_mount").at(0);
+  const SnapshotRow row = rows("snapshot_mount").at(0);
   EXPECT_EQ(row["mount"], 36);
   EXPECT_EQ(row["parent_mount"], 35);
   EXPECT_EQ(row["device"], IOT_DEVICE(98, 3));
@@ -215,7 +215,7 @@ TEST_F(SystemTest, network_interfaces) {
   take_system_of_test();
   const auto interfaces = rows("snapshot_network");
   ASSERT_EQ(interfaces.size(), 1U);
-  const TakenRow& row = interfaces[0];
+  const SnapshotRow& row = interfaces[0];
   EXPECT_EQ(row.text("name"), "eth0");
   EXPECT_EQ(row.text("state"), "up");
   EXPECT_EQ(row.text("address"), "02:00:00:00:00:01");

@@ -18,7 +18,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "capture/tasks/unseen_programs.hpp"
+#include "capture/tasks/untraced_programs.hpp"
 #include "dictionary_rows.hpp"
 #include "store/writer/trace_writer.hpp"
 
@@ -88,8 +88,8 @@ public:
   std::vector<std::string> running() const;
 
   // Programs without the preload library.
-  UnseenPrograms& unseen() { return unseen_; }
-  const UnseenPrograms& unseen() const { return unseen_; }
+  UntracedPrograms& unseen() { return unseen_; }
+  const UntracedPrograms& unseen() const { return unseen_; }
   // Call it at the end of the recording, after all rings are drained.
   void decide_unseen(std::uint64_t now_ns);
 
@@ -138,7 +138,7 @@ private:
   std::unordered_set<iot_u32> bystanders_;
   std::deque<Ended> ended_; // ended recently: their announcements may still arrive
   std::deque<Announcement> announcements_;
-  UnseenPrograms unseen_;
+  UntracedPrograms unseen_;
   std::unordered_map<iot_u32, std::uint64_t> announced_; // start times that only these have
   std::vector<rows::processes> rows_;                    // to write
 };

@@ -11,7 +11,7 @@
 
 #include "base/process.hpp"
 #include "capture/selection/pseudo_file_systems.hpp"
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -98,7 +98,7 @@ Result<iot_u32> parse_sample(const std::string& text) {
 }
 
 // A user who names a path there wants its files.
-bool names_pseudo(const capture::Things& things) {
+bool names_pseudo(const capture::Selector& things) {
   const auto name_any = [](const std::vector<std::string>& paths) {
     return std::ranges::any_of(paths, capture::is_on_pseudo_file_system);
   };
@@ -108,36 +108,36 @@ bool names_pseudo(const capture::Things& things) {
 struct ListOption {
   const char* option;
   const char* value; // its name in help
-  std::vector<std::string> capture::Things::* list;
+  std::vector<std::string> capture::Selector::* list;
   const char* help;
   const char* help_to_exclude; // nullptr: nothing can be
 };
 
 constexpr ListOption kLists[] = {
-    {"cgroup", "DIRECTORY", &capture::Things::cgroups,
+    {"cgroup", "DIRECTORY", &capture::Selector::cgroups,
      "Record the processes of this control group (version 2) and of its descendants, until it is "
      "removed",
      "Exclude the processes of this control group and of its descendants"},
-    {"comm", "NAME", &capture::Things::names,
+    {"comm", "NAME", &capture::Selector::names,
      "Only tasks with this name (`ps -eo comm`; 15 bytes); NAME* matches a prefix; system-wide "
      "unless a command, -p or --cgroup is given",
      "Exclude tasks with this name, or NAME*"},
-    {"container", "ID", &capture::Things::containers,
+    {"container", "ID", &capture::Selector::containers,
      "Record the processes of this container, until it is removed: an id (at least 12 digits, as "
      "`docker ps` shows) or, for LXC and nspawn, a name",
      "Exclude the processes of this container"},
-    {"device", "DEVICE", &capture::Things::devices,
+    {"device", "DEVICE", &capture::Selector::devices,
      "Only I/O of this disk and of files on it, until it is removed; system-wide unless a command, "
      "-p or --cgroup is given",
      "Exclude I/O of this disk and of files on it"},
-    {"dir", "DIRECTORY", &capture::Things::folders,
+    {"dir", "DIRECTORY", &capture::Selector::folders,
      "Only I/O of files that are below this directory when first seen; system-wide unless a "
      "command, -p or --cgroup is given",
      "Exclude I/O of files below this directory"},
-    {"file", "FILE", &capture::Things::files,
+    {"file", "FILE", &capture::Selector::files,
      "Only I/O of this file, under any name; system-wide unless a command, -p or --cgroup is given",
      "Exclude I/O of this file"},
-    {"mount", "DIRECTORY", &capture::Things::mounts,
+    {"mount", "DIRECTORY", &capture::Selector::mounts,
      "Only I/O of the file system mounted here, and of its disk; system-wide unless a command, -p "
      "or --cgroup is given",
      "Exclude I/O of the file system mounted here"},
@@ -155,8 +155,8 @@ Result<void> check_contradiction(std::string_view option, const std::vector<Valu
 
 // Refuses selections that are excluded at the same time: they would record nothing.
 Result<void> check_contradictions(const capture::Filter& filter) {
-  const capture::Things& wanted = filter.wanted;
-  const capture::Things& excluded = filter.excluded;
+  const capture::Selector& wanted = filter.wanted;
+  const capture::Selector& excluded = filter.excluded;
   for (const ListOption& list : kLists)
     if (auto checked = check_contradiction(list.option, wanted.*list.list, excluded.*list.list);
         !checked)

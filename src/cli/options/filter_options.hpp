@@ -21,8 +21,8 @@ struct FilterOptions {
   std::vector<pid_t> excluded_pids;
   std::vector<std::string> users; // names or numbers
   std::vector<std::string> excluded_users;
-  capture::Things wanted; // but for users
-  capture::Things excluded;
+  capture::Selector wanted; // but for users
+  capture::Selector excluded;
   bool whole_system = false;
   std::optional<std::string> sample; // "1/100"
   bool pseudo = false;

@@ -75,7 +75,7 @@ bool has_trace(const capture::Filter& filter, const Operation& operation) {
 
 } // namespace
 
-void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded) {
+void declare_operations(CLI::App& app, capture::Selector& wanted, capture::Selector& excluded) {
   app.option_defaults()->group("Operations to record");
   app.add_option("--operations", wanted.operations,
                  "Only these operations, with their effects: calls or classes of calls, separated "

@@ -11,7 +11,7 @@
 namespace iotrail::cli {
 
 // Fills `wanted.operations` and `excluded.operations`.
-void declare_operations(CLI::App& app, capture::Things& wanted, capture::Things& excluded);
+void declare_operations(CLI::App& app, capture::Selector& wanted, capture::Selector& excluded);
 
 // Refuses unknown names, and choices that would record nothing. The filter has its layers and
 // events.

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 #include "schema.hpp"
 
 namespace iotrail::cli {

@@ -5,7 +5,7 @@
 
 #include "store/format/manifest.hpp"
 #include "store/format/manifest_bounds.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
 

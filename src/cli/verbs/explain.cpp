@@ -5,7 +5,7 @@
 
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 #include "cli/options/selection.hpp"
 #include "cli/print_document.hpp"
 #include "cli/verb.hpp"

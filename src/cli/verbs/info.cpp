@@ -9,7 +9,7 @@
 #include "render/text/value_text.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "text/printable.hpp"
 #include "text/text_width.hpp"

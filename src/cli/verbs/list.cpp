@@ -8,7 +8,7 @@
 #include "cli/trace_facts.hpp"
 #include "cli/verb.hpp"
 #include "export/json.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "text/printable.hpp"
 #include "text/sink.hpp"
@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kReadBytes = 64U << 20U;
 
 struct Listed {
-  store::CatalogueEntry entry;
+  store::RepositoryEntry entry;
   bool is_damaged = false;
 
   std::string_view state() const {
@@ -36,7 +36,7 @@ struct Listed {
   }
 };
 
-Listed looked_into(store::CatalogueEntry entry) {
+Listed looked_into(store::RepositoryEntry entry) {
   Listed listed{std::move(entry)};
   if (listed.entry.problem.empty() && !has_ended(listed.entry.manifest))
     return listed;
@@ -53,7 +53,7 @@ Listed looked_into(store::CatalogueEntry entry) {
 }
 
 nlohmann::json to_json(const Listed& listed) {
-  const store::CatalogueEntry& entry = listed.entry;
+  const store::RepositoryEntry& entry = listed.entry;
   nlohmann::json json = {
       {"name", entry.name}, {"path", entry.path.native()}, {"bytes", entry.events_bytes}};
   if (!entry.problem.empty()) {
@@ -76,7 +76,7 @@ nlohmann::json to_json(const Listed& listed) {
 
 // Below the table, which has no room for sentences.
 void print_problem(const Listed& listed, output::Sink& sink, std::size_t width) {
-  const store::CatalogueEntry& entry = listed.entry;
+  const store::RepositoryEntry& entry = listed.entry;
   if (entry.problem.empty())
     return;
   const std::string text =
@@ -114,7 +114,7 @@ void print_entries(const Console& console, const std::vector<Listed>& traces, st
                            {"COMMAND", Align::left, Fit::end},
                            {"TAGS", Align::left, Fit::end, 3}});
   for (const Listed& listed : traces)
-    if (const store::CatalogueEntry& entry = listed.entry; !entry.problem.empty())
+    if (const store::RepositoryEntry& entry = listed.entry; !entry.problem.empty())
       table.add({entry.name, std::string(listed.state()), "", "", "", "", "", ""});
     else
       table.add(
@@ -137,7 +137,7 @@ struct ListRequest {
   bool wide = false;
 };
 
-Result<std::vector<store::CatalogueEntry>> entries_of(const std::string& what) {
+Result<std::vector<store::RepositoryEntry>> entries_of(const std::string& what) {
   if (what.empty() || (what.ends_with('*') && what.find('/') == std::string::npos))
     return store::list_traces(store::repository_path(), what);
   std::error_code ignored;
@@ -149,7 +149,7 @@ Result<std::vector<store::CatalogueEntry>> entries_of(const std::string& what) {
   if (!std::filesystem::is_directory(*trace, ignored))
     if (const auto manifest = store::read_manifest(*trace); !manifest)
       return std::unexpected(manifest.error());
-  return std::vector{store::catalogue_entry(*trace)};
+  return std::vector{store::repository_entry(*trace)};
 }
 
 void print_none(const Stream& err, const std::string& what) {
@@ -168,7 +168,7 @@ Result<int> list(const Console& console, const ListRequest& request) {
   if (!entries)
     return std::unexpected(entries.error());
   std::vector<Listed> traces;
-  for (store::CatalogueEntry& entry : *entries)
+  for (store::RepositoryEntry& entry : *entries)
     traces.push_back(looked_into(std::move(entry)));
   if (request.json) {
     nlohmann::json all = nlohmann::json::array();

@@ -3,7 +3,7 @@
 #include <memory>
 #include <set>
 
-#include "analysis/engine/definitions.hpp"
+#include "analysis/engine/lazy_relations.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
@@ -11,7 +11,7 @@
 #include "cli/verb.hpp"
 #include "export/output.hpp"
 #include "reference/sql_reference.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::cli {

@@ -7,15 +7,15 @@
 #include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
-#include "cli/options/amounts.hpp"
-#include "cli/options/least_options.hpp"
 #include "cli/options/operation_options.hpp"
+#include "cli/options/parse_units.hpp"
 #include "cli/options/snapshot_options.hpp"
 #include "cli/options/target.hpp"
+#include "cli/options/threshold_options.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/verb.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 struct RecordOptions {
   std::string output;
   Target target;
-  LeastOptions least;
+  ThresholdOptions thresholds;
   std::vector<std::string> snapshots;
   std::vector<std::string> tags;
   std::string time;
@@ -54,7 +54,7 @@ std::vector<std::string> limits_text(const RecordOptions& options) {
 
 std::vector<std::string> filters_text(const RecordOptions& options) {
   std::vector<std::string> words = filters_text(options.target);
-  std::ranges::copy(filters_text(options.least), std::back_inserter(words));
+  std::ranges::copy(filters_text(options.thresholds), std::back_inserter(words));
   for (const std::string& snapshot : options.snapshots)
     words.push_back("--snapshot " + snapshot);
   return words;
@@ -66,7 +66,7 @@ Result<capture::Filter> filter_of(const RecordOptions& options, const Trailing& 
     return filter;
   if (Result<void> checked = check_operations(*filter); !checked)
     return std::unexpected(checked.error());
-  if (Result<void> selected = select_least(options.least, *filter); !selected)
+  if (Result<void> selected = select_thresholds(options.thresholds, *filter); !selected)
     return std::unexpected(selected.error());
   if (Result<void> checked = check_conflicts(*filter); !checked)
     return std::unexpected(checked.error());
@@ -110,7 +110,7 @@ Result<capture::RecordingRequest> request_of(const RecordOptions& options,
 }
 
 // The recorder has run the command, so its status is the command's: a script may be wrapped unchanged.
-int exit_status(const capture::ForegroundEnd& end, const RecordOptions& options,
+int exit_status(const capture::ForegroundOutcome& end, const RecordOptions& options,
                 const Trailing& command) {
   if (options.strict && (end.failure || end.manifest.lost() + end.manifest.gaps() != 0))
     return static_cast<int>(Exit::losses);
@@ -131,7 +131,7 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
   recorder.filters_text = filters_text(options);
   recorder.limits_text = limits_text(options);
   if (!command.empty() && capture::needs_source(*request, IOT_source_preload))
-    warn_of_obstacle(console.err, command);
+    warn_of_blocker(console.err, command);
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
     print_if_open(console.err, [&] { print_begin(console.err, command.empty(), refusals); });
   };
@@ -161,7 +161,7 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
                  ".iotrail); default: command and time")
       ->type_name("NAME");
   declare_target(app, options->target);
-  declare_least(app, options->least);
+  declare_thresholds(app, options->thresholds);
   app.option_defaults()->group("The recording");
   app.add_flag(
       "--follow", options->follow,

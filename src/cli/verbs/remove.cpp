@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "cli/verb.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
 namespace {

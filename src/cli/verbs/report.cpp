@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/messages.hpp"
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 #include "cli/options/selection.hpp"
 #include "cli/print_document.hpp"
 #include "cli/verb.hpp"
@@ -12,7 +12,7 @@
 #include "report/first_screen.hpp"
 #include "report/report.hpp"
 #include "report/stat.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
 namespace {

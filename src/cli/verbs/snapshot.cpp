@@ -11,7 +11,7 @@
 #include "cli/options/trace_options.hpp"
 #include "cli/record_summary.hpp"
 #include "cli/verb.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "text/printable.hpp"
 #include "text/units.hpp"
 

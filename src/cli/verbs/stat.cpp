@@ -18,8 +18,8 @@
 #include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
-#include "cli/options/amounts.hpp"
 #include "cli/options/operation_options.hpp"
+#include "cli/options/parse_units.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/print_document.hpp"
@@ -28,7 +28,7 @@
 #include "render/text/stat_interval.hpp"
 #include "report/sample.hpp"
 #include "report/stat.hpp"
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 #include "text/printable.hpp"
 
 namespace iotrail::cli {
@@ -179,7 +179,7 @@ Result<void> print_stat(const Stream& err, const std::filesystem::path& trace,
   return print_document(err, *document);
 }
 
-int exit_status(const capture::ForegroundEnd& end, const Trailing& command) {
+int exit_status(const capture::ForegroundOutcome& end, const Trailing& command) {
   if (end.command_status)
     return *end.command_status;
   if (end.failure)

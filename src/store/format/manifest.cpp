@@ -71,7 +71,7 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("not_followed", m.not_followed);
   f("still_running", m.still_running);
   f("limits", m.limits);
-  f("bare_file_systems", m.bare_file_systems);
+  f("bare_file_systems", m.unsupported_file_systems);
   f("hooks", m.hooks);
   f("sources", m.sources);
   f("counts", m.counts);

@@ -119,7 +119,7 @@ struct Manifest {
       not_followed; // programs that a source did not see into, "PID PROGRAM: why"
   std::vector<std::string> still_running; // traced processes that went on after the end, "PID NAME"
   std::vector<std::string>
-      bare_file_systems; // of files that were used, those that the layer fs has no event of
+      unsupported_file_systems; // of files that were used, those that the layer fs has no event of
   std::vector<HookReport> hooks;
   std::vector<SourceTally> sources;
   std::map<std::string, std::uint64_t> counts;   // rows by event name

@@ -59,7 +59,7 @@ void bound_lists(Manifest& manifest) {
   bound(manifest.command, kCommandBytesMax);
   for (std::vector<std::string>* list :
        {&manifest.layers, &manifest.filters, &manifest.limits, &manifest.not_followed,
-        &manifest.still_running, &manifest.bare_file_systems})
+        &manifest.still_running, &manifest.unsupported_file_systems})
     bound(*list, kListBytesMax);
 }
 

@@ -16,7 +16,7 @@ WITH
                 WHEN t.part = 'held back' OR t.reason = 'throttle' THEN 'a limit'
                 WHEN t.reason = 'memory' THEN 'memory'
                 WHEN t.reason = 'server' THEN 'a server'
-                WHEN t.part IN ('submit', 'worker', 'untold') OR t.reason = 'completion' THEN 'completion'
+                WHEN t.part IN ('submit', 'worker', 'unreported') OR t.reason = 'completion' THEN 'completion'
                 WHEN t.part = 'wait' THEN 'others'
                 WHEN t.part IN ('library', 'call') THEN 'the library'
                 ELSE 'the kernel' END AS kind

@@ -7,7 +7,7 @@
 --   device_ns   a device worked for it: on its own bios, or on a journal write that it waited for. A sync's
 --               wait for bios queued by others is in other_ns or worker_ns here; explain shows it with the
 --               device
---   untold_ns   from the last device's answer until the program could see the result: for io_uring in its
+--   unreported_ns   from the last device's answer until the program could see the result: for io_uring in its
 --               completion queue, for libaio by a call
 --   other_ns    the rest
 CREATE VIEW async_phases AS
@@ -46,12 +46,12 @@ WITH
     SELECT o.op_id AS op_id, o.call AS call, o.pid AS pid, o.file AS file, o.duration_ns AS duration_ns, o.handed_ns AS handed_ns,
            coalesce(minus(a.first_ns, o.ts_ns), CASE WHEN o.handed_ns > 0 THEN o.duration_ns ELSE 0 END) AS before_ns,
            coalesce(a.device_ns, 0) AS device_ns, coalesce(a.asked_ns, 0) AS asked_ns,
-           coalesce(minus(o.end_ns, a.last_ns), 0) AS untold_ns
+           coalesce(minus(o.end_ns, a.last_ns), 0) AS unreported_ns
     FROM ended AS o LEFT JOIN asked AS a ON o.op_id = a.asked_op
   )
 SELECT op_id, call, pid, file, duration_ns,
        CASE WHEN handed_ns > 0 THEN least(handed_ns, before_ns) ELSE before_ns END AS submit_ns,
        CASE WHEN handed_ns > 0 THEN minus(before_ns, handed_ns) ELSE 0 END AS worker_ns,
-       minus(asked_ns, device_ns) AS queue_ns, device_ns, untold_ns,
-       minus(duration_ns, plus(plus(before_ns, asked_ns), untold_ns)) AS other_ns
+       minus(asked_ns, device_ns) AS queue_ns, device_ns, unreported_ns,
+       minus(duration_ns, plus(plus(before_ns, asked_ns), unreported_ns)) AS other_ns
 FROM phases;

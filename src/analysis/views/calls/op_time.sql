@@ -26,7 +26,7 @@ INSERT INTO time_parts VALUES
   (8, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
   (9, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
   (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
-  (11, 'untold', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
+  (11, 'unreported', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
   (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
   (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
   (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
@@ -111,7 +111,7 @@ WITH
   ),
   phases AS (
     SELECT a.op_id AS op_id, h.ts_ns AS begin_ns, plus(h.ts_ns, a.submit_ns) AS submitted_ns,
-           plus(h.ts_ns, plus(a.submit_ns, a.worker_ns)) AS worked_ns, minus(h.until_ns, a.untold_ns) AS done_ns, h.until_ns AS until_ns
+           plus(h.ts_ns, plus(a.submit_ns, a.worker_ns)) AS worked_ns, minus(h.until_ns, a.unreported_ns) AS done_ns, h.until_ns AS until_ns
     FROM async_phases AS a JOIN begins AS h ON a.op_id = h.op_id
   ),
   pieces AS (
@@ -127,7 +127,7 @@ WITH
               WHERE layer = layer_at('files') AND duration_ns IS NOT NULL AND layer NOT IN (SELECT asked_layer FROM asked_layers)
     UNION ALL SELECT op_id, begin_ns, submitted_ns, bit_of('submit') FROM phases
     UNION ALL SELECT op_id, submitted_ns, worked_ns, bit_of('worker') FROM phases
-    UNION ALL SELECT op_id, done_ns, until_ns, bit_of('untold') FROM phases
+    UNION ALL SELECT op_id, done_ns, until_ns, bit_of('unreported') FROM phases
     UNION ALL SELECT op_id, from_ns, until_ns, what FROM wait_parts
     UNION ALL SELECT parent_op, from_ns, until_ns, what FROM wait_parts
   ),

@@ -17,8 +17,8 @@
 #include "capture/kernel/abi/message_abi.h"
 #include "capture/kernel/collect/file_ids.hpp"
 #include "capture/kernel/collect/translation.hpp"
-#include "capture/selection/bare_file_systems.hpp"
 #include "capture/selection/cgroups.hpp"
+#include "capture/selection/unsupported_file_systems.hpp"
 #include "capture/tasks/tasks.hpp"
 #include "store/writer/trace_writer.hpp"
 
@@ -89,7 +89,7 @@ public:
       see_other_device(device, writer);
   }
 
-  std::vector<std::string> bare_file_systems() const { return bare_file_systems_.names(); }
+  std::vector<std::string> unsupported() const { return bare_file_systems_.names(); }
 
 private:
   void take_file(const iot_message_file& message, store::TraceWriter& writer);
@@ -108,7 +108,7 @@ private:
   std::vector<iot_u32> stacks_;                          // by local id
   std::unordered_map<iot_u32, std::string> executables_; // by local id
   Cgroups cgroups_;
-  BareFileSystems bare_file_systems_;
+  UnsupportedFileSystems bare_file_systems_;
   std::unordered_set<iot_u32> devices_;
   iot_u32 last_device_ = 0;
 };

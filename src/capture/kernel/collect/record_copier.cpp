@@ -64,7 +64,7 @@ struct Batch {
   const RecordSlot* slots;
   std::span<const std::uint8_t> chosen; // the slots that hold records of one kind
   KernelIds& ids;
-  HoldBack& hold_back;
+  DeferredFilter& deferred_filter;
   store::TraceWriter& writer;
 };
 
@@ -109,7 +109,7 @@ template <std::size_t kPlace> void take_each(Batch batch) {
     RecordSlot event;
     batch.chosen = all.subspan(i, 1);
     fill_rows<kPlace>(event.bytes, batch);
-    batch.hold_back.take(event_of(event), batch.writer);
+    batch.deferred_filter.take(event_of(event), batch.writer);
   }
 }
 
@@ -118,7 +118,7 @@ template <std::size_t kPlace> void append_kind(Batch batch) {
   static_assert(kEvent.size_bytes <= sizeof(RecordSlot));
   if constexpr (kEvent.id == IOT_KIND_process_exit)
     forget_ended(batch);
-  if (batch.hold_back.is_on())
+  if (batch.deferred_filter.is_on())
     return take_each<kPlace>(batch);
   std::span<const std::uint8_t> left = batch.chosen;
   while (!left.empty()) {
@@ -173,13 +173,14 @@ std::size_t RecordCopier::sort_by_kind(std::span<const RecordSlot> slots, std::u
 }
 
 std::size_t RecordCopier::copy(std::span<const RecordSlot> slots, std::uint64_t position,
-                               KernelIds& ids, HoldBack& hold_back, store::TraceWriter& writer) {
+                               KernelIds& ids, DeferredFilter& deferred_filter,
+                               store::TraceWriter& writer) {
   const std::size_t finished =
       sort_by_kind(slots.first(std::min(slots.size(), kBatchSlots)), position);
   for (const std::uint8_t place : std::span(present_).first(std::exchange(present_count_, 0))) {
     const std::size_t count = std::exchange(counts_[place], 0);
     kAppend[place](
-        {slots.data(), std::span(slots_of_[place]).first(count), ids, hold_back, writer});
+        {slots.data(), std::span(slots_of_[place]).first(count), ids, deferred_filter, writer});
   }
   return finished;
 }

@@ -13,7 +13,7 @@
 
 #include "capture/kernel/collect/kernel_ids.hpp"
 #include "capture/kernel/collect/rings.hpp"
-#include "capture/selection/hold_back.hpp"
+#include "capture/selection/deferred_filter.hpp"
 #include "store/writer/trace_writer.hpp"
 
 namespace iotrail::capture::kernel {
@@ -29,7 +29,7 @@ public:
   // first slot in its ring. Returns the number of copied slots, which may be used again. Records of
   // a kind keep their order if none is held back.
   std::size_t copy(std::span<const RecordSlot> slots, std::uint64_t position, KernelIds& ids,
-                   HoldBack& hold_back, store::TraceWriter& writer);
+                   DeferredFilter& deferred_filter, store::TraceWriter& writer);
 
 private:
   static constexpr std::size_t kKinds = std::size(schema::kEvents) + 1; // and one for unknown kinds

@@ -120,12 +120,12 @@ void name_files(KernelIds& ids, store::TraceWriter& writer) {
 
 void drain(std::span<const RecordSlot> slots, KernelIds& ids, store::TraceWriter& writer) {
   const auto copier = std::make_unique<RecordCopier>();
-  HoldBack hold_back;
+  DeferredFilter deferred_filter;
   for (std::uint64_t position = 0; position < slots.size();) {
     const std::uint64_t head = std::min<std::uint64_t>(position + kDrainedAtOnce, slots.size());
     while (position < head)
-      position +=
-          copier->copy(slots.subspan(position, head - position), position, ids, hold_back, writer);
+      position += copier->copy(slots.subspan(position, head - position), position, ids,
+                               deferred_filter, writer);
   }
 }
 

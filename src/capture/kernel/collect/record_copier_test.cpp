@@ -79,7 +79,7 @@ protected:
       const std::size_t at = tail_ % kRingSlots;
       const auto slots =
           std::span(ring_).subspan(at, std::min<std::size_t>(head_ - tail_, kRingSlots - at));
-      const std::size_t copied = copier_->copy(slots, tail_, ids_, hold_back_, *writer_);
+      const std::size_t copied = copier_->copy(slots, tail_, ids_, deferred_filter_, *writer_);
       if (copied == 0)
         return;
       tail_ += copied;
@@ -111,7 +111,7 @@ protected:
   std::unique_ptr<store::TraceWriter> writer_;
   Tasks tasks_;
   KernelIds ids_;
-  HoldBack hold_back_;
+  DeferredFilter deferred_filter_;
   std::unique_ptr<RecordCopier> copier_ = std::make_unique<RecordCopier>();
   std::vector<RecordSlot> ring_{kRingSlots};
   std::uint64_t head_ = 0;

@@ -73,7 +73,7 @@ Result<void> judge_task(BpfObject& object, PidNumbers& numbers, iot_choice_by by
   return judge_number(object.map_fd("choices"), by, number, verdict);
 }
 
-Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Things& things,
+Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Selector& things,
                           iot_verdict verdict) {
   Result<void> set{};
   const auto each = [&set](const auto& list, const auto& judge) {
@@ -104,8 +104,8 @@ void fill_choices(iot_config& config, const Filter& filter) {
   const auto verdicts = [](bool are_wanted, bool are_excluded) {
     return static_cast<iot_u8>((are_wanted ? IOT_WANTED : 0) | (are_excluded ? IOT_EXCLUDED : 0));
   };
-  const Things& wanted = filter.wanted;
-  const Things& excluded = filter.excluded;
+  const Selector& wanted = filter.wanted;
+  const Selector& excluded = filter.excluded;
   config.filters_tasks = filter.filters_tasks() || filter.filters_operations();
   config.sample_of = filter.sample_of;
   config.chosen_by[IOT_BY_NAME] = verdicts(!wanted.names.empty(), !excluded.names.empty());

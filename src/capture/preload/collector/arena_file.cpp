@@ -172,11 +172,11 @@ ArenaFile::~ArenaFile() {
 std::span<iot_u64> ArenaFile::owners() {
   return {reinterpret_cast<iot_u64*>(base_ + owners_offset()), kPlaces};
 }
-std::span<ArenaPlace> ArenaFile::places() {
-  return {reinterpret_cast<ArenaPlace*>(base_ + places_offset(kPlaces)), kPlaces};
+std::span<ThreadSlot> ArenaFile::places() {
+  return {reinterpret_cast<ThreadSlot*>(base_ + places_offset(kPlaces)), kPlaces};
 }
-std::span<const ArenaPlace> ArenaFile::places() const {
-  return {reinterpret_cast<const ArenaPlace*>(base_ + places_offset(kPlaces)), kPlaces};
+std::span<const ThreadSlot> ArenaFile::places() const {
+  return {reinterpret_cast<const ThreadSlot*>(base_ + places_offset(kPlaces)), kPlaces};
 }
 
 std::byte* ArenaFile::rings(iot_u32 place) {

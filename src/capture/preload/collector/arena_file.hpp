@@ -33,8 +33,8 @@ public:
   ArenaHeader& header() { return *reinterpret_cast<ArenaHeader*>(base_); }
   const ArenaHeader& header() const { return *reinterpret_cast<const ArenaHeader*>(base_); }
   std::span<iot_u64> owners();
-  std::span<ArenaPlace> places();
-  std::span<const ArenaPlace> places() const;
+  std::span<ThreadSlot> places();
+  std::span<const ThreadSlot> places() const;
   std::span<RawRecord> records(iot_u32 place);
   std::span<std::byte> text(iot_u32 place);
 

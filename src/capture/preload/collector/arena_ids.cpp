@@ -47,23 +47,23 @@ iot_u32 PendingPaths::take(iot_u32 reference) {
   return id;
 }
 
-std::string_view obstacle_text(Obstacle obstacle) {
-  switch (obstacle) {
-  case Obstacle::none:
+std::string_view preload_blocker_text(PreloadBlocker preload_blocker) {
+  switch (preload_blocker) {
+  case PreloadBlocker::none:
     break;
-  case Obstacle::is_static:
+  case PreloadBlocker::is_static:
     return "it is statically linked";
-  case Obstacle::other_class:
+  case PreloadBlocker::other_class:
     return "it is a 32-bit program";
-  case Obstacle::other_linker:
+  case PreloadBlocker::other_linker:
     return "it is of another C library";
-  case Obstacle::other_runtime:
+  case PreloadBlocker::other_runtime:
     return "it needs AddressSanitizer's runtime, which will be the first library of all";
-  case Obstacle::changes_identity:
+  case PreloadBlocker::changes_identity:
     return "it is set-user-ID or set-group-ID, or its file has capabilities";
-  case Obstacle::unreachable:
+  case PreloadBlocker::unreachable:
     return "the preload library cannot be reached, as after chroot";
-  case Obstacle::other_recording:
+  case PreloadBlocker::other_recording:
     return "a recording inside this one has it";
   }
   return "not known";
@@ -81,11 +81,11 @@ void ArenaIds::accept(const TextHeader& header, std::string_view text, iot_u32 r
   case TextKind::process:
     pending.process = process_of(header, text);
     break;
-  case TextKind::obstacle:
-    ++pending.obstacles;
+  case TextKind::preload_blocker:
+    ++pending.blockers;
     if (not_followed_.size() < kNotFollowedMost)
-      not_followed_.push_back(
-          fmt::format("{} {}: {}", header.number, text, obstacle_text(Obstacle{header.mode})));
+      not_followed_.push_back(fmt::format("{} {}: {}", header.number, text,
+                                          preload_blocker_text(PreloadBlocker{header.mode})));
     break;
   }
 }

@@ -39,10 +39,10 @@ private:
 struct Pending {
   PendingPaths paths;
   std::optional<rows::processes> process; // with the ids of its own namespace
-  std::size_t obstacles = 0;              // reported for programs about to be executed
+  std::size_t blockers = 0;               // reported for programs about to be executed
 };
 
-std::string_view obstacle_text(Obstacle obstacle);
+std::string_view preload_blocker_text(PreloadBlocker preload_blocker);
 
 class ArenaIds {
 public:

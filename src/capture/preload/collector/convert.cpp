@@ -47,7 +47,7 @@ template <iot_u16 kKind> void unpack(unsigned char* e, const RawRecord& raw, Res
 } // namespace
 
 bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock, ArenaIds& ids,
-             PendingPaths& paths, HoldBack& hold_back, store::TraceWriter& writer) {
+             PendingPaths& paths, DeferredFilter& deferred_filter, store::TraceWriter& writer) {
   const iot_u64 begin_ns = clock.to_ns(raw.begin);
   const iot_u64 end_ns = clock.to_ns(raw.end);
   Resolver resolver{ids, paths};
@@ -64,7 +64,7 @@ bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock,
     if (resolver.pseudo != 0 && resolver.pseudo == resolver.files)
       ids.leave_out();
     else
-      hold_back.take(e.event, writer);
+      deferred_filter.take(e.event, writer);
   };
   switch (kind_of_call(raw.call)) {
     // clang-format off

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capture/preload/collector/arena_ids.hpp"
-#include "capture/selection/hold_back.hpp"
+#include "capture/selection/deferred_filter.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -17,6 +17,6 @@ struct Origin {
 // Converts a record to an event, and appends it if the operation was large enough. False: invalid
 // call number.
 bool convert(const RawRecord& raw, const Origin& origin, const TickClock& clock, ArenaIds& ids,
-             PendingPaths& paths, HoldBack& hold_back, store::TraceWriter& writer);
+             PendingPaths& paths, DeferredFilter& deferred_filter, store::TraceWriter& writer);
 
 } // namespace iotrail::capture::preload

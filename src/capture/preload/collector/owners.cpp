@@ -25,7 +25,7 @@ OwnerWatch::OwnerWatch() : pid_namespace_(own_pid_namespace()), unclaimed_(kPlac
 
 // A process of another pid namespace can be checked only once its number here is known. Until then
 // its places become free when it releases them or claims others.
-bool OwnerWatch::is_dead(iot_u64 owner, const ArenaPlace& place) const {
+bool OwnerWatch::is_dead(iot_u64 owner, const ThreadSlot& place) const {
   const iot_u64 seen = __atomic_load_n(&place.pid_namespace, __ATOMIC_RELAXED);
   if (const iot_u64 outer = __atomic_load_n(&place.outer_owner, __ATOMIC_RELAXED); outer != 0)
     owner = outer;
@@ -36,7 +36,7 @@ bool OwnerWatch::is_dead(iot_u64 owner, const ArenaPlace& place) const {
 }
 
 std::vector<iot_u32> OwnerWatch::find_gone(std::span<const iot_u64> owners,
-                                           std::span<const ArenaPlace> places) {
+                                           std::span<const ThreadSlot> places) {
   std::vector<iot_u32> found;
   std::map<std::tuple<iot_u64, iot_u64>, std::pair<iot_u64, iot_u32>> newest; // (namespace, owner)
   for (iot_u32 index = 0; index < owners.size(); ++index) {

@@ -19,10 +19,10 @@ public:
 
   // Indices of the places with an owner that will not write any more.
   std::vector<iot_u32> find_gone(std::span<const iot_u64> owners,
-                                 std::span<const ArenaPlace> places);
+                                 std::span<const ThreadSlot> places);
 
 private:
-  bool is_dead(iot_u64 owner, const ArenaPlace& place) const;
+  bool is_dead(iot_u64 owner, const ThreadSlot& place) const;
 
   std::uint64_t pid_namespace_;
   std::vector<iot_u64> unclaimed_; // owner at the last look at a place with an incomplete claim

@@ -32,7 +32,7 @@ protected:
   static iot_u64 alive() { return owner_of(getpid(), getpid()); }
 
   std::vector<iot_u64> owners_ = std::vector<iot_u64>(4);
-  std::vector<ArenaPlace> places_ = std::vector<ArenaPlace>(4);
+  std::vector<ThreadSlot> places_ = std::vector<ThreadSlot>(4);
   OwnerWatch watch_;
 };
 

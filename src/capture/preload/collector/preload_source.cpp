@@ -13,9 +13,9 @@
 #include "capture/preload/collector/arena_watch.hpp"
 #include "capture/preload/collector/call_table.hpp"
 #include "capture/preload/collector/owners.hpp"
-#include "capture/preload/collector/place_reader.hpp"
+#include "capture/preload/collector/thread_ring_reader.hpp"
 #include "capture/preload/shared/lost_memory.hpp"
-#include "capture/preload/shared/obstacle.hpp"
+#include "capture/preload/shared/preload_blocker.hpp"
 #include "capture/selection/operations.hpp"
 
 namespace iotrail::capture {
@@ -43,7 +43,7 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
-  std::uint64_t left_out() const override { return hold_back_.left_out(); }
+  std::uint64_t left_out() const override { return deferred_filter_.left_out(); }
   std::vector<CounterValue> counters() const override;
   std::vector<store::HookReport> hooks() const override;
   std::size_t ring_memory_bytes() const override;
@@ -60,7 +60,7 @@ private:
   void skip_stuck(std::uint64_t now_ns);
   void wait_for_last();
   void stop_reading();
-  std::uint64_t sum(std::uint64_t (PlaceReader::*count)() const) const;
+  std::uint64_t sum(std::uint64_t (ThreadRingReader::*count)() const) const;
 
   Tasks own_tasks_; // if none are given
   Tasks* tasks_ = &own_tasks_;
@@ -72,9 +72,9 @@ private:
   std::optional<ArenaWatch> header_; // of the arena
   std::optional<TickClock> clock_;
   std::optional<ArenaIds> ids_;
-  HoldBack hold_back_;
+  DeferredFilter deferred_filter_;
   bool leaves_out_pseudo_ = false;
-  std::deque<PlaceReader> readers_; // of places 0, 1, ... that were ever claimed
+  std::deque<ThreadRingReader> readers_; // of places 0, 1, ... that were ever claimed
   std::vector<std::uint64_t> stuck_since_ns_;
   OwnerWatch owners_;
   std::uint64_t next_check_ns_ = 0;
@@ -122,25 +122,26 @@ Result<void> check_filter(const Filter& filter) {
   return {};
 }
 
-Obstacle find_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
+PreloadBlocker find_blocker(const fs::path& program, const std::vector<std::string>& arguments) {
   std::vector<const char*> all;
   for (const std::string& argument : arguments)
     all.push_back(argument.c_str());
   all.push_back(nullptr);
-  return obstacle_of_path(program.c_str(), all.data());
+  return blocker_of_path(program.c_str(), all.data());
 }
 
 Result<void> PreloadSource::open(const SourceOptions& options) {
   if (Result<void> fits = check_filter(options.filter); !fits)
     return fits;
-  hold_back_.configure(options.filter.least);
+  deferred_filter_.configure(options.filter.thresholds);
   leaves_out_pseudo_ = options.filter.excludes_pseudo;
   const Result<fs::path> library = preload_library();
   if (!library)
     return std::unexpected(library.error());
   library_ = *library;
-  is_harmful_to_command_ = is_harmful(find_obstacle(options.program, options.arguments));
-  if (const std::string why = preload_obstacle(options.program, options.arguments); !why.empty())
+  is_harmful_to_command_ = is_harmful(find_blocker(options.program, options.arguments));
+  if (const std::string why = preload_blocker_text(options.program, options.arguments);
+      !why.empty())
     unseen_command_ =
         fmt::format("{} {}: {}", options.filter.tree_root, options.program.native(), why);
   if (options.tasks != nullptr)
@@ -199,7 +200,7 @@ void PreloadSource::follow_new_places() {
 // asked to stop using it.
 void PreloadSource::stop_reading() {
   arena_->abandon();
-  std::ranges::for_each(readers_, &PlaceReader::stop_reading);
+  std::ranges::for_each(readers_, &ThreadRingReader::stop_reading);
 }
 
 // Number of records read, plus waiting reports after the end, so that the session calls again.
@@ -207,15 +208,15 @@ std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t no
   std::size_t records = 0;
   if (!readers_.empty())
     clock_->settle();
-  for (PlaceReader& reader : readers_)
+  for (ThreadRingReader& reader : readers_)
     reader.read_text(*ids_);
-  for (PlaceReader& reader : readers_)
+  for (ThreadRingReader& reader : readers_)
     reader.identify(*tasks_, now_ns);
-  for (PlaceReader& reader : readers_)
-    records += reader.read_records(*clock_, *ids_, hold_back_, writer);
+  for (ThreadRingReader& reader : readers_)
+    records += reader.read_records(*clock_, *ids_, deferred_filter_, writer);
   const std::size_t waiting =
       tasks_->write(writer, now_ns) +
-      static_cast<std::size_t>(std::ranges::count_if(readers_, &PlaceReader::is_waiting));
+      static_cast<std::size_t>(std::ranges::count_if(readers_, &ThreadRingReader::is_waiting));
   if (!finish_until_ns_ || waiting == 0)
     return records;
   usleep(kWaitUs);
@@ -227,7 +228,7 @@ void PreloadSource::look() {
     follow_new_places();
   else
     wait_for_last();
-  for (PlaceReader& reader : readers_)
+  for (ThreadRingReader& reader : readers_)
     reader.look();
 }
 
@@ -237,7 +238,7 @@ std::size_t PreloadSource::drain(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
   clock_->tick(now_ns);
   const std::size_t records = read_all(writer, now_ns);
-  hold_back_.keep_slow(now_ns, writer); // no event waits: a call is recorded at its end
+  deferred_filter_.keep_slow(now_ns, writer); // no event waits: a call is recorded at its end
   if (now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + kOwnerCheckNs;
     skip_stuck(now_ns);
@@ -250,7 +251,7 @@ void PreloadSource::free_places(std::uint64_t now_ns) {
   const std::size_t used = readers_.size();
   for (const iot_u32 index :
        owners_.find_gone(arena_->owners().first(used), arena_->places().first(used))) {
-    PlaceReader& reader = readers_[index];
+    ThreadRingReader& reader = readers_[index];
     reader.look(); // its last records, before it was found gone
     reader.read_text(*ids_);
     reader.identify(*tasks_, now_ns);
@@ -275,13 +276,13 @@ void PreloadSource::skip_stuck(std::uint64_t now_ns) {
 
 // After the end: calls with a reserved record have a moment to finish it, then it counts as torn.
 void PreloadSource::wait_for_last() {
-  const auto is_unfinished = [](PlaceReader& reader) {
+  const auto is_unfinished = [](ThreadRingReader& reader) {
     reader.look();
     return reader.has_torn();
   };
   while (std::ranges::any_of(readers_, is_unfinished) && monotonic_ns() < *finish_until_ns_)
     usleep(1000);
-  for (PlaceReader& reader : readers_)
+  for (ThreadRingReader& reader : readers_)
     if (reader.has_torn())
       reader.skip_torn();
 }
@@ -292,14 +293,14 @@ Result<void> PreloadSource::stop() {
   header_->set_state(ArenaState::closed);
   follow_new_places();
   finish_until_ns_ = monotonic_ns() + kFinishNs;
-  for (PlaceReader& reader : readers_)
+  for (ThreadRingReader& reader : readers_)
     reader.close(*finish_until_ns_);
   return {};
 }
 
-std::uint64_t PreloadSource::sum(std::uint64_t (PlaceReader::*count)() const) const {
+std::uint64_t PreloadSource::sum(std::uint64_t (ThreadRingReader::*count)() const) const {
   std::uint64_t sum = 0;
-  for (const PlaceReader& reader : readers_)
+  for (const ThreadRingReader& reader : readers_)
     sum += (reader.*count)();
   return sum;
 }
@@ -308,21 +309,22 @@ std::uint64_t PreloadSource::produced() const {
   if (!arena_)
     return 0;
   const std::uint64_t left_out = ids_ ? ids_->left_out() : 0;
-  return header_->last().no_ring + header_->last().no_clock + sum(&PlaceReader::produced) -
+  return header_->last().no_ring + header_->last().no_clock + sum(&ThreadRingReader::produced) -
          left_out;
 }
 
 std::vector<CounterValue> PreloadSource::counters() const {
   const ArenaHeader header = header_ ? header_->last() : ArenaHeader{};
   const auto overwritten = static_cast<std::uint64_t>(
-      (is_arena_bad() ? 1 : 0) + std::ranges::count_if(readers_, &PlaceReader::is_overwritten));
-  return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&PlaceReader::lost)},
+      (is_arena_bad() ? 1 : 0) +
+      std::ranges::count_if(readers_, &ThreadRingReader::is_overwritten));
+  return {{IOT_COUNTER_preload_ring_full, IOT_LAYER_app, sum(&ThreadRingReader::lost)},
           {IOT_COUNTER_preload_no_ring, IOT_LAYER_app, header.no_ring},
           {IOT_COUNTER_preload_no_clock, IOT_LAYER_app, header.no_clock},
-          {IOT_COUNTER_preload_torn, IOT_LAYER_app, sum(&PlaceReader::torn)},
+          {IOT_COUNTER_preload_torn, IOT_LAYER_app, sum(&ThreadRingReader::torn)},
           {IOT_COUNTER_preload_text_full, IOT_LAYER_app,
            std::max<std::uint64_t>(header.text_full, ids_ ? ids_->unresolved() : 0)},
-          {IOT_COUNTER_preload_task_unknown, IOT_LAYER_app, sum(&PlaceReader::unknown)},
+          {IOT_COUNTER_preload_task_unknown, IOT_LAYER_app, sum(&ThreadRingReader::unknown)},
           {IOT_COUNTER_preload_overwritten, IOT_LAYER_app, overwritten},
           {IOT_COUNTER_preload_not_followed, IOT_LAYER_app,
            std::max<std::uint64_t>(header.not_followed + tasks_->unseen().count() +
@@ -351,8 +353,8 @@ std::vector<std::string> PreloadSource::not_followed() const {
     all.push_back(unseen_command_);
   if (ids_)
     std::ranges::copy(ids_->not_followed(), std::back_inserter(all));
-  for (const UnseenPrograms::UnseenProgram& program : tasks_->unseen().first()) {
-    std::string why = preload_obstacle(program.exe);
+  for (const UntracedPrograms::UnseenProgram& program : tasks_->unseen().first()) {
+    std::string why = preload_blocker_text(program.exe);
     if (why.empty())
       why = is_arena_bad() ? "it did not load the preload library, or said so in memory that a "
                              "program overwrote"
@@ -372,9 +374,12 @@ std::size_t PreloadSource::ring_memory_bytes() const {
 
 } // namespace
 
-std::string preload_obstacle(const fs::path& program, const std::vector<std::string>& arguments) {
-  const Obstacle obstacle = find_obstacle(program, arguments);
-  return obstacle == Obstacle::none ? std::string() : std::string(obstacle_text(obstacle));
+std::string preload_blocker_text(const fs::path& program,
+                                 const std::vector<std::string>& arguments) {
+  const PreloadBlocker preload_blocker = find_blocker(program, arguments);
+  return preload_blocker == PreloadBlocker::none
+             ? std::string()
+             : std::string(preload_blocker_text(preload_blocker));
 }
 
 std::unique_ptr<Source> make_preload_source() {

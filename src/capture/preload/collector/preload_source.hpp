@@ -18,8 +18,8 @@ std::unique_ptr<Source> make_preload_source();
 // Why the app layer cannot see this program (a path): statically linked, set-user-ID, 32-bit. For a
 // script its interpreter counts, for the dynamic linker the program in its arguments. Empty: no
 // reason, or the file cannot be read.
-std::string preload_obstacle(const std::filesystem::path& program,
-                             const std::vector<std::string>& arguments = {});
+std::string preload_blocker_text(const std::filesystem::path& program,
+                                 const std::vector<std::string>& arguments = {});
 
 // The library's path: IOTRAIL_PRELOAD_LIBRARY, or relative to the running program, as installed or
 // as built.

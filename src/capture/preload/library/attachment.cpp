@@ -108,7 +108,7 @@ bool map_arena(const char* path) {
   if (base == nullptr)
     return false;
   g_attachment.owners = reinterpret_cast<iot_u64*>(base + owners_offset());
-  g_attachment.places = reinterpret_cast<ArenaPlace*>(base + places_offset(header.places));
+  g_attachment.places = reinterpret_cast<ThreadSlot*>(base + places_offset(header.places));
   g_attachment.made = header;
   g_recording.arena = reinterpret_cast<ArenaHeader*>(base);
   g_recording.event_mask = header.wanted.events;

@@ -24,7 +24,7 @@ struct Attachment {
   ArenaHeader made;  // original values; the host may overwrite the shared ones
   Context* contexts; // one per place; wiped in a forked child, which has no rings
   iot_u64* owners;
-  ArenaPlace* places;
+  ThreadSlot* places;
   pthread_key_t thread_end; // its destructor returns a thread's place
   bool has_thread_end;
   AttachedProcess* process;

@@ -10,8 +10,8 @@
 #include "base/clock_offset.hpp"
 #include "capture/preload/library/attachment.hpp"
 #include "capture/preload/library/descriptors.hpp"
-#include "capture/preload/library/guests.hpp"
 #include "capture/preload/library/ring_memory.hpp"
+#include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -59,7 +59,7 @@ iot_u64 pid_namespace() {
   return result == 0 ? attributes.st_ino : 0;
 }
 
-void fill(Context& context, iot_u32 index, ArenaPlace& place, unsigned char* rings) {
+void fill(Context& context, iot_u32 index, ThreadSlot& place, unsigned char* rings) {
   const ArenaHeader& arena = g_attachment.made;
   context.slots = reinterpret_cast<RawRecord*>(rings);
   context.text = rings + text_offset(arena.slots);
@@ -125,7 +125,7 @@ Context* take_context(iot_u64 owner, iot_u64 own_namespace) {
   const iot_u32 index = take_place(owner);
   if (index == kPlaces)
     return nullptr;
-  ArenaPlace& place = g_attachment.places[index];
+  ThreadSlot& place = g_attachment.places[index];
   unsigned char* const rings = map_rings(index);
   if (rings == nullptr || !make_first_ready(place, rings)) {
     __atomic_store_n(&g_attachment.owners[index], 0, __ATOMIC_RELEASE);
@@ -141,9 +141,9 @@ Context* take_context(iot_u64 owner, iot_u64 own_namespace) {
 }
 
 // Announces the process too if it is not the host's.
-Context* claim_for_guest() {
+Context* claim_for_vfork_child() {
   Context* const context = take_context(owner_that_runs(), pid_namespace());
-  if (context != nullptr && is_guest_process())
+  if (context != nullptr && is_vfork_child())
     send_process();
   return context;
 }
@@ -178,14 +178,14 @@ namespace {
 Context* claimed() {
   if (Context* const context = t_context; context->place != nullptr)
     return context;
-  return t_guests.host != nullptr ? find_context() : nullptr;
+  return t_vfork_children.host != nullptr ? find_context() : nullptr;
 }
 
 } // namespace
 
 void release_place() {
   Context* const context = claimed();
-  if (context == nullptr || (t_guests.host != nullptr && is_confined()))
+  if (context == nullptr || (t_vfork_children.host != nullptr && is_confined()))
     return;
   iot_u64* const owner = &g_attachment.owners[context->index];
   t_context = &g_no_context;
@@ -209,7 +209,7 @@ Context* claim() {
     return context;  // a signal handler was faster
   if (is_confined()) // it could not announce its owner
     return nullptr;
-  return t_guests.host != nullptr ? claim_for_guest() : claim_for_thread();
+  return t_vfork_children.host != nullptr ? claim_for_vfork_child() : claim_for_thread();
 }
 
 namespace {
@@ -237,7 +237,7 @@ Reserved reserve_slowly(const Context* counted) {
       }
       return {};
     }
-    ArenaPlace& place = *context->place;
+    ThreadSlot& place = *context->place;
     if (context != counted)
       count_produced(place);
     counted = context;

@@ -27,7 +27,7 @@ namespace iotrail::capture::preload {
 // that a child never writes to its parent's ring. `place` is then null, and the slow path claims a
 // place for the child.
 struct Context {
-  ArenaPlace* place; // null: none claimed
+  ThreadSlot* place; // null: none claimed
   RawRecord* slots;
   iot_u64 limit;        // positions from here on need a check of the collector's progress
   iot_u64 mask;         // slots - 1
@@ -98,7 +98,7 @@ void release_place();
 // Counts a call that the owner of the place decides to record, or takes that back. It is one
 // instruction, so that a signal handler counts right. A lock prefix would be too expensive: only
 // raw clone() lets two threads share a place.
-IOTRAIL_HOT void count_produced(ArenaPlace& place, iot_s64 calls = 1) {
+IOTRAIL_HOT void count_produced(ThreadSlot& place, iot_s64 calls = 1) {
 #if defined(__x86_64__)
   __asm__ volatile("addq %1, %0" : "+m"(place.produced) : "er"(calls));
 #else
@@ -117,7 +117,7 @@ Reserved reserve_slowly(const Context* counted);
 
 IOTRAIL_HOT Reserved reserve() {
   Context* const context = t_context;
-  ArenaPlace* const place = context->place;
+  ThreadSlot* const place = context->place;
   if (__builtin_expect(place == nullptr, false))
     return reserve_slowly(nullptr);
   count_produced(*place);

@@ -8,7 +8,7 @@
 
 #include "capture/preload/library/attachment.hpp"
 #include "capture/preload/library/calls.hpp"
-#include "capture/preload/library/guests.hpp"
+#include "capture/preload/library/vfork_children.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -42,12 +42,12 @@ GivenUp asked_of_syscall(long number, long a, long b) {
 
 // Applies to the whole process, even if only one thread gives up: its new threads inherit it. When
 // the last of them ends it (PR_TSC_ENABLE) is unknown. It applies before the kernel's action, so
-// that no other thread is killed in between. It does not apply to a guest, because its memory is
-// its host's.
+// that no other thread is killed in between. It does not apply to a vfork child: its memory is its
+// host's.
 class Confinement {
 public:
   explicit Confinement(GivenUp asked)
-      : asked_(is_guest_process() ? GivenUp{} : asked), confined_before_(g_is_confined),
+      : asked_(is_vfork_child() ? GivenUp{} : asked), confined_before_(g_is_confined),
         untimed_before_(g_recording.is_untimed) {
     if (asked_.syscalls)
       __atomic_store_n(&g_is_confined, 1, __ATOMIC_SEQ_CST);

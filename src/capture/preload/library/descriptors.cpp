@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "capture/preload/library/guests.hpp"
+#include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "capture/preload/library/call_recorder.hpp"
-#include "capture/preload/library/guests.hpp"
-#include "capture/preload/shared/obstacle.hpp"
+#include "capture/preload/library/vfork_children.hpp"
+#include "capture/preload/shared/preload_blocker.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -39,24 +39,24 @@ bool find_in_path(const char* name, char* found, iot_u64 room) {
 
 } // namespace
 
-Obstacle obstacle_of(const char* name, const char* const* arguments) {
+PreloadBlocker blocker_of(const char* name, const char* const* arguments) {
   if (name == nullptr)
-    return Obstacle::none;
+    return PreloadBlocker::none;
   if (strchr(name, '/') != nullptr)
-    return obstacle_of_path(name, arguments);
+    return blocker_of_path(name, arguments);
   char path[kPathBytes];
-  return find_in_path(name, path, sizeof(path)) ? obstacle_of_path(path, arguments)
-                                                : Obstacle::none;
+  return find_in_path(name, path, sizeof(path)) ? blocker_of_path(path, arguments)
+                                                : PreloadBlocker::none;
 }
 
-void tell_of_obstacle(const char* name, Obstacle obstacle) {
+void report_blocker(const char* name, PreloadBlocker preload_blocker) {
   if (g_recording.arena == nullptr || g_recording.off || name == nullptr)
     return;
   __atomic_fetch_add(&g_recording.arena->not_followed, 1, __ATOMIC_RELAXED);
   TextHeader header{};
-  header.kind = static_cast<iot_u16>(TextKind::obstacle);
+  header.kind = static_cast<iot_u16>(TextKind::preload_blocker);
   header.number = static_cast<iot_u32>(running_process_id());
-  header.mode = static_cast<iot_u32>(obstacle);
+  header.mode = static_cast<iot_u32>(preload_blocker);
   const Bytes part{name, static_cast<iot_u32>(strnlen(name, kPathBytes))};
   send_text(header, &part, 1);
 }

@@ -11,7 +11,7 @@
 #include "capture/preload/library/next_program.hpp"
 #include "capture/preload/library/readable.hpp"
 #include "capture/preload/shared/descriptor_link.hpp"
-#include "capture/preload/shared/obstacle.hpp"
+#include "capture/preload/shared/preload_blocker.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -167,16 +167,16 @@ bool is_of_other_recording(Strings environment) {
 }
 
 // `program` null: no known name.
-Obstacle find_obstacle(const char* program, Strings arguments, Strings environment) {
+PreloadBlocker find_blocker(const char* program, Strings arguments, Strings environment) {
   if (g_arena_variable[0] == 0)
-    return Obstacle::none;
+    return PreloadBlocker::none;
   if (is_of_other_recording(environment))
-    return Obstacle::other_recording;
+    return PreloadBlocker::other_recording;
   if (is_confined()) // no file can be checked; most filters allow the library
-    return Obstacle::none;
+    return PreloadBlocker::none;
   if (!can_open(g_library, O_RDONLY) || (!is_off() && !can_open(own_arena(), O_RDWR)))
-    return Obstacle::unreachable;
-  return obstacle_of(program, arguments);
+    return PreloadBlocker::unreachable;
+  return blocker_of(program, arguments);
 }
 
 void* kernel_memory(iot_u64 bytes) {
@@ -192,12 +192,13 @@ int with_environment(const char* program, Strings arguments, Strings environment
   if ((program != nullptr && !is_readable(program)) || !are_readable(arguments) ||
       !are_readable(environment))
     return run(environment); // the kernel refuses it
-  const Obstacle obstacle = find_obstacle(program, arguments, environment);
-  if (obstacle != Obstacle::none)
-    tell_of_obstacle(program, obstacle);
+  const PreloadBlocker preload_blocker = find_blocker(program, arguments, environment);
+  if (preload_blocker != PreloadBlocker::none)
+    report_blocker(program, preload_blocker);
   const Survey survey(environment);
-  const bool removes = is_harmful(obstacle) && survey.has_library;
-  const bool adds = !is_harmful(obstacle) && obstacle != Obstacle::other_recording && !is_off() &&
+  const bool removes = is_harmful(preload_blocker) && survey.has_library;
+  const bool adds = !is_harmful(preload_blocker) &&
+                    preload_blocker != PreloadBlocker::other_recording && !is_off() &&
                     g_arena_variable[0] != 0 && !survey.is_complete();
   if (!removes && !adds)
     return run(environment);

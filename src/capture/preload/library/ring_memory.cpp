@@ -87,7 +87,7 @@ unsigned char* map_rings(iot_u32 place) {
   return pointer<unsigned char>(at);
 }
 
-bool make_first_ready(ArenaPlace& place, unsigned char* rings) {
+bool make_first_ready(ThreadSlot& place, unsigned char* rings) {
   const ArenaHeader& arena = g_attachment.made;
   if (place.ready_slots == 0 && !make_records_ready(rings, &place.ready_slots, kFirstReady))
     return false;

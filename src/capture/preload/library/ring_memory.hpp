@@ -19,7 +19,7 @@ unsigned char* map_rings(iot_u32 place);
 unsigned char* mapped_rings(iot_u32 place, iot_u64* bytes);
 
 // Allocates the first memory of a new place. False: no memory.
-bool make_first_ready(ArenaPlace& place, unsigned char* rings);
+bool make_first_ready(ThreadSlot& place, unsigned char* rings);
 
 // Whether there is memory behind the records at `head`. A failed request is slow, so it is not
 // repeated at every call.

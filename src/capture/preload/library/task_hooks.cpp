@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "capture/preload/library/calls.hpp"
-#include "capture/preload/library/guests.hpp"
+#include "capture/preload/library/vfork_children.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -22,33 +22,34 @@ EXPORTED_HOOK(void, _Exit, (int status)) {
 }
 
 // For a child without its own thread-local storage.
-template <class Run> int make_guest(int flags, Run run) {
-  const bool is_guest = (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0 && !is_off();
-  if (!is_guest)
+template <class Run> int make_vfork_child(int flags, Run run) {
+  const bool is_vfork_child_call =
+      (flags & CLONE_VM) != 0 && (flags & CLONE_SETTLS) == 0 && !is_off();
+  if (!is_vfork_child_call)
     return run();
-  expect_guest((flags & CLONE_VFORK) != 0 ? kWhileSuspended : 0, (flags & CLONE_FILES) != 0);
+  expect_vfork_child((flags & CLONE_VFORK) != 0 ? kWhileSuspended : 0, (flags & CLONE_FILES) != 0);
   const int id = run();
-  note_guest(id);
+  note_vfork_child(id);
   return id;
 }
 
 EXPORTED_HOOK(int, clone,
               (int (*begin)(void*), void* stack, int flags, void* argument, pid_t* parent_id,
                void* storage, pid_t* id)) {
-  return make_guest(
+  return make_vfork_child(
       flags, [&] { return REAL(clone)(begin, stack, flags, argument, parent_id, storage, id); });
 }
 EXPORTED_HOOK(int, __clone,
               (int (*begin)(void*), void* stack, int flags, void* argument, pid_t* parent_id,
                void* storage, pid_t* id)) {
-  return make_guest(
+  return make_vfork_child(
       flags, [&] { return REAL(__clone)(begin, stack, flags, argument, parent_id, storage, id); });
 }
 
 // vfork returns twice, so its hook must not have its own stack frame: it prepares and jumps on.
 extern "C" __attribute__((used, visibility("hidden"))) void* iotrail_before_vfork(bool alias) {
   if (!is_off())
-    expect_guest(kWhileSuspended, false);
+    expect_vfork_child(kWhileSuspended, false);
   return alias ? reinterpret_cast<void*>(REAL(__vfork)) : reinterpret_cast<void*>(REAL(vfork));
 }
 

@@ -8,7 +8,7 @@
 
 #include "capture/preload/library/attachment.hpp"
 #include "capture/preload/library/call_recorder.hpp"
-#include "capture/preload/library/guests.hpp"
+#include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
@@ -37,7 +37,7 @@ iot_u32 drop() {
 
 // False: the ring is full.
 bool reserve_cells(Context& context, iot_u32 cells, iot_u64* position) {
-  ArenaPlace& place = *context.place;
+  ThreadSlot& place = *context.place;
   const iot_u32 all = g_attachment.made.cells;
   iot_u64 head = __atomic_load_n(&place.text_head, __ATOMIC_RELAXED);
   do {

@@ -4,7 +4,7 @@
 // made and owned by the collector, and mapped by every traced process. It contains only structures
 // of fixed layout; both sides are built from this header.
 //
-//   header | owners[places] | ArenaPlace[places] | per place: record ring, text ring
+//   header | owners[places] | ThreadSlot[places] | per place: record ring, text ring
 //
 // A traced program may write anything to it, by mistake or on purpose. Each side keeps its state in
 // private copies: the library so that its host survives, the collector so that its counts stay
@@ -52,10 +52,10 @@ struct RawRecord {
 };
 static_assert(sizeof(RawRecord) == IOT_CACHE_LINE);
 
-enum class TextKind : iot_u16 { path = 1, file = 2, process = 3, obstacle = 4 };
+enum class TextKind : iot_u16 { path = 1, file = 2, process = 3, preload_blocker = 4 };
 
 // Why a program runs without the library.
-enum class Obstacle : iot_u32 {
+enum class PreloadBlocker : iot_u32 {
   none,
   is_static,
   other_class,      // 32-bit
@@ -74,10 +74,10 @@ struct TextHeader {
   iot_u16 kind;
   iot_u16 cells; // of the whole message
   iot_u32 bytes;
-  iot_u32 number;     // file: its number in the arena; process, obstacle: pid
+  iot_u32 number;     // file: its number in the arena; process, blocker: pid
   iot_u32 device;     // file: major << 20 | minor; process: parent's pid
   iot_u32 generation; // file
-  iot_u32 mode;       // file: its mode; obstacle: its kind
+  iot_u32 mode;       // file: its mode; blocker: its kind
   iot_u32 unused;
   iot_u64 inode; // file: inode; process: time of attaching, in ticks, 0: no clock
 };
@@ -99,7 +99,7 @@ constexpr iot_u32 tid_of(iot_u64 owner) {
   return static_cast<iot_u32>(owner) & 0x7fffffffU;
 }
 
-struct ArenaPlace {
+struct ThreadSlot {
   iot_ring_control records;
   iot_u64 text_head;     // in cells
   iot_u64 claim;         // number of this claim in the arena; 0: not yet set
@@ -112,7 +112,7 @@ struct ArenaPlace {
   iot_u64 text_tail; // written by the collector, on a line of its own
   iot_u64 pad_tail[7];
 };
-static_assert(sizeof(ArenaPlace) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
+static_assert(sizeof(ThreadSlot) == sizeof(iot_ring_control) + 2UL * IOT_CACHE_LINE);
 static_assert(sizeof(iot_ring_control) % IOT_CACHE_LINE == 0);
 
 // The calls that programs record. A bit is the number of an app event in its layer, or the number
@@ -156,7 +156,7 @@ constexpr iot_u64 places_offset(iot_u32 places) {
   return owners_offset() + round_to_page(places * sizeof(iot_u64));
 }
 constexpr iot_u64 rings_offset(iot_u32 places) {
-  return places_offset(places) + round_to_page(places * sizeof(ArenaPlace));
+  return places_offset(places) + round_to_page(places * sizeof(ThreadSlot));
 }
 constexpr iot_u32 cells_of(iot_u32 slots) {
   return slots / kTextShare * iot_u32{sizeof(RawRecord)} / kCellBytes;

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "capture/preload/collector/arena_watch.hpp"
 #include "capture/preload/collector/owners.hpp"
-#include "capture/preload/collector/place_reader.hpp"
+#include "capture/preload/collector/thread_ring_reader.hpp"
 
 using namespace iotrail;
 using namespace iotrail::capture;
@@ -48,7 +48,7 @@ public:
       else
         write(edit, in.take(std::min<std::size_t>(edit.size, in.remaining())));
     }
-    for (PlaceReader& reader : readers_)
+    for (ThreadRingReader& reader : readers_)
       reader.close(0);
     for (int i = 0; i < 4; ++i)
       step(now_ns += kStepNs);
@@ -103,7 +103,7 @@ private:
 
   // Everything before the end was read, is torn or was lost.
   void finish(iot_u32 place, std::uint64_t now_ns) {
-    PlaceReader& reader = readers_[place];
+    ThreadRingReader& reader = readers_[place];
     for (iot_u32 i = 0; i <= kSlots && !reader.is_drained(); ++i) {
       step(now_ns);
       if (reader.has_torn())
@@ -114,14 +114,14 @@ private:
 
   void step(std::uint64_t now_ns) {
     if (header_->is_intact() && !header_->look())
-      std::ranges::for_each(readers_, &PlaceReader::stop_reading);
-    for (PlaceReader& reader : readers_)
+      std::ranges::for_each(readers_, &ThreadRingReader::stop_reading);
+    for (ThreadRingReader& reader : readers_)
       reader.look();
-    for (PlaceReader& reader : readers_)
+    for (ThreadRingReader& reader : readers_)
       reader.read_text(*ids_);
     for (iot_u32 place = 0; place < kUsed; ++place) {
       readers_[place].identify(tasks_, now_ns);
-      read_[place] += readers_[place].read_records(clock_, *ids_, hold_back_, *writer_);
+      read_[place] += readers_[place].read_records(clock_, *ids_, deferred_filter_, *writer_);
     }
     tasks_.write(*writer_, now_ns);
     writer_->tick(now_ns);
@@ -140,9 +140,9 @@ private:
   OwnerWatch owners_;
   std::unique_ptr<store::TraceWriter> writer_;
   std::optional<ArenaIds> ids_;
-  HoldBack hold_back_;
+  DeferredFilter deferred_filter_;
   std::optional<ArenaWatch> header_;
-  std::deque<PlaceReader> readers_;
+  std::deque<ThreadRingReader> readers_;
   std::array<std::uint64_t, kUsed> read_{}; // records, by place
   int runs_ = 0;
 };

@@ -55,18 +55,18 @@ bool is_directory(const iot_snapshot_file& file) {
 
 } // namespace
 
-FileWalk::FileWalk(Taking& taking, FileBaseline* baseline, bool is_delta)
-    : taking_(taking), baseline_(baseline), is_delta_(is_delta), buffer_(kBufferBytes) {}
+FileWalk::FileWalk(SnapshotRun& run, FileBaseline* baseline, bool is_delta)
+    : run_(run), baseline_(baseline), is_delta_(is_delta), buffer_(kBufferBytes) {}
 
 bool FileWalk::run(const std::string& root) {
   find_mounts(root);
   look_at_root(root);
-  while (!pending_.empty() && !taking_.must_stop()) {
+  while (!pending_.empty() && !run_.must_stop()) {
     const Handle next = std::exchange(pending_.back(), nullptr);
     pending_.pop_back();
     list(next);
   }
-  return !taking_.must_stop();
+  return !run_.must_stop();
 }
 
 void FileWalk::find_mounts(const std::string& root) {
@@ -124,7 +124,7 @@ void FileWalk::list(const Handle& directory) {
 bool FileWalk::list_entries(Listing& listing) {
   std::vector<Entry> entries;
   do {
-    if (taking_.must_stop())
+    if (run_.must_stop())
       return false;
     if (!read_entries(listing.fd, entries)) {
       leave_out(listing.path, IOT_snapshot_reason_unreadable, errno, 0,
@@ -181,7 +181,7 @@ bool FileWalk::is_other_file_system(const struct statx& status) const {
 }
 
 void FileWalk::see(Listing& listing, const char* name, const struct statx& status) {
-  ++taking_.found;
+  ++run_.found;
   iot_snapshot_file file = record_of(status);
   compare(listing, name, file);
   if (is_directory(file))
@@ -218,8 +218,8 @@ void FileWalk::keep(Listing& listing, std::string_view name) {
 }
 
 void FileWalk::see_unread(Listing& listing, const Entry& entry, int error) {
-  ++taking_.found;
-  taking_.count(IOT_COUNTER_snapshot_file_unread);
+  ++run_.found;
+  run_.count(IOT_COUNTER_snapshot_file_unread);
   const bool is_known = find_known(listing.before, entry.name) != nullptr;
   keep(listing, entry.name);
   if (is_delta_ && is_known)
@@ -268,18 +268,18 @@ void FileWalk::tell_removed(const std::string& path, bool is_removed_directory) 
 }
 
 void FileWalk::emit(iot_snapshot_file& file, std::string_view path) {
-  taking_.add(file, {{&iot_snapshot_file::path, path}});
+  run_.add(file, {{&iot_snapshot_file::path, path}});
 }
 
 void FileWalk::leave_out(std::string_view path, iot_u32 reason, int error, iot_u32 device,
                          iot_counter counter) {
-  ++taking_.left_out;
-  taking_.count(counter);
+  ++run_.left_out;
+  run_.count(counter);
   iot_snapshot_left_out left_out{};
   left_out.reason = reason;
   left_out.error = -error;
   left_out.device = device;
-  taking_.add(left_out, {{&iot_snapshot_left_out::path, path}});
+  run_.add(left_out, {{&iot_snapshot_left_out::path, path}});
 }
 
 } // namespace iotrail::capture::snapshot

@@ -13,7 +13,7 @@
 
 #include "capture/snapshot/files/file_baseline.hpp"
 #include "capture/snapshot/files/open_directories.hpp"
-#include "capture/snapshot/rows/taking.hpp"
+#include "capture/snapshot/rows/snapshot_run.hpp"
 
 struct statx;
 
@@ -22,7 +22,7 @@ namespace iotrail::capture::snapshot {
 class FileWalk {
 public:
   // Updates `baseline`, if given. `is_delta`: only files that differ from it become rows.
-  FileWalk(Taking& taking, FileBaseline* baseline, bool is_delta);
+  FileWalk(SnapshotRun& run, FileBaseline* baseline, bool is_delta);
 
   // False: it stopped early. `root` is an absolute path without links.
   bool run(const std::string& root);
@@ -64,7 +64,7 @@ private:
   void enter(Listing& listing, const char* name);
   bool is_other_file_system(const struct statx& status) const;
 
-  Taking& taking_;
+  SnapshotRun& run_;
   FileBaseline* baseline_;
   bool is_delta_;
   iot_u32 device_ = 0; // of the root

@@ -13,7 +13,7 @@
 #include <map>
 #include <string>
 
-#include "capture/snapshot/rows/test_taking.hpp"
+#include "capture/snapshot/rows/test_run.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
@@ -45,13 +45,13 @@ protected:
   }
 
   // Rows by their paths without the root.
-  std::map<std::string, TakenRow> walk(FileBaseline* baseline = nullptr, bool is_delta = false) {
-    take([&](Taking& taking) {
+  std::map<std::string, SnapshotRow> walk(FileBaseline* baseline = nullptr, bool is_delta = false) {
+    take([&](SnapshotRun& run) {
       const Nobody nobody;
-      is_through_ = FileWalk(taking, baseline, is_delta).run(root_.native());
+      is_through_ = FileWalk(run, baseline, is_delta).run(root_.native());
     });
-    std::map<std::string, TakenRow> by_name;
-    for (TakenRow& row : rows("snapshot_file")) {
+    std::map<std::string, SnapshotRow> by_name;
+    for (SnapshotRow& row : rows("snapshot_file")) {
       const std::string path = row.text("path");
       EXPECT_TRUE(path.starts_with(root_.native())) << path;
       EXPECT_TRUE(by_name.emplace(path.substr(root_.native().size()), std::move(row)).second);
@@ -92,7 +92,7 @@ TEST_F(FileWalkTest, all_that_has_a_name_is_there_with_its_attributes) {
   EXPECT_EQ(found_, 9U);
   struct stat status{};
   ASSERT_EQ(::lstat((root_ / "file").c_str(), &status), 0);
-  const TakenRow& file = files.at("/file");
+  const SnapshotRow& file = files.at("/file");
   EXPECT_EQ(file["bytes"], 5);
   EXPECT_EQ(file["allocated_bytes"], status.st_blocks * 512);
   EXPECT_EQ(file["inode"], static_cast<std::int64_t>(status.st_ino));

@@ -13,7 +13,7 @@
 
 namespace iotrail::capture::snapshot {
 
-struct TakenRow {
+struct SnapshotRow {
   std::map<std::string, std::int64_t, std::less<>> numbers;
   std::map<std::string, std::string, std::less<>> texts;
 
@@ -38,9 +38,10 @@ inline TakenTexts read_taken_texts(const store::TraceReader& reader) {
   return texts;
 }
 
-inline TakenRow taken_row(const store::TableInfo& table, const std::vector<store::Column>& columns,
-                          std::size_t row, const TakenTexts& texts) {
-  TakenRow taken;
+inline SnapshotRow taken_row(const store::TableInfo& table,
+                             const std::vector<store::Column>& columns, std::size_t row,
+                             const TakenTexts& texts) {
+  SnapshotRow taken;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const store::ColumnInfo& column = table.columns[i];
     const auto number = static_cast<std::int64_t>(std::get<store::Numbers>(columns[i])[row]);
@@ -53,12 +54,12 @@ inline TakenRow taken_row(const store::TableInfo& table, const std::vector<store
 
 } // namespace detail
 
-inline std::vector<TakenRow> read_taken_rows(const std::filesystem::path& trace,
-                                             std::string_view name) {
+inline std::vector<SnapshotRow> read_taken_rows(const std::filesystem::path& trace,
+                                                std::string_view name) {
   const auto reader = store::TraceReader::open(trace);
   const auto texts = detail::read_taken_texts(**reader);
   const store::TableInfo* table = (*reader)->table(name);
-  std::vector<TakenRow> rows;
+  std::vector<SnapshotRow> rows;
   for (const store::BlockInfo& block : (*reader)->blocks())
     if (block.kind == table->kind) {
       const auto columns = *(*reader)->read(block);

@@ -15,24 +15,25 @@ constexpr ColumnDefinition kAsyncColumns[] = {
     {.title = "worker", .name = "worker", .meaning = Meaning::share, .drop_priority = 1},
     {.title = "queue", .name = "queue", .meaning = Meaning::share},
     {.title = "device", .name = "device", .meaning = Meaning::share},
-    {.title = "untold", .name = "untold", .meaning = Meaning::share},
+    {.title = "unreported", .name = "unreported", .meaning = Meaning::share},
     {.title = "other", .name = "other", .meaning = Meaning::share},
 };
 constexpr std::string_view kAsyncSql = R"(
 WITH sums AS (
   SELECT call, count(*) AS operations, mean(duration_ns) AS mean_ns, total(duration_ns) AS total_ns, total(submit_ns) AS submit_ns, total(worker_ns) AS worker_ns,
-         total(queue_ns) AS queue_ns, total(device_ns) AS device_ns, total(untold_ns) AS untold_ns, total(other_ns) AS other_ns
+         total(queue_ns) AS queue_ns, total(device_ns) AS device_ns, total(unreported_ns) AS unreported_ns, total(other_ns) AS other_ns
   FROM async_phases GROUP BY call
 )
 SELECT *, submit_ns / nullif(total_ns, 0) AS submit, worker_ns / nullif(total_ns, 0) AS worker,
        queue_ns / nullif(total_ns, 0) AS queue, device_ns / nullif(total_ns, 0) AS device,
-       untold_ns / nullif(total_ns, 0) AS untold, other_ns / nullif(total_ns, 0) AS other
+       unreported_ns / nullif(total_ns, 0) AS unreported, other_ns / nullif(total_ns, 0) AS other
 FROM sums)";
 
 void explain_phases(const SectionRows&, const store::TraceReader&, Section& section) {
   section.notes.push_back(sentence(
       "shares of the time of all; submit: until a device was asked or a worker of the kernel had "
-      "it; worker: until that asked a device; untold: done, but the program could not see it yet "
+      "it; worker: until that asked a device; unreported: done, but the program could not see it "
+      "yet "
       "(io_uring) or had not asked (libaio)"));
 }
 

@@ -52,7 +52,7 @@ WITH
 SELECT c.call AS call, c.calls AS calls, c.all_ns AS all_ns,
        sum(share) FILTER (part IN ('library', 'call')) AS library, sum(share) FILTER (part IN ('system call', 'kernel')) AS kernel,
        sum(share) FILTER (part = 'file system') AS file_system, sum(share) FILTER (part = 'wait' OR part = 'journal') AS waits,
-       sum(share) FILTER (part IN ('submit', 'worker', 'untold')) AS handed,
+       sum(share) FILTER (part IN ('submit', 'worker', 'unreported')) AS handed,
        sum(share) FILTER (part IN ('scheduler', 'plug', 'queue')) AS queued, sum(share) FILTER (part = 'device') AS device,
        string_agg(reason, ', ' ORDER BY share DESC, reason) FILTER (part = 'wait' AND share >= 0.01) AS reasons
 FROM calls AS c JOIN shares AS s ON c.call = s.call

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/selection/bare_file_systems.hpp"
+#include "capture/selection/unsupported_file_systems.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -47,11 +47,11 @@ std::string name_of(iot_u32 magic, iot_u32 device, const std::vector<Mount>& mou
 
 } // namespace
 
-void BareFileSystems::see(iot_u32 magic, iot_u32 device) {
+void UnsupportedFileSystems::see(iot_u32 magic, iot_u32 device) {
   devices_.try_emplace(magic, is_bare(magic) ? device : 0);
 }
 
-std::vector<std::string> BareFileSystems::names() const {
+std::vector<std::string> UnsupportedFileSystems::names() const {
   std::vector<std::string> names;
   const std::vector<Mount> mounts = read_mounts();
   for (const auto& [magic, device] : devices_)

@@ -13,7 +13,7 @@
 #include "capture/snapshot/files/file_baseline.hpp"
 #include "capture/snapshot/processes.hpp"
 #include "capture/snapshot/rows/row_queue.hpp"
-#include "capture/snapshot/rows/taking.hpp"
+#include "capture/snapshot/rows/snapshot_run.hpp"
 
 namespace iotrail::capture::snapshot {
 
@@ -37,12 +37,12 @@ struct SnapshotTask {
   FileBaseline baseline{};
 };
 
-class Taker {
+class SnapshotThread {
 public:
-  Taker(Shared& shared, SnapshotTask task) : shared_(shared), task_(std::move(task)) {}
-  Taker(const Taker&) = delete;
-  Taker& operator=(const Taker&) = delete;
-  ~Taker() { join(); }
+  SnapshotThread(Shared& shared, SnapshotTask task) : shared_(shared), task_(std::move(task)) {}
+  SnapshotThread(const SnapshotThread&) = delete;
+  SnapshotThread& operator=(const SnapshotThread&) = delete;
+  ~SnapshotThread() { join(); }
 
   void start();
   void join(); // call it after setting shared.is_stopping
@@ -50,8 +50,8 @@ public:
 private:
   void run();
   void take();
-  bool take_rows(Taking& taking);
-  void begin(Taking& taking);
+  bool take_rows(SnapshotRun& run);
+  void begin(SnapshotRun& run);
   bool wait_until(std::uint64_t due_ns);
   bool sleep_until(std::uint64_t due_ns);
   bool is_delta() const { return task_.is_continued || taken_ > 0; }

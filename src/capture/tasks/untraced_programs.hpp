@@ -19,7 +19,7 @@
 
 namespace iotrail::capture {
 
-class UnseenPrograms {
+class UntracedPrograms {
 public:
   struct UnseenProgram {
     iot_u32 pid = 0;

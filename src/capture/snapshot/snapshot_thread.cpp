@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/snapshot/taker.hpp"
+#include "capture/snapshot/snapshot_thread.hpp"
 
 #include <sys/resource.h>
 
@@ -23,17 +23,17 @@ void lower_priority() {
 
 } // namespace
 
-void Taker::start() {
+void SnapshotThread::start() {
   ++shared_.active;
   thread_ = std::thread([this] { run(); });
 }
 
-void Taker::join() {
+void SnapshotThread::join() {
   if (thread_.joinable())
     thread_.join();
 }
 
-void Taker::run() {
+void SnapshotThread::run() {
   lower_priority();
   std::uint64_t due_ns = monotonic_ns();
   do {
@@ -52,7 +52,7 @@ void Taker::run() {
 }
 
 // False: the recording ends earlier.
-bool Taker::wait_until(std::uint64_t due_ns) {
+bool SnapshotThread::wait_until(std::uint64_t due_ns) {
   if (task_.kind != IOT_snapshot_kind_process)
     return sleep_until(due_ns);
   for (std::uint64_t now_ns = monotonic_ns(); now_ns + kSampleEveryNs < due_ns;
@@ -64,7 +64,7 @@ bool Taker::wait_until(std::uint64_t due_ns) {
   return sleep_until(due_ns);
 }
 
-bool Taker::sleep_until(std::uint64_t due_ns) {
+bool SnapshotThread::sleep_until(std::uint64_t due_ns) {
   const std::uint64_t now_ns = monotonic_ns();
   std::unique_lock lock(shared_.mutex);
   shared_.wake.wait_for(lock, std::chrono::nanoseconds(due_ns - std::min(due_ns, now_ns)),
@@ -72,42 +72,42 @@ bool Taker::sleep_until(std::uint64_t due_ns) {
   return !shared_.is_stopping;
 }
 
-void Taker::take() {
+void SnapshotThread::take() {
   const std::uint64_t begin_ns = monotonic_ns();
   RowSink sink(shared_.queue);
-  Taking taking(sink, shared_.counters, shared_.is_stopping, ++shared_.snapshots);
-  begin(taking);
-  const bool is_complete = take_rows(taking);
+  SnapshotRun run(sink, shared_.counters, shared_.is_stopping, ++shared_.snapshots);
+  begin(run);
+  const bool is_complete = take_rows(run);
   if (!is_complete)
-    taking.count(IOT_COUNTER_snapshot_unfinished);
+    run.count(IOT_COUNTER_snapshot_unfinished);
   iot_snapshot_end end{};
   end.of = task_.kind;
   end.took_ns = monotonic_ns() - begin_ns;
-  end.found = taking.found;
-  end.left_out = taking.left_out;
+  end.found = run.found;
+  end.left_out = run.left_out;
   end.is_complete = is_complete ? 1 : 0;
-  taking.add(end, {});
+  run.add(end, {});
   ++taken_;
 }
 
-void Taker::begin(Taking& taking) {
+void SnapshotThread::begin(SnapshotRun& run) {
   const bool is_file_system = task_.kind == IOT_snapshot_kind_fs;
   iot_snapshot_begin begin{};
   begin.of = task_.kind;
   begin.is_delta = is_file_system && is_delta() ? 1 : 0;
   const bool is_of_other_trace = task_.is_continued && taken_ == 0;
-  taking.add(begin, {{&iot_snapshot_begin::path, task_.root},
-                     {&iot_snapshot_begin::base, is_of_other_trace ? task_.base : ""}});
+  run.add(begin, {{&iot_snapshot_begin::path, task_.root},
+                  {&iot_snapshot_begin::base, is_of_other_trace ? task_.base : ""}});
 }
 
-bool Taker::take_rows(Taking& taking) {
+bool SnapshotThread::take_rows(SnapshotRun& run) {
   if (task_.kind == IOT_snapshot_kind_process)
-    return processes_.take(taking);
+    return processes_.take(run);
   if (task_.kind == IOT_snapshot_kind_system)
-    return take_system(taking, {});
+    return take_system(run, {});
   // A single snapshot that is compared with nothing needs no memory of its files.
   const bool is_remembered = task_.is_continued || task_.period_ns != 0;
-  FileWalk walk(taking, is_remembered ? &task_.baseline : nullptr, is_delta());
+  FileWalk walk(run, is_remembered ? &task_.baseline : nullptr, is_delta());
   return walk.run(task_.root);
 }
 

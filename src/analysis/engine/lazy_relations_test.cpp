@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/engine/definitions.hpp"
+#include "analysis/engine/lazy_relations.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Names taken_names(const std::vector<Definitions::Definition>& taken) {
+Names taken_names(const std::vector<LazyRelations::Definition>& taken) {
   Names names;
-  for (const Definitions::Definition& definition : taken)
+  for (const LazyRelations::Definition& definition : taken)
     names.push_back(definition.what);
   return names;
 }
 
-Definitions small_set() {
-  Definitions definitions;
+LazyRelations small_set() {
+  LazyRelations definitions;
   definitions.add("base", "CREATE TABLE base (x INTEGER);\nINSERT INTO base VALUES (1);");
   definitions.add(
       "pair",
@@ -27,7 +27,7 @@ Definitions small_set() {
 }
 
 TEST(definitions, relations_of_a_statement_are_made_once_after_their_own_relations) {
-  Definitions definitions = small_set();
+  LazyRelations definitions = small_set();
   EXPECT_EQ(taken_names(definitions.take_for("SELECT * FROM \"Top\"")),
             (Names{"base", "pair", "top"}));
   EXPECT_EQ(taken_names(definitions.take_for("FROM right_one, top, other")), Names{"other"});
@@ -35,7 +35,7 @@ TEST(definitions, relations_of_a_statement_are_made_once_after_their_own_relatio
 }
 
 TEST(definitions, strings_comments_and_calls_name_nothing) {
-  Definitions definitions = small_set();
+  LazyRelations definitions = small_set();
   EXPECT_TRUE(definitions.take_for("SELECT 'top', base(1) -- other\n").empty());
   EXPECT_EQ(names_in("SELECT a.\"B\"\"c\", 'it''s' FROM f (x) -- y"),
             (Names{"select", "a", "b", "c", "from", "x"}));
@@ -55,7 +55,7 @@ TEST(definitions, a_statement_that_lists_relations_needs_all) {
 }
 
 TEST(definitions, the_first_definition_of_a_name_stays) {
-  Definitions definitions = small_set();
+  LazyRelations definitions = small_set();
   definitions.add("forged", "CREATE VIEW \"top\" AS SELECT 1");
   EXPECT_EQ(taken_names(definitions.take_all()), (Names{"base", "pair", "top", "other"}));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/selection/bare_file_systems.hpp"
+#include "capture/selection/unsupported_file_systems.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@ namespace {
 
 constexpr iot_u32 kNoDevice = 0xfffff; // mounted nowhere
 
-TEST(BareFileSystems, are_those_without_events_of_their_own) {
-  BareFileSystems seen;
+TEST(UnsupportedFileSystems, are_those_without_events_of_their_own) {
+  UnsupportedFileSystems seen;
   for (const iot_u32 magic : {0xef53U, 0x58465342U, 0x9123683eU, 0x9fa0U, 0x62656572U})
     seen.see(magic, kNoDevice);
   EXPECT_TRUE(seen.names().empty()) << "ext4, xfs, btrfs, proc, sysfs";
@@ -20,8 +20,8 @@ TEST(BareFileSystems, are_those_without_events_of_their_own) {
   EXPECT_EQ(seen.names(), (std::vector<std::string>{"f2fs", "tmpfs"}));
 }
 
-TEST(BareFileSystems, have_the_names_of_their_mounts_if_no_other) {
-  BareFileSystems seen;
+TEST(UnsupportedFileSystems, have_the_names_of_their_mounts_if_no_other) {
+  UnsupportedFileSystems seen;
   struct stat status{};
   ASSERT_EQ(::stat("/proc", &status), 0);
   seen.see(0x1234, major(status.st_dev) << 20U | minor(status.st_dev));

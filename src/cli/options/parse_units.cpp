@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 
 #include <algorithm>
 #include <cctype>

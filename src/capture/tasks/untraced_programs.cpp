@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/tasks/unseen_programs.hpp"
+#include "capture/tasks/untraced_programs.hpp"
 
 #include <algorithm>
 #include <unordered_set>
@@ -14,7 +14,7 @@ constexpr std::size_t kReportedMost = 1U << 12U;
 
 } // namespace
 
-void UnseenPrograms::note_exec(const rows::processes& row, std::uint64_t now_ns) {
+void UntracedPrograms::note_exec(const rows::processes& row, std::uint64_t now_ns) {
   if (!is_expected_)
     return;
   end(row.pid, row.since_ns, now_ns);
@@ -24,7 +24,7 @@ void UnseenPrograms::note_exec(const rows::processes& row, std::uint64_t now_ns)
       {row.pid, row.parent_pid, row.since_ns, 0, now_ns, row.exe.empty() ? row.comm : row.exe});
 }
 
-void UnseenPrograms::end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_ns) {
+void UntracedPrograms::end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_ns) {
   for (StartedProgram& program : candidates_)
     if (program.pid == pid && program.over_ns == 0) {
       program.over_ns = over_ns;
@@ -32,12 +32,13 @@ void UnseenPrograms::end(iot_u32 pid, std::uint64_t over_ns, std::uint64_t now_n
     }
 }
 
-void UnseenPrograms::note_announcement(iot_u32 pid, std::uint64_t since_ns, std::uint64_t now_ns) {
+void UntracedPrograms::note_announcement(iot_u32 pid, std::uint64_t since_ns,
+                                         std::uint64_t now_ns) {
   if (is_expected_)
     announced_[pid].push_back({since_ns, now_ns});
 }
 
-void UnseenPrograms::note_reported(iot_u32 pid) {
+void UntracedPrograms::note_reported(iot_u32 pid) {
   reported_.push_back(pid);
   if (reported_.size() > kReportedMost)
     reported_.pop_front();
@@ -45,7 +46,7 @@ void UnseenPrograms::note_reported(iot_u32 pid) {
 
 // A program that still runs, as far as we know, may not be the one that announced itself a moment
 // ago.
-bool UnseenPrograms::has_announced(const StartedProgram& program, std::uint64_t now_ns) const {
+bool UntracedPrograms::has_announced(const StartedProgram& program, std::uint64_t now_ns) const {
   const auto found = announced_.find(program.pid);
   return found != announced_.end() &&
          std::ranges::any_of(found->second, [&](const AnnouncedProgram& a) {
@@ -55,7 +56,7 @@ bool UnseenPrograms::has_announced(const StartedProgram& program, std::uint64_t 
          });
 }
 
-bool UnseenPrograms::take_told(const StartedProgram& program) {
+bool UntracedPrograms::take_told(const StartedProgram& program) {
   const auto by = std::ranges::find_if(
       reported_, [&](iot_u32 pid) { return pid == program.pid || pid == program.parent; });
   if (by == reported_.end())
@@ -64,7 +65,7 @@ bool UnseenPrograms::take_told(const StartedProgram& program) {
   return true;
 }
 
-void UnseenPrograms::conclude(const StartedProgram& program) {
+void UntracedPrograms::conclude(const StartedProgram& program) {
   if (take_told(program))
     return;
   ++count_;
@@ -72,7 +73,7 @@ void UnseenPrograms::conclude(const StartedProgram& program) {
     first_.push_back({program.pid, program.exe});
 }
 
-void UnseenPrograms::decide(std::uint64_t now_ns) {
+void UntracedPrograms::decide(std::uint64_t now_ns) {
   std::erase_if(candidates_, [&](const StartedProgram& program) {
     if (program.heard_ns + kPatienceNs > now_ns)
       return false;
@@ -86,7 +87,7 @@ void UnseenPrograms::decide(std::uint64_t now_ns) {
 }
 
 // Not by time alone: a delayed recorder receives at once what happened far apart.
-void UnseenPrograms::forget_announcements(std::uint64_t now_ns) {
+void UntracedPrograms::forget_announcements(std::uint64_t now_ns) {
   if (now_ns < next_forget_ns_)
     return;
   next_forget_ns_ = now_ns + kPatienceNs;

@@ -13,9 +13,9 @@
 
 namespace iotrail::capture::preload {
 
-class PlaceReader {
+class ThreadRingReader {
 public:
-  PlaceReader(ArenaFile& arena, iot_u32 index);
+  ThreadRingReader(ArenaFile& arena, iot_u32 index);
 
   // Three steps, each for all places before the next. A record may use a file that another thread
   // announced, and is then written after that message. look() finds the complete records.
@@ -24,7 +24,7 @@ public:
   // Finds the owner's ids in the initial namespace. Until then read_records() leaves the records in
   // the ring, for a limited time.
   void identify(Tasks& tasks, std::uint64_t now_ns);
-  std::size_t read_records(const TickClock& clock, ArenaIds& ids, HoldBack& hold_back,
+  std::size_t read_records(const TickClock& clock, ArenaIds& ids, DeferredFilter& deferred_filter,
                            store::TraceWriter& writer);
 
   // Skips records that will never be complete because their writer is gone.
@@ -83,7 +83,7 @@ private:
   void copy_text(iot_u64 cell, void* to, std::size_t size, std::size_t skip) const;
   void clear_text(iot_u64 cells);
 
-  ArenaPlace& place_;
+  ThreadSlot& place_;
   iot_u64& owner_;
   std::span<RawRecord> records_;
   std::span<std::byte> text_;

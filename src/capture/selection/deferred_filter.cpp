@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/selection/hold_back.hpp"
+#include "capture/selection/deferred_filter.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -98,17 +98,17 @@ void Decisions::forget(std::uint64_t now_ns) {
                 [&](const auto& row) { return row.second.last_ns + kRememberedNs < now_ns; });
 }
 
-bool HoldBack::is_enough(const iot_event& end) const {
+bool DeferredFilter::is_enough(const iot_event& end) const {
   const Ending& ending = ending_of(end);
   if (field_at(end, ending.result) == IOT_UNFINISHED)
     return true;
   const auto duration_ns = static_cast<std::uint64_t>(field_at(end, ending.duration));
   const std::int64_t bytes = field_at(end, ending.bytes);
-  return duration_ns >= least_.latency_ns &&
-         static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)) >= least_.bytes;
+  return duration_ns >= thresholds_.latency_ns &&
+         static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)) >= thresholds_.bytes;
 }
 
-void HoldBack::judge(const iot_event& event, store::TraceWriter& writer) {
+void DeferredFilter::judge(const iot_event& event, store::TraceWriter& writer) {
   const Ending& ending = ending_of(event);
   if (ending.size_bytes == 0 || ending.size_bytes > sizeof(Held))
     return writer.append(event);
@@ -117,7 +117,7 @@ void HoldBack::judge(const iot_event& event, store::TraceWriter& writer) {
   place(event, writer);
 }
 
-void HoldBack::decide(const iot_event& end, store::TraceWriter& writer) {
+void DeferredFilter::decide(const iot_event& end, store::TraceWriter& writer) {
   if (is_enough(end)) {
     keep(end.op_id, writer);
     if (end.parent_op != 0 && decisions_.of(end.parent_op) == Decisions::Of::open)
@@ -128,13 +128,13 @@ void HoldBack::decide(const iot_event& end, store::TraceWriter& writer) {
   release(end.op_id, writer);
 }
 
-void HoldBack::keep(iot_u64 op, store::TraceWriter& writer) {
+void DeferredFilter::keep(iot_u64 op, store::TraceWriter& writer) {
   decisions_.keep(op);
   release(op, writer);
 }
 
 // Writes the events that waited for the decision on the operation.
-void HoldBack::release(iot_u64 op, store::TraceWriter& writer) {
+void DeferredFilter::release(iot_u64 op, store::TraceWriter& writer) {
   const auto waiting = waiting_.extract(op);
   if (waiting.empty())
     return;
@@ -143,7 +143,7 @@ void HoldBack::release(iot_u64 op, store::TraceWriter& writer) {
     place(reinterpret_cast<const iot_event&>(held), writer);
 }
 
-void HoldBack::place(const iot_event& event, store::TraceWriter& writer) {
+void DeferredFilter::place(const iot_event& event, store::TraceWriter& writer) {
   const Decisions::Of own = decisions_.of(event.op_id);
   const Decisions::Of parent =
       event.parent_op == 0 ? Decisions::Of::left_out : decisions_.of(event.parent_op);
@@ -157,7 +157,7 @@ void HoldBack::place(const iot_event& event, store::TraceWriter& writer) {
     ++left_out_;
 }
 
-void HoldBack::hold(iot_u64 op, const iot_event& event, store::TraceWriter& writer) {
+void DeferredFilter::hold(iot_u64 op, const iot_event& event, store::TraceWriter& writer) {
   if (held_events_ == kMostHeld) {
     decisions_.keep(op);
     release(op, writer);
@@ -171,19 +171,19 @@ void HoldBack::hold(iot_u64 op, const iot_event& event, store::TraceWriter& writ
   ++held_events_;
 }
 
-void HoldBack::keep_slow(std::uint64_t now_ns, store::TraceWriter& writer) {
+void DeferredFilter::keep_slow(std::uint64_t now_ns, store::TraceWriter& writer) {
   decisions_.forget(now_ns);
-  if (least_.bytes != 0) // the size is known only at its end
+  if (thresholds_.bytes != 0) // the size is known only at its end
     return;
   std::vector<iot_u64> slow;
   for (const auto& [op, waiting] : waiting_)
-    if (waiting.first_ns + least_.latency_ns <= now_ns)
+    if (waiting.first_ns + thresholds_.latency_ns <= now_ns)
       slow.push_back(op);
   for (const iot_u64 op : slow)
     keep(op, writer);
 }
 
-void HoldBack::keep_all(store::TraceWriter& writer) {
+void DeferredFilter::keep_all(store::TraceWriter& writer) {
   while (!waiting_.empty())
     keep(waiting_.begin()->first, writer);
 }

@@ -17,7 +17,7 @@ namespace iotrail::store {
 
 inline constexpr std::string_view kLatest = "latest"; // names the newest trace of the repository
 
-struct CatalogueEntry {
+struct RepositoryEntry {
   std::filesystem::path path;
   std::string name; // without suffix
   Manifest manifest;
@@ -28,7 +28,7 @@ struct CatalogueEntry {
 // Whether `path` looks like a trace, by the names of its files. Also true for a directory
 // NAME.iotrail that this user may not open.
 bool is_trace(const std::filesystem::path& path);
-CatalogueEntry catalogue_entry(const std::filesystem::path& trace);
+RepositoryEntry repository_entry(const std::filesystem::path& trace);
 
 // The path of a new trace. A `name` with a slash or the suffix is a path. An empty name becomes
 // <command>-YYYYMMDD-HHMMSS in the repository.
@@ -39,8 +39,8 @@ std::filesystem::path new_trace_path(std::string_view name, std::string_view com
 Result<std::filesystem::path> find_trace(std::string_view name);
 
 // Sorted by name. `pattern` is a name or a prefix that ends in '*'; empty: all traces.
-Result<std::vector<CatalogueEntry>> list_traces(const std::filesystem::path& repository,
-                                                std::string_view pattern = {});
+Result<std::vector<RepositoryEntry>> list_traces(const std::filesystem::path& repository,
+                                                 std::string_view pattern = {});
 
 // Removes the files of a trace and its directory. Refuses a trace that is being recorded, unless
 // `force`. Always refuses other directories and symbolic links. Other files in the directory stay;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/preload/shared/obstacle.hpp"
+#include "capture/preload/shared/preload_blocker.hpp"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -161,29 +161,29 @@ bool has_name(const ProgramFile& file, Elf64_Sxword kind, const char (&begin)[kS
 }
 
 // A linker of another C library would not find the library's dependencies.
-Obstacle obstacle_of_linker(const Head& head, const Elf64_Phdr& segment) {
+PreloadBlocker blocker_of_linker(const Head& head, const Elf64_Phdr& segment) {
   if (segment.p_offset >= static_cast<iot_u64>(head.size))
-    return Obstacle::none;
+    return PreloadBlocker::none;
   return strstr(reinterpret_cast<const char*>(head.bytes) + segment.p_offset, kLinker) != nullptr
-             ? Obstacle::none
-             : Obstacle::other_linker;
+             ? PreloadBlocker::none
+             : PreloadBlocker::other_linker;
 }
 
-Obstacle obstacle_of_elf(const Head& head) {
+PreloadBlocker blocker_of_elf(const Head& head) {
   if (head.bytes[EI_CLASS] != ELFCLASS64)
-    return Obstacle::other_class;
+    return PreloadBlocker::other_class;
   Elf64_Ehdr elf;
   memcpy(&elf, head.bytes, sizeof(elf));
   for (iot_u32 i = 0; i < elf.e_phnum; ++i) {
     Elf64_Phdr segment;
     const iot_u64 at = elf.e_phoff + static_cast<iot_u64>(i) * elf.e_phentsize;
     if (at + sizeof(segment) > static_cast<iot_u64>(head.size))
-      return Obstacle::none;
+      return PreloadBlocker::none;
     memcpy(&segment, head.bytes + at, sizeof(segment));
     if (segment.p_type == PT_INTERP)
-      return obstacle_of_linker(head, segment);
+      return blocker_of_linker(head, segment);
   }
-  return Obstacle::is_static;
+  return PreloadBlocker::is_static;
 }
 
 // Capabilities give nothing to programs of root.
@@ -192,11 +192,11 @@ bool has_capabilities(const ProgramFile& file) {
          raw_syscall(SYS_fgetxattr, file.descriptor(), address("security.capability"), 0, 0) > 0;
 }
 
-Obstacle obstacle_of_program(const ProgramFile& file) {
-  const Obstacle obstacle = obstacle_of_elf(file.head());
-  return obstacle == Obstacle::none && has_name(file, DT_NEEDED, kSanitizer)
-             ? Obstacle::other_runtime
-             : obstacle;
+PreloadBlocker blocker_of_program(const ProgramFile& file) {
+  const PreloadBlocker preload_blocker = blocker_of_elf(file.head());
+  return preload_blocker == PreloadBlocker::none && has_name(file, DT_NEEDED, kSanitizer)
+             ? PreloadBlocker::other_runtime
+             : preload_blocker;
 }
 
 // The program that the C library's dynamic linker, executed by hand, will start; null: none.
@@ -225,11 +225,11 @@ const char* program_of_linker(const char* const* arguments) {
 }
 
 // A program loaded by the linker keeps the current identity.
-Obstacle obstacle_of_loaded(const char* path) {
+PreloadBlocker blocker_of_loaded(const char* path) {
   if (path == nullptr || strchr(path, '/') == nullptr)
-    return Obstacle::none;
+    return PreloadBlocker::none;
   const ProgramFile file(path);
-  return file.is_open() && is_elf(file.head()) ? obstacle_of_program(file) : Obstacle::none;
+  return file.is_open() && is_elf(file.head()) ? blocker_of_program(file) : PreloadBlocker::none;
 }
 
 bool changes_identity(const struct stat& attributes) {
@@ -242,12 +242,12 @@ bool changes_identity(const struct stat& attributes) {
 
 } // namespace
 
-Obstacle obstacle_of_path(const char* path, const char* const* arguments) {
+PreloadBlocker blocker_of_path(const char* path, const char* const* arguments) {
   char interpreter[kHeadBytes + 1];
   for (int depth = 0; depth <= kInterpretersMost; ++depth) {
     ProgramFile file(path);
     if (!file.is_open())
-      return Obstacle::none;
+      return PreloadBlocker::none;
     if (const char* const next = interpreter_of(&file.head()); next != nullptr) {
       arguments = nullptr; // they belong to the script
       memcpy(interpreter, next, strlen(next) + 1);
@@ -255,15 +255,15 @@ Obstacle obstacle_of_path(const char* path, const char* const* arguments) {
       continue;
     }
     if (!is_elf(file.head()))
-      return Obstacle::none;
+      return PreloadBlocker::none;
     if (changes_identity(file.head().attributes) || has_capabilities(file))
-      return Obstacle::changes_identity;
-    const Obstacle obstacle = obstacle_of_program(file);
-    return obstacle == Obstacle::is_static && has_name(file, DT_SONAME, kLinker)
-               ? obstacle_of_loaded(program_of_linker(arguments))
-               : obstacle;
+      return PreloadBlocker::changes_identity;
+    const PreloadBlocker preload_blocker = blocker_of_program(file);
+    return preload_blocker == PreloadBlocker::is_static && has_name(file, DT_SONAME, kLinker)
+               ? blocker_of_loaded(program_of_linker(arguments))
+               : preload_blocker;
   }
-  return Obstacle::none;
+  return PreloadBlocker::none;
 }
 
 } // namespace iotrail::capture::preload

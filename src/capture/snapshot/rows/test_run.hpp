@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "capture/snapshot/rows/snapshot_run.hpp"
 #include "capture/snapshot/rows/taken_rows.hpp"
-#include "capture/snapshot/rows/taking.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::capture::snapshot {
@@ -25,15 +25,15 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
 class TakingTest : public ::testing::Test {
 protected:
   // Writes what `take` adds to a new trace at trace().
-  void take(const std::function<void(Taking&)>& take) {
+  void take(const std::function<void(SnapshotRun&)>& take) {
     RowQueue queue;
     {
       RowSink sink(queue);
       queue.close(); // no thread drains it meanwhile
-      Taking taking(sink, counters_, is_stopping_, 1);
-      take(taking);
-      found_ = taking.found;
-      left_out_ = taking.left_out;
+      SnapshotRun run(sink, counters_, is_stopping_, 1);
+      take(run);
+      found_ = run.found;
+      left_out_ = run.left_out;
     }
     trace_ = folder_ / ("t" + std::to_string(++traces_));
     auto writer = store::TraceWriter::create(trace_, {});
@@ -44,7 +44,7 @@ protected:
     ASSERT_TRUE((*writer)->finish(manifest));
   }
 
-  std::vector<TakenRow> rows(std::string_view table) const {
+  std::vector<SnapshotRow> rows(std::string_view table) const {
     return read_taken_rows(trace_, table);
   }
 

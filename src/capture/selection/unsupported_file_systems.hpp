@@ -12,7 +12,7 @@
 
 namespace iotrail::capture {
 
-class BareFileSystems {
+class UnsupportedFileSystems {
 public:
   // Notes a regular file on a file system with that magic; `device`: major << 20 | minor. Pseudo
   // file systems (schema/pseudo_file_systems.def) do not count.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/options/least_options.hpp"
+#include "cli/options/threshold_options.hpp"
 
 #include <algorithm>
 
-#include "cli/options/amounts.hpp"
+#include "cli/options/parse_units.hpp"
 #include "schema.hpp"
 
 namespace iotrail::cli {
@@ -23,7 +23,7 @@ bool records_kernel(const capture::Filter& filter) {
 
 } // namespace
 
-void declare_least(CLI::App& app, LeastOptions& options) {
+void declare_thresholds(CLI::App& app, ThresholdOptions& options) {
   app.option_defaults()->group("Operations to record");
   app.add_option("--min-latency", options.latency,
                  "Only operations that took at least this long (1ms), with their effects")
@@ -34,15 +34,15 @@ void declare_least(CLI::App& app, LeastOptions& options) {
       ->type_name("SIZE");
 }
 
-Result<void> select_least(const LeastOptions& options, capture::Filter& filter) {
+Result<void> select_thresholds(const ThresholdOptions& options, capture::Filter& filter) {
   const auto latency_ns = parse_duration("--min-latency", options.latency.value_or(""));
   if (!latency_ns)
     return std::unexpected(latency_ns.error());
   const auto bytes = parse_size("--min-size", options.size.value_or(""));
   if (!bytes)
     return std::unexpected(bytes.error());
-  filter.least = {.latency_ns = *latency_ns, .bytes = *bytes};
-  if (filter.least.is_set() && records_kernel(filter) && !records_calls(filter))
+  filter.thresholds = {.latency_ns = *latency_ns, .bytes = *bytes};
+  if (filter.thresholds.is_set() && records_kernel(filter) && !records_calls(filter))
     return fail_usage(fmt::format("{} needs the layer syscall",
                                   *latency_ns != 0 ? "--min-latency" : "--min-size"),
                       "it is the calls that tell how much was done",
@@ -50,7 +50,7 @@ Result<void> select_least(const LeastOptions& options, capture::Filter& filter) 
   return {};
 }
 
-std::vector<std::string> filters_text(const LeastOptions& options) {
+std::vector<std::string> filters_text(const ThresholdOptions& options) {
   std::vector<std::string> words;
   if (options.latency)
     words.push_back("--min-latency " + *options.latency);

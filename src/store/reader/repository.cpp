@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -88,8 +88,8 @@ bool is_trace(const fs::path& path) {
          (error == std::errc::permission_denied && path.extension() == kTraceSuffix);
 }
 
-CatalogueEntry catalogue_entry(const fs::path& trace) {
-  CatalogueEntry entry{trace, name_of(trace), {}, 0, ""};
+RepositoryEntry repository_entry(const fs::path& trace) {
+  RepositoryEntry entry{trace, name_of(trace), {}, 0, ""};
   if (const auto directory = open_trace_directory(trace))
     entry.events_bytes = events_bytes_of(*directory, trace);
   if (auto manifest = read_manifest(trace))
@@ -107,8 +107,8 @@ Result<fs::path> latest_trace() {
   if (!traces)
     return std::unexpected(traces.error());
   // By real time: the monotonic clock restarts with each boot.
-  const auto began = [](const CatalogueEntry& entry) { return entry.manifest.begin_real_ns(); };
-  std::erase_if(*traces, [](const CatalogueEntry& entry) { return !entry.problem.empty(); });
+  const auto began = [](const RepositoryEntry& entry) { return entry.manifest.begin_real_ns(); };
+  std::erase_if(*traces, [](const RepositoryEntry& entry) { return !entry.problem.empty(); });
   if (traces->empty())
     return fail(
         "there is no latest trace", "no trace in " + repository.string(),
@@ -187,18 +187,18 @@ Result<fs::path> find_trace(std::string_view name) {
   return no_trace(name, tried);
 }
 
-Result<std::vector<CatalogueEntry>> list_traces(const fs::path& repository,
-                                                std::string_view pattern) {
-  std::vector<CatalogueEntry> entries;
+Result<std::vector<RepositoryEntry>> list_traces(const fs::path& repository,
+                                                 std::string_view pattern) {
+  std::vector<RepositoryEntry> entries;
   std::error_code error;
   for (fs::directory_iterator at(repository, error), end; !error && at != end; at.increment(error))
     if (const fs::path& path = at->path();
         path.extension() == kTraceSuffix && matches(name_of(path), pattern) && is_trace(path))
-      entries.push_back(catalogue_entry(path));
+      entries.push_back(repository_entry(path));
   // A repository that does not exist yet has no traces.
   if (error && error != std::errc::no_such_file_or_directory)
     return fail_errno("cannot list the traces in " + repository.string(), error.value());
-  std::ranges::sort(entries, {}, &CatalogueEntry::name);
+  std::ranges::sort(entries, {}, &RepositoryEntry::name);
   return entries;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/reader/catalogue.hpp"
+#include "store/reader/repository.hpp"
 
 #include <sys/stat.h>
 
@@ -66,7 +66,7 @@ TEST_F(Catalogue, traces_are_listed_by_name_and_found_by_name_path_or_latest) {
   std::filesystem::create_directory(repository() / "no-trace.iotrail");
   std::vector<std::string> names;
   const auto traces = list_traces(repository());
-  for (const CatalogueEntry& entry : *traces) {
+  for (const RepositoryEntry& entry : *traces) {
     names.push_back(entry.name);
     EXPECT_EQ(entry.events_bytes, entry.manifest.events_bytes);
     EXPECT_GT(entry.events_bytes, 0U);

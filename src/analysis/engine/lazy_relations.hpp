@@ -13,7 +13,7 @@
 
 namespace iotrail::analysis {
 
-class Definitions {
+class LazyRelations {
 public:
   // `sql` makes the relations after its CREATE VIEW and CREATE TABLE, at the beginning of lines. A
   // known relation keeps its definition: a later one with the same name, such as a table of a

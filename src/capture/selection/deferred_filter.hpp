@@ -46,12 +46,12 @@ private:
 };
 
 // For one source; not thread-safe.
-class HoldBack {
+class DeferredFilter {
 public:
   static constexpr std::size_t kMostHeld = 1U << 18U; // events, of 32 MiB; further ones are kept
 
-  void configure(const Least& least) { least_ = least; }
-  bool is_on() const { return least_.is_set(); }
+  void configure(const Thresholds& thresholds) { thresholds_ = thresholds; }
+  bool is_on() const { return thresholds_.is_set(); }
 
   // Appends the event, which has the ids of the trace, to the writer: now, later or never.
   void take(const iot_event& event, store::TraceWriter& writer) {
@@ -86,7 +86,7 @@ private:
   void release(iot_u64 op, store::TraceWriter& writer);
   bool is_enough(const iot_event& end) const;
 
-  Least least_;
+  Thresholds thresholds_;
   Decisions decisions_;
   std::unordered_map<iot_u64, Waiting> waiting_; // by the operation that decides at its end
   std::uint64_t held_events_ = 0;

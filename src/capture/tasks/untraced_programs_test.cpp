@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/tasks/unseen_programs.hpp"
+#include "capture/tasks/untraced_programs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ protected:
     return programs_.count();
   }
 
-  UnseenPrograms programs_;
+  UntracedPrograms programs_;
 };
 
 } // namespace
@@ -95,8 +95,8 @@ TEST_F(UnseenProgramsTest, program_that_may_still_be_loaded_is_not_accused) {
   EXPECT_EQ(programs_.count(), 1U);
 }
 
-TEST(UnseenPrograms, none_where_no_library_is_expected) {
-  UnseenPrograms programs;
+TEST(UntracedPrograms, none_where_no_library_is_expected) {
+  UntracedPrograms programs;
   rows::processes row;
   row.pid = 10;
   programs.note_exec(row, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/engine/definitions.hpp"
+#include "analysis/engine/lazy_relations.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -110,7 +110,7 @@ bool lists_relations(std::string_view sql) {
   return false;
 }
 
-void Definitions::add(std::string what, std::string sql, std::string fallback_sql) {
+void LazyRelations::add(std::string what, std::string sql, std::string fallback_sql) {
   const std::vector<std::string> names = relations_made_by(sql);
   if (std::ranges::any_of(names, [&](const auto& name) { return entry_of_.contains(name); }))
     return;
@@ -119,20 +119,20 @@ void Definitions::add(std::string what, std::string sql, std::string fallback_sq
   entries_.push_back({{std::move(what), std::move(sql), std::move(fallback_sql)}});
 }
 
-void Definitions::take(Entry& entry, std::vector<Definition>& taken) {
+void LazyRelations::take(Entry& entry, std::vector<Definition>& taken) {
   if (std::exchange(entry.is_taken, true))
     return;
   take(entry.definition.sql, taken);
   taken.push_back(std::move(entry.definition));
 }
 
-void Definitions::take(std::string_view statement, std::vector<Definition>& taken) {
+void LazyRelations::take(std::string_view statement, std::vector<Definition>& taken) {
   for (const std::string& name : names_in(statement))
     if (const auto found = entry_of_.find(name); found != entry_of_.end())
       take(entries_[found->second], taken);
 }
 
-std::vector<Definitions::Definition> Definitions::take_for(std::string_view statement) {
+std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view statement) {
   if (lists_relations(statement))
     return take_all();
   std::vector<Definition> taken;
@@ -140,7 +140,7 @@ std::vector<Definitions::Definition> Definitions::take_for(std::string_view stat
   return taken;
 }
 
-std::vector<Definitions::Definition> Definitions::take_all() {
+std::vector<LazyRelations::Definition> LazyRelations::take_all() {
   std::vector<Definition> taken;
   for (Entry& entry : entries_)
     take(entry, taken);

@@ -22,9 +22,10 @@ private:
   std::array<std::atomic<std::uint64_t>, IOT_COUNTER_LIMIT> values_{};
 };
 
-class Taking {
+class SnapshotRun {
 public:
-  Taking(RowSink& sink, Counters& counters, const std::atomic<bool>& is_stopping, iot_u32 number)
+  SnapshotRun(RowSink& sink, Counters& counters, const std::atomic<bool>& is_stopping,
+              iot_u32 number)
       : sink_(sink), counters_(counters), is_stopping_(is_stopping), number_(number) {}
 
   bool must_stop() const { return is_stopping_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/selection/hold_back.hpp"
+#include "capture/selection/deferred_filter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ constexpr std::uint64_t kMillisecondNs = 1'000'000;
 class HoldBackTest : public ::testing::Test {
 protected:
   HoldBackTest() : writer_(store::TraceWriter::create(directory_ / "t.iotrail", {}).value()) {
-    hold_back_.configure({.latency_ns = kMillisecondNs, .bytes = 0});
+    deferred_filter_.configure({.latency_ns = kMillisecondNs, .bytes = 0});
   }
 
   template <class Event> static Event make(iot_kind kind, iot_u64 op, iot_u64 parent = 0) {
@@ -24,7 +24,7 @@ protected:
     event.event.ts_ns = 1;
     return event;
   }
-  void take(const iot_event& event) { hold_back_.take(event, *writer_); }
+  void take(const iot_event& event) { deferred_filter_.take(event, *writer_); }
 
   void call(iot_u64 op, std::uint64_t duration_ns, std::int64_t result = 0) {
     auto event = make<iot_syscall_read>(IOT_KIND_syscall_read, op);
@@ -54,24 +54,24 @@ protected:
   }
   // Finishes a complete trace.
   void finish() {
-    hold_back_.keep_all(*writer_);
-    EXPECT_EQ(hold_back_.held(), 0U);
+    deferred_filter_.keep_all(*writer_);
+    EXPECT_EQ(deferred_filter_.held(), 0U);
     ASSERT_TRUE(writer_->flush().has_value());
   }
   void expect(std::uint64_t calls, std::uint64_t bios, std::uint64_t left_out) {
     ASSERT_TRUE(writer_->flush().has_value());
     EXPECT_EQ(rows(IOT_KIND_syscall_read), calls);
     EXPECT_EQ(rows(IOT_KIND_block_queue), bios);
-    EXPECT_EQ(hold_back_.left_out(), left_out);
+    EXPECT_EQ(deferred_filter_.left_out(), left_out);
   }
 
   store::testing::TemporaryDirectory directory_;
   std::unique_ptr<store::TraceWriter> writer_;
-  HoldBack hold_back_;
+  DeferredFilter deferred_filter_;
 };
 
 TEST_F(HoldBackTest, keeps_all_where_nothing_is_asked_for) {
-  hold_back_.configure({});
+  deferred_filter_.configure({});
   bio(2);
   call(2, 1);
   expect(1, 1, 0);
@@ -81,11 +81,11 @@ TEST_F(HoldBackTest, decides_by_the_end_of_the_call) {
   bio(2);
   bio(3);
   expect(0, 0, 0);
-  EXPECT_EQ(hold_back_.held(), 2U);
+  EXPECT_EQ(deferred_filter_.held(), 2U);
   call(2, kMillisecondNs - 1);
   call(3, kMillisecondNs);
   expect(1, 1, 2);
-  EXPECT_EQ(hold_back_.held(), 0U);
+  EXPECT_EQ(deferred_filter_.held(), 0U);
 }
 
 TEST_F(HoldBackTest, events_after_the_end_share_the_fate_of_their_call) {
@@ -102,11 +102,11 @@ TEST_F(HoldBackTest, events_without_an_operation_are_kept) {
 }
 
 TEST_F(HoldBackTest, a_call_that_moves_too_little_is_left_out) {
-  hold_back_.configure({.latency_ns = 0, .bytes = 4096});
+  deferred_filter_.configure({.latency_ns = 0, .bytes = 4096});
   bio(2);
   bio(3);
   bio(4);
-  hold_back_.keep_slow(~0ULL, *writer_); // time alone does not decide
+  deferred_filter_.keep_slow(~0ULL, *writer_); // time alone does not decide
   call(2, 1, 4095);
   call(3, 1, 4096);
   call(4, 1, -EIO);
@@ -115,9 +115,9 @@ TEST_F(HoldBackTest, a_call_that_moves_too_little_is_left_out) {
 
 TEST_F(HoldBackTest, a_long_operation_is_kept_before_its_end) {
   bio(2);
-  hold_back_.keep_slow(kMillisecondNs, *writer_);
+  deferred_filter_.keep_slow(kMillisecondNs, *writer_);
   expect(0, 0, 0);
-  hold_back_.keep_slow(kMillisecondNs + 1, *writer_);
+  deferred_filter_.keep_slow(kMillisecondNs + 1, *writer_);
   expect(0, 1, 0);
   call(2, kMillisecondNs);
   expect(1, 1, 0);
@@ -147,7 +147,7 @@ TEST_F(HoldBackTest, a_slow_asynchronous_operation_outlasts_its_fast_call) {
   bio(11, 10);
   bio(12, 10);
   call(10, 1);
-  EXPECT_EQ(hold_back_.left_out(), 1U);
+  EXPECT_EQ(deferred_filter_.left_out(), 1U);
   asynchronous(11, 10, kMillisecondNs);
   asynchronous(12, 10, kMillisecondNs - 1);
   bio(11, 10); // its completion
@@ -165,21 +165,21 @@ TEST_F(HoldBackTest, a_slow_call_keeps_the_operations_that_it_submitted) {
 }
 
 TEST_F(HoldBackTest, without_room_nothing_is_left_out) {
-  for (std::size_t i = 0; i < HoldBack::kMostHeld + 10; ++i)
+  for (std::size_t i = 0; i < DeferredFilter::kMostHeld + 10; ++i)
     bio(2);
   call(2, 1);
   ASSERT_TRUE(writer_->flush().has_value());
-  EXPECT_EQ(rows(IOT_KIND_block_queue), HoldBack::kMostHeld + 10);
-  EXPECT_EQ(hold_back_.left_out(), 0U);
+  EXPECT_EQ(rows(IOT_KIND_block_queue), DeferredFilter::kMostHeld + 10);
+  EXPECT_EQ(deferred_filter_.left_out(), 0U);
 }
 
 TEST_F(HoldBackTest, decisions_are_forgotten_after_a_minute) {
   constexpr std::uint64_t kMinuteNs = 60'000 * kMillisecondNs;
   call(2, 1);
-  hold_back_.keep_slow(kMinuteNs / 2, *writer_);
+  deferred_filter_.keep_slow(kMinuteNs / 2, *writer_);
   bio(2);
   expect(0, 0, 2);
-  hold_back_.keep_slow(2 * kMinuteNs, *writer_);
+  deferred_filter_.keep_slow(2 * kMinuteNs, *writer_);
   bio(2);
   finish();
   expect(0, 1, 2);

@@ -14,12 +14,12 @@ namespace iotrail::store {
 // and threads that it starts, block them meanwhile. Signals that the creating thread had blocked or
 // the process ignores stay as they are. SIGPIPE ends the process after the owner's destructor.
 // Owners are destroyed in reverse order of construction, by the thread that made them.
-class Leftovers {
+class TemporaryFiles {
 public:
-  Leftovers();
-  Leftovers(const Leftovers&) = delete;
-  Leftovers& operator=(const Leftovers&) = delete;
-  ~Leftovers();
+  TemporaryFiles();
+  TemporaryFiles(const TemporaryFiles&) = delete;
+  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
+  ~TemporaryFiles();
 
   // Creates a file or directory with signals held off. Returns its path, or "" on failure (see
   // errno).

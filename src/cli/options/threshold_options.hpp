@@ -15,17 +15,17 @@
 namespace iotrail::cli {
 
 // As on the command line.
-struct LeastOptions {
+struct ThresholdOptions {
   std::optional<std::string> latency; // "1ms"
   std::optional<std::string> size;    // "64K"
 };
 
-void declare_least(CLI::App& app, LeastOptions& options);
+void declare_thresholds(CLI::App& app, ThresholdOptions& options);
 
-// Fills `filter.least`; the filter has its layers and events. Refuses what these could not tell.
-Result<void> select_least(const LeastOptions& options, capture::Filter& filter);
+// Fills `filter.thresholds`; the filter has its layers and events. Refuses what these could not tell.
+Result<void> select_thresholds(const ThresholdOptions& options, capture::Filter& filter);
 
 // As on the command line.
-std::vector<std::string> filters_text(const LeastOptions& options);
+std::vector<std::string> filters_text(const ThresholdOptions& options);
 
 } // namespace iotrail::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/writer/leftovers.hpp"
+#include "store/writer/temporary_files.hpp"
 
 #include <pthread.h>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr int kWakeUp = SIGTERM;
 
 struct Entry {
-  const Leftovers* owner;
+  const TemporaryFiles* owner;
   std::filesystem::path path;
   bool is_tree;
 };
@@ -23,7 +23,7 @@ struct Entry {
 std::mutex entries_mutex;
 std::vector<Entry> entries;
 
-void remove_last_first(const Leftovers* owner) {
+void remove_last_first(const TemporaryFiles* owner) {
   std::error_code ignored;
   for (const Entry& entry : entries | std::views::reverse)
     if (owner != nullptr && entry.owner != owner)
@@ -44,7 +44,7 @@ bool ends_process(int number, const sigset_t& blocked) {
 
 } // namespace
 
-Leftovers::Leftovers() {
+TemporaryFiles::TemporaryFiles() {
   pthread_sigmask(SIG_BLOCK, nullptr, &blocked_before_);
   sigemptyset(&awaited_);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
@@ -64,7 +64,7 @@ Leftovers::Leftovers() {
   }
 }
 
-Leftovers::~Leftovers() {
+TemporaryFiles::~TemporaryFiles() {
   {
     const std::lock_guard lock(entries_mutex);
     remove_last_first(this);
@@ -78,15 +78,15 @@ Leftovers::~Leftovers() {
   pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
 }
 
-bool Leftovers::make(const Create& create) const {
+bool TemporaryFiles::make(const Create& create) const {
   return add(create, false);
 }
 
-bool Leftovers::make_tree(const Create& create) const {
+bool TemporaryFiles::make_tree(const Create& create) const {
   return add(create, true);
 }
 
-bool Leftovers::add(const Create& create, bool is_tree) const {
+bool TemporaryFiles::add(const Create& create, bool is_tree) const {
   const std::lock_guard lock(entries_mutex);
   std::filesystem::path path = create();
   if (path.empty())
@@ -95,13 +95,13 @@ bool Leftovers::add(const Create& create, bool is_tree) const {
   return true;
 }
 
-void Leftovers::keep() const {
+void TemporaryFiles::keep() const {
   const std::lock_guard lock(entries_mutex);
   std::erase_if(entries, [this](const Entry& entry) { return entry.owner == this; });
 }
 
 // Waits for a signal, removes the files, and ends the process as the signal would have done.
-void Leftovers::wait_for_signal(const std::stop_token& stop) const {
+void TemporaryFiles::wait_for_signal(const std::stop_token& stop) const {
   sigset_t wanted = awaited_;
   sigaddset(&wanted, kWakeUp);
   int number = 0;

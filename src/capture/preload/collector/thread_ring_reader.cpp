@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/preload/collector/place_reader.hpp"
+#include "capture/preload/collector/thread_ring_reader.hpp"
 
 #include <unistd.h>
 
@@ -28,18 +28,18 @@ bool is_message(const TextHeader& header, iot_u64 cells_there) {
   const iot_u64 cells = (sizeof(header) + iot_u64{header.bytes} + kCellBytes - 1) / kCellBytes;
   return header.cells == cells && cells <= cells_there &&
          header.kind >= static_cast<iot_u16>(TextKind::path) &&
-         header.kind <= static_cast<iot_u16>(TextKind::obstacle);
+         header.kind <= static_cast<iot_u16>(TextKind::preload_blocker);
 }
 
 } // namespace
 
-PlaceReader::PlaceReader(ArenaFile& arena, iot_u32 index)
+ThreadRingReader::ThreadRingReader(ArenaFile& arena, iot_u32 index)
     : place_(arena.places()[index]), owner_(arena.owners()[index]), records_(arena.records(index)),
       text_(arena.text(index)), index_(index), seen_ns_(arena.made_ns()) {}
 
 // Reads the fields in the reverse order of their writing: later counts first, and a claim's data
 // after the claim.
-PlaceReader::Sight PlaceReader::sight() const {
+ThreadRingReader::Sight ThreadRingReader::sight() const {
   const auto load = [](const iot_u64& from) { return __atomic_load_n(&from, __ATOMIC_ACQUIRE); };
   Sight now;
   now.head = load(place_.records.head);
@@ -53,12 +53,12 @@ PlaceReader::Sight PlaceReader::sight() const {
   return now;
 }
 
-bool PlaceReader::is_same_owner(const Sight& now) const {
+bool ThreadRingReader::is_same_owner(const Sight& now) const {
   return (now.owner | kOwnerReleased) == (seen_.owner | kOwnerReleased) &&
          now.pid_namespace == seen_.pid_namespace && now.outer_owner == seen_.outer_owner;
 }
 
-bool PlaceReader::follows(const Sight& now, std::uint64_t elapsed_ns) const {
+bool ThreadRingReader::follows(const Sight& now, std::uint64_t elapsed_ns) const {
   const bool is_in_rings = now.head >= seen_.head && now.head - tail_ <= records_.size() &&
                            now.text_head >= seen_.text_head &&
                            now.text_head - text_tail_ <= text_.size() / kCellBytes &&
@@ -76,7 +76,7 @@ bool PlaceReader::follows(const Sight& now, std::uint64_t elapsed_ns) const {
 }
 
 // False: the place was overwritten.
-bool PlaceReader::take_sight() {
+bool ThreadRingReader::take_sight() {
   const std::uint64_t begin_ns = monotonic_ns();
   const Sight now = sight();
   if (now != seen_ && !follows(now, monotonic_ns() - seen_ns_)) {
@@ -88,7 +88,7 @@ bool PlaceReader::take_sight() {
   return true;
 }
 
-void PlaceReader::stop_reading() {
+void ThreadRingReader::stop_reading() {
   is_final_ = true;
   complete_ = tail_;
   seen_.head = tail_;
@@ -99,13 +99,13 @@ void PlaceReader::stop_reading() {
   __atomic_fetch_or(&owner_, kOwnerReleased, __ATOMIC_RELAXED); // not claimable, so not free
 }
 
-void PlaceReader::give_up() {
+void ThreadRingReader::give_up() {
   is_overwritten_ = true;
   stop_reading();
 }
 
 // A slot without its record has the mark of an earlier record, if any.
-PlaceReader::SlotState PlaceReader::slot_at(iot_u64 position) const {
+ThreadRingReader::SlotState ThreadRingReader::slot_at(iot_u64 position) const {
   const RawRecord& record = records_[position & (records_.size() - 1)];
   const iot_u32 tag = __atomic_load_n(&record.tag, __ATOMIC_ACQUIRE);
   const auto mark = static_cast<iot_u32>(position + 1);
@@ -115,7 +115,7 @@ PlaceReader::SlotState PlaceReader::slot_at(iot_u64 position) const {
                                                                  : SlotState::overwritten;
 }
 
-void PlaceReader::look() {
+void ThreadRingReader::look() {
   if (!is_final_ && !take_sight())
     return;
   const iot_u64 limit = std::min(seen_.head, tail_ + kRecordsAtOnce);
@@ -125,13 +125,14 @@ void PlaceReader::look() {
     give_up();
 }
 
-void PlaceReader::give_back_records() {
+void ThreadRingReader::give_back_records() {
   given_back_ = tail_;
   __atomic_store_n(&place_.records.tail, tail_, __ATOMIC_RELEASE);
 }
 
-std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids, HoldBack& hold_back,
-                                      store::TraceWriter& writer) {
+std::size_t ThreadRingReader::read_records(const TickClock& clock, ArenaIds& ids,
+                                           DeferredFilter& deferred_filter,
+                                           store::TraceWriter& writer) {
   const iot_u64 begin = tail_;
   if (known_claim_ == 0)
     return 0;
@@ -140,7 +141,7 @@ std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids, Hol
   while (tail_ != complete_) {
     const RawRecord record = records_[tail_ & (records_.size() - 1)];
     origin.position = tail_;
-    if (!convert(record, origin, clock, ids, pending_.paths, hold_back, writer)) {
+    if (!convert(record, origin, clock, ids, pending_.paths, deferred_filter, writer)) {
       give_up();
       break;
     }
@@ -152,14 +153,14 @@ std::size_t PlaceReader::read_records(const TickClock& clock, ArenaIds& ids, Hol
   return tail_ - begin;
 }
 
-void PlaceReader::copy_text(iot_u64 cell, void* to, std::size_t size, std::size_t skip) const {
+void ThreadRingReader::copy_text(iot_u64 cell, void* to, std::size_t size, std::size_t skip) const {
   const std::size_t at = (cell * kCellBytes + skip) & (text_.size() - 1);
   const std::size_t first = std::min(size, text_.size() - at);
   std::memcpy(to, text_.data() + at, first);
   std::memcpy(static_cast<std::byte*>(to) + first, text_.data(), size - first);
 }
 
-void PlaceReader::clear_text(iot_u64 cells) {
+void ThreadRingReader::clear_text(iot_u64 cells) {
   const std::size_t at = (text_tail_ * kCellBytes) & (text_.size() - 1);
   const std::size_t size = cells * kCellBytes;
   const std::size_t first = std::min(size, text_.size() - at);
@@ -169,7 +170,7 @@ void PlaceReader::clear_text(iot_u64 cells) {
   __atomic_store_n(&place_.text_tail, text_tail_, __ATOMIC_RELEASE);
 }
 
-void PlaceReader::read_text(ArenaIds& ids) {
+void ThreadRingReader::read_text(ArenaIds& ids) {
   std::string text;
   while (text_tail_ < seen_.text_head) {
     TextHeader header;
@@ -188,7 +189,7 @@ void PlaceReader::read_text(ArenaIds& ids) {
   }
 }
 
-void PlaceReader::skip_torn() {
+void ThreadRingReader::skip_torn() {
   while (complete_ == tail_ && tail_ < seen_.head && slot_at(tail_) == SlotState::unfinished) {
     ++torn_;
     complete_ = ++tail_;
@@ -196,7 +197,7 @@ void PlaceReader::skip_torn() {
   give_back_records();
 }
 
-void PlaceReader::close(std::uint64_t until_ns) {
+void ThreadRingReader::close(std::uint64_t until_ns) {
   is_closing_ = true;
   if (is_final_ || !take_sight())
     return;
@@ -220,7 +221,7 @@ void PlaceReader::close(std::uint64_t until_ns) {
   seen_.produced = found;
 }
 
-void PlaceReader::count_cut_decisions() {
+void ThreadRingReader::count_cut_decisions() {
   const iot_u64 accounted = seen_.head + seen_.lost + cut_decisions_;
   const bool ended_by_itself = seen_.owner == 0 || (seen_.owner & kOwnerReleased) != 0;
   if (ended_by_itself || seen_.produced <= accounted ||
@@ -230,14 +231,14 @@ void PlaceReader::count_cut_decisions() {
   cut_decisions_ += seen_.produced - accounted;
 }
 
-void PlaceReader::know(const Task& task, bool is_known) {
+void ThreadRingReader::know(const Task& task, bool is_known) {
   task_ = task;
   is_known_ = is_known;
   waits_until_ns_ = 0;
 }
 
 // Whether `task_` is known to be the owner.
-bool PlaceReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
+bool ThreadRingReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
   const iot_u64 own = seen_.owner & ~kOwnerReleased;
   const iot_u64 pid_namespace = seen_.pid_namespace;
   const bool is_ours = pid_namespace == 0 || pid_namespace == tasks.pid_namespace();
@@ -269,11 +270,11 @@ bool PlaceReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
   return true;
 }
 
-void PlaceReader::identify(Tasks& tasks, std::uint64_t now_ns) {
+void ThreadRingReader::identify(Tasks& tasks, std::uint64_t now_ns) {
   if (seen_.claim == 0 || (seen_.claim != known_claim_ && !find_owner(tasks, now_ns)))
     return;
   known_claim_ = seen_.claim;
-  for (; pending_.obstacles > 0; --pending_.obstacles)
+  for (; pending_.blockers > 0; --pending_.blockers)
     tasks.unseen().note_reported(task_.pid);
   if (!pending_.process)
     return;
@@ -282,7 +283,7 @@ void PlaceReader::identify(Tasks& tasks, std::uint64_t now_ns) {
   pending_.process.reset();
 }
 
-void PlaceReader::free_place() {
+void ThreadRingReader::free_place() {
   if (is_final_)
     return;
   count_cut_decisions();
