@@ -338,7 +338,7 @@ class Crash(harness.AcceptanceTest):
         recording, status, error = self.interrupt(signal.SIGINT, signal.SIGINT, trap="trap '' INT TERM;")
         self.assertEqual(status, 128 + signal.SIGINT, error)
         self.assert_adds_up(recording)
-        self.assertIn("the command goes on", recording.manifest["stop_reason"])
+        self.assertIn("the command still runs", recording.manifest["stop_reason"])
 
     def interrupt_until_it_has_ended(self, *arguments):
         """Returns its messages. An impatient user presses Ctrl-C more than once."""

@@ -205,7 +205,7 @@ private:
 Result<void> Foreground::stop() {
   const std::optional<int> status = command_ ? command_->poll_status() : std::nullopt;
   if (command_ && !status && stop_signal_ != 0)
-    stop_reason_ += "; the command goes on";
+    stop_reason_ += "; the command still runs";
   const DiskPatience patience(signals_, on_disk_wait_);
   return recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
 }

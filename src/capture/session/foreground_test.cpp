@@ -159,7 +159,7 @@ TEST_F(ForegroundTest, a_second_signal_ends_the_recording_at_once) {
   auto end = record();
   ASSERT_TRUE(end) << end.error().message();
   EXPECT_EQ(end->command_status, std::nullopt);
-  EXPECT_EQ(end->manifest.stop_reason, "interrupted (Interrupt); the command goes on");
+  EXPECT_EQ(end->manifest.stop_reason, "interrupted (Interrupt); the command still runs");
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0);
   ::wait(nullptr);
 }

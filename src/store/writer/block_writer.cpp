@@ -148,7 +148,7 @@ Result<void> BlockWriter::write_events(const EventBatch& batch) {
   return write_block(*events_, transposer_.transpose(*batch.event, batch.records));
 }
 
-// The disk may take seconds for the segment that has ended, while events go on: another thread waits for it.
+// The disk may take seconds for the segment that has ended, while events continue: another thread waits for it.
 Result<void> BlockWriter::begin_next_segment() {
   auto next = create_segment(SegmentKind::events, events_number_ + 1);
   if (!next)

@@ -17,23 +17,21 @@ namespace iotrail::trail {
 #define IOTRAIL_CAUSES(CAUSE)                                                                      \
   CAUSE(direct, "the operation moved them itself, past the page cache")                            \
   CAUSE(write_back, "the operation wrote them into the page cache, and they were written back")    \
-  CAUSE(mapped, "they were stored through a mapping, and written back")                            \
+  CAUSE(mapped, "the program stored them through a mapping")                                       \
   CAUSE(rounding, "they share a page with bytes that were written or read, and went along")        \
   CAUSE(along, "their folio became dirty as a whole, and they went along")                         \
   CAUSE(read, "the operation asked for them")                                                      \
   CAUSE(read_ahead, "they were read ahead of what the operation asked for")                        \
-  CAUSE(mapped_read, "memory that stands for a file was touched, and they were read for that")     \
+  CAUSE(mapped_read, "the program touched memory that is mapped to them")                          \
   CAUSE(outside, "a process that is not in the trace wrote or read them")                          \
-  CAUSE(metadata, "of the file system, for the operation")                                         \
+  CAUSE(metadata, "metadata of the file system, for the operation")                                \
   CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
-  CAUSE(request, "of the operation, as far as the request tells: its bios are not in the trace")   \
-  CAUSE(dirty_before,                                                                              \
-        "of a file's page that nobody in the trace wrote: dirty before, or by others")             \
-  CAUSE(other_metadata, "of the file system, for no process in the trace")                         \
+  CAUSE(request, "the request belongs to the operation; its bios are not in the trace")            \
+  CAUSE(dirty_before, "no process in the trace wrote their page: dirty before, or by others")      \
+  CAUSE(other_metadata, "metadata of the file system, for no process in the trace")                \
   CAUSE(swap, "memory that was swapped")                                                           \
-  CAUSE(no_bio,                                                                                    \
-        "no bio of these bytes is in the trace: of others, in one request with those that are")    \
-  CAUSE(unknown, "nobody in the trace is known to have caused them")
+  CAUSE(no_bio, "their bio is not in the trace; it shares a request with recorded ones")           \
+  CAUSE(unknown, "no cause in the trace is known")
 
 enum class Cause : std::uint8_t {
 #define CAUSE(name, meaning) name,

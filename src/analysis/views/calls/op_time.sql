@@ -26,7 +26,7 @@ INSERT INTO time_parts VALUES
   (8, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
   (9, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
   (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
-  (11, 'unreported', 'done, and the program not told yet', 'an asynchronous operation, until the program could see its end'),
+  (11, 'unreported', 'done, not yet visible to the program', 'an asynchronous operation, until the program could see its end'),
   (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
   (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
   (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),

@@ -204,7 +204,7 @@ SELECT b.direction AS direction, b.step AS step, b.layer AS layer, b.operations 
        CASE WHEN b.lost_share >= 0.01 AND b.above IS NOT NULL
          THEN CAST(round(b.lost_share * 100) AS INTEGER) || ' % of the events were lost; apart from that: ' ELSE '' END
          || CASE WHEN r.names_ways AND b.is_asynchronous
-         THEN 'io_uring or libaio, whose transfers are no read or write calls; ' ELSE '' END
+         THEN 'io_uring or libaio: their transfers are no read or write calls; ' ELSE '' END
          || CASE WHEN r.names_ways AND b.is_mapped THEN 'mapped files; ' ELSE '' END
          || replace(replace(r.words, '{above}', CAST(coalesce(b.above_operations, 0) AS VARCHAR)), '{here}',
                     CAST(b.operations AS VARCHAR)) AS explanation

@@ -35,7 +35,7 @@ FROM (SELECT cause, number, meaning,
              CASE cause WHEN 'rounding' THEN 'rest of their pages' WHEN 'along' THEN 'rest of their folios'
                WHEN 'read_ahead' THEN 'read ahead' WHEN 'mapped_read' THEN 'touched in mappings' WHEN 'outside' THEN 'read by others'
                WHEN 'metadata' THEN 'metadata and journal' WHEN 'request' THEN 'of requests without bios'
-               WHEN 'dirty_before' THEN 'dirty before, or by others' WHEN 'other_metadata' THEN 'metadata for nobody here'
+               WHEN 'dirty_before' THEN 'dirty before, or by others' WHEN 'other_metadata' THEN 'metadata for others'
                WHEN 'no_bio' THEN 'of others in one request' ELSE cause END AS part
       FROM causes) AS c
   CROSS JOIN (SELECT 'write' AS direction UNION ALL SELECT 'read') AS d;
