@@ -3,7 +3,6 @@
 // A format of rows. Each is one file, formats/<name>.cpp, which defines `extern const Format
 // kFormat<Name>`. The build finds it; no list names it. formats/csv.cpp is the simplest and serves
 // as the model.
-// no list names it. formats/csv.cpp is the simplest and serves as the model.
 #pragma once
 
 #include <algorithm>
