@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "await.hpp"
 #include "base/fd.hpp"
 
 namespace iotrail::live {
@@ -38,19 +39,16 @@ inline bool is_cached(int fd) {
 // Removes all pages of this file from the page cache. False: some stay. Repeats, since the kernel
 // skips pages that it is moving or freeing itself.
 inline bool evict(const std::string& path) {
-  constexpr int kTriesMost = 100;
-  constexpr useconds_t kPauseUs = 10'000;
   // O_NOATIME: is_cached() maps the file, which would change its access time and cause a later
   // commit.
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOATIME));
-  for (int tries = 0; tries < kTriesMost; ++tries) {
-    if (::fsync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0)
-      return false;
-    if (!is_cached(file.get()))
-      return true;
-    ::usleep(kPauseUs);
-  }
-  return false;
+  bool is_refused = false;
+  const bool is_evicted = await([&] {
+    is_refused =
+        ::fsync(file.get()) != 0 || ::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED) != 0;
+    return is_refused || !is_cached(file.get());
+  });
+  return is_evicted && !is_refused;
 }
 
 } // namespace iotrail::live

@@ -7,10 +7,15 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <fstream>
 #include <optional>
+#include <thread>
 
+#include "await.hpp"
+#include "base/process.hpp"
 #include "block_device.hpp"
 #include "kernel_cache_fixture.hpp"
 #include "mounted_file_system.hpp"
@@ -302,9 +307,20 @@ protected:
     });
   }
 
-  // kswapd is reported when it goes to sleep, so the task gives it time to.
+  // kswapd is reported when it goes to sleep. Before, it sleeps lightly for a tenth of a second.
+  static bool has_slept(pid_t kswapd) {
+    const pid_t wakes = status_value(kswapd, "voluntary_ctxt_switches:");
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return state_of(kswapd) == 'S' && status_value(kswapd, "voluntary_ctxt_switches:") == wakes;
+  }
+  static bool await_kswapd() {
+    return std::ranges::all_of(running_processes(), [](const RunningProcess& process) {
+      return !comm_of(process.pid).starts_with("kswapd") ||
+             await([&] { return has_slept(process.pid); });
+    });
+  }
+
   static int read_with_little_memory(const std::string& path) {
-    constexpr useconds_t kRestMicroseconds = 2'000'000;
     const std::size_t bytes = available_bytes() - kPagesLeft * kCachePageBytes;
     char* memory = static_cast<char*>(
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -315,7 +331,7 @@ protected:
     if (!read_to_end(path))
       return 1;
     ::munmap(memory, bytes);
-    return ::usleep(kRestMicroseconds);
+    return await_kswapd() ? 0 : 1;
   }
 
   static constexpr std::size_t kPagesLeft = (160U << 20U) / kCachePageBytes;

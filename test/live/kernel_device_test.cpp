@@ -15,13 +15,12 @@
 
 #include <fmt/format.h>
 
+#include "await.hpp"
 #include "block_device.hpp"
 #include "kernel_recording.hpp"
 
 namespace iotrail::live {
 namespace {
-
-constexpr int kPatience = 100; // in tenths of a second, until a disk appears
 
 void write_to(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file) << text << std::flush;
@@ -29,11 +28,14 @@ void write_to(const std::filesystem::path& file, const std::string& text) {
 
 // The first disk below /sys/block that satisfies `is_it`; empty: none appears.
 std::filesystem::path await_disk(const std::function<bool(const std::filesystem::path&)>& is_it) {
-  for (int tenth = 0; tenth < kPatience; ++tenth, ::usleep(100'000))
+  std::filesystem::path found;
+  await([&] {
     for (const auto& disk : std::filesystem::directory_iterator("/sys/block"))
       if (is_it(disk.path()))
-        return disk.path();
-  return {};
+        found = disk.path();
+    return !found.empty();
+  });
+  return found;
 }
 
 class KernelDevice : public testing::Test {

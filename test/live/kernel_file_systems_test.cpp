@@ -21,7 +21,9 @@
 #include <span>
 #include <tuple>
 
+#include "await.hpp"
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "block_device.hpp"
 #include "bystander.hpp"
 #include "kernel_recording.hpp"
@@ -399,6 +401,18 @@ TEST_F(KernelFileSystems, fs_transaction_commit_of_a_sync) {
   EXPECT_EQ(rows[0].u("kernel_thread"), 0U);
 }
 
+// Waits until a thread of the kernel has committed the running transaction: the next one is on the
+// disk, and the threads that commit sleep again.
+bool await_btrfs_commit(const std::string& disk) {
+  const std::uint64_t before = last_btrfs_transaction(disk);
+  return await([&] { return last_btrfs_transaction(disk) > before; }) && await([] {
+           return std::ranges::none_of(running_processes(), [](const RunningProcess& process) {
+             return comm_of(process.pid).starts_with("btrfs-transacti") &&
+                    state_of(process.pid) != 'S';
+           });
+         });
+}
+
 TEST_F(KernelFileSystems, fs_transaction_commit_by_a_thread_of_the_kernel) {
   FileSystemKind kind = kBtrfs;
   kind.options = "commit=1";
@@ -411,8 +425,7 @@ TEST_F(KernelFileSystems, fs_transaction_commit_by_a_thread_of_the_kernel) {
   RECORD_ON_IT("fs_transaction_commit", [&] {
     const int fd = open_new(file_);
     const int result = write_at(fd, 0, kBlockSize) + ::fsync(fd) + (bystander.work() ? 0 : 1);
-    ::sleep(4);
-    return result;
+    return result + (await_btrfs_commit(folder_ / "disk") ? 0 : 1);
   });
   std::vector<Row> rows = recording_.rows("fs_transaction_commit", "kernel_thread", 1);
   ASSERT_FALSE(rows.empty());

@@ -3,30 +3,38 @@
 // File locks: two processes compete for a known time, every field of the records.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "await.hpp"
 #include "kernel_fixture.hpp"
+#include "left_behind.hpp"
+#include "shared.hpp"
 
 namespace iotrail::live {
 namespace {
 
 constexpr std::int64_t kLastByte = std::numeric_limits<std::int64_t>::max();
-constexpr useconds_t kHeldMicroseconds = 200'000;
+constexpr useconds_t kHeldMicroseconds = 50'000; // at least, once the other process waits
 
 // The program's own measurements.
 struct Witness {
   std::uint64_t wait_ns;
+  std::uint64_t asleep_ns; // when the holder saw that the other process waits
+  std::uint64_t freed_ns;  // when the holder ended the wait
   pid_t holder;
+  pid_t waiter;
+  std::atomic<bool> has_returned; // the waiter's calls
 };
 
 const std::vector<std::string> kEvents = {"fs_lock", "syscall_fcntl", "syscall_flock",
@@ -34,18 +42,6 @@ const std::vector<std::string> kEvents = {"fs_lock", "syscall_fcntl", "syscall_f
 
 class KernelLock : public KernelFileTest {
 protected:
-  void SetUp() override {
-    KernelFileTest::SetUp();
-    void* const shared =
-        ::mmap(nullptr, sizeof(Witness), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(shared, MAP_FAILED);
-    witness_ = static_cast<Witness*>(shared);
-  }
-  void TearDown() override {
-    ::munmap(witness_, sizeof(Witness));
-    KernelFileTest::TearDown();
-  }
-
   void record(const std::function<int()>& body) {
     recording_ = Recording::among_others({.events = kEvents}, body);
     if (recording_.refusal().empty())
@@ -57,18 +53,19 @@ protected:
       check_child_and_account();
   }
 
-  // Takes a lock by `take` in another process, which holds it for a while. Meanwhile this process
-  // takes it by `wait`.
-  int contend(const std::function<int(int fd)>& take, const std::function<int(int fd)>& wait) {
+  // Takes a lock by `take` in another process, which holds it as long as `hold` lasts. Meanwhile
+  // this process takes it by `wait`.
+  int contend(const std::function<int(int fd)>& take, const std::function<int(int fd)>& wait,
+              const std::function<bool()>& hold) {
     int ready[2];
     if (::pipe(ready) != 0)
       return 1;
+    witness_->waiter = ::getpid();
     const pid_t holder = ::fork();
     if (holder == 0) {
       const bool is_taken = take(::open(file_.c_str(), O_RDWR | O_CLOEXEC)) == 0;
       ::write(ready[1], "x", 1);
-      ::usleep(kHeldMicroseconds);
-      ::_exit(is_taken ? 0 : 1);
+      ::_exit(is_taken && hold() ? 0 : 1);
     }
     witness_->holder = holder;
     char byte = 0;
@@ -77,9 +74,23 @@ protected:
     const std::uint64_t begin_ns = monotonic_ns();
     const int result = wait(fd);
     witness_->wait_ns = monotonic_ns() - begin_ns;
+    witness_->has_returned = true;
     int status = 0;
     ::waitpid(holder, &status, 0);
     return result != 0 || status != 0 ? 2 : 0;
+  }
+
+  // For the holder: until the other process has waited in `call` for a known time.
+  bool hold_while_it_waits_in(long call) const {
+    if (!await([&] { return sleeps_in(witness_->waiter, call); }))
+      return false;
+    witness_->asleep_ns = monotonic_ns();
+    ::usleep(kHeldMicroseconds);
+    witness_->freed_ns = monotonic_ns();
+    return true;
+  }
+  bool hold_until_it_has_returned() const {
+    return await([&] { return witness_->has_returned.load(); });
   }
 
   std::vector<Row> rows_of_child() const {
@@ -100,7 +111,7 @@ protected:
     EXPECT_EQ(row.s("end"), expected.end);
     EXPECT_EQ(row.s("result"), expected.result);
   }
-  // Checks that the row waited as long as the program says, within its call in `table`.
+  // Checks that the row waited while the holder saw it wait, within its call in `table`.
   void expect_wait(const Row& row, const std::string& table) const {
     check_operation(row);
     const std::vector<Row> calls = recording_.rows(table, "op_id", row.u("op_id"));
@@ -109,12 +120,16 @@ protected:
     EXPECT_LE(row.u("duration_ns"), calls[0].u("duration_ns"));
     EXPECT_LE(row.u("duration_ns"), witness_->wait_ns);
     EXPECT_LE(row.u("wait_ns"), row.u("duration_ns"));
-    EXPECT_GT(row.u("wait_ns"), kHeldMicroseconds / 2 * 1000ULL);
-    EXPECT_GT(row.u("wait_ns") + 50'000'000, witness_->wait_ns);
+    EXPECT_LT(row.u("ts_ns"), witness_->asleep_ns);
+    EXPECT_GE(row.u("wait_ns"), seen_ns());
+    EXPECT_GE(seen_ns(), kHeldMicroseconds * 1000ULL);
     EXPECT_EQ(row.u("blocker"), static_cast<std::uint64_t>(witness_->holder));
   }
 
-  Witness* witness_ = nullptr;
+  // The wait lasted at least so long.
+  std::uint64_t seen_ns() const { return witness_->freed_ns - witness_->asleep_ns; }
+
+  Shared<Witness> witness_;
 };
 
 int lock_range(int fd, int command, int type, off_t begin, off_t bytes) {
@@ -136,7 +151,8 @@ TEST_F(KernelLock, fs_lock_of_a_process_that_waits) {
                                     ::close(fd) == 0
                                 ? 0
                                 : 1;
-                   });
+                   },
+                   [&] { return hold_while_it_waits_in(SYS_fcntl); });
   });
   const std::vector<Row> rows = rows_of_child();
   ASSERT_GE(rows.size(), 4U);
@@ -159,7 +175,8 @@ TEST_F(KernelLock, fs_lock_that_is_refused) {
     return contend([](int fd) { return lock_range(fd, F_SETLK, F_WRLCK, 0, 0); },
                    [](int fd) {
                      return lock_range(fd, F_SETLK, F_WRLCK, 5, 1) == -1 && errno == EAGAIN ? 0 : 1;
-                   });
+                   },
+                   [&] { return hold_until_it_has_returned(); });
   });
   const std::vector<Row> rows = rows_of_child();
   ASSERT_GE(rows.size(), 1U);
@@ -186,7 +203,8 @@ TEST_F(KernelLock, fs_lock_not_for_malformed_calls) {
 TEST_F(KernelLock, fs_lock_of_an_open_file_that_waits) {
   RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10); },
-                   [](int fd) { return lock_range(fd, F_OFD_SETLKW, F_WRLCK, 9, 1); });
+                   [](int fd) { return lock_range(fd, F_OFD_SETLKW, F_WRLCK, 9, 1); },
+                   [&] { return hold_while_it_waits_in(SYS_fcntl); });
   });
   const std::vector<Row> rows = rows_of_child();
   ASSERT_GE(rows.size(), 1U);
@@ -197,7 +215,8 @@ TEST_F(KernelLock, fs_lock_of_an_open_file_that_waits) {
 TEST_F(KernelLock, fs_lock_of_flock_that_waits) {
   RECORD_EVENT("fs_lock", [&] {
     return contend([](int fd) { return ::flock(fd, LOCK_SH); },
-                   [](int fd) { return ::flock(fd, LOCK_EX) == 0 && ::close(fd) == 0 ? 0 : 1; });
+                   [](int fd) { return ::flock(fd, LOCK_EX) == 0 && ::close(fd) == 0 ? 0 : 1; },
+                   [&] { return hold_while_it_waits_in(SYS_flock); });
   });
   const std::vector<Row> rows = rows_of_child();
   ASSERT_GE(rows.size(), 2U);
@@ -214,34 +233,34 @@ TEST_F(KernelLock, fs_lock_with_a_wait_that_a_signal_ends) {
   RECORD_EVENT("fs_lock", [&] {
     struct sigaction action{};
     action.sa_handler = [](int) {};
+    if (::sigaction(SIGUSR1, &action, nullptr) != 0)
+      return 1;
     return contend([](int fd) { return ::flock(fd, LOCK_EX); },
-                   [&](int fd) {
-                     if (::sigaction(SIGALRM, &action, nullptr) != 0)
-                       return 1;
-                     ::ualarm(50'000, 0);
-                     return ::flock(fd, LOCK_SH) == -1 && errno == EINTR ? 0 : 1;
+                   [](int fd) { return ::flock(fd, LOCK_SH) == -1 && errno == EINTR ? 0 : 1; },
+                   [&] {
+                     return hold_while_it_waits_in(SYS_flock) &&
+                            ::kill(witness_->waiter, SIGUSR1) == 0 && hold_until_it_has_returned();
                    });
   });
   const std::vector<Row> rows = rows_of_child();
   ASSERT_GE(rows.size(), 1U);
   expect(rows[0], {IOT_lock_F_RDLCK, IOT_lock_owner_flock, IOT_vfs_call_flock_lock_inode, 0,
                    kLastByte, -EINTR});
-  EXPECT_GT(rows[0].u("wait_ns"), 20'000'000U);
+  EXPECT_GE(rows[0].u("wait_ns"), seen_ns());
   EXPECT_EQ(rows[0].u("blocker"), static_cast<std::uint64_t>(witness_->holder));
 }
 
 TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
+  const LeftBehind waiter;
   record_to_the_end([&] {
     const int fd = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (lock_range(fd, F_OFD_SETLK, F_WRLCK, 0, 10) != 0)
       return 1;
-    if (::fork() == 0) { // shares the descriptor that owns the lock
-      ::alarm(20);       // ends by itself if the test fails
-      const int own = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
-      ::_exit(lock_range(own, F_SETLKW, F_WRLCK, 3, 4));
-    }
-    ::usleep(kHeldMicroseconds);
-    return 0;
+    // It shares the descriptor that owns the lock.
+    const bool is_waiting = waiter.start(SYS_fcntl, [&] {
+      lock_range(::open(file_.c_str(), O_RDWR | O_CLOEXEC), F_SETLKW, F_WRLCK, 3, 4);
+    });
+    return is_waiting ? 0 : 1;
   });
   SKIP_UNLESS_SERVED(recording_, "fs_lock");
   const std::vector<Row> rows = recording_.rows(
@@ -250,7 +269,7 @@ TEST_F(KernelLock, fs_lock_that_is_waited_for_when_the_recording_stops) {
   expect(rows[0], {IOT_lock_F_WRLCK, IOT_lock_owner_process, IOT_vfs_call_fcntl_setlk, 3, 6,
                    IOT_UNFINISHED});
   EXPECT_NE(rows[0].u("op_id"), 0U);
-  EXPECT_GT(rows[0].u("wait_ns"), 50'000'000U);
+  EXPECT_GE(rows[0].u("wait_ns"), LeftBehind::kSlept_ns);
   EXPECT_LE(rows[0].u("wait_ns"), rows[0].u("duration_ns"));
 }
 

@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "await.hpp"
 #include "base/fd.hpp"
+#include "base/process.hpp"
 #include "kernel_recording.hpp"
 
 namespace iotrail::live {
@@ -17,20 +19,31 @@ namespace {
 constexpr std::uint32_t kFilesAtOnce = 4096;
 constexpr int kFiles = 3 * kFilesAtOnce; // the first third is forgotten
 constexpr int kFilesInARow = 16;
-constexpr useconds_t kPauseUs = 5000; // lets the recorder notice how many files there were
 
 bool write_once(const std::string& path, int flags) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, 0600));
   return ::write(file.get(), "x", 1) == 1;
 }
 
+pid_t threads_of_recorder() {
+  return status_value(::getppid(), "Threads:");
+}
+
+// The recorder has noticed how many files there were, and its additional thread has made room for
+// more.
+bool await_room(pid_t usual_threads) {
+  return Recording::await_recorder() &&
+         await([=] { return threads_of_recorder() <= usual_threads; });
+}
+
 // Uses one file again and again, the others once.
 int write_many(const std::string& folder) {
+  const pid_t usual_threads = threads_of_recorder();
   for (int number = 0; number < kFiles; ++number) {
     if (!write_once(folder + "/" + std::to_string(number), O_CREAT | O_EXCL))
       return 1;
     if (number % kFilesInARow == 0 &&
-        (::usleep(kPauseUs) != 0 || !write_once(folder + "/again", O_CREAT | O_APPEND)))
+        (!await_room(usual_threads) || !write_once(folder + "/again", O_CREAT | O_APPEND)))
       return 1;
   }
   return write_once(folder + "/0", O_APPEND) ? 0 : 1; // forgotten long ago

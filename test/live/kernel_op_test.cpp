@@ -3,6 +3,7 @@
 // Operations: the attribution of an event must not depend on which events are recorded.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "bystander.hpp"
 #include "evict.hpp"
 #include "kernel_recording.hpp"
+#include "left_behind.hpp"
 
 namespace iotrail::live {
 namespace {
@@ -134,18 +136,16 @@ TEST_F(KernelOp, a_request_is_charged_to_the_call_that_asked_for_it) {
   }
 }
 
-// Leaves a child that still waits for a pipe when the recording stops.
-int leave_a_reader_that_waits() {
+// A child of the recorded one still waits for a pipe when the recording stops.
+int leave_a_reader_that_waits(const LeftBehind& reader) {
   int ends[2];
   if (::pipe(ends) != 0)
     return 1;
-  if (::fork() == 0) {
-    ::alarm(20); // ends by itself if the test fails
+  const bool is_waiting = reader.start(SYS_read, [&] {
     char byte = 0;
-    ::_exit(static_cast<int>(::read(ends[0], &byte, 1)));
-  }
-  ::usleep(200'000);
-  return 0;
+    (void)!::read(ends[0], &byte, 1);
+  });
+  return is_waiting ? 0 : 1;
 }
 
 // The only unfinished event in `table`.
@@ -157,14 +157,15 @@ Row unfinished_one(const Recording& recording, const std::string& table) {
     return {};
   EXPECT_NE(rows.front().u("pid"), static_cast<std::uint64_t>(recording.pid()));
   EXPECT_NE(rows.front().u("op_id"), 0U);
-  EXPECT_GT(rows.front().u("duration_ns"), 100'000'000U);
+  EXPECT_GE(rows.front().u("duration_ns"), LeftBehind::kSlept_ns);
   return rows.front();
 }
 
 TEST_F(KernelOp, a_call_that_hangs_is_recorded_when_the_recording_stops) {
+  const LeftBehind reader;
   const Recording recording = record(
       [](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::syscall}; },
-      leave_a_reader_that_waits);
+      [&] { return leave_a_reader_that_waits(reader); });
   SKIP_REFUSED(recording);
   const Row read = unfinished_one(recording, "syscall_read");
   EXPECT_EQ(read.u("call"), std::uint64_t{IOT_syscall_read});
@@ -175,9 +176,10 @@ TEST_F(KernelOp, a_call_that_hangs_is_recorded_when_the_recording_stops) {
 }
 
 TEST_F(KernelOp, unfinished_operations_below_the_calls_are_recorded_when_the_recording_stops) {
+  const LeftBehind reader;
   const Recording recording =
       record([](capture::SourceOptions& options) { options.filter.layers = {schema::Layer::vfs}; },
-             leave_a_reader_that_waits);
+             [&] { return leave_a_reader_that_waits(reader); });
   SKIP_REFUSED(recording);
   SKIP_UNLESS_SERVED(recording, "vfs_read");
   const Row read = unfinished_one(recording, "vfs_read");

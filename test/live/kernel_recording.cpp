@@ -6,16 +6,28 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cstdlib>
-#include <thread>
 
+#include "await.hpp"
 #include "base/clock.hpp"
 #include "capture/kernel/kernel_source.hpp"
+#include "shared.hpp"
 #include "store/reader/trace_reader.hpp"
 
 namespace iotrail::live {
 namespace {
+
+// The number of whole steps of all recorders.
+std::atomic<std::uint64_t>& steps() {
+  static const Shared<std::atomic<std::uint64_t>> count;
+  return *count;
+}
+
+void step(capture::Recorder& recorder) {
+  recorder.step(monotonic_ns());
+  ++steps();
+}
 
 // A child that waits before it runs `body`.
 struct Child {
@@ -23,7 +35,13 @@ struct Child {
   int go;
 };
 
+// A child that throws ends: it must not run the tests that follow.
+int run_in_child(const std::function<int()>& body) noexcept {
+  return body();
+}
+
 Child suspend(const std::function<int()>& body) {
+  steps(); // now, so that the child has the same
   int go[2];
   IOTRAIL_CHECK(::pipe(go) == 0);
   const pid_t pid = ::fork();
@@ -33,7 +51,7 @@ Child suspend(const std::function<int()>& body) {
     ::close(go[1]);
     const bool is_started = ::read(go[0], &start, 1) == 1;
     ::close(go[0]);
-    ::_exit(is_started ? body() : EXIT_FAILURE);
+    ::_exit(is_started ? run_in_child(body) : EXIT_FAILURE);
   }
   ::close(go[0]);
   return {pid, go[1]};
@@ -76,17 +94,16 @@ std::vector<Row> rows_of(const store::TableInfo& table, const std::vector<store:
 // The recorder keeps running, and a kernel thread may be writing a record that counts as produced
 // already. It arrives a moment later.
 store::Manifest settled_account(capture::Recorder& recorder) {
-  constexpr int kLooks = 50;
-  constexpr std::chrono::milliseconds kRest(2);
-  for (int look = 0;; ++look) {
-    auto account = recorder.checkpoint();
-    IOTRAIL_CHECK(account.has_value());
-    const store::SourceTally& source = account->sources.at(0);
-    if (source.produced == source.written + source.lost || look == kLooks)
-      return std::move(*account);
-    std::this_thread::sleep_for(kRest);
+  store::Manifest account;
+  await([&] {
     recorder.step(monotonic_ns());
-  }
+    auto checkpoint = recorder.checkpoint();
+    IOTRAIL_CHECK(checkpoint.has_value());
+    account = std::move(*checkpoint);
+    const store::SourceTally& source = account.sources.at(0);
+    return source.produced == source.written + source.lost;
+  });
+  return account;
 }
 
 // The number of loaded modules with types.
@@ -128,6 +145,12 @@ Recording Recording::of(std::vector<schema::Layer> layers, const std::function<i
         options.ring_bytes = ring_bytes;
       },
       body);
+}
+
+// The step after the next one begins after this was called.
+bool Recording::await_recorder() {
+  const std::uint64_t enough = steps() + 2;
+  return await([&] { return steps() >= enough; });
 }
 
 void Recording::choose(capture::SourceOptions& options, const Choice& choice) {
@@ -196,7 +219,7 @@ Recording Recording::among_others(const Choice& choice, const std::function<int(
   const std::uint64_t begin_ns = monotonic_ns();
   IOTRAIL_CHECK(recorder.follow(child.pid).has_value());
   IOTRAIL_CHECK(::write(child.go, "", 1) == 1);
-  recording.status_ = wait_for_child(child.pid, [&] { recorder.step(monotonic_ns()); });
+  recording.status_ = wait_for_child(child.pid, [&] { step(recorder); });
   ::close(child.go);
   const store::Manifest account = settled_account(recorder);
   recording.manifest_ = difference(account, lasting.account);
@@ -230,7 +253,7 @@ Recording Recording::of(const std::function<void(capture::SourceOptions&, pid_t)
   }
   IOTRAIL_CHECK((*recorder)->start().has_value());
   IOTRAIL_CHECK(::write(child.go, "", 1) == 1);
-  recording.status_ = wait_for_child(child.pid, [&] { (*recorder)->step(monotonic_ns()); });
+  recording.status_ = wait_for_child(child.pid, [&] { step(**recorder); });
   ::close(child.go);
   IOTRAIL_CHECK((*recorder)->stop({}).has_value());
   recording.manifest_ = (*recorder)->manifest();

@@ -57,6 +57,9 @@ public:
   // devices keep their first rows.
   static Recording among_others(const Choice& choice, const std::function<int()>& body);
 
+  // For the body: returns when the recorder has taken what was there to take. False: it does not.
+  static bool await_recorder();
+
   // For tests that compare with IOT_COUNTER_kernel_completion_missed. The kernel of a real machine
   // may report no completion of a request (docs/adr/0007). Such a request counts only when its
   // recording stops.

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,16 +18,17 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <new>
 #include <set>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "await.hpp"
 #include "kernel_recording.hpp"
 #include "mounted_file_system.hpp"
 #include "nfs_mount.hpp"
+#include "shared.hpp"
 
 namespace iotrail::live {
 namespace {
@@ -167,8 +168,6 @@ TEST_F(KernelRpc, fs_rpc_for_each_call_that_the_client_counts) {
 // A server that does not answer: its disk's file system is frozen.
 class KernelRpcOfAFrozenServer : public testing::Test {
 protected:
-  ~KernelRpcOfAFrozenServer() override { ::munmap(is_syncing_, sizeof *is_syncing_); }
-
   // Records the calls of a process that writes and syncs a file meanwhile. `is_left`: its parent,
   // the recorded child, does not wait for it. No other process has the file open, since closing it
   // would wait too.
@@ -190,20 +189,19 @@ protected:
           }
           const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
           const bool is_written = ::write(file, "abc", 3) == 3;
-          *is_syncing_ = true;
+          *syncing_ = ::getpid();
           return is_written && ::fsync(file) == 0 ? 0 : 1;
         });
-    *is_syncing_ = true; // for a refused recording, where no child has begun
+    *syncing_ = kNone; // for a refused recording, where no child has begun
     ASSERT_TRUE(freeze(false));
     // A child that was left ends only when the server answers.
     while (::waitpid(-1, nullptr, 0) > 0) {
     }
   }
 
-  // Waits until the child has been in its fsync for a while.
+  // Waits until the child has been in its fsync for a known time.
   void wait_in_the_sync() const {
-    while (!*is_syncing_)
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    await([&] { return *syncing_ == kNone || sleeps_in(*syncing_, SYS_fsync); });
     std::this_thread::sleep_for(2 * kFrozen);
   }
 
@@ -223,9 +221,8 @@ protected:
   static constexpr std::chrono::milliseconds kFrozen{500}; // at least
 
   // Shared with the children.
-  std::atomic<bool>* is_syncing_ =
-      new (::mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0)) std::atomic<bool>;
+  static constexpr pid_t kNone = -1;
+  Shared<std::atomic<pid_t>> syncing_;
   ScratchDirectory scratch_;
   MountedFileSystem disk_{scratch_ / "disk", scratch_ / "served"};
   std::filesystem::path served_{scratch_ / "served"};

@@ -24,9 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include "await.hpp"
 #include "base/fd.hpp"
 #include "kernel_recording.hpp"
 #include "mounted_file_system.hpp"
+#include "shared.hpp"
 #include "small_group.hpp"
 
 namespace iotrail::live {
@@ -37,7 +39,6 @@ constexpr std::uint64_t kSectorsOfPage = kPageBytes / 512;
 constexpr std::uint64_t kGroupBytes = 16U << 20U;
 constexpr std::size_t kPages = (32U << 20U) / kPageBytes;
 constexpr std::size_t kFilledPages = kPages / 4;
-constexpr useconds_t kRestMicroseconds = 200'000;
 constexpr std::uint64_t kAreaBytes = 48U << 20U;
 
 // A swap area that the kernel prefers to all others: it waits until no other test of any clone has one.
@@ -108,24 +109,18 @@ struct Account {
   }
 };
 
-// In memory shared with the child.
-class SharedAccount {
-public:
-  SharedAccount()
-      : account_(static_cast<Account*>(::mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE,
-                                              MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-  ~SharedAccount() { ::munmap(account_, sizeof(Account)); }
-  SharedAccount(const SharedAccount&) = delete;
-  SharedAccount& operator=(const SharedAccount&) = delete;
-  Account* operator->() const { return account_; }
-
-private:
-  Account* account_;
-};
+// Whether a disk below /sys/block has no request.
+bool is_idle(const std::filesystem::path& disk) {
+  std::ifstream words(disk / "inflight");
+  int reads = -1;
+  int writes = -1;
+  words >> reads >> writes;
+  return reads == 0 && writes == 0;
+}
 
 // Fills more memory than the group may have, fills its first pages with zeros by a call, then reads
-// all of it.
-int use_memory(const SharedAccount& account) {
+// all of it. Returns when `disk` has written all.
+int use_memory(const Shared<Account>& account, const std::filesystem::path& disk) {
   void* const area = ::mmap(nullptr, kPages * kPageBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED)
@@ -150,13 +145,14 @@ int use_memory(const SharedAccount& account) {
   for (std::size_t page = 0; page < kPages; ++page)
     account->is_whole &= words[page * kWords] == (page < kFilledPages ? 0 : page * kWords);
   account->bytes_read = number_after("/proc/self/io", "read_bytes:");
-  return ::usleep(kRestMicroseconds); // until all is written
+  return await([&] { return is_idle(disk); }) ? 0 : 1;
 }
 
 class KernelSwap : public testing::Test {
 protected:
-  // Records the use of memory that is swapped to `area`. Skips the test if the machine refuses.
-  void record(const SwapArea& area) {
+  // Records the use of memory that is swapped to `area` on `disk`, which is below /sys/block. Skips
+  // the test if the machine refuses.
+  void record(const SwapArea& area, const std::filesystem::path& disk) {
     const SmallGroup group(kGroupBytes);
     refusal_ = area.refusal().empty() ? group.refusal() : area.refusal();
     if (!refusal_.empty())
@@ -164,7 +160,7 @@ protected:
     const Swapped before = Swapped::now();
     recording_ =
         Recording::among_others({.events = {"memory_swap_in", "memory_swap_out", "syscall_read"}},
-                                [&] { return group.enter() ? use_memory(account_) : 1; });
+                                [&] { return group.enter() ? use_memory(account_, disk) : 1; });
     swapped_ = Swapped::now().since(before);
     in_ = recording_.rows("memory_swap_in");
     out_ = recording_.rows("memory_swap_out");
@@ -270,7 +266,7 @@ protected:
 
   ScratchDirectory scratch_;
   std::string refusal_;
-  SharedAccount account_;
+  Shared<Account> account_;
   Recording recording_;
   Swapped swapped_{};
   std::vector<Row> in_;
@@ -281,7 +277,7 @@ TEST_F(KernelSwap, memory_swap_out_and_in_of_each_page) {
   const LoopDevice disk(disk_file(), kPageBytes);
   if (!disk.refusal().empty())
     GTEST_SKIP() << disk.refusal();
-  record(SwapArea(disk.path()));
+  record(SwapArea(disk.path()), disk.sysfs());
   if (!refusal_.empty())
     GTEST_SKIP() << refusal_;
   SKIP_UNLESS_SERVED(recording_, "memory_swap_in");
@@ -299,8 +295,9 @@ TEST_F(KernelSwap, memory_swap_out_and_in_once_by_a_mapped_disk) {
   if (std::system(("dmsetup create --noudevsync " + name + " --table " + table).c_str()) != 0)
     GTEST_SKIP() << "dmsetup makes no device";
   const std::string mapped = mapped_device(name);
-  const std::uint64_t number = device_number("/sys/block" + mapped.substr(sizeof("/dev") - 1));
-  record(SwapArea(mapped));
+  const std::string in_sysfs = "/sys/block" + mapped.substr(sizeof("/dev") - 1);
+  const std::uint64_t number = device_number(in_sysfs);
+  record(SwapArea(mapped), in_sysfs);
   EXPECT_EQ(std::system(("dmsetup remove --retry --noudevsync " + name).c_str()), 0);
   if (!refusal_.empty())
     GTEST_SKIP() << refusal_;
@@ -317,7 +314,7 @@ TEST_F(KernelSwap, memory_swap_out_and_in_by_a_disk_in_memory) {
   if (std::system(("modprobe -q brd rd_nr=1 rd_size=" + size).c_str()) != 0)
     GTEST_SKIP() << "there is no brd";
   const std::uint64_t device = device_number(in_sysfs);
-  record(SwapArea("/dev/ram0"));
+  record(SwapArea("/dev/ram0"), in_sysfs);
   EXPECT_EQ(std::system("modprobe -r brd"), 0);
   if (!refusal_.empty())
     GTEST_SKIP() << refusal_;
@@ -337,7 +334,7 @@ TEST_F(KernelSwap, memory_swap_in_and_out_by_a_file) {
   const std::vector<char> zeros(kAreaBytes);
   ASSERT_EQ(::write(file.get(), zeros.data(), zeros.size()), static_cast<ssize_t>(kAreaBytes));
   ASSERT_EQ(::fsync(file.get()), 0);
-  record(SwapArea(mounted / "swap"));
+  record(SwapArea(mounted / "swap"), mounted.device().sysfs());
   if (!refusal_.empty())
     GTEST_SKIP() << refusal_;
   SKIP_UNLESS_SERVED(recording_, "memory_swap_in");

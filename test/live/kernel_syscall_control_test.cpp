@@ -15,6 +15,7 @@
 
 #include <cerrno>
 
+#include "await.hpp"
 #include "kernel_syscall_fixture.hpp"
 
 namespace iotrail::live {
@@ -56,6 +57,7 @@ TEST_F(KernelSyscall, syscall_fcntl) {
 }
 
 TEST_F(KernelSyscall, syscall_fcntl_takes_as_long_as_the_wait_for_a_lock) {
+  constexpr useconds_t kHeldMicroseconds = 50'000; // at least
   RECORD([&] {
     const int fd = ::open(file_.c_str(), O_RDWR);
     struct flock lock = {
@@ -67,18 +69,20 @@ TEST_F(KernelSyscall, syscall_fcntl_takes_as_long_as_the_wait_for_a_lock) {
     if (holder == 0) {
       ::fcntl(fd, F_SETLK, &lock);
       ::write(ready[1], "x", 1);
-      ::usleep(50'000);
-      ::_exit(0);
+      const bool is_waiting = await([] { return sleeps_in(::getppid(), SYS_fcntl); });
+      ::usleep(kHeldMicroseconds);
+      ::_exit(is_waiting ? 0 : 1);
     }
     char byte = 0;
     ::read(ready[0], &byte, 1);
     const int result = ::fcntl(fd, F_SETLKW, &lock);
-    ::waitpid(holder, nullptr, 0);
-    return result;
+    int status = 0;
+    ::waitpid(holder, &status, 0);
+    return result + status;
   });
   const std::vector<Row> rows = recording_.rows("syscall_fcntl", "command", F_SETLKW);
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_GT(rows[0].u("duration_ns"), 20'000'000U);
+  EXPECT_GE(rows[0].u("duration_ns"), kHeldMicroseconds * 1000U);
 }
 
 TEST_F(KernelSyscall, syscall_flock) {

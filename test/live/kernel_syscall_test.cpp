@@ -14,10 +14,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <thread>
 #include <vector>
 
+#include "await.hpp"
 #include "io_uring.hpp"
 #include "kernel_syscall_fixture.hpp"
 
@@ -93,9 +95,13 @@ TEST_F(KernelSyscall, syscall_read_with_a_descriptor_closed_meanwhile_is_counted
       return 1;
     char byte = 0;
     ssize_t got = 0;
-    std::thread reader([&] { got = ::read(ends[0], &byte, 1); });
-    ::usleep(100'000); // the reader waits by then
-    const bool is_written = ::close(ends[0]) == 0 && ::write(ends[1], "x", 1) == 1;
+    std::atomic<pid_t> tid = 0;
+    std::thread reader([&] {
+      tid = ::gettid();
+      got = ::read(ends[0], &byte, 1);
+    });
+    const bool is_written = await([&] { return sleeps_in(tid, SYS_read); }) &&
+                            ::close(ends[0]) == 0 && ::write(ends[1], "x", 1) == 1;
     reader.join();
     return is_written && got == 1 ? 0 : 1;
   });
