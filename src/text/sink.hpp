@@ -17,11 +17,13 @@ inline std::unexpected<Error> fail_output(int code) {
   return fail_errno("cannot write the output", code);
 }
 
-// Output text for a file. finish() returns the first failed write (disk full, reader gone); later
-// text is dropped, and is_broken() lets a long output stop early.
+// Output text for a file or a string. finish() returns the first failed write (disk full, reader
+// gone); later text is dropped, and is_broken() lets a long output stop early.
 class Sink {
 public:
   explicit Sink(std::FILE* file) : file_(file), is_terminal_(::isatty(::fileno(file)) == 1) {}
+  // Appends to `text`, which is complete after finish().
+  explicit Sink(std::string& text) : text_(&text) {}
 
   bool is_terminal() const { return is_terminal_; }
 
@@ -43,7 +45,7 @@ public:
   // Success if the system has accepted everything, else the error.
   Result<void> finish() {
     flush();
-    if (error_ == 0 && std::fflush(file_) != 0)
+    if (file_ != nullptr && error_ == 0 && std::fflush(file_) != 0)
       error_ = errno;
     if (error_ != 0)
       return fail_output(error_);
@@ -54,13 +56,16 @@ private:
   static constexpr std::size_t kBufferBytes = 64U << 10U;
 
   void flush() {
-    if (error_ == 0 && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size())
+    if (text_ != nullptr)
+      *text_ += buffer_;
+    else if (error_ == 0 && std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size())
       error_ = errno;
     buffer_.clear();
   }
 
-  std::FILE* file_;
-  bool is_terminal_;
+  std::FILE* file_ = nullptr; // one of these two
+  std::string* text_ = nullptr;
+  bool is_terminal_ = false;
   std::string buffer_;
   int error_ = 0;
 };

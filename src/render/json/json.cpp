@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "export/json.hpp"
+#include "render/json/parts.hpp"
 #include "render/text/value_text.hpp"
 
 namespace iotrail::output {
@@ -13,24 +14,6 @@ namespace {
 // A column that only people or the section itself use.
 bool is_internal(const Column& column) {
   return column.name.starts_with('_');
-}
-
-void put_key(Sink& sink, std::string_view key) {
-  put_json_text(sink, key);
-  sink.put(':');
-}
-
-// Calls `put(element)` for each element, each on a line of its own.
-template <class Elements, class Put>
-void put_array(Sink& sink, const Elements& elements, const Put& put) {
-  sink.put('[');
-  bool is_first = true;
-  for (const auto& element : elements) {
-    sink.put(is_first ? "\n" : ",\n");
-    is_first = false;
-    put(element);
-  }
-  sink.put(is_first ? "]" : "\n]");
 }
 
 void put_spans(Sink& sink, const Spans& spans) {
