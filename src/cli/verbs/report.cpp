@@ -5,11 +5,14 @@
 #include "cli/messages.hpp"
 #include "cli/options/parse_units.hpp"
 #include "cli/options/selection.hpp"
+#include "cli/output_file.hpp"
 #include "cli/print_document.hpp"
 #include "cli/verb.hpp"
+#include "render/html/html.hpp"
 #include "report/coverage.hpp"
 #include "report/findings.hpp"
 #include "report/first_screen.hpp"
+#include "report/page/page.hpp"
 #include "report/report.hpp"
 #include "report/stat.hpp"
 #include "store/reader/repository.hpp"
@@ -22,6 +25,7 @@ struct ReportRequest {
   std::string by;
   std::string sort;
   std::string top;
+  std::string html;
   SelectionOptions only;
   bool json = false;
   bool wide = false;
@@ -31,7 +35,18 @@ struct ReportRequest {
   bool is_first_screen() const {
     return !full && !json && !wide && by.empty() && sort.empty() && top.empty();
   }
+  // The page has an answer too.
+  bool has_answer() const { return !html.empty() || is_first_screen(); }
 };
+
+// A page has all tables, and columns for any width.
+Result<void> check_page(const ReportRequest& request) {
+  if (request.html.empty() || (!request.full && !request.json && !request.wide &&
+                               request.by.empty() && request.sort.empty()))
+    return {};
+  return fail_usage("--html goes with a selection and --top alone", "a page has all tables",
+                    "Sort and filter them in the page.");
+}
 
 Result<analysis::Selection> selection_of(const ReportRequest& request) {
   const auto since_ns = parse_moment("--since", request.only.since);
@@ -67,7 +82,26 @@ Result<int> report_sums(const Console& console, analysis::Engine& engine,
   return print(console, request, output::make_stat(engine, {.by = request.by, .rows = top}));
 }
 
+Result<int> write_page(const Console& console, analysis::Engine& engine,
+                       const ReportRequest& request, std::uint64_t top) {
+  const auto page =
+      output::make_page(engine, {.rows = top, .selection = selection_text(request.only)});
+  if (!page)
+    return std::unexpected(page.error());
+  const Result<void> written = write_output(console.out, request.html, [&](std::FILE* file) {
+    output::Sink sink(file);
+    output::render_html(*page, sink);
+    return sink.finish();
+  });
+  if (!written)
+    return std::unexpected(written.error());
+  print_message(console.err, "the page is in " + request.html);
+  return 0;
+}
+
 Result<int> report(const Console& console, const ReportRequest& request) {
+  if (const auto checked = check_page(request); !checked)
+    return std::unexpected(checked.error());
   const auto selection = selection_of(request);
   if (!selection)
     return std::unexpected(selection.error());
@@ -78,17 +112,20 @@ Result<int> report(const Console& console, const ReportRequest& request) {
   if (!path)
     return std::unexpected(path.error());
   analysis::EngineOptions options{.selection = *selection};
-  if (request.is_first_screen())
+  if (request.has_answer())
     options = output::findings_engine_options(std::move(options));
   auto engine = analysis::Engine::open(*path, options);
   if (!engine)
     return std::unexpected(engine.error());
-  if (output::has_sums((*engine)->trace()))
+  const bool is_page = !request.html.empty();
+  if (output::has_sums((*engine)->trace()) && (!is_page || !selection_text(request.only).empty()))
     return report_sums(console, **engine, request, *top);
   if (const auto checked = check_matches(**engine, request.only); !checked) {
     print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
     return std::unexpected(checked.error());
   }
+  if (is_page)
+    return write_page(console, **engine, request, *top);
   if (request.is_first_screen())
     return print(console, request,
                  output::make_first_screen(**engine, selection_text(request.only)));
@@ -119,6 +156,10 @@ Action declare_report(CLI::App& app, const Trailing&) {
       ->type_name("TIME");
   app.add_option("--until", request->only.until, "Only up to this time of the recording")
       ->type_name("TIME");
+  app.add_option("--html", request->html,
+                 "Write a page with all of this to a new file; it opens in a browser, without a "
+                 "network")
+      ->type_name("FILE");
   app.add_flag("--json", request->json, "The tables as one JSON object, whole and unrounded");
   app.add_flag("--wide", request->wide, "Print all columns, however wide the terminal is");
   return [request](const Console& console) { return report(console, *request); };
@@ -134,6 +175,7 @@ extern const Verb kVerbReport = {
     .declare = declare_report,
     .examples = "  iotrail report                      # the newest trace, on one screen\n"
                 "  iotrail report latest --full\n"
+                "  iotrail report latest --html out.html\n"
                 "  iotrail report latest --by file --sort written --top 20\n"
                 "  iotrail report latest --process db --since 2s --until 4s\n",
 };

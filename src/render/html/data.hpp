@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The data of a page: JSON with the documents, for the page's own script. Unlike `report --json` it
+// has what people see: texts made printable, columns for people, rows as arrays. Its size is
+// limited whatever the trace: long tables lose their last rows, and `all_rows` has their number.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "report/page/page.hpp"
+
+namespace iotrail::output {
+
+inline constexpr std::size_t kDocumentBytes = 900'000; // of one document, at most
+
+// Has no `<`, so that nothing in it can end the element that holds it.
+std::string page_data(const Page& page);
+
+} // namespace iotrail::output

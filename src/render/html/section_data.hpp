@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A section of a document, and sentences, as JSON for the page's script.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/document.hpp"
+#include "text/sink.hpp"
+
+namespace iotrail::output {
+
+inline constexpr std::size_t kTextBytes = 4096; // as long as a path can be; a longer text is cut
+
+std::string section_data(const Section& section);
+void put_sentence_text(Sink& sink, const Sentence& sentence);
+void put_sentence_texts(Sink& sink, const std::vector<Sentence>& sentences);
+void put_facts(Sink& sink, const std::vector<Fact>& facts);
+
+} // namespace iotrail::output

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of `report --html` has the numbers and the words of the reports, and works in a browser
+without a network. The tests in a browser need Chromium."""
+import json
+import re
+import shutil
+import unittest
+
+import browser
+import harness
+
+ROWS = 200  # of a table in the page
+TEMPLATE_BYTES = 150_000
+HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>", "\"'`${alert(1)}",
+           "new\nline", "esc\x1b[31m", "left\u202eright", "separator\u2028here", "__proto__", "constructor",
+           "&lt;b&gt;", "x" * 255]
+
+
+def needs_browser(test):
+    return unittest.skipUnless(browser.program(), "needs Chromium: tools/setup --check installs it")(test)
+
+
+def block_of(html):
+    """The data of a page, and the page without it."""
+    before, rest = html.split('<script type="application/json" id="iotrail-data">')
+    data, after = rest.split("</script>", 1)
+    return data, before + after
+
+
+class Page(harness.AcceptanceTest):
+    def page_of(self, trace, *options, name="page.html"):
+        path = self.folder / name
+        process = harness.run(harness.IOTRAIL, "report", trace, "--html", path, *options)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return path
+
+    def printed(self, *arguments):
+        process = harness.run(harness.IOTRAIL, *arguments)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process.stdout
+
+    def small_recording(self):
+        script = "for i in 1 2 3 4 5 6 7; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
+        return self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+
+    def assert_same_section(self, shown, section, rows):
+        self.assertEqual(shown["title"], section["title"]["text"])
+        self.assertEqual(shown["intro"] + shown["notes"], [note["text"] for note in section["notes"]])
+        self.assertEqual(shown["all_rows"], section["all_rows"])
+        names = [column["name"] for column in shown["columns"]]
+        for page_row, row in zip(shown["rows"], rows or [], strict=True):
+            for name, value in zip(names, page_row, strict=True):
+                if name.startswith("_"):
+                    continue  # for people alone
+                if isinstance(row[name], int) and isinstance(value, str):
+                    value = int(value)  # a script cannot hold each integer: some are digits in a text
+                if isinstance(value, float):  # a sum of shares, in any order
+                    self.assertAlmostEqual(value, row[name], 9, f"{shown['id']}.{name}")
+                else:
+                    self.assertEqual(value, row[name], f"{shown['id']}.{name}")
+        return len(shown["rows"])
+
+    def test_numbers_of_the_page_are_those_of_the_report(self):
+        trace = self.small_recording()
+        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        report = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
+        sections = {section["id"]: section for section in report["sections"]}
+        compared = 0
+        for shown in data["report"]["sections"]:
+            compared += self.assert_same_section(shown, sections.pop(shown["id"]), report.get(shown["id"]))
+        self.assertGreater(compared, 30)
+        self.assertEqual([section for section in sections.values() if section["columns"]], [])  # others: for programs alone
+        self.assertEqual([fact["value"] for fact in data["report"]["facts"]],
+                         [fact["value"]["text"] for fact in report["facts"]])
+
+    def test_words_of_the_page_are_those_of_the_first_screen_and_the_findings(self):
+        trace = self.small_recording()
+        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        screen = " ".join(self.printed("report", trace).split())
+        for text in [data["answer"]["title"], *(text for section in data["answer"]["sections"]
+                                                for text in [section["title"], *section["intro"], *section["notes"]])]:
+            self.assertIn(" ".join(text.split()), screen)
+        findings = json.loads(self.printed("findings", trace, "--json"))
+        self.assertEqual([section["title"] for section in data["findings"]["sections"]],
+                         [section["title"]["text"] for section in findings["sections"]])
+        self.assertEqual([section["intro"] + section["notes"] for section in data["findings"]["sections"]],
+                         [[note["text"] for note in section["notes"]] for section in findings["sections"]])
+
+    def test_template_is_small_and_its_script_is_well_formed(self):
+        html = self.page_of(self.small_recording()).read_text()
+        template = block_of(html)[1]
+        self.assertLess(len(template.encode()), TEMPLATE_BYTES)
+        (script,) = re.findall(r"<script>(.*?)</script>", template, re.S)
+        if not shutil.which("node"):
+            self.skipTest("needs node, which npm brings: tools/setup installs it")
+        path = self.folder / "page.js"
+        path.write_text(script)
+        checked = harness.run("node", "--check", path)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_a_page_replaces_no_file_and_excludes_other_forms(self):
+        trace = self.small_recording()
+        kept = self.folder / "kept.html"
+        kept.write_text("mine")
+        refused = harness.run(harness.IOTRAIL, "report", trace, "--html", kept)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("File exists", refused.stderr)
+        self.assertEqual(kept.read_text(), "mine")
+        for option in ("--json", "--full", "--wide", "--by=file"):
+            process = harness.run(harness.IOTRAIL, "report", trace, "--html", self.folder / "new.html", option)
+            self.assertEqual(process.returncode, 2, option)
+        self.assertFalse((self.folder / "new.html").exists())
+
+    def hostile_recording(self):
+        folder = self.folder / "hostile"
+        folder.mkdir()
+        code = ("import os, sys\nfor name in sys.argv[2:]:\n"
+                "  with open(os.path.join(sys.argv[1], name.replace('/', '\\u2215')), 'wb') as file: file.write(b'x' * 9000)\n")
+        deep = folder
+        for _ in range(14):
+            deep /= "<b>" + "y" * 250
+        deep.mkdir(parents=True)
+        return self.record("python3", "-c", code, folder, *HOSTILE, str(deep / "file")[len(str(folder)) + 1:].replace("/", "_")[:200]).path
+
+    def test_hostile_names_end_no_element(self):
+        html = self.page_of(self.hostile_recording()).read_text()
+        data, template = block_of(html)
+        self.assertNotIn("<", data)
+        self.assertNotRegex(data, "[\x00-\x09\x0b-\x1f\u2028\u2029\u202e]")
+        self.assertEqual(template.count("<script"), 2 - 1)  # the block's own is cut out
+        self.assertIn("img src=x onerror", data)
+
+    @needs_browser
+    def test_hostile_names_stay_text(self):
+        path = self.page_of(self.hostile_recording())
+        with browser.Browser() as page:
+            page.open(path)
+            self.assertEqual(page.value("document.images.length"), 0)
+            self.assertEqual(page.value("document.scripts.length"), 2)
+            page.value("document.querySelectorAll('.tools button').forEach((button) => button.click())")
+            text = page.value("document.body.textContent")
+            self.assertIn("<img src=x onerror=alert(1)>", text)
+            self.assertIn("\\x1b", text)
+            self.assertIn("__proto__", text)
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_page_in_a_browser_has_the_texts_of_the_report(self):
+        trace = self.small_recording()
+        lines = self.printed("report", trace, "--wide", "--top", ROWS).splitlines()
+        with browser.Browser() as page:
+            page.open(self.page_of(trace))
+            page.value("document.querySelectorAll('.tools button').forEach((button) => button.click())")
+            tables = page.value("""[...document.querySelectorAll('main > section')].map((section) => [
+                section.querySelector('h2').textContent,
+                [...section.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))])""")
+            compared = 0
+            for title, rows in tables:
+                below = iter(" ".join(line.split()) for line in lines[lines.index(title) if rows else 0:])
+                for cells in rows:
+                    row = " ".join(" ".join(cells).split())
+                    self.assertIn(row, below, f"{title}: {cells}")  # in this order
+                    compared += len(cells)
+            self.assertGreater(compared, 100)
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_tables_sort_and_filter_by_keyboard(self):
+        with browser.Browser() as page:
+            page.open(self.page_of(self.small_recording()))
+            first = "document.querySelector('#section-files tbody tr').textContent"
+            page.value("[...document.querySelectorAll('#section-files th button')].find((b) => b.textContent === 'file').focus()")
+            page.press("Enter", 13, "\r")
+            self.assertEqual(page.value("document.querySelector('#section-files th[aria-sort]').ariaSort"), "ascending")
+            ascending = page.value(first)
+            page.press("Enter", 13, "\r")
+            self.assertNotEqual(page.value(first), ascending)
+            page.value("document.querySelector('#section-files input').focus()")
+            for letter in "f5":
+                page.press(letter, 0, letter)
+            rows = page.value("[...document.querySelectorAll('#section-files tbody tr')].map((row) => row.textContent)")
+            self.assertTrue(rows and all("f5" in row for row in rows), rows)
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_page_fits_a_phone_and_follows_the_colour_scheme(self):
+        path = self.page_of(self.small_recording())
+        with browser.Browser() as page:
+            colours = set()
+            for width, scheme in ((390, "light"), (390, "dark"), (768, "light"), (1280, "dark")):
+                page.look(width, 844, scheme)
+                page.open(path)
+                self.assertLessEqual(page.value("document.documentElement.scrollWidth"), width)
+                colours.add(page.value("getComputedStyle(document.body).backgroundColor"))
+                self.assertEqual(page.troubles(), [])
+            self.assertEqual(len(colours), 2)
+            page.look(media="print")
+            self.assertEqual(page.value("getComputedStyle(document.querySelector('nav')).display"), "none")
+            self.assertNotEqual(page.value("document.querySelector('.verdict').textContent"), "")
+
+
+if __name__ == "__main__":
+    harness.main()
