@@ -169,6 +169,20 @@ class Documents(harness.AcceptanceTest):
             for note in operation["notes"]:
                 self.assertIn(" ".join(note["text"].split()), text)
 
+    def test_json_of_diff_fits_its_schema_and_its_text_has_the_same_numbers(self):
+        one, other = self.small_recording(), self.record("sh", "-c", "cat /etc/passwd > g; sync g", expect=None,
+                                                         name="other", cwd=self.folder).path
+        for by in ("call", "file", "process", "device"):
+            document = json.loads(self.printed("diff", one, other, "--by", by, "--json", "--top", ROWS))
+            self.assertEqual(problems(document, "diff.json"), [])
+            text = " ".join(self.printed("diff", one, other, "--by", by, "--top", ROWS).split())
+            for section in document["sections"]:
+                for note in section["notes"]:
+                    self.assertIn(" ".join(note["text"].split()), text)
+            for row in document["changes"]:
+                self.assertEqual(row["change_ns"], row["time_after_ns"] - row["time_before_ns"])
+            self.assertEqual(len(document["runs"]), 2)
+
     def test_a_document_that_does_not_fit_is_found(self):
         trace = self.small_recording()
         document = json.loads(self.printed("report", trace, "--json", "--by", "file"))

@@ -10,6 +10,8 @@
 //   > width=60 query TRACE --tables           as on a terminal of this width; without: not on a terminal
 //   > export TRACE --to csv -o DIRECTORY      every file of the new directory is printed, with its name before it
 //
+// `trace NAME.iotrail` among the statements begins a further trace, for a verb that takes several.
+//
 // Standard output, then standard error, then the exit status if it is not 0. The repository holds the trace alone.
 // Expected text runs up to the next command; blank lines at its end do not count. --update rewrites it.
 #include <unistd.h>
@@ -202,6 +204,24 @@ void rewrite(const fs::path& file, const Test& test) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
 }
 
+// Writes the traces: `name`, then each with a line `trace NAME.iotrail`.
+Result<void> write_traces(const std::string& text, const fs::path& directory, std::string name) {
+  constexpr std::string_view kTrace = "trace ";
+  std::istringstream input(text);
+  std::string statements;
+  for (std::string line; std::getline(input, line);) {
+    if (!line.starts_with(kTrace)) {
+      statements += line + "\n";
+      continue;
+    }
+    if (const auto done = golden::write_text_trace(statements, directory / name); !done)
+      return done;
+    name = line.substr(kTrace.size());
+    statements.clear();
+  }
+  return golden::write_text_trace(statements, directory / name);
+}
+
 // Returns the number of commands with unexpected output.
 int run_test(const fs::path& file, bool update) {
   Test test = parse(read_file(file));
@@ -211,7 +231,7 @@ int run_test(const fs::path& file, bool update) {
   }
   const TemporaryDirectory directory;
   const fs::path trace = directory.path() / (file.stem().string() + ".iotrail");
-  if (const auto done = golden::write_text_trace(test.trace, trace); !done) {
+  if (const auto done = write_traces(test.trace, directory.path(), trace.filename()); !done) {
     std::printf("%s: %s\n", file.c_str(), done.error().message().c_str());
     return 1;
   }
