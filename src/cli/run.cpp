@@ -163,14 +163,12 @@ Result<int> run_verb(Verbs verbs, std::vector<std::string> arguments, const Cons
 
 int run(std::span<const Verb* const> verbs, std::vector<std::string> arguments,
         const Console& console) {
-  // Verbs print without looking back: a full disk shows here, at the end, or where fmt::print throws.
+  // Verbs may print without looking back: a full disk shows here, at the end, or where fmt::print throws.
   try {
     const Result<int> status = run_verb(verbs, std::move(arguments), console);
     if (!status)
       return print_error(console, status.error());
-    if (*status != static_cast<int>(Exit::ok))
-      return *status;
-    Result<void> written = output::Sink(console.out.file).finish();
+    const Result<void> written = output::Sink(console.out.file).finish();
     return written ? *status : print_error(console, written.error());
   } catch (const std::system_error& refusal) {
     if (std::ferror(console.out.file) == 0)

@@ -2,6 +2,7 @@
 """Files and messages that reading verbs leave behind when their output is full or they are killed."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,6 +108,25 @@ class Output(harness.AcceptanceTest):
                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         gone.stderr.close()
         self.assertEqual(gone.wait(timeout=harness.PATIENCE_S), 3)
+
+    def test_output_that_cannot_be_written_is_an_error_of_every_verb(self):
+        path = self.record("true", name="good").path
+        of_trace = {"report": (), "findings": (), "explain": (), "verify": (), "script": (), "info": (),
+                    "query": ("SELECT 1",), "export": ("--to", "jsonl")}
+        words = [("--help",), ("--version",), ("doctor",), ("schema",), ("list", self.folder), ("query", path, "--tables"),
+                 ("report", path, "--by", "file"), ("export", path, "--to", "csv", "--table", "files")]
+        words += [(verb, path, *more) for verb, more in of_trace.items()]
+        words += [(verb, path, "--json") for verb in ("report", "findings", "explain", "verify", "info")]
+        words += [("doctor", "--json"), ("list", self.folder, "--json"), ("schema", "--json"), ("record", "--help")]
+        verbs = re.findall(r"^  ([a-z]+) ", harness.run(harness.IOTRAIL, "--help").stdout, re.MULTILINE)
+        silent = {"record", "stat", "snapshot", "tag", "remove"}  # write to standard error, or nothing
+        self.assertEqual(set(verbs) - silent, {each[0] for each in words if each[0] in verbs} - silent)
+        for each in words:
+            with self.subTest(words=each), open("/dev/full", "w") as full:
+                process = subprocess.run([str(word) for word in (harness.IOTRAIL, *each)], stdout=full,
+                                         stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual(process.returncode, 1, process.stderr)
+                self.assertIn("iotrail: cannot write the output: No space left on device (ENOSPC)", process.stderr)
 
     def test_list_has_the_whole_reason_why_a_trace_cannot_be_read(self):
         path = self.record("true", name="good").path

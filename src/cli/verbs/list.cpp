@@ -102,7 +102,8 @@ std::string events_text(const store::Manifest& manifest) {
                         : output::human_count(summed_up) + " in sums";
 }
 
-void print_entries(const Console& console, const std::vector<Listed>& traces, std::size_t width) {
+Result<void> print_entries(const Console& console, const std::vector<Listed>& traces,
+                           std::size_t width) {
   using output::Align;
   using output::Fit;
   output::TextTable table({{"NAME", Align::left, Fit::middle},
@@ -128,7 +129,7 @@ void print_entries(const Console& console, const std::vector<Listed>& traces, st
   table.print(sink, "", width);
   for (const Listed& listed : traces)
     print_problem(listed, sink, width);
-  (void)sink.finish(); // run() reports what the output does not accept
+  return sink.finish();
 }
 
 struct ListRequest {
@@ -177,11 +178,13 @@ Result<int> list(const Console& console, const ListRequest& request) {
     fmt::print(console.out.file, "{}\n", output::json_text(all));
     return 0;
   }
-  if (traces.empty())
+  if (traces.empty()) {
     print_none(console.err, request.what);
-  else
-    print_entries(console, traces, request.wide ? output::kAnyWidth : console.out.width());
-  return 0;
+    return 0;
+  }
+  const Result<void> printed =
+      print_entries(console, traces, request.wide ? output::kAnyWidth : console.out.width());
+  return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
 Action declare_list(CLI::App& app, const Trailing&) {
