@@ -11,6 +11,8 @@ Result<void> print_document(const Stream& out, const output::Document& document,
   output::Sink sink(out.file);
   if (format == DocumentFormat::json)
     output::render_json(document, sink);
+  else if (format == DocumentFormat::json_line)
+    sink.put(output::json_line(document));
   else
     output::render_text(document, sink,
                         format == DocumentFormat::wide_text ? output::kAnyWidth : out.width());

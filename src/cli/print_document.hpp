@@ -11,6 +11,7 @@ enum class DocumentFormat : std::uint8_t {
   text,
   wide_text, // all columns, however wide the terminal is
   json,
+  json_line, // all of it on one line, among others
 };
 
 Result<void> print_document(const Stream& out, const output::Document& document,

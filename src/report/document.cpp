@@ -6,13 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.hpp"
+
 namespace iotrail::output {
 
 namespace {
 
-constexpr std::string_view kMeaningNames[] = {"text",  "path",  "command", "sentence", "id",
-                                              "count", "bytes", "ns",      "second",   "share",
-                                              "ratio", "date",  "status",  "spans",    "remark"};
+constexpr std::string_view kMeaningNames[] = {
+    "text", "path",   "command", "sentence", "shell", "id",     "count", "bytes",
+    "ns",   "second", "share",   "ratio",    "date",  "status", "spans", "remark"};
 static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::remark) + 1);
 
 struct PlainText {
@@ -84,6 +86,10 @@ Sentence sentence(std::string_view pattern, std::vector<NamedValue> named) {
 Sentence only(NamedValue value) {
   const std::string pattern = "{" + value.name + "}";
   return sentence(pattern, {std::move(value)});
+}
+
+Sentence command_on(std::string_view pattern, const std::string& trace) {
+  return only({"command", fmt::format(fmt::runtime(pattern), shell_word(trace)), Meaning::shell});
 }
 
 } // namespace iotrail::output

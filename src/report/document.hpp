@@ -22,6 +22,7 @@ enum class Meaning : std::uint8_t {
   path,    // a long name that differs from others at both ends: a path, an address, a control group
   command, // a long text that differs from others at its beginning: a command, a list
   sentence, // a text of several words
+  shell,    // a command to copy into a shell: never broken into lines
   id,       // the number of a thing: a pid, a sector
   count,
   bytes,
@@ -85,6 +86,9 @@ struct Sentence {
 Sentence sentence(std::string_view pattern, std::vector<NamedValue> named = {});
 // A sentence that consists of one value.
 Sentence only(NamedValue value);
+
+// A command on a trace, to be copied into a shell: "iotrail report {}", {} being the trace.
+Sentence command_on(std::string_view pattern, const std::string& trace);
 
 inline NamedValue count_value(std::string name, std::uint64_t count) {
   return {std::move(name), count, Meaning::count};

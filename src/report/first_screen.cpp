@@ -7,7 +7,6 @@
 
 #include <fmt/ranges.h>
 
-#include "base/shell_word.hpp"
 #include "report/findings.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
@@ -169,12 +168,12 @@ Section notes_section(const Judgement& judgement, Sentence bytes) {
 
 // Each on a line of its own, to be copied.
 Section next_section(const store::TraceReader& trace) {
-  const NamedValue name = text_value("trace", shell_word(trace.path().native()));
+  const std::filesystem::path& path = trace.path();
   return {.id = "next",
           .title = sentence("Next"),
-          .intro = {sentence("iotrail findings {trace}", {name}),
-                    sentence("iotrail explain {trace} --slowest 1", {name}),
-                    sentence("iotrail report {trace} --full", {name})}};
+          .intro = {command_on("iotrail findings {}", path),
+                    command_on("iotrail explain {} --slowest 1", path),
+                    command_on("iotrail report {} --full", path)}};
 }
 
 Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {

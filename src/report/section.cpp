@@ -180,6 +180,19 @@ Section make_section(analysis::Engine& engine, const SectionDefinition& definiti
   return section;
 }
 
+Section make_table(std::string_view id, std::string_view title,
+                   std::span<const ColumnDefinition> columns,
+                   std::vector<std::vector<Value>> rows) {
+  Section section{.id = std::string(id), .title = sentence(title), .all_rows = rows.size()};
+  for (const ColumnDefinition& definition : columns) {
+    if (!definition.title.empty())
+      section.shown.push_back(section.columns.size());
+    section.columns.push_back(column_of(definition, {}));
+  }
+  add_rows(section, std::move(rows));
+  return section;
+}
+
 void add_notes(const store::TraceReader& trace, const SectionDefinition& definition,
                Section& section) {
   const bool has_rows = !section.failure && !section.rows.empty();

@@ -103,6 +103,10 @@ struct SectionOptions {
 Section make_section(analysis::Engine& engine, const SectionDefinition& definition,
                      const SectionOptions& options);
 
+// A section without a query. Columns without a title are for programs only.
+Section make_table(std::string_view id, std::string_view title,
+                   std::span<const ColumnDefinition> columns, std::vector<std::vector<Value>> rows);
+
 // Call it after all queries: damage is known as far as the trace has been read.
 void add_notes(const store::TraceReader& trace, const SectionDefinition& definition,
                Section& section);

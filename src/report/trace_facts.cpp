@@ -52,18 +52,19 @@ Sentence state_sentence(const store::TraceReader& trace) {
   return text;
 }
 
-Sentence events_sentence(const store::TraceReader& trace) {
+// `losses`: the title of the section that lists them.
+Sentence events_sentence(const store::TraceReader& trace, std::string_view losses) {
   const store::Manifest& manifest = trace.manifest();
   if (manifest.sources.empty())
     return {};
   if (Sentence lost = lost_sentence(manifest); !lost.empty())
-    return lost.add(": see Losses");
+    return lost.add(": see ").add(losses);
   std::uint64_t produced = 0;
   for (const store::SourceTally& source : manifest.sources)
     produced += source.produced;
   Sentence text = only(count_value("produced", produced));
   if (manifest.gaps() != 0)
-    return text.add(", SOME MAY BE MISSING: see Losses");
+    return text.add(", SOME MAY BE MISSING: see ").add(losses);
   return text.add(trace.damage().any() ? ", none lost while recording" : ", none lost");
 }
 
@@ -72,17 +73,6 @@ Sentence begin_sentence(const store::TraceReader& trace) {
   if (manifest.begin_ns == 0 || trace.damage().manifest)
     return {};
   return only({"begin_real_ns", manifest.begin_real_ns(), Meaning::date});
-}
-
-Sentence recorder_sentence(const store::Manifest& manifest) {
-  if (manifest.recorder_cpu_ns == 0)
-    return {};
-  return sentence("{recorder_cpu_ns} of CPU, {recorder_memory_bytes} of memory and "
-                  "{ring_memory_bytes} of rings; trace of {events_bytes}",
-                  {ns_value("recorder_cpu_ns", manifest.recorder_cpu_ns),
-                   bytes_value("recorder_memory_bytes", manifest.recorder_memory_bytes),
-                   bytes_value("ring_memory_bytes", manifest.ring_memory_bytes),
-                   bytes_value("events_bytes", manifest.events_bytes)});
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
@@ -113,6 +103,17 @@ bool includes_files(const store::Manifest& manifest) {
 
 } // namespace
 
+Sentence recorder_sentence(const store::Manifest& manifest) {
+  if (manifest.recorder_cpu_ns == 0)
+    return {};
+  return sentence("{recorder_cpu_ns} of CPU, {recorder_memory_bytes} of memory and "
+                  "{ring_memory_bytes} of rings; trace of {events_bytes}",
+                  {ns_value("recorder_cpu_ns", manifest.recorder_cpu_ns),
+                   bytes_value("recorder_memory_bytes", manifest.recorder_memory_bytes),
+                   bytes_value("ring_memory_bytes", manifest.ring_memory_bytes),
+                   bytes_value("events_bytes", manifest.events_bytes)});
+}
+
 std::string machine_text(const store::Manifest& manifest) {
   std::vector<std::string> facts;
   for (const std::string& fact : {manifest.host, manifest.kernel, manifest.machine})
@@ -136,6 +137,28 @@ std::string layers_text(const store::Manifest& manifest) {
   return text;
 }
 
+std::string_view layer_of_event(std::string_view event) {
+  const schema::Event* row = schema::find_event(event);
+  return row == nullptr ? "" : schema::layer_name(static_cast<std::uint32_t>(row->layer));
+}
+
+std::vector<std::string> layers_refused_by_machine(const store::Manifest& manifest) {
+  std::vector<std::string> layers = manifest.layers_refused();
+  std::erase_if(layers, [&](const std::string& layer) {
+    return std::ranges::none_of(manifest.hooks, [&](const store::HookReport& hook) {
+      return layer_of_event(hook.event) == layer && hook.remedy != store::kAskForOther;
+    });
+  });
+  return layers;
+}
+
+std::string tags_text(const store::Manifest& manifest) {
+  std::string tags;
+  for (const auto& [name, value] : manifest.tags)
+    tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
+  return tags;
+}
+
 std::string refusals_text(const store::Manifest& manifest) {
   const std::vector<std::string> layers = manifest.layers_refused();
   std::vector<std::string> by_machine;
@@ -144,9 +167,7 @@ std::string refusals_text(const store::Manifest& manifest) {
   for (const store::HookReport& hook : manifest.hooks) {
     if (!hook.hook.empty())
       continue;
-    const schema::Event* event = schema::find_event(hook.event);
-    const std::string_view layer =
-        event ? schema::layer_name(static_cast<std::uint32_t>(event->layer)) : "";
+    const std::string_view layer = layer_of_event(hook.event);
     const bool is_whole_layer = std::ranges::find(layers, layer) != layers.end();
     std::string what = is_whole_layer ? fmt::format("layer {}", layer) : hook.event;
     if (named.insert(what).second)
@@ -179,7 +200,8 @@ std::string unsupported_file_systems_text(const store::Manifest& manifest) {
                      fmt::join(manifest.unsupported_file_systems, ", "));
 }
 
-std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection) {
+std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection,
+                              std::string_view losses) {
   const store::Manifest& manifest = trace.manifest();
   Facts facts;
   facts.add("command", joined(manifest.command, " "), Meaning::command);
@@ -190,7 +212,7 @@ std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view 
   facts.add("unseen", joined(manifest.not_followed, "; "));
   facts.add("filters", joined(manifest.filters, "; "));
   facts.add("limits", joined(manifest.limits, "; "));
-  facts.add("events", events_sentence(trace));
+  facts.add("events", events_sentence(trace, losses));
   facts.add("only", std::string(selection));
   return facts.take();
 }

@@ -22,16 +22,30 @@ std::string machine_text(const store::Manifest& manifest);
 // hook serves them.
 std::string layers_text(const store::Manifest& manifest);
 
+// The layer of an event of this version; "": there is no such event.
+std::string_view layer_of_event(std::string_view event);
+
+// Requested layers without any event here, since the machine does not allow them. Others of
+// layers_refused() do not go with what the user chose to record.
+std::vector<std::string> layers_refused_by_machine(const store::Manifest& manifest);
+
 // One line: requested events that were not recorded; empty if all were. `iotrail doctor` has the
 // reasons.
 std::string refusals_text(const store::Manifest& manifest);
+
+// "NAME=VALUE NAME=VALUE"
+std::string tags_text(const store::Manifest& manifest);
+
+// What the recorder took of CPU, memory and disk; empty: not known.
+Sentence recorder_sentence(const store::Manifest& manifest);
 
 // Says that files are on file systems without events of the recorded layer fs; empty: none are.
 std::string unsupported_file_systems_text(const store::Manifest& manifest);
 
 // The recording, its duration and its completeness. `selection`: how the user narrowed the report
-// down; empty: not at all.
-std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection);
+// down; empty: not at all. `losses`: the title of the section that lists losses.
+std::vector<Fact> trace_facts(const store::TraceReader& trace, std::string_view selection,
+                              std::string_view losses = "Losses");
 
 // The machine and the cost of the recording.
 std::vector<Fact> recording_facts(const store::TraceReader& trace);

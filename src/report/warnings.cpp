@@ -3,12 +3,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "schema.hpp"
 
 namespace iotrail::output {
 
 namespace {
+
+constexpr std::size_t kRunningShown = 8;
 
 // First says that a trace has no end: its numbers are then a lower bound.
 std::string_view state_warning(store::State state) {
@@ -120,6 +125,36 @@ Sentence lost_sentence(const store::Manifest& manifest) {
   return sentence("{lost} OF {produced} EVENTS LOST ({lost_share})",
                   {count_value("lost", lost), count_value("produced", produced),
                    share_value("lost_share", share_of(lost, produced))});
+}
+
+Sentence gap_sentence(std::uint64_t times, std::string counter, std::string meaning) {
+  return sentence(fmt::format("EVENTS MAY BE MISSING, {{times}} time{} ({{counter}}): {{meaning}}",
+                              plural(times)),
+                  {count_value("times", times), text_value("counter", std::move(counter)),
+                   text_value("meaning", std::move(meaning))});
+}
+
+std::vector<Sentence> gap_sentences(const store::Manifest& manifest) {
+  std::vector<Sentence> sentences;
+  for (const auto& [name, times] : manifest.counters)
+    if (const schema::Counter* counter = schema::find_counter(name);
+        counter != nullptr && counter->severity == schema::Severity::gap)
+      sentences.push_back(gap_sentence(times, name, std::string(counter->doc)));
+  return sentences;
+}
+
+Sentence running_sentence(const store::Manifest& manifest) {
+  const std::vector<std::string>& all = manifest.still_running;
+  if (all.empty())
+    return {};
+  const std::size_t shown = std::min(all.size(), kRunningShown);
+  Sentence text = sentence(
+      fmt::format("{{count}} process{} still running, no longer recorded: {{processes}}{}",
+                  all.size() == 1 ? "" : "es", all.size() > shown ? ", ..." : ""),
+      {count_value("count", all.size()),
+       text_value("processes", fmt::format("{}", fmt::join(std::span(all).first(shown), ", ")))});
+  return text.add(manifest.stop_reason.ends_with("ended") ? "; --follow waits"
+                                                          : ""); // limits end that too
 }
 
 std::vector<Sentence> answer_warnings(const store::TraceReader& trace) {

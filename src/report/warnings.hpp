@@ -32,4 +32,12 @@ double share_of(std::uint64_t part, std::uint64_t whole);
 // "998 OF 1,000 EVENTS LOST (99.8 %)", or that the counts are impossible; empty: no counted losses.
 Sentence lost_sentence(const store::Manifest& manifest);
 
+// "EVENTS MAY BE MISSING, 3 times (counter): meaning"
+Sentence gap_sentence(std::uint64_t times, std::string counter, std::string meaning);
+// One for each counter of events that may be missing.
+std::vector<Sentence> gap_sentences(const store::Manifest& manifest);
+
+// "3 processes still running, no longer recorded: 12 sleep, ..."; empty: none is.
+Sentence running_sentence(const store::Manifest& manifest);
+
 } // namespace iotrail::output

@@ -43,8 +43,8 @@ public:
   bool is_broken() const { return error_ != 0; }
 
   // Success if the system has accepted everything, else the error. That includes what was written
-  // to the file earlier, by others: a stream drops text that it could not write, and the next
-  // flush then succeeds. The file's mark is left; the reason is not known any more.
+  // to the file earlier, by others: a stream drops text that it could not write, and keeps a mark
+  // but not the reason.
   Result<void> finish() {
     flush();
     if (file_ != nullptr && error_ == 0 && std::fflush(file_) != 0)

@@ -102,10 +102,13 @@ std::string human_share_of(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string human_date(std::int64_t real_ns) {
+  return fmt::format("{}.{:06}", short_date(real_ns), real_ns % kNsPerSecond / 1000);
+}
+
+std::string short_date(std::int64_t real_ns) {
   const std::tm time = local_time(real_ns / kNsPerSecond);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:06}", time.tm_year + 1900,
-                     time.tm_mon + 1, time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec,
-                     real_ns % kNsPerSecond / 1000);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", time.tm_year + 1900, time.tm_mon + 1,
+                     time.tm_mday, time.tm_hour, time.tm_min, time.tm_sec);
 }
 
 std::string clock_time(std::int64_t real_ns) {

@@ -20,6 +20,7 @@ std::string human_share_of(std::uint64_t part, std::uint64_t whole); // of 0: as
 
 // "2026-05-01 12:34:56.789012" in the local time zone; ns of CLOCK_REALTIME.
 std::string human_date(std::int64_t real_ns);
+std::string short_date(std::int64_t real_ns); // without a fraction of the second
 // "3"; "139 (SIGSEGV)": exit status of a program, as a shell shows it.
 std::string human_status(int status);
 // "12:34:56.789012345"

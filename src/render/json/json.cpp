@@ -2,6 +2,8 @@
 #include "render/json/json.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "export/json.hpp"
 #include "render/json/parts.hpp"
@@ -180,6 +182,10 @@ void put_not_shown(Sink& sink, const Document& document) {
 void render_json(const Document& document, Sink& sink) {
   sink.put("{\"trace\":");
   put_json_text(sink, document.trace);
+  if (!document.title.empty()) {
+    sink.put(",\n\"title\":");
+    put_sentence(sink, document.title);
+  }
   for (const Section& section : document.sections)
     if (!section.columns.empty())
       put_rows(sink, section);
@@ -196,6 +202,21 @@ void render_json(const Document& document, Sink& sink) {
   sink.put(",\n\"notes\":");
   put_sentences(sink, document.closing);
   sink.put("}\n");
+}
+
+std::string json_line(const Document& document) {
+  char* data = nullptr;
+  std::size_t size = 0;
+  std::FILE* memory = ::open_memstream(&data, &size);
+  IOTRAIL_CHECK(memory != nullptr);
+  Sink sink(memory);
+  render_json(document, sink);
+  IOTRAIL_CHECK(sink.finish().has_value());
+  std::fclose(memory);
+  std::string line(data, size);
+  std::free(data);
+  std::erase(line, '\n'); // texts have it as \n
+  return line + "\n";
 }
 
 } // namespace iotrail::output

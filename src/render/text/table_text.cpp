@@ -131,6 +131,8 @@ private:
       return std::string(kDash);
     if (at(column).meaning == Meaning::share)
       return short_share(real_of(shown));
+    if (at(column).meaning == Meaning::date)
+      return short_date(static_cast<std::int64_t>(number_of(shown)));
     return value_text(shown, at(column).meaning,
                       at(column).is_sum ? section_.rows[row].scale_factor : 1);
   }

@@ -23,12 +23,23 @@ bool is_command(const Fact& fact) {
   return fact.value.values.size() == 1 && fact.value.values.front().meaning == Meaning::command;
 }
 
+// A command is one line, however long: its reader copies it.
+std::vector<std::string> lines_of(const Sentence& sentence, std::size_t width) {
+  const bool is_shell =
+      sentence.values.size() == 1 && sentence.values.front().meaning == Meaning::shell;
+  std::string text = shortened_fact(sentence_text(sentence), width);
+  return is_shell ? std::vector{std::move(text)} : wrapped(text, width);
+}
+
+std::vector<std::string> fact_lines(const Fact& fact, std::size_t width) {
+  return is_command(fact) && width != kAnyWidth
+             ? wrapped(shortened_end(sentence_text(fact.value), kCommandLines * width), width)
+             : lines_of(fact.value, width);
+}
+
 void render_fact(const Fact& fact, Sink& sink, std::size_t width) {
-  std::string text = shortened_fact(sentence_text(fact.value), width);
-  if (is_command(fact) && width != kAnyWidth)
-    text = shortened_end(text, kCommandLines * room(width, kFactIndent));
   std::string_view name = fact.name;
-  for (const std::string& line : wrapped(text, room(width, kFactIndent))) {
+  for (const std::string& line : fact_lines(fact, room(width, kFactIndent))) {
     sink.print("{}{:<10}{}\n", kIndent, name, line);
     name = {};
   }
@@ -37,20 +48,16 @@ void render_fact(const Fact& fact, Sink& sink, std::size_t width) {
 // Lines below the first are indented.
 void render_title(const Sentence& title, Sink& sink, std::size_t width) {
   std::string_view indent;
-  for (const std::string& line : wrapped(sentence_text(title), room(width, kIndent.size()))) {
+  for (const std::string& line : lines_of(title, room(width, kIndent.size()))) {
     sink.print("{}{}\n", indent, line);
     indent = kIndent;
   }
 }
 
-void print_wrapped(std::string_view text, Sink& sink, std::size_t width) {
-  for (const std::string& line : wrapped(text, room(width, kIndent.size())))
-    sink.print("{}{}\n", kIndent, line);
-}
-
 void render_sentences(const std::vector<Sentence>& sentences, Sink& sink, std::size_t width) {
   for (const Sentence& sentence : sentences)
-    print_wrapped(sentence_text(sentence), sink, width);
+    for (const std::string& line : lines_of(sentence, room(width, kIndent.size())))
+      sink.print("{}{}\n", kIndent, line);
 }
 
 void render_warnings(const std::vector<Sentence>& warnings, Sink& sink, std::size_t width) {
@@ -107,7 +114,7 @@ void render_text(const Document& document, Sink& sink, std::size_t width) {
     }
   for (const Sentence& sentence : document.closing) {
     sink.put('\n');
-    for (const std::string& line : wrapped(shortened_fact(sentence_text(sentence), width), width))
+    for (const std::string& line : lines_of(sentence, width))
       sink.print("{}\n", line);
   }
 }

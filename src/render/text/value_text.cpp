@@ -70,6 +70,7 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
   case Meaning::path:
   case Meaning::command:
   case Meaning::sentence:
+  case Meaning::shell:
   case Meaning::id:
   case Meaning::spans:
     return printable(text_of(value));

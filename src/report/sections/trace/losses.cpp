@@ -72,11 +72,7 @@ std::vector<Sentence> gap_sentences(const SectionRows& rows) {
   std::vector<Sentence> sentences;
   for (std::size_t row = 0; row < rows.size(); ++row)
     if (const std::uint64_t times = rows.number(row, "events"); is_gap(rows, row))
-      sentences.push_back(
-          sentence(fmt::format("EVENTS MAY BE MISSING, {{times}} time{} ({{counter}}): {{meaning}}",
-                               times == 1 ? "" : "s"),
-                   {count_value("times", times), text_value("counter", rows.text(row, "counter")),
-                    text_value("meaning", rows.text(row, "doc"))}));
+      sentences.push_back(gap_sentence(times, rows.text(row, "counter"), rows.text(row, "doc")));
   return sentences;
 }
 
