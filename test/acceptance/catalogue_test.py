@@ -20,7 +20,7 @@ class Catalogue(harness.AcceptanceTest):
         return process
 
     def names(self, *pattern):
-        return [trace["name"] for trace in json.loads(self.iotrail("list", *pattern, "--json").stdout)]
+        return [trace["name"] for trace in json.loads(self.iotrail("list", *pattern, "--json").stdout)["traces"]]
 
     def test_list_tag_remove(self):
         for name in ("alpha-1", "alpha-2", "beta"):
@@ -29,8 +29,8 @@ class Catalogue(harness.AcceptanceTest):
         self.assertEqual(self.names("alpha*"), ["alpha-1", "alpha-2"])
         self.assertEqual(self.names("velociraptor*"), [])
         self.iotrail("tag", "beta", "colour=red", "which=")
-        tags = json.loads(self.iotrail("info", "beta", "--json").stdout)["tags"]
-        self.assertEqual(tags, {"colour": "red"})
+        (manifest,) = json.loads(self.iotrail("info", "beta", "--json").stdout)["manifest"]
+        self.assertEqual(manifest["tags"], {"colour": "red"})
         self.iotrail("remove", "alpha-1", "alpha-2")
         self.assertEqual(self.names(), ["beta"])
 

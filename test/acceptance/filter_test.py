@@ -117,7 +117,7 @@ class Filters(harness.AcceptanceTest):
         words = pathlib.Path(f"/proc/{self.ours.pid}/cmdline").read_text(encoding="utf-8").split("\0")[:-1]
         self.assertEqual(recording.manifest["command"], words)
         self.assertEqual(recording.manifest["command_status"], -1)
-        (listed,) = json.loads(harness.run(harness.IOTRAIL, "list", self.folder, "--json").stdout)
+        (listed,) = json.loads(harness.run(harness.IOTRAIL, "list", self.folder, "--json").stdout)["traces"]
         self.assertEqual(listed["command"], words)
         self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
 

@@ -113,7 +113,12 @@ class Recording:
 
     @property
     def manifest(self):
-        return json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
+        """The row of the manifest, and the tables beside it."""
+        info = json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
+        (row,) = info["manifest"]
+        return row | {"hooks": info["hooks"], "sources": info["sources"],
+                      "counts": {event["event"]: event["events"] for event in info["events"]},
+                      "counters": {counter["counter"]: counter["count"] for counter in info["counters"]}}
 
     def query(self, sql):
         answer = run(IOTRAIL, "query", self.path, sql, "--json", "--raw")
@@ -157,7 +162,7 @@ class AcceptanceTest(unittest.TestCase):
                 # Events that the kernel itself does not report are counted; that is no fault of the
                 # recorder.
                 excused = {"kernel": manifest["counters"].get("kernel_completion_missed", 0), "preload": torn}
-                self.assertEqual(source["lost"] - excused.get(source["name"], 0), lost, manifest["counters"])
+                self.assertEqual(source["lost"] - excused.get(source["source"], 0), lost, manifest["counters"])
         outside = recording.value(f"SELECT count(*) FROM operations WHERE ts_ns < {manifest['begin_ns']} "
                                   f"OR ts_ns > {manifest['end_ns']}")
         self.assertEqual(int(outside), 0, "operations outside the time of the recording")

@@ -74,7 +74,7 @@ class Load(harness.AcceptanceTest):
         recording = harness.Recording(path, None)
         self.require(recording, *(layers if len(layers) == 1 else ("app", "syscall")))
         self.assert_adds_up(recording, lost=None)
-        lost = {source["name"]: source["lost"] for source in recording.manifest["sources"]}
+        lost = {source["source"]: source["lost"] for source in recording.manifest["sources"]}
         for source, events in lost.items():
             self.assertGreater(events, 0, source)
         self.assertEqual(int(recording.value("SELECT sum(events) FROM losses WHERE severity = 'loss'")), sum(lost.values()))
@@ -120,7 +120,7 @@ class Load(harness.AcceptanceTest):
                 size = recording.manifest["events_bytes"]
                 self.assertEqual(size, sum(file.stat().st_size for file in path.glob("*.seg")))
                 listed = harness.run(harness.IOTRAIL, "list", "--json", env=dict(os.environ, IOTRAIL_REPOSITORY=str(self.folder)))
-                self.assertIn(size, [trace["bytes"] for trace in json.loads(listed.stdout)])
+                self.assertIn(size, [trace["bytes"] for trace in json.loads(listed.stdout)["traces"]])
                 self.assertGreater(size, 0.9 * limit)
                 self.assertLess(size, limit + BLOCK_BYTES + recording.manifest["ring_memory_bytes"] * PART_ON_DISK)
 

@@ -20,7 +20,7 @@ class Overwritten(harness.AcceptanceTest):
         manifest = recording.manifest
         for source in manifest["sources"]:
             self.assertEqual(source["produced"], source["written"] + source["lost"], source)
-            if source["name"] == "preload":
+            if source["source"] == "preload":
                 self.assertLess(source["produced"], CALLS_MOST)
         self.assertNotIn("iotrail has a bug", recording.process.stderr)
         return recording, manifest

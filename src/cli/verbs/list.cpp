@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
 
-#include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
-
-#include "base/shell_word.hpp"
+#include "cli/print_document.hpp"
 #include "cli/trace_facts.hpp"
 #include "cli/verb.hpp"
-#include "export/json.hpp"
+#include "report/documents/list.hpp"
 #include "store/reader/repository.hpp"
 #include "store/reader/trace_reader.hpp"
-#include "text/printable.hpp"
-#include "text/sink.hpp"
-#include "text/table.hpp"
-#include "text/text_width.hpp"
-#include "text/units.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -23,21 +15,8 @@ namespace {
 // not to take minutes. Nor is it to decode anything: a directory may have traces of anybody.
 constexpr std::uint64_t kReadBytes = 64U << 20U;
 
-struct Listed {
-  store::RepositoryEntry entry;
-  bool is_damaged = false;
-
-  std::string_view state() const {
-    if (!entry.problem.empty())
-      return is_damaged ? "DAMAGED" : "UNREADABLE";
-    return is_damaged && entry.manifest.state == store::State::COMPLETE
-               ? "DAMAGED"
-               : store::state_name(entry.manifest.state);
-  }
-};
-
-Listed looked_into(store::RepositoryEntry entry) {
-  Listed listed{std::move(entry)};
+output::ListedTrace looked_into(store::RepositoryEntry entry) {
+  output::ListedTrace listed{std::move(entry)};
   if (listed.entry.problem.empty() && !has_ended(listed.entry.manifest))
     return listed;
   const auto trace = store::TraceReader::open(listed.entry.path);
@@ -50,86 +29,6 @@ Listed looked_into(store::RepositoryEntry entry) {
     (*trace)->check_all();
   listed.is_damaged = is_damaged(**trace);
   return listed;
-}
-
-nlohmann::json to_json(const Listed& listed) {
-  const store::RepositoryEntry& entry = listed.entry;
-  nlohmann::json json = {
-      {"name", entry.name}, {"path", entry.path.native()}, {"bytes", entry.events_bytes}};
-  if (!entry.problem.empty()) {
-    json["is_damaged"] = listed.is_damaged;
-    json["problem"] = entry.problem;
-    return json;
-  }
-  json["state"] = store::state_name(entry.manifest.state);
-  json["is_damaged"] = listed.is_damaged;
-  json["command"] = entry.manifest.command;
-  json["begin"] = local_time(entry.manifest);
-  if (entry.manifest.is_counted()) {
-    json["events"] = entry.manifest.events();
-    json["summed_up"] = entry.manifest.summed_up();
-    json["lost"] = entry.manifest.lost();
-  }
-  json["tags"] = entry.manifest.tags;
-  return json;
-}
-
-// Below the table, which has no room for sentences.
-void print_problem(const Listed& listed, output::Sink& sink, std::size_t width) {
-  const store::RepositoryEntry& entry = listed.entry;
-  if (entry.problem.empty())
-    return;
-  const std::string text =
-      output::shortened_fact(fmt::format("{}: {}", entry.name, entry.problem), width);
-  std::string_view indent;
-  for (const std::string& line : output::wrapped(output::printable(text), width - 2)) {
-    sink.print("{}{}\n", indent, line);
-    indent = "  ";
-  }
-  const std::string path = shell_word(output::printable(entry.path.native()));
-  if (listed.is_damaged)
-    sink.print("  its events can be read: iotrail report {}\n", path);
-  else
-    sink.print("  iotrail info {} says more\n", path);
-}
-
-// A trace of `iotrail stat` has its events in sums alone.
-std::string events_text(const store::Manifest& manifest) {
-  if (!manifest.is_counted())
-    return "?";
-  const std::uint64_t summed_up = manifest.summed_up();
-  return summed_up == 0 ? output::human_count(manifest.events())
-                        : output::human_count(summed_up) + " in sums";
-}
-
-Result<void> print_entries(const Console& console, const std::vector<Listed>& traces,
-                           std::size_t width) {
-  using output::Align;
-  using output::Fit;
-  output::TextTable table({{"NAME", Align::left, Fit::middle},
-                           {"STATE", Align::left},
-                           {"BEGIN", Align::left, Fit::whole, 2},
-                           {"EVENTS", Align::right},
-                           {"LOST", Align::right},
-                           {"SIZE", Align::right, Fit::whole, 1},
-                           {"COMMAND", Align::left, Fit::end},
-                           {"TAGS", Align::left, Fit::end, 3}});
-  for (const Listed& listed : traces)
-    if (const store::RepositoryEntry& entry = listed.entry; !entry.problem.empty())
-      table.add({entry.name, std::string(listed.state()), "", "", "", "", "", ""});
-    else
-      table.add(
-          {entry.name, std::string(listed.state()), local_time(entry.manifest),
-           events_text(entry.manifest),
-           entry.manifest.is_counted() ? output::human_count(entry.manifest.lost()) : "?",
-           output::human_bytes(entry.events_bytes),
-           output::shortened_fact(fmt::format("{}", fmt::join(entry.manifest.command, " ")), width),
-           output::shortened_fact(tags_text(entry.manifest), width)});
-  output::Sink sink(console.out.file);
-  table.print(sink, "", width);
-  for (const Listed& listed : traces)
-    print_problem(listed, sink, width);
-  return sink.finish();
 }
 
 struct ListRequest {
@@ -153,37 +52,23 @@ Result<std::vector<store::RepositoryEntry>> entries_of(const std::string& what) 
   return std::vector{store::repository_entry(*trace)};
 }
 
-void print_none(const Stream& err, const std::string& what) {
-  const bool is_pattern = what.ends_with('*');
-  const std::string directory =
-      what.empty() || is_pattern ? store::repository_path().native() : what;
-  fmt::print(err.file, "iotrail: no trace{} in {}\n",
-             is_pattern ? " called " + output::printable(what) : "", output::printable(directory));
-  if (what.empty())
-    fmt::print(err.file, "  IOTRAIL_REPOSITORY names another directory;\n"
-                         "  `iotrail list DIRECTORY` looks there.\n");
+// Where entries_of() looks for more than one trace.
+std::string place_of(const std::string& what) {
+  const bool is_directory = !what.empty() && !what.ends_with('*');
+  return is_directory ? what : store::repository_path().native();
 }
 
 Result<int> list(const Console& console, const ListRequest& request) {
   auto entries = entries_of(request.what);
   if (!entries)
     return std::unexpected(entries.error());
-  std::vector<Listed> traces;
+  std::vector<output::ListedTrace> traces;
   for (store::RepositoryEntry& entry : *entries)
     traces.push_back(looked_into(std::move(entry)));
-  if (request.json) {
-    nlohmann::json all = nlohmann::json::array();
-    for (const Listed& trace : traces)
-      all.push_back(to_json(trace));
-    fmt::print(console.out.file, "{}\n", output::json_text(all));
-    return 0;
-  }
-  if (traces.empty()) {
-    print_none(console.err, request.what);
-    return 0;
-  }
+  const DocumentFormat text = request.wide ? DocumentFormat::wide_text : DocumentFormat::text;
   const Result<void> printed =
-      print_entries(console, traces, request.wide ? output::kAnyWidth : console.out.width());
+      print_document(console.out, output::make_list(traces, place_of(request.what), request.what),
+                     request.json ? DocumentFormat::json : text);
   return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
