@@ -36,8 +36,9 @@ Sentence account(const store::Manifest& manifest) {
   text.add("{summed_up} events added up in {duration_ns}, ",
            {count_value("summed_up", manifest.summed_up()),
             ns_value("duration_ns", manifest.end_ns - manifest.begin_ns)});
-  const std::uint64_t lost = manifest.lost();
-  return lost == 0 ? text.add("none lost") : text.add("{lost} LOST", {count_value("lost", lost)});
+  if (Sentence lost = lost_sentence(manifest); !lost.empty())
+    return text.add(lost.pattern, std::move(lost.values));
+  return text.add(manifest.gaps() == 0 ? "none lost" : "SOME MAY BE MISSING");
 }
 
 Section summary_section(const store::TraceReader& trace) {
@@ -59,6 +60,11 @@ Section summary_section(const store::TraceReader& trace) {
         sentence("{others} events found no row in the table of sums: they are in their "
                  "operations, but in no file, process or device; see --rows",
                  {count_value("others", others)}));
+  if (manifest.state == store::State::ERROR)
+    section.notes.push_back(only(text_value("stop_reason", manifest.stop_reason)));
+  if (Sentence running = running_sentence(manifest); !running.empty())
+    section.notes.push_back(std::move(running));
+  std::ranges::move(gap_sentences(manifest), std::back_inserter(section.notes));
   std::ranges::move(warning_sentences(trace), std::back_inserter(section.notes));
   if (std::string refusals = refusals_text(manifest); !refusals.empty())
     section.notes.push_back(only(text_value("not_recorded", std::move(refusals))));

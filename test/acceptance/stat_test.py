@@ -222,7 +222,7 @@ class Stat(harness.AcceptanceTest):
         (source,) = manifest["sources"]
         self.assertEqual(source["produced"], source["written"] + source["lost"], source)
         self.assertGreater(manifest["counters"]["store_write_failed"], 0)
-        self.assertIn("were lost", process.stderr)
+        self.assertIn("EVENTS LOST", process.stderr)
         verified = harness.run(harness.IOTRAIL, "verify", path)
         self.assertEqual(verified.returncode, 1, verified.stdout)
         self.assertIn("the recording failed", verified.stdout)

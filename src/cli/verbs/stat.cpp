@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "analysis/engine/engine.hpp"
 #include "base/clock.hpp"
-#include "base/shell_word.hpp"
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
 #include "capture/sources/sources.hpp"
@@ -22,14 +20,15 @@
 #include "cli/options/parse_units.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
-#include "cli/print_document.hpp"
 #include "cli/record_summary.hpp"
+#include "cli/summary_output.hpp"
 #include "cli/verb.hpp"
+#include "render/json/json.hpp"
 #include "render/text/stat_interval.hpp"
+#include "report/documents/stat_interval.hpp"
 #include "report/sample.hpp"
 #include "report/stat.hpp"
 #include "store/reader/repository.hpp"
-#include "text/printable.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -47,6 +46,7 @@ struct StatOptions {
   std::string time;
   std::string rows;
   std::vector<std::string> tags;
+  SummaryOptions summary;
   bool follow = false;
 };
 
@@ -111,26 +111,46 @@ bool takes_text(int fd) {
 
 using OnInterval = std::function<void(std::span<const rows::event_sums>)>;
 
-// Prints the sums of an interval; `begin_ns` is set when the recording begins.
-OnInterval interval_printer(std::FILE* err, output::Sample sample,
-                            std::shared_ptr<std::uint64_t> begin_ns) {
-  return [err, begin_ns = std::move(begin_ns), sample, lines_below_title = kLinesBelowTitle,
-          missed = 0](std::span<const rows::event_sums> of_interval) mutable {
-    if (!takes_text(::fileno(err))) {
-      ++missed;
+// Prints the sums of each interval.
+class IntervalPrinter {
+public:
+  IntervalPrinter(std::FILE* file, output::Sample sample, bool is_json)
+      : file_(file), sample_(sample), is_json_(is_json) {}
+
+  void begin(std::uint64_t begin_ns) { begin_ns_ = begin_ns; }
+  void print(std::span<const rows::event_sums> sums) {
+    if (!takes_text(::fileno(file_))) {
+      ++missed_;
       return;
     }
-    if (const int intervals = std::exchange(missed, 0); intervals != 0)
-      fmt::print(err, "  {} interval{} not shown: the output was not read\n", intervals,
-                 intervals == 1 ? " is" : "s are");
-    const bool with_title = lines_below_title >= kLinesBelowTitle;
-    const std::string text = output::interval_text(of_interval, *begin_ns, sample, with_title);
-    std::fputs(text.c_str(), err);
-    if (with_title && !text.empty())
-      lines_below_title = 0;
-    lines_below_title += std::ranges::count(text, '\n');
-  };
-}
+    output::Document document = output::make_interval(sums, begin_ns_, sample_);
+    if (document.sections.empty())
+      return;
+    if (const std::uint64_t missed = std::exchange(missed_, 0); missed != 0)
+      document.warnings.push_back(
+          output::sentence(fmt::format("{{missed}} interval{} not shown: the output was not read",
+                                       missed == 1 ? " is" : "s are"),
+                           {output::count_value("missed", missed)}));
+    const std::string text = is_json_ ? output::json_line(document) : text_of(document);
+    std::fputs(text.c_str(), file_);
+    std::fflush(file_);
+  }
+
+private:
+  std::string text_of(const output::Document& document) {
+    const bool with_title = lines_below_title_ >= kLinesBelowTitle;
+    std::string text = output::interval_text(document, with_title);
+    lines_below_title_ = (with_title ? 0 : lines_below_title_) + std::ranges::count(text, '\n');
+    return text;
+  }
+
+  std::FILE* file_;
+  output::Sample sample_;
+  bool is_json_;
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t missed_ = 0;
+  std::ptrdiff_t lines_below_title_ = kLinesBelowTitle;
+};
 
 // The trace has no name yet.
 Result<capture::RecordingRequest> request_of(const StatOptions& options, const Trailing& command) {
@@ -168,15 +188,20 @@ Result<capture::RecordingRequest> request_of(const StatOptions& options, const T
   return request;
 }
 
-Result<void> print_stat(const Stream& err, const std::filesystem::path& trace,
-                        const output::StatOptions& options) {
+// The tables. A trace that is kept is named, with the command that shows them again.
+Result<output::Document> stat_document(const std::filesystem::path& trace, bool is_kept,
+                                       const output::StatOptions& options) {
   auto engine = analysis::Engine::open(trace, {});
   if (!engine)
     return std::unexpected(engine.error());
-  const auto document = output::make_stat(**engine, options);
+  auto document = output::make_stat(**engine, options);
   if (!document)
-    return std::unexpected(document.error());
-  return print_document(err, *document);
+    return document;
+  if (is_kept)
+    document->closing.push_back(output::command_on("iotrail report {}", trace));
+  else
+    document->trace.clear();
+  return document;
 }
 
 int exit_status(const capture::ForegroundOutcome& end, const Trailing& command) {
@@ -205,6 +230,13 @@ capture::RecorderOptions recorder_of(const capture::RecordingRequest& request,
   return recorder;
 }
 
+// The last of several JSON documents is a line too.
+DocumentFormat format_of(const StatOptions& options) {
+  if (!options.summary.json)
+    return DocumentFormat::text;
+  return options.interval.empty() ? DocumentFormat::json : DocumentFormat::json_line;
+}
+
 Result<int> stat(const Console& console, const StatOptions& options, const Trailing& command) {
   const auto shown = output_of(options);
   if (!shown)
@@ -212,6 +244,9 @@ Result<int> stat(const Console& console, const StatOptions& options, const Trail
   auto request = request_of(options, command);
   if (!request)
     return std::unexpected(request.error());
+  auto summary = SummaryOutput::open(console.err, options.summary);
+  if (!summary)
+    return std::unexpected(summary.error());
   std::optional<TemporaryDirectory> temporary;
   if (options.output.empty()) {
     auto made = TemporaryDirectory::make();
@@ -221,13 +256,15 @@ Result<int> stat(const Console& console, const StatOptions& options, const Trail
   }
   request->trace =
       temporary ? temporary->path() / "stat.iotrail" : store::new_trace_path(options.output, "");
-  const auto begin_ns = std::make_shared<std::uint64_t>(0);
+  IntervalPrinter intervals(summary->stream().file, output::Sample(request->filter.sample_of),
+                            options.summary.json);
   capture::RecorderOptions recorder = recorder_of(*request, options);
   if (!options.interval.empty())
-    recorder.source.aggregates.on_interval =
-        interval_printer(console.err.file, output::Sample(request->filter.sample_of), begin_ns);
+    recorder.source.aggregates.on_interval = [&](std::span<const rows::event_sums> sums) {
+      intervals.print(sums);
+    };
   const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
-    *begin_ns = manifest.begin_ns;
+    intervals.begin(manifest.begin_ns);
     print_if_open(console.err, [&] {
       print_begin(console.err, command.empty() && options.time.empty(), refusals);
     });
@@ -242,14 +279,11 @@ Result<int> stat(const Console& console, const StatOptions& options, const Trail
     print_failure(console.err, *end->failure);
     return exit_status(*end, command);
   }
-  print_losses(console.err, end->manifest, temporary ? std::filesystem::path() : request->trace);
-  if (Result<void> printed = print_stat(console.err, request->trace, *shown); !printed)
+  const auto document = stat_document(request->trace, !temporary, *shown);
+  if (!document)
+    return std::unexpected(document.error());
+  if (Result<void> printed = summary->finish(*document, format_of(options)); !printed)
     return std::unexpected(printed.error());
-  if (!options.output.empty()) {
-    const std::string name = output::printable(request->trace.native());
-    fmt::print(console.err.file, "  trace {}\n  show it again: iotrail report {}\n", name,
-               shell_word(name));
-  }
   temporary.reset(); // as long as no signal ends us
   return exit_status(*end, command);
 }
@@ -266,6 +300,7 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
   app.add_option("--by", options->by, "Print only one table: by operation, file, process or device")
       ->type_name("TABLE");
   app.add_option("--top", options->top, "Rows of each table")->type_name("COUNT");
+  declare_summary(app, options->summary);
   declare_target(app, options->target);
   app.option_defaults()->group("The recording");
   app.add_flag("--follow", options->follow,

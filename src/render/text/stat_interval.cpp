@@ -3,101 +3,59 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "render/text/value_text.hpp"
-#include "schema.hpp"
-#include "text/units.hpp"
 
 namespace iotrail::output {
 
 namespace {
 
-// The events of one operation in an interval.
-struct StatLine {
-  const rows::event_sums* first = nullptr;
-  std::uint64_t events = 0;
-  std::uint64_t errors = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t duration_ns = 0;
-  std::uint64_t max_ns = 0;
-  std::map<std::uint64_t, std::uint64_t> events_below; // by the upper bound of their duration
-};
+constexpr std::size_t kWidths[] = {8, 15, 10, 12, 9, 9, 9, 6}; // the first two are texts
 
-std::map<std::pair<iot_u32, std::string>, StatLine>
-stat_lines_of(std::span<const rows::event_sums> rows) {
-  std::map<std::pair<iot_u32, std::string>, StatLine> lines;
-  for (const rows::event_sums& row : rows) {
-    StatLine& line = lines[{row.event, row.operation}];
-    line.first = &row;
-    line.events += row.events;
-    line.errors += row.error < 0 && row.error != IOT_UNFINISHED ? row.events : 0;
-    line.bytes += row.bytes;
-    line.duration_ns += row.duration_ns;
-    line.max_ns = std::max<std::uint64_t>(line.max_ns, row.max_ns);
-    line.events_below[row.below_ns] += row.events;
-  }
-  return lines;
+// `cell(column)` is the text of a shown column.
+template <class Cell> std::string interval_line(const Section& section, const Cell& cell) {
+  std::string line = "  ";
+  for (std::size_t i = 0; i < std::min(section.shown.size(), std::size(kWidths)); ++i)
+    line += i < 2 ? fmt::format("{:<{}}", cell(section.shown[i]), kWidths[i])
+                  : fmt::format("{:>{}}", cell(section.shown[i]), kWidths[i]);
+  return line + "\n";
 }
 
-// 99 of 100 operations took at most this long.
-std::uint64_t p99_ns(const StatLine& line) {
-  std::uint64_t so_far = 0;
-  for (const auto& [below_ns, events] : line.events_below) {
-    so_far += events;
-    if (so_far * 100 >= line.events * 99)
-      return std::min(below_ns - 1, line.max_ns);
-  }
-  return line.max_ns;
-}
-
-constexpr fmt::string_view kStatLine = "  {:<8}{:<15}{:>10}{:>12}{:>9}{:>9}{:>9}{:>6}\n";
-
-std::string stat_line_text(const StatLine& line, double seconds, const Sample& sample) {
-  const std::string_view layer = schema::layer_name(line.first->layer);
-  const std::uint64_t scale_factor = sample.scale_factor(layer);
-  const auto rate = [&](std::uint64_t number) {
-    return static_cast<std::uint64_t>(
-        std::llround(static_cast<double>(scaled(number, scale_factor)) / seconds));
-  };
-  const auto mark = [&](std::uint64_t number) { return estimate_mark(number, scale_factor); };
-  const auto rate_text = [&](std::uint64_t number) { // a rare event is not shown as 0
-    const std::uint64_t of_second = rate(number);
-    return fmt::format("{}{}", mark(number),
-                       of_second == 0 && number != 0 ? "< 1" : human_count(of_second));
-  };
-  const bool has_time = line.first->below_ns != 0;
-  const auto duration = [&](std::uint64_t ns) {
-    return has_time ? human_duration(ns) : std::string("-");
-  };
-  const std::string errors = line.errors == 0 ? "-" : rate_text(line.errors);
-  const std::string bytes =
-      line.bytes == 0 ? "-"
-                      : fmt::format("{}{}/s", mark(line.bytes), human_bytes(rate(line.bytes)));
-  return fmt::format(kStatLine, layer, line.first->operation.substr(0, 14), rate_text(line.events),
-                     bytes, duration(line.duration_ns / std::max<std::uint64_t>(1, line.events)),
-                     duration(p99_ns(line)), duration(line.max_ns), errors);
+std::string interval_cell(const Section& section, const Row& row, std::size_t number) {
+  const Column& column = section.columns[number];
+  const Value& value = row.values[number];
+  if (column.meaning == Meaning::text)
+    return text_of(value).substr(0, 14);
+  if (!is_known(value) || (column.zero_is_dash && real_of(value) == 0))
+    return std::string(kDash);
+  if (!column.is_sum)
+    return value_text(value, column.meaning);
+  const double rate = real_of(value) * static_cast<double>(row.scale_factor);
+  const std::string_view mark = estimate_mark(1, row.scale_factor);
+  if (rate > 0 && std::llround(rate) == 0) // a rare event is not shown as 0
+    return fmt::format("{}< 1", mark);
+  return fmt::format("{}{}", mark, value_text(rate, column.meaning));
 }
 
 } // namespace
 
-std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                          const Sample& sample, bool with_title) {
-  if (rows.empty())
+std::string interval_text(const Document& document, bool with_title) {
+  if (document.sections.empty())
     return {};
-  const std::uint64_t to_ns = std::ranges::max(rows, {}, &rows::event_sums::to_ns).to_ns;
-  const std::uint64_t from_ns = std::ranges::min(rows, {}, &rows::event_sums::from_ns).from_ns;
-  const double seconds = static_cast<double>(to_ns - from_ns) / 1e9;
+  const Section& section = document.sections.front();
   std::string text;
+  for (const Sentence& warning : document.warnings)
+    text += fmt::format("  {}\n", sentence_text(warning));
   if (with_title)
-    text = fmt::format(kStatLine, "layer", "operation", "per s", "bytes", "mean", "p99", "max",
-                       "err/s");
-  text += fmt::format("at {}\n", human_duration(to_ns - begin_ns));
-  for (const auto& [key, line] : stat_lines_of(rows))
-    text += stat_line_text(line, std::max(seconds, 1e-9), sample);
+    text +=
+        interval_line(section, [&](std::size_t column) { return section.columns[column].title; });
+  text += sentence_text(document.title) + "\n";
+  for (const Row& row : section.rows)
+    text += interval_line(section,
+                          [&](std::size_t column) { return interval_cell(section, row, column); });
   return text;
 }
 

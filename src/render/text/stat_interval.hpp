@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The lines that `stat --interval` prints while it counts, from the rows of one interval.
+// The lines that `stat --interval` prints while it counts. Unlike those of a table, their columns
+// have the same widths in each interval.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 
-#include "dictionary_rows.hpp"
-#include "report/sample.hpp"
+#include "report/document.hpp"
 
 namespace iotrail::output {
 
-// One line for each layer and operation, with rates per second. `begin_ns`: begin of the recording.
-std::string interval_text(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                          const Sample& sample, bool with_title);
+// `document`: of make_interval(). One line for each layer and operation; none if it has no rows.
+std::string interval_text(const Document& document, bool with_title);
 
 } // namespace iotrail::output
