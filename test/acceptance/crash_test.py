@@ -353,7 +353,7 @@ class Crash(harness.AcceptanceTest):
 
     def test_interrupts_without_end_lose_neither_the_summary_nor_a_directory(self):
         path = self.folder / "t.iotrail"
-        self.assertIn("read it with:", self.interrupt_until_it_has_ended("record", "-o", path, "--layers", "syscall,process"))
+        self.assertIn("  next      iotrail report", self.interrupt_until_it_has_ended("record", "-o", path, "--layers", "syscall,process"))
         self.assert_adds_up(harness.Recording(path, None))
         said = self.interrupt_until_it_has_ended("stat", "--layers", "syscall")
         if "the kernel source cannot be used" not in said:

@@ -145,7 +145,8 @@ class AcceptanceTest(unittest.TestCase):
 
     def record(self, *command, options=(), name="t", expect=0, **process_options):
         path = self.folder / f"{name}.iotrail"
-        process = run(IOTRAIL, "record", "-o", path, *options, "--", *command, **process_options)
+        verbose = [] if {"-q", "--quiet"} & {*options} else ["--verbose"]
+        process = run(IOTRAIL, "record", *verbose, "-o", path, *options, "--", *command, **process_options)
         if expect is not None:
             self.assertEqual(process.returncode, expect, process.stderr)
         return Recording(path, process)

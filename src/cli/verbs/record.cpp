@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "capture/selection/filter_conflicts.hpp"
 #include "capture/session/foreground.hpp"
@@ -13,9 +14,13 @@
 #include "cli/options/target.hpp"
 #include "cli/options/threshold_options.hpp"
 #include "cli/options/trace_options.hpp"
-#include "cli/record_summary.hpp"
+#include "cli/record_messages.hpp"
+#include "cli/summary_output.hpp"
 #include "cli/verb.hpp"
+#include "report/documents/recording.hpp"
 #include "store/reader/repository.hpp"
+#include "store/reader/trace_reader.hpp"
+#include "trail/trails.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -29,7 +34,9 @@ struct RecordOptions {
   std::string time;
   std::string size;
   std::string buffer;
+  SummaryOptions summary;
   bool quiet = false;
+  bool verbose = false;
   bool strict = false;
   bool follow = false;
 };
@@ -123,10 +130,57 @@ int exit_status(const capture::ForegroundOutcome& end, const RecordOptions& opti
   return 128 + end.stop_signal;
 }
 
+// With more events, finding the causes would delay the summary too long.
+constexpr std::uint64_t kEventsToExplain = 2'000'000;
+
+// How much of what the devices did has a cause.
+std::optional<trail::CompletedBytes> completed_bytes(const store::Manifest& manifest,
+                                                     const std::filesystem::path& path) {
+  const auto completed = manifest.counts.find("block_complete");
+  if (completed == manifest.counts.end() || completed->second == 0 ||
+      manifest.events() > kEventsToExplain)
+    return std::nullopt;
+  const auto trace = store::TraceReader::open(path);
+  if (!trace)
+    return std::nullopt; // the trace is written; the verb that reads it reports the error
+  return trail::sum_completed(trail::find_trails(**trace));
+}
+
+output::Document summary_of(const store::Manifest& manifest,
+                            const capture::RecordingRequest& request,
+                            const RecordOptions& options) {
+  output::RecordingSummary summary{.trace = request.trace,
+                                   .is_full = options.verbose || options.summary.json};
+  if (summary.is_full) {
+    summary.left_out = events_not_asked_for(options.target.events, request.filter);
+    summary.devices = completed_bytes(manifest, request.trace);
+  }
+  return output::make_recording_summary(manifest, summary);
+}
+
+// A summary on a closed standard error is no failure: what it reports has been done.
+Result<void> print_end(const Console& console, const capture::ForegroundOutcome& end,
+                       const capture::RecordingRequest& request, const RecordOptions& options,
+                       SummaryOutput& output) {
+  if (end.failure)
+    print_if_open(console.err, [&] { print_failure(console.err, *end.failure); });
+  else if (options.quiet)
+    print_if_open(console.err, [&] { print_warnings_of(console.err, end.manifest); });
+  else if (const Result<void> printed =
+               output.finish(summary_of(end.manifest, request, options),
+                             options.summary.json ? DocumentFormat::json : DocumentFormat::text);
+           !printed && output.is_file())
+    return printed;
+  return {};
+}
+
 Result<int> record(const Console& console, const RecordOptions& options, const Trailing& command) {
   const Result<capture::RecordingRequest> request = request_of(options, command);
   if (!request)
     return std::unexpected(request.error());
+  auto output = SummaryOutput::open(console.err, options.summary);
+  if (!output)
+    return std::unexpected(output.error());
   capture::RecorderOptions recorder = capture::recorder_options(*request);
   recorder.filters_text = filters_text(options);
   recorder.limits_text = limits_text(options);
@@ -141,15 +195,8 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
                                            [&] { print_disk_wait(console.err); });
   if (!end)
     return std::unexpected(end.error());
-  print_if_open(console.err, [&] {
-    if (end->failure)
-      print_failure(console.err, *end->failure);
-    else if (options.quiet)
-      print_losses(console.err, end->manifest, request->trace);
-    else
-      print_summary(console.err, end->manifest, request->trace,
-                    events_not_asked_for(options.target.events, request->filter));
-  });
+  if (const Result<void> printed = print_end(console, *end, *request, options, *output); !printed)
+    return std::unexpected(printed.error());
   return exit_status(*end, options, command);
 }
 
@@ -183,10 +230,20 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
       ->type_name("SIZE");
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE");
-  app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
+  app.option_defaults()->group("The summary");
+  CLI::Option* quiet =
+      app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
+  CLI::Option* verbose = app.add_flag("-v,--verbose", options->verbose,
+                                      "Events by layer, losses by source, what was left out and "
+                                      "why, the cost of the recording");
+  declare_summary(app, options->summary);
+  quiet->excludes(verbose)
+      ->excludes(app.get_option("--json"))
+      ->excludes(app.get_option("--summary"));
   app.add_flag("--strict", options->strict,
                "Exit with status 3 if any event was or may have been lost");
-  app.footer("The exit status is the command's own.");
+  app.footer("The exit status is the command's own; it is 1 if the file of --summary could not be "
+             "written.");
   return
       [options, &trailing](const Console& console) { return record(console, *options, trailing); };
 }

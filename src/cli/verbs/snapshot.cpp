@@ -2,18 +2,17 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/shell_word.hpp"
 #include "capture/session/foreground.hpp"
 #include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/options/snapshot_options.hpp"
 #include "cli/options/trace_options.hpp"
-#include "cli/record_summary.hpp"
+#include "cli/record_messages.hpp"
+#include "cli/summary_output.hpp"
 #include "cli/verb.hpp"
+#include "report/documents/recording.hpp"
 #include "store/reader/repository.hpp"
-#include "text/printable.hpp"
-#include "text/units.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -26,6 +25,7 @@ struct Options {
   std::vector<std::string> since;
   std::vector<std::string> roots;
   std::vector<std::string> tags;
+  SummaryOptions summary;
   bool quiet = false;
 };
 
@@ -102,22 +102,28 @@ Result<capture::RecordingRequest> request_of(const Options& options) {
   return request;
 }
 
-void print_result(const Stream& err, const store::Manifest& manifest,
-                  const std::filesystem::path& trace) {
-  const std::string name = output::printable(trace.native());
-  fmt::print(err.file, "iotrail: {} after {}\n", output::printable(manifest.stop_reason),
-             output::human_duration(manifest.end_ns - manifest.begin_ns));
-  for (const auto& [table, rows] : manifest.counts)
-    fmt::print(err.file, "  {:<20}{:>12}\n", table, output::human_count(rows));
-  print_counters(err, manifest);
-  fmt::print(err.file, "  on disk {}; trace {}\n  read it with: iotrail query {} --tables\n",
-             output::human_bytes(manifest.events_bytes), name, shell_word(name));
+// A summary on a closed standard error is no failure: what it reports has been done.
+Result<void> print_end_of_snapshot(const Console& console, const store::Manifest& manifest,
+                                   const std::filesystem::path& trace, const Options& options,
+                                   SummaryOutput& output) {
+  if (options.quiet) {
+    print_if_open(console.err, [&] { print_warnings_of(console.err, manifest); });
+    return {};
+  }
+  const output::Document document = output::make_recording_summary(
+      manifest, {.trace = trace, .next = "iotrail query {} --tables", .is_snapshot = true});
+  const Result<void> printed =
+      output.finish(document, options.summary.json ? DocumentFormat::json : DocumentFormat::text);
+  return printed || output.is_file() ? printed : Result<void>();
 }
 
 Result<int> take_snapshot(const Console& console, const Options& options) {
   const auto request = request_of(options);
   if (!request)
     return std::unexpected(request.error());
+  auto output = SummaryOutput::open(console.err, options.summary);
+  if (!output)
+    return std::unexpected(output.error());
   capture::RecorderOptions recorder = capture::recorder_options(*request);
   recorder.filters_text = filters_text(options, request->snapshot);
   const auto end = capture::record_in_foreground(
@@ -125,9 +131,10 @@ Result<int> take_snapshot(const Console& console, const Options& options) {
       capture::Until::they_end);
   if (!end)
     return std::unexpected(end.error());
-  print_if_open(console.err, [&] {
-    (options.quiet ? print_losses : print_result)(console.err, end->manifest, request->trace);
-  });
+  if (const Result<void> printed =
+          print_end_of_snapshot(console, end->manifest, request->trace, options, *output);
+      !printed)
+    return std::unexpected(printed.error());
   return end->stop_signal == 0 ? static_cast<int>(Exit::ok) : 128 + end->stop_signal;
 }
 
@@ -157,7 +164,10 @@ Action declare_snapshot(CLI::App& app, const Trailing&) {
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  app.add_flag("-q,--quiet", options->quiet, "Print no summary");
+  CLI::Option* quiet =
+      app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
+  declare_summary(app, options->summary);
+  quiet->excludes(app.get_option("--json"))->excludes(app.get_option("--summary"));
   app.footer("After an interrupt the trace keeps what was read so far; --since completes it.");
   return [options](const Console& console) { return take_snapshot(console, *options); };
 }

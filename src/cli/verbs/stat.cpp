@@ -20,7 +20,7 @@
 #include "cli/options/parse_units.hpp"
 #include "cli/options/target.hpp"
 #include "cli/options/trace_options.hpp"
-#include "cli/record_summary.hpp"
+#include "cli/record_messages.hpp"
 #include "cli/summary_output.hpp"
 #include "cli/verb.hpp"
 #include "render/json/json.hpp"
