@@ -10,6 +10,7 @@ import harness
 SCHEMAS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "schemas"
 ROWS = 3
 FOR_PROGRAMS = ("run", "manifest", "sources")  # sections of the report that its text does not have
+SCRIPT = "for i in 1 2; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float),
          "null": type(None)}
 SIZES = ("KiB", "MiB", "GiB")
@@ -111,8 +112,7 @@ class Documents(harness.AcceptanceTest):
         return process.stdout
 
     def small_recording(self):
-        script = "for i in 1 2; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
-        return self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+        return self.record("sh", "-c", SCRIPT, expect=None, cwd=self.folder).path
 
     def table_below(self, text, title):
         lines = text.splitlines()
@@ -120,21 +120,28 @@ class Documents(harness.AcceptanceTest):
         begin = lines.index(title) + 2  # after the headings
         return lines[begin:begin + 200]
 
-    def assert_same_numbers(self, text, document):
+    def assert_same_numbers(self, text, document, for_programs=FOR_PROGRAMS):
         """Of each section every number above 0 is in the row's line, and every sentence is in the text."""
         compared = 0
+        words = " ".join(text.split())
+        sentences = [document["title"]] if "title" in document else []
+        sentences += [fact["value"] for fact in document["facts"]] + document["notes"]
+        for sentence in sentences:
+            self.assertIn(" ".join(sentence["text"].split()), words)
+        for warning in document["warnings"]:
+            self.assertIn(" ".join(warning.split()), words)
         for section in document["sections"]:
             rows = document.get(section["id"])
             self.assertTrue(all(note["text"] in text for note in section["notes"]), section["notes"])
-            if not rows or not section["columns"] or section["id"] in FOR_PROGRAMS:
+            if not rows or not section["columns"] or section["id"] in for_programs:
                 continue
-            for line, row in zip(self.table_below(text, section["title"]["text"]), rows):
+            for line, row in zip(self.table_below(text, section["title"]["text"]), rows, strict=False):
                 cells = re.split(r"\s{2,}", line.strip())
                 for column in section["columns"]:
                     value = row[column["name"]]
                     if column["meaning"] not in TEXTS or not value or row.get("error_name"):
                         continue
-                    if column["name"] == "inodes" and value == 1:
+                    if isinstance(value, bool) or (column["name"] == "inodes" and value == 1):
                         continue  # a column that is left out where every path had one inode
                     self.assertIn(TEXTS[column["meaning"]](abs(value)), cells, f"{section['id']}.{column['name']}: {row}")
                     compared += 1
@@ -155,6 +162,131 @@ class Documents(harness.AcceptanceTest):
         document = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
         self.assertEqual(problems(document, "stat.json"), [])
         self.assert_same_numbers(self.printed("report", trace, "--wide", "--top", ROWS), document)
+
+    def test_info_as_text_and_as_json_has_the_same_numbers(self):
+        trace = self.small_recording()
+        document = json.loads(self.printed("info", trace, "--json"))
+        self.assertEqual(problems(document, "info.json"), [])
+        self.assert_same_numbers(self.printed("info", trace, "--wide"), document, ("manifest",))
+        events = sum(row["events"] for row in document["events"])
+        self.assertEqual(sum(row["events"] or 0 for row in document["layers"]), events)
+        self.assertEqual(sum(row["written"] for row in document["sources"]), events)
+        self.assertIn(f"{events:,}", self.printed("info", trace))
+
+    def test_list_as_text_and_as_json_has_the_same_numbers(self):
+        trace = self.small_recording()
+        broken = self.record("true", name="broken").path
+        (broken / "manifest.json").write_text("{}")
+        document = json.loads(self.printed("list", self.folder, "--json"))
+        self.assertEqual(problems(document, "list.json"), [])
+        text = self.printed("list", self.folder, "--wide")
+        rows = {row["name"]: row for row in document["traces"]}
+        self.assertEqual(set(rows), {trace.stem, "broken"})
+        whole = rows[trace.stem]
+        line = next(line for line in text.splitlines() if line.split()[:1] == [trace.stem])
+        cells = re.split(r"\s{2,}", line.strip())
+        for cell in (whole["state"], f"{whole['events']:,}", str(whole["lost"]), bytes_text(whole["bytes"])):
+            self.assertIn(cell, cells)
+        self.assertEqual(whole["command"], ["sh", "-c", SCRIPT])
+        self.assertIn(" ".join(rows["broken"]["problem"].split()), " ".join(text.split()))
+        self.assertIsNone(rows["broken"]["events"])
+        empty = self.folder / "empty"
+        empty.mkdir()
+        document = json.loads(self.printed("list", empty, "--json"))
+        self.assertEqual((problems(document, "list.json"), document["traces"]), ([], []))
+
+    def test_doctor_as_text_and_as_json_has_the_same_numbers(self):
+        document = json.loads(self.printed("doctor", "--json"))
+        self.assertEqual(problems(document, "doctor.json"), [])
+        self.assert_same_numbers(self.printed("doctor", "--wide"), document, ("sources",))
+        for source in document["sources"]:
+            self.assertEqual(source["all_hooks"], len(source["hooks"]))
+
+    def test_the_summary_of_a_recording_in_three_lines_in_full_and_as_json(self):
+        name = self.folder / "named.json"
+        process = harness.run(harness.IOTRAIL, "record", "--json", "--summary", name, "-o", self.folder / "s.iotrail", "--",
+                              "sh", "-c", "echo out; echo err >&2", cwd=self.folder)
+        self.assertEqual((process.returncode, process.stdout), (0, "out\n"))
+        self.assertNotIn("recorded", process.stderr)
+        document = json.loads(name.read_text())
+        self.assertEqual(problems(document, "record.json"), [])
+        events = sum(row["events"] or 0 for row in document["layers"])
+        (recorded,) = [fact["value"] for fact in document["facts"] if fact["name"] == "recorded"]
+        self.assertEqual(recorded["values"]["events"], events)
+        self.assertEqual(sum(row["written"] for row in document["sources"]), events)
+        self.assertEqual(events, harness.Recording(self.folder / "s.iotrail", None).value("SELECT count(*) FROM events"))
+        trace = self.folder / "v.iotrail"
+        full = harness.run(harness.IOTRAIL, "record", "--verbose", "-o", trace, "--", "true").stderr
+        (shown,) = re.findall(r"(?m)^  recorded  ([\d,]+) events, ", full)
+        whole = harness.Recording(trace, None)
+        self.assertEqual(int(shown.replace(",", "")), sum(whole.manifest["counts"].values()))
+        for source in whole.manifest["sources"]:
+            self.assertRegex(full, rf"(?m)^  {source['source']} +{source['produced']:,} +{source['written']:,} +{source['lost']}$")
+        brief = harness.run(harness.IOTRAIL, "record", "-l", "app", "-o", self.folder / "b.iotrail", "--", "true")
+        lines = brief.stderr.splitlines()
+        self.assertEqual(len(lines), 3, brief.stderr)
+        self.assertRegex(lines[0], "^iotrail: command ended after ")
+        self.assertRegex(lines[1], "^  recorded  [0-9,]+ events?, .*, none lost$")
+        self.assertEqual(lines[2], f"  next      iotrail report {self.folder / 'b.iotrail'}")
+
+    def test_a_summary_that_cannot_be_written_is_said(self):
+        taken = self.folder / "taken"
+        taken.write_text("mine")
+        for verb in ("record", "stat", "snapshot"):
+            command = [] if verb == "snapshot" else ["--", "true"]
+            for path, says in ((taken, "EEXIST"), (self.folder / "no" / "such", "ENOENT"), ("/dev/full", "ENOSPC")):
+                with self.subTest(verb=verb, path=path):
+                    trace = self.folder / f"{verb}{says}.iotrail"
+                    process = harness.run(harness.IOTRAIL, verb, *(["--of", "process"] if verb == "snapshot" else ["-l", "syscall"]),
+                                          "-o", trace, "--summary", path, *command)
+                    if "kernel source" in process.stderr:
+                        continue
+                    self.assertEqual(process.returncode, 1, process.stderr)
+                    self.assertIn(f"cannot write {path}", process.stderr)
+                    self.assertIn(says, process.stderr)
+                    self.assertEqual(trace.exists(), says == "ENOSPC")
+        self.assertEqual(taken.read_text(), "mine")
+
+    def test_the_summary_of_a_snapshot(self):
+        name = self.folder / "snapshot.json"
+        process = harness.run(harness.IOTRAIL, "snapshot", "--of", "process", "--json", "--summary", name, "-o", self.folder / "s.iotrail")
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+        document = json.loads(name.read_text())
+        self.assertEqual(problems(document, "snapshot.json"), [])
+        processes = harness.Recording(self.folder / "s.iotrail", None).value("SELECT count(*) FROM snapshot_process")
+        self.assertIn({"layer": "snapshot", "event": "snapshot_process", "events": processes}, document["events"])
+
+    def test_stat_as_text_and_as_json_has_the_same_numbers(self):
+        name, trace = self.folder / "stat.json", self.folder / "stat.iotrail"
+        process = harness.run(harness.IOTRAIL, "stat", "--json", "--summary", name, "-o", trace, "--", "dd", "if=/dev/zero",
+                              f"of={self.folder}/f", "bs=64k", "count=20")
+        if not trace.exists():
+            self.skipTest(process.stderr)
+        document = json.loads(name.read_text())
+        self.assertEqual(problems(document, "stat.json"), [])
+        document["notes"] = []  # the command that shows them again, which a report lacks
+        self.assert_same_numbers(self.printed("report", trace, "--wide"), document)
+
+    def test_intervals_of_stat_are_lines_of_json(self):
+        name = self.folder / "stat.jsonl"
+        script = "import os, time\nfd = os.open('/dev/null', os.O_WRONLY)\nwhile time.process_time() < 1: os.write(fd, b'12345678')"
+        process = harness.run(harness.IOTRAIL, "stat", "--interval", "200ms", "--layers", "syscall", "--json", "--summary", name,
+                              "-o", self.folder / "s.iotrail", "--", "python3", "-c", script)
+        if not name.exists():
+            self.skipTest(process.stderr)
+        *intervals, whole = [json.loads(line) for line in name.read_text().splitlines()]
+        self.assertGreaterEqual(len(intervals), 3)
+        self.assertEqual(problems(whole, "stat.json"), [])
+        writes = 0
+        for interval in intervals:
+            self.assertEqual(problems(interval, "stat_interval.json"), [])
+            seconds = interval["title"]["values"]["interval_ns"] / 1e9
+            for row in interval["interval"]:
+                for amount in ("operations", "bytes", "errors"):
+                    self.assertAlmostEqual(row[f"{amount}_per_second"] * seconds, row[amount], delta=1e-6 * row[amount] + 1e-6)
+                writes += row["operations"] if row["operation"] == "write" else 0
+        (in_all,) = [row["operations"] for row in whole["operations"] if row["operation"] == "write"]
+        self.assertEqual(writes, in_all, "each event is in one interval")
 
     def test_json_of_verify_and_explain_fits_its_schema(self):
         trace = self.small_recording()
