@@ -63,7 +63,7 @@ Section summary_section(const store::TraceReader& trace) {
   if (manifest.state == store::State::ERROR)
     section.notes.push_back(only(text_value("stop_reason", manifest.stop_reason)));
   if (Sentence running = running_sentence(manifest); !running.empty())
-    section.notes.push_back(std::move(running));
+    section.notes.push_back(sentence("still running: ").add(running.pattern, running.values));
   std::ranges::move(gap_sentences(manifest), std::back_inserter(section.notes));
   std::ranges::move(warning_sentences(trace), std::back_inserter(section.notes));
   if (std::string refusals = refusals_text(manifest); !refusals.empty())

@@ -149,7 +149,7 @@ Sentence running_sentence(const store::Manifest& manifest) {
     return {};
   const std::size_t shown = std::min(all.size(), kRunningShown);
   Sentence text = sentence(
-      fmt::format("{{count}} process{} still running, no longer recorded: {{processes}}{}",
+      fmt::format("{{count}} process{}, no longer recorded: {{processes}}{}",
                   all.size() == 1 ? "" : "es", all.size() > shown ? ", ..." : ""),
       {count_value("count", all.size()),
        text_value("processes", fmt::format("{}", fmt::join(std::span(all).first(shown), ", ")))});

@@ -37,7 +37,7 @@ Sentence gap_sentence(std::uint64_t times, std::string counter, std::string mean
 // One for each counter of events that may be missing.
 std::vector<Sentence> gap_sentences(const store::Manifest& manifest);
 
-// "3 processes still running, no longer recorded: 12 sleep, ..."; empty: none is.
+// Processes that are still running: "3 processes, no longer recorded: 12 sleep, ..."; empty: none.
 Sentence running_sentence(const store::Manifest& manifest);
 
 } // namespace iotrail::output

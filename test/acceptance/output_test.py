@@ -179,7 +179,7 @@ class Output(harness.AcceptanceTest):
         process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "p.iotrail", "-p", sleeper.pid, "--time", "1s")
         if process.returncode:
             self.skipTest("needs the kernel source")
-        self.assertIn("1 process still running", process.stderr)
+        self.assertIn("1 process, no longer recorded", process.stderr)
         self.assertNotIn("--follow", process.stderr)
 
 

@@ -57,8 +57,6 @@ void add_limits(const store::Manifest& manifest, Sentence& recorded) {
   if (!layers.empty())
     recorded.add("; not layer {layers}: `iotrail doctor`",
                  {text_value("layers", std::move(layers))});
-  if (Sentence running = running_sentence(manifest); !running.empty())
-    recorded.add("; ").add(running.pattern, std::move(running.values));
 }
 
 Sentence devices_sentence(const trail::CompletedBytes& bytes) {
@@ -83,7 +81,6 @@ void add_warning(Document& document, std::string_view pattern, std::string text)
 
 void add_everything(const store::Manifest& manifest, const RecordingSummary& summary,
                     Document& document) {
-  add_fact(document, "running", running_sentence(manifest));
   if (summary.devices)
     add_fact(document, "devices", devices_sentence(*summary.devices));
   add_fact(document, "recorder", recorder_sentence(manifest));
@@ -105,6 +102,7 @@ Document make_recording_summary(const store::Manifest& manifest, const Recording
   if (!summary.is_full)
     add_limits(manifest, recorded);
   add_fact(document, "recorded", std::move(recorded));
+  add_fact(document, "running", running_sentence(manifest));
   if (summary.is_full)
     add_everything(manifest, summary, document);
   else
@@ -118,9 +116,10 @@ std::vector<Sentence> recording_warnings(const store::Manifest& manifest) {
   std::vector<Sentence> warnings;
   if (manifest.state == store::State::ERROR)
     warnings.push_back(only(text_value("stop_reason", manifest.stop_reason)));
-  for (Sentence& warning : std::vector{running_sentence(manifest), lost_sentence(manifest)})
-    if (!warning.empty())
-      warnings.push_back(std::move(warning));
+  if (const Sentence running = running_sentence(manifest); !running.empty())
+    warnings.push_back(sentence("still running: ").add(running.pattern, running.values));
+  if (Sentence lost = lost_sentence(manifest); !lost.empty())
+    warnings.push_back(std::move(lost));
   std::ranges::move(gap_sentences(manifest), std::back_inserter(warnings));
   return warnings;
 }
