@@ -2,6 +2,7 @@
 """Files and messages that reading verbs leave behind when their output is full or they are killed."""
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -40,6 +41,13 @@ class Output(harness.AcceptanceTest):
             text = (self.folder / name).read_text()
             self.assertEqual(text if isinstance(content, str) else json.loads(text), content)
             self.assertEqual((self.folder / name).stat().st_mode & 0o777, 0o640 & ~harness.umask(), "it tells what others do")
+
+    def test_a_wrong_format_is_answered_with_all_that_there_are(self):
+        path = self.record("true", name="short", options=("--layers", "app")).path
+        refused = harness.run(harness.IOTRAIL, "export", path, "--to", "xml")
+        files = (pathlib.Path(__file__).parents[2] / "src/export/formats").glob("*.cpp")
+        self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {', '.join(sorted(file.stem for file in files))}\n")
+        self.assertEqual(refused.returncode, 2)
 
     def test_a_name_in_a_hint_is_one_word_for_a_shell(self):
         recording = self.record("true", name="$(touch pwned) it's", options=("--layers", "app"))
