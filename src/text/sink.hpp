@@ -49,7 +49,7 @@ public:
     flush();
     if (file_ != nullptr && error_ == 0 && std::fflush(file_) != 0)
       error_ = errno;
-    if (error_ == 0 && std::ferror(file_) != 0)
+    if (file_ != nullptr && error_ == 0 && std::ferror(file_) != 0)
       return fail("cannot write the output");
     if (error_ != 0)
       return fail_output(error_);
