@@ -84,8 +84,7 @@ void add_everything(const store::Manifest& manifest, const RecordingSummary& sum
   if (summary.devices)
     add_fact(document, "devices", devices_sentence(*summary.devices));
   add_fact(document, "recorder", recorder_sentence(manifest));
-  document.warnings = gap_sentences(manifest);
-  std::ranges::move(choice_sentences(manifest), std::back_inserter(document.warnings));
+  document.warnings = choice_sentences(manifest);
   add_warning(document, "{text}", refusals_text(manifest));
   add_warning(document, "{text}", unsupported_file_systems_text(manifest));
   add_warning(document, "left out, since --events did not ask: {text}",
@@ -102,6 +101,8 @@ Document make_recording_summary(const store::Manifest& manifest, const Recording
   if (!summary.is_full)
     add_limits(manifest, recorded);
   add_fact(document, "recorded", std::move(recorded));
+  for (Sentence& gap : gap_sentences(manifest))
+    add_fact(document, "", std::move(gap));
   add_fact(document, "running", running_sentence(manifest));
   if (summary.is_full)
     add_everything(manifest, summary, document);
