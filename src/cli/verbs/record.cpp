@@ -230,6 +230,8 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
       ->type_name("SIZE");
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE");
+  app.add_flag("--strict", options->strict,
+               "Exit with status 3 if any event was or may have been lost");
   app.option_defaults()->group("The summary");
   CLI::Option* quiet =
       app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
@@ -240,8 +242,6 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
   quiet->excludes(verbose)
       ->excludes(app.get_option("--json"))
       ->excludes(app.get_option("--summary"));
-  app.add_flag("--strict", options->strict,
-               "Exit with status 3 if any event was or may have been lost");
   app.footer("The exit status is the command's own; it is 1 if the file of --summary could not be "
              "written.");
   return
