@@ -18,5 +18,12 @@ TEST(ShellWord, nothing_in_it_is_executed) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
+TEST(ShellWord, hidden_characters_survive_a_copy) {
+  EXPECT_EQ(shell_word("a\x1b'\\\u200bz"), "$'a\\x1b\\'\\\\\\xe2\\x80\\x8bz'");
+  EXPECT_EQ(shell_word("a\xff.iotrail"), "$'a\\xff.iotrail'");
+  EXPECT_EQ(shell_word("two\nlines"), "$'two\\x0alines'");
+  EXPECT_EQ(shell_word("\u00a0"), "$'\\xc2\\xa0'");
+}
+
 } // namespace
 } // namespace iotrail

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest_name.hpp"
+#include "base/shell_word.hpp"
 #include "cli/app.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
@@ -66,10 +67,13 @@ std::string parse_problem(const CLI::ParseError& parse, const std::vector<std::s
                      what.substr(equals + 3));
 }
 
-// The command that `ls -l` was meant to be: from its first word on, with what was taken for options of `verb`.
-std::vector<std::string> command_from(const std::vector<std::string>& arguments,
-                                      const std::string& first) {
-  return {std::ranges::find(arguments, first), arguments.end()};
+// The command that `ls -l` was meant to be, for a shell: from its first word on, with what was taken
+// for options of the verb.
+std::string command_from(const std::vector<std::string>& arguments, const std::string& first) {
+  std::vector<std::string> words;
+  std::transform(std::ranges::find(arguments, first), arguments.end(), std::back_inserter(words),
+                 shell_word);
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 Error error_of_parsing(Verbs verbs, const CLI::App& app, const CLI::ParseError& parse,
@@ -82,7 +86,7 @@ Error error_of_parsing(Verbs verbs, const CLI::App& app, const CLI::ParseError& 
   if (verb != nullptr && verb->takes_command && !left.empty() && !left.front().starts_with('-'))
     return fail_usage(fmt::format("'{}' is no option of {}", left.front(), name), {},
                       fmt::format("A command follows after `--`: iotrail {} -- {}", name,
-                                  fmt::join(command_from(arguments, left.front()), " ")))
+                                  command_from(arguments, left.front())))
         .error();
   const std::string help = name.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", name);
   std::string hint = name.empty() ? std::string() : near_option(asked);
