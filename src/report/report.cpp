@@ -9,6 +9,7 @@
 
 #include "base/nearest_name.hpp"
 #include "report/sections.hpp"
+#include "report/snapshot_report.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
 
@@ -18,19 +19,9 @@ namespace {
 
 constexpr std::uint64_t kRowsOfOneTable = 20;
 
-// Events of snapshots, and the views that show them.
-constexpr std::pair<std::string_view, std::string_view> kSnapshotViews[] = {
-    {"snapshot_file", "snapshot_files"},      {"snapshot_process", "snapshot_processes"},
-    {"snapshot_system", "snapshot_machines"}, {"snapshot_disk", "snapshot_disks"},
-    {"snapshot_mount", "snapshot_mounts"},    {"snapshot_network", "snapshot_interfaces"},
-    {"snapshot_setting", "snapshot_settings"}};
-
 // The report covers events; the state of the machine would be too much.
 void add_snapshots(const store::TraceReader& trace, std::vector<Section>& sections) {
-  std::vector<std::string_view> views;
-  for (const auto& [event, view] : kSnapshotViews)
-    if (const store::TableInfo* table = trace.table(event); table && trace.has_rows(table->kind))
-      views.push_back(view);
+  const std::vector<std::string_view> views = snapshot_views(trace);
   if (views.empty())
     return;
   sections.push_back({.id = "snapshots",

@@ -41,6 +41,7 @@ struct Ranks {
   int report_data = 0; // only in the report for programs
   int verify = 0;
   int stat = 0;
+  int snapshot = 0;
 };
 
 // The rows of a section by column name. A missing column is NULL.

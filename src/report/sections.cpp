@@ -26,12 +26,15 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
   static const std::vector<SectionDefinition> kReportData = sorted_by(&Ranks::report_data);
   static const std::vector<SectionDefinition> kVerify = sorted_by(&Ranks::verify);
   static const std::vector<SectionDefinition> kStat = sorted_by(&Ranks::stat);
+  static const std::vector<SectionDefinition> kSnapshot = sorted_by(&Ranks::snapshot);
   if (rank == &Ranks::first_screen)
     return kFirstScreen;
   if (rank == &Ranks::report)
     return kReport;
   if (rank == &Ranks::report_data)
     return kReportData;
+  if (rank == &Ranks::snapshot)
+    return kSnapshot;
   return rank == &Ranks::verify ? kVerify : kStat;
 }
 

@@ -14,6 +14,7 @@
 #include "report/first_screen.hpp"
 #include "report/page/page.hpp"
 #include "report/report.hpp"
+#include "report/snapshot_report.hpp"
 #include "report/stat.hpp"
 #include "store/reader/repository.hpp"
 
@@ -99,6 +100,17 @@ Result<int> write_page(const Console& console, analysis::Engine& engine,
   return 0;
 }
 
+// A snapshot has no calls to select or to sort.
+Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
+                             const ReportRequest& request, std::uint64_t top) {
+  if (!request.by.empty() || !request.sort.empty() || !selection_text(request.only).empty())
+    return fail_usage("the trace is one of snapshots: its report is whole", {},
+                      "`iotrail query TRACE \"FROM snapshot_files\"` selects and sorts.");
+  return print(
+      console, request,
+      output::make_snapshot_report(engine, {.rows = top, .all_rows = request.json && top == 0}));
+}
+
 Result<int> report(const Console& console, const ReportRequest& request) {
   if (const auto checked = check_page(request); !checked)
     return std::unexpected(checked.error());
@@ -120,6 +132,8 @@ Result<int> report(const Console& console, const ReportRequest& request) {
   const bool is_page = !request.html.empty();
   if (output::has_sums((*engine)->trace()) && (!is_page || !selection_text(request.only).empty()))
     return report_sums(console, **engine, request, *top);
+  if (!is_page && output::is_of_snapshots((*engine)->trace()))
+    return report_snapshots(console, **engine, request, *top);
   if (const auto checked = check_matches(**engine, request.only); !checked) {
     print_warnings(console.err, (*engine)->trace()); // what was not found may be what is missing
     return std::unexpected(checked.error());

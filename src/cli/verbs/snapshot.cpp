@@ -111,7 +111,7 @@ Result<void> print_end_of_snapshot(const Console& console, const store::Manifest
     return {};
   }
   const output::Document document = output::make_recording_summary(
-      manifest, {.trace = trace, .next = "iotrail query {} --tables", .is_snapshot = true});
+      manifest, {.trace = trace, .next = "iotrail report {}", .is_snapshot = true});
   const Result<void> printed =
       output.finish(document, options.summary.json ? DocumentFormat::json : DocumentFormat::text);
   return printed || output.is_file() ? printed : Result<void>();
