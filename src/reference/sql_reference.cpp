@@ -2,9 +2,11 @@
 #include "reference/sql_reference.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "analysis/engine/sql_text.hpp"
+#include "analysis/findings/rule.hpp"
 #include "base/nearest_name.hpp"
 #include "reference/schema_print.hpp"
 #include "report/small_result.hpp"
@@ -251,6 +253,32 @@ std::vector<Relation> sql_relations() {
   return relations;
 }
 
+// The unit follows from the name (findings/rule.hpp).
+static std::string unit_of(std::string_view column) {
+  constexpr std::pair<std::string_view, std::string_view> kUnits[] = {
+      {"_ns", "A duration in nanoseconds."},
+      {"bytes", "Bytes."},
+      {"share", "A part of 1."},
+      {"ratio", "A factor."}};
+  for (const auto& [end, doc] : kUnits)
+    if (column.ends_with(end))
+      return std::string(doc);
+  return {};
+}
+
+std::vector<Relation> finding_relations() {
+  std::vector<Relation> relations;
+  for (const analysis::Rule& rule : analysis::finding_rules())
+    relations.push_back(
+        {RelationKind::view,
+         "finding_" + rule.name,
+         fmt::format("Finding {}, {}. A row says: {}", rule.id, rule.title, rule.sentence),
+         {{"subject", "What the finding is about: a path, a device, a program."},
+          {"could_save_ns", "The most nanoseconds that the run can become shorter by; 0: unknown."},
+          {"op_id", "One operation of it, the slowest; NULL: none."}}});
+  return relations;
+}
+
 std::string sql_markdown() {
   std::string out =
       "# SQL over a trace\n\nMade from `schema/` and the comments in `src/analysis/views/`. "
@@ -300,11 +328,12 @@ Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t w
                first_sentence(relation.doc)});
   }
   table.print(sink, "", width);
-  sink.print("\nColumns: iotrail query TRACE --describe NAME\n");
+  sink.print("\nColumns: iotrail query TRACE --describe NAME\n"
+             "Each rule of finding_rules has a view, too: FROM finding_NAME\n");
   return sink.finish();
 }
 
-Result<void> fail_unknown(std::string_view name, const std::vector<Relation>& relations) {
+static Result<void> fail_unknown(std::string_view name, const std::vector<Relation>& relations) {
   std::vector<std::string_view> names;
   for (const Relation& relation : relations)
     names.push_back(std::string_view(relation.name).substr(0, relation.name.find('(')));
@@ -314,7 +343,9 @@ Result<void> fail_unknown(std::string_view name, const std::vector<Relation>& re
 
 Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sink& sink,
                             std::size_t width) {
-  const std::vector<Relation> relations = sql_relations();
+  std::vector<Relation> relations = sql_relations();
+  const std::size_t findings = relations.size();
+  std::ranges::move(finding_relations(), std::back_inserter(relations));
   const auto found = std::ranges::find_if(relations, [&](const Relation& relation) {
     return relation.name == name || relation.name.starts_with(std::string(name) + "(");
   });
@@ -324,6 +355,7 @@ Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sin
     sink.print("{}\n", line);
   if (found->kind == RelationKind::function)
     return sink.finish();
+  const bool is_finding = found - relations.begin() >= static_cast<std::ptrdiff_t>(findings);
   const auto columns =
       SmallResult::query(engine, fmt::format("DESCRIBE FROM {}", analysis::sql_name(name)));
   if (!columns)
@@ -332,7 +364,10 @@ Result<void> print_relation(analysis::Engine& engine, std::string_view name, Sin
       {{"column", Align::left}, {"type", Align::left}, {"meaning", Align::left, Fit::wrap}});
   for (std::size_t row = 0; row < columns->size(); ++row) {
     const std::string column = columns->text(row, "column_name");
-    table.add({column, columns->text(row, "column_type"), column_doc(relations, *found, column)});
+    std::string doc = column_doc(relations, *found, column);
+    if (doc.empty() && is_finding)
+      doc = unit_of(column);
+    table.add({column, columns->text(row, "column_type"), std::move(doc)});
   }
   sink.put('\n');
   table.print(sink, "  ", width);

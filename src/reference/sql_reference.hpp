@@ -31,6 +31,9 @@ struct Relation {
 
 std::vector<Relation> sql_relations(); // views, then events, dictionaries and functions
 
+// The views of findings, one for each rule. No document lists them: the table finding_rules does.
+std::vector<Relation> finding_relations();
+
 // The meaning of a column of one of `relations`. If the relation or column refers to another
 // relation ("as in"), the meaning comes from there. Empty: not documented.
 std::string column_doc(std::span<const Relation> relations, const Relation& relation,

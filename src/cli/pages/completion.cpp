@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "analysis/engine/engine.hpp"
+#include "analysis/findings/rule.hpp"
 #include "export/format.hpp"
+#include "reference/sql_reference.hpp"
 #include "schema.hpp"
 
 namespace iotrail::cli {
@@ -30,8 +31,16 @@ std::map<std::string, Words> words_by_value() {
       words["EVENT"].emplace_back(event.name);
   for (const output::Format* format : output::formats())
     words["FORMAT"].emplace_back(format->name);
-  for (const analysis::ViewFile& view : analysis::view_files())
-    words["VIEW"].emplace_back(view.name);
+  for (const output::Relation& relation : output::sql_relations())
+    words["VIEW"].push_back(relation.name.substr(0, relation.name.find('(')));
+  for (const output::Relation& relation : output::finding_relations())
+    words["VIEW"].push_back(relation.name);
+  for (const analysis::Rule& rule : analysis::finding_rules()) {
+    words["RULE"].push_back(rule.id);
+    for (const analysis::RuleLimit& limit : rule.limits)
+      words["LIMIT=VALUE"].push_back(fmt::format("{}.{}=", rule.id, limit.name));
+  }
+  words["SEVERITY"] = {"warning", "critical"};
   return words;
 }
 
@@ -168,11 +177,25 @@ complete -F _iotrail iotrail
                      cases.positionals, words);
 }
 
+// "LIMIT" of LIMIT=VALUE
+static std::string zsh_name(const std::string& value) {
+  return value.substr(0, value.find('='));
+}
+
+// A word that ends in = takes a value.
+static std::string zsh_function(const std::string& value, const Words& words) {
+  std::string specs;
+  for (const std::string& word : words)
+    specs += word.ends_with('=') ? fmt::format(" '{}:value: '", word.substr(0, word.size() - 1))
+                                 : " " + word;
+  return fmt::format("_iotrail_{}() {{ _values -s , {}{} }}\n", zsh_name(value), zsh_name(value),
+                     specs);
+}
+
 std::string zsh_completion(const CLI::App& program) {
   std::string functions;
   for (const auto& [value, words] : words_by_value())
-    functions += fmt::format("_iotrail_{}() {{ _values -s , {} {} }}\n", value, value,
-                             fmt::join(words, " "));
+    functions += zsh_function(value, words);
   std::string verbs;
   std::string cases;
   for (const CLI::App* verb : verbs_of(program)) {
@@ -181,7 +204,7 @@ std::string zsh_completion(const CLI::App& program) {
     cases += fmt::format("    {}) _arguments", verb->get_name());
     const auto action = [](const std::string& value) {
       if (value == "TRACE" || words_by_value().contains(value))
-        return fmt::format(":{0}:_iotrail_{0}", value);
+        return fmt::format(":{0}:_iotrail_{0}", zsh_name(value));
       return fmt::format(":{}:_files", value);
     };
     for (const CLI::Option* option : options_of(*verb))

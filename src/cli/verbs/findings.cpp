@@ -60,16 +60,16 @@ Action declare_findings(CLI::App& app, const Trailing&) {
   app.add_flag("--all", request->all,
                "Also findings that hardly matter, and why rules were not judged");
   app.add_option("--only", request->only, "Only this rule, such as F01; may be repeated")
-      ->type_name("ID")
+      ->type_name("RULE")
       ->delimiter(',');
   app.add_option("--limit", request->limits,
                  "Change a limit of a rule, such as F01.calls=500; may be repeated")
-      ->type_name("ID.NAME=VALUE");
+      ->type_name("LIMIT=VALUE");
   app.add_option("--fail-on", request->fail_on,
                  "Exit with status 3 if there is such a finding, or a worse one: warning or "
                  "critical. Losses and layers that were not recorded never fail")
       ->type_name("SEVERITY")
-      ->check(CLI::IsMember({"warning", "critical"}));
+      ->check(CLI::IsMember({"warning", "critical"}).description(""));
   app.add_flag("--json", request->json, "The findings as one JSON object");
   app.footer("Each finding is also a view: iotrail query TRACE \"FROM finding_tiny_writes\". "
              "finding_rules and finding_limits list the rules and their limits.");
