@@ -13,7 +13,7 @@ struct Stream {
   std::size_t fixed_width = 0; // as if it were a terminal of this width; 0: as it is
 
   bool is_terminal() const;
-  // For text that people read wherever it goes: of the terminal, else 80.
+  // For text that people read wherever it goes: COLUMNS, else of the terminal, else 80.
   std::size_t width() const;
   // Width for text with lines that stay whole in a file or a pipe: the terminal's, else any.
   std::size_t terminal_width() const;

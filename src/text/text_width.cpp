@@ -50,8 +50,6 @@ std::size_t columns_of_environment() {
 } // namespace
 
 std::size_t terminal_width(int fd) {
-  if (::isatty(fd) != 1)
-    return kPlainWidth;
   if (const std::size_t columns = columns_of_environment(); columns >= kLeastColumns)
     return columns;
   winsize size{};

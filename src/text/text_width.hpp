@@ -15,8 +15,8 @@ namespace iotrail::output {
 inline constexpr std::size_t kPlainWidth = 80; // if unknown
 inline constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max();
 
-// Width of the terminal `fd` (COLUMNS, else as reported by the terminal); 80 if it is not a
-// terminal.
+// Width for text that people read from `fd`: COLUMNS, else as reported by the terminal; 80 if it is
+// none.
 std::size_t terminal_width(int fd);
 
 // Width on a terminal, approximated by UTF-8 code points.

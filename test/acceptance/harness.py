@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+os.environ.pop("COLUMNS", None) # the width of output in pipes
 IOTRAIL = os.environ["IOTRAIL"]
 SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 

@@ -274,6 +274,7 @@ void add_test(const fs::path& file) {
 
 int main(int argc, char** argv) {
   ::setenv("TZ", "UTC", 1);
+  ::unsetenv("COLUMNS"); // output in a pipe is then 80 columns wide
   testing::InitGoogleTest(&argc, argv);
   const bool update = argc > 1 && std::string_view(argv[1]) == "--update";
   std::vector<fs::path> files;

@@ -8,21 +8,21 @@ namespace iotrail::output {
 namespace {
 
 constexpr ColumnDefinition kCauseColumns[] = {
-    {.title = "device", .name = "device_name", .suppress_repeats = true, .drop_priority = 2},
+    {.title = "device", .name = "device_name", .suppress_repeats = true, .drop_priority = 3},
     {.title = "", .name = "direction"},
     {.title = "bytes", .name = "bytes", .meaning = Meaning::bytes},
     {.title = "why", .name = "cause"},
-    {.title = "call", .name = "call"},
+    {.title = "call", .name = "call", .drop_priority = 2},
     {.title = "calls",
      .name = "operations",
      .meaning = Meaning::count,
      .zero_is_dash = true,
-     .drop_priority = 3},
+     .drop_priority = 4},
     {.title = "delay",
      .name = "delay_ns",
      .meaning = Meaning::ns,
      .omit = Omit::if_unknown,
-     .drop_priority = 4},
+     .drop_priority = 5},
     {.title = "process", .name = "_process", .drop_priority = 1},
     {.title = "file", .name = "path", .meaning = Meaning::path},
 };
