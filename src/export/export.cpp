@@ -63,6 +63,7 @@ private:
     switch (column.meaning) {
     case Meaning::file:
     case Meaning::device:
+    case Meaning::op:
       return !table_.is_dictionary();
     default:
       return !schema::value_table(column.meaning).empty();
@@ -83,6 +84,8 @@ private:
       return known_or_null(dictionaries_.file(raw, analysis::naming_time_ns(event)));
     if (schema::is_string_key(meaning))
       return known_or_null(dictionaries_.text(raw));
+    if (meaning == schema::Meaning::op)
+      return raw == 0 ? Cell{} : keep(column, schema::op_text(raw));
     if (meaning == schema::Meaning::device)
       if (const std::string_view device = dictionaries_.device(raw); !device.empty())
         return device;

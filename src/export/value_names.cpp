@@ -40,7 +40,7 @@ std::optional<std::string> ValueNames::name_of(const Cell& cell, Meaning meaning
   if (!number || !has_name(meaning))
     return std::nullopt;
   if (meaning == Meaning::op)
-    return *number == 0 ? std::nullopt : std::optional(schema::op_text(*number));
+    return schema::op_text(*number);
   if (meaning == Meaning::device)
     if (const std::string_view device = dictionaries_->device(*number); !device.empty())
       return std::string(device);
@@ -53,7 +53,9 @@ std::optional<std::string> ValueNames::name_of(const Cell& cell, Meaning meaning
 std::span<const Cell> ValueNames::row(std::span<const Cell> cells) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     cells_[i] = cells[i];
-    if (std::optional<std::string> text = name_of(cells[i], columns_[i].meaning)) {
+    if (columns_[i].meaning == Meaning::op && number_of(cells[i]) == 0)
+      cells_[i] = std::monostate{}; // no operation
+    else if (std::optional<std::string> text = name_of(cells[i], columns_[i].meaning)) {
       texts_[i] = std::move(*text);
       cells_[i] = std::string_view(texts_[i]);
     }
