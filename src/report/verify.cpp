@@ -62,8 +62,8 @@ Result<std::vector<Sentence>> find_defects(analysis::Engine& engine) {
 
 // Losses add up, but bytes that they may affect are not certain.
 Sentence doubt(std::uint64_t lost) {
-  return sentence(fmt::format("{{lost}} event{} lost: what {} could have changed has a cause that "
-                              "is inferred, and none beyond doubt",
+  return sentence(fmt::format("{{lost}} event{} lost. Bytes that {} may affect count as inferred, "
+                              "and not as beyond doubt.",
                               lost == 1 ? " was" : "s were", lost == 1 ? "it" : "they"),
                   {count_value("lost", lost)});
 }
