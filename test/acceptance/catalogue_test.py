@@ -2,6 +2,7 @@
 """Lists, tags and removes traces by their names."""
 import json
 import os
+import pty
 import subprocess
 
 import harness
@@ -33,6 +34,44 @@ class Catalogue(harness.AcceptanceTest):
         self.assertEqual(manifest["tags"], {"colour": "red"})
         self.iotrail("remove", "alpha-1", "alpha-2")
         self.assertEqual(self.names(), ["beta"])
+
+    def answer_at_terminal(self, answer, *arguments):
+        """Status and screen of iotrail on a terminal at which `answer` is typed."""
+        process_id, terminal = pty.fork()
+        if process_id == 0:
+            os.execve(harness.IOTRAIL, ["iotrail", *arguments], self.environment)
+        screen = b""
+        try:
+            while b"[y/N]" not in screen:
+                screen += os.read(terminal, 4096)
+            os.write(terminal, answer)
+            while True:
+                screen += os.read(terminal, 4096)
+        except OSError: # the terminal closes with the program
+            pass
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(process_id, 0)[1]), screen.decode()
+
+    def test_remove_asks_on_a_terminal(self):
+        for name in ("first", "second"):
+            self.iotrail("record", "-q", "-l", "app", "-o", name, "--", "true")
+        status, screen = self.answer_at_terminal(b"n\n", "remove", "latest")
+        self.assertEqual(status, FAILED)
+        self.assertRegex(screen, r"second\.iotrail: true, \d{4}-")
+        self.assertIn("nothing was deleted", screen)
+        self.assertEqual(self.names(), ["first", "second"])
+        status, _ = self.answer_at_terminal(b"y\n", "remove", "latest")
+        self.assertEqual(status, 0)
+        self.assertEqual(self.names(), ["first"])
+
+    def test_remove_of_the_latest_needs_a_yes(self):
+        self.iotrail("record", "-q", "-l", "app", "-o", "only", "--", "true")
+        self.assertIn("-y", self.iotrail("remove", "latest", expect=2).stderr)
+        self.assertEqual(self.names(), ["only"])
+        self.assertIn("there is no trace nosuch", self.iotrail("remove", "only", "nosuch", expect=FAILED).stderr)
+        self.assertEqual(self.names(), ["only"], "a wrong name removes nothing")
+        self.assertRegex(self.iotrail("remove", "-y", "latest").stdout, r"^deleted .*only\.iotrail: true")
+        self.assertEqual(self.names(), [])
 
     def test_list_of_one_trace(self):
         for name in ("alpha", "beta"):
