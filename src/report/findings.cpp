@@ -2,6 +2,7 @@
 #include "report/findings.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <utility>
 
@@ -316,8 +317,11 @@ Result<Judgement> judge(analysis::Engine& engine, const std::vector<std::string>
   for (const analysis::Rule* rule : *rules) {
     std::string why = missing_needs(engine.trace(), *rule);
     if (why.empty())
-      if (const auto applied = apply(engine, *rule, findings); !applied)
+      if (const auto applied = apply(engine, *rule, findings); !applied) {
+        if (applied.error().code == ENOMEM)
+          return std::unexpected(applied.error());
         why = applied.error().line();
+      }
     if (!why.empty())
       judgement.not_judged.push_back({rule, std::move(why)});
   }

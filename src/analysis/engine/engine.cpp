@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/engine/engine.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <thread>
 
 #include "analysis/engine/duckdb_library.hpp"
 #include "analysis/engine/lazy_relations.hpp"
 #include "analysis/engine/relations.hpp"
+#include "analysis/engine/spill_directory.hpp"
+#include "analysis/engine/sql_text.hpp"
 #include "analysis/functions/functions.hpp"
 #include "analysis/tables/column_meaning.hpp"
 #include "analysis/tables/trace_table.hpp"
@@ -33,10 +37,13 @@ struct Engine::Impl {
       tables; // of the reader, including columns that the trace is too old to have
   std::unique_ptr<TrailTables> trails;
   store::TemporaryFiles temporary_files;
+  std::optional<SpillDirectory> spill;
   duckdb_database database = nullptr;
   Connection connection;
-  LazyRelations definitions; // of the relations that no query has named yet
-  std::string unfit_views;   // why each view that needs missing columns is absent
+  LazyRelations definitions;      // of the relations that no query has named yet
+  std::string output;             // the file that write_parquet() writes; empty: none
+  std::optional<Error> no_memory; // a relation could not be defined: each query would fail
+  std::string unfit_views;        // why each view that needs missing columns is absent
 
   Impl() = default;
   Impl(const Impl&) = delete;
@@ -53,7 +60,8 @@ struct Engine::Impl {
   void add_definitions(const EngineOptions& options);
   Result<void> define(const std::vector<LazyRelations::Definition>& taken);
   Result<void> define_macros();
-  Result<Rows> run_query(std::string_view sql);
+  template <class Run> auto with_relations(std::string_view sql, const Run& ask) -> decltype(ask());
+  void explain_failure(Error& error) const;
   Result<void> lock();
   Result<void> run(std::string_view what, const std::string& sql) const;
 };
@@ -61,11 +69,34 @@ struct Engine::Impl {
 namespace {
 
 constexpr std::uint64_t kMostMemoryBytes = 4ULL << 30U;
+constexpr std::uint64_t kLeastSpaceBytes = 64ULL << 20U; // that the engine needs to start
+constexpr std::uint64_t kSpaceOfThreads = 2ULL << 30U;   // each thread reserves some 100 MiB
+
+std::uint64_t page_bytes() {
+  return static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
+}
 
 std::uint64_t default_memory_bytes() {
   const auto pages = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES)));
-  const auto page_bytes = static_cast<std::uint64_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
-  return std::min(pages * page_bytes / 2, kMostMemoryBytes);
+  return std::min(pages * page_bytes() / 2, kMostMemoryBytes);
+}
+
+// Bytes of address space that `ulimit -v` leaves to this process.
+std::uint64_t space_left() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return UINT64_MAX;
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, pages * page_bytes());
+}
+
+std::unexpected<Error> fail_of_memory(std::string why) {
+  Error error = engine_error("the SQL engine cannot start", nullptr);
+  error.why = std::move(why);
+  error.hint = std::string(kMemoryHint);
+  error.code = ENOMEM;
+  return std::unexpected(std::move(error));
 }
 
 struct Settings {
@@ -77,19 +108,20 @@ struct Settings {
 
   Result<void> set(const char* name, const std::string& value) {
     if (duckdb_set_config(config, name, value.c_str()) != DuckDBSuccess)
-      return fail("SQL engine", fmt::format("it does not take the setting {} = {}", name, value));
+      return fail_of_memory(fmt::format("it does not take the setting {} = {}", name, value));
     return {};
   }
 };
 
 Result<void> choose_settings(Settings& settings, const EngineOptions& options,
                              const std::string& spill) {
-  if (duckdb_create_config(&settings.config) != DuckDBSuccess)
-    return fail("SQL engine", "out of memory");
-  const unsigned threads =
-      options.threads ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+  const std::uint64_t space = space_left();
+  if (space < kLeastSpaceBytes || duckdb_create_config(&settings.config) != DuckDBSuccess)
+    return fail_of_memory("not enough memory");
+  const unsigned usual = space < kSpaceOfThreads ? 1 : std::thread::hardware_concurrency();
+  const unsigned threads = options.threads ? options.threads : std::max(1U, usual);
   const std::uint64_t memory_bytes =
-      options.memory_bytes ? options.memory_bytes : default_memory_bytes();
+      std::min(options.memory_bytes ? options.memory_bytes : default_memory_bytes(), space / 2);
   const std::pair<const char*, std::string> chosen[] = {
       {"autoinstall_known_extensions", "false"},
       {"autoload_known_extensions", "false"},
@@ -103,24 +135,15 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options,
   return {};
 }
 
-// Directory for data of large queries that does not fit into memory. It must be new and private to
-// this user. Without one ("") such queries fail with a message of the engine.
-std::string make_spill_directory(const store::TemporaryFiles& temporary_files) {
-  std::error_code ignored;
-  std::string path = (std::filesystem::temp_directory_path(ignored) / "iotrail-XXXXXX").string();
-  const bool is_made = temporary_files.make_tree(
-      [&] { return ::mkdtemp(path.data()) == nullptr ? std::string() : path; });
-  return is_made ? path : std::string();
-}
-
 } // namespace
 
 Result<void> Engine::Impl::open_database(const EngineOptions& options) {
   if (Result<void> loaded = load_duckdb(); !loaded)
     return loaded;
   Settings settings;
-  if (auto chosen = choose_settings(settings, options, make_spill_directory(temporary_files));
-      !chosen)
+  std::error_code ignored;
+  spill.emplace(std::filesystem::temp_directory_path(ignored), temporary_files);
+  if (auto chosen = choose_settings(settings, options, spill->path()); !chosen)
     return chosen;
   char* why = nullptr;
   if (duckdb_open_ext(":memory:", &database, settings.config, &why) != DuckDBSuccess) {
@@ -195,7 +218,10 @@ Result<void> Engine::Impl::define_macros() {
 // After the trace is attached, all SQL comes from the user, or from the author of the user's query.
 Result<void> Engine::Impl::lock() {
   connection.reads_only = true;
-  return run("the lock", "SET enable_external_access = false; SET lock_configuration = true");
+  const std::string allow =
+      output.empty() ? "" : fmt::format("SET allowed_paths = [{}]; ", sql_literal(output));
+  return run("the lock",
+             allow + "SET enable_external_access = false; SET lock_configuration = true");
 }
 
 // Fails only if memory is short.
@@ -204,8 +230,10 @@ Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& 
     auto done = run(what, sql);
     if (!done && done.error().code != ENOMEM && !fallback_sql.empty())
       done = run(what, fallback_sql);
-    if (!done && done.error().code == ENOMEM)
+    if (!done && done.error().code == ENOMEM) {
+      no_memory = done.error();
       return done;
+    }
     if (!done)
       unfit_views += fmt::format("{}{}", unfit_views.empty() ? "" : "\n", done.error().message());
   }
@@ -214,10 +242,13 @@ Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& 
 
 // Retries a failed statement once, with all relations defined. It may build names while it runs, as
 // query() does, and then the engine's message suggests similar names.
-Result<Rows> Engine::Impl::run_query(std::string_view sql) {
+template <class Run>
+auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> decltype(ask()) {
+  if (no_memory)
+    return std::unexpected(*no_memory);
   if (auto done = define(definitions.take_for(sql)); !done)
     return std::unexpected(done.error());
-  auto rows = Rows::run(connection, sql);
+  auto rows = ask();
   if (rows || rows.error().code == ENOMEM)
     return rows;
   const auto rest = definitions.take_all();
@@ -225,7 +256,13 @@ Result<Rows> Engine::Impl::run_query(std::string_view sql) {
     return rows;
   if (auto done = define(rest); !done)
     return std::unexpected(done.error());
-  return Rows::run(connection, sql);
+  return ask();
+}
+
+void Engine::Impl::explain_failure(Error& error) const {
+  if (error.hint.empty() && !unfit_views.empty())
+    error.hint =
+        "The trace is of another version, and does not have all that is needed for\n" + unfit_views;
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
@@ -240,6 +277,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
   if (auto done = impl->register_tables(); !done)
     return std::unexpected(done.error());
   impl->add_definitions(options);
+  impl->output = options.output;
+  impl->connection.time_limit_ns = options.time_limit_ns;
   if (auto done = impl->define_macros(); !done)
     return std::unexpected(done.error());
   if (auto done = count_rows(impl->connection); !done)
@@ -260,14 +299,21 @@ const store::TraceReader& Engine::trace() const {
 }
 
 Result<Rows> Engine::query(std::string_view sql) {
-  auto rows = impl_->run_query(sql);
-  if (!rows && rows.error().hint.empty() && !impl_->unfit_views.empty())
-    rows.error().hint =
-        "The trace is of another version, and does not have all that is needed for\n" +
-        impl_->unfit_views;
+  auto rows = impl_->with_relations(sql, [&] { return Rows::run(impl_->connection, sql); });
+  if (!rows)
+    impl_->explain_failure(rows.error());
   for (std::size_t i = 0; rows && i < rows->columns().size(); ++i)
     rows->set_meaning(i,
                       column_meaning(sql, rows->columns()[i].name, rows->type(i), impl_->tables));
+  return rows;
+}
+
+Result<std::uint64_t> Engine::write_parquet(std::string_view sql) {
+  IOTRAIL_CHECK(!impl_->output.empty());
+  auto rows = impl_->with_relations(
+      sql, [&] { return analysis::write_parquet(impl_->connection, sql, impl_->output); });
+  if (!rows)
+    impl_->explain_failure(rows.error());
   return rows;
 }
 

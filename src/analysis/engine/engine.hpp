@@ -37,9 +37,12 @@ struct EngineOptions {
   unsigned threads = 0; // 0: one per CPU
   std::uint64_t memory_bytes =
       0; // 0: half of the machine's, at most 4 GiB; beyond it, the engine uses the disk
+  std::uint64_t time_limit_ns = 0; // of each query, up to its last row; 0: none
   bool external_access =
       false; // a query may be any statements, read and write files, and load extensions
   Selection selection{};
+  // The only file that write_parquet() writes; empty: none.
+  std::string output{};
   // Views to compute once and keep, since several queries of the session read them.
   std::vector<std::string> kept_views{};
   Limits finding_limits{}; // those that differ from the rules' own
@@ -57,6 +60,9 @@ public:
 
   // One query at a time; destroy the rows before the engine.
   Result<Rows> query(std::string_view sql);
+  // Writes all rows of a query to `output` of the options, which must exist, as Parquet: the types
+  // are those of SQL, and numbers stay as stored. Returns the number of rows.
+  Result<std::uint64_t> write_parquet(std::string_view sql);
 
 private:
   struct Impl;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -308,6 +309,60 @@ TEST(engine, too_little_memory_is_not_another_version) {
   ASSERT_FALSE(rows.has_value());
   EXPECT_TRUE(rows.error().message().contains("memory")) << rows.error().message();
   EXPECT_FALSE(rows.error().message().contains("version")) << rows.error().message();
+}
+
+TEST(engine, parquet_has_all_rows_with_their_types_and_exact_numbers) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7 result=-ENOENT call=read\n"
+                                "syscall_read ts_ns=2 pid=8 result=5 call=read\n");
+  const std::string path = (trace.directory() / "rows.parquet").string();
+  std::ofstream(path).close();
+  auto engine = Engine::open(trace.path(), {.output = path});
+  ASSERT_TRUE(engine.has_value());
+  const auto rows = (*engine)->write_parquet(
+      "SELECT pid, result, call, [pid, 1] AS list, CAST(170141183460469231731687303715 AS HUGEINT) "
+      "AS wide FROM syscall_read ORDER BY pid;");
+  ASSERT_TRUE(rows.has_value()) << rows.error().message();
+  EXPECT_EQ(*rows, 2U);
+  auto reader = Engine::open(trace.path(), {.external_access = true});
+  ASSERT_TRUE(reader.has_value());
+  EXPECT_EQ(
+      answer(**reader, fmt::format("SELECT string_agg(pid || ' ' || result || ' ' || call || "
+                                   "' ' || list[1] || ' ' || wide, ', ' ORDER BY pid) FROM '{}'",
+                                   path)),
+      "7 -2 read 7 170141183460469231731687303715, 8 5 read 8 170141183460469231731687303715");
+  EXPECT_EQ(answer(**reader, fmt::format("SELECT typeof(result) FROM '{}' LIMIT 1", path)),
+            "BIGINT");
+}
+
+TEST(engine, only_the_rows_of_a_query_get_into_its_output) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const std::string path = (trace.directory() / "rows.parquet").string();
+  std::ofstream(path).close();
+  auto engine = Engine::open(trace.path(), {.output = path});
+  ASSERT_TRUE(engine.has_value());
+  for (const char* sql : {"FROM checkpoint()", "SELECT 1; SELECT 2", "DELETE FROM manifest",
+                          "SELECT * FROM read_text('/etc/passwd')"})
+    EXPECT_FALSE((*engine)->write_parquet(sql).has_value()) << sql;
+  EXPECT_FALSE((*engine)->query(fmt::format("COPY (SELECT 1) TO '{}'", path)).has_value());
+}
+
+TEST(engine, a_query_ends_when_its_time_is_over) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  auto engine = Engine::open(trace.path(), {.time_limit_ns = 50'000'000});
+  ASSERT_TRUE(engine.has_value());
+  const auto failure = [&](const char* sql) {
+    auto rows = (*engine)->query(sql);
+    if (!rows)
+      return rows.error().message();
+    const auto more = rows->next(); // a stream fails here
+    return more ? std::string() : more.error().message();
+  };
+  for (const char* sql :
+       {"SELECT sum(a.range * b.range) FROM range(10000000) AS a, range(10000000) AS b "
+        "WHERE a.range + b.range < 0",
+        "SELECT range FROM range(1000000000000) WHERE range < 0"})
+    EXPECT_TRUE(failure(sql).contains("it took longer than 0.05 s")) << sql << ": " << failure(sql);
+  EXPECT_EQ(answer(**engine, "SELECT 5"), "5");
 }
 
 TEST(engine, the_path_of_a_time_is_that_of_file_paths) {

@@ -8,12 +8,15 @@
 #include <duckdb.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "analysis/engine/query_timer.hpp"
+#include "analysis/engine/statement.hpp"
 #include "base/result.hpp"
 #include "schema.hpp"
 
@@ -37,15 +40,6 @@ struct ResultColumn {
 // string_view is valid until the next call of Rows::next().
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
-
-// An error with the engine's message; code ENOMEM: it had too little memory.
-Error engine_error(std::string what, const char* why);
-
-struct Connection {
-  duckdb_connection handle = nullptr;
-  bool reads_only = false;   // a query is one statement that only reads
-  std::uint64_t queries = 0; // queries begun so far; a new one ends the one before it
-};
 
 // Lets the engine count the rows of each query on this connection; call it once, before the first
 // query.
@@ -78,8 +72,11 @@ private:
   Result<bool> next_chunk();
   Result<bool> end() const;
 
+  std::unexpected<Error> failed(Error failure) const;
+
   const Connection* connection_ = nullptr;
-  std::uint64_t query_ = 0; // number of this query on the connection
+  std::unique_ptr<QueryTimer> timer_; // nullptr: the time is not limited
+  std::uint64_t query_ = 0;           // number of this query on the connection
   std::uint64_t delivered_ = 0;
   duckdb_result result_{};
   duckdb_data_chunk chunk_ = nullptr;

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis/engine/statement.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/engine/query_guard.hpp"
+#include "analysis/engine/query_timer.hpp"
+#include "analysis/engine/sql_text.hpp"
+
+namespace iotrail::analysis {
+
+namespace {
+
+struct Extracted {
+  duckdb_extracted_statements handle = nullptr;
+  Extracted() = default;
+  Extracted(const Extracted&) = delete;
+  Extracted& operator=(const Extracted&) = delete;
+  ~Extracted() { duckdb_destroy_extracted(&handle); }
+};
+
+// A column with its exact numbers: the engine writes integers of 128 bits as DOUBLE.
+std::string stored_column(idx_t place, duckdb_type type) {
+  const bool is_wide = type == DUCKDB_TYPE_HUGEINT || type == DUCKDB_TYPE_UHUGEINT;
+  return is_wide ? fmt::format("CAST(#{} AS DECIMAL(38, 0))", place) : fmt::format("#{}", place);
+}
+
+// The column at that index; cast to text if its type is not a plain one.
+std::string plain_column(idx_t place, duckdb_type type) {
+  if (is_plain(type))
+    return fmt::format("#{}", place);
+  return is_nested(type) ? fmt::format("to_json(#{})", place)
+                         : fmt::format("CAST(#{} AS VARCHAR)", place);
+}
+
+Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statements statements,
+                        idx_t index) {
+  Statement statement;
+  if (duckdb_prepare_extracted_statement(connection, statements, index, &statement.handle) !=
+      DuckDBSuccess)
+    return query_failed(duckdb_prepare_error(statement.handle));
+  duckdb_result result{};
+  const duckdb_state state = duckdb_execute_prepared(statement.handle, &result);
+  Result<void> done;
+  if (state != DuckDBSuccess)
+    done = query_failed(duckdb_result_error(&result));
+  duckdb_destroy_result(&result);
+  return done;
+}
+
+bool is_of_memory(std::string_view why) {
+  return why.starts_with("Out of Memory Error") || why.contains("std::bad_alloc") ||
+         why.contains("llocation fail");
+}
+
+} // namespace
+
+Error engine_error(std::string what, const char* why) {
+  Error error{std::move(what), why ? why : "no reason given", ""};
+  error.why.resize(std::min(error.why.find("\n\nStack Trace:"), error.why.size())); // of the engine
+  std::ranges::replace(error.why, '\t', ' ');
+  if (is_of_memory(error.why)) {
+    error.code = ENOMEM;
+    error.why.resize(std::min(error.why.find("\n\n"), error.why.size())); // advice about settings
+    error.hint = std::string(kMemoryHint);
+  }
+  return error;
+}
+
+std::unexpected<Error> query_failed(const char* why) {
+  Error error = engine_error("the query failed", why);
+  if (error.why.contains("disabled by configuration"))
+    error.hint = "A query reads the trace alone: `-o FILE` writes its rows, and "
+                 "--unsafe-external-access allows it\n  to read and write any file.";
+  return std::unexpected(std::move(error));
+}
+
+// Types that a cell can hold unchanged; the engine casts all others to text.
+bool is_plain(duckdb_type type) {
+  switch (type) {
+  case DUCKDB_TYPE_BOOLEAN:
+  case DUCKDB_TYPE_TINYINT:
+  case DUCKDB_TYPE_SMALLINT:
+  case DUCKDB_TYPE_INTEGER:
+  case DUCKDB_TYPE_BIGINT:
+  case DUCKDB_TYPE_UTINYINT:
+  case DUCKDB_TYPE_USMALLINT:
+  case DUCKDB_TYPE_UINTEGER:
+  case DUCKDB_TYPE_UBIGINT:
+  case DUCKDB_TYPE_HUGEINT:
+  case DUCKDB_TYPE_FLOAT:
+  case DUCKDB_TYPE_DOUBLE:
+  case DUCKDB_TYPE_VARCHAR:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool is_nested(duckdb_type type) {
+  return type == DUCKDB_TYPE_LIST || type == DUCKDB_TYPE_ARRAY || type == DUCKDB_TYPE_STRUCT ||
+         type == DUCKDB_TYPE_MAP;
+}
+
+// `sql`, wrapped so that each column becomes what `column` makes of it.
+std::string wrapped(duckdb_prepared_statement statement, std::string_view sql,
+                    std::string (*column)(idx_t place, duckdb_type type)) {
+  std::string columns;
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement); ++i) {
+    const duckdb_type type = duckdb_prepared_statement_column_type(statement, i);
+    const char* name = duckdb_prepared_statement_column_name(statement, i);
+    columns +=
+        fmt::format("{}{} AS {}", columns.empty() ? "" : ", ", column(i + 1, type), sql_name(name));
+    duckdb_free(const_cast<char*>(name)); // the C API transfers ownership despite const
+  }
+  return fmt::format("SELECT {} FROM (\n{}\n)", columns, without_end(sql));
+}
+
+Result<std::vector<duckdb_type>> prepare_last(const Connection& of, const std::string& sql,
+                                              Statement& statement, bool makes_plain) {
+  duckdb_connection connection = of.handle;
+  Extracted extracted;
+  const idx_t count = duckdb_extract_statements(connection, sql.c_str(), &extracted.handle);
+  if (count == 0) {
+    const char* why = duckdb_extract_statements_error(extracted.handle);
+    return query_failed(why ? why : "it is empty");
+  }
+  if (of.reads_only)
+    if (auto checked = check_statements(sql, count); !checked)
+      return std::unexpected(checked.error());
+  for (idx_t i = 0; i + 1 < count; ++i)
+    if (auto done = run_to_end(connection, extracted.handle, i); !done)
+      return std::unexpected(done.error());
+  if (duckdb_prepare_extracted_statement(connection, extracted.handle, count - 1,
+                                         &statement.handle) != DuckDBSuccess)
+    return query_failed(duckdb_prepare_error(statement.handle));
+  if (of.reads_only)
+    if (auto checked = check_prepared(connection, sql, count, statement.handle); !checked)
+      return std::unexpected(checked.error());
+  std::vector<duckdb_type> types;
+  for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement.handle); ++i)
+    types.push_back(duckdb_prepared_statement_column_type(statement.handle, i));
+  if (makes_plain && count == 1 && !std::ranges::all_of(types, is_plain)) {
+    const std::string plain = wrapped(statement.handle, sql, plain_column);
+    duckdb_destroy_prepare(&statement.handle);
+    if (duckdb_prepare(connection, plain.c_str(), &statement.handle) != DuckDBSuccess)
+      return query_failed(duckdb_prepare_error(statement.handle));
+  }
+  return types;
+}
+
+Result<std::uint64_t> write_parquet(const Connection& connection, std::string_view sql,
+                                    const std::string& path) {
+  std::optional<QueryTimer> timer;
+  if (connection.time_limit_ns != 0)
+    timer.emplace(connection.handle, connection.time_limit_ns);
+  Statement statement;
+  const auto types = prepare_last(connection, std::string(sql), statement, false);
+  if (!types)
+    return std::unexpected(timer ? timer->explained(types.error()) : types.error());
+  const std::string copy =
+      fmt::format("COPY ({}) TO {} (FORMAT parquet, USE_TMP_FILE false)",
+                  wrapped(statement.handle, sql, stored_column), sql_literal(path));
+  duckdb_result result{};
+  const duckdb_state state = duckdb_query(connection.handle, copy.c_str(), &result);
+  Result<std::uint64_t> rows = duckdb_rows_changed(&result);
+  if (state != DuckDBSuccess)
+    rows = query_failed(duckdb_result_error(&result));
+  duckdb_destroy_result(&result);
+  if (!rows && timer)
+    return std::unexpected(timer->explained(rows.error()));
+  return rows;
+}
+
+} // namespace iotrail::analysis
