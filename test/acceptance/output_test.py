@@ -49,13 +49,66 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {', '.join(sorted(file.stem for file in files))}\n")
         self.assertEqual(refused.returncode, 2)
 
+    def test_a_file_of_parquet_has_the_rows(self):
+        path = self.record("true", name="short", options=("--layers", "app")).path
+        file = self.folder / "rows.parquet"
+        written = harness.run(harness.IOTRAIL, "query", path, "SELECT range AS n FROM range(5000)", "-o", file)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        self.assertEqual(file.read_bytes()[:4], b"PAR1")
+        self.assertEqual(file.stat().st_mode & 0o777, 0o640 & ~harness.umask())
+        read = harness.run(harness.IOTRAIL, "query", path, f"SELECT count(*), sum(n) FROM '{file}'", "--unsafe-external-access", "--format", "csv")
+        self.assertEqual(read.stdout.splitlines()[1], "5000,12497500")
+        again = harness.run(harness.IOTRAIL, "query", path, "SELECT 1", "-o", file)
+        self.assertIn("nothing is written over", again.stderr)
+        refused = harness.run(harness.IOTRAIL, "query", path, "SELECT nosuch", "-o", self.folder / "other.parquet")
+        self.assertEqual(refused.returncode, 1)
+        self.assertFalse((self.folder / "other.parquet").exists())
+
     def test_a_name_in_a_hint_is_one_word_for_a_shell(self):
-        recording = self.record("true", name="$(touch pwned) it's", options=("--layers", "app"))
-        hint = next(line for line in recording.process.stderr.splitlines() if line.startswith("iotrail report"))
-        shown = harness.run("sh", "-c", hint.replace("iotrail", f"exec {harness.IOTRAIL}", 1), cwd=self.folder)
-        self.assertEqual(shown.returncode, 0, shown.stderr)
-        self.assertIn("events, none lost", shown.stdout)
-        self.assertFalse((self.folder / "pwned").exists())
+        for name in ("$(touch pwned) it's", "a\x1b[1mb\u200b'\\c"):
+            with self.subTest(name=name):
+                recording = self.record("true", name=name, options=("--layers", "app"))
+                hint = next(line for line in recording.process.stderr.splitlines() if "iotrail report" in line)
+                shown = harness.run("bash", "-c", f"exec {harness.IOTRAIL} report{hint.partition('iotrail report')[2]}", cwd=self.folder)
+                self.assertEqual(shown.returncode, 0, shown.stderr)
+                self.assertIn("events, none lost", shown.stdout)
+                self.assertFalse((self.folder / "pwned").exists())
+
+    def test_the_width_of_the_environment_holds_in_a_pipe(self):
+        path = self.record("true", name="short", options=("--layers", "app")).path
+        widest = []
+        for columns in ("40", "200"):
+            shown = harness.run(harness.IOTRAIL, "report", "--full", path, env=dict(os.environ, COLUMNS=columns))
+            widest.append(max(map(len, shown.stdout.splitlines())))
+        self.assertLess(widest[0], 80)
+        self.assertGreater(widest[1], 80)
+
+    def test_little_memory_is_said_and_is_no_damage(self):
+        path = self.record("ls", "-R", "/usr/include/linux", name="long").path
+        for megabytes in (50, 80, 100, 120, 150, 200, 300):
+            for words in (("report", path), ("query", path, "FROM events"), ("findings", path)):
+                with self.subTest(megabytes=megabytes, verb=words[0]):
+                    process = harness.run("prlimit", f"--as={megabytes << 20}", harness.IOTRAIL, *words)
+                    self.assertIn(process.returncode, (0, 1), process.stderr)
+                    self.assertNotIn("DAMAGED", process.stdout + process.stderr)
+                    self.assertNotIn("terminate", process.stderr)
+                    if process.returncode:
+                        self.assertIn("memory", process.stderr.lower())
+
+    def test_what_a_killed_query_leaves_the_next_one_removes(self):
+        path = self.record("true", name="good").path
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        environment = dict(os.environ, TMPDIR=str(temporary))
+        query = subprocess.Popen([harness.IOTRAIL, "query", path, "SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b"],
+                                 env=environment, stdout=subprocess.DEVNULL)
+        harness.wait_for(lambda: list(temporary.iterdir()), "a directory for what does not fit into memory")
+        query.kill()
+        query.wait()
+        (left,) = temporary.iterdir()
+        (left / "data.tmp").write_text("x")
+        self.assertEqual(harness.run(harness.IOTRAIL, "query", path, "SELECT 1", env=environment).returncode, 0)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_query_that_a_signal_ends_leaves_nothing_behind(self):
         path = self.record("true", name="good").path

@@ -4,9 +4,11 @@
 #include <set>
 
 #include "analysis/engine/lazy_relations.hpp"
+#include "base/shell_word.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
+#include "cli/options/parse_units.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb.hpp"
 #include "export/output.hpp"
@@ -27,11 +29,25 @@ struct QueryRequest {
   bool external_access = false;
   bool raw = false;
   bool wide = false;
+  std::string time_limit;
+  std::string memory_limit;
 };
 
 // A file and a pipe get whole texts, a terminal what it has room for.
 std::size_t table_width(const Stream& out, const QueryRequest& request) {
   return request.path.empty() && !request.wide ? out.terminal_width() : output::kAnyWidth;
+}
+
+Result<analysis::EngineOptions> engine_options(const QueryRequest& request) {
+  const auto time_ns = parse_duration("--time-limit", request.time_limit);
+  if (!time_ns)
+    return std::unexpected(time_ns.error());
+  const auto memory = parse_size("--memory-limit", request.memory_limit);
+  if (!memory)
+    return std::unexpected(memory.error());
+  return analysis::EngineOptions{.memory_bytes = *memory,
+                                 .time_limit_ns = *time_ns,
+                                 .external_access = request.external_access};
 }
 
 // Of the events that the statement itself names.
@@ -58,27 +74,72 @@ Result<int> print_reference(const Console& console, analysis::Engine& engine,
   return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
-Result<const output::Format*> format_of(const QueryRequest& request) {
-  if (!request.format.empty())
-    return parse_format(request.format);
-  const std::string extension = std::filesystem::path(request.path).extension();
-  const output::Format* format =
-      extension.empty() ? nullptr : output::find_format(extension.substr(1));
-  return format ? format : output::find_format("text");
+constexpr std::string_view kText = "text";
+constexpr std::string_view kTextSuffix = "txt";  // the usual one
+constexpr std::string_view kParquet = "parquet"; // which the engine writes itself
+
+// The format that the suffix of the file names.
+Result<std::string> format_by_suffix(const std::string& path) {
+  const std::string suffix = std::filesystem::path(path).extension();
+  if (suffix.size() < 2 || suffix.substr(1) == kTextSuffix)
+    return std::string(kText);
+  std::string format = suffix.substr(1);
+  if (format == kParquet || output::find_format(format) != nullptr)
+    return format;
+  return fail_usage(
+      fmt::format("-o {}: no format has the suffix '{}'", path, suffix),
+      fmt::format("the suffixes are {}, {}, {}", format_names(), kParquet, kTextSuffix),
+      "--format names the format of a file with another suffix.");
+}
+
+Result<std::string> format_of(const QueryRequest& request) {
+  if (request.format.empty())
+    return format_by_suffix(request.path);
+  if (request.format == kParquet && request.path.empty())
+    return fail_usage("--format parquet needs a file", "its end refers to its parts",
+                      "Give -o FILE.");
+  return request.format;
+}
+
+// The engine opens the new file once more by its descriptor: nothing can take its place.
+Result<int> query_to_parquet(const Console& console, const QueryRequest& request,
+                             analysis::EngineOptions options) {
+  const auto written =
+      write_output(console.out, request.path, [&](std::FILE* file) -> Result<std::uint64_t> {
+        options.output = fmt::format("/proc/self/fd/{}", ::fileno(file));
+        const auto engine = open_engine(request.trace, options);
+        if (!engine)
+          return std::unexpected(engine.error());
+        auto rows = (*engine)->write_parquet(request.sql);
+        if (rows) {
+          print_warnings(console.err, (*engine)->trace());
+          print_events_not_recorded(console, (*engine)->trace(), request.sql);
+        }
+        return rows;
+      });
+  return written ? Result<int>(0) : std::unexpected(written.error());
 }
 
 Result<int> query(const Console& console, const QueryRequest& request) {
-  auto format = format_of(request);
-  if (!format)
-    return std::unexpected(format.error());
+  const auto name = format_of(request);
+  if (!name)
+    return std::unexpected(name.error());
   const bool asks_what = request.tables || !request.describe.empty();
   if (request.sql.empty() && !asks_what)
     return fail_usage("query: no SQL given", {},
                       "`iotrail query TRACE --tables` lists what can be asked.");
-  auto engine = open_engine(request.trace, {.external_access = request.external_access});
+  const auto of_engine = engine_options(request);
+  if (!of_engine)
+    return std::unexpected(of_engine.error());
+  if (*name == kParquet)
+    return query_to_parquet(console, request, *of_engine);
+  const auto format = parse_format(*name);
+  if (!format)
+    return std::unexpected(format.error());
+  auto engine = open_engine(request.trace, *of_engine);
   if (!engine && (request.sql == store::kLatest || store::find_trace(request.sql)))
     return fail_usage("query: the trace comes first, then the SQL", {},
-                      fmt::format("iotrail query {} SQL", request.sql));
+                      fmt::format("iotrail query {} SQL", shell_word(request.sql)));
   if (!engine)
     return std::unexpected(engine.error());
   if (asks_what)
@@ -115,8 +176,8 @@ Action declare_query(CLI::App& app, const Trailing&) {
           ->type_name("VIEW");
   CLI::Option* format =
       app.add_option("--format", request->format,
-                     format_names() +
-                         "; default: what the name of the -o file ends with, else text")
+                     format_names() + ", or parquet with -o; default: the suffix of the -o file, "
+                                      "else text")
           ->type_name("FORMAT");
   CLI::Option* json = app.add_flag_callback(
       "--json", [request] { request->format = "json"; }, "The same as --format json");
@@ -128,6 +189,13 @@ Action declare_query(CLI::App& app, const Trailing&) {
       "Print numbers as stored, not the names of errors, flags, devices and operations");
   app.add_flag("--wide", request->wide,
                "Print whole texts and all columns, however wide the terminal is");
+  app.add_option("--time-limit", request->time_limit,
+                 "End the query if its last row is not written after this time (10s)")
+      ->type_name("TIME");
+  app.add_option("--memory-limit", request->memory_limit,
+                 "Memory that the query may take (512M) before it uses the disk; default: half of "
+                 "the machine's, at most 4 GiB")
+      ->type_name("SIZE");
   app.add_flag("--unsafe-external-access", request->external_access,
                "Allow any statements, access to any file, and extensions");
   json->excludes(format);
@@ -139,8 +207,9 @@ Action declare_query(CLI::App& app, const Trailing&) {
   tables->excludes(describe);
   app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
              "terminal, where text is also shortened. Files and pipes get csv with names as they "
-             "are, and json with \\u001b. Bytes that are not UTF-8 are \\xff in SQL, and so in "
-             "what it answers, a backslash that would look so is \\x5c; `iotrail export` to csv "
+             "are, and json with \\u001b. Parquet has the types of SQL, and numbers as with "
+             "--raw. Bytes that are not UTF-8 are \\xff in SQL, and so in what it answers, a "
+             "backslash that would look so is \\x5c; `iotrail export` to csv "
              "writes them as they are.");
   return [request](const Console& console) { return query(console, *request); };
 }
