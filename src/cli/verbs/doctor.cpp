@@ -31,7 +31,8 @@ output::SourceDiagnosis diagnose(std::unique_ptr<capture::Source> source) {
   const Result<void> opened = source->open(everything());
   diagnosis.hooks = source->hooks();
   if (!opened) {
-    diagnosis.refusal = opened.error().message();
+    diagnosis.refusal = opened.error().line();
+    diagnosis.remedy = opened.error().hint;
     diagnosis.hooks = store::refused(std::move(diagnosis.hooks), opened.error());
   }
   return diagnosis;

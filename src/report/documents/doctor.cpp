@@ -31,6 +31,7 @@ constexpr ColumnDefinition kSourceStateColumns[] = {
     {.title = "", .name = "source"},
     {.title = "", .name = "is_usable"},
     {.title = "", .name = "refusal"},
+    {.title = "", .name = "remedy"},
 };
 
 struct LayerState {
@@ -152,7 +153,7 @@ std::vector<Refused> refused_events(std::span<const SourceDiagnosis> sources) {
   std::vector<Refused> all;
   for (const SourceDiagnosis& source : sources) {
     if (!source.refusal.empty()) {
-      all.push_back({{}, {source.refusal}, {}});
+      all.push_back({source.remedy, {source.refusal}, {}});
       for (const store::HookReport& hook : source.hooks)
         all.back().hooks.push_back(&hook);
       continue;
@@ -164,23 +165,28 @@ std::vector<Refused> refused_events(std::span<const SourceDiagnosis> sources) {
   return all;
 }
 
-// "layer vfs, cache_hit"
+// "layer vfs; cache_hit, cache_refault"
 std::string names_of_refused(const std::vector<const store::HookReport*>& hooks,
                              const std::vector<LayerState>& layers) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> whole_layers;
+  std::vector<std::string_view> events;
   for (const store::HookReport* hook : hooks) {
     const std::string_view layer = layer_of_event(hook->event);
     const auto of_layer = std::ranges::count_if(hooks, [&](const store::HookReport* other) {
       return layer_of_event(other->event) == layer;
     });
-    const auto whole = std::ranges::find(layers, layer, &LayerState::layer);
-    const bool is_whole = whole != layers.end() && whole->events > 1 &&
-                          whole->events == static_cast<std::uint64_t>(of_layer);
-    std::string name = is_whole ? fmt::format("layer {}", layer) : hook->event;
-    if (std::ranges::find(names, name) == names.end())
-      names.push_back(std::move(name));
+    const auto state = std::ranges::find(layers, layer, &LayerState::layer);
+    if (state == layers.end() || state->events != static_cast<std::uint64_t>(of_layer))
+      events.emplace_back(hook->event);
+    else if (std::ranges::find(whole_layers, layer) == whole_layers.end())
+      whole_layers.push_back(layer);
   }
-  return fmt::format("{}", fmt::join(names, ", "));
+  std::string names;
+  if (!whole_layers.empty())
+    names = fmt::format("layer{} {}", whole_layers.size() == 1 ? "" : "s",
+                        fmt::join(whole_layers, ", "));
+  return fmt::format("{}{}{}", names, names.empty() || events.empty() ? "" : "; ",
+                     fmt::join(events, ", "));
 }
 
 Section refused_section(std::span<const SourceDiagnosis> sources,
@@ -233,7 +239,7 @@ Section machine_section(std::span<const capture::KernelFact> facts, bool with_me
 Section sources_section_of(std::span<const SourceDiagnosis> sources, bool with_reasons) {
   std::vector<std::vector<Value>> rows;
   for (const SourceDiagnosis& source : sources)
-    rows.push_back({source.source, source.refusal.empty(), source.refusal});
+    rows.push_back({source.source, source.refusal.empty(), source.refusal, source.remedy});
   Section section = make_table("sources", "", kSourceStateColumns, std::move(rows));
   for (const SourceDiagnosis& source : sources) {
     section.children.push_back(hooks_table(source.hooks, with_reasons));

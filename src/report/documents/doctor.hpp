@@ -16,6 +16,7 @@ namespace iotrail::output {
 struct SourceDiagnosis {
   std::string source;
   std::string refusal{}; // empty: the source can be used
+  std::string remedy{};  // of the refusal
   std::vector<store::HookReport> hooks{};
 };
 
