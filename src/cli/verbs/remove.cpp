@@ -40,7 +40,7 @@ std::string description_of(const std::filesystem::path& trace) {
     facts.push_back(output::shortened_end(fmt::format("{}", fmt::join(entry.manifest.command, " ")),
                                           kCommandWidth));
   if (entry.problem.empty())
-    facts.push_back(local_time(entry.manifest));
+    facts.push_back(output::human_date(entry.manifest.begin_real_ns()));
   facts.push_back(output::human_bytes(entry.events_bytes));
   return output::printable(fmt::format("{}: {}", trace.native(), fmt::join(facts, ", ")));
 }
