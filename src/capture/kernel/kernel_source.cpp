@@ -46,7 +46,9 @@ public:
   std::size_t drain(store::TraceWriter& writer) override;
   Result<void> stop() override;
   std::uint64_t produced() const override;
-  std::uint64_t left_out() const override { return deferred_filter_.left_out(); }
+  std::uint64_t left_out() const override {
+    return deferred_filter_.left_out() + (end_ ? end_->left_out : rings_.left_out());
+  }
   bool adds_up() const override { return aggregates_.is_on(); }
   std::vector<CounterValue> counters() const override;
   std::uint64_t longest_lost_ns() const override { return counter_values().longest_lost_ns; }
@@ -89,6 +91,7 @@ private:
   struct End {
     std::vector<std::uint64_t> heads; // by CPU
     std::uint64_t produced = 0;
+    std::uint64_t left_out = 0; // by the programs
     std::vector<CounterValue> counters;
   };
   End account_at_end() const;
@@ -224,8 +227,9 @@ Result<void> KernelSource::stop() {
 KernelSource::End KernelSource::account_at_end() const {
   constexpr int kLooks = 100;
   for (int look = 0;; ++look) {
-    End end{.heads = {}, .produced = produced(), .counters = counters()};
-    std::uint64_t found = aggregates_.events();
+    End end{
+        .heads = {}, .produced = produced(), .left_out = rings_.left_out(), .counters = counters()};
+    std::uint64_t found = aggregates_.events() + end.left_out;
     for (std::uint32_t cpu = 0; cpu < cpu_count_; ++cpu)
       found += end.heads.emplace_back(rings_.head(cpu));
     for (const CounterValue& row : end.counters)
@@ -364,12 +368,8 @@ std::vector<CounterValue> KernelSource::counters() const {
     if (value != 0)
       counters.push_back({static_cast<iot_counter>(counter), layer, value, event});
   };
-  for (iot_u32 layer = 1; layer < IOT_LAYER_COUNT; ++layer) {
-    std::uint64_t lost = 0;
-    for (const iot_cpu& cpu : rings_.cpus())
-      lost += __atomic_load_n(&cpu.ring.lost[layer - 1], __ATOMIC_RELAXED);
-    add(IOT_COUNTER_kernel_ring_full, layer, lost);
-  }
+  for (iot_u32 layer = 1; layer < IOT_LAYER_COUNT; ++layer)
+    add(IOT_COUNTER_kernel_ring_full, layer, rings_.lost(layer));
   const iot_counter_values values = counter_values();
   for (iot_u32 counter = 0; counter < std::size(values.value); ++counter)
     if (counter != IOT_COUNTER_kernel_hook_bypassed)
@@ -384,10 +384,7 @@ std::vector<CounterValue> KernelSource::counters() const {
 std::uint64_t KernelSource::produced() const {
   if (end_)
     return end_->produced + unfinished_written_;
-  std::uint64_t produced = completions_missed_;
-  for (const iot_cpu& cpu : rings_.cpus())
-    produced += __atomic_load_n(&cpu.produced, __ATOMIC_RELAXED);
-  return produced;
+  return completions_missed_ + rings_.produced();
 }
 
 } // namespace

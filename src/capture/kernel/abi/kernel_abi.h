@@ -101,6 +101,7 @@ struct iot_config {
   iot_u8 writeback_reasons[IOT_REASON_LIMIT];
   iot_u8 asyncs_chosen[2][IOT_ASYNC_CALLS]; /* verdicts; of io_uring, libaio; 0: as for the call */
   iot_u64 tick_ns;                          /* the kernel's unit of some times */
+  iot_u64 min_latency_ns;   /* events of shorter operations are left out; 0: none are */
   iot_u32 sample_of;        /* one of so many calls is recorded, at random; 0: all are */
   iot_u32 has_own;          /* programs load the preload library: bpf/track/self_io.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
@@ -125,7 +126,8 @@ struct iot_cpu {
   iot_u64 next_op_block; /* operations are numbered in blocks of IOT_OP_BLOCK handed to tasks */
   iot_u64 produced;
   iot_u32 taken[IOT_AGGREGATE_PLACES]; /* places for records to be aggregated: not 0 while in use */
-  iot_u64 reserved[2];
+  iot_u64 left_out; /* of the produced events: of operations that took less than min_latency_ns */
+  iot_u64 reserved;
 };
 #define IOT_OP_BLOCK (1U << 24)
 
@@ -235,11 +237,13 @@ struct iot_task {
   iot_u32 suppressed_by;       /* reasons to hide it: IOT_SELF_IO_CALL, IOT_EXCLUDED_TASK, ... */
   iot_u32
       loading_calls; /* further calls that may load the preload library; 0: it is loaded, or not used */
-  iot_u32 keeps_call;    /* suppressed, but its call is recorded */
-  iot_u64 wait_start_ns; /* of the wait in progress; 0: the task runs */
-  iot_u64 own_begin;     /* calls made from this address on */
-  iot_u64 own_bytes;     /* in so many bytes are iotrail's; while it is loaded, they may be */
-  iot_u64 library_begin; /* address of its mapping; 0: none yet */
+  iot_u32 keeps_call;      /* suppressed, but its call is recorded */
+  iot_u32 has_effects;     /* besides its own event the call may have others: iot_owner_of() */
+  iot_u32 leaves_out_call; /* the call that returns was too short */
+  iot_u64 wait_start_ns;   /* of the wait in progress; 0: the task runs */
+  iot_u64 own_begin;       /* calls made from this address on */
+  iot_u64 own_bytes;       /* in so many bytes are iotrail's; while it is loaded, they may be */
+  iot_u64 library_begin;   /* address of its mapping; 0: none yet */
   iot_u64 library_bytes;
   iot_u64 woken_ns; /* end of the wait in progress; 0: not yet */
   iot_u32 wait_stack;

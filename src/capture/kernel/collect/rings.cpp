@@ -77,6 +77,27 @@ Result<RecordRings> RecordRings::map(int slots_fd, std::span<iot_cpu> cpus,
   return rings;
 }
 
+std::uint64_t RecordRings::produced() const {
+  std::uint64_t produced = 0;
+  for (const iot_cpu& cpu : cpus_)
+    produced += __atomic_load_n(&cpu.produced, __ATOMIC_RELAXED);
+  return produced;
+}
+
+std::uint64_t RecordRings::left_out() const {
+  std::uint64_t left_out = 0;
+  for (const iot_cpu& cpu : cpus_)
+    left_out += __atomic_load_n(&cpu.left_out, __ATOMIC_RELAXED);
+  return left_out;
+}
+
+std::uint64_t RecordRings::lost(iot_u32 layer) const {
+  std::uint64_t lost = 0;
+  for (const iot_cpu& cpu : cpus_)
+    lost += __atomic_load_n(&cpu.ring.lost[layer - 1], __ATOMIC_RELAXED);
+  return lost;
+}
+
 std::uint64_t RecordRings::head(std::uint32_t cpu) const {
   return __atomic_load_n(&cpus()[cpu].ring.head, __ATOMIC_ACQUIRE);
 }

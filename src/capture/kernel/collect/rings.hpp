@@ -52,6 +52,12 @@ public:
   std::span<const iot_cpu> cpus() const { return cpus_; }
   std::size_t memory_bytes() const { return slots_.bytes(); }
 
+  // Events so far: to be recorded; of these, left out by the programs; of these, of the layer,
+  // without a slot.
+  std::uint64_t produced() const;
+  std::uint64_t left_out() const;
+  std::uint64_t lost(iot_u32 layer) const;
+
   std::uint64_t head(std::uint32_t cpu) const; // acquire: slots below it are reserved
   std::uint64_t tail(std::uint32_t cpu) const;
   void release(std::uint32_t cpu, std::uint64_t tail); // the slots below it may be used again

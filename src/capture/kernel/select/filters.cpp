@@ -108,6 +108,7 @@ void fill_choices(iot_config& config, const Filter& filter) {
   const Selector& excluded = filter.excluded;
   config.filters_tasks = filter.filters_tasks() || filter.filters_operations();
   config.sample_of = filter.sample_of;
+  config.min_latency_ns = filter.thresholds.latency_ns;
   config.chosen_by[IOT_BY_NAME] = verdicts(!wanted.names.empty(), !excluded.names.empty());
   config.chosen_by[IOT_BY_USER] = verdicts(!wanted.users.empty(), !excluded.users.empty());
   config.chosen_by[IOT_BY_TASK] = verdicts(!wanted.threads.empty(), !excluded.threads.empty());

@@ -75,6 +75,13 @@ __noinline iot_u32 iot_lose(iot_u32 counter) {
   return iot_count(counter);
 }
 
+/* An event of an operation that was too short is not recorded. */
+static __always_inline void iot_leave_out(void) {
+  struct iot_cpu* own = iot_this_cpu();
+  __sync_fetch_and_add(&own->produced, 1);
+  __sync_fetch_and_add(&own->left_out, 1);
+}
+
 /*
  * A span without a slot began before it was lost. Its begin limits which part of the trace it can
  * have changed.

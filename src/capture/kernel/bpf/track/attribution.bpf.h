@@ -28,7 +28,7 @@ static __always_inline int find_attribution(struct attribution* attribution, str
   if (task) {
     attribution->file =
         direct ? iot_identify(task, inode, 0, 1) : iot_file_of_inode(task, inode, 0);
-    attribution->owner = task->owner;
+    attribution->owner = *iot_owner_of(task);
     if (!task->owner.op_id) /* a worker thread of io_uring */
       iot_attribute_to_async(&attribution->owner, iot_async_of(0));
   } else {

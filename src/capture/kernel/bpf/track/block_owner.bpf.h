@@ -104,10 +104,10 @@ static __always_inline int find_aio_of(iot_u64 iocb, iot_u32 process, struct iot
 
 /* Sets *owner to the operation that a traced task waits in; 0: none. */
 static __always_inline int find_operation_of(iot_u32 tid, struct iot_owner* owner) {
-  const struct iot_task* task = iot_bucket_of(tid);
+  struct iot_task* task = iot_bucket_of(tid);
   if (!tid || task->live_tid != tid || !task->owner.op_id)
     return 0;
-  *owner = task->owner;
+  *owner = *iot_owner_of(task);
   return 1;
 }
 
@@ -209,9 +209,9 @@ static __always_inline int find_other_owner(struct iot_bio* entry, struct conten
 /*
  * Fills in the owner of a traced task's bio; 1: the operation waits for its disk, on a wanted file.
  */
-static __always_inline int attribute_to_task(struct iot_owner* owner, const struct iot_task* task,
+static __always_inline int attribute_to_task(struct iot_owner* owner, struct iot_task* task,
                                              const struct iot_async* async, iot_u32 flags) {
-  *owner = task->owner;
+  *owner = *iot_owner_of(task);
   iot_attribute_to_async(owner, async);
   return task->sync_disk ||
          (async ? async->sync_disk != 0 : flags & IS_WRITE && attribute_to_submitted(owner, task));

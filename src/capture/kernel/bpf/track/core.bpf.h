@@ -14,7 +14,7 @@
  *     if (!record)                                  // full: already counted by layer
  *       return 0;
  *     record->file = id; ...                        // every field of the event
- *     iot_commit(&place, &task->owner, ts_ns);      // fills the header, then hands the record over
+ *     iot_commit(&place, iot_owner_of(task), ts_ns); // fills the header, hands the record over
  *     return 0;
  *   }
  *

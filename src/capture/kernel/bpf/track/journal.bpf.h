@@ -31,11 +31,11 @@ static __always_inline struct iot_journal* find_journal(iot_u32 device) {
  * recording of all tasks, or if traced tasks use the file system. 0: not recorded.
  */
 static __always_inline int find_asker(struct iot_owner* owner, iot_u32 device, int is_concerned) {
-  const struct iot_task* task = iot_current();
+  struct iot_task* task = iot_current();
   if (is_stopped || iot_config.filter_files || !iot_file_system_wanted(device))
     return 0;
   if (task) {
-    *owner = task->owner;
+    *owner = *iot_owner_of(task);
     return 1;
   }
   if (iot_is_suppressed() || (!is_concerned && !(iot_config.block_all && is_started)))

@@ -52,7 +52,7 @@ static __noinline int iot_emit_wait(struct iot_task* task, iot_u64 now_ns, iot_s
   record->stack = task->wait_stack;
   record->state = task->wait_state;
   record->result = result;
-  iot_commit(&place, &task->owner, start_ns);
+  iot_commit(&place, iot_owner_of(task), start_ns);
   return 0;
 }
 

@@ -69,6 +69,17 @@ static __always_inline struct iot_task* iot_state_of(struct task_struct* task) {
   return bucket->is_shared ? bpf_task_storage_get(&tasks, task, 0, 0) : 0;
 }
 
+/*
+ * The owner of an event in the task's operation, or of work that may have events. The event of a
+ * call itself has it from the task: a short call without such events needs none
+ * (iot_may_leave_out_call()).
+ */
+static __always_inline const struct iot_owner* iot_owner_of(struct iot_task* task) {
+  if (iot_config.min_latency_ns)
+    task->has_effects = 1;
+  return &task->owner;
+}
+
 /* Changes the bucket if it belongs to the task. */
 static __always_inline void iot_suppress(struct iot_task* own, iot_u32 reason) {
   const iot_u32 tid = own->owner.tid;

@@ -41,7 +41,7 @@ static __always_inline struct iot_task* submitter(iot_u32 call) {
 static __always_inline void begin_uring(struct iot_task* task, struct iot_async* async,
                                         iot_u64 request) {
   const struct iot_async_key key = {.number = request};
-  async->owner = task->owner;
+  async->owner = *iot_owner_of(task);
   async->owner.parent_op = task->owner.op_id;
   async->owner.op_id = iot_new_op(task);
   const int is_on_descriptor = is_one_of(async->call, ON_DESCRIPTORS);

@@ -71,7 +71,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
   if (iot_config.filters_operations && !iot_choose_submitted(task, LIBAIO_CALL + iocb.opcode))
     return 0;
   struct iot_async async = {
-      .owner = task->owner,
+      .owner = *iot_owner_of(task),
       .start_ns = bpf_ktime_get_ns(),
       .user_data = iocb.data,
       .ring = batch->context,

@@ -80,6 +80,6 @@ int BPF_PROG(async_cqe_overflow, void* ring, unsigned long long user_data, int r
   record->user_data = user_data;
   record->ring = overflowed.ring;
   record->result = result;
-  iot_commit(&place, &task->owner, now_ns);
+  iot_commit(&place, iot_owner_of(task), now_ns);
   return 0;
 }

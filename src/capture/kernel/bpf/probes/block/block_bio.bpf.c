@@ -158,9 +158,9 @@ int BPF_PROG(block_getrq, struct bio* trusted) {
 static __always_inline int find_plugging(struct iot_owner* owner, iot_u32 device) {
   if (!iot_device_wanted(device))
     return 0;
-  const struct iot_task* task = iot_current();
+  struct iot_task* task = iot_current();
   if (task) {
-    *owner = task->owner;
+    *owner = *iot_owner_of(task);
     return 1;
   }
   attribute_to_running_task(owner);

@@ -175,8 +175,8 @@ static __always_inline iot_u64 lower(iot_u64 a, iot_u64 b) {
 
 /* Global, so that the verifier checks it once: hits beside additions are rare. */
 __noinline int iot_emit_hit(iot_u64 first, iot_u32 pages, iot_u32 file) {
-  const struct iot_task* task = iot_busy(bpf_get_current_task_btf());
-  return task ? emit_pages(IOT_KIND_cache_hit, &task->owner, file, first, pages) : 0;
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  return task ? emit_pages(IOT_KIND_cache_hit, iot_owner_of(task), file, first, pages) : 0;
 }
 
 /*
@@ -263,7 +263,7 @@ static __always_inline int end_lookup(struct kiocb* iocb, iot_u64 bytes, struct 
     return emit_among_added(task, iot_number_of(mapping), first, end, id);
   if (end <= first || !iot_file_wanted(id))
     return 0;
-  return emit_pages(IOT_KIND_cache_hit, &task->owner, id, first, (iot_u32)(end - first));
+  return emit_pages(IOT_KIND_cache_hit, iot_owner_of(task), id, first, (iot_u32)(end - first));
 }
 
 /*

@@ -94,7 +94,7 @@ static __always_inline void emit_file_fault(struct iot_task* task, const struct 
   record->access = span->flags;
   record->major = !!(outcome & OUTCOME_MAJOR);
   record->is_retried = !!(outcome & OUTCOME_RETRY);
-  iot_commit(&place, &task->owner, span->start_ns);
+  iot_commit(&place, iot_owner_of(task), span->start_ns);
 }
 
 /* The area may be gone by now. An `area` of 0 is unknown. */
@@ -203,7 +203,7 @@ int BPF_PROG(fault_page, struct address_space* trusted, iot_u64 index) {
   record->index = index;
   record->file = file;
   record->access = now.access;
-  iot_commit(&place, &task->owner, now_ns);
+  iot_commit(&place, iot_owner_of(task), now_ns);
   return 0;
 }
 
@@ -221,6 +221,6 @@ int BPF_PROG(fault_around, struct address_space* trusted, iot_u64 first, iot_u64
   record->index = first;
   record->file = file;
   record->pages = (iot_u32)(last - first + 1);
-  iot_commit(&place, &task->owner, now_ns);
+  iot_commit(&place, iot_owner_of(task), now_ns);
   return 0;
 }

@@ -227,7 +227,7 @@ int BPF_PROG(journal_handle_stats, iot_u32 device, iot_u32 transaction, iot_u32 
   record->blocks_requested = (iot_u32)requested_blocks;
   record->blocks_dirtied = (iot_u32)dirtied_blocks;
   record->sync = sync != 0;
-  iot_commit(&place, &task->owner, had.asked_ns);
+  iot_commit(&place, iot_owner_of(task), had.asked_ns);
   return 0;
 }
 
@@ -242,8 +242,8 @@ static __always_inline iot_u32 transaction_of(const struct inode* inode, iot_u32
 #define IS_DATASYNC(span) ((iot_u32)(span)->detail & IOT_SPAN_DATASYNC)
 
 /* A worker of io_uring is in no call. A call may sync for an operation that it submitted. */
-static __always_inline struct iot_owner owner_of_sync(const struct iot_task* task) {
-  struct iot_owner owner = task->owner;
+static __always_inline struct iot_owner owner_of_sync(struct iot_task* task) {
+  struct iot_owner owner = *iot_owner_of(task);
   const struct iot_async* async = iot_async_of(0);
   iot_attribute_to_async(&owner, async);
   if (!async)

@@ -44,7 +44,7 @@ static __always_inline int find_caller(struct attribution* attribution,
   }
   if (!task || !iot_file_wanted(0))
     return 0;
-  attribution->owner = task->owner;
+  attribution->owner = *iot_owner_of(task);
   return 1;
 }
 

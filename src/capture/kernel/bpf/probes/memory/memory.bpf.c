@@ -31,7 +31,7 @@ static __always_inline int end_reclaim(iot_u64 pages, iot_u32 scope) {
   record->page_order = (iot_u32)span->detail;
   record->scope = scope;
   record->result = 0;
-  iot_commit(&place, &task->owner, start_ns);
+  iot_commit(&place, iot_owner_of(task), start_ns);
   return 0;
 }
 
@@ -70,7 +70,7 @@ static __always_inline int emit_throttle(iot_u64 device_rate, iot_u64 task_rate,
   record->task_rate = task_rate << IOT_PAGE_SHIFT;
   record->device_rate = device_rate << IOT_PAGE_SHIFT;
   record->pages = pages;
-  iot_commit(&place, &task->owner, now_ns);
+  iot_commit(&place, iot_owner_of(task), now_ns);
   return 0;
 }
 

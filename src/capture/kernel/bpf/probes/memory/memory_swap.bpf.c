@@ -65,9 +65,9 @@ static __always_inline iot_u32 kind_of_swap(iot_u32 flags, iot_u64 page) {
 
 /* Sets the owner: a traced task, or a kernel thread, which has no operation. */
 static __always_inline int find_swapper(struct iot_owner* owner) {
-  const struct iot_task* task = iot_current();
+  struct iot_task* task = iot_current();
   if (task) {
-    *owner = task->owner;
+    *owner = *iot_owner_of(task);
     if (!task->owner.op_id) /* a worker thread of io_uring */
       iot_attribute_to_async(owner, iot_async_of(0));
     return 1;

@@ -137,7 +137,7 @@ int BPF_PROG(net_set_state, struct sock* sk, int old_state, int new_state) {
     known->segments_sent_again = BPF_CORE_READ(TCP_OF(socket), total_retrans);
   struct socket_facts facts = {.ts_ns = now_ns};
   if (task)
-    facts.owner = task->owner;
+    facts.owner = *iot_owner_of(task);
   if (iot_wants(IOT_KIND_net_retransmit) && iot_file_wanted(known->file))
     count_missed_segments(known, socket, 0);
   if (!iot_wants(IOT_KIND_net_state) || !describe_connection(&facts, socket, 0))
@@ -269,7 +269,7 @@ static __noinline int emit_reset(iot_u64 socket, iot_u32 direction, iot_u32 reas
   struct iot_task* task = user_of(socket);
   struct socket_facts facts = {.ts_ns = bpf_ktime_get_ns()};
   if (task)
-    facts.owner = task->owner;
+    facts.owner = *iot_owner_of(task);
   if (!describe_connection(&facts, socket, 0))
     return 0;
   struct iot_place place;

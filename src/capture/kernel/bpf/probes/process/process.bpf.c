@@ -104,7 +104,7 @@ int BPF_PROG(process_task_newtask, struct task_struct* task, iot_u64 clone_flags
     return 0;
   record->child_pid = child->owner.pid;
   record->child_tid = child->owner.tid;
-  iot_commit(&place, &parent->owner, now_ns);
+  iot_commit(&place, iot_owner_of(parent), now_ns);
   return 0;
 }
 
@@ -198,7 +198,7 @@ int BPF_PROG(process_sched_process_exec, struct task_struct* task, int old_tid,
     return 0;
   record->path = path;
   record->old_tid = (iot_u32)old_tid;
-  iot_commit(&place, &own->owner, now_ns);
+  iot_commit(&place, iot_owner_of(own), now_ns);
   return 0;
 }
 
@@ -250,6 +250,6 @@ int BPF_PROG(process_sched_process_exit, struct task_struct* task) {
   record->status = (iot_s32)(code >> STATUS_SHIFT & STATUS_BITS);
   record->signal = code & SIGNAL_BITS;
   record->group_dead = is_last;
-  iot_commit(&place, &own->owner, now_ns);
+  iot_commit(&place, iot_owner_of(own), now_ns);
   return 0;
 }

@@ -27,6 +27,8 @@
 static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
   iot_op_begin(task);
   task->call = call;
+  if (iot_config.min_latency_ns)
+    task->has_effects = 0;
   if (iot_config.served_below) {
     task->below = 0;
     task->needs_fsync = 0;
@@ -55,9 +57,9 @@ static __always_inline void choose_current(struct task_struct* current) {
 static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
   const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
   if (IOT_CALL_NUMBER(task->call) == IOT_syscall_sync)
-    iot_begin_sync_of_task(task, &task->owner, 0, 0);
+    iot_begin_sync_of_task(task, iot_owner_of(task), 0, 0);
   else if (file)
-    iot_begin_sync_of_task(task, &task->owner, file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
+    iot_begin_sync_of_task(task, iot_owner_of(task), file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
 }
 
 /* A call on mapped memory: the call may unmap it. */
@@ -340,8 +342,11 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     follow_socket((const struct pt_regs*)ctx[0], call, result);
   if (iot_wants(IOT_KIND_fs_lock) && IOT_CALL_CLASS(call) == CLASS(flock))
     iot_end_flock(result);
-  if (call & IOT_CALL_RECORDED)
+  if (call & IOT_CALL_RECORDED) {
+    if (iot_config.min_latency_ns)
+      task->leaves_out_call = (iot_u32)may_leave_out(task, now_ns - task->entry_ns);
     emit_call(call, result, now_ns);
+  }
   end_call(current, task, call & IOT_CALL_COMPAT ? (iot_s32)result : result, now_ns);
   return 0;
 }

@@ -34,6 +34,44 @@ static __noinline int read_arguments(iot_u64* arguments, const struct pt_regs* r
   return 0;
 }
 
+/*
+ * The call took less than is asked for, and no other event has its operation: the recorder would
+ * leave it out (capture/selection/deferred_filter.hpp). Such an event may follow the call's own if
+ * the functions of fsync() are inlined (iot_find_bypassed()).
+ */
+static __always_inline int may_leave_out(const struct iot_task* task, iot_u64 duration_ns) {
+  if (!iot_config.min_latency_ns || iot_config.aggregates ||
+      duration_ns >= iot_config.min_latency_ns || task->has_effects)
+    return 0;
+  return !iot_config.served_below || IOT_CALL_BELOW(task->call) != (IOT_KIND_vfs_fsync & 0xff);
+}
+
+static __always_inline int is_left_out(const struct returned* call) {
+  return iot_config.min_latency_ns && call->task->leaves_out_call;
+}
+
+/* NULL: the ring is full, or the call is left out. */
+static __always_inline void* reserve_call(struct iot_place* place, iot_u32 kind,
+                                          const struct returned* call) {
+  if (!is_left_out(call))
+    return iot_reserve_cold(place, kind);
+  iot_leave_out();
+  return 0;
+}
+
+/* struct iot_<name>*, or NULL. */
+#define RESERVE_CALL(name, place, call)                                                            \
+  ({                                                                                               \
+    _Static_assert(sizeof(struct iot_##name) <= IOT_KERNEL_SLOT_BYTES, "larger than a slot");      \
+    (struct iot_##name*)reserve_call((place), IOT_KIND_##name, (call));                            \
+  })
+
+/* For a call without a record that may have changed files. */
+static __always_inline void lose_call(const struct returned* call) {
+  if (!is_left_out(call))
+    iot_lose_span(call->task->entry_ns);
+}
+
 /* The kind of its record, for classes with equal records. */
 static __always_inline iot_u32 kind_of(const struct returned* call) {
   return (iot_u32)(call->task->call & IOT_CALL_KIND_BITS) >> 16;

@@ -45,7 +45,7 @@ static __always_inline void emit_fcntl(struct returned* call) {
       bpf_probe_read_user(&lock, sizeof(lock), (const void*)call->arguments[2]) == 0;
   begin_at_first_byte(&lock);
   struct iot_place place;
-  struct iot_syscall_fcntl* record = IOT_RESERVE_COLD(syscall_fcntl, &place);
+  struct iot_syscall_fcntl* record = RESERVE_CALL(syscall_fcntl, &place, call);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -63,7 +63,7 @@ static __always_inline void emit_flock(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_flock* record = IOT_RESERVE_COLD(syscall_flock, &place);
+  struct iot_syscall_flock* record = RESERVE_CALL(syscall_flock, &place, call);
   if (!record)
     return;
   record->file = object.file;
@@ -77,7 +77,7 @@ static __always_inline void emit_ioctl(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_ioctl* record = IOT_RESERVE_COLD(syscall_ioctl, &place);
+  struct iot_syscall_ioctl* record = RESERVE_CALL(syscall_ioctl, &place, call);
   if (!record)
     return;
   record->argument = call->arguments[2];
@@ -97,7 +97,7 @@ static __always_inline void emit_advise(struct returned* call) {
     return;
   const iot_u64* from = call->arguments;
   struct iot_place place;
-  struct iot_syscall_advise* record = IOT_RESERVE_COLD(syscall_advise, &place);
+  struct iot_syscall_advise* record = RESERVE_CALL(syscall_advise, &place, call);
   if (!record)
     return;
   record->address = is_memory ? from[0] : 0;
@@ -125,7 +125,7 @@ static __always_inline void emit_dup(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_dup* record = IOT_RESERVE_COLD(syscall_dup, &place);
+  struct iot_syscall_dup* record = RESERVE_CALL(syscall_dup, &place, call);
   if (!record)
     return;
   record->file = object.file;

@@ -117,9 +117,9 @@ static __always_inline void emit_transfer(struct returned* call) {
   if (!iot_file_of_call_wanted(target.file))
     return;
   struct iot_place place;
-  struct iot_syscall_read* record = iot_reserve_cold(&place, kind_of(call));
+  struct iot_syscall_read* record = reserve_call(&place, kind_of(call), call);
   if (!record) {
-    iot_lose_span(call->task->entry_ns);
+    lose_call(call);
     return;
   }
   record->offset =
@@ -154,7 +154,7 @@ static __always_inline void emit_seek(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_seek* record = IOT_RESERVE_COLD(syscall_seek, &place);
+  struct iot_syscall_seek* record = RESERVE_CALL(syscall_seek, &place, call);
   if (!record)
     return;
   record->offset =
@@ -174,7 +174,7 @@ static __always_inline void emit_sync(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_sync* record = IOT_RESERVE_COLD(syscall_sync, &place);
+  struct iot_syscall_sync* record = RESERVE_CALL(syscall_sync, &place, call);
   if (!record)
     return;
   record->offset = IOT_OFFSET_NONE;
@@ -255,9 +255,9 @@ static __always_inline void emit_copy(struct returned* call) {
     iot_file_tell(&other, 0);
   }
   struct iot_place place;
-  struct iot_syscall_copy* record = IOT_RESERVE_COLD(syscall_copy, &place);
+  struct iot_syscall_copy* record = RESERVE_CALL(syscall_copy, &place, call);
   if (!record) {
-    iot_lose_span(call->task->entry_ns);
+    lose_call(call);
     return;
   }
   record->bytes_requested = copied.bytes;
@@ -273,7 +273,7 @@ static __always_inline void emit_aio_submit(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_aio_submit* record = IOT_RESERVE_COLD(syscall_aio_submit, &place);
+  struct iot_syscall_aio_submit* record = RESERVE_CALL(syscall_aio_submit, &place, call);
   if (!record)
     return;
   record->context = call->arguments[0];
@@ -285,7 +285,7 @@ static __always_inline void emit_aio_getevents(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_aio_getevents* record = IOT_RESERVE_COLD(syscall_aio_getevents, &place);
+  struct iot_syscall_aio_getevents* record = RESERVE_CALL(syscall_aio_getevents, &place, call);
   if (!record)
     return;
   record->context = call->arguments[0];
@@ -305,7 +305,7 @@ static __always_inline void emit_aio_context(struct returned* call) {
       bpf_probe_read_user(&context, bytes, (const void*)call->arguments[1]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   struct iot_place place;
-  struct iot_syscall_aio_context* record = IOT_RESERVE_COLD(syscall_aio_context, &place);
+  struct iot_syscall_aio_context* record = RESERVE_CALL(syscall_aio_context, &place, call);
   if (!record)
     return;
   record->context = context;
@@ -343,7 +343,7 @@ static __always_inline void emit_uring_enter(struct returned* call) {
                                         ? (struct ring_depths){-1, -1}
                                         : depths_of_ring(fd, (iot_u32)call->arguments[3]);
   struct iot_place place;
-  struct iot_syscall_uring_enter* record = IOT_RESERVE_COLD(syscall_uring_enter, &place);
+  struct iot_syscall_uring_enter* record = RESERVE_CALL(syscall_uring_enter, &place, call);
   if (!record)
     return;
   record->to_submit = (iot_u32)call->arguments[1];
@@ -371,7 +371,7 @@ static __always_inline void emit_uring_setup(struct returned* call) {
   if (bpf_probe_read_user(&parameters, sizeof(parameters), (const void*)call->arguments[1]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   struct iot_place place;
-  struct iot_syscall_uring_setup* record = IOT_RESERVE_COLD(syscall_uring_setup, &place);
+  struct iot_syscall_uring_setup* record = RESERVE_CALL(syscall_uring_setup, &place, call);
   if (!record)
     return;
   record->entries = (iot_u32)call->arguments[0];
@@ -386,7 +386,7 @@ static __always_inline void emit_uring_register(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_uring_register* record = IOT_RESERVE_COLD(syscall_uring_register, &place);
+  struct iot_syscall_uring_register* record = RESERVE_CALL(syscall_uring_register, &place, call);
   if (!record)
     return;
   record->fd = (iot_s32)call->arguments[0];

@@ -30,7 +30,7 @@ static __always_inline void emit_descriptor(struct returned* call) {
   const iot_u32 name =
       call->number == IOT_syscall_memfd_create ? iot_string_of_user(call->arguments[0]) : 0;
   struct iot_place place;
-  struct iot_syscall_descriptor* record = IOT_RESERVE_COLD(syscall_descriptor, &place);
+  struct iot_syscall_descriptor* record = RESERVE_CALL(syscall_descriptor, &place, call);
   if (!record)
     return;
   record->file = file;
@@ -48,7 +48,7 @@ static __always_inline void emit_pipe(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_pipe* record = IOT_RESERVE_COLD(syscall_pipe, &place);
+  struct iot_syscall_pipe* record = RESERVE_CALL(syscall_pipe, &place, call);
   if (!record)
     return;
   record->file = file;
@@ -63,7 +63,7 @@ static __always_inline void emit_close_range(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_close_range* record = IOT_RESERVE_COLD(syscall_close_range, &place);
+  struct iot_syscall_close_range* record = RESERVE_CALL(syscall_close_range, &place, call);
   if (!record)
     return;
   record->first = (iot_u32)call->arguments[0];
@@ -82,7 +82,7 @@ static __always_inline void emit_mount(struct returned* call) {
   const iot_u32 source = is_mount && from[0] ? iot_string_of_user(from[0]) : 0;
   const iot_u32 type = is_mount && from[2] ? iot_string_of_user(from[2]) : 0;
   struct iot_place place;
-  struct iot_syscall_mount* record = IOT_RESERVE_COLD(syscall_mount, &place);
+  struct iot_syscall_mount* record = RESERVE_CALL(syscall_mount, &place, call);
   if (!record)
     return;
   record->path = path;

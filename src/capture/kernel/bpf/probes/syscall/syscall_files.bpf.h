@@ -40,9 +40,9 @@ static __always_inline void emit_open(struct returned* call) {
     return;
   const iot_u32 text = path ? iot_string_of_user(path) : 0;
   struct iot_place place;
-  struct iot_syscall_open* record = IOT_RESERVE_COLD(syscall_open, &place);
+  struct iot_syscall_open* record = RESERVE_CALL(syscall_open, &place, call);
   if (!record) {
-    iot_lose_span(call->task->entry_ns);
+    lose_call(call);
     return;
   }
   record->file = file;
@@ -58,7 +58,7 @@ static __always_inline void emit_close(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_close* record = IOT_RESERVE_COLD(syscall_close, &place);
+  struct iot_syscall_close* record = RESERVE_CALL(syscall_close, &place, call);
   if (!record)
     return;
   record->file = file;
@@ -74,9 +74,9 @@ static __always_inline void emit_truncate(struct returned* call) {
     return;
   const iot_u32 text = has_path ? iot_string_of_user(call->arguments[0]) : 0;
   struct iot_place place;
-  struct iot_syscall_truncate* record = IOT_RESERVE_COLD(syscall_truncate, &place);
+  struct iot_syscall_truncate* record = RESERVE_CALL(syscall_truncate, &place, call);
   if (!record) {
-    iot_lose_span(call->task->entry_ns);
+    lose_call(call);
     return;
   }
   if (call->number == IOT_syscall_fallocate) {
@@ -103,7 +103,7 @@ static __always_inline void emit_unlink(struct returned* call) {
     return;
   const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
-  struct iot_syscall_unlink* record = IOT_RESERVE_COLD(syscall_unlink, &place);
+  struct iot_syscall_unlink* record = RESERVE_CALL(syscall_unlink, &place, call);
   if (!record)
     return;
   record->path = text;
@@ -121,7 +121,7 @@ static __always_inline void emit_rename(struct returned* call) {
   const iot_u32 old_text = iot_string_of_user(old_path);
   const iot_u32 new_text = iot_string_of_user(new_path);
   struct iot_place place;
-  struct iot_syscall_rename* record = IOT_RESERVE_COLD(syscall_rename, &place);
+  struct iot_syscall_rename* record = RESERVE_CALL(syscall_rename, &place, call);
   if (!record)
     return;
   record->path = old_text;
@@ -139,7 +139,7 @@ static __always_inline void emit_mkdir(struct returned* call) {
     return;
   const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
-  struct iot_syscall_mkdir* record = IOT_RESERVE_COLD(syscall_mkdir, &place);
+  struct iot_syscall_mkdir* record = RESERVE_CALL(syscall_mkdir, &place, call);
   if (!record)
     return;
   record->path = text;
@@ -168,7 +168,7 @@ static __always_inline void emit_stat(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_stat* record = IOT_RESERVE_COLD(syscall_stat, &place);
+  struct iot_syscall_stat* record = RESERVE_CALL(syscall_stat, &place, call);
   if (!record)
     return;
   record->file = file;

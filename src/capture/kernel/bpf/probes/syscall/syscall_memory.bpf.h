@@ -28,9 +28,9 @@ static __always_inline void emit_mmap(struct returned* call) {
     return;
   const iot_u64 offset = call->arguments[5];
   struct iot_place place;
-  struct iot_syscall_mmap* record = IOT_RESERVE_COLD(syscall_mmap, &place);
+  struct iot_syscall_mmap* record = RESERVE_CALL(syscall_mmap, &place, call);
   if (!record) {
-    iot_lose_span(call->task->entry_ns);
+    lose_call(call);
     return;
   }
   record->address = mapped_at(call);
@@ -49,7 +49,7 @@ static __always_inline void emit_munmap(struct returned* call) {
   if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
-  struct iot_syscall_munmap* record = IOT_RESERVE_COLD(syscall_munmap, &place);
+  struct iot_syscall_munmap* record = RESERVE_CALL(syscall_munmap, &place, call);
   if (!record)
     return;
   record->address = call->arguments[0];
@@ -64,7 +64,7 @@ static __always_inline void emit_mremap(struct returned* call) {
   if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
-  struct iot_syscall_mremap* record = IOT_RESERVE_COLD(syscall_mremap, &place);
+  struct iot_syscall_mremap* record = RESERVE_CALL(syscall_mremap, &place, call);
   if (!record)
     return;
   record->address = call->arguments[0];
@@ -82,7 +82,7 @@ static __always_inline void emit_msync(struct returned* call) {
   if (!iot_file_of_call_wanted(call->task->entry_file))
     return;
   struct iot_place place;
-  struct iot_syscall_msync* record = IOT_RESERVE_COLD(syscall_msync, &place);
+  struct iot_syscall_msync* record = RESERVE_CALL(syscall_msync, &place, call);
   if (!record)
     return;
   record->address = call->arguments[0];

@@ -16,7 +16,7 @@ static __always_inline void emit_link(struct returned* call) {
     return;
   const iot_u32 text = iot_string_of_user(target);
   struct iot_place place;
-  struct iot_syscall_link* record = IOT_RESERVE_COLD(syscall_link, &place);
+  struct iot_syscall_link* record = RESERVE_CALL(syscall_link, &place, call);
   if (!record)
     return;
   record->target = text;
@@ -34,7 +34,7 @@ static __always_inline void emit_access(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_access* record = IOT_RESERVE_COLD(syscall_access, &place);
+  struct iot_syscall_access* record = RESERVE_CALL(syscall_access, &place, call);
   if (!record)
     return;
   record->path = object.path;
@@ -51,7 +51,7 @@ static __always_inline void emit_readlink(struct returned* call) {
   if (!iot_file_wanted(0))
     return;
   struct iot_place place;
-  struct iot_syscall_readlink* record = IOT_RESERVE_COLD(syscall_readlink, &place);
+  struct iot_syscall_readlink* record = RESERVE_CALL(syscall_readlink, &place, call);
   if (!record)
     return;
   record->bytes_requested = is_at ? call->arguments[3] : call->arguments[2];
@@ -86,7 +86,7 @@ static __always_inline void emit_setattr(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_setattr* record = IOT_RESERVE_COLD(syscall_setattr, &place);
+  struct iot_syscall_setattr* record = RESERVE_CALL(syscall_setattr, &place, call);
   if (!record)
     return;
   record->file = object.file;
@@ -109,7 +109,7 @@ static __always_inline void emit_xattr(struct returned* call) {
     return;
   const iot_u32 name = is_list ? 0 : iot_string_of_user(call->arguments[1]);
   struct iot_place place;
-  struct iot_syscall_xattr* record = IOT_RESERVE_COLD(syscall_xattr, &place);
+  struct iot_syscall_xattr* record = RESERVE_CALL(syscall_xattr, &place, call);
   if (!record)
     return;
   record->bytes_requested = is_remove ? 0 : is_list ? call->arguments[2] : call->arguments[3];
@@ -128,7 +128,7 @@ static __always_inline void emit_object(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_statfs* record = iot_reserve_cold(&place, kind_of(call));
+  struct iot_syscall_statfs* record = reserve_call(&place, kind_of(call), call);
   if (!record)
     return;
   record->file = object.file;
@@ -142,7 +142,7 @@ static __always_inline void emit_readdir(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_readdir* record = IOT_RESERVE_COLD(syscall_readdir, &place);
+  struct iot_syscall_readdir* record = RESERVE_CALL(syscall_readdir, &place, call);
   if (!record)
     return;
   record->bytes_requested = call->arguments[2];

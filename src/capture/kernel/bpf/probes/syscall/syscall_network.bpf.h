@@ -46,7 +46,7 @@ static __always_inline void emit_socket(struct returned* call) {
   if (!iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
-  struct iot_syscall_socket* record = IOT_RESERVE_COLD(syscall_socket, &place);
+  struct iot_syscall_socket* record = RESERVE_CALL(syscall_socket, &place, call);
   if (!record)
     return;
   record->file = file;
@@ -76,7 +76,7 @@ static __always_inline void emit_connection(struct returned* call) {
   if (number == IOT_syscall_accept4)
     argument = (iot_u32)call->arguments[3];
   struct iot_place place;
-  struct iot_syscall_connection* record = IOT_RESERVE_COLD(syscall_connection, &place);
+  struct iot_syscall_connection* record = RESERVE_CALL(syscall_connection, &place, call);
   if (!record)
     return;
   record->file = object.file;
@@ -168,7 +168,7 @@ static __always_inline void emit_message(struct returned* call) {
     call->result =
         (iot_s64)iot_message_bytes(call->arguments[1], (iot_u32)call->result, call->is_compat);
   struct iot_place place;
-  struct iot_syscall_send* record = iot_reserve_cold(&place, kind_of(call));
+  struct iot_syscall_send* record = reserve_call(&place, kind_of(call), call);
   if (!record)
     return;
   record->bytes_requested = bytes;
@@ -243,7 +243,7 @@ static __always_inline void emit_poll(struct returned* call) {
   if (!iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
-  struct iot_syscall_poll* record = IOT_RESERVE_COLD(syscall_poll, &place);
+  struct iot_syscall_poll* record = RESERVE_CALL(syscall_poll, &place, call);
   if (!record)
     return;
   record->file = object.file;
@@ -273,7 +273,7 @@ static __always_inline void emit_epoll_ctl(struct returned* call) {
       bpf_probe_read_user(&wanted, sizeof(wanted), (const void*)call->arguments[3]))
     iot_count(IOT_COUNTER_kernel_path_unread);
   struct iot_place place;
-  struct iot_syscall_epoll_ctl* record = IOT_RESERVE_COLD(syscall_epoll_ctl, &place);
+  struct iot_syscall_epoll_ctl* record = RESERVE_CALL(syscall_epoll_ctl, &place, call);
   if (!record)
     return;
   record->data = (iot_u64)wanted.data[1] << 32 | wanted.data[0];
@@ -375,7 +375,7 @@ static __always_inline void emit_sockopt(struct returned* call) {
                            ? iot_string_of_bytes(address, bytes)
                            : 0;
   struct iot_place place;
-  struct iot_syscall_sockopt* record = IOT_RESERVE_COLD(syscall_sockopt, &place);
+  struct iot_syscall_sockopt* record = RESERVE_CALL(syscall_sockopt, &place, call);
   if (!record)
     return;
   record->value = value;

@@ -57,6 +57,10 @@ static __always_inline int emit_plain_call(const struct task_struct* current, st
   if (call & IOT_CALL_PLACED)
     target.offset =
         call & IOT_CALL_MAY_APPEND ? named_place(task, regs, result) : (iot_s64)regs->r10;
+  if (may_leave_out(task, now_ns - task->entry_ns)) {
+    iot_leave_out();
+    return 1;
+  }
   struct iot_place place;
   struct iot_syscall_read* record = iot_reserve_bits(&place, call & IOT_CALL_KIND_BITS);
   if (!record) {

@@ -84,7 +84,7 @@ static __noinline int emit_lock(struct iot_task* task, const struct iot_span* sp
   record->owner = IOT_LOCK_OWNER(span->flags);
   record->blocker = span->reserved;
   record->call = IOT_LOCK_CALL(span->flags);
-  iot_commit(&place, &task->owner, span->start_ns);
+  iot_commit(&place, iot_owner_of(task), span->start_ns);
   return 0;
 }
 

@@ -117,7 +117,7 @@ static __always_inline int end_transfer(iot_u32 kind, iot_u64 object, iot_s64 re
   record->bytes_requested = span->bytes;
   record->result = visible_result(result);
   IOT_WORD(record->file) = IOT_WORD(span->file);
-  iot_commit(&place, &task->owner, span->start_ns);
+  iot_commit(&place, iot_owner_of(task), span->start_ns);
   return 0;
 }
 
@@ -343,7 +343,7 @@ static __always_inline void emit_fsync_of_call(struct iot_task* task, iot_s64 re
   record->result = visible_result(result);
   record->file = file;
   record->datasync = IOT_CALL_NUMBER(task->call) == IOT_syscall_fdatasync;
-  iot_commit(&place, &task->owner, task->entry_ns);
+  iot_commit(&place, iot_owner_of(task), task->entry_ns);
 }
 
 __noinline int iot_find_bypassed(iot_u32 kind, iot_s64 result, iot_u64 now_ns) {

@@ -125,7 +125,7 @@ static __always_inline void* vfs_reserve(struct vfs_ended* ended, iot_u32 kind) 
 #define VFS_COMMIT(record, ended)                                                                  \
   do {                                                                                             \
     (record)->duration_ns = (ended)->duration_ns;                                                  \
-    iot_commit(&(ended)->place, &(ended)->task->owner, (ended)->span->start_ns);                   \
+    iot_commit(&(ended)->place, iot_owner_of((ended)->task), (ended)->span->start_ns);             \
   } while (0)
 
 static __always_inline iot_u32 vfs_file_of_dentry(struct iot_task* task, iot_u64 dentry) {
