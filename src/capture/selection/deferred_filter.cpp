@@ -22,11 +22,6 @@ struct Ending {
   bool ends_operation = false;
 };
 
-constexpr bool ends_operation(const schema::Event& event) {
-  return event.layer == schema::Layer::app || event.layer == schema::Layer::syscall ||
-         event.id == IOT_KIND_async_operation || event.id == IOT_KIND_fault_file;
-}
-
 constexpr Ending ending_of(const schema::Event& event) {
   Ending ending{.size_bytes = event.size_bytes, .ends_operation = ends_operation(event)};
   for (const schema::Field& field : event.fields) {

@@ -20,6 +20,12 @@
 
 namespace iotrail::capture {
 
+// The event is an operation, written at its end.
+constexpr bool ends_operation(const schema::Event& event) {
+  return event.layer == schema::Layer::app || event.layer == schema::Layer::syscall ||
+         event.id == IOT_KIND_async_operation || event.id == IOT_KIND_fault_file;
+}
+
 // Decisions about operations, for one minute: an event that comes later is not attributed to its
 // operation.
 class Decisions {

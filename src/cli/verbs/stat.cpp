@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +21,7 @@
 #include "cli/options/operation_options.hpp"
 #include "cli/options/parse_units.hpp"
 #include "cli/options/target.hpp"
+#include "cli/options/threshold_options.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/record_messages.hpp"
 #include "cli/summary_output.hpp"
@@ -40,6 +43,7 @@ constexpr std::ptrdiff_t kLinesBelowTitle = 20; // so that one is to be seen on 
 struct StatOptions {
   std::string output;
   Target target;
+  ThresholdOptions thresholds;
   std::string interval;
   std::string by;
   std::string top;
@@ -161,6 +165,9 @@ Result<capture::RecordingRequest> request_of(const StatOptions& options, const T
     return std::unexpected(checked.error());
   if (Result<void> checked = check_operations(*filter); !checked)
     return std::unexpected(checked.error());
+  if (auto selected = select_min_latency(options.thresholds, options.target.events, *filter);
+      !selected)
+    return std::unexpected(selected.error());
   if (Result<void> checked = check_conflicts(*filter); !checked)
     return std::unexpected(checked.error());
   auto tags = parse_tags(options.tags);
@@ -225,6 +232,7 @@ capture::RecorderOptions recorder_of(const capture::RecordingRequest& request,
                                      const StatOptions& options) {
   capture::RecorderOptions recorder = capture::recorder_options(request);
   recorder.filters_text = filters_text(options.target);
+  std::ranges::copy(filters_text(options.thresholds), std::back_inserter(recorder.filters_text));
   if (!options.time.empty())
     recorder.limits_text.push_back("--time " + options.time);
   return recorder;
@@ -302,6 +310,7 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
   app.add_option("--top", options->top, "Rows of each table")->type_name("COUNT");
   declare_summary(app, options->summary);
   declare_target(app, options->target);
+  declare_min_latency(app, options->thresholds);
   app.option_defaults()->group("The recording");
   app.add_flag("--follow", options->follow,
                "Continue until every process that was started has ended");

@@ -171,6 +171,11 @@ __noinline iot_u32 iot_aggregate(iot_u64 word, iot_u32 pid) {
   const iot_u64* words = (const iot_u64*)record->bytes;
   const volatile struct iot_aggregate_fields* fields = aggregate_fields_of(kind);
   const iot_u64 duration_ns = aggregate_field(words, fields->duration);
+  if (iot_config.min_latency_ns && fields->duration && duration_ns < iot_config.min_latency_ns) {
+    __sync_fetch_and_add(&cpus[cpu].left_out, 1);
+    give_up_place(cpu, number);
+    return 0;
+  }
   const iot_s64 moved = (iot_s64)aggregate_field(words, fields->bytes);
   const iot_u64 bytes = moved > 0 ? (iot_u64)moved << (fields->bytes_shift & 63) : 0;
   const iot_s64 result = aggregate_signed_field(words, fields->result);
