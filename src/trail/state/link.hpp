@@ -30,7 +30,7 @@ namespace iotrail::trail {
   CAUSE(dirty_before, "no process in the trace wrote their page: dirty before, or by others")      \
   CAUSE(other_metadata, "metadata of the file system, for no process in the trace")                \
   CAUSE(swap, "memory that was swapped")                                                           \
-  CAUSE(no_bio, "their bio is not in the trace; it shares a request with recorded ones")           \
+  CAUSE(no_bio, "their bio is not in the trace: queued before it, or by others")                   \
   CAUSE(unknown, "no cause in the trace is known")
 
 enum class Cause : std::uint8_t {

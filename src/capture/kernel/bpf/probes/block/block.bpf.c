@@ -56,6 +56,15 @@ static __always_inline void emit_issue(iot_u64 request, const struct bio* bio,
   iot_commit(&place, &entry->first.owner, entry->issued_ns);
 }
 
+/*
+ * A recording of all requests of a disk also has those without a known bio: their bios were queued
+ * before it began. A driver's own commands are no I/O of the disk.
+ */
+static __always_inline int is_of_whole_disk(iot_u32 operation, iot_u32 device) {
+  return iot_config.block_all && is_started && !is_stopped && !iot_config.filters_tasks &&
+         !FILTERS_FILES && operation < IOT_block_driver_in && iot_device_wanted(device);
+}
+
 SEC("?tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request* trusted) {
   struct request* request = IOT_UNTRUSTED(request, trusted);
@@ -70,10 +79,13 @@ int BPF_PROG(block_rq_issue, struct request* trusted) {
   entry.device = device_of(request->q->disk);
   const struct bio* bio = request->bio;
   const struct iot_bio* first = find_first(bio);
-  if (first)
+  if (first) {
     entry.first = *first;
-  else if (!find_flush(request, entry.device, &entry.first))
-    return 0;
+  } else if (!find_flush(request, entry.device, &entry.first)) {
+    if (!is_of_whole_disk(operation_of(trusted->cmd_flags), entry.device))
+      return 0;
+    entry.first = (struct iot_bio){.queued_ns = bpf_ktime_get_ns(), .device = entry.device};
+  }
   if (is_flushed_behind(bio, trusted->cmd_flags))
     await_flush(iot_number_of(bio), entry.device, &entry.first);
   const struct blk_mq_hw_ctx* queue = request->mq_hctx;
