@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -34,7 +35,26 @@ FROM conservation WHERE differs <> 0)"},
 SELECT direction, sum(bytes) AS parts, any_value(completed) AS completed
 FROM byte_balance
   JOIN (SELECT direction AS way, sum(completed) AS completed FROM conservation GROUP BY direction) AS c ON direction = way
-GROUP BY direction HAVING sum(bytes) <> any_value(completed))"}};
+GROUP BY direction HAVING sum(bytes) <> any_value(completed))"},
+    {"{device} {direction}: {absent} of {counted} {unit} that the disk counted are not in the "
+     "trace, which should have all",
+     R"(
+SELECT device_name AS device, direction, absent, counted, unit
+FROM disk_balance WHERE is_defect = 1 AND surplus = 0 ORDER BY device_name, direction)"},
+    {"{device} {direction}: the trace has {surplus} {unit} more than the disk counted", R"(
+SELECT device_name AS device, direction, surplus, unit
+FROM disk_balance WHERE is_defect = 1 AND surplus > 0 ORDER BY device_name, direction)"}};
+
+// No contradiction: a disk that recorded tasks used served others, too, or did work that iotrail
+// did not follow.
+constexpr Check kAbsent = {
+    "{device} {direction}: {absent} of {counted} {unit} that the disk counted are not in the "
+    "trace: others caused them, or iotrail did not follow them",
+    R"(
+SELECT device_name AS device, direction, absent, counted, unit
+FROM disk_balance
+WHERE recorded = 'followed' AND absent > 0 AND device_name IN (SELECT device_name FROM disk_balance WHERE in_trace > 0)
+ORDER BY device_name, direction)"};
 
 // The row's values by column name: texts, and numbers of events or bytes.
 Sentence sentence_of(const Check& check, const SmallResult& rows, std::size_t row) {
@@ -48,16 +68,16 @@ Sentence sentence_of(const Check& check, const SmallResult& rows, std::size_t ro
   return defect;
 }
 
-Result<std::vector<Sentence>> find_defects(analysis::Engine& engine) {
-  std::vector<Sentence> defects;
-  for (const Check& check : kChecks) {
+Result<std::vector<Sentence>> run_checks(analysis::Engine& engine, std::span<const Check> checks) {
+  std::vector<Sentence> sentences;
+  for (const Check& check : checks) {
     const auto rows = SmallResult::query(engine, check.sql);
     if (!rows)
       return std::unexpected(rows.error());
     for (std::size_t row = 0; row < rows->size(); ++row)
-      defects.push_back(sentence_of(check, *rows, row));
+      sentences.push_back(sentence_of(check, *rows, row));
   }
-  return defects;
+  return sentences;
 }
 
 // Losses add up, but bytes that they may affect are not certain.
@@ -79,7 +99,8 @@ struct Verdict {
   bool has_gaps = false;   // uncounted events may be missing
   bool is_limited = false; // some analysis stopped at a limit
   bool has_devices = false;
-  std::uint64_t lost = 0; // counted events
+  bool has_absent = false; // disks of recorded tasks did more than is in the trace
+  std::uint64_t lost = 0;  // counted events
 
   bool is_clean() const { return is_sound && is_counted && !is_failed && !has_gaps && !is_limited; }
 };
@@ -99,7 +120,8 @@ Sentence conclusion(const Verdict& verdict) {
   } else if (verdict.has_gaps) {
     end = "; but events may be missing";
   } else {
-    begin = verdict.has_devices ? "Everything adds up" : "Everything that was recorded adds up";
+    begin = verdict.has_devices && !verdict.has_absent ? "Everything adds up"
+                                                       : "Everything that was recorded adds up";
   }
   Sentence text = sentence(begin);
   if (verdict.lost != 0)
@@ -121,13 +143,14 @@ Section verdict_section(const Verdict& verdict) {
   add("is_failed", verdict.is_failed);
   add("has_gaps", verdict.has_gaps);
   add("is_limited", verdict.is_limited);
+  add("has_absent", verdict.has_absent);
   add("lost", verdict.lost);
   section.rows.push_back(std::move(row));
   return section;
 }
 
-Verdict verdict_of(const store::TraceReader& trace, bool has_defects, bool has_gaps,
-                   std::uint64_t lost) {
+Verdict verdict_of(const store::TraceReader& trace, bool has_defects, bool has_absent,
+                   bool has_gaps, std::uint64_t lost) {
   const store::Manifest& manifest = trace.manifest();
   return {.is_sound = !has_defects && damage_sentences(trace).empty(),
           .is_counted = manifest.is_counted(),
@@ -135,6 +158,7 @@ Verdict verdict_of(const store::TraceReader& trace, bool has_defects, bool has_g
           .has_gaps = has_gaps,
           .is_limited = !trace.limits().empty(),
           .has_devices = layer_not_recorded(trace, schema::layer_name(IOT_LAYER_block)).empty(),
+          .has_absent = has_absent,
           .lost = lost};
 }
 
@@ -162,20 +186,24 @@ Result<Verification> make_verification(analysis::Engine& engine) {
   const auto lost = SmallResult::query(engine, "SELECT total(lost) AS lost FROM sources");
   if (!lost)
     return std::unexpected(lost.error());
-  auto defects = find_defects(engine);
+  auto defects = run_checks(engine, kChecks);
   if (!defects)
     return std::unexpected(defects.error());
+  auto absent = run_checks(engine, {&kAbsent, 1});
+  if (!absent)
+    return std::unexpected(absent.error());
   const Section losses = make_section(engine, losses_section(), {});
   if (losses.failure)
     return std::unexpected(*losses.failure);
   std::vector<Sentence> gaps = gap_sentences(SectionRows(losses));
   const store::TraceReader& trace = engine.trace();
   trace.read_all();
-  const Verdict verdict = verdict_of(trace, !defects->empty(), !gaps.empty(),
+  const Verdict verdict = verdict_of(trace, !defects->empty(), !absent->empty(), !gaps.empty(),
                                      lost->size() == 0 ? 0 : lost->number(0, "lost"));
   Section verdict_text = verdict_section(verdict);
   std::vector<Sentence>& notes = verdict_text.notes;
   std::ranges::move(*defects, std::back_inserter(notes));
+  std::ranges::move(*absent, std::back_inserter(notes));
   if (verdict.lost > 0)
     notes.push_back(doubt(verdict.lost));
   std::ranges::move(gaps, std::back_inserter(notes));

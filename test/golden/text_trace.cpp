@@ -103,6 +103,7 @@ private:
   iot_u32 file_id(const std::string& path);
   Result<void> set_manifest(const Statement& statement);
   Result<void> add_source(const Statement& statement);
+  Result<void> add_disk(const Statement& statement);
   template <class Row> Result<void> add_row(const Statement& statement);
   Result<void> damage_table(const std::string& table) const;
 
@@ -261,6 +262,38 @@ Result<void> TraceBuilder::add_source(const Statement& statement) {
   return {};
 }
 
+Result<void> TraceBuilder::add_disk(const Statement& statement) {
+  store::DiskReport disk;
+  disk.name = statement.get("name");
+  const std::string& recorded = statement.get("recorded");
+  for (const auto coverage :
+       {store::DiskCoverage::none, store::DiskCoverage::followed, store::DiskCoverage::all})
+    if (recorded == store::coverage_name(coverage))
+      disk.recorded = coverage;
+  const std::map<std::string, std::uint64_t*> numbers = {
+      {"device", &disk.device},
+      {"begin_ns", &disk.begin_ns},
+      {"end_ns", &disk.end_ns},
+      {"read_bytes", &disk.sums.read_bytes},
+      {"written_bytes", &disk.sums.written_bytes},
+      {"discarded_bytes", &disk.sums.discarded_bytes},
+      {"flushes", &disk.sums.flushes},
+      {"in_flight", &disk.in_flight},
+      {"request_max_bytes", &disk.request_max_bytes}};
+  for (const auto& [name, value] : statement.values) {
+    if (name == "name" || name == "recorded")
+      continue;
+    if (!numbers.contains(name))
+      return fail("a disk has no " + name);
+    const auto number = parse_number(value, schema::Meaning::number);
+    if (!number)
+      return std::unexpected(number.error());
+    *numbers.at(name) = *number;
+  }
+  manifest_.disks.push_back(std::move(disk));
+  return {};
+}
+
 Result<void> TraceBuilder::add(const Statement& statement) {
   const std::string& word = statement.word;
   if (const schema::Event* event = schema::find_event(std::string_view(word));
@@ -280,6 +313,8 @@ Result<void> TraceBuilder::add(const Statement& statement) {
     return set_manifest(statement);
   if (word == "source")
     return add_source(statement);
+  if (word == "disk")
+    return add_disk(statement);
   if (word == "hook")
     manifest_.hooks.push_back({statement.get("event"), statement.get("source"),
                                statement.get("tier"), statement.get("hook"),

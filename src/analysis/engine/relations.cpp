@@ -159,6 +159,22 @@ std::string source_rows_sql(const store::Manifest& manifest) {
                    "source VARCHAR, produced UBIGINT, written UBIGINT, lost UBIGINT", rows);
 }
 
+std::string disk_rows_sql(const store::Manifest& manifest) {
+  std::vector<std::string> rows;
+  for (const store::DiskReport& disk : manifest.disks)
+    rows.push_back(fmt::format(
+        "{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}", disk.device, sql_literal(disk.name),
+        sql_literal(store::coverage_name(disk.recorded)), disk.begin_ns, disk.end_ns,
+        disk.sums.read_bytes, disk.sums.written_bytes, disk.sums.discarded_bytes, disk.sums.flushes,
+        disk.in_flight, disk.request_max_bytes));
+  return table_sql("disk_counters",
+                   "device UINTEGER, name VARCHAR, recorded VARCHAR, begin_ns UBIGINT, "
+                   "end_ns UBIGINT, read_bytes UBIGINT, written_bytes UBIGINT, "
+                   "discarded_bytes UBIGINT, flushes UBIGINT, in_flight UBIGINT, "
+                   "request_max_bytes UBIGINT",
+                   rows);
+}
+
 } // namespace
 
 std::string macros_sql() {
@@ -283,6 +299,7 @@ void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& t
   definitions.add("the table hooks", hook_rows_sql(manifest));
   definitions.add("the table counters", counter_rows_sql(manifest));
   definitions.add("the table source_tallies", source_rows_sql(manifest));
+  definitions.add("the table disk_counters", disk_rows_sql(manifest));
 }
 
 } // namespace iotrail::analysis

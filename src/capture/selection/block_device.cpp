@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/selection/block_device.hpp"
 
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <filesystem>
@@ -66,6 +67,13 @@ iot_u32 whole_disk(iot_u32 device) {
   const iot_u32 disk =
       read_device_file(std::filesystem::canonical(path, error).parent_path() / "dev");
   return disk == 0 ? device : disk;
+}
+
+iot_u32 disk_of(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
+    return 0;
+  return whole_disk(kernel_device(status.st_rdev));
 }
 
 std::vector<iot_u32> partitions_of(iot_u32 disk) {

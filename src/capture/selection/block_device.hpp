@@ -2,6 +2,7 @@
 #pragma once
 
 #include <istream>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -14,6 +15,9 @@ rows::devices describe_block_device(iot_u32 device);
 
 // The whole disk of the partition `device`; itself if it is not a partition.
 iot_u32 whole_disk(iot_u32 device);
+
+// The whole disk of a block device by its path; 0: it is none.
+iot_u32 disk_of(const std::string& path);
 
 // A whole disk and its partitions.
 std::vector<iot_u32> partitions_of(iot_u32 disk);

@@ -180,6 +180,7 @@ Result<void> Recorder::start_writer_and_sources() {
   for (const auto& source : sources_)
     if (Result<void> started = source->start(); !started)
       return started;
+  disks_ = read_disk_counters();
   manifest_.state = store::State::RUNNING;
   return writer_->write_manifest(manifest_);
 }
@@ -286,6 +287,9 @@ bool Recorder::has_ended(std::uint64_t now_ns) {
 
 Result<void> Recorder::stop(const End& end) {
   IOTRAIL_CHECK(writer_);
+  // While all requests are still recorded, so that only the begin has some that are not.
+  manifest_.disks =
+      report_disks(disks_, read_disk_counters(), options_.source.filter, records_requests());
   const Result<void> stopped = stop_sources();
   if (!stopped) {
     manifest_.state = store::State::ERROR;
@@ -363,6 +367,15 @@ void Recorder::account(store::Manifest& manifest) const {
     }
     manifest.sources.push_back(tally);
   }
+}
+
+// `stat` adds requests up, by no device.
+bool Recorder::records_requests() const {
+  const std::string_view event = schema::find_event(IOT_KIND_block_complete)->name;
+  return options_.source.aggregates.interval_ns == 0 &&
+         std::ranges::any_of(manifest_.hooks, [&](const store::HookReport& hook) {
+           return hook.event == event && !hook.hook.empty();
+         });
 }
 
 void Recorder::discard() {

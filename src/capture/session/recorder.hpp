@@ -23,6 +23,7 @@
 
 #include "base/result.hpp"
 #include "capture/request/request.hpp"
+#include "capture/session/disk_counters.hpp"
 #include "capture/session/loss_log.hpp"
 #include "capture/source.hpp"
 #include "capture/tasks/tasks.hpp"
@@ -118,6 +119,7 @@ private:
   bool has_reached_time(std::uint64_t now_ns);
   bool has_ended(std::uint64_t now_ns);
   void account(store::Manifest& manifest) const;
+  bool records_requests() const;
 
   RecorderOptions options_;
   store::Manifest manifest_;
@@ -127,6 +129,7 @@ private:
   // Destroyed before the writer and the tasks, which they may refer to.
   std::vector<std::unique_ptr<Source>> sources_;
   std::optional<LossLog> losses_;
+  std::vector<DiskCounters> disks_; // at start()
   std::uint64_t next_sample_ns_ = 0;
   std::uint64_t cpu_begin_ns_ = 0; // of this process, at start()
 };

@@ -22,6 +22,7 @@ struct WrongMember {
 
 constexpr std::array<std::string_view, 5> kStates = {"INITIALIZING", "RUNNING", "COMPLETE",
                                                      "INCOMPLETE", "ERROR"};
+constexpr std::array<std::string_view, 3> kCoverages = {"none", "followed", "all"};
 
 // One list of members serves both directions, by `f(name, member)`.
 template <class Self>
@@ -44,6 +45,22 @@ template <IsSourceTally Self, class F> void visit_members(Self& tally, F&& f) {
   f("lost", tally.lost);
   f("summed_up", tally.summed_up);
   f("left_out", tally.left_out);
+}
+
+template <class Self>
+concept IsDiskReport = std::same_as<std::remove_const_t<Self>, DiskReport>;
+template <IsDiskReport Self, class F> void visit_members(Self& disk, F&& f) {
+  f("name", disk.name);
+  f("device", disk.device);
+  f("recorded", disk.recorded);
+  f("begin_ns", disk.begin_ns);
+  f("end_ns", disk.end_ns);
+  f("read_bytes", disk.sums.read_bytes);
+  f("written_bytes", disk.sums.written_bytes);
+  f("discarded_bytes", disk.sums.discarded_bytes);
+  f("flushes", disk.sums.flushes);
+  f("in_flight", disk.in_flight);
+  f("request_max_bytes", disk.request_max_bytes);
 }
 
 template <class Self>
@@ -74,6 +91,7 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("bare_file_systems", m.unsupported_file_systems);
   f("hooks", m.hooks);
   f("sources", m.sources);
+  f("disks", m.disks);
   f("counts", m.counts);
   f("counters", m.counters);
   f("tags", m.tags);
@@ -84,8 +102,8 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
 }
 
 bool has_too_many(const Manifest& m) {
-  return std::max({m.hooks.size(), m.sources.size(), m.counts.size(), m.counters.size(),
-                   m.tags.size()}) > Manifest::kNamesMax;
+  return std::max({m.hooks.size(), m.sources.size(), m.disks.size(), m.counts.size(),
+                   m.counters.size(), m.tags.size()}) > Manifest::kNamesMax;
 }
 
 } // namespace
@@ -127,6 +145,16 @@ static void from_json(const Json& json, State& state) {
   // A later version may have other states. Only one thing is certain then: the trace is not
   // complete.
   state = found == kStates.end() ? State::INCOMPLETE : static_cast<State>(found - kStates.begin());
+}
+static void to_json(Json& json, const DiskCoverage& coverage) {
+  json = coverage_name(coverage);
+}
+// Nothing is known of a coverage that only a later version has.
+static void from_json(const Json& json, DiskCoverage& coverage) {
+  const auto name = json.get<std::string>();
+  const auto* found = std::ranges::find(kCoverages, name);
+  coverage = found == kCoverages.end() ? DiskCoverage::none
+                                       : static_cast<DiskCoverage>(found - kCoverages.begin());
 }
 static void to_json(Json& json, const JsonText& text) {
   json = Json::parse(text.json, nullptr, false);
@@ -235,6 +263,10 @@ std::string_view state_name(State state) {
   return kStates[static_cast<std::size_t>(state)];
 }
 
+std::string_view coverage_name(DiskCoverage coverage) {
+  return kCoverages[static_cast<std::size_t>(coverage)];
+}
+
 std::string to_json(const Manifest& manifest) {
   Manifest bounded = manifest;
   bound_lists(bounded);
@@ -261,7 +293,8 @@ Result<StoredManifest> manifest_from_json(std::string_view text) {
     return damaged_manifest("its schema has a member of another type, or lacks one");
   }
   if (has_too_many(stored.manifest))
-    return damaged_manifest("it has more hooks, sources, counters or tags than any recording");
+    return damaged_manifest(
+        "it has more hooks, sources, disks, counters or tags than any recording");
   if (stored.manifest.end_ns != 0 && stored.manifest.end_ns < stored.manifest.begin_ns)
     return damaged_manifest("it ends before it begins");
   return stored;

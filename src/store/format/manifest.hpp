@@ -79,6 +79,32 @@ struct SourceTally {
   std::uint64_t left_out = 0;  // not in `produced`: events of operations below a threshold
 };
 
+// Which requests of a disk a recording has: none, those for the followed tasks and files, or all.
+enum class DiskCoverage { none, followed, all };
+std::string_view coverage_name(DiskCoverage coverage); // "followed"
+
+// Sums over the completed requests of a disk.
+struct DiskSums {
+  std::uint64_t read_bytes = 0;
+  std::uint64_t written_bytes = 0; // also of zeroes
+  std::uint64_t discarded_bytes = 0;
+  std::uint64_t flushes = 0;
+
+  bool operator==(const DiskSums&) const = default;
+};
+
+// What a disk counted by itself while it was recorded.
+struct DiskReport {
+  std::string name;
+  std::uint64_t device = 0; // as in the events
+  DiskCoverage recorded = DiskCoverage::none;
+  std::uint64_t begin_ns = 0; // CLOCK_MONOTONIC: when its counters were read
+  std::uint64_t end_ns = 0;
+  DiskSums sums;               // from `begin_ns` to `end_ns`
+  std::uint64_t in_flight = 0; // requests at the device at `begin_ns`
+  std::uint64_t request_max_bytes = 0;
+};
+
 // JSON inside a manifest that this folder does not read.
 struct JsonText {
   std::string json; // empty: none
@@ -86,7 +112,7 @@ struct JsonText {
 
 struct Manifest {
   static constexpr int kFormatVersion = 1;
-  // Limit for hooks, sources, counts, counters and tags each. No recording comes near it; it bounds
+  // Limit for hooks, sources, disks, counts, counters and tags each. No recording comes near it; it bounds
   // a reader's time.
   static constexpr std::size_t kNamesMax = 4096;
 
@@ -122,6 +148,7 @@ struct Manifest {
       unsupported_file_systems; // of files that were used, those that the layer fs has no event of
   std::vector<HookReport> hooks;
   std::vector<SourceTally> sources;
+  std::vector<DiskReport> disks;
   std::map<std::string, std::uint64_t> counts;   // rows by event name
   std::map<std::string, std::uint64_t> counters; // stats.def, those that are not 0
   std::map<std::string, std::string> tags;

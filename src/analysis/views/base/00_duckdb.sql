@@ -90,6 +90,16 @@
 -- TABLE source_tallies: the rows of the view sources.
 --   columns as in sources
 
+-- TABLE disk_counters: one row per disk that completes requests, with what it counted by itself
+-- (/sys/block/NAME/stat). disk_balance compares it with the trace. Disks without I/O are left out.
+--   device, name        the whole disk
+--   recorded            'all': each of its requests is recorded; 'followed': those for recorded tasks and files;
+--                       'none'
+--   begin_ns, end_ns    when the counters were read (CLOCK_MONOTONIC)
+--   read_bytes, written_bytes, discarded_bytes, flushes   growth of the counters in between
+--   in_flight           requests at the device at the begin; their completion is counted, but not recorded
+--   request_max_bytes   the largest request that the kernel makes for it
+
 -- TABLE selection: the time range of `events`. One row.
 --   from_ns, to_ns   from the first time on, before the second
 

@@ -58,14 +58,6 @@ iot_u64 root_inode_of(const Mount& mount) {
                                                                                 : 0;
 }
 
-// The whole disk of a path; 0: it is no block device.
-iot_u32 disk_of(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISBLK(status.st_mode))
-    return 0;
-  return whole_disk(kernel_device(status.st_rdev));
-}
-
 bool is_shared(iot_u32 disk, const Mount& mount) {
   return std::ranges::any_of(read_mounts(), [&](const Mount& other) {
     return other.device != mount.device && disk_of(other.source) == disk;
