@@ -46,8 +46,13 @@ class Output(harness.AcceptanceTest):
         path = self.record("true", name="short", options=("--layers", "app")).path
         refused = harness.run(harness.IOTRAIL, "export", path, "--to", "xml")
         files = (pathlib.Path(__file__).parents[2] / "src/export/formats").glob("*.cpp")
-        self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {', '.join(sorted(file.stem for file in files))}\n")
+        names = ", ".join(sorted(file.stem for file in files))
+        self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {names}\n")
         self.assertEqual(refused.returncode, 2)
+        for file, suffix in (("rows.xyz", ".xyz"), ("rows.tar.gz", ".gz")):
+            refused = harness.run(harness.IOTRAIL, "query", path, "SELECT 1", "-o", file)
+            self.assertEqual(refused.stderr, f"iotrail: -o {file}: no format has the suffix '{suffix}': the suffixes are {names}, parquet, txt\n")
+            self.assertEqual(refused.returncode, 2)
 
     def test_a_file_of_parquet_has_the_rows(self):
         path = self.record("true", name="short", options=("--layers", "app")).path
