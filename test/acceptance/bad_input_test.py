@@ -304,7 +304,7 @@ class BadInput(harness.AcceptanceTest):
         """Sources are counted when a recording ends. Before, or after a kill of the recorder, the
         check is incomplete."""
         path = self.folder / "endless.iotrail"
-        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--", "sleep", "100"], stdin=subprocess.DEVNULL)
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--", "sleep", "1000"], stdin=subprocess.DEVNULL)
         try:
             harness.wait_until_running(path)
             children = harness.run("pgrep", "-P", recorder.pid).stdout.split()

@@ -94,7 +94,7 @@ class Catalogue(harness.AcceptanceTest):
         self.assertRegex(process.stdout, "secret +UNREADABLE")
 
     def test_running_trace_is_not_removed(self):
-        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "100"],
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "1000"],
                                     env=self.environment, stdin=subprocess.DEVNULL)
         try:
             harness.wait_until_running(self.folder / "repository/running.iotrail")

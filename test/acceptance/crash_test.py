@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Traces after a kill of the recorder or the traced program, or with a full disk."""
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,8 @@ import tempfile
 import time
 
 import harness
+
+WRITES_BEYOND_MEMORY = 3_000_000
 
 # Appends lines "N" for ever and prints its progress.
 ENDLESS_WRITER = """
@@ -51,6 +55,31 @@ for thread in threads:
     thread.join()
 print(len(open("/proc/self/maps").readlines()), THREADS * READS)
 """
+
+
+def threads(pid):
+    """The lines of /proc/PID/task/TID/status, by name, of each thread."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found.append(dict(line.split(":\t", 1) for line in (task / "status").read_text().splitlines() if ":\t" in line))
+    return found
+
+
+def states(pid):
+    """As ps(1) shows them."""
+    return {thread["State"][0] for thread in threads(pid)}
+
+
+def is_dying(pid):
+    """A signal has ended the process, but for threads that the kernel does not let go."""
+    return all(thread["State"][0] in "ZX" or int(thread["SigPnd"], 16) >> signal.SIGKILL - 1 & 1 for thread in threads(pid))
+
+
+def calls_that_write(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return int(re.search(r"^syscw: (\d+)$", pathlib.Path(f"/proc/{pid}/io").read_text(), re.M).group(1))
+    return 0
 
 
 class Crash(harness.AcceptanceTest):
@@ -121,7 +150,7 @@ class Crash(harness.AcceptanceTest):
         self.addCleanup(harness.run, "fsfreeze", "-u", point)
 
     def record_onto_frozen_disk(self, name, *options):
-        """The recorder of an endless command, once the disk of its trace has taken nothing for some seconds."""
+        """The recorder of an endless command, once the disk of its trace has taken nothing for many calls."""
         self.require_program("fsfreeze")
         _, point = self.make_disk("ext4", 64 << 20)
         path, ended = point / f"{name}.iotrail", self.folder / f"{name} ended"
@@ -131,24 +160,21 @@ class Crash(harness.AcceptanceTest):
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.kill)
         harness.wait_until_running(path)
-        time.sleep(1)
+        writes = lambda: sum(calls_that_write(child) for child in harness.children(recorder.pid))
+        harness.wait_for(writes, "the command")
         self.freeze(point)
-        time.sleep(4)
+        harness.wait_for(lambda: "D" in states(recorder.pid), "a thread that waits for the disk")
+        # More than the recorder's memory holds.
+        before = writes()
+        harness.wait_for(lambda: writes() > before + WRITES_BEYOND_MEMORY, "enough calls")
         return recorder, point, path, ended
-
-    def wait_for(self, condition):
-        for _ in range(300):
-            if condition():
-                return
-            time.sleep(0.1)
-        self.fail("it does not happen within half a minute")
 
     def test_a_disk_that_takes_nothing_does_not_hold_signals_up(self):
         recorder, point, path, ended = self.record_onto_frozen_disk("once")
         memory = int(pathlib.Path(f"/proc/{recorder.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         self.assertLess(memory, 400 << 20)
         recorder.send_signal(signal.SIGINT)
-        self.wait_for(ended.exists)
+        harness.wait_for(ended.exists, "the end of the command")
         self.assertIn("waiting for the disk of the trace", recorder.stderr.readline())
         harness.run("fsfreeze", "-u", point)
         error = recorder.communicate(timeout=harness.PATIENCE_S)[1]
@@ -161,10 +187,10 @@ class Crash(harness.AcceptanceTest):
         """As far as the kernel lets a process end that waits for a disk."""
         recorder, point, path, ended = self.record_onto_frozen_disk("twice")
         recorder.send_signal(signal.SIGINT)
-        self.wait_for(ended.exists)
+        harness.wait_for(ended.exists, "the end of the command")
         self.assertIn("waiting for the disk of the trace", recorder.stderr.readline())
         recorder.send_signal(signal.SIGINT)
-        time.sleep(1)
+        harness.wait_for(lambda: is_dying(recorder.pid), "the end by the signal")
         harness.run("fsfreeze", "-u", point)
         self.assertEqual(recorder.wait(timeout=harness.PATIENCE_S), -signal.SIGINT)
         self.assertEqual(harness.Recording(path, None).manifest["state"], "INCOMPLETE")
@@ -272,17 +298,21 @@ class Crash(harness.AcceptanceTest):
         harness.wait_for(lambda: not places(), "the end of the memory")
         harness.kill_all(sleeper)
 
-    def interrupt(self, *signals, trap=""):
-        path, ready = self.folder / f"{len(signals)}{signals[0]}.iotrail", self.folder / "ready"
+    def interrupt(self, number, is_repeated=False):
+        """The recording of an endless command, which survives the first of two signals."""
+        path, ready, told = (self.folder / name for name in (f"{number}.iotrail", "ready", "told"))
         ready.unlink(missing_ok=True)
+        trap = f"trap 'touch {told}' INT TERM;" if is_repeated else ""
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", f"{trap} touch {ready}; while :; do echo x; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         harness.wait_for(ready.exists, "the command")
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
-        for number in signals:
+        recorder.send_signal(number)
+        if is_repeated:
+            harness.wait_for(told.exists, "the signal at the command")
+            time.sleep(0.2)  # at least 0.1: sooner, it is the same signal
             recorder.send_signal(number)
-            time.sleep(0.2)
         recorder.wait(timeout=harness.PATIENCE_S)
         # The command outlives the recorder, and holds its standard error.
         harness.kill_all(children)
@@ -335,7 +365,7 @@ class Crash(harness.AcceptanceTest):
         self.assertEqual(int(recording.value("SELECT count(*) FROM process_exit")), 4)
 
     def test_second_interrupt_ends_at_once(self):
-        recording, status, error = self.interrupt(signal.SIGINT, signal.SIGINT, trap="trap '' INT TERM;")
+        recording, status, error = self.interrupt(signal.SIGINT, is_repeated=True)
         self.assertEqual(status, 128 + signal.SIGINT, error)
         self.assert_adds_up(recording)
         self.assertIn("the command still runs", recording.manifest["stop_reason"])

@@ -120,7 +120,7 @@ sleep 2
 psql -A -t -c "select wal_write, wal_sync from pg_stat_wal"
 pg_ctl -D data -w -m fast stop >/dev/null
 """
-        harness.run("sync")
+        harness.sync_file_system(self.point)
         recording = self.record_on_disk(*as_server, "bash", "-c", script)
         written, synced = map(int, recording.process.stdout.split("|"))
         (times,) = recording.query("SELECT min(ts_ns) AS since, max(ts_ns) AS until FROM process_exec AS e "
@@ -137,7 +137,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         git = ["git", "-C", self.point / "repository", "-c", "user.name=t", "-c", "user.email=t@localhost"]
         self.assertEqual(harness.run(*git, "add", "src").returncode, 0)
         self.assertEqual(harness.run(*git, "commit", "-qm", "all").returncode, 0)
-        harness.run("sync")
+        harness.sync_file_system(self.point)
         self.record_on_disk(*git, "gc", "-q", "--prune=now")
 
     def test_rsync_that_waits_for_each_file(self):
@@ -152,7 +152,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         for number in range(4):
             (self.point / f"{number}.cpp").write_text("#include <map>\n#include <string>\n"
                                                       f"std::map<std::string, int> table{number}() {{ return {{{{\"a\", 1}}}}; }}\n")
-        harness.run("sync")
+        harness.sync_file_system(self.point)
         recording = self.record_on_disk("bash", "-c", 'cd "$0"; for file in *.cpp; do g++ -O1 -c "$file"; done', self.point)
         sizes = [path.stat().st_size for path in self.point.glob("*.o")]
         self.assertEqual(len(sizes), 4)

@@ -38,7 +38,7 @@ class Disk(harness.AcceptanceTest):
 
     def record_counted(self, name, *command, options=()):
         """The recording, and the requests and bytes that the disk counted meanwhile, by direction."""
-        harness.run("sync")
+        harness.sync_file_system(self.point or self.device)
         before = self.counters()
         recording = self.record(*command, options=["--layers", "syscall,async,block", *options], name=name)
         after = self.counters()

@@ -127,8 +127,7 @@ class Filters(harness.AcceptanceTest):
         self.addCleanup(lambda: [os.close(end) for end in ends])
         process = subprocess.Popen(["head", "-c", "5"], stdin=ends[0], stdout=subprocess.DEVNULL)
         self.addCleanup(lambda: (process.kill(), process.wait()))
-        while pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[:2] != ["0", "0x0"]:
-            time.sleep(0.01)
+        harness.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[:2] == ["0", "0x0"], "its read")
         recording = self.record_while(["-p", process.pid], lambda: time.sleep(0.2), layers="syscall")
         self.assertEqual(recording.value("SELECT count(*) FROM events"), 0)
         self.assertEqual(recording.manifest["counters"]["kernel_call_from_before"], 1)

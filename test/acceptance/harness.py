@@ -25,6 +25,10 @@ SCRATCH = pathlib.Path(os.environ.get("IOTRAIL_SCRATCH", "."))
 UNREPORTED = {"kernel_completion_missed", "kernel_wait_end_missed", "kernel_connection_missed"}
 
 
+# A shell starts a program in the background so that it ignores Ctrl-C, and its children do too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
 # The limit for a test that hangs. None needs a tenth of it on a quiet machine.
 PATIENCE_S = 900
 
@@ -84,13 +88,18 @@ def evict(path):
     that it is moving or freeing itself."""
     # O_NOATIME: a new access time would have to be written.
     with open(os.open(path, os.O_RDONLY | os.O_NOATIME), "rb") as file:
-        for _ in range(100):
+        def has_no_page():
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            if not count_cached_pages(file):
-                return
-            time.sleep(0.01)
-    raise AssertionError(f"{path} stays in the page cache")
+            return not count_cached_pages(file)
+        wait_for(has_no_page, f"{path} stays in the page cache")
+
+
+def sync_file_system(path):
+    """Writes what is dirty on the file system of `path`, or on a disk. sync(1) without a path would write for the tests
+    beside this one, which count who writes."""
+    synced = run("sync", *(() if pathlib.Path(path).is_block_device() else ("-f",)), path)
+    assert synced.returncode == 0, synced.stderr
 
 
 def umask():

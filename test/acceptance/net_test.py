@@ -8,7 +8,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 import harness
 
@@ -17,7 +16,7 @@ REQUEST_BYTES = 50_000
 ANSWER_BYTES = 300
 HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
 NO_LINGER = struct.pack("ii", 1, 0)
-PATIENCE_S = 0.3  # until packets in flight have arrived
+LISTEN, TIME_WAIT = 0x0a, 0x06  # in /proc/net/tcp
 
 
 def receive(connection, count):
@@ -42,6 +41,17 @@ def connect(listener, family):
     return client, server
 
 
+def settle(*sockets):
+    """Waits until all connections of the ports of these sockets are over, and their packets have arrived."""
+    ports = {f"{end.getsockname()[1]:04X}" for end in sockets}
+
+    def is_over(line):
+        _, local, peer, state, *_ = line.split()
+        return ports.isdisjoint({local.split(":")[1], peer.split(":")[1]}) or int(state, 16) in (LISTEN, TIME_WAIT)
+    harness.wait_for(lambda: all(is_over(line) for name in ("tcp", "tcp6") if os.path.exists(f"/proc/net/{name}")
+                                 for line in open(f"/proc/net/{name}").readlines()[1:]), "the end of all connections")
+
+
 def work(family):
     """The known work: conversations, a refused connect, a close without lingering, one with unread
     data."""
@@ -63,12 +73,12 @@ def work(family):
     client, server = connect(listener, family)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
     client.close()
-    time.sleep(PATIENCE_S)
+    settle(listener)
     unread_client, unread_server = connect(listener, family)
     unread_client.sendall(b"never read")
-    time.sleep(PATIENCE_S)
+    unread_server.recv(1, socket.MSG_PEEK)
     unread_server.close()
-    time.sleep(PATIENCE_S)
+    settle(listener)
 
 
 def tcp_counters():
@@ -92,7 +102,7 @@ def lossy(size_bytes):
     receive(client, 4)
     client.close()
     os.wait()
-    time.sleep(PATIENCE_S)
+    settle(listener)
 
 
 def serve():
@@ -110,7 +120,7 @@ def serve():
         connection.sendall(b"a" * ANSWER_BYTES)
         assert connection.recv(1) == b""
         connection.close()
-    time.sleep(PATIENCE_S)
+    settle(listener)
 
 
 NEAR, FAR = "10.77.0.1", "10.77.0.2"
@@ -133,7 +143,7 @@ def far():
         pass
     connection.sendall(b"a" * ANSWER_BYTES)
     connection.close()
-    time.sleep(PATIENCE_S)
+    settle(listener)
     print(json.dumps(tcp_counters()))
 
 
@@ -150,8 +160,8 @@ def across(size_bytes, counters_file):
     client.sendall(b"d" * size_bytes)
     client.shutdown(socket.SHUT_WR)
     receive(client, ANSWER_BYTES)
+    assert client.recv(1) == b""
     client.close()
-    time.sleep(PATIENCE_S)
     counters = json.loads(other.communicate(timeout=harness.PATIENCE_S)[0])
     with open(counters_file, "w") as file:
         json.dump(counters, file)
@@ -236,7 +246,7 @@ class Net(harness.AcceptanceTest):
             connection.sendall(b"2")
             receive(connection, ANSWER_BYTES)
             connection.close()
-        server.wait(60)
+        server.wait(harness.PATIENCE_S)
         recorder.communicate(timeout=harness.PATIENCE_S)
         recording = harness.Recording(path, recorder)
         self.require(recording, "net")

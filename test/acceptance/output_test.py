@@ -123,9 +123,7 @@ class Output(harness.AcceptanceTest):
             with self.subTest(signal=number):
                 query = subprocess.Popen([harness.IOTRAIL, "query", path, "SELECT sum(a.range * b.range) FROM range(1000000) AS a, range(1000000) AS b"],
                                          env=dict(os.environ, TMPDIR=str(temporary)), stdout=subprocess.DEVNULL)
-                while not list(temporary.iterdir()):
-                    time.sleep(0.01)
-                time.sleep(0.2)
+                harness.wait_for(lambda: list(temporary.iterdir()), "the query's directory")
                 query.send_signal(number)
                 self.assertEqual(query.wait(timeout=harness.PATIENCE_S), -number)
                 self.assertEqual(list(temporary.iterdir()), [])
@@ -239,7 +237,7 @@ class Output(harness.AcceptanceTest):
             self.assertNotRegex(words, "not recorded: [^;]*layer (app|sched)")
 
     def test_a_time_limit_is_not_said_to_wait(self):
-        sleeper = subprocess.Popen(["sleep", "60"])
+        sleeper = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
         process = harness.run(harness.IOTRAIL, "record", "-o", self.folder / "p.iotrail", "-p", sleeper.pid, "--time", "1s")

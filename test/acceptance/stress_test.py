@@ -138,7 +138,7 @@ class Stress(harness.AcceptanceTest):
         maps = maps_of(recorder.pid)
         self.assertTrue(maps, "the recorder holds no maps")
         left = {}
-        for _ in range(20):  # write-back of other programs may be in flight
+        for _ in range(180):  # write-back of other programs may be in flight
             left = in_flight(maps)
             if not any(left.values()):
                 break

@@ -185,7 +185,7 @@ class TrailCauses(harness.AcceptanceTest):
         self.make_file_system(self.device, file_system, self.point)
         for name in ("cached", "direct"):
             (self.point / name).write_bytes((self.id() + name).encode().ljust(16 * PAGE, b"m"))
-        os.sync()
+        harness.sync_file_system(self.point)
         self.make_holes(image, [(self.id() + name).encode() for name in ("cached", "direct")])
         results, recording = self.record_program(programs.FAILS)
         failed = results["direct"][0]
@@ -254,7 +254,7 @@ class TrailCauses(harness.AcceptanceTest):
         """All of the disk's writes are metadata for the waiting call, whichever kernel thread
         writes them."""
         self.use(file_system)
-        os.sync()
+        harness.sync_file_system(self.point)
         written, recording = self.record_program(programs.CREATES, FILES, f"/sys/block/{self.name}/stat", layers=LAYERS + ",fs")
         (row,) = recording.query("SELECT count(*) AS calls, count(DISTINCT w.file) AS files FROM syscall_open AS w JOIN file_names AS n USING (file) "
                                  f"JOIN syscall_close AS c ON w.file = c.file WHERE n.path LIKE '{self.point}/new%' AND w.result >= 0")

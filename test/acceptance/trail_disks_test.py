@@ -8,7 +8,7 @@ import os
 import pathlib
 import shutil
 import struct
-import time
+import tempfile
 
 import harness
 
@@ -59,7 +59,7 @@ def written(pages):
 
 
 SWAP = f"""
-import mmap, time
+import mmap, sys, time
 PAGEOUT = 21
 def own(path, name):
     return int(next(line.split()[1] for line in open(path) if line.startswith(name + ':')))
@@ -67,7 +67,8 @@ memory = mmap.mmap(-1, {PAGES * PAGE}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMO
 for page in range({PAGES}):
     memory[page * {PAGE}:page * {PAGE} + 8] = str(page).encode().ljust(8)
 memory.madvise(PAGEOUT)
-time.sleep(0.3)
+while any(map(int, open(f'/sys/block/{{sys.argv[1]}}/inflight').read().split())):
+    time.sleep(0.001)
 memory.madvise(PAGEOUT)  # pages in flight the first time are freed only now
 bytes_out = own('/proc/self/smaps_rollup', 'Swap') * 1024
 read_before = own('/proc/self/io', 'read_bytes')
@@ -265,7 +266,7 @@ class TrailDisks(harness.AcceptanceTest):
         name = (pathlib.Path("/sys/block") / pathlib.Path(mapped).name / "dm/name").read_text().strip()
         point = self.mount(mapped)
         (point / "file").write_bytes(b"f" * PAGES * PAGE)
-        harness.run("sync")
+        harness.sync_file_system(point)
         harness.run("modprobe", "dm_flakey") if shutil.which("modprobe") else None
         loaded = harness.run("dmsetup", "load", name, "--table", f"0 {size} flakey {disk} 0 0 600 1 error_writes")
         if loaded.returncode:
@@ -344,7 +345,7 @@ class TrailDisks(harness.AcceptanceTest):
         for folder in layers.values():
             folder.mkdir()
         (layers["lowerdir"] / "lower").write_bytes(bytes(range(256)) * (PAGES * PAGE // 256))
-        os.sync()
+        harness.sync_file_system(below)
         above = self.folder / "above"
         above.mkdir()
         mounted = harness.run("mount", "-t", "overlay", "overlay", "-o", ",".join(f"{name}={folder}" for name, folder in layers.items()), above)
@@ -357,10 +358,12 @@ class TrailDisks(harness.AcceptanceTest):
         """Writes of the journal below for a sync above belong to the sync: as many bytes and
         flushes as the disk counts."""
         disk = self.make_bare_disk(DISK_BYTES)
-        above = self.mount_overlay(self.mount(disk))
+        below = self.mount(disk)
+        above = self.mount_overlay(below)
         name = pathlib.Path(disk).name
         for call in ("fsync", "fdatasync", "syncfs"):
-            os.sync()
+            harness.sync_file_system(above)
+            harness.sync_file_system(below)
             recording = self.record_trails("python3", "-c", SYNCS, above, call, f"/sys/block/{name}/stat", name=call)
             if recording.manifest["counters"].get("kernel_completion_missed", 0):
                 continue  # a counter has the completions that the kernel does not report
@@ -408,13 +411,17 @@ class TrailDisks(harness.AcceptanceTest):
         disk = self.make_bare_disk(DISK_BYTES)
         self.require_program("mkswap")
         harness.run("mkswap", disk)
+        # Of two areas the kernel prefers one: test/live waits for this lock, too.
+        lock = open(pathlib.Path(tempfile.gettempdir()) / "iotrail-swap-test", "w")
+        self.addCleanup(lock.close)
+        fcntl.flock(lock, fcntl.LOCK_EX)
         swapped = harness.run("swapon", "-p", 100, disk)
         if swapped.returncode:
             self.skipTest(f"the machine does not swap: {swapped.stderr}")
         self.addCleanup(harness.run, "swapoff", disk)
         # The counts are the program's own. /proc/vmstat counts the machine, which may swap out
         # other programs to this disk.
-        recording = self.record_trails("python3", "-c", SWAP)
+        recording = self.record_trails("python3", "-c", SWAP, pathlib.Path(disk).name)
         moved = {(row["direction"], row["cause"]): int(row["bytes"]) for row in recording.query(
             "SELECT l.direction, l.cause, sum(l.bytes) AS bytes FROM links AS l JOIN devices AS d USING (device) "
             f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.completed_ns IS NOT NULL GROUP BY ALL")}
@@ -429,12 +436,12 @@ class TrailDisks(harness.AcceptanceTest):
         if not shutil.which("modprobe") or harness.run("modprobe", "sd_mod").returncode or harness.run("modprobe", "scsi_debug", "opts=2", "dev_size_mb=64").returncode:
             self.skipTest("this machine has no scsi_debug")
         self.addCleanup(harness.run, "modprobe", "-r", "scsi_debug")
-        for _ in range(50):  # it appears after a while
-            disks = [f"/dev/{disk.name}" for disk in pathlib.Path("/sys/block").iterdir()
-                     if (disk / "device/model").exists() and (disk / "device/model").read_text().strip() == "scsi_debug"]
-            if disks and os.path.exists(disks[0]):
-                break
-            time.sleep(0.1)
+
+        def find_disk():
+            return [f"/dev/{disk.name}" for disk in pathlib.Path("/sys/block").iterdir()
+                    if (disk / "device/model").exists() and (disk / "device/model").read_text().strip() == "scsi_debug"
+                    and os.path.exists(f"/dev/{disk.name}")]
+        disks = harness.wait_for(find_disk, "the disk of scsi_debug")
         place = 4660 * SECTOR_BYTES // PAGE * PAGE
         program = ("import mmap, os, sys\n"
                    "fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)\n"

@@ -306,7 +306,7 @@ class Trails(harness.AcceptanceTest):
             harness.evict(self.point / name)
         (self.point / "hole").touch()
         os.truncate(self.point / "hole", READ_BYTES)
-        os.sync()
+        harness.sync_file_system(self.point)
         program = ("import mmap, os\n"
                    "def open_at_random(name):\n"
                    f"    fd = os.open({str(self.point)!r} + '/' + name, os.O_RDONLY)\n"
