@@ -367,7 +367,8 @@ class Crash(harness.AcceptanceTest):
     def test_second_interrupt_ends_at_once(self):
         recording, status, error = self.interrupt(signal.SIGINT, is_repeated=True)
         self.assertEqual(status, 128 + signal.SIGINT, error)
-        self.assert_adds_up(recording)
+        # The recording may end while the command writes a record.
+        self.assert_adds_up(recording, torn=recording.manifest["counters"].get("preload_torn", 0))
         self.assertIn("the command still runs", recording.manifest["stop_reason"])
 
     def interrupt_until_it_has_ended(self, *arguments):

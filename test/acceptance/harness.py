@@ -161,6 +161,20 @@ class AcceptanceTest(unittest.TestCase):
             self.assertEqual(process.returncode, expect, process.stderr)
         return Recording(path, process)
 
+    def recorded_once(self, *command, name="t"):
+        """The test's own copy of a trace that the tests of the class share: to record takes seconds, to copy none."""
+        shared = self.__class__.__dict__.get("shared_traces")
+        if shared is None:
+            shared = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
+            self.addClassCleanup(shutil.rmtree, shared, ignore_errors=True)
+            self.__class__.shared_traces = shared
+        original = shared / "_".join(word.replace("/", "_") for word in command)
+        if not original.exists():
+            shutil.copytree(self.record(*command, name=name).path, original)
+        elif not (self.folder / f"{name}.iotrail").exists():
+            shutil.copytree(original, self.folder / f"{name}.iotrail")
+        return self.folder / f"{name}.iotrail"
+
     def assert_adds_up(self, recording, lost=0, torn=0):
         """Checks produced == written + lost for each source, and the counts of the summary against
         the rows of the trace. torn: records of the preload library that a signal cut short."""
@@ -253,7 +267,8 @@ class AcceptanceTest(unittest.TestCase):
         options = ["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []
         self.assertEqual(run(f"mkfs.{file_system}", "-q", *options, device).returncode, 0)
         point.mkdir(exist_ok=True)
-        options = ["-o", "no_prefetch_block_bitmaps"] if file_system == "ext4" else []
+        # Nor commits the journal after 5 s, which a test may take on a busy machine.
+        options = ["-o", "no_prefetch_block_bitmaps,commit=600"] if file_system == "ext4" else []
         mounted = run("mount", *options, device, point)
         if mounted.returncode:
             self.skipTest(f"this machine has no {file_system}: {mounted.stderr}")
