@@ -59,8 +59,8 @@ class Disk(harness.AcceptanceTest):
         return issued[0] - back[0], issued[1] - back[1]
 
     def record_alike(self, name, *command, options=()):
-        """Like record_counted(), but the trace must have all of the disk's writes. The file system
-        also writes in its own time, every 5 or 30 s, which no trace has. That may disturb one
+        """Like record_counted(), but the trace must have all of the disk's writes. xfs and btrfs
+        also write in their own time, every 30 s, which no trace has. That may disturb one
         recording, but not three."""
         for attempt in range(3):
             recording, counted = self.record_counted(f"{name}{attempt}", *command, options=options)
