@@ -24,7 +24,7 @@ class BadInput(harness.AcceptanceTest):
         return process
 
     def good_trace(self):
-        return self.record("true", name="good").path
+        return self.recorded_once("true", name="good")
 
     def test_a_trace_without_its_manifest_has_no_time_of_day(self):
         trace = self.record("ls", "/", options=("--layers", "app"), name="bare").path
@@ -257,7 +257,7 @@ class BadInput(harness.AcceptanceTest):
         self.refused(FAILED, "report", path, says="99")
 
     def test_truncated_and_damaged_trace(self):
-        path = self.record("ls", "-lR", "/usr/include/linux", name="big").path
+        path = self.recorded_once("ls", "-lR", "/usr/include/linux", name="big")
         segment = sorted(path.glob("events-*.seg"))[0]
         whole = segment.read_bytes()
         for change in (whole[:len(whole) // 2], whole[:1000] + bytes(200) + whole[1200:], b""):
@@ -270,7 +270,7 @@ class BadInput(harness.AcceptanceTest):
     def test_every_answer_from_a_damaged_trace_says_so(self):
         """One byte of a block is wrong and half of the events are missing: no verb presents the
         rest as complete."""
-        path = self.record("ls", "-lR", "/usr/include/linux", name="holed").path
+        path = self.recorded_once("ls", "-lR", "/usr/include/linux", name="holed")
         segment = sorted(path.glob("events-*.seg"))[0]
         whole = segment.read_bytes()
         segment.chmod(0o644)
@@ -358,7 +358,7 @@ class BadInput(harness.AcceptanceTest):
     def test_info_and_list_report_damage(self):
         for number, harm in enumerate((lambda segment: segment.unlink(), lambda segment: segment.write_bytes(b""),
                                        lambda segment: segment.write_bytes(segment.read_bytes()[:-40] + bytes(40)))):
-            path = self.record("ls", "-lR", "/usr/include/linux", name=f"t{number}").path
+            path = self.recorded_once("ls", "-lR", "/usr/include/linux", name=f"t{number}")
             for verb in ("info", "list"):
                 self.assertNotIn("DAMAGED", harness.run(harness.IOTRAIL, verb, path).stdout)
             segment = sorted(path.glob("events-*.seg"))[-1]

@@ -8,6 +8,7 @@ import subprocess
 import harness
 
 FAILED = 1
+QUICKLY = ("-q", "--layers", "app")  # what is recorded does not matter
 
 
 class Catalogue(harness.AcceptanceTest):
@@ -25,7 +26,7 @@ class Catalogue(harness.AcceptanceTest):
 
     def test_list_tag_remove(self):
         for name in ("alpha-1", "alpha-2", "beta"):
-            self.iotrail("record", "-q", "-o", name, "--tag", f"which={name}", "--", "true")
+            self.iotrail("record", *QUICKLY, "-o", name, "--tag", f"which={name}", "--", "true")
         self.assertEqual(self.names(), ["alpha-1", "alpha-2", "beta"])
         self.assertEqual(self.names("alpha*"), ["alpha-1", "alpha-2"])
         self.assertEqual(self.names("velociraptor*"), [])
@@ -75,7 +76,7 @@ class Catalogue(harness.AcceptanceTest):
 
     def test_list_of_one_trace(self):
         for name in ("alpha", "beta"):
-            self.iotrail("record", "-q", "-o", name, "--", "true")
+            self.iotrail("record", *QUICKLY, "-o", name, "--", "true")
         self.assertEqual(self.names(self.folder / "repository/alpha.iotrail"), ["alpha"])
         self.assertEqual(self.names("alpha"), ["alpha"])
         self.assertEqual(self.names("latest"), ["beta"])
@@ -85,7 +86,7 @@ class Catalogue(harness.AcceptanceTest):
         self.assertIn("Did you mean 'alpha'?", self.iotrail("report", "alhpa", expect=FAILED).stderr)
 
     def test_traces_that_may_not_be_read_are_listed(self):
-        self.iotrail("record", "-q", "-o", "secret", "--", "true")
+        self.iotrail("record", *QUICKLY, "-o", "secret", "--", "true")
         self.folder.chmod(0o755)
         (self.folder / "repository/secret.iotrail").chmod(0o700)
         process = harness.run("setpriv", "--reuid=65534", "--clear-groups", harness.IOTRAIL, "list", env=self.environment)
@@ -94,7 +95,7 @@ class Catalogue(harness.AcceptanceTest):
         self.assertRegex(process.stdout, "secret +UNREADABLE")
 
     def test_running_trace_is_not_removed(self):
-        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", "running", "--", "sleep", "1000"],
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", *QUICKLY, "-o", "running", "--", "sleep", "1000"],
                                     env=self.environment, stdin=subprocess.DEVNULL)
         try:
             harness.wait_until_running(self.folder / "repository/running.iotrail")

@@ -54,8 +54,14 @@ class Readable(harness.AcceptanceTest):
         self.require(recording, "syscall", "block")
         return recording, database
 
-    def test_first_screen_explains_an_import_into_sqlite(self):
+    def test_an_import_into_sqlite(self):
         recording, database = self.sqlite_import()
+        with self.subTest("the first screen explains it"):
+            self.check_first_screen(recording)
+        with self.subTest("one row a path adds up"):
+            self.check_sums(recording, database)
+
+    def check_first_screen(self, recording):
         lines = self.first_screen(recording.path)
         verdict = " ".join(lines[1:6])
         self.assertRegex(verdict, "SLOW")
@@ -72,8 +78,7 @@ class Readable(harness.AcceptanceTest):
         journal = next(line for line in self.first_page(recording.path) if line.endswith("-journal (deleted)"))
         self.assertIn(str(INSERTS + 1), journal)  # inodes; one more for the table
 
-    def test_one_row_a_path_adds_up(self):
-        recording, database = self.sqlite_import()
+    def check_sums(self, recording, database):
         (sums,) = recording.query(
             "SELECT (SELECT sum(operations) FROM top_files) AS files, (SELECT sum(operations) FROM top_processes) AS processes,"
             " (SELECT sum(operations) FROM layers WHERE layer = 'syscall') AS layer,"
@@ -99,7 +104,7 @@ class Readable(harness.AcceptanceTest):
 
     def test_renamed_file_has_the_name_of_the_time_also_from_a_relative_path(self):
         script = 'cd "$1" && echo text > new.tmp && mv new.tmp kept && mv kept last'
-        recording = self.record("sh", "-c", script, "sh", self.folder)
+        recording = self.record("sh", "-c", script, "sh", self.folder, options=("--layers", "syscall"))
         self.require(recording, "syscall")
         names = [row["path"] for row in recording.query(
             f"SELECT path FROM top_files WHERE inodes > 0 AND bytes_written > 0 AND path LIKE '{self.folder}/%'")]
@@ -131,7 +136,7 @@ class Readable(harness.AcceptanceTest):
         self.assert_fits(recording.process.stderr.replace(str(recording.path), "t.iotrail"))
 
     def test_list_tells_the_command_in_80_columns(self):
-        self.record("sh", "-c", "true", name="a-name-of-a-trace-as-long-as-they-are-made-20260101-000000")
+        self.record("sh", "-c", "true", name="a-name-of-a-trace-as-long-as-they-are-made-20260101-000000", options=("--layers", "app"))
         printed = self.printed("list", self.folder)
         self.assert_fits(printed)
         self.assertIn("sh -c true", printed)
@@ -146,7 +151,7 @@ class Readable(harness.AcceptanceTest):
         self.assertIn("neither calls nor requests", self.printed("report", "--full", recording.path))
 
     def test_numbers_are_named_unless_asked_for(self):
-        recording = self.record("cat", "/nonexistent", expect=1)
+        recording = self.record("cat", "/nonexistent", expect=1, options=("--layers", "syscall"))
         self.require(recording, "syscall")
         sql = ("SELECT o.error AS error, s.flags AS flags, o.op_id AS op_id FROM syscall_open AS s JOIN operations AS o USING (op_id) "
                "WHERE o.path = '/nonexistent'")
@@ -160,7 +165,7 @@ class Readable(harness.AcceptanceTest):
         self.assertNotIn("\\x0a", self.printed("query", recording.path, "EXPLAIN SELECT * FROM strings"))
 
     def test_report_of_a_part(self):
-        recording = self.record("sh", "-c", "cat /etc/passwd; cat /etc/group")
+        recording = self.record("sh", "-c", "cat /etc/passwd; cat /etc/group", options=("--layers", "syscall"))
         self.require(recording, "syscall")
         part = json.loads(self.printed("report", recording.path, "--file", "/etc/pass*", "--json"))
         self.assertEqual([row["path"] for row in part["files"]], ["/etc/passwd"])
