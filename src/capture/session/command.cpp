@@ -149,7 +149,10 @@ Result<Command> Command::suspend(const std::filesystem::path& file,
 
   const pid_t pid = ::fork();
   if (pid < 0)
-    return fail_errno("cannot start the command");
+    return fail_errno("cannot start the command", errno,
+                      errno == EAGAIN ? "Raise the limit of processes (ulimit -u, the control "
+                                        "group's), or end other programs."
+                                      : "");
   if (pid == 0) {
     go_write.reset();
     error_read.reset();
