@@ -70,10 +70,8 @@ Error load_error(int code) {
             "the kernel has no type information (/sys/kernel/btf/vmlinux)",
             "use a kernel built with CONFIG_DEBUG_INFO_BTF", code};
   if (code == EPERM)
-    return {
-        "the kernel source cannot be used", "not permitted",
-        "run as root, or give the program CAP_BPF and CAP_PERFMON (setcap cap_bpf,cap_perfmon+ep)",
-        code};
+    return {"the kernel source cannot be used", "not permitted", std::string(kPermissionRemedy),
+            code};
   return {"loading the BPF programs", errno_text(code),
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }

@@ -20,8 +20,6 @@ bool has_capability(unsigned number) {
   return (data[number / 32].effective >> (number % 32) & 1U) != 0;
 }
 
-constexpr const char* kCapabilityRemedy =
-    "run as root, or: setcap cap_bpf,cap_perfmon+ep on the program";
 constexpr const char* kNotTried = "not tried: the capabilities are missing";
 
 bool may_trace(unsigned number) {
@@ -34,7 +32,8 @@ bool may_load() {
 
 KernelFact capability(const char* name, unsigned number) {
   const bool is_met = may_trace(number);
-  return {name, is_met, is_met ? "present" : "missing", is_met ? "" : kCapabilityRemedy};
+  return {name, is_met, is_met ? "present" : "missing",
+          std::string(is_met ? "" : kPermissionRemedy)};
 }
 
 // The active mode is in brackets: "none [integrity] confidentiality". Empty: this system does not
@@ -51,7 +50,7 @@ std::string lockdown_mode() {
 KernelFact function_hooks() {
   constexpr const char* kName = "hooks on functions";
   if (!may_load())
-    return {kName, false, kNotTried, kCapabilityRemedy};
+    return {kName, false, kNotTried, std::string(kPermissionRemedy)};
   const int code = kernel::refusal_of_function_hooks();
   if (code == 0)
     return {kName, true, "allowed", ""};
@@ -73,7 +72,7 @@ KernelFact kprobes() {
 KernelFact memory_reads() {
   constexpr const char* kName = "reads of its memory";
   if (!may_load())
-    return {kName, false, kNotTried, kCapabilityRemedy};
+    return {kName, false, kNotTried, std::string(kPermissionRemedy)};
   const int code = kernel::refusal_of_memory_reads();
   if (code == 0)
     return {kName, true, "allowed", ""};

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "capture/kernel/abi/kernel_abi.h"
+#include "capture/kernel/load/features.hpp"
 #include "capture/kernel/load/pid_numbers.hpp"
 
 namespace iotrail::capture::kernel {
@@ -41,7 +42,7 @@ std::string_view remedy_for(std::string_view tier, std::string_view reason) {
     return "this kernel does not let functions be hooked, as some do not under lockdown: boot "
            "without lockdown= and secure boot, where it allows that";
   if (reason.find("EPERM") != reason.npos)
-    return "run as root, or give the program CAP_BPF and CAP_PERFMON";
+    return kPermissionRemedy;
   if (tier == "K")
     return "needs a kernel with CONFIG_KPROBES";
   return "";
