@@ -282,7 +282,8 @@ TEST(Recovery, several_threads_read_and_count_a_bad_block_once) {
   for (std::uint64_t i = 1;; ++i) {
     record.as_event().ts_ns = i;
     // Does not compress, so that blocks have some size.
-    record.as_event().op_id = i * 0x9e3779b97f4a7c15U;
+    const std::uint64_t mixed = i * 0x9e3779b97f4a7c15U;
+    record.as_event().op_id = mixed ^ mixed >> 29U;
     (*writer)->append(record.as_event());
     if (i % 777 == 0)
       (*writer)->tick(i);

@@ -213,34 +213,6 @@ TEST(UnavailableSource, a_text_that_is_longer_than_the_format_allows) {
   EXPECT_FALSE(decoded(1, {std::string(kTextBytesMax + 1, 'a')}).has_value());
 }
 
-// Some hundred kilobytes of equal texts once took gigabytes in each reader that keeps names.
-TEST(UnavailableSource, texts_that_need_much_more_memory_than_the_trace_has_bytes) {
-  const TemporaryDirectory directory;
-  const auto trace = directory / "t.iotrail";
-  {
-    auto writer = create(trace);
-    const std::string text(60'000, 'a');
-    for (iot_u32 pid = 1; pid <= 4000; ++pid)
-      writer->add(rows::processes{.pid = pid, .comm = text});
-    Manifest manifest;
-    ASSERT_TRUE(writer->finish(manifest).has_value());
-    ASSERT_LT(manifest.events_bytes, 1U << 20U);
-  }
-  const auto reader = open(trace);
-  std::uint64_t bytes = 0;
-  for (int turn = 0; turn < 2; ++turn) // what was read once can be read again
-    for (const BlockInfo& block : reader->blocks())
-      if (const auto columns = reader->read(block))
-        for (const Column& column : *columns)
-          if (const auto* texts = std::get_if<Texts>(&column))
-            for (const std::string& text : *texts)
-              bytes += text.size();
-  EXPECT_GT(bytes, 2U * (100U << 20U));
-  EXPECT_LT(bytes, 2U * (170U << 20U));
-  ASSERT_EQ(reader->limits().size(), 1U);
-  EXPECT_FALSE(reader->damage().any());
-}
-
 TEST(UnavailableSource, two_writers_into_one_trace) {
   const TemporaryDirectory directory;
   const auto trace = directory / "t.iotrail";

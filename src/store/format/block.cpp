@@ -161,13 +161,24 @@ Result<std::vector<ColumnEntry>> read_directory(const BlockHeader& header, ByteS
   return entries;
 }
 
+// Bytes of a column of numbers, at most: a word for each row, the widths of its frames, and what
+// precedes them.
+constexpr std::size_t number_bytes_max(std::size_t rows) {
+  constexpr std::size_t kBytesBefore = 4096;
+  return kBytesBefore + rows * kNumberBytes + rows / kFrameValues;
+}
+
 // Checked before decoding: a few compressed kilobytes can become gigabytes. A column that is newer
 // than the block is filled with defaults, which takes memory too.
 bool fits_in_memory(std::size_t rows, std::span<const ColumnEntry> entries,
                     std::span<const schema::Type> types) {
   std::size_t bytes = 0;
-  for (const ColumnEntry& entry : entries)
-    bytes += entry.raw_bytes + rows * bytes_of_value(entry.encoding == Encoding::text);
+  for (const ColumnEntry& entry : entries) {
+    const bool is_text = entry.encoding == Encoding::text;
+    if (!is_text && entry.raw_bytes > number_bytes_max(rows))
+      return false;
+    bytes += entry.raw_bytes + rows * bytes_of_value(is_text);
+  }
   for (std::size_t i = entries.size(); i < types.size(); ++i)
     bytes += rows * bytes_of_value(types[i] == schema::Type::text);
   return bytes <= kBlockBytesMax;
@@ -263,6 +274,17 @@ Result<std::vector<Column>> decode_block(const BlockHeader& header, ByteSpan pay
     columns[i] = std::move(*column);
   }
   return columns;
+}
+
+std::uint64_t text_bytes(const BlockHeader& header, ByteSpan payload,
+                         std::span<const int> positions) {
+  const auto entries = read_directory(header, payload);
+  std::uint64_t bytes = 0;
+  for (const int position : positions)
+    if (const auto i = static_cast<std::size_t>(position);
+        entries && i < entries->size() && (*entries)[i].encoding == Encoding::text)
+      bytes += (*entries)[i].raw_bytes;
+  return bytes;
 }
 
 } // namespace iotrail::store

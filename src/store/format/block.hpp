@@ -91,4 +91,9 @@ Result<std::vector<Column>> decode_block(const BlockHeader& header, ByteSpan pay
                                          std::span<const int> positions,
                                          std::span<const schema::Type> types);
 
+// Bytes that the columns of text at `positions` take when decoded, as the payload's directory says;
+// 0 for a payload that cannot be decoded.
+std::uint64_t text_bytes(const BlockHeader& header, ByteSpan payload,
+                         std::span<const int> positions);
+
 } // namespace iotrail::store

@@ -2,7 +2,6 @@
 #include "store/reader/trace_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -11,7 +10,8 @@
 
 #include "base/open_files.hpp"
 #include "store/format/trace_directory.hpp"
-#include "store/reader/segment_bytes.hpp"
+#include "store/reader/row_budget.hpp"
+#include "store/reader/segment.hpp"
 #include "store/reader/segment_index.hpp"
 #include "store/reader/text_budget.hpp"
 
@@ -21,29 +21,11 @@ namespace {
 constexpr std::size_t kSegmentsFew = 256; // any process may have so many files open
 constexpr std::size_t kGapsNamed = 16;    // in the numbers of segments; of more, how many
 
-struct Segment {
-  std::uint32_t number = 0;
-  SegmentBytes bytes;
-  std::optional<SegmentHeader> header;
-
-  // It comes from another position in this trace, or from another trace. Its rows would count
-  // twice, or belong to another recording.
-  bool is_misplaced() const {
-    return header && (header->number != number || header->kind != segment_kind(number));
-  }
-  std::string name() const { return segment_name(segment_kind(number), number); }
-};
-
 struct StoredBlock {
   std::unique_ptr<std::byte[]> bytes; // of both
   BlockHeader header;
   ByteSpan payload;
 };
-
-std::optional<SegmentHeader> header_of(const SegmentBytes& segment) {
-  std::array<std::byte, sizeof(SegmentHeader)> begin{};
-  return read_segment_header(std::span(begin).first(segment.read(0, begin)));
-}
 
 } // namespace
 
@@ -157,8 +139,10 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
   seed = block_seed(id);
   manifest.trace_id = to_hex(id);
   Extent seen;
-  for (const Segment& segment : segments) {
+  for (const Segment& segment : segments)
     seen.bytes += segment.bytes.size();
+  RowBudget rows(seen.bytes);
+  for (const Segment& segment : segments) {
     if (segment.is_misplaced()) {
       notices.push_back(fmt::format("{} is damaged: it begins as {}",
                                     (path / segment.name()).string(),
@@ -182,6 +166,9 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
         seen.event_rows_skipped += segment.number == 0 ? 0 : block.header.rows;
         continue;
       }
+      seen.event_rows += segment.number == 0 ? 0 : block.header.rows;
+      if (!rows.take(block.header.rows))
+        continue;
       blocks.push_back({.kind = block.header.kind,
                         .rows = block.header.rows,
                         .first_ns = block.header.first_ns,
@@ -190,10 +177,11 @@ void TraceReader::Impl::index_blocks(const TraceId& id) {
                         .stored_bytes = static_cast<std::uint32_t>(sizeof(BlockHeader)) +
                                         block.header.payload_bytes,
                         .offset = block.offset});
-      seen.event_rows += segment.number == 0 ? 0 : block.header.rows;
     }
     seen.event_rows_skipped += segment.number == 0 ? 0 : index.rows_skipped;
   }
+  if (rows.is_exceeded())
+    limits.push_back(rows.limit());
   if (manifest.end_ns != 0)
     compare_with_manifest(seen);
   if (found_at_open.manifest)
@@ -361,14 +349,14 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block,
   std::vector<schema::Type> types;
   for (const ColumnInfo& column : table->columns)
     types.push_back(column.type);
+  if (!impl_->texts->take(impl_->place_of(block),
+                          text_bytes(stored->header, stored->payload, columns))) {
+    add_limit(TextBudget::kLimit);
+    return fail("cannot read all texts of " + impl_->path.string(), "they need too much memory");
+  }
   auto decoded = decode_block(stored->header, stored->payload, columns, types);
   if (!decoded)
     return impl_->bad_block(block, decoded.error().why);
-  if (!impl_->texts->take(impl_->place_of(block), *decoded)) {
-    add_limit("NOT ALL TEXTS: names and other texts of the trace need too much memory, and "
-              "some of their rows are passed over.");
-    return fail("cannot read all texts of " + impl_->path.string(), "they need too much memory");
-  }
   return decoded;
 }
 
