@@ -71,7 +71,7 @@ void EventStream::open_block(const BlockInfo& block) {
   if (!columns)
     return;
   auto opened = std::make_unique<OpenBlock>(
-      OpenBlock{table, std::move(*columns), time_column, block.rows, 0, next_block_});
+      OpenBlock{table, std::move(*columns), time_column, block.rows, 0, next_block_, open_.size()});
   values_open_ += opened->values();
   heap_.push(opened.get());
   open_.push_back(std::move(opened));
@@ -87,14 +87,21 @@ void EventStream::open_blocks() {
   }
 }
 
+// The last open block takes its place.
+void EventStream::close_current() {
+  values_open_ -= current_->values();
+  std::unique_ptr<OpenBlock>& place = open_[current_->place];
+  open_.back()->place = current_->place;
+  std::swap(place, open_.back());
+  open_.pop_back();
+}
+
 bool EventStream::next() {
   if (current_) {
-    if (++current_->row < current_->rows) {
+    if (++current_->row < current_->rows)
       heap_.push(current_);
-    } else {
-      values_open_ -= current_->values();
-      std::erase_if(open_, [&](const auto& block) { return block.get() == current_; });
-    }
+    else
+      close_current();
     current_ = nullptr;
   }
   open_blocks();

@@ -39,8 +39,8 @@ public:
   std::size_t blocks_open_max() const { return blocks_open_max_; }
 
   // Bound for the values of overlapping blocks in memory. Blocks beyond it are skipped, which
-  // TraceReader::limits() reports. Traces of a recorder need about a hundredth of it.
-  static constexpr std::size_t kMostValues = 64U << 20U;
+  // TraceReader::limits() reports. Traces of a recorder need about a fiftieth of it.
+  static constexpr std::size_t kMostValues = 32U << 20U;
 
 private:
   struct OpenBlock {
@@ -50,6 +50,7 @@ private:
     std::size_t rows;
     std::size_t row;
     std::size_t order; // position among the blocks: decides between equal times
+    std::size_t place; // in open_
 
     std::size_t values() const { return rows * columns.size(); }
     std::uint64_t time_ns() const;
@@ -66,6 +67,7 @@ private:
   const OpenBlock& current() const { return *current_; }
   void open_blocks();
   void open_block(const BlockInfo& block);
+  void close_current();
 
   Result<std::vector<Column>> read(const BlockInfo& block, int time_column) const;
 
