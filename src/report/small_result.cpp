@@ -39,6 +39,11 @@ Result<void> SmallResult::read(analysis::Engine& engine, std::string_view sql) {
       return std::unexpected(more.error());
     if (!*more)
       return {};
+    if (rows_.size() == kMostRows) {
+      engine.trace().add_limit(fmt::format(
+          "NOT ALL ROWS: an answer has more than {}, and the rest is passed over.", kMostRows));
+      return {};
+    }
     std::vector<Value>& values = rows_.emplace_back();
     for (std::size_t i = 0; i < columns_.size(); ++i)
       values.push_back(std::visit(CellCopy{rows->columns()[i].kind}, rows->row()[i]));

@@ -16,6 +16,9 @@ namespace iotrail::output {
 
 class SmallResult {
 public:
+  // No answer about a recorder's trace has so many; a forged trace may ask for any memory.
+  static constexpr std::size_t kMostRows = 1U << 18U;
+
   static Result<SmallResult> query(analysis::Engine& engine, std::string_view sql);
   // Keeps the rows before a failure.
   Result<void> read(analysis::Engine& engine, std::string_view sql);

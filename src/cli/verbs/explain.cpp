@@ -79,6 +79,11 @@ Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
   const auto slowest = parse_count("--slowest", request.slowest);
   if (!slowest)
     return std::unexpected(slowest.error());
+  if (*slowest > output::kMostExplained)
+    return fail_usage(
+        fmt::format("--slowest {}", request.slowest),
+        fmt::format("explain shows up to {} operations", output::kMostExplained),
+        "`iotrail query TRACE \"FROM operations ORDER BY duration_ns DESC\"` lists them all.");
   if (*slowest != 0)
     options.slowest = *slowest;
   if (!request.at.empty()) {
@@ -132,10 +137,11 @@ Result<int> explain(const Console& console, const ExplainRequest& request) {
 Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
   app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
-  auto* slowest = app.add_option("--slowest", request->slowest,
-                                 "Number of operations, the slowest first; default: 3. Operations "
-                                 "that waited for another process come last")
-                      ->type_name("COUNT");
+  auto* slowest =
+      app.add_option("--slowest", request->slowest,
+                     "Number of operations, up to 1000, the slowest first; default: 3. Operations "
+                     "that waited for another process come last")
+          ->type_name("COUNT");
   auto* op = app.add_option("--op", request->op,
                             "Only this operation, by its id in `script` and `explain` (1.42)")
                  ->type_name("OPERATION_ID");

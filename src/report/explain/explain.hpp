@@ -13,6 +13,9 @@
 
 namespace iotrail::output {
 
+// So many operations can be explained at once: each takes memory and queries of its own.
+inline constexpr std::uint64_t kMostExplained = 1000;
+
 struct ExplainOptions {
   std::uint64_t slowest = 3; // how many, if neither of those below
   std::string op{};          // as other verbs print it, or its number; empty: not given

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/explain/explain_choice.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "analysis/engine/sql_text.hpp"
@@ -60,8 +61,9 @@ Result<Sentence> name_left_out(analysis::Engine& engine, const ExplainOptions& o
     if (operations <= shown.size())
       return Sentence{};
     return sentence(fmt::format("{{shown}} of {{all}} that were under way then, those that had "
-                                "begun first; --slowest {} shows all",
-                                operations),
+                                "begun first; --slowest {} shows {}",
+                                std::min(operations, kMostExplained),
+                                operations > kMostExplained ? "more" : "all"),
                     {count_value("shown", shown.size()), count_value("all", operations)});
   }
   const std::size_t last = shown.size() - 1;

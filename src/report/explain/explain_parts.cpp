@@ -2,6 +2,7 @@
 #include "report/explain/explain_parts.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -30,17 +31,20 @@ std::string wanted_sql(const std::string& ids, bool has_library) {
                      own, ids);
 }
 
-// Calls row(operation, rows, number) for each row; the query names its operation `of_op`.
+// Calls row(operation, rows, number) for each row; the query names its operation `of_op`. In a
+// forged trace operations may share a number: the first of them has the rows.
 template <class Row>
 Result<void> visit_rows(analysis::Engine& engine, const std::string& sql,
                         std::vector<Operation>& operations, Row&& row) {
   const auto rows = SmallResult::query(engine, sql);
   if (!rows)
     return std::unexpected(rows.error());
+  std::unordered_map<std::uint64_t, Operation*> by_id;
   for (Operation& operation : operations)
-    for (std::size_t number = 0; number < rows->size(); ++number)
-      if (rows->number(number, "of_op") == operation.id)
-        row(operation, *rows, number);
+    by_id.emplace(operation.id, &operation);
+  for (std::size_t number = 0; number < rows->size(); ++number)
+    if (const auto found = by_id.find(rows->number(number, "of_op")); found != by_id.end())
+      row(*found->second, *rows, number);
   return {};
 }
 
