@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trail/trails.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -109,6 +112,7 @@ std::vector<std::uint64_t> find_operations_on_paths(const store::TraceReader& tr
 // Recorded programs have few operations in flight in each collection to search. This limits the
 // time for a hostile trace with many.
 constexpr std::uint64_t kFactsBetweenChecks = 256;
+constexpr std::uint64_t kFactsBetweenMemoryChecks = 1U << 14U;
 constexpr std::uint64_t kLooksOfAny = 50'000'000;
 constexpr std::uint64_t kLooksOfFact = 256;
 
@@ -116,11 +120,43 @@ bool is_too_dear(const Replay& replay, std::uint64_t facts) {
   return replay.all_looks() > kLooksOfAny + kLooksOfFact * facts;
 }
 
-std::string limit_text(const store::TraceReader& trace, const Fact& fact) {
+// Links, operations and pages of a recorder's trace take five times its size. Most of a forged
+// trace may be constant columns, which take none.
+constexpr std::uint64_t kBytesFree = 256U << 20U;
+constexpr std::uint64_t kBytesOfStored = 16;
+
+std::uint64_t bytes_in_use() {
+  const struct mallinfo2 memory = ::mallinfo2();
+  return memory.uordblks + memory.hblkhd;
+}
+
+// The memory that all collections of the engine may take.
+class MemoryBudget {
+public:
+  explicit MemoryBudget(const store::TraceReader& trace) : bytes_max_(bytes_in_use() + kBytesFree) {
+    for (const store::BlockInfo& block : trace.blocks())
+      bytes_max_ += kBytesOfStored * block.stored_bytes;
+  }
+  bool is_used_up() const { return bytes_in_use() > bytes_max_; }
+
+private:
+  std::uint64_t bytes_max_;
+};
+
+std::string limit_text(const store::TraceReader& trace, const Fact& fact, std::string_view why) {
   const std::uint64_t begin_ns = trace.manifest().begin_ns;
-  return fmt::format("CAUSES UP TO SECOND {:.6f}: so many operations are under way at once that "
-                     "the others would take too long.",
-                     static_cast<double>(fact.ts_ns - std::min(fact.ts_ns, begin_ns)) / 1e9);
+  return fmt::format("CAUSES UP TO SECOND {:.6f}: {}",
+                     static_cast<double>(fact.ts_ns - std::min(fact.ts_ns, begin_ns)) / 1e9, why);
+}
+
+// Why the replay ends before this fact; empty: it continues.
+std::string_view reason_to_end(const Replay& replay, std::uint64_t facts,
+                               const MemoryBudget& memory) {
+  if (facts % kFactsBetweenChecks == 0 && is_too_dear(replay, facts))
+    return "so many operations are under way at once that the others would take too long.";
+  if (facts % kFactsBetweenMemoryChecks == 0 && memory.is_used_up())
+    return "more of them need too much memory.";
+  return {};
 }
 
 } // namespace
@@ -143,10 +179,11 @@ Trails find_trails(const store::TraceReader& trace) {
   for (const auto& [file, disk] : replay.disk_caches)
     not_below.insert(file);
   StackedFiles stacked(std::move(with_pages), std::move(not_below));
+  const MemoryBudget memory(trace);
   for (std::uint64_t number = 0; facts.next(); ++number) {
     Fact fact = facts.fact();
-    if (number % kFactsBetweenChecks == 0 && is_too_dear(replay, number)) {
-      trace.add_limit(limit_text(trace, fact));
+    if (const auto why = reason_to_end(replay, number, memory); !why.empty()) {
+      trace.add_limit(limit_text(trace, fact, why));
       break;
     }
     const auto file = static_cast<std::uint32_t>(fact.file);
