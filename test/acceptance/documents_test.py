@@ -315,6 +315,13 @@ class Documents(harness.AcceptanceTest):
                 self.assertEqual(row["change_ns"], row["time_after_ns"] - row["time_before_ns"])
             self.assertEqual(len(document["runs"]), 2)
 
+    def test_json_of_cache_fits_its_schema_and_its_text_has_the_same_numbers(self):
+        trace = self.small_recording()
+        for options in ((), ("--policy", "all"), ("--sample", 8)):
+            document = json.loads(self.printed("cache", trace, "--json", *options))
+            self.assertEqual(problems(document, "cache.json"), [])
+            self.assert_same_numbers(self.printed("cache", trace, *options), document)
+
     def test_a_document_that_does_not_fit_is_found(self):
         trace = self.small_recording()
         document = json.loads(self.printed("report", trace, "--json", "--by", "file"))
