@@ -20,7 +20,7 @@ using analysis::Policy;
 constexpr double kEnough = 0.95;                        // of what any size could serve
 constexpr double kMilestones[] = {0.5, 0.9, 0.95, 1.0}; // the same, for the facts
 constexpr std::size_t kRows = 11;
-constexpr double kMostSampledAccesses = 100e6; // about ten seconds
+constexpr double kMostSampledAccesses = 20e6; // of LRU, about ten seconds
 constexpr std::uint64_t kBar = 1000;
 constexpr std::uint64_t kMostPages = 4U << 20U; // in about 200 MiB, if LRU alone is simulated
 
