@@ -86,6 +86,24 @@ class Page(harness.AcceptanceTest):
         self.assertEqual([section["intro"] + section["notes"] for section in data["findings"]["sections"]],
                          [[note["text"] for note in section["notes"]] for section in findings["sections"]])
 
+    def test_time_line_of_the_page_adds_up_to_the_layers(self):
+        trace = self.small_recording()
+        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        (bins,) = [each for each in data["pictures"]["list"] if each["view"] == "op_bins"]
+        self.assertEqual((bins["keys"][0], bins["columns"][1:3]), ("layer", ["operations", "bytes"]))
+        width, sums = len(bins["columns"]), {}
+        for (layer, *_), numbers in bins["series"]:
+            seen = sums.setdefault(layer, [0, 0])
+            seen[0] += sum(numbers[1::width])
+            seen[1] += sum(numbers[2::width])
+        expected = {}
+        for row in json.loads(self.printed("report", trace, "--json"))["layers"]:
+            seen = expected.setdefault(row["layer"], [0, 0])
+            seen[0] += row["operations"]
+            seen[1] += row["bytes"] or 0
+        self.assertEqual(sums, expected)
+        self.assertGreater(expected["syscall"][0], 100)
+
     def test_template_is_small_and_its_script_is_well_formed(self):
         html = self.page_of(self.small_recording()).read_text()
         template = block_of(html)[1]
@@ -151,7 +169,7 @@ class Page(harness.AcceptanceTest):
         with browser.Browser() as page:
             page.open(self.page_of(trace))
             page.value("document.querySelectorAll('.tools button').forEach((button) => button.click())")
-            tables = page.value("""[...document.querySelectorAll('main > section')].map((section) => [
+            tables = page.value("""[...document.querySelectorAll('section[id^=section-]')].map((section) => [
                 section.querySelector('h2').textContent,
                 [...section.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))])""")
             compared = 0
@@ -181,6 +199,37 @@ class Page(harness.AcceptanceTest):
             rows = page.value("[...document.querySelectorAll('#section-files tbody tr')].map((row) => row.textContent)")
             self.assertTrue(rows and all("f5" in row for row in rows), rows)
             self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_brush_selects_a_part_of_the_run(self):
+        with browser.Browser() as page:
+            page.look()
+            page.open(self.page_of(self.small_recording()))
+            calls = "[...document.querySelectorAll('#time tbody tr')].reduce((sum, row) => sum + Number(row.cells[2].textContent.replace(/\\D/g, '')), 0)"
+            page.value("document.querySelectorAll('#time .tools button').forEach((button) => /^all/.test(button.textContent) && button.click())")
+            whole = page.value("document.querySelector('#time code').textContent")
+            self.assertEqual(whole, "")
+            all_rows = page.value(calls)
+            box = page.value("""(() => { const canvas = document.querySelector('#time canvas'); canvas.scrollIntoView({behavior: 'instant', block: 'center'});
+                const box = canvas.getBoundingClientRect(); return [box.left, box.top, box.width]; })()""")
+            for kind, share in (("mousePressed", 0.5), ("mouseMoved", 0.6), ("mouseReleased", 0.7)):
+                page.call("Input.dispatchMouseEvent", type=kind, x=box[0] + share * box[2], y=box[1] + 20, button="left", buttons=1, clickCount=1)
+            self.assertRegex(page.value("document.querySelector('#time code').textContent"), r"--since [\d.]+s --until [\d.]+s")
+            self.assertLess(page.value(calls), all_rows)
+            page.press("Escape", 27)
+            self.assertEqual(page.value("document.querySelector('#time code').textContent"), "")
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_slowest_operations_are_drawn(self):
+        trace = self.small_recording()
+        explained = json.loads(self.printed("explain", trace, "--slowest", 12, "--json"))["operations"]
+        with browser.Browser() as page:
+            page.look()
+            page.open(self.page_of(trace))
+            self.assertEqual(page.value("[...document.querySelectorAll('#slowest-trails summary')].map((each) => each.textContent)"),
+                             [each["title"]["text"] for each in explained])
+            self.assertGreater(page.value("document.querySelector('#slowest-trails .spans i').getBoundingClientRect().width"), 1)
 
     @needs_browser
     def test_page_fits_a_phone_and_follows_the_colour_scheme(self):

@@ -2,7 +2,8 @@
 //
 // The data of a page: JSON with the documents, for the page's own script. Unlike `report --json` it
 // has what people see: texts made printable, columns for people, rows as arrays. Its size is
-// limited whatever the trace: long tables lose their last rows, and `all_rows` has their number.
+// limited whatever the trace: long tables lose their last rows, and `all_rows` has their number;
+// pictures with many numbers get wider bins (picture_data.hpp).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,9 @@
 
 namespace iotrail::output {
 
-inline constexpr std::size_t kDocumentBytes = 900'000; // of one document, at most
+// The most of the report, and of each other document.
+inline constexpr std::size_t kReportBytes = 600'000;
+inline constexpr std::size_t kSmallDocumentBytes = 150'000;
 
 // Has no `<`, so that nothing in it can end the element that holds it.
 std::string page_data(const Page& page);

@@ -153,6 +153,10 @@ void put_section(Sink& sink, const Section& section) {
 
 } // namespace
 
+void put_shown_value(Sink& sink, const Value& value) {
+  std::visit(PutShown{sink}, value);
+}
+
 void put_sentence_text(Sink& sink, const Sentence& sentence) {
   put_shown_text(sink, sentence_text(sentence));
 }

@@ -13,6 +13,7 @@ namespace iotrail::output {
 
 inline constexpr std::size_t kTextBytes = 4096; // as long as a path can be; a longer text is cut
 
+void put_shown_value(Sink& sink, const Value& value);
 std::string section_data(const Section& section);
 void put_sentence_text(Sink& sink, const Sentence& sentence);
 void put_sentence_texts(Sink& sink, const std::vector<Sentence>& sentences);

@@ -2,6 +2,7 @@
 #include "report/page/page.hpp"
 
 #include "report/coverage.hpp"
+#include "report/explain/explain.hpp"
 #include "report/findings.hpp"
 #include "report/first_screen.hpp"
 #include "report/report.hpp"
@@ -13,6 +14,7 @@ namespace {
 
 // The page filters and sorts what it has. More rows hardly help, and each costs about 100 bytes.
 constexpr std::uint64_t kRows = 200;
+constexpr std::uint64_t kSlowest = 12;
 
 template <class Target> Result<void> set(Target& target, Result<Document> made) {
   if (!made)
@@ -40,6 +42,10 @@ Result<Page> make_page(analysis::Engine& engine, const PageOptions& options) {
                                                         .selection = options.selection}));
       !made)
     return std::unexpected(made.error());
+  page.pictures = make_pictures(engine);
+  if (auto slowest =
+          make_explanation(engine, {.slowest = kSlowest, .selection = options.selection}))
+    page.slowest = std::move(*slowest); // else there is no operation to explain
   return page;
 }
 

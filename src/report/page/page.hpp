@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `iotrail report --html` shows, as values: the documents that `report`, `findings` and
-// `report --full` print.
+// What `iotrail report --html` shows, as values: the documents that `report`, `findings`,
+// `report --full` and `explain` print, and pictures.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 
 #include "analysis/engine/engine.hpp"
 #include "report/document.hpp"
+#include "report/page/pictures.hpp"
 
 namespace iotrail::output {
 
@@ -16,6 +17,8 @@ struct Page {
   std::optional<Document> answer{};   // the first screen
   std::optional<Document> findings{}; // those that matter
   Document report{};
+  Pictures pictures{};
+  std::optional<Document> slowest{}; // single operations, as `iotrail explain` shows them
 };
 
 struct PageOptions {

@@ -70,3 +70,13 @@ function element(tag, attributes = {}, ...children) {
   made.append(...children.flat().filter((child) => child !== null));
   return made;
 }
+
+const main = document.getElementById('content');
+const navigation = document.querySelector('nav');
+const paragraphs = (texts, name) => texts.map((text) => element('p', { class: name }, text));
+
+// An entry of the list of sections.
+function link(id, title, count = null) {
+  navigation.append(element('a', { href: `#${id}` }, element('span', {}, title),
+    count !== null ? element('span', { class: 'count' }, countText(count)) : null));
+}

@@ -92,8 +92,16 @@ class Table {
     this.draw();
   }
 
+  // Other rows of the same columns.
+  replace(section) {
+    const sorted = this.cells.columns.indexOf(this.sorted);
+    [this.section, this.cells] = [section, new Cells(section)];
+    this.sorted = this.cells.columns[sorted] ?? null;
+    this.draw();
+  }
+
   heading(column) {
-    const sort = element('button', { type: 'button', onclick: () => this.sortBy(column) }, column.title || ' ');
+    const sort = element('button', { type: 'button', onclick: () => this.sortBy(this.cells.columns.find((each) => each.index === column.index)) }, column.title || ' ');
     return element('th', { scope: 'col', class: column.isText ? null : 'number' }, sort);
   }
 

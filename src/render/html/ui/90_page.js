@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The page from top to bottom: the answer, the findings, and each section of the report.
-
-const main = document.getElementById('content');
-const navigation = document.querySelector('nav');
-
-const paragraphs = (texts, name) => texts.map((text) => element('p', { class: name }, text));
+// The page from top to bottom: the answer, the findings, pictures, and each section of the report.
 
 function facts(list) {
   return list.length === 0 ? null : element('dl', {}, list.map((fact) => [
     element('dt', {}, fact.name), element('dd', {}, fact.value)]).flat());
-}
-
-function link(id, title, count) {
-  navigation.append(element('a', { href: `#${id}` }, element('span', {}, title),
-    isKnown(count) ? element('span', { class: 'count' }, countText(count)) : null));
 }
 
 const hasTable = (section) => section.rows.length > 0 && section.shown.length > 0;
@@ -67,6 +57,9 @@ function build() {
   if (data.answer) addAnswer(data.answer, data.report);
   else main.append(element('header', {}, element('h1', {}, data.report.title), facts(data.report.facts)));
   if (data.findings) addFindings(data.findings);
+  addTimeLine();
+  addAllMaps();
+  if (data.slowest) addTrails(data.slowest);
   data.report.sections.forEach(addSection);
   main.append(...paragraphs(data.answer ? data.report.closing : data.report.warnings.concat(data.report.closing), 'note'));
 }

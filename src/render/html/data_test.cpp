@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "render/html/data.hpp"
+
+#include <gtest/gtest.h>
+
+#include "render/html/picture_data.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+Section long_section(std::size_t rows, const std::string& text) {
+  Section section{.id = "files", .title = sentence("Files"), .columns = {{.name = "file"}}};
+  section.rows.assign(rows, {{text}});
+  section.all_rows = rows;
+  section.shown = {0};
+  return section;
+}
+
+Picture dense_picture(std::uint64_t bins, std::uint64_t classes) {
+  Picture picture{.view = "latency_bins",
+                  .keys = {"layer"},
+                  .columns = {"bin", "class", "operations"},
+                  .coordinates = 2};
+  picture.series.push_back({{"syscall"}, {}});
+  for (std::uint64_t bin = 0; bin < bins; ++bin)
+    for (std::uint64_t each = 0; each < classes; ++each)
+      for (const std::uint64_t number : {bin, each, std::uint64_t{123456}})
+        picture.series.back().numbers.push_back(number);
+  return picture;
+}
+
+} // namespace
+
+TEST(PageData, size_is_limited_whatever_the_trace) {
+  Page page;
+  for (int i = 0; i < 12; ++i)
+    page.report.sections.push_back(long_section(200, std::string(5'000, '<')));
+  page.answer = page.report;
+  page.findings = page.report;
+  page.slowest = page.report;
+  for (int i = 0; i < 4; ++i)
+    page.pictures.list.push_back(dense_picture(600, 90));
+  const std::string data = page_data(page);
+  EXPECT_LT(data.size(), 2'000'000u);
+  EXPECT_NE(data.find("\"all_rows\":200"), data.npos);
+}
+
+TEST(PageData, a_page_that_fits_keeps_all_rows_and_bins) {
+  Page page;
+  page.report.sections.push_back(long_section(200, "/etc/passwd"));
+  page.pictures.list.push_back(dense_picture(100, 10));
+  const std::string data = page_data(page);
+  std::size_t rows = 0;
+  for (auto at = data.find("/etc/passwd"); at != data.npos; at = data.find("/etc/passwd", at + 1))
+    ++rows;
+  EXPECT_EQ(rows, 200u);
+  EXPECT_NE(data.find("\"bin_ns\":1,"), data.npos);
+}
+
+TEST(PageData, nothing_in_it_ends_its_element) {
+  Page page;
+  page.report.sections.push_back(long_section(1, "</script><!--\u2028 \x1b"));
+  const std::string data = page_data(page);
+  EXPECT_EQ(data.find('<'), data.npos);
+  EXPECT_EQ(data.find("\u2028"), data.npos);
+  EXPECT_EQ(data.find('\x1b'), data.npos);
+  EXPECT_NE(data.find("\\u003c/script>"), data.npos);
+}
+
+} // namespace iotrail::output

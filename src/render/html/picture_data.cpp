@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "render/html/picture_data.hpp"
+
+#include "render/html/section_data.hpp"
+#include "render/json/parts.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr int kHalvings = 10; // of at most 600 bins
+
+Picture fitted(Picture picture) {
+  for (int i = 0; i < kHalvings && count_numbers(picture) > kNumbersOfPicture; ++i)
+    halve_bins(picture);
+  return picture;
+}
+
+void put_names(Sink& sink, const std::vector<std::string>& names) {
+  sink.put('[');
+  for (const std::string& name : names) {
+    sink.put(&name == &names.front() ? "" : ",");
+    put_json_text(sink, name);
+  }
+  sink.put(']');
+}
+
+// [[key, ...], [number, ...]]
+void put_series(Sink& sink, const Series& series) {
+  sink.put("[[");
+  for (const Value& value : series.key) {
+    sink.put(&value == &series.key.front() ? "" : ",");
+    put_shown_value(sink, value);
+  }
+  sink.put("],[");
+  for (std::size_t i = 0; i < series.numbers.size(); ++i)
+    sink.print("{}{}", i == 0 ? "" : ",", series.numbers[i]);
+  sink.put("]]");
+}
+
+void put_picture(Sink& sink, const Picture& picture) {
+  sink.put("{\"view\":");
+  put_json_text(sink, picture.view);
+  sink.put(",\"failure\":");
+  put_shown_value(sink, picture.failure ? picture.failure->message() : "");
+  sink.put(",\"keys\":");
+  put_names(sink, picture.keys);
+  sink.put(",\"columns\":");
+  put_names(sink, picture.columns);
+  sink.print(",\"bin_ns\":{},\"series\":", picture.bin_ns);
+  put_array(sink, picture.series, [&](const Series& series) { put_series(sink, series); });
+  sink.put('}');
+}
+
+} // namespace
+
+void put_pictures(Sink& sink, const Pictures& pictures) {
+  sink.print("{{\"run_ns\":{},\"list\":", pictures.run_ns);
+  put_array(sink, pictures.list,
+            [&](const Picture& picture) { put_picture(sink, fitted(picture)); });
+  sink.put('}');
+}
+
+} // namespace iotrail::output
