@@ -64,7 +64,7 @@ SectionDefinition device_causes_section() {
           .title = "Who caused what the devices did",
           .view = "device_causes",
           .sql = kCausesSql,
-          .order = "bytes DESC, device_name, direction, cause, call, path",
+          .order = "bytes DESC, device_name, direction, cause, call, path, pid",
           .order_label = "bytes",
           .rows = 8,
           .columns = kCauseColumns,
