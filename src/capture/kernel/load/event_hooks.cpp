@@ -125,8 +125,13 @@ void add_memory(std::vector<EventHooks>& rows) {
 void add_journals(std::vector<EventHooks>& rows) {
   const Alternative syncs =
       tracepoint("tp_btf/ext4_sync_file_enter+exit", {"journal_sync_enter", "journal_sync_exit"});
-  for (const Layer layer : {Layer::fs, Layer::block, Layer::device})
+  const Alternative waits =
+      tracepoint("tp_btf/jbd2_handle_stats, ext4_sync_fs+sync_file_enter",
+                 {"journal_wait_for_change", "journal_wait_for_all", "journal_wait_for_file"});
+  for (const Layer layer : {Layer::fs, Layer::block, Layer::device}) {
     rows.push_back(served_by("", layer, {syncs}));
+    rows.push_back(served_by("", layer, {waits}));
+  }
   rows.push_back(served_by("fs_sync", Layer::fs, {syncs}));
   rows.push_back(served_by(
       "fs_journal_commit", Layer::fs,

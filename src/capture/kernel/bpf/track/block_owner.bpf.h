@@ -12,6 +12,7 @@
 
 #include "track/block_flush.bpf.h"
 #include "track/block_mapped.bpf.h"
+#include "track/block_waiter.bpf.h"
 #include "track/call.bpf.h"
 #include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
@@ -27,16 +28,6 @@ __noinline iot_u64 iot_iomap_dio_of_btrfs(iot_u64 bio) {
   return own && WORD_OF(btrfs_bio, own, end_io) == iot_functions.btrfs_dio_end_io
              ? WORD_OF(btrfs_bio, own, private)
              : 0;
-}
-
-/*
- * The disk of metadata as disk_of_file() has it: of the inode with its pages, else `device`.
- */
-__noinline iot_u32 iot_disk_of_metadata(iot_u64 vector, iot_u32 device) {
-  const iot_u64 inode = vector ? iot_inode_of_page(WORD_OF(bio_vec, vector, bv_page)) : 0;
-  const iot_u64 super_block = inode ? WORD_OF(inode, inode, i_sb) : 0;
-  const iot_u32 number = super_block ? (iot_u32)WORD_OF(super_block, super_block, s_dev) : 0;
-  return number && !(number >> IOT_MINOR_BITS) ? number : device;
 }
 
 /*
@@ -166,15 +157,6 @@ static __always_inline int find_submitter(struct iot_owner* owner, const struct 
     return find_direct_submitter(iot_number_of(bio), iomap_dio_of(bio, end), owner);
   *owner = async->owner;
   return 1;
-}
-
-/*
- * Sets *owner to a waiter for metadata that a kernel thread writes; 0: no metadata, or no waiter.
- */
-static __noinline int iot_attribute_to_waiter(struct iot_owner* owner, iot_u64 vector,
-                                              iot_u32 flags, iot_u32 device) {
-  return owner && flags & 1U << BIT_OF(__REQ_META) &&
-         find_sync_waiter(iot_disk_of_metadata(vector, device), owner);
 }
 
 /*

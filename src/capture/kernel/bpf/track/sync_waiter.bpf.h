@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
  * Traced operations that wait until data is on its disk, by disk: system calls, writes to files
- * opened with O_DSYNC, operations of io_uring and libaio. If a kernel thread writes metadata to
- * that disk meanwhile (a commit of a journal), it works for them: the write is attributed to one of
- * them.
+ * opened with O_DSYNC, changes to file systems that commit each of them, operations of io_uring and
+ * libaio. If a kernel thread writes metadata to that disk meanwhile (a commit of a journal), or has
+ * it flush its cache, it works for them: the write is attributed to one of them.
  */
 #ifndef IOTRAIL_SYNC_WAITER_BPF_H
 #define IOTRAIL_SYNC_WAITER_BPF_H
@@ -27,6 +27,20 @@ struct {
   (~0U) /* of sync(2), which waits for all disks, and of waiters for an unknown one */
 #define OVERLAYFS_SUPER_MAGIC 0x794c7630
 
+/* The disk of a file system, by the disk that holds its journal alone. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, IOT_JOURNAL_LIMIT);
+  __type(key, iot_u32);
+  __type(value, iot_u32);
+} journal_disks SEC(".maps");
+
+/* 0: none. */
+static __always_inline iot_u32 disk_of_block_device(const struct block_device* device) {
+  const struct gendisk* disk = BPF_CORE_READ(device, bd_disk);
+  return disk ? IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor)) : 0;
+}
+
 /*
  * The disk of the file system that holds a file. A file system that may have several disks (btrfs)
  * has none: its own number stands for them, with a major number of no disk. For overlayfs it is
@@ -36,9 +50,9 @@ static __always_inline iot_u32 disk_of_file(const struct file* file) {
   if (!file)
     return 0;
   const struct super_block* file_system = BPF_CORE_READ(file, f_inode, i_sb);
-  const struct gendisk* disk = BPF_CORE_READ(file_system, s_bdev, bd_disk);
+  const iot_u32 disk = disk_of_block_device(BPF_CORE_READ(file_system, s_bdev));
   if (disk)
-    return IOT_DEVICE(BPF_CORE_READ(disk, major), BPF_CORE_READ(disk, first_minor));
+    return disk;
   return BPF_CORE_READ(file_system, s_magic) == OVERLAYFS_SUPER_MAGIC
              ? ANY_DISK
              : BPF_CORE_READ(file_system, s_dev);
@@ -82,17 +96,24 @@ static __noinline int iot_end_sync(iot_u64 op_id, iot_u32 disk) {
   return 0;
 }
 
+/* The operation of a task begins to wait for this disk. */
+static __noinline int iot_begin_sync_on_disk(struct iot_task* task, const struct iot_owner* owner,
+                                             iot_u32 disk) {
+  if (!task || task->sync_disk)
+    return 0;
+  task->sync_disk = disk;
+  return iot_begin_sync(owner, disk);
+}
+
 /*
  * The operation of a task begins to wait for this file (NULL: for all files) with this key. A file
  * that is not wanted has no waiters.
  */
 static __noinline int iot_begin_sync_of_task(struct iot_task* task, const struct iot_owner* owner,
                                              const struct file* file, iot_u32 key) {
-  if (!task || task->sync_disk || !iot_file_of_bio_wanted(key))
+  if (!iot_file_of_bio_wanted(key))
     return 0;
-  const iot_u32 disk = file ? disk_of_file(file) : ANY_DISK;
-  task->sync_disk = disk;
-  return iot_begin_sync(owner, disk);
+  return iot_begin_sync_on_disk(task, owner, file ? disk_of_file(file) : ANY_DISK);
 }
 
 static __noinline int iot_end_sync_of_task(struct iot_task* task, iot_u64 op_id) {
@@ -141,8 +162,12 @@ static __always_inline int attribute_to_submitted(struct iot_owner* owner,
 
 /* Sets *owner to a waiter for the work of the running kernel thread on the disk; 0 if none. */
 static __always_inline int find_sync_waiter(iot_u32 disk, struct iot_owner* owner) {
-  return bpf_get_current_task_btf()->flags & PF_KTHREAD &&
-         (iot_find_waiter_of(disk, owner) || iot_find_waiter_of(ANY_DISK, owner));
+  if (!(bpf_get_current_task_btf()->flags & PF_KTHREAD))
+    return 0;
+  const iot_u32* of_journal = bpf_map_lookup_elem(&journal_disks, &disk);
+  return iot_find_waiter_of(disk, owner) ||
+         (of_journal && iot_find_waiter_of(*of_journal, owner)) ||
+         iot_find_waiter_of(ANY_DISK, owner);
 }
 
 #endif

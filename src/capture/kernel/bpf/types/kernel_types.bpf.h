@@ -242,6 +242,7 @@ struct task_struct {
   struct signal_struct* signal;
   struct nsproxy* nsproxy;
   struct css_set* cgroups;
+  void* journal_info; /* of the file system that it changes */
 };
 struct seq_file {
   u64 count;

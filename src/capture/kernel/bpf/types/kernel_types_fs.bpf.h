@@ -9,11 +9,16 @@
 /* Journals of file systems, and ext4 */
 struct transaction_s {
   u32 t_tid;
+  struct journal_s* t_journal;
 };
 struct journal_s {
   int j_errno;
   struct transaction_s* j_checkpoint_transactions;
+  struct block_device* j_dev; /* with the journal */
   struct block_device* j_fs_dev;
+};
+struct jbd2_journal_handle {
+  struct transaction_s* h_transaction;
 };
 struct transaction_chp_stats_s { /* times in ticks */
   unsigned long cs_chp_time;
@@ -36,6 +41,7 @@ struct ext4_inode_info {
 };
 struct ext4_sb_info {
   u32 s_cluster_bits; /* log2 of the blocks in a cluster */
+  struct journal_s* s_journal;
 };
 struct ext4_allocation_request {
   struct inode* inode;
