@@ -38,7 +38,8 @@ std::vector<Member> members_of_bio() {
           {Meaning::flags_block, &Fact::flags},
           {"is_contiguous", &Fact::is_contiguous},
           {Meaning::value_io_class, &Fact::io_class},
-          {"above", &Fact::above}};
+          {"above", &Fact::above},
+          {"range_bytes", &Fact::range_bytes}};
 }
 
 const std::vector<Table>& tables() {

@@ -23,6 +23,8 @@ BioParts charge(State& state, const Fact& bio) {
   if (bio.offset < kFarthest)
     if (BioParts parts = charge_shared_memory(state, bio); !parts.empty())
       return parts;
+  if (has_pages(bio, IOT_block_write) && bio.range_bytes != 0)
+    return charge_compressed(state, bio);
   if (has_pages(bio, IOT_block_write))
     return as_of_its_file(state, bio, charge_write_back(state, bio));
   if (has_pages(bio, IOT_block_read))
@@ -53,6 +55,7 @@ Link link_of(const Fact& bio, const BioPart& part, std::uint64_t place) {
   if (part.offset == kNoOffset && part.file == 0 && bio.offset < kFarthest)
     link.offset = bio.offset + part.begin;
   link.bytes = part.end - part.begin;
+  link.plain_bytes = part.plain_bytes;
   link.pid = part.pid;
   link.by_pid = static_cast<std::uint32_t>(bio.pid);
   link.file = part.file ? part.file : static_cast<std::uint32_t>(bio.file);

@@ -9,8 +9,8 @@
 WITH
   written AS (SELECT coalesce(device_name, 'the disk') AS device, cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'write' GROUP BY device, cause),
   devices_written AS (
-    SELECT device, total(bytes) AS bytes, arg_max(cause, bytes) FILTER (cause NOT IN ('write_back', 'direct', 'mapped')) AS cause,
-           max(bytes) FILTER (cause NOT IN ('write_back', 'direct', 'mapped')) AS cause_bytes
+    SELECT device, total(bytes) AS bytes, arg_max(cause, bytes) FILTER (cause NOT IN ('write_back', 'compressed', 'direct', 'mapped')) AS cause,
+           max(bytes) FILTER (cause NOT IN ('write_back', 'compressed', 'direct', 'mapped')) AS cause_bytes
     FROM written
     GROUP BY device
   ),

@@ -72,6 +72,7 @@ constexpr MemoryColumn<Link> kLinkColumns[] = {
     {"file", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.file}; }},
     {"position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.offset; }},
     {"bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.bytes; }},
+    {"plain_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.plain_bytes); }},
     {"used_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.used_bytes; }},
     {"late_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_bytes; }},
     {"late_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_ns; }},

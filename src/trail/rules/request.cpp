@@ -26,9 +26,13 @@ void complete_ahead(AheadBio& bio, const Link& link) {
 std::size_t complete_part(State& state, const Fact& request, const QueuedPart& part) {
   std::size_t place = part.link;
   if (part.bytes < state.links[place].bytes) {
-    state.links[place].bytes -= part.bytes;
+    Link& rest = state.links[place];
+    const std::uint64_t plain_bytes = in_proportion(rest.plain_bytes, part.bytes, rest.bytes);
+    rest.bytes -= part.bytes;
+    rest.plain_bytes -= plain_bytes;
     state.links.push_back(state.links[place]);
     place = state.links.size() - 1;
+    state.links[place].plain_bytes = plain_bytes;
     state.links[place].used_bytes = 0; // no byte of an unfinished bio was used
   }
   Link& link = state.links[place];

@@ -24,8 +24,14 @@ struct BioPart {
       kNoOffset;          // position in the file; kNoOffset: the bio's position plus `begin`
   std::uint32_t file = 0; // of the call, if the pages belong to a file in memory; 0: the bio's
   bool is_repeat = false; // of a bio of the device above
+  std::uint64_t plain_bytes = 0; // as in Link
 };
 using BioParts = std::vector<BioPart>;
+
+// amount * part / whole, rounded down; `whole` is not 0.
+inline std::uint64_t in_proportion(std::uint64_t amount, std::uint64_t part, std::uint64_t whole) {
+  return static_cast<std::uint64_t>(static_cast<unsigned __int128>(amount) * part / whole);
+}
 
 // rules/cache_pages.cpp: dirty pages.
 void store_dirty_pages(State& state, const Fact& fact); // for cache_dirty
@@ -48,6 +54,9 @@ void take_guess_back(State& state, Call& call, std::uint64_t begin, std::uint64_
 
 // rules/write_back.cpp: a bio that carries pages of a file to the device.
 BioParts charge_write_back(State& state, const Fact& bio);
+
+// rules/compressed.cpp: the same for a bio with the compressed bytes of a range of a file.
+BioParts charge_compressed(State& state, const Fact& bio);
 
 // rules/handed_on.cpp: the parts of a bio of a stacked disk, remembered for the bios of the same
 // pages below. Empty: unknown.

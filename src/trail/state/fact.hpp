@@ -56,6 +56,7 @@ struct Fact {
   std::uint64_t io_class = 0; // of a bio, as numbered in schema/values.def; 0: unknown
   std::uint64_t above =
       0; // of a bio: the mapped disk that submitted it, if that disk's bio is in the trace
+  std::uint64_t range_bytes = 0; // of a compressed bio: the length of its range of the file; else 0
   std::uint64_t queue_ns =
       0; // of a request: from the queueing of its first bio to its issue; 0: unknown
 

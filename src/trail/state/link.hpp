@@ -27,6 +27,7 @@ namespace iotrail::trail {
   CAUSE(metadata, "metadata of the file system, for the operation")                                \
   CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
   CAUSE(request, "the request belongs to the operation; its bios are not in the trace")            \
+  CAUSE(compressed, "the operation wrote them; the file system compressed them")                   \
   CAUSE(dirty_before, "no process in the trace wrote their page: dirty before, or by others")      \
   CAUSE(other_metadata, "metadata of the file system, for no process in the trace")                \
   CAUSE(swap, "memory that was swapped")                                                           \
@@ -71,6 +72,7 @@ struct Link {
   std::uint64_t late_bytes = 0;     // of these: read by a call that began before they arrived
   std::uint64_t late_ns = 0;        // how long such calls waited for them, without overlaps
   std::uint64_t bytes = 0;
+  std::uint64_t plain_bytes = 0; // of compressed data of a process: its bytes in the file; else 0
   std::size_t ahead_bio = kNotAhead; // the same for all links of a bio that reads ahead
   std::uint32_t pid = 0;             // the process that caused them; 0: unknown
   std::uint32_t by_pid = 0;          // the process that queued the bio

@@ -12,6 +12,7 @@
 --                     process
 --   set_off_by        for pages written back, the trigger; writeback_reasons has the meanings; NULL: others
 --   file, position    the file, and the position in bytes; NULL: unknown
+--   plain_bytes       of data that the file system compressed: its bytes in the file; NULL: others
 --   used_bytes        for read_ahead: bytes that a call read later; loads from mapped memory are not seen
 --   late_bytes        part of used_bytes: read by a call that began before they arrived
 --   late_ns           how long that call waited for them, as in late_reads
@@ -23,6 +24,6 @@
 --   issued_ns, completed_ns   issue and completion of the request; NULL: its completion is not in the trace
 --   error             of the request, or of a bio that a stacked disk failed itself: 0 or a negative errno
 CREATE VIEW all_links AS
-SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, set_off_by, file, position, used_bytes,
+SELECT ts_ns, direction, bytes, cause, is_remainder, confidence, op_id, pid, by_op, by_pid, set_off_by, file, position, plain_bytes, used_bytes,
        late_bytes, late_ns, device, device_position, stored_ns, inserted_ns, issued_ns, completed_ns, error
 FROM found_links();

@@ -24,6 +24,7 @@ INSERT INTO balance_parts VALUES
   ('write', 7, 'still in the cache', NULL, 'when the recording ended'),
   ('write', 8, 'under way', NULL, 'handed to a device; their end is not in the trace'),
   ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
+  ('write', 10, 'saved', NULL, 'the file system compressed them'),
   ('read', 1, 'read by calls', NULL, 'of files'),
   ('read', 2, 'read ahead for them', NULL, 'a device had brought it before a call asked for it'),
   ('read', 3, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
@@ -68,8 +69,9 @@ WITH
   -- is_own: bytes of the program's own, which earlier parts already contain.
   moved AS (
     SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed, is_repeat,
-           cause IN ('direct', 'read', 'write_back', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
-           sum(CAST(bytes AS HUGEINT)) AS bytes, sum(CAST(used_bytes AS HUGEINT)) AS used_bytes
+           cause IN ('direct', 'read', 'write_back', 'compressed', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
+           sum(CAST(bytes AS HUGEINT)) AS bytes, sum(CAST(used_bytes AS HUGEINT)) AS used_bytes,
+           sum(CASE WHEN plain_bytes IS NOT NULL THEN CAST(plain_bytes AS HUGEINT) - bytes ELSE 0 END) AS saved_bytes
     FROM found_links()
     WHERE direction IN ('read', 'write')
     GROUP BY ALL
@@ -104,6 +106,8 @@ WITH
     SELECT direction, 8 AS step, pid, file, -bytes AS bytes FROM moved WHERE is_own AND NOT is_completed AND is_repeat = 0
     UNION ALL
     SELECT direction, 9 AS step, pid, file, bytes FROM moved WHERE is_own AND is_completed AND is_repeat = 1
+    UNION ALL
+    SELECT direction, 10 AS step, pid, file, -saved_bytes AS bytes FROM moved WHERE is_own AND is_repeat = 0
     UNION ALL
     SELECT m.direction AS direction, p.step AS step, m.pid AS pid, m.file AS file, m.bytes AS bytes
     FROM moved AS m JOIN balance_parts AS p ON m.direction = p.direction AND m.cause = p.cause

@@ -13,7 +13,10 @@ struct iot_functions {
   iot_u64 blkdev_bio_end_io_async;
   iot_u64 submit_bio_wait_endio;
   iot_u64 btrfs_simple_end_io;
+  iot_u64 btrfs_orig_write_end_io;
   iot_u64 btrfs_dio_end_io;
+  iot_u64 end_bbio_compressed_write;
+  iot_u64 end_compressed_bio_write;
   iot_u64 bio_chain_endio;
   iot_u64 clone_endio;
   iot_u64 crypt_endio;

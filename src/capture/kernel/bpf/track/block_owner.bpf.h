@@ -10,6 +10,7 @@
 #ifndef IOTRAIL_BLOCK_OWNER_BPF_H
 #define IOTRAIL_BLOCK_OWNER_BPF_H
 
+#include "track/block_compressed.bpf.h"
 #include "track/block_flush.bpf.h"
 #include "track/block_mapped.bpf.h"
 #include "track/block_waiter.bpf.h"
@@ -204,7 +205,14 @@ static __always_inline int attribute_to_task(struct iot_owner* owner, struct iot
  */
 static __always_inline iot_u64 find_content(struct content* content, const struct bio* trusted,
                                             const struct bio* bio, iot_u32 flags) {
-  const iot_u64 iocb = iocb_of_direct_bio(bio, (iot_u64)trusted->bi_end_io);
+  const iot_u64 end = (iot_u64)trusted->bi_end_io;
+  content->compressed = flags & IS_WRITE ? compressed_of_bio(bio, end) : 0;
+  if (content->compressed) {
+    content->inode = iot_inode_of_compressed(content->compressed);
+    content->has_pages = content->inode != 0;
+    return 0;
+  }
+  const iot_u64 iocb = iocb_of_direct_bio(bio, end);
   content->inode = iocb ? inode_of_iocb(iocb) : inode_of_bio(bio, trusted->bi_iter.bi_idx, flags);
   content->has_pages = content->inode && !iocb;
   content->is_direct = iocb != 0;

@@ -66,9 +66,16 @@ struct blkdev_dio {
   struct bio bio;
 };
 struct btrfs_bio {
+  struct btrfs_inode* inode;
   void* end_io;
   void* private;
   struct bio bio;
+};
+struct compressed_bio {
+  struct inode* inode; /* in kernels where it has no bio of its own */
+  u64 start;
+  u32 len;
+  struct btrfs_bio bbio;
 };
 /* Device mapper and dm-crypt: types of modules, which exist while the module is loaded */
 struct dm_io {

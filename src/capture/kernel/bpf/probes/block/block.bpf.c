@@ -275,7 +275,10 @@ int block_find_functions(void* ctx) {
   FIND(blkdev_bio_end_io_async);
   FIND(submit_bio_wait_endio);
   FIND(btrfs_simple_end_io);
+  FIND(btrfs_orig_write_end_io);
   FIND(btrfs_dio_end_io);
+  FIND(end_bbio_compressed_write);
+  FIND(end_compressed_bio_write);
   FIND(bio_chain_endio);
   FIND(clone_endio);
   FIND(crypt_endio);

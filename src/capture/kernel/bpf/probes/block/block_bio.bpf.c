@@ -59,7 +59,10 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   DESCRIBE_WISHES(record, trusted);
   record->is_contiguous = 0;
   record->offset = NOT_IN_A_FILE;
-  if (content.has_pages && content.carrier)
+  record->range_bytes = 0;
+  if (content.compressed)
+    describe_compressed(record, content.compressed);
+  else if (content.has_pages && content.carrier)
     describe_carried(record, &content, trusted->bi_iter.bi_size);
   else if (content.has_pages)
     describe_range(record, trusted, iot_number_of(bio->bi_io_vec));

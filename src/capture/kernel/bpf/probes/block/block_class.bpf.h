@@ -82,6 +82,8 @@ static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
     return IOT_io_class_swap;
   if (content->is_direct)
     return IOT_io_class_direct;
+  if (content->compressed)
+    return IOT_io_class_compressed;
   if (content->has_pages) {
     if (holds_metadata((const struct inode*)content->inode, file_bytes))
       return IOT_io_class_metadata;

@@ -47,6 +47,15 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   record->is_contiguous = last == record->offset + bytes - 1;
 }
 
+/* The range that btrfs compressed into the bytes of the bio. */
+static __always_inline void describe_compressed(struct iot_block_queue* record,
+                                                iot_u64 compressed) {
+  if (!bpf_core_type_exists(struct compressed_bio))
+    return;
+  record->offset = (iot_s64)WORD_OF(compressed_bio, compressed, start);
+  record->range_bytes = (iot_u32)WORD_OF(compressed_bio, compressed, len);
+}
+
 /*
  * The same for a mapped bio: its carrier has the pages. The carrier is a clone: only its first
  * vector is known to be one range.
