@@ -62,6 +62,7 @@ struct SourceOptions {
   std::vector<std::filesystem::path> own_files;
   std::filesystem::path program;      // that `filter.tree_root` is about to execute; empty: unknown
   std::vector<std::string> arguments; // of `program`, its name first
+  bool keeps_arguments = true;        // of programs, in their command lines
   Tasks* tasks = nullptr; // shared by all sources of a recording; nullptr: the source makes its own
   AggregateOptions aggregates; // for the kernel source
 };

@@ -78,6 +78,7 @@ template <IsConstOr<Aggregation> Self, class F> void visit_request(Self& s, F&& 
 template <IsConstOr<RecordingRequest> Self, class F> void visit_request(Self& s, F&& f) {
   f("command", s.command);
   f("filter", s.filter);
+  f("drop_arguments", s.drop_arguments);
   f("follow", s.follow);
   f("limits", s.limits);
   f("ring_bytes", s.ring_bytes);

@@ -46,6 +46,7 @@ struct Aggregation {
 struct RecordingRequest {
   std::vector<std::string> command; // to run; empty: the filter names what runs already
   Filter filter;                    // but for tree_root, which is not known before the command runs
+  bool drop_arguments = false;      // of programs, from command lines that the trace keeps
   bool follow = false;              // also after the command, until all that it started has ended
   Limits limits;
   std::size_t ring_bytes = 0; // as in SourceOptions

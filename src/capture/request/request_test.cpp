@@ -30,6 +30,7 @@ RecordingRequest full_request() {
   request.filter.sample_of = 100;
   request.filter.thresholds = {.latency_ns = 18446744073709551615U, .bytes = 4096};
   request.filter.excludes_pseudo = true;
+  request.drop_arguments = true;
   request.follow = true;
   request.limits = {.time_ns = 5, .size_bytes = 6, .until_sources_end = true};
   request.ring_bytes = 1 << 20;

@@ -40,6 +40,8 @@ store::Manifest new_manifest(const RecorderOptions& options) {
   if (const std::vector<pid_t>& pids = options.source.filter.pids;
       manifest.command.empty() && !pids.empty())
     manifest.command = command_of(pids.front());
+  if (!options.source.keeps_arguments && !manifest.command.empty())
+    manifest.command = {without_arguments(manifest.command.front())};
   utsname system{};
   ::uname(&system);
   manifest.host = system.nodename;
@@ -95,6 +97,13 @@ std::uint64_t rows_of(const Source& source, const std::map<iot_u16, std::uint64_
 
 } // namespace
 
+// As the manifest keeps it.
+static std::string request_text(RecordingRequest request) {
+  if (request.drop_arguments && !request.command.empty())
+    request.command.resize(1);
+  return to_json(request);
+}
+
 RecorderOptions recorder_options(const RecordingRequest& request) {
   RecorderOptions options;
   options.trace = request.trace;
@@ -103,8 +112,9 @@ RecorderOptions recorder_options(const RecordingRequest& request) {
   options.source.aggregates.interval_ns = request.aggregation.interval_ns;
   options.source.aggregates.rows = request.aggregation.rows;
   options.limits = request.limits;
+  options.source.keeps_arguments = !request.drop_arguments;
   options.command = request.command;
-  options.request = to_json(request);
+  options.request = request_text(request);
   options.tags = request.tags;
   return options;
 }
@@ -126,6 +136,8 @@ Result<std::unique_ptr<Recorder>> Recorder::open(RecorderOptions options,
 
 Result<void> Recorder::open_sources(std::vector<std::unique_ptr<Source>> sources) {
   options_.source.tasks = &tasks_;
+  if (!options_.source.keeps_arguments)
+    tasks_.drop_arguments();
   for (auto& source : sources) {
     if (Result<void> opened = source->open(options_.source); opened) {
       std::ranges::copy(source->hooks(), std::back_inserter(manifest_.hooks));

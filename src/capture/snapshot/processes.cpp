@@ -136,6 +136,8 @@ void Processes::add(SnapshotRun& run, int directory, iot_u32 pid, const ProcessS
   std::string exe;
   if (stat.virtual_bytes != 0) { // else it is a kernel thread, or about to end
     command = command_line(std::string(read("cmdline")));
+    if (!keeps_arguments_)
+      command = without_arguments(command);
     if (exe = read_link(directory, "exe"); exe.empty())
       refusal.note();
   }

@@ -16,7 +16,8 @@ namespace iotrail::capture::snapshot {
 
 class Processes {
 public:
-  explicit Processes(std::string proc = "/proc") : proc_(std::move(proc)) {}
+  explicit Processes(std::string proc = "/proc", bool keeps_arguments = true)
+      : proc_(std::move(proc)), keeps_arguments_(keeps_arguments) {}
 
   // Adds a row for each process. False: it stopped early.
   bool take(SnapshotRun& run);
@@ -31,6 +32,7 @@ private:
   CpuShares see(iot_u32 pid, const ProcessStat& stat);
 
   std::string proc_;
+  bool keeps_arguments_;
   CpuHistory history_;
   std::string text_; // reused for one file after another
 };

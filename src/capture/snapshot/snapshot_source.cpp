@@ -80,7 +80,7 @@ Result<std::string> canonical_root(const std::filesystem::path& root) {
   return canonical.native();
 }
 
-Result<void> SnapshotSource::open(const SourceOptions&) {
+Result<void> SnapshotSource::open(const SourceOptions& source) {
   std::optional<StoredFiles> stored;
   if (!options_.since.empty()) {
     auto read = read_stored_files(options_.since);
@@ -90,7 +90,10 @@ Result<void> SnapshotSource::open(const SourceOptions&) {
   }
   for (const SnapshotWanted& wanted : options_.wanted) {
     if (wanted.kind != IOT_snapshot_kind_fs)
-      tasks_.push_back({.kind = wanted.kind, .root = {}, .period_ns = wanted.period_ns});
+      tasks_.push_back({.kind = wanted.kind,
+                        .root = {},
+                        .period_ns = wanted.period_ns,
+                        .keeps_arguments = source.keeps_arguments});
     else if (Result<void> added = add_file_systems(wanted, stored ? &*stored : nullptr); !added)
       return added;
   }

@@ -32,14 +32,16 @@ struct SnapshotTask {
   iot_u32 kind = 0;
   std::string root; // for a file system: absolute, without links
   std::uint64_t period_ns = 0;
-  bool is_continued = false; // the first one is a delta of `baseline`,
-  std::string base{};        // which comes from the trace with this id
+  bool keeps_arguments = true; // of processes
+  bool is_continued = false;   // the first one is a delta of `baseline`,
+  std::string base{};          // which comes from the trace with this id
   FileBaseline baseline{};
 };
 
 class SnapshotThread {
 public:
-  SnapshotThread(Shared& shared, SnapshotTask task) : shared_(shared), task_(std::move(task)) {}
+  SnapshotThread(Shared& shared, SnapshotTask task)
+      : shared_(shared), task_(std::move(task)), processes_("/proc", task_.keeps_arguments) {}
   SnapshotThread(const SnapshotThread&) = delete;
   SnapshotThread& operator=(const SnapshotThread&) = delete;
   ~SnapshotThread() { join(); }

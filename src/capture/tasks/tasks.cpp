@@ -309,6 +309,8 @@ std::size_t Tasks::write(store::TraceWriter& writer, std::uint64_t now_ns) {
   forget_ended(now_ns);
   unseen_.decide(now_ns);
   for (rows::processes& row : rows_) {
+    if (!keeps_arguments_)
+      row.command = without_arguments(row.command);
     row.container = container_of(row.cgroup);
     writer.add(row);
   }
@@ -321,6 +323,10 @@ std::string command_line(std::string arguments) {
     arguments.pop_back();
   std::ranges::replace(arguments, '\0', ' ');
   return arguments;
+}
+
+std::string without_arguments(std::string_view command_line) {
+  return std::string(command_line.substr(0, command_line.find(' ')));
 }
 
 } // namespace iotrail::capture

@@ -56,6 +56,9 @@ public:
   // Only traced processes are started with this variable, "NAME=VALUE".
   void expect_variable(std::string variable) { variable_ = std::move(variable); }
 
+  // The rows of programs have no arguments: these may hold secrets.
+  void drop_arguments() { keeps_arguments_ = false; }
+
   // Whether the ids in the recorder's /proc equal those in events. False if the recorder runs in a
   // container and the kernel source counts from outside.
   bool counts_like_proc() const;
@@ -126,6 +129,7 @@ private:
   std::uint64_t pid_namespace_;
   std::uint64_t proc_device_;
   bool has_kernel_ = false;
+  bool keeps_arguments_ = true;
   std::string variable_;
 
   std::unordered_map<TaskKey, Task, TaskHash> tasks_;
@@ -145,5 +149,7 @@ private:
 
 // Joins arguments, each with its terminator, into one line.
 std::string command_line(std::string arguments);
+// The program of such a line: its text up to the first blank.
+std::string without_arguments(std::string_view command_line);
 
 } // namespace iotrail::capture

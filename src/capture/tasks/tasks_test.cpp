@@ -170,6 +170,15 @@ TEST_F(TasksTest, announced_process_has_its_surroundings_from_proc) {
   EXPECT_EQ(column<store::Texts>("container"), store::Texts(1, container_of(group)));
 }
 
+TEST_F(TasksTest, a_program_has_no_arguments_where_they_are_dropped) {
+  tasks_.drop_arguments();
+  tasks_.note_exec(row(10, "/bin/db --password=secret"));
+  tasks_.note_announcement(row(11, "db secret"), true, 0);
+  EXPECT_EQ(tasks_.write(*writer_, kLaterNs), 0U);
+  EXPECT_EQ(rows_written(), 2U);
+  EXPECT_EQ(column<store::Texts>("command"), (store::Texts{"/bin/db", "db"}));
+}
+
 TEST_F(TasksTest, announcement_is_written_at_once_where_no_kernel_speaks) {
   tasks_.note_announcement(row(11, "from inside"), true, 0);
   EXPECT_EQ(tasks_.write(*writer_, 0), 0U);

@@ -25,6 +25,11 @@ Result<void> check_output(const std::string& output) {
   return {};
 }
 
+void declare_no_arguments(CLI::App& app, bool& dropped) {
+  app.add_flag("--no-arguments", dropped,
+               "Keep only the programs of command lines: their arguments may hold passwords");
+}
+
 Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::string>& tags) {
   std::map<std::string, std::string> parsed;
   for (const std::string& tag : tags) {

@@ -39,6 +39,7 @@ struct RecordOptions {
   bool verbose = false;
   bool strict = false;
   bool follow = false;
+  bool no_arguments = false;
 };
 
 Result<std::uint64_t> parse_buffer(const std::string& text) {
@@ -107,6 +108,7 @@ Result<capture::RecordingRequest> request_of(const RecordOptions& options,
   return capture::RecordingRequest{
       .command = command,
       .filter = std::move(*filter),
+      .drop_arguments = options.no_arguments,
       .follow = options.follow,
       .limits = {.time_ns = *time_ns, .size_bytes = *size_bytes},
       .ring_bytes = *buffer_bytes,
@@ -230,6 +232,7 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
       ->type_name("SIZE");
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE");
+  declare_no_arguments(app, options->no_arguments);
   app.add_flag("--strict", options->strict,
                "Exit with status 3 if any event was or may have been lost");
   app.option_defaults()->group("The summary");

@@ -26,6 +26,7 @@ struct Options {
   std::vector<std::string> roots;
   std::vector<std::string> tags;
   SummaryOptions summary;
+  bool no_arguments = false;
   bool quiet = false;
 };
 
@@ -95,6 +96,7 @@ Result<capture::RecordingRequest> request_of(const Options& options) {
     return std::unexpected(tags.error());
   capture::RecordingRequest request;
   request.filter.layers = {schema::Layer::snapshot};
+  request.drop_arguments = options.no_arguments;
   request.limits.until_sources_end = true;
   request.snapshot = std::move(*snapshot);
   request.trace = store::new_trace_path(options.output, "snapshot");
@@ -164,6 +166,7 @@ Action declare_snapshot(CLI::App& app, const Trailing&) {
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
+  declare_no_arguments(app, options->no_arguments);
   CLI::Option* quiet =
       app.add_flag("-q,--quiet", options->quiet, "Print no summary; losses are reported anyway");
   declare_summary(app, options->summary);

@@ -52,6 +52,7 @@ struct StatOptions {
   std::vector<std::string> tags;
   SummaryOptions summary;
   bool follow = false;
+  bool no_arguments = false;
 };
 
 // Removes its trace with it; for a trace that the user did not ask to keep.
@@ -187,6 +188,7 @@ Result<capture::RecordingRequest> request_of(const StatOptions& options, const T
   capture::RecordingRequest request;
   request.command = command;
   request.filter = std::move(*filter);
+  request.drop_arguments = options.no_arguments;
   request.follow = options.follow;
   request.limits.time_ns = *time_ns;
   request.aggregation = {.interval_ns = *interval_ns == 0 ? kUsualIntervalNs : *interval_ns,
@@ -312,6 +314,7 @@ Action declare_stat(CLI::App& app, const Trailing& trailing) {
   declare_target(app, options->target);
   declare_min_latency(app, options->thresholds);
   app.option_defaults()->group("The recording");
+  declare_no_arguments(app, options->no_arguments);
   app.add_flag("--follow", options->follow,
                "Continue until every process that was started has ended");
   app.add_option("--time", options->time,
