@@ -215,6 +215,12 @@ std::string to_json(const RecordingRequest& request) {
   return json_of(request).dump(-1, ' ', false, RequestJson::error_handler_t::replace);
 }
 
+std::string kept_json(RecordingRequest request) {
+  if (request.drop_arguments && !request.command.empty())
+    request.command.resize(1);
+  return to_json(request);
+}
+
 Result<RecordingRequest> request_from_json(std::string_view text) {
   const RequestJson json = RequestJson::parse(text, nullptr, false);
   if (json.is_discarded())

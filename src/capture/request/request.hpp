@@ -58,6 +58,8 @@ struct RecordingRequest {
 
 // An object without the members that have their default values. Bytes that are not UTF-8 become U+FFFD.
 std::string to_json(const RecordingRequest& request);
+// As the manifest keeps it: without the command's arguments if the request drops them.
+std::string kept_json(RecordingRequest request);
 
 // Refuses a key that is not known, a value of another type or out of range, and names that the schema does not have; the error
 // names the key ("filter.layers").

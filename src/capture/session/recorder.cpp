@@ -97,13 +97,6 @@ std::uint64_t rows_of(const Source& source, const std::map<iot_u16, std::uint64_
 
 } // namespace
 
-// As the manifest keeps it.
-static std::string request_text(RecordingRequest request) {
-  if (request.drop_arguments && !request.command.empty())
-    request.command.resize(1);
-  return to_json(request);
-}
-
 RecorderOptions recorder_options(const RecordingRequest& request) {
   RecorderOptions options;
   options.trace = request.trace;
@@ -114,7 +107,7 @@ RecorderOptions recorder_options(const RecordingRequest& request) {
   options.limits = request.limits;
   options.source.keeps_arguments = !request.drop_arguments;
   options.command = request.command;
-  options.request = request_text(request);
+  options.request = kept_json(request);
   options.tags = request.tags;
   return options;
 }
