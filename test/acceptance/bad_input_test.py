@@ -221,7 +221,7 @@ class BadInput(harness.AcceptanceTest):
                               harness.IOTRAIL, "record", "-o", path, "--", "ls", "/")
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("the kernel source cannot be used", process.stderr)
-        self.assertIn("CAP_BPF", process.stderr)
+        self.assertIn("cap_bpf", process.stderr)
         recording = harness.Recording(path, process)
         self.assertEqual(recording.layers_recorded(), {"app"})
         self.assertGreater(recording.value("SELECT count(*) FROM app_write"), 0)
