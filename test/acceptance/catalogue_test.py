@@ -58,7 +58,7 @@ class Catalogue(harness.AcceptanceTest):
             self.iotrail("record", "-q", "-l", "app", "-o", name, "--", "true")
         status, screen = self.answer_at_terminal(b"n\n", "remove", "latest")
         self.assertEqual(status, FAILED)
-        self.assertRegex(screen, r"second\.iotrail: true, \d{4}-")
+        self.assertRegex(screen, r"second\.iotrail:\s+true, \d{4}-")
         self.assertIn("nothing was deleted", screen)
         self.assertEqual(self.names(), ["first", "second"])
         status, _ = self.answer_at_terminal(b"y\n", "remove", "latest")

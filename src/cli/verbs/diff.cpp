@@ -129,8 +129,7 @@ Action declare_diff(CLI::App& app, const Trailing&) {
       ->expected(0, 2);
   app.add_option("--before", request->before, "Several traces before the change")
       ->type_name("TRACE");
-  app.add_option("--after", request->after, "Several traces after the change")
-      ->type_name("TRACE");
+  app.add_option("--after", request->after, "Several traces after the change")->type_name("TRACE");
   app.add_option("--by", request->by,
                  "Compare by call, file, process or device; numbers in file names count as equal")
       ->type_name("SUBJECT")

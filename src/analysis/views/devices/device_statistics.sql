@@ -36,7 +36,7 @@ WITH
            quantile_disc(latency_ns, [0.9, 0.99, 0.999, 0.9999]) AS latencies,
            min(CASE WHEN upto_ns >= 0.9 * all_ns THEN latency_ns END) AS time_p90_ns,
            min(CASE WHEN upto_ns >= 0.99 * all_ns THEN latency_ns END) AS time_p99_ns,
-           512 * union_length(sector, plus(sector, (bytes + 511) // 512)) AS workset_bytes
+           512 * union_length(sector, plus(sector, (CAST(bytes AS UBIGINT) + 511) // 512)) AS workset_bytes
     FROM summed
     GROUP BY device, operation
   ),
@@ -71,7 +71,7 @@ WITH
   measured AS (
     SELECT device, operation, 'latency' AS quantity, CAST(latency_ns AS UBIGINT) AS value, 1 AS classes FROM grouped
     UNION ALL
-    SELECT device, operation, 'size' AS quantity, CAST((bytes + 511) // 512 AS UBIGINT) AS value, 256 AS classes FROM grouped WHERE bytes > 0
+    SELECT device, operation, 'size' AS quantity, CAST((CAST(bytes AS UBIGINT) + 511) // 512 AS UBIGINT) AS value, 256 AS classes FROM grouped WHERE bytes > 0
     UNION ALL
     SELECT device, operation, 'depth' AS quantity, CAST(tags_in_use AS UBIGINT) AS value, 128 AS classes FROM grouped WHERE tags_in_use > 0
   ),
