@@ -46,10 +46,13 @@ static __always_inline const struct journal_s* journal_of(const struct super_blo
   return own ? BPF_CORE_READ(own, s_journal) : 0;
 }
 
-/* The whole file system: sync(2), syncfs(2), a remount, a freeze. */
+/*
+ * The whole file system: sync(2), syncfs(2), a remount, a freeze. They call twice: the first call
+ * starts the commit, and the second waits for it.
+ */
 SEC("?tp_btf/ext4_sync_fs")
-int BPF_PROG(journal_wait_for_all, const struct super_block* file_system, int waits) {
-  if (waits && file_system)
+int BPF_PROG(journal_wait_for_all, const struct super_block* file_system) {
+  if (file_system)
     begin_wait_for(journal_of(file_system));
   return 0;
 }
