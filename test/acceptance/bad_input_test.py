@@ -76,7 +76,8 @@ class BadInput(harness.AcceptanceTest):
             with self.subTest(number=number):
                 self.refused(USAGE, "explain", trace, f"--request={number}", says="--request")
         self.refused(USAGE, "explain", trace, "--request=1", "--sector=1", says="--request")
-        self.refused(FAILED, "explain", trace, "--request=1", says=("no request 0x1 was completed", "layer block"))
+        calls = self.record("true", name="calls", options=("--layers", "app")).path
+        self.refused(FAILED, "explain", calls, "--request=1", says=("no request 0x1 was completed", "layer block"))
 
     def test_events_that_were_not_recorded_are_reported(self):
         """Without a hook, zero rows of an event do not mean that nothing happened."""
@@ -320,7 +321,9 @@ class BadInput(harness.AcceptanceTest):
             self.assertIn(says, process.stdout)
             self.assertIn("cannot be checked", process.stdout)
         good = harness.run(harness.IOTRAIL, "verify", self.good_trace())
-        self.assertEqual((good.returncode, good.stdout.splitlines()[-1]), (0, "Everything adds up."))
+        self.assertEqual(good.returncode, 0, good.stdout)
+        # Others may write to the same disk meanwhile: then it is all that was recorded.
+        self.assertRegex(good.stdout, r"(?m)^Everything (that was recorded )?adds up\.")
 
     def test_report_that_is_asked_for_wrongly(self):
         path = self.good_trace()
