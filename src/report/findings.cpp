@@ -348,9 +348,12 @@ Document findings_document(const store::TraceReader& trace, const Judgement& jud
       document.sections.push_back(section_of(finding, judgement, name));
     else
       ++hidden;
-  document.title = document.sections.size() == 1
-                       ? sentence("No rule found a cause")
-                       : sentence("Findings, by the time that they could save");
+  if (document.sections.size() > 1)
+    document.title = sentence("Findings, by the time that they could save");
+  else if (judgement.not_judged.size() == judgement.rules)
+    document.title = sentence("NOTHING TO JUDGE: the trace lacks what the rules need");
+  else
+    document.title = sentence("No rule found a cause");
   document.sections.push_back(not_judged_section(judgement, all));
   document.closing.push_back(coverage_of(judgement, hidden));
   document.warnings = answer_warnings(trace);

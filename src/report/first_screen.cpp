@@ -22,6 +22,7 @@ constexpr double kSlow = 0.5;   // of the run in calls on files: I/O is what the
 constexpr double kPartly = 0.1; // I/O matters
 constexpr double kMostly = 0.4; // of the time in calls: the reason to name
 constexpr std::size_t kFindings = 2;
+constexpr std::size_t kOutside = 2; // the row of run_parts outside all calls
 constexpr std::size_t kCommandWidth = 40;
 constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
@@ -78,9 +79,13 @@ std::string_view verdict_words(double share, const Reason& reason) {
 // `is_part`: of selected calls, which cannot say what slows the run.
 Sentence verdict_of(const std::vector<Section>& sections, bool is_part) {
   const Section* parts = section_with(sections, "run_parts");
-  if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr)
-    return sentence(is_part ? "No selected call is on a file"
-                            : "NOT SLOWED BY I/O: no call on a file was recorded");
+  if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr) {
+    if (is_part)
+      return sentence("No selected call is on a file");
+    const bool has_calls = parts != nullptr && SectionRows(*parts).real(kOutside, "share") < 1;
+    return sentence(has_calls ? "NOT SLOWED BY I/O: no call on a file was recorded"
+                              : "NO VERDICT: no call was recorded");
+  }
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections);
   Sentence verdict = is_part ? sentence("The selected calls on files took {share} of the run",

@@ -1,5 +1,5 @@
 -- One row per call or asynchronous operation on a file of a device: no pipes, sockets, terminals,
--- /proc and the like. Calls of the layer call_layer.
+-- /proc and the like, and no unfinished calls on an unknown file. Calls of the layer call_layer.
 --   class, call, op_id, pid, tid, ts_ns, duration_ns, bytes, error, file, path   as in operations
 --   until_ns        its end
 --   program         the program of its process; 'pid 7' if it is unknown
@@ -11,7 +11,7 @@ FROM operations AS o
   JOIN asked_layers AS a ON o.layer = a.asked_layer
   LEFT JOIN files_without_device AS n ON o.file = n.file
   LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE n.file IS NULL AND NOT waits_for_others(o.class);
+WHERE n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND is_unfinished(o.error));
 
 -- The length of the window in which findings measure shares of time: a tenth of the run, at least
 -- one second, and at most the run. One row.
