@@ -73,6 +73,17 @@ TEST(engine, any_text_of_a_manifest_comes_back) {
             std::string("a'b\0c\n\u202e", 9));
 }
 
+TEST(engine, a_manifest_full_of_nuls_is_read) {
+  const golden::TestTrace trace("manifest host=HOST\nsyscall_read ts_ns=1 pid=7\n");
+  std::string nuls;
+  for (int i = 0; i < 5000; ++i)
+    nuls += "\\u0000";
+  replace_in_manifest(trace, "HOST", nuls + "a" + nuls);
+  const auto engine = open(trace);
+  EXPECT_EQ(answer(*engine, "SELECT value FROM manifest WHERE \"key\" = 'host'"),
+            std::string(5000, '\0') + "a" + std::string(5000, '\0'));
+}
+
 TEST(engine, a_query_reaches_nothing_but_the_trace) {
   const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
   const auto engine = open(trace);

@@ -4,6 +4,7 @@
 // before they enter a statement.
 #pragma once
 
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,14 +26,15 @@ inline std::string enclosed(std::string_view text, char quote) {
 }
 } // namespace detail
 
-// 'it''s'; the engine reads a statement up to a NUL, so that one is put in by its number
+// 'it''s'; the engine reads a statement up to a NUL, so that each is put in by its number. One list
+// has all parts: a chain of || would nest as deep as a trace from a stranger has NULs.
 inline std::string sql_literal(std::string_view text) {
-  constexpr std::string_view kNul = "' || chr(0) || '";
-  std::string literal = detail::enclosed(text, '\'');
-  const bool is_plain = literal.find('\0') == std::string::npos;
-  for (std::size_t at = 0; (at = literal.find('\0', at)) != std::string::npos; at += kNul.size())
-    literal.replace(at, 1, kNul);
-  return is_plain ? literal : "(" + literal + ")";
+  if (!text.contains('\0'))
+    return detail::enclosed(text, '\'');
+  std::string parts;
+  for (const auto part : std::views::split(text, '\0'))
+    parts += (parts.empty() ? "" : ",") + detail::enclosed(std::string_view(part), '\'');
+  return "array_to_string([" + parts + "], chr(0))";
 }
 
 // "offset": also for names that are words of the language
