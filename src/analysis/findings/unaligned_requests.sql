@@ -10,7 +10,7 @@
 SELECT coalesce(p.comm, 'pid ' || b.pid) AS program, coalesce(d.name, 'a device') AS subject, count(*) AS requests,
        count(*) FILTER (b.sector % (CAST($block_bytes AS UBIGINT) // 512) <> 0 OR b.bytes % CAST($block_bytes AS UBIGINT) <> 0) AS unaligned, CAST($block_bytes AS UBIGINT) AS block_bytes,
        CAST(0 AS BIGINT) AS could_save_ns, min(b.op_id) AS op_id
-FROM block_queue AS b LEFT JOIN programs AS p ON b.pid = p.program_pid LEFT JOIN devices AS d ON b.device = d.device
+FROM block_issue AS b LEFT JOIN programs AS p ON b.pid = p.program_pid LEFT JOIN devices AS d ON b.device = d.device
 WHERE b.bytes > 0 AND b.op_id <> 0
 GROUP BY program, subject
 HAVING count(*) FILTER (b.sector % (CAST($block_bytes AS UBIGINT) // 512) <> 0 OR b.bytes % CAST($block_bytes AS UBIGINT) <> 0) >= greatest($requests, $share * count(*))
