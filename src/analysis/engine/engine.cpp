@@ -142,7 +142,10 @@ Result<void> Engine::Impl::open_database(const EngineOptions& options) {
     return loaded;
   Settings settings;
   std::error_code ignored;
-  spill.emplace(std::filesystem::temp_directory_path(ignored), temporary_files);
+  std::filesystem::path parent = std::filesystem::temp_directory_path(ignored);
+  if (parent.empty()) // TMPDIR is no directory
+    parent = "/tmp";
+  spill.emplace(parent, temporary_files);
   if (auto chosen = choose_settings(settings, options, spill->path()); !chosen)
     return chosen;
   char* why = nullptr;
