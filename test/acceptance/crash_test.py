@@ -300,9 +300,9 @@ class Crash(harness.AcceptanceTest):
 
     def interrupt(self, number, is_repeated=False):
         """The recording of an endless command, which survives the first of two signals."""
-        path, ready, told = (self.folder / name for name in (f"{number}.iotrail", "ready", "told"))
+        path, ready, signalled = (self.folder / name for name in (f"{number}.iotrail", "ready", "signalled"))
         ready.unlink(missing_ok=True)
-        trap = f"trap 'touch {told}' INT TERM;" if is_repeated else ""
+        trap = f"trap 'touch {signalled}' INT TERM;" if is_repeated else ""
         recorder = subprocess.Popen(
             [harness.IOTRAIL, "record", "-o", path, "--", "sh", "-c", f"{trap} touch {ready}; while :; do echo x; done"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -310,7 +310,7 @@ class Crash(harness.AcceptanceTest):
         children = harness.run("pgrep", "-P", recorder.pid).stdout.split()
         recorder.send_signal(number)
         if is_repeated:
-            harness.wait_for(told.exists, "the signal at the command")
+            harness.wait_for(signalled.exists, "the signal at the command")
             time.sleep(0.2)  # at least 0.1: sooner, it is the same signal
             recorder.send_signal(number)
         recorder.wait(timeout=harness.PATIENCE_S)
