@@ -61,6 +61,12 @@ class Engines(harness.AcceptanceTest):
             "JOIN value_names AS v ON bitAnd(b.flags, v.mask) = v.number AND v.value_table = 'block' "
             f"WHERE path = '{self.point}/{pattern}' AND v.name = '{side}'"))
 
+    def queued(self, recording, pattern):
+        """What was queued for one pattern's file, for the message of a failure."""
+        return recording.query("SELECT b.pid, b.tid, b.flags, b.by_kernel_thread, count(*) AS operations, count(DISTINCT b.sector) AS sectors, "
+                               "count(DISTINCT b.device) AS devices, sum(b.bytes) AS bytes FROM block_queue AS b JOIN files USING (file) "
+                               f"WHERE path = '{self.point}/{pattern}' GROUP BY ALL")
+
     def through_vfs(self, recording, pattern):
         """(operations, bytes) of one pattern's file in layer vfs."""
         side = "read" if "read" in pattern else "write"
@@ -81,7 +87,7 @@ class Engines(harness.AcceptanceTest):
                 # Asynchronous operations bypass the layer.
                 if table == "syscall" and "vfs" in recording.layers_recorded():
                     self.assertEqual(self.through_vfs(recording, pattern), (BLOCKS, SIZE_BYTES))
-                self.assertEqual(self.moved(recording, pattern), SIZE_BYTES)
+                self.assertEqual(self.moved(recording, pattern), SIZE_BYTES, self.queued(recording, pattern))
 
     def test_calls(self):
         for engine in CALLS:

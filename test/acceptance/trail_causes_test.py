@@ -324,8 +324,8 @@ class TrailCauses(harness.AcceptanceTest):
         self.check_waste("btrfs")
 
     def make_small_group(self):
-        """A control group with little memory."""
-        for root, limit in ((pathlib.Path("/sys/fs/cgroup"), "memory.max"), (pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes")):
+        """A control group with little memory. Its programs wait for memory, however slow the disk is: none is killed."""
+        for root, limit in ((pathlib.Path("/sys/fs/cgroup"), "memory.high"), (pathlib.Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes")):
             group = root / f"iotrail-trails-{os.getpid()}"
             try:
                 group.mkdir()
@@ -334,6 +334,8 @@ class TrailCauses(harness.AcceptanceTest):
             self.addCleanup(os.rmdir, group)
             if (group / limit).exists():
                 (group / limit).write_text(str(GROUP_BYTES))
+                if (group / "memory.oom_control").exists():
+                    (group / "memory.oom_control").write_text("1")
                 return group
         return self.skipTest("there is no control group of memory to be made")
 
