@@ -32,6 +32,18 @@ const Child kNames("app_names", [](const std::string& directory) {
   return ok ? 0 : 1;
 });
 
+// As `ls -R` asks for each directory.
+const Child kEmptyPaths("app_empty_paths", [](const std::string& directory) {
+  struct stat to{};
+  struct statx more{};
+  const int parent = open(directory.c_str(), O_RDONLY | O_DIRECTORY);
+  const bool ok = open("", O_RDONLY) == -1 && stat("", &to) == -1 &&
+                  fstatat(parent, "", &to, AT_EMPTY_PATH) == 0 &&
+                  statx(parent, "", AT_EMPTY_PATH, STATX_SIZE, &more) == 0 &&
+                  rename("", "other") == -1;
+  return ok ? 0 : 1;
+});
+
 const Child kMemory("app_mmap", [](const std::string& directory) {
   const int file = open((directory + "/data").c_str(), O_RDWR | O_CREAT, 0600);
   bool ok = ftruncate(file, 12288) == 0;
@@ -115,6 +127,18 @@ TEST(app_stat, paths_and_descriptors) {
   ASSERT_EQ(at.size(), 1U);
   EXPECT_EQ(at[0].fd, of_directory[0].fd);
   EXPECT_EQ(at[0].result, 0);
+}
+
+TEST(app_stat, an_empty_path_is_none_and_not_a_lost_one) {
+  const auto recording = AppRecording::of_child("app_empty_paths");
+  expect_complete(recording);
+  const auto stats = OF_FILE(recording, app_stat, recording.directory());
+  ASSERT_EQ(stats.size(), 2U);
+  EXPECT_EQ(stats[0].path, 0U);
+  const auto renames = ALL(recording, app_rename);
+  ASSERT_EQ(renames.size(), 1U);
+  EXPECT_EQ(renames[0].path, 0U);
+  EXPECT_EQ(recording.text(renames[0].new_path), "other");
 }
 
 TEST(app_unlink, names) {

@@ -2,6 +2,7 @@
 #include "capture/preload/collector/arena_ids.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "capture/tasks/tasks.hpp"
@@ -31,17 +32,16 @@ void PendingPaths::add(iot_u32 reference, iot_u32 id) {
   paths_.push_back({reference, id});
 }
 
-iot_u32 PendingPaths::take(iot_u32 reference) {
+std::optional<iot_u32> PendingPaths::take(iot_u32 reference) {
   if (paths_.empty())
-    return 0;
+    return {};
   const iot_u32 first = paths_.front().reference;
   const auto found = std::ranges::lower_bound(
       paths_, reference - first, {}, [&](const Path& path) { return path.reference - first; });
   if (found == paths_.end() || found->reference != reference)
-    return 0;
-  const iot_u32 id = found->id;
+    return {};
+  const std::optional<iot_u32> id = std::exchange(found->id, {}); // removed with earlier ones
   const auto at = static_cast<std::size_t>(found - paths_.begin());
-  found->id = 0; // taken; removed together with earlier ones
   const std::size_t passed = at > kNestedMost ? at - kNestedMost : 0;
   paths_.erase(paths_.begin(), paths_.begin() + static_cast<std::ptrdiff_t>(passed));
   return id;
@@ -129,9 +129,9 @@ iot_u32 ArenaIds::file(iot_u32 number) {
 iot_u32 ArenaIds::path(iot_u32 reference, PendingPaths& paths) {
   if (reference == 0)
     return 0;
-  const iot_u32 id = paths.take(reference);
-  unresolved_ += id == 0;
-  return id;
+  const std::optional<iot_u32> id = paths.take(reference);
+  unresolved_ += !id;
+  return id.value_or(0);
 }
 
 } // namespace iotrail::capture::preload

@@ -24,13 +24,13 @@ namespace iotrail::capture::preload {
 class PendingPaths {
 public:
   void add(iot_u32 reference, iot_u32 id);
-  // 0: missing, because it was dropped or its writer was killed.
-  iot_u32 take(iot_u32 reference);
+  // Nothing: it is missing, because it was dropped or its writer was killed. An empty path is 0.
+  std::optional<iot_u32> take(iot_u32 reference);
 
 private:
   struct Path {
     iot_u32 reference;
-    iot_u32 id;
+    std::optional<iot_u32> id; // until a record takes it
   };
   std::deque<Path> paths_; // in the order of writing, so that references only grow, modulo 2^32
 };
