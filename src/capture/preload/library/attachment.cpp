@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "capture/preload/library/environment.hpp"
 #include "capture/preload/library/ring_memory.hpp"
 #include "capture/preload/shared/lost_memory.hpp"
 

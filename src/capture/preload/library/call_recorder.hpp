@@ -196,10 +196,4 @@ iot_u32 read_file(const char* path, char* to, iot_u32 room);
 // The process id, valid unless this is a forked child that has not been noticed yet.
 iot_s32 process_id();
 
-// The value of a variable in the environment, or null.
-const char* environment_value(const char* name);
-
-// Remembers the variables that the next program needs to be followed too.
-void remember_environment(const char* arena_path);
-
 } // namespace iotrail::capture::preload

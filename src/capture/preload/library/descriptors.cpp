@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "capture/preload/library/path_room.hpp"
 #include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/descriptor_link.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
@@ -82,17 +83,14 @@ FileIdentity identify(int fd, const struct stat& attributes) {
   return identity;
 }
 
-iot_u32 tell(int fd, const FileIdentity& identity, iot_u32 mode) {
+// 0: there are too many files, or no room to announce this one.
+iot_u32 announce(const FileIdentity& identity, iot_u32 mode, const Bytes& path) {
   const iot_u32 number = __atomic_fetch_add(&g_recording.arena->next_file, 1, __ATOMIC_RELAXED) + 1;
   if (number >= kFileLimit) {
     __atomic_store_n(&g_recording.arena->next_file, kFileLimit, __ATOMIC_RELAXED);
     __atomic_fetch_add(&g_recording.arena->text_full, 1, __ATOMIC_RELAXED);
     return 0;
   }
-  char path[kPathBytes];
-  const DescriptorLink link(fd);
-  const long size =
-      raw_syscall(SYS_readlinkat, AT_FDCWD, address(link.text), address(path), sizeof(path));
   TextHeader header{};
   header.kind = static_cast<iot_u16>(TextKind::file);
   header.number = number;
@@ -100,8 +98,21 @@ iot_u32 tell(int fd, const FileIdentity& identity, iot_u32 mode) {
   header.generation = identity.generation;
   header.mode = mode;
   header.inode = identity.inode;
-  const Bytes part{path, size > 0 ? static_cast<iot_u32>(size) : 0};
-  return send_text(header, &part, 1) != 0 ? number : 0;
+  return send_text(header, &path, 1) != 0 ? number : 0;
+}
+
+iot_u32 announce_descriptor(int fd, const FileIdentity& identity, iot_u32 mode) {
+  const DescriptorLink link(fd);
+  PathRoom room;
+  iot_u32 size = 0;
+  const char* const path = room.filled_by(
+      [&link](char* to, iot_u32 bytes) {
+        const long read = raw_syscall(SYS_readlinkat, AT_FDCWD, address(link.text), address(to),
+                                      static_cast<long>(bytes));
+        return read > 0 ? static_cast<iot_u32>(read) : 0;
+      },
+      &size);
+  return announce(identity, mode, {path, path != nullptr ? size : 0});
 }
 
 // The number of the descriptor's file; 0: none, or no room to announce it.
@@ -114,7 +125,7 @@ iot_u32 describe(int fd) {
   const FileIdentity identity = identify(fd, attributes);
   if (const iot_u32 number = find_known(identity); number != 0)
     return number;
-  const iot_u32 number = tell(fd, identity, attributes.st_mode);
+  const iot_u32 number = announce_descriptor(fd, identity, attributes.st_mode);
   if (number != 0)
     add_known(identity, number);
   return number;

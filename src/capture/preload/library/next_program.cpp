@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "capture/preload/library/call_recorder.hpp"
+#include "capture/preload/library/environment.hpp"
+#include "capture/preload/library/path_room.hpp"
 #include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/preload_blocker.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
@@ -13,26 +15,24 @@ namespace iotrail::capture::preload {
 
 namespace {
 
-// The first file with that name in PATH; false: none.
-bool find_in_path(const char* name, char* found, iot_u64 room) {
+// The first file with that name in PATH; null: none.
+const char* find_in_path(const char* name, PathRoom& room) {
   const char* folders = environment_value("PATH");
   if (folders == nullptr)
     folders = "/bin:/usr/bin";
   const iot_u64 name_bytes = strlen(name) + 1;
   for (;;) {
     const iot_u64 bytes = strcspn(folders, ":");
-    if (bytes + 1 + name_bytes <= room) {
-      memcpy(found, folders, bytes);
-      found[bytes] = '/';
-      memcpy(found + bytes + 1, name, name_bytes);
-      const char* const path = bytes == 0 ? name : found; // empty: the current directory
-      if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0) {
-        memmove(found, path, strlen(path) + 1);
-        return true;
-      }
+    if (char* const joined = room.of(bytes + 1 + name_bytes); joined != nullptr) {
+      memcpy(joined, folders, bytes);
+      joined[bytes] = '/';
+      memcpy(joined + bytes + 1, name, name_bytes);
+      const char* const path = bytes == 0 ? name : joined; // empty: the current directory
+      if (raw_syscall(SYS_faccessat, AT_FDCWD, address(path), X_OK) == 0)
+        return path;
     }
     if (folders[bytes] == 0)
-      return false;
+      return nullptr;
     folders += bytes + 1;
   }
 }
@@ -44,9 +44,9 @@ PreloadBlocker blocker_of(const char* name, const char* const* arguments) {
     return PreloadBlocker::none;
   if (strchr(name, '/') != nullptr)
     return blocker_of_path(name, arguments);
-  char path[kPathBytes];
-  return find_in_path(name, path, sizeof(path)) ? blocker_of_path(path, arguments)
-                                                : PreloadBlocker::none;
+  PathRoom room;
+  const char* const path = find_in_path(name, room);
+  return path != nullptr ? blocker_of_path(path, arguments) : PreloadBlocker::none;
 }
 
 void report_blocker(const char* name, PreloadBlocker preload_blocker) {

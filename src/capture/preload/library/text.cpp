@@ -8,6 +8,7 @@
 
 #include "capture/preload/library/attachment.hpp"
 #include "capture/preload/library/call_recorder.hpp"
+#include "capture/preload/library/path_room.hpp"
 #include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
@@ -74,13 +75,13 @@ bool is_proven_readable(iot_s64 result) {
   }
 }
 
-// Length of text that may end in unreadable memory; copies it to `to` (kPathBytes).
-iot_u32 copy_text_safely(char* to, const char* from) {
+// Length of text that may end in unreadable memory; copies up to `room` bytes of it.
+iot_u32 copy_text_safely(char* to, const char* from, iot_u32 room) {
   iot_u32 size = 0;
-  while (size < kPathBytes) {
+  while (size < room) {
     const iot_u64 at = reinterpret_cast<iot_u64>(from) + size;
     const iot_u64 to_page_end = kPageBytes - at % kPageBytes;
-    const iot_u64 piece = to_page_end < kPathBytes - size ? to_page_end : kPathBytes - size;
+    const iot_u64 piece = to_page_end < room - size ? to_page_end : room - size;
     if (!copy_safely(to + size, from + size, piece))
       break;
     const void* const end = memchr(to + size, 0, piece);
@@ -146,8 +147,12 @@ iot_u32 text_of(const char* path, iot_s64 result) {
     return 0;
   if (is_proven_readable(result))
     return send_path(path, static_cast<iot_u32>(strnlen(path, kPathBytes)));
-  char copy[kPathBytes];
-  const iot_u32 size = copy_text_safely(copy, path);
+  PathRoom room;
+  iot_u32 size = 0;
+  const char* const copy = room.filled_by(
+      [path](char* to, iot_u32 bytes) { return copy_text_safely(to, path, bytes); }, &size);
+  if (copy == nullptr)
+    return drop();
   return size != 0 ? send_path(copy, size) : 0;
 }
 

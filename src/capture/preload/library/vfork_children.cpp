@@ -2,6 +2,7 @@
 #include "capture/preload/library/vfork_children.hpp"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include "capture/preload/library/attachment.hpp"
 
@@ -24,6 +25,8 @@ Context* find_owned(iot_u64 owner) {
 
 void end_vfork_children() {
   t_context = t_vfork_children.host;
+  if (t_vfork_children.room != nullptr)
+    return_room(t_vfork_children.room, t_vfork_children.room_bytes);
   t_vfork_children = {};
 }
 
@@ -94,6 +97,24 @@ bool is_vfork_child() {
 bool has_other_descriptors() {
   return t_vfork_children.host != nullptr && !t_vfork_children.shares_descriptors &&
          is_vfork_child();
+}
+
+void* take_room(iot_u64 bytes) {
+  const long at = raw_syscall(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!is_address(at))
+    return nullptr;
+  if (t_vfork_children.room == nullptr && is_vfork_child()) {
+    t_vfork_children.room = pointer<void>(at);
+    t_vfork_children.room_bytes = bytes;
+  }
+  return pointer<void>(at);
+}
+
+void return_room(void* room, iot_u64 bytes) {
+  if (t_vfork_children.room == room)
+    t_vfork_children.room = nullptr;
+  raw_syscall(SYS_munmap, address(room), static_cast<long>(bytes));
 }
 
 iot_s32 running_process_id() {

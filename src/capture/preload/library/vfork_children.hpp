@@ -15,6 +15,8 @@ struct VforkChildren {
   Context* last;           // of the vfork child found last
   iot_s32 until_gone;      // its id; 0: not known yet, or one of the constants below
   bool shares_descriptors; // the first vfork child and its host share their descriptor table
+  void* room;              // of a vfork child that executed a program; null: none
+  iot_u64 room_bytes;
 };
 inline constexpr iot_s32 kWhileSuspended = -1; // the host runs again after its vfork child ends
 inline constexpr iot_s32 kForEver = -2;        // several children
@@ -39,6 +41,11 @@ bool is_vfork_child();
 
 // Such a vfork child with its own descriptors: it must not write to the host's table.
 bool has_other_descriptors();
+
+// Memory of the kernel for the environment of the next program; null: none. If a vfork child does
+// not return it, since it executed that program, its host does.
+void* take_room(iot_u64 bytes);
+void return_room(void* room, iot_u64 bytes);
 
 // The process id of the running task, vfork child or not.
 iot_s32 running_process_id();
