@@ -5,11 +5,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,14 +56,16 @@ inline std::vector<std::string> command_of(pid_t pid) {
   return words;
 }
 
-// Whether this process or its parent was started with this variable, "NAME=VALUE". False without
-// permission to look.
-inline bool has_variable(pid_t pid, std::string_view variable) {
-  std::ifstream environment(fmt::format("/proc/{}/environ", pid));
+// Whether this process or its parent was started with one of these variables, "NAME=VALUE". Nothing
+// without permission to look.
+inline std::optional<bool> has_variable(pid_t pid, const std::vector<std::string>& variables) {
+  std::ifstream environment(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  if (!environment)
+    return {};
   for (std::string word; std::getline(environment, word, '\0');)
-    if (word == variable)
+    if (std::ranges::find(variables, word) != variables.end())
       return true;
-  return false;
+  return environment.bad() ? std::nullopt : std::optional(false);
 }
 
 struct RunningProcess {

@@ -227,6 +227,22 @@ class Unseen(harness.AcceptanceTest):
         self.assertEqual(bare.stdout, "14\n" * 9)
         self.assertEqual(self.record(program, options=APP).process.stdout, bare.stdout)
 
+    def test_an_emptied_environment_stays_empty(self):
+        """The recording follows all the same, and so does one more program."""
+        for command, expected in ((("env", "-i", "env"), ""), (("env", "-i", "A=1", "/usr/bin/env"), "A=1\n"),
+                                  (("env", "-i", "LD_PRELOAD=", "/usr/bin/env"), "LD_PRELOAD=\n"),
+                                  (("env", "-i", "/usr/bin/env", "B=2", "sh", "-c", "cat /etc/passwd >/dev/null; exec env"), None)):
+            with self.subTest(command=command):
+                bare = harness.run(*command)
+                self.assertEqual(bare.stdout if expected is None else expected, bare.stdout)
+                recording = self.record(*command, options=APP, name=f"t{len(str(command))}")
+                self.assertEqual(recording.process.stdout, bare.stdout)
+                self.assertEqual(recording.process.stderr.count("ERROR: ld.so"), 0)
+                programs = {row["comm"] for row in recording.query("SELECT DISTINCT comm FROM processes")}
+                self.assertIn("env", programs)
+                if "sh" in command:
+                    self.assertGreater(int(recording.value(READS_OF_CAT)), 0)
+
     def test_strict_heeds_what_may_be_missing(self):
         self.record(self.build("static", "-static"), options=("--strict", *APP), expect=3)
         self.record("true", options=("--strict", *APP), name="seen")

@@ -275,10 +275,10 @@ std::map<iot_u32, std::uint64_t> Tasks::running_candidates() const {
   for (const auto& [pid, program] : programs_)
     if (!bystanders_.contains(pid))
       candidates[pid] = program->start_ns;
-  if (has_kernel_ || variable_.empty() || !counts_like_proc())
+  if (has_kernel_ || variables_.empty() || !counts_like_proc())
     return candidates;
   for (const auto& [pid, parent] : running_processes())
-    if (has_variable(pid, variable_))
+    if (has_variable(pid, variables_).value_or(false))
       candidates.try_emplace(static_cast<iot_u32>(pid), 0);
   return candidates;
 }

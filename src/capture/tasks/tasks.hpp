@@ -53,8 +53,8 @@ public:
   // process.
   void expect_kernel() { has_kernel_ = true; }
 
-  // Only traced processes are started with this variable, "NAME=VALUE".
-  void expect_variable(std::string variable) { variable_ = std::move(variable); }
+  // Only traced processes are started with one of these variables, "NAME=VALUE".
+  void expect_variables(std::vector<std::string> variables) { variables_ = std::move(variables); }
 
   // The rows of programs have no arguments: these may hold secrets.
   void drop_arguments() { keeps_arguments_ = false; }
@@ -130,7 +130,7 @@ private:
   std::uint64_t proc_device_;
   bool has_kernel_ = false;
   bool keeps_arguments_ = true;
-  std::string variable_;
+  std::vector<std::string> variables_;
 
   std::unordered_map<TaskKey, Task, TaskHash> tasks_;
   std::deque<TaskKey> task_order_; // oldest first

@@ -107,7 +107,7 @@ TEST_F(TasksTest, ended_task_is_not_taken_for_the_next_of_its_ids) {
 
 TEST_F(TasksTest, process_that_did_nothing_yet_runs_by_its_variable) {
   const std::string variable = "IOTRAIL_TASKS_TEST=" + folder_.string();
-  tasks_.expect_variable(variable);
+  tasks_.expect_variables({variable});
   EXPECT_TRUE(tasks_.running().empty());
   int ready[2];
   ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec: the variable is visible soon after

@@ -52,7 +52,7 @@ public:
 private:
   void begin_to_read(store::TraceWriter& writer);
   void follow_new_places();
-  std::string arena_variable() const;
+  std::string arena_variable(std::string_view name) const;
   bool is_arena_bad() const;
   bool is_out_of_reach() const;
   std::size_t read_all(store::TraceWriter& writer, std::uint64_t now_ns);
@@ -155,12 +155,14 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
     return std::unexpected(arena.error());
   arena_.emplace(std::move(*arena));
   header_.emplace(*arena_);
-  tasks_->expect_variable(arena_variable());
+  const std::vector<std::string> variables{arena_variable(kArenaVariable),
+                                           arena_variable(kAddedArenaVariable)};
+  tasks_->expect_variables(variables);
   return {};
 }
 
-std::string PreloadSource::arena_variable() const {
-  return std::string(kArenaVariable) + '=' + arena_->path().string();
+std::string PreloadSource::arena_variable(std::string_view name) const {
+  return fmt::format("{}={}", name, arena_->path().native());
 }
 
 std::vector<std::string> PreloadSource::child_environment() const {
@@ -169,7 +171,7 @@ std::vector<std::string> PreloadSource::child_environment() const {
   std::string preload = "LD_PRELOAD=" + library_.string();
   if (const char* const present = getenv("LD_PRELOAD"); present != nullptr && *present != 0)
     preload += std::string(":") + present;
-  return {preload, arena_variable()};
+  return {preload, arena_variable(kArenaVariable)};
 }
 
 Result<void> PreloadSource::start() {

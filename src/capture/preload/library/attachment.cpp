@@ -122,7 +122,7 @@ void thread_ended(void*) {
 }
 
 void attach_once() {
-  const char* const path = environment_value(kArenaVariable);
+  const char* const path = arena_in_environment();
   if (path == nullptr || !map_arena(path)) {
     turn_off();
     return;

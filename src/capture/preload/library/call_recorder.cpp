@@ -10,6 +10,7 @@
 #include "base/clock_offset.hpp"
 #include "capture/preload/library/attachment.hpp"
 #include "capture/preload/library/descriptors.hpp"
+#include "capture/preload/library/environment.hpp"
 #include "capture/preload/library/ring_memory.hpp"
 #include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
@@ -264,6 +265,7 @@ namespace {
 // change its environment.
 __attribute__((constructor)) void begin() {
   claim();
+  hide_added_variables();
 }
 
 // At exit() the thread has made its last calls, except in later destructors, which claim a new

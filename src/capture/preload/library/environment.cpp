@@ -16,6 +16,7 @@ constexpr char kPreload[] = "LD_PRELOAD";
 constexpr iot_u64 kVariableBytes = kPathBytes + 64;
 
 char g_arena_variable[kVariableBytes]; // "NAME=value"; empty: not needed
+char g_added_variable[kVariableBytes]; // the same, for an environment without it
 char g_library[kPathBytes];
 char g_startup[128U << 10U]; // environment, read before the C library knows it
 
@@ -42,6 +43,11 @@ const char* value_if(const char* variable, const char* name) {
   const iot_u64 size = strlen(name);
   return strncmp(variable, name, size) == 0 && variable[size] == '=' ? variable + size + 1
                                                                      : nullptr;
+}
+
+const char* arena_if(const char* variable) {
+  const char* const value = value_if(variable, kArenaVariable);
+  return value != nullptr ? value : value_if(variable, kAddedArenaVariable);
 }
 
 const char* startup_value(const char* name) {
@@ -71,6 +77,19 @@ bool find_library(char* path) {
          append(path, kPathBytes, info.dli_fname);
 }
 
+// Removes the library, which comes first. True: nothing is left.
+bool remove_library(char* variable, const char* library) {
+  char* const value = variable + sizeof(kPreload);
+  const iot_u64 bytes = strlen(library);
+  if (strncmp(value, library, bytes) != 0)
+    return false;
+  if (value[bytes] == 0)
+    return true;
+  if (value[bytes] == ':')
+    memmove(value, value + bytes + 1, strlen(value + bytes + 1) + 1);
+  return false;
+}
+
 } // namespace
 
 const char* environment_value(const char* name) {
@@ -82,9 +101,29 @@ const char* environment_value(const char* name) {
   return nullptr;
 }
 
+const char* arena_in_environment() {
+  const char* const path = environment_value(kArenaVariable);
+  return path != nullptr ? path : environment_value(kAddedArenaVariable);
+}
+
 void remember_environment(const char* arena_path) {
-  if (find_library(g_library))
+  if (find_library(g_library) && make_variable(g_added_variable, kAddedArenaVariable, arena_path))
     make_variable(g_arena_variable, kArenaVariable, arena_path);
+}
+
+void hide_added_variables() {
+  if (environ == nullptr || environment_value(kAddedArenaVariable) == nullptr ||
+      (g_library[0] == 0 && !find_library(g_library)))
+    return;
+  char** to = environ;
+  for (char** from = environ; *from != nullptr; ++from) {
+    const bool is_preload = value_if(*from, kPreload) != nullptr;
+    const bool is_added = value_if(*from, kAddedArenaVariable) != nullptr ||
+                          (is_preload && remove_library(*from, g_library));
+    if (!is_added)
+      *to++ = *from;
+  }
+  *to = nullptr;
 }
 
 const char* own_library() {
@@ -97,7 +136,7 @@ const char* own_arena() {
 
 const char* other_arena(Strings environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment)
-    if (const char* const arena = value_if(*environment, kArenaVariable); arena != nullptr)
+    if (const char* const arena = arena_if(*environment); arena != nullptr)
       return strcmp(arena, own_arena()) != 0 ? arena : nullptr;
   return nullptr;
 }
@@ -105,7 +144,9 @@ const char* other_arena(Strings environment) {
 Survey::Survey(Strings environment) : environment_(environment) {
   for (; environment != nullptr && environment[count_] != nullptr; ++count_) {
     const char* const variable = environment[count_];
-    has_arena_ |= strcmp(variable, g_arena_variable) == 0;
+    names_arena_ |= value_if(variable, kArenaVariable) != nullptr;
+    has_arena_ |=
+        strcmp(variable, g_arena_variable) == 0 || strcmp(variable, g_added_variable) == 0;
     if (const char* const value = value_if(variable, kPreload); value != nullptr) {
       preload_ = value;
       preload_at_ = count_;
@@ -125,7 +166,7 @@ Strings Survey::extended(void* room) const {
   const iot_u64 preload_bytes = bytes() - pointer_bytes();
   iot_u64 count = 0;
   for (iot_u64 i = 0; i < count_; ++i)
-    if (value_if(environment_[i], kArenaVariable) == nullptr)
+    if (arena_if(environment_[i]) == nullptr)
       all[count++] = i == preload_at_ ? preload : environment_[i];
   preload[0] = 0;
   append(preload, preload_bytes, kPreload);
@@ -137,7 +178,7 @@ Strings Survey::extended(void* room) const {
   }
   if (preload_ == nullptr)
     all[count++] = preload;
-  all[count++] = g_arena_variable;
+  all[count++] = names_arena_ ? g_arena_variable : g_added_variable;
   all[count] = nullptr;
   return all;
 }

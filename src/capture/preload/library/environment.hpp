@@ -13,8 +13,15 @@ using Strings = char* const*;
 // The value of a variable in this program's environment, or null.
 const char* environment_value(const char* name);
 
+// The arena that the environment names; null: none.
+const char* arena_in_environment();
+
 // Remembers the variables that the next program needs to be followed too.
 void remember_environment(const char* arena_path);
+
+// A program that emptied its environment started this one. Both variables were added to that, and
+// are removed from `environ`, so that this program has what it was given.
+void hide_added_variables();
 
 // Of what was remembered; "": nothing.
 const char* own_library();
@@ -44,6 +51,7 @@ private:
   iot_u64 count_ = 0;
   iot_u64 preload_at_ = ~0ULL;
   const char* preload_ = nullptr; // value of LD_PRELOAD
+  bool names_arena_ = false;      // by the variable of the recorder, with any value
   bool has_arena_ = false;
   bool has_library_ = false;
 };

@@ -19,7 +19,6 @@
 // messages of whole cells, reserved in the same way. The first word of a message is its commit
 // mark. The collector zeroes the cells after reading, so that old text never looks like a mark. A
 // record that uses a message is committed after it.
-// message is committed after it.
 #pragma once
 
 #include "ring.h"
@@ -27,6 +26,8 @@
 namespace iotrail::capture::preload {
 
 inline constexpr char kArenaVariable[] = "IOTRAIL_PRELOAD_ARENA"; // path of the arena's file
+// The same, in an environment that a program had emptied. The next program does not see it.
+inline constexpr char kAddedArenaVariable[] = "IOTRAIL_PRELOAD_ARENA_ADDED";
 inline constexpr iot_u64 kArenaMagic = 0x31616e6572416f69ULL;
 inline constexpr iot_u32 kCallLimit = 1024; // numbers of calls are below it
 inline constexpr iot_u32 kArenaVersion = 6;
