@@ -23,20 +23,41 @@ const Child kFlooder("flood", [](const std::string&) {
   return 0;
 });
 
-// A loss that no other counter shows: the newest record of the ring disappears.
-const Child kVanishing("vanishing", [](const std::string&) {
+// The place of this thread, which it can write to; null: none.
+capture::preload::ThreadSlot* own_place() {
   using namespace capture::preload;
   const int file = open(getenv(kArenaVariable), O_RDWR);
   void* const memory =
       mmap(nullptr, rings_offset(kPlaces), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED)
-    return 1;
+    return nullptr;
   auto* const arena = static_cast<std::byte*>(memory);
   const auto* const owners = reinterpret_cast<const iot_u64*>(arena + owners_offset());
   auto* const places = reinterpret_cast<ThreadSlot*>(arena + places_offset(kPlaces));
   for (iot_u32 i = 0; i < kPlaces; ++i)
     if (owners[i] == owner_of(getpid(), gettid()))
-      places[i].records.head -= 1;
+      return &places[i];
+  return nullptr;
+}
+
+// A loss that no other counter shows: the newest record of the ring disappears.
+const Child kVanishing("vanishing", [](const std::string&) {
+  capture::preload::ThreadSlot* const place = own_place();
+  if (place == nullptr)
+    return 1;
+  place->records.head -= 1;
+  return 0;
+});
+
+// Records its calls in the name of process 1.
+const Child kForging("forging", [](const std::string&) {
+  capture::preload::ThreadSlot* const place = own_place();
+  if (place == nullptr)
+    return 1;
+  place->outer_owner = capture::preload::owner_of(1, 1);
+  const int null = open("/dev/null", O_WRONLY);
+  for (int i = 0; i < 5000; ++i)
+    (void)!write(null, "x", 1);
   return 0;
 });
 
@@ -72,6 +93,16 @@ TEST(preload_load, record_that_vanishes_is_not_passed_over) {
   EXPECT_EQ(recording.counter(IOT_COUNTER_preload_overwritten), 1U);
   EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
   EXPECT_GT(recording.written(), 0U);
+}
+
+TEST(preload_load, no_program_records_calls_in_the_name_of_another) {
+  RunOptions options;
+  options.is_drained = false;
+  const auto recording = AppRecording::of_child("forging", options);
+  EXPECT_EQ(recording.status(), 0);
+  EXPECT_EQ(recording.counter(IOT_COUNTER_preload_overwritten), 1U);
+  EXPECT_EQ(recording.produced(), recording.written() + recording.lost());
+  EXPECT_EQ(ALL(recording, app_write).size(), 0U);
 }
 
 TEST(preload_load, unwanted_events_are_not_produced) {

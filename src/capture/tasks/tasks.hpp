@@ -81,6 +81,8 @@ public:
   void see_bystander(iot_u32 own, iot_u32 pid); // the same for one that is not followed
   void await_exec(iot_u32 own, iot_u32 pid); // it will run another program; only its start matters
   void note_end(iot_u32 pid, std::uint64_t now_ns);
+  // The kernel source follows this process, which runs.
+  bool follows(iot_u32 pid) const { return programs_.contains(pid) && !bystanders_.contains(pid); }
 
   // A program's own announcement. `is_known`: `row.pid` is its id in the initial namespace. An
   // unknown parent (0) and the start come from /proc.

@@ -77,6 +77,7 @@ private:
   std::deque<ThreadRingReader> readers_; // of places 0, 1, ... that were ever claimed
   std::vector<std::uint64_t> stuck_since_ns_;
   OwnerWatch owners_;
+  std::optional<OwnerCheck> owner_check_;
   std::uint64_t next_check_ns_ = 0;
   std::optional<std::uint64_t>
       finish_until_ns_; // after stop(): end of the wait for calls in progress
@@ -158,6 +159,7 @@ Result<void> PreloadSource::open(const SourceOptions& options) {
   const std::vector<std::string> variables{arena_variable(kArenaVariable),
                                            arena_variable(kAddedArenaVariable)};
   tasks_->expect_variables(variables);
+  owner_check_.emplace(variables, arena_->path(), arena_->made_ns());
   return {};
 }
 
@@ -213,7 +215,7 @@ std::size_t PreloadSource::read_all(store::TraceWriter& writer, std::uint64_t no
   for (ThreadRingReader& reader : readers_)
     reader.read_text(*ids_);
   for (ThreadRingReader& reader : readers_)
-    reader.identify(*tasks_, now_ns);
+    reader.identify(*tasks_, *owner_check_, now_ns);
   for (ThreadRingReader& reader : readers_)
     records += reader.read_records(*clock_, *ids_, deferred_filter_, writer);
   const std::size_t waiting =
@@ -256,7 +258,7 @@ void PreloadSource::free_places(std::uint64_t now_ns) {
     ThreadRingReader& reader = readers_[index];
     reader.look(); // its last records, before it was found gone
     reader.read_text(*ids_);
-    reader.identify(*tasks_, now_ns);
+    reader.identify(*tasks_, *owner_check_, now_ns);
     if (reader.has_torn())
       reader.skip_torn();
     else if (reader.is_drained())

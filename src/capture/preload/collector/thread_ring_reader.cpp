@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "capture/preload/collector/arena_watch.hpp"
@@ -270,10 +271,13 @@ bool ThreadRingReader::find_owner(Tasks& tasks, std::uint64_t now_ns) {
   return true;
 }
 
-void ThreadRingReader::identify(Tasks& tasks, std::uint64_t now_ns) {
+void ThreadRingReader::identify(Tasks& tasks, OwnerCheck& check, std::uint64_t now_ns) {
   if (seen_.claim == 0 || (seen_.claim != known_claim_ && !find_owner(tasks, now_ns)))
     return;
-  known_claim_ = seen_.claim;
+  const bool is_new = std::exchange(known_claim_, seen_.claim) != seen_.claim;
+  if (is_new && is_known_ && tasks.counts_like_proc() && !tasks.follows(task_.pid) &&
+      !check.may_own(task_.pid, now_ns))
+    return give_up();
   for (; pending_.blockers > 0; --pending_.blockers)
     tasks.unseen().note_reported(task_.pid);
   if (!pending_.process)

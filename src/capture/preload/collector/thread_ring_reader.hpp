@@ -9,6 +9,7 @@
 
 #include "capture/preload/collector/arena_file.hpp"
 #include "capture/preload/collector/convert.hpp"
+#include "capture/preload/collector/owner_check.hpp"
 #include "capture/tasks/tasks.hpp"
 
 namespace iotrail::capture::preload {
@@ -22,8 +23,8 @@ public:
   void look();
   void read_text(ArenaIds& ids);
   // Finds the owner's ids in the initial namespace. Until then read_records() leaves the records in
-  // the ring, for a limited time.
-  void identify(Tasks& tasks, std::uint64_t now_ns);
+  // the ring, for a limited time. An owner that is not traced is a forged one.
+  void identify(Tasks& tasks, OwnerCheck& check, std::uint64_t now_ns);
   std::size_t read_records(const TickClock& clock, ArenaIds& ids, DeferredFilter& deferred_filter,
                            store::TraceWriter& writer);
 

@@ -120,7 +120,7 @@ private:
     for (ThreadRingReader& reader : readers_)
       reader.read_text(*ids_);
     for (iot_u32 place = 0; place < kUsed; ++place) {
-      readers_[place].identify(tasks_, now_ns);
+      readers_[place].identify(tasks_, owner_check_, now_ns);
       read_[place] += readers_[place].read_records(clock_, *ids_, deferred_filter_, *writer_);
     }
     tasks_.write(*writer_, now_ns);
@@ -138,6 +138,7 @@ private:
   TickClock clock_;
   ArenaFile arena_;
   OwnerWatch owners_;
+  OwnerCheck owner_check_{{}, arena_.path(), 0};
   std::unique_ptr<store::TraceWriter> writer_;
   std::optional<ArenaIds> ids_;
   DeferredFilter deferred_filter_;
