@@ -129,6 +129,9 @@ inline constexpr CallTarget kCallTargets[] = {
 #define IS_DESCRIPTOR_none() false
 #define IS_DESCRIPTOR_on(fd) true
 #define IS_DESCRIPTOR_on_stream(stream) false
+#define IS_DESCRIPTOR_on_inlined(stream) false
+#define IS_DESCRIPTOR_on_flushed(stream) false
+#define IS_DESCRIPTOR_on_all_streams() false
 #define IS_DESCRIPTOR_find_mapped(fd, flags) true
 #define IS_DESCRIPTOR_find_position(stream) false
 #define IS_DESCRIPTOR_forget(fd) true
@@ -140,6 +143,9 @@ inline constexpr CallTarget kCallTargets[] = {
 #undef IS_DESCRIPTOR_none
 #undef IS_DESCRIPTOR_on
 #undef IS_DESCRIPTOR_on_stream
+#undef IS_DESCRIPTOR_on_inlined
+#undef IS_DESCRIPTOR_on_flushed
+#undef IS_DESCRIPTOR_on_all_streams
 #undef IS_DESCRIPTOR_find_mapped
 #undef IS_DESCRIPTOR_find_position
 #undef IS_DESCRIPTOR_forget

@@ -80,13 +80,13 @@ const Child kMemoryStream("app_memory_stream", [](const std::string& directory) 
 
 } // namespace
 
-TEST(app_read, a_stream_in_memory_is_of_no_file) {
+TEST(app_read, a_stream_in_memory_is_of_no_file_of_the_disk) {
   const auto recording = AppRecording::of_child("app_memory_stream");
   expect_complete(recording);
   const auto writes = recording.all<iot_app_write>(IOT_KIND_app_write);
   for (const iot_app_write& write : writes) {
     EXPECT_EQ(write.fd, -1);
-    EXPECT_EQ(write.file, 0U);
+    EXPECT_EQ(recording.file(write.file).path, "memory:[stream]");
   }
 }
 

@@ -1,10 +1,10 @@
 -- One row per file that never reaches a device: pipes, sockets, character devices, anonymous
--- inodes, and files of /proc and /sys.
+-- inodes, streams in memory, and files of /proc and /sys.
 --   file   key of files
 CREATE VIEW files_without_device AS
 SELECT file
 FROM files
-WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%'
+WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%' OR path LIKE 'memory:%'
    OR file IN (SELECT f.file
                FROM files AS f
                  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number

@@ -3,7 +3,7 @@
 -- closed.
 --   pid, fd, file     the process, the descriptor of the stream, and its file
 --   app_op, call      the library call that wrote the bytes (op_id of app_write), and its function; NULL: none
---                     is recorded, as for bytes inherited from a parent, or for functions that compilers inline
+--                     is recorded, as for bytes inherited from a parent
 --   syscall_op        the system call that carried them; NULL: none: the bytes were still in the buffer at the
 --                     end of the recording or of the process, or were lost with it
 --   bytes             bytes of the library call in that system call
@@ -19,7 +19,7 @@ WITH
   calls AS (
     SELECT pid, fd, file, op_id, call, ts_ns, plus(ts_ns, duration_ns) AS done_ns, result AS bytes
     FROM app_write
-    WHERE result > 0 AND NOT is_on_descriptor(call)
+    WHERE result > 0 AND fd >= 0 AND NOT is_on_descriptor(call)
   ),
   streams AS (SELECT DISTINCT pid, fd FROM calls),
   begins AS (

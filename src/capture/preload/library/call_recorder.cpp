@@ -12,6 +12,7 @@
 #include "capture/preload/library/descriptors.hpp"
 #include "capture/preload/library/environment.hpp"
 #include "capture/preload/library/ring_memory.hpp"
+#include "capture/preload/library/stream_buffers.hpp"
 #include "capture/preload/library/vfork_children.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
@@ -271,6 +272,8 @@ __attribute__((constructor)) void begin() {
 // At exit() the thread has made its last calls, except in later destructors, which claim a new
 // place.
 __attribute__((destructor)) void end() {
+  if (!is_off())
+    flush_all_buffers(); // the C library does so after this
   release_place();
 }
 

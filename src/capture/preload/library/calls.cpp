@@ -42,6 +42,22 @@ iot_s64 position_of(FILE* stream) {
 
 } // namespace
 
+Target on_memory(const FILE* stream) {
+  constexpr int kOfFunctions = -2; // of fopencookie() and fmemopen()
+  const bool is_open =
+      stream != nullptr && ((stream->_flags & kIsOfFile) == 0 || stream->_fileno == kOfFunctions);
+  return is_open ? Target{IOT_NO_FD, memory_file()} : none();
+}
+
+Target on_inlined(FILE* stream) {
+  const int fd = descriptor_of(stream);
+  if (fd == IOT_NO_FD)
+    return on_memory(stream);
+  Target target = on(fd);
+  target.moved = begin_inlined_call(stream);
+  return target;
+}
+
 Target forget_directory(DIR* dir) {
   return dir != nullptr ? forget(dirfd(dir)) : none();
 }

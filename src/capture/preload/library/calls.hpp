@@ -9,6 +9,7 @@
 #include "capture/preload/library/call_recorder.hpp"
 #include "capture/preload/library/descriptors.hpp"
 #include "capture/preload/library/real.hpp"
+#include "capture/preload/library/stream_buffers.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -18,6 +19,7 @@ struct Target {
   int fd = IOT_NO_FD;
   iot_u32 file = 0;
   iot_s64 position = 0; // only from find_position()
+  MovedBytes moved{};   // of streams only
 };
 
 inline Target none() {
@@ -28,15 +30,34 @@ IOTRAIL_HOT Target on(int fd) {
 }
 // Like fileno(), but without its call: a stream in memory (open_memstream) has an uninitialised
 // number.
-inline int descriptor_of(FILE* stream) {
-  constexpr int kIsOfFile = 0x2000; // _IO_IS_FILEBUF of the C library
+inline constexpr int kIsOfFile = 0x2000; // _IO_IS_FILEBUF of the C library
+inline int descriptor_of(const FILE* stream) {
   return stream != nullptr && (stream->_flags & kIsOfFile) != 0 && stream->_fileno >= 0
              ? stream->_fileno
              : IOT_NO_FD;
 }
+// A stream that is not on a descriptor: memory (fmemopen), or functions of the program
+// (fopencookie).
+Target on_memory(const FILE* stream);
 IOTRAIL_HOT Target on_stream(FILE* stream) {
   const int fd = descriptor_of(stream);
-  return fd != IOT_NO_FD ? on(fd) : none();
+  if (__builtin_expect(fd == IOT_NO_FD, false))
+    return on_memory(stream);
+  Target target = on(fd);
+  target.moved.buffer = follow_buffer(stream, target);
+  return target;
+}
+// For the functions behind inlined calls.
+Target on_inlined(FILE* stream);
+inline Target on_flushed(FILE* stream) {
+  if (stream != nullptr)
+    return on_stream(stream);
+  flush_all_buffers();
+  return none();
+}
+inline Target on_all_streams() {
+  flush_all_buffers();
+  return none();
 }
 inline Target find_mapped(int fd, int flags) {
   return (flags & MAP_ANONYMOUS) == 0 ? on(fd) : Target{fd, 0};
@@ -49,7 +70,11 @@ inline Target forget(int fd) {
 }
 inline Target forget_stream(FILE* stream) {
   const int fd = descriptor_of(stream);
-  return fd != IOT_NO_FD ? forget(fd) : none();
+  if (fd == IOT_NO_FD)
+    return on_memory(stream);
+  const Target target = forget(fd);
+  forget_buffer(stream, target);
+  return target;
 }
 Target forget_directory(DIR* dir);
 Target forget_range(unsigned first, unsigned last, int flags);
@@ -74,6 +99,17 @@ IOTRAIL_HOT iot_s64 stream_or_error(FILE* value) {
 }
 IOTRAIL_HOT iot_s64 count_character(int value, const FILE* stream) {
   return value != EOF ? 1 : stream_failure(stream);
+}
+// With those that inlined calls moved before.
+inline iot_s64 count_inlined(iot_s64 moved, int value, const FILE* stream) {
+  const iot_s64 bytes = moved + (value != EOF ? 1 : 0);
+  return bytes != 0 ? bytes : stream_failure(stream);
+}
+// A word may have the value of EOF.
+inline iot_s64 count_word(int value, const FILE* stream) {
+  return value != EOF || (stream->_flags & (_IO_EOF_SEEN | _IO_ERR_SEEN)) == 0
+             ? static_cast<iot_s64>(sizeof(int))
+             : stream_failure(stream);
 }
 IOTRAIL_HOT iot_s64 count_line(const char* value, const FILE* stream) {
   return value != nullptr ? static_cast<iot_s64>(strlen(value)) : stream_failure(stream);

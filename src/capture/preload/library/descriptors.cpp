@@ -182,6 +182,18 @@ iot_u32 file_of_slowly(int fd) {
   return file_of_new(fd);
 }
 
+// Forked children know the number, which belongs to the arena.
+iot_u32 memory_file() {
+  static iot_u32 known = 0;
+  constexpr char kName[] = "memory:[stream]";
+  iot_u32 number = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (number == 0 && claim() != nullptr) {
+    number = announce({}, 0, {kName, sizeof(kName) - 1});
+    __atomic_store_n(&known, number, __ATOMIC_RELAXED);
+  }
+  return number;
+}
+
 iot_u32 file_of_new(int fd) {
   if (claim() == nullptr || (g_descriptors == nullptr && !make_table()))
     return 0;

@@ -37,6 +37,9 @@ IOTRAIL_HOT iot_u32 file_of(int fd) {
 // The descriptor was just opened.
 iot_u32 file_of_new(int fd);
 
+// The file of all streams that are not on a descriptor.
+iot_u32 memory_file();
+
 // The known file of the descriptor, without asking the kernel.
 iot_u32 known_file(int fd);
 void set_file(int fd, iot_u32 file);

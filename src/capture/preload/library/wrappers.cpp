@@ -37,6 +37,7 @@ namespace iotrail::capture::preload {
     const iot_u64 begin = ticks<kQuick>();                                                  \
     const auto value = real arguments;                                                      \
     const iot_u64 end = ticks<kQuick>();                                                    \
+    end_call(target.moved.buffer);                                                          \
     COMMIT(kQuick, event, number, result_value, __VA_ARGS__);                               \
     return value;                                                                           \
   }                                                                                         \
@@ -49,6 +50,7 @@ namespace iotrail::capture::preload {
     const iot_u64 begin = ticks<kQuick>();                                                  \
     real arguments;                                                                         \
     const iot_u64 end = ticks<kQuick>();                                                    \
+    end_call(target.moved.buffer);                                                          \
     COMMIT(kQuick, event, number, 0, __VA_ARGS__);                                          \
   }                                                                                         \
   WRAPPER(event, void, name, parameters, arguments)
@@ -68,6 +70,7 @@ namespace iotrail::capture::preload {
     const iot_u64 begin = ticks();                                                           \
     const int value = real arguments;                                                       \
     const iot_u64 end = ticks();                                                             \
+    end_call(target.moved.buffer);                                                          \
     va_end(list);                                                                           \
     COMMIT(false, event, number, result_value, __VA_ARGS__);                                         \
     return value;                                                                           \
