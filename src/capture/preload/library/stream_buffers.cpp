@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/preload/library/stream_buffers.hpp"
 
-#include <sys/single_threaded.h>
-
 #include "capture/preload/library/calls.hpp"
 #include "capture/preload/shared/raw_syscalls.hpp"
 
 namespace iotrail::capture::preload {
 
+constinit StreamBuffer g_buffers[kBuffers]{};
+
 namespace {
 
-constexpr iot_u32 kBuffers = 256; // a power of two
 constexpr iot_u32 kPlacesOfStream = 8;
 constexpr int kInBackup = 0x100; // pushed-back characters are elsewhere
-StreamBuffer g_buffers[kBuffers];
 bool g_has_buffers = false;
 bool g_had_threads = false;
 
 StreamBuffer& place_of(const FILE* stream, iot_u32 number) {
-  const iot_u64 mixed = reinterpret_cast<iot_u64>(stream) * 0x9e3779b97f4a7c15ULL;
-  return g_buffers[((mixed >> 56U) + number) % kBuffers];
+  return g_buffers[(first_place(stream) + number) % kBuffers];
 }
-static_assert(kBuffers == 1U << 8U, "the hash yields 8 bits");
 
 StreamBuffer* find_buffer(const FILE* stream, iot_s32 pid) {
   for (iot_u32 number = 0; number < kPlacesOfStream; ++number)
@@ -88,7 +84,7 @@ bool is_followed(const StreamBuffer* buffer) {
 
 } // namespace
 
-StreamBuffer* follow_buffer(FILE* stream, const Target& target) {
+StreamBuffer* follow_buffer_slowly(FILE* stream, const Target& target) {
   const iot_s32 pid = process_id();
   StreamBuffer* const buffer = find_buffer(stream, pid);
   if (!is_followed(buffer) || stream->_mode > 0)

@@ -11,8 +11,9 @@
 #pragma once
 
 #include <stdio.h>
+#include <sys/single_threaded.h>
 
-#include "abi.h"
+#include "capture/preload/library/attachment.hpp"
 
 namespace iotrail::capture::preload {
 
@@ -27,8 +28,26 @@ struct StreamBuffer {
   const char* written_to;
 };
 
+inline constexpr iot_u32 kBuffers = 256;
+// NOLINTNEXTLINE(bugprone-dynamic-static-initializers): constinit, which the check does not see
+extern constinit StreamBuffer g_buffers[kBuffers] IOTRAIL_HIDDEN;
+
+inline iot_u32 first_place(const FILE* stream) {
+  return static_cast<iot_u32>((reinterpret_cast<iot_u64>(stream) * 0x9e3779b97f4a7c15ULL) >> 56U);
+}
+static_assert(kBuffers == 1U << 8U, "the hash yields 8 bits");
+
+StreamBuffer* follow_buffer_slowly(FILE* stream, const Target& target);
+
 // Records what was moved since the last recorded call. Null: the stream is not followed.
-StreamBuffer* follow_buffer(FILE* stream, const Target& target);
+IOTRAIL_HOT StreamBuffer* follow_buffer(FILE* stream, const Target& target) {
+  StreamBuffer& first = g_buffers[first_place(stream)];
+  const bool is_as_before = first.stream == stream && __libc_single_threaded != 0 &&
+                            first.pid == g_attachment.process->pid &&
+                            first.read_to == stream->_IO_read_ptr &&
+                            first.written_to == stream->_IO_write_ptr;
+  return __builtin_expect(is_as_before, true) ? &first : follow_buffer_slowly(stream, target);
+}
 
 // The same without a record, for a call that stands for these bytes: their number.
 struct MovedBytes {
