@@ -36,7 +36,8 @@ Result<SummaryOutput> SummaryOutput::open(const Stream& err, const SummaryOption
                kFileMode));
   output.file_.reset(fd ? ::fdopen(fd.get(), "w") : nullptr);
   if (!output.file_)
-    return fail_errno(fmt::format("cannot write {}", options.path));
+    return fail_errno(fmt::format("cannot write {}", options.path), errno,
+                      "Nothing was recorded, and no command was run.");
   fd.release();
   output.stream_ = {output.file_.get()};
   output.path_ = options.path;

@@ -83,8 +83,7 @@ struct OneTable {
 Result<OneTable> one_table(const ReportOptions& options) {
   OneTable table{section_by(options.by, &Ranks::report), options.rows};
   if (table.section == nullptr)
-    return fail_usage(fmt::format("--by: there is no table by '{}'", options.by),
-                      "the tables are by operation, file, process and device");
+    return no_section_by(options.by);
   if (table.rows.rows == 0)
     table.rows.rows = kRowsOfOneTable;
   if (table.rows.sort.empty())

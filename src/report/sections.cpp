@@ -2,6 +2,11 @@
 #include "report/sections.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/nearest_name.hpp"
 
 namespace iotrail::output {
 
@@ -42,6 +47,14 @@ const SectionDefinition* section_by(std::string_view subject, int Ranks::* rank)
   const std::vector<SectionDefinition>& sections = sections_of(rank);
   const auto found = std::ranges::find(sections, subject, &SectionDefinition::subject);
   return subject.empty() || found == sections.end() ? nullptr : &*found;
+}
+
+std::unexpected<Error> no_section_by(std::string_view subject) {
+  constexpr auto kSubjects =
+      std::to_array<std::string_view>({"operation", "file", "process", "device"});
+  return fail_usage(fmt::format("--by: there is no table by '{}'", subject),
+                    "the tables are by operation, file, process and device",
+                    did_you_mean(subject, kSubjects));
 }
 
 } // namespace iotrail::output

@@ -20,6 +20,7 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank);
 
 // Finds a section for `--by`: "operation", "file", "process", "device"; nullptr: none.
 const SectionDefinition* section_by(std::string_view subject, int Ranks::* rank);
+std::unexpected<Error> no_section_by(std::string_view subject);
 
 // One sentence for each counter of events that may be missing. `rows`: of the section `losses`.
 std::vector<Sentence> gap_sentences(const SectionRows& rows);

@@ -70,6 +70,21 @@ Sentence allowed_sentence(const std::vector<LayerState>& layers) {
                   {count_value("allowed", allowed), count_value("events", events)});
 }
 
+// "; without layers vfs, cache and parts of fs"
+void add_missing(const std::vector<LayerState>& layers, Sentence& title) {
+  std::vector<std::string_view> none;
+  std::vector<std::string_view> some;
+  for (const LayerState& layer : layers)
+    if (layer.allowed != layer.events)
+      (layer.allowed == 0 ? none : some).push_back(layer.layer);
+  if (!none.empty())
+    title.add(fmt::format("; without layer{} {{none}}", none.size() == 1 ? "" : "s"),
+              {text_value("none", fmt::format("{}", fmt::join(none, ", ")))});
+  if (!some.empty())
+    title.add(none.empty() ? "; without parts of {some}" : " and parts of {some}",
+              {text_value("some", fmt::format("{}", fmt::join(some, ", ")))});
+}
+
 // "cache 7 of 9, fs 9 of 10"
 Sentence parts_sentence(const std::vector<LayerState>& layers) {
   Sentence text;
@@ -257,6 +272,7 @@ Document make_doctor(std::span<const capture::KernelFact> facts,
   const std::vector<LayerState> layers = layer_states(sources);
   const bool is_full = detail != DoctorDetail::answer;
   Document document{.title = allowed_sentence(layers)};
+  add_missing(layers, document.title);
   add_layer_facts(layers, document);
   if (is_full)
     document.sections = {allowed_section(layers),

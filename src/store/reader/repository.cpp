@@ -142,13 +142,26 @@ fs::path new_trace_path(std::string_view name, std::string_view command) {
 
 namespace {
 
-std::vector<std::string> names_in_repository() {
-  std::vector<std::string> names{std::string(kLatest)};
+std::vector<fs::path> traces_in(const fs::path& directory) {
+  std::vector<fs::path> traces;
   std::error_code error;
-  for (fs::directory_iterator at(repository_path(), error), end; !error && at != end;
-       at.increment(error))
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
     if (at->path().extension() == kTraceSuffix)
-      names.push_back(name_of(at->path()));
+      traces.push_back(at->path());
+  return traces;
+}
+
+// The names by which the user could have meant another trace: in the repository, and beside the
+// path.
+std::vector<std::string> other_names(std::string_view name) {
+  std::vector<std::string> names{std::string(kLatest)};
+  const bool has_suffix = name.ends_with(kTraceSuffix);
+  if (!name.contains('/'))
+    for (const fs::path& trace : traces_in(repository_path()))
+      names.push_back(name_of(trace));
+  const fs::path parent = fs::path(name).parent_path();
+  for (const fs::path& trace : traces_in(parent.empty() ? fs::path(".") : parent))
+    names.push_back(parent / (has_suffix ? trace.filename().string() : name_of(trace)));
   return names;
 }
 
@@ -156,7 +169,7 @@ std::unexpected<Error> no_trace(std::string_view name, const std::vector<fs::pat
   std::string list;
   for (const fs::path& path : tried)
     list += (list.empty() ? "" : ", ") + path.string();
-  std::string hint = did_you_mean(name, names_in_repository());
+  std::string hint = did_you_mean(name, other_names(name));
   hint += hint.empty() ? "" : " ";
   return fail("there is no trace " + std::string(name), "looked for " + list,
               hint + "See `iotrail list`; IOTRAIL_REPOSITORY names another directory of traces.");
