@@ -71,6 +71,27 @@ void add_selected_files(LazyRelations& definitions, const std::string& glob) {
                               glob));
 }
 
+// The periods in which a process had the name, computed once. A pid as the name selects all of them.
+void add_selected_processes(LazyRelations& definitions, const std::string& name) {
+  definitions.add(
+      "the selected_processes",
+      fmt::format(
+          "CREATE TABLE selected_processes AS SELECT selected_pid, since_ns, until_ns FROM (SELECT "
+          "pid AS selected_pid, comm, CASE WHEN lag(since_ns) OVER w IS NULL THEN 0 ELSE since_ns "
+          "END AS since_ns, coalesce(lead(since_ns) OVER w, CAST(18446744073709551615 AS UBIGINT)) "
+          "AS until_ns FROM "
+          "processes WINDOW w AS (PARTITION BY pid ORDER BY since_ns)) WHERE comm = {0} OR "
+          "CAST(selected_pid AS VARCHAR) = {0};\n",
+          name));
+}
+
+// Whether the process of the row had that name at the time of that column.
+std::string of_selected_process(std::string_view time) {
+  return fmt::format("EXISTS (FROM selected_processes AS s WHERE s.selected_pid = pid AND {0} >= "
+                     "s.since_ns AND {0} < s.until_ns)",
+                     time);
+}
+
 // Whether `glob` selects the file of that column by its name at the time `at`.
 std::string selected_sql(std::string_view file, std::string_view at, std::string_view glob) {
   return fmt::format("({0} IN (SELECT file FROM selected_files WHERE is_always) OR ({0} IN (SELECT "
@@ -263,15 +284,18 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
     conditions.push_back(fmt::format("ts_ns >= {}", from_ns));
   if (selection.until_ns != 0)
     conditions.push_back(fmt::format("ts_ns < {}", to_ns));
-  if (const std::string process = sql_literal(selection.process); !selection.process.empty())
-    conditions.push_back(fmt::format(
-        "pid IN (SELECT pid FROM processes WHERE comm = {0} OR CAST(pid AS VARCHAR) = {0})",
-        process));
+  std::vector<std::string> link_conditions = conditions;
+  if (!selection.process.empty()) {
+    add_selected_processes(definitions, sql_literal(selection.process));
+    conditions.push_back(of_selected_process("ts_ns"));
+    // A process may run another program before its pages are written back.
+    link_conditions.push_back(of_selected_process("coalesce(stored_ns, ts_ns)"));
+  }
   std::vector<std::string> wait_conditions = conditions;
   if (!selection.file.empty())
     wait_conditions.emplace_back("op_id IN (SELECT op_id FROM events WHERE op_id <> 0)");
   std::vector<std::string> path_conditions = conditions;
-  std::vector<std::string> page_conditions = conditions; // for events that move pages of one file
+  std::vector<std::string> request_conditions = conditions;
   if (!selection.file.empty()) {
     add_selected_files(definitions, sql_literal(selection.file));
     constexpr std::string_view kNamedAt = "named_at(layer, ts_ns, duration_ns)";
@@ -280,7 +304,8 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
         fmt::format("({} OR {} OR file = 0 AND path IN (SELECT string FROM selected_paths))",
                     selected_sql("file", kNamedAt, glob), selected_sql("to_file", kNamedAt, glob)));
     path_conditions.push_back(fmt::format("path GLOB {}", glob));
-    page_conditions.push_back(selected_sql("file", "ts_ns", glob));
+    for (auto* of_pages : {&link_conditions, &request_conditions})
+      of_pages->push_back(selected_sql("file", "ts_ns", glob));
   }
   definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
                                              {fmt::format("{}, {}", from_ns, to_ns)}));
@@ -288,9 +313,9 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
   definitions.add("the view path_calls",
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
   definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
-  definitions.add("the view links", narrowed_view_sql("links", "all_links", page_conditions));
+  definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
   definitions.add("the view requests",
-                  narrowed_view_sql("requests", "block_complete", page_conditions));
+                  narrowed_view_sql("requests", "block_complete", request_conditions));
 }
 
 void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& trace) {

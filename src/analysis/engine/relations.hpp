@@ -22,7 +22,7 @@ namespace iotrail::analysis {
 struct Selection {
   std::uint64_t since_ns = 0; // after the begin of the recording
   std::uint64_t until_ns = 0; // 0: its end
-  std::string process{};      // name or pid of a process; empty: all
+  std::string process{};      // pid of a process, or its name at the time; empty: all
   std::string file{};         // shell pattern for paths; empty: all
 };
 
