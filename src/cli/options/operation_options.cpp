@@ -47,15 +47,6 @@ Result<void> fail_unknown(std::string_view option, std::string_view name) {
       "Requests of disks are chosen with --device, or as events with --events.");
 }
 
-Result<void> check_names(std::string_view option, const std::vector<std::string>& names) {
-  for (const std::string& name : names)
-    if (std::ranges::none_of(capture::all_operations(), [&](const Operation& operation) {
-          return capture::has_name(operation, name);
-        }))
-      return fail_unknown(option, name);
-  return {};
-}
-
 bool is_event_of_operations(const schema::Event& event) {
   return std::ranges::any_of(capture::all_operations(),
                              [&](const Operation& operation) { return operation.event == &event; });
@@ -75,6 +66,25 @@ bool has_trace(const capture::Filter& filter, const Operation& operation) {
 
 } // namespace
 
+Result<void> check_operation_names(std::string_view option, const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (std::ranges::none_of(capture::all_operations(), [&](const Operation& operation) {
+          return capture::has_name(operation, name);
+        }))
+      return fail_unknown(option, name);
+  return {};
+}
+
+bool are_library_calls(const std::vector<std::string>& names) {
+  return !names.empty() &&
+         std::ranges::none_of(capture::all_operations(), [&](const Operation& operation) {
+           return operation.event->layer != schema::Layer::app &&
+                  std::ranges::any_of(names, [&](const std::string& name) {
+                    return capture::has_name(operation, name);
+                  });
+         });
+}
+
 void declare_operations(CLI::App& app, capture::Selector& wanted, capture::Selector& excluded) {
   app.option_defaults()->group("Operations to record");
   app.add_option("--operations", wanted.operations,
@@ -92,9 +102,10 @@ void declare_operations(CLI::App& app, capture::Selector& wanted, capture::Selec
 Result<void> check_operations(const capture::Filter& filter) {
   if (!filter.filters_operations())
     return {};
-  if (auto checked = check_names("--operations", filter.wanted.operations); !checked)
+  if (auto checked = check_operation_names("--operations", filter.wanted.operations); !checked)
     return checked;
-  if (auto checked = check_names("--exclude-operations", filter.excluded.operations); !checked)
+  if (auto checked = check_operation_names("--exclude-operations", filter.excluded.operations);
+      !checked)
     return checked;
   const auto& operations = capture::all_operations();
   if (std::ranges::none_of(operations, [&](const Operation& operation) {

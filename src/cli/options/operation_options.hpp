@@ -3,6 +3,10 @@
 // The options that say which operations are recorded, with all that they cause.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include "base/result.hpp"
@@ -12,6 +16,12 @@ namespace iotrail::cli {
 
 // Fills `wanted.operations` and `excluded.operations`.
 void declare_operations(CLI::App& app, capture::Selector& wanted, capture::Selector& excluded);
+
+// Refuses unknown names of `option`.
+Result<void> check_operation_names(std::string_view option, const std::vector<std::string>& names);
+
+// Whether all names are of calls into the C library alone, such as fwrite.
+bool are_library_calls(const std::vector<std::string>& names);
 
 // Refuses unknown names, and choices that would record nothing. The filter has its layers and
 // events.

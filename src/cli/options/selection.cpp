@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/ranges.h>
+
+#include "cli/options/operation_options.hpp"
+#include "cli/options/parse_units.hpp"
 #include "report/small_result.hpp"
 #include "text/units.hpp"
 
@@ -38,8 +42,49 @@ std::string run_length(analysis::Engine& engine) {
 
 } // namespace
 
+void declare_subjects(CLI::App& app, SelectionOptions& options) {
+  app.add_option("--process", options.process,
+                 "Only this process: a pid, or the name that it had at the time")
+      ->type_name("NAME");
+  app.add_option("--file", options.file, "Only files with this path; * and ? match as in a shell")
+      ->type_name("PATH");
+}
+
+void declare_period(CLI::App& app, SelectionOptions& options) {
+  app.add_option("--since", options.since, "Only from this time of the recording on (2s, 500ms)")
+      ->type_name("TIME");
+  app.add_option("--until", options.until, "Only up to this time of the recording")
+      ->type_name("TIME");
+}
+
+CLI::Option* declare_operation_choice(CLI::App& app, SelectionOptions& options) {
+  return app
+      .add_option("--operation", options.operations,
+                  "Only these operations: calls or classes of calls, separated by commas "
+                  "(fsync,pread64). `read` is the class, `call:read` the call alone")
+      ->type_name("OPERATION")
+      ->delimiter(',');
+}
+
+Result<analysis::Selection> selection_of(const SelectionOptions& options) {
+  if (const auto checked = check_operation_names("--operation", options.operations); !checked)
+    return std::unexpected(checked.error());
+  const auto since_ns = parse_moment("--since", options.since);
+  if (!since_ns)
+    return std::unexpected(since_ns.error());
+  const auto until_ns = parse_duration("--until", options.until);
+  if (!until_ns)
+    return std::unexpected(until_ns.error());
+  if (*until_ns != 0 && *until_ns <= *since_ns)
+    return fail_usage(
+        fmt::format("--until {} is not after --since {}", options.until, options.since));
+  return analysis::Selection{*since_ns, *until_ns, options.process, options.file};
+}
+
 std::string selection_text(const SelectionOptions& options) {
-  const std::pair<std::string_view, const std::string&> parts[] = {{"--process", options.process},
+  const std::string operations = fmt::format("{}", fmt::join(options.operations, ","));
+  const std::pair<std::string_view, const std::string&> parts[] = {{"--operation", operations},
+                                                                   {"--process", options.process},
                                                                    {"--file", options.file},
                                                                    {"--since", options.since},
                                                                    {"--until", options.until}};

@@ -112,11 +112,7 @@ Action declare_cache(CLI::App& app, const Trailing&) {
   app.add_option("--device", request->device,
                  "A cache in front of this device, for its requests instead of calls; all: each")
       ->type_name("DEVICE");
-  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
-      ->type_name("NAME");
-  app.add_option("--file", request->only.file,
-                 "Only files with this path; * and ? match as in a shell")
-      ->type_name("PATH");
+  declare_subjects(app, request->only);
   app.add_option("--sample", request->sample,
                  "Simulate at most so many distinct pages, a sample of them; default: 4194304, "
                  "fewer with --policy")

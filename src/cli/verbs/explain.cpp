@@ -5,6 +5,7 @@
 
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
+#include "cli/options/operation_options.hpp"
 #include "cli/options/parse_units.hpp"
 #include "cli/options/selection.hpp"
 #include "cli/print_document.hpp"
@@ -72,8 +73,16 @@ Result<void> check_op(std::string_view op) {
 }
 
 Result<output::ExplainOptions> options_of(const ExplainRequest& request) {
-  output::ExplainOptions options{
-      .op = request.op, .device = request.device, .selection = selection_text(request.only)};
+  output::ExplainOptions options{.operations = request.only.operations,
+                                 .are_library_calls = are_library_calls(request.only.operations),
+                                 .op = request.op,
+                                 .device = request.device,
+                                 .selection = selection_text(request.only)};
+  const auto period = selection_of(request.only);
+  if (!period)
+    return std::unexpected(period.error());
+  options.since_ns = period->since_ns;
+  options.until_ns = period->until_ns;
   if (const Result<void> checked = check_op(request.op); !checked)
     return std::unexpected(checked.error());
   const auto slowest = parse_count("--slowest", request.slowest);
@@ -125,7 +134,7 @@ Result<int> explain(const Console& console, const ExplainRequest& request) {
     return std::unexpected(engine.error());
   Result<void> written;
   if (!output::has_sums((*engine)->trace())) // which have no events that could match
-    written = check_matches(**engine, request.only);
+    written = check_matches(**engine, {.process = request.only.process, .file = request.only.file});
   if (written)
     written = print(console, **engine, *options, request.json);
   if (written)
@@ -164,11 +173,9 @@ Action declare_explain(CLI::App& app, const Trailing&) {
   app.add_option("--device", request->device, "With --sector: only on this device (sda)")
       ->type_name("DEVICE")
       ->needs(sector);
-  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
-      ->type_name("NAME");
-  app.add_option("--file", request->only.file,
-                 "Only files with this path; * and ? match as in a shell")
-      ->type_name("PATH");
+  declare_operation_choice(app, request->only)->excludes(op)->excludes(sector);
+  declare_subjects(app, request->only);
+  declare_period(app, request->only);
   app.add_flag("--json", request->json, "The operations and their parts as one JSON object");
   return [request](const Console& console) { return explain(console, *request); };
 }
@@ -182,6 +189,7 @@ extern const Verb kVerbExplain = {
     .rank = 1,
     .declare = declare_explain,
     .examples = "  iotrail explain latest --slowest 5\n"
+                "  iotrail explain latest --operation fsync --slowest 10 --since 2s --until 4s\n"
                 "  iotrail explain latest --op 1.42\n"
                 "  iotrail explain latest --sector 2048 --device sda\n",
 };

@@ -49,19 +49,6 @@ Result<void> check_page(const ReportRequest& request) {
                     "Sort and filter them in the page.");
 }
 
-Result<analysis::Selection> selection_of(const ReportRequest& request) {
-  const auto since_ns = parse_moment("--since", request.only.since);
-  if (!since_ns)
-    return std::unexpected(since_ns.error());
-  const auto until_ns = parse_duration("--until", request.only.until);
-  if (!until_ns)
-    return std::unexpected(until_ns.error());
-  if (*until_ns != 0 && *until_ns <= *since_ns)
-    return fail_usage(
-        fmt::format("--until {} is not after --since {}", request.only.until, request.only.since));
-  return analysis::Selection{*since_ns, *until_ns, request.only.process, request.only.file};
-}
-
 Result<int> print(const Console& console, const ReportRequest& request,
                   const Result<output::Document>& document) {
   if (!document)
@@ -114,7 +101,7 @@ Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
 Result<int> report(const Console& console, const ReportRequest& request) {
   if (const auto checked = check_page(request); !checked)
     return std::unexpected(checked.error());
-  const auto selection = selection_of(request);
+  const auto selection = selection_of(request.only);
   if (!selection)
     return std::unexpected(selection.error());
   const auto top = parse_count("--top", request.top);
@@ -160,16 +147,8 @@ Action declare_report(CLI::App& app, const Trailing&) {
                  "With --by: sort by this column (its heading), largest values first")
       ->type_name("COLUMN");
   app.add_option("--top", request->top, "Rows of each table")->type_name("COUNT");
-  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
-      ->type_name("NAME");
-  app.add_option("--file", request->only.file,
-                 "Only files with this path; * and ? match as in a shell")
-      ->type_name("PATH");
-  app.add_option("--since", request->only.since,
-                 "Only from this time of the recording on (2s, 500ms)")
-      ->type_name("TIME");
-  app.add_option("--until", request->only.until, "Only up to this time of the recording")
-      ->type_name("TIME");
+  declare_subjects(app, request->only);
+  declare_period(app, request->only);
   app.add_option("--html", request->html,
                  "Write a page with all of this to a new file; it opens in a browser, without a "
                  "network")

@@ -5,6 +5,7 @@
 
 #include "report/explain/explain_choice.hpp"
 #include "report/explain/explain_missing.hpp"
+#include "report/explain/explain_overview.hpp"
 #include "report/explain/explain_parts.hpp"
 #include "report/explain/explain_sector.hpp"
 #include "report/explain/op_time.hpp"
@@ -120,6 +121,8 @@ Result<Document> explain_operations(analysis::Engine& engine, const ExplainOptio
   if (!left_out)
     return std::unexpected(left_out.error());
   Document document;
+  if (operations.size() > kWithoutOverview)
+    document.sections.push_back(overview_section(*heads, operations));
   document.sections.push_back(operations_section(*heads, operations));
   if (!left_out->empty())
     document.sections.push_back({.id = "left_out", .notes = {std::move(*left_out)}});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/engine/engine.hpp"
 #include "report/document.hpp"
@@ -18,7 +19,12 @@ inline constexpr std::uint64_t kMostExplained = 1000;
 
 struct ExplainOptions {
   std::uint64_t slowest = 3; // how many, if neither of those below
-  std::string op{};          // as other verbs print it, or its number; empty: not given
+  std::vector<std::string>
+      operations{};               // calls (call:read) or classes, for which --op is not given
+  bool are_library_calls = false; // those are calls into the C library
+  std::uint64_t since_ns = 0;     // that began then or later, since the recording's begin
+  std::uint64_t until_ns = 0;     // that began before; 0: any
+  std::string op{};               // as other verbs print it, or its number; empty: not given
   std::optional<std::uint64_t>
       at_ns{}; // those that were under way then, since the recording's begin
   std::optional<std::uint64_t> sector{};  // of 512 bytes

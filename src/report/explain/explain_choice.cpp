@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/ranges.h>
+
 #include "analysis/engine/sql_text.hpp"
 
 namespace iotrail::output {
@@ -14,12 +16,37 @@ using analysis::sql_literal;
 // Operations as programs see them, with fields that describe them. An operation given by its number
 // may be a call into the C library.
 constexpr std::string_view kHeadsSql = R"(
-SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, coalesce(o.call, o.class) AS what,
+SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, o.class AS class, coalesce(o.call, o.class) AS what,
        o.ts_ns AS ts_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, errno_name(o.error) AS error, o.path AS path,
        o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns,
        CAST(coalesce(waits_for_others(o.class) OR o.file IN (SELECT file FROM files_without_device), false) AS INTEGER) AS is_for_others
 FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
 WHERE o.layer IN (SELECT asked_layer FROM asked_layers{}))";
+
+// "read" is a call or a class, "call:read" the call alone.
+std::string operation_condition(const std::vector<std::string>& names) {
+  constexpr std::string_view kCallAlone = "call:";
+  std::vector<std::string> conditions;
+  for (const std::string_view name : names)
+    conditions.push_back(name.starts_with(kCallAlone)
+                             ? fmt::format("what = {}", sql_literal(name.substr(kCallAlone.size())))
+                             : fmt::format("{} IN (what, class)", sql_literal(name)));
+  return fmt::format("({})", fmt::join(conditions, " OR "));
+}
+
+// Those that the user asks for by what and when they were.
+std::string narrowed(std::string heads, const ExplainOptions& options) {
+  std::vector<std::string> conditions;
+  if (!options.operations.empty())
+    conditions.push_back(operation_condition(options.operations));
+  if (options.since_ns != 0)
+    conditions.push_back(fmt::format("since_ns >= {}", options.since_ns));
+  if (options.until_ns != 0)
+    conditions.push_back(fmt::format("since_ns < {}", options.until_ns));
+  if (conditions.empty())
+    return heads;
+  return fmt::format("SELECT * FROM ({}) WHERE {}", heads, fmt::join(conditions, " AND "));
+}
 
 // "12.7", "p3.1" or a plain number.
 std::string op_condition(const std::string& op) {
@@ -32,21 +59,35 @@ std::string from_heads_at(const std::string& heads, std::uint64_t at_ns) {
                      at_ns, at_ns);
 }
 
+// The heads in that order, with the name that the process had when the operation began.
+std::string with_names_then(const std::string& heads, const std::string& order) {
+  return fmt::format(
+      "SELECT h.* REPLACE (coalesce((SELECT arg_max(n.comm, n.since_ns) FROM processes AS n WHERE "
+      "n.pid = h.pid AND n.since_ns <= h.ts_ns), h.comm) AS comm) FROM ({0} ORDER BY {1}) AS h "
+      "ORDER BY {1}",
+      heads, order);
+}
+
 } // namespace
 
 std::string all_heads_sql(const ExplainOptions& options) {
-  return fmt::format(kHeadsSql, options.op.empty() ? "" : " UNION SELECT layer_at('library')");
+  const bool with_library = !options.op.empty() || options.are_library_calls;
+  return narrowed(fmt::format(kHeadsSql, with_library ? " UNION SELECT layer_at('library')" : ""),
+                  options);
 }
 
 std::string heads_sql(const ExplainOptions& options) {
   const std::string heads = all_heads_sql(options);
   if (!options.op.empty())
-    return fmt::format("SELECT * FROM ({}) WHERE {}", heads, op_condition(options.op));
+    return with_names_then(
+        fmt::format("SELECT * FROM ({}) WHERE {}", heads, op_condition(options.op)),
+        "op_id, layer");
   if (options.at_ns)
-    return fmt::format("SELECT * {} ORDER BY since_ns LIMIT {}",
-                       from_heads_at(heads, *options.at_ns), options.slowest);
-  return fmt::format("SELECT * FROM ({}) ORDER BY is_for_others, duration_ns DESC, ts_ns LIMIT {}",
-                     heads, options.slowest);
+    return with_names_then(fmt::format("SELECT * {}", from_heads_at(heads, *options.at_ns)),
+                           fmt::format("since_ns LIMIT {}", options.slowest));
+  return with_names_then(
+      fmt::format("SELECT * FROM ({})", heads),
+      fmt::format("is_for_others, duration_ns DESC, ts_ns LIMIT {}", options.slowest));
 }
 
 Result<Sentence> name_left_out(analysis::Engine& engine, const ExplainOptions& options,

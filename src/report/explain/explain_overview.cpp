@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/explain/explain_overview.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::size_t kPartsNamed = 3;
+
+double share_in(std::uint64_t ns, std::uint64_t of_ns) {
+  return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, of_ns));
+}
+
+// The largest parts of all operations, the largest first.
+std::vector<TimeShare> parts_of_all(const std::vector<Operation>& operations) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const Operation& operation : operations)
+    for (const TimeShare& part : operation.time)
+      sums[part.what] += part.ns;
+  std::vector<TimeShare> parts;
+  for (const auto& [what, ns] : sums)
+    parts.push_back({what, ns});
+  std::ranges::stable_sort(parts, std::ranges::greater{}, &TimeShare::ns);
+  return parts;
+}
+
+// "10 operations, 41.3 ms in all: the device 60.2 %, wait journal_commit 30.1 %"
+Sentence title_of(const std::vector<Operation>& operations) {
+  std::uint64_t all_ns = 0;
+  for (const Operation& operation : operations)
+    all_ns += operation.span.length_ns();
+  Sentence title =
+      sentence("{operations} operations, {all_ns} in all",
+               {count_value("operations", operations.size()), ns_value("all_ns", all_ns)});
+  const std::vector<TimeShare> parts = parts_of_all(operations);
+  for (std::size_t i = 0; i < std::min(parts.size(), kPartsNamed); ++i)
+    title.add(
+        i == 0 ? ": {part} {share}" : ", {part} {share}",
+        {text_value("part", parts[i].what), share_value("share", share_in(parts[i].ns, all_ns))});
+  return title;
+}
+
+// "wait journal_commit 82.1 %"
+Value largest_part(const Operation& operation) {
+  const auto largest = std::ranges::max_element(operation.time, {}, &TimeShare::ns);
+  if (largest == operation.time.end())
+    return {};
+  return std::vector<Sentence>{sentence(
+      "{part} {share}", {text_value("part", largest->what),
+                         share_value("share", share_in(largest->ns, operation.span.length_ns()))})};
+}
+
+} // namespace
+
+Section overview_section(const SmallResult& heads, const std::vector<Operation>& operations) {
+  Section section{
+      .id = "overview",
+      .title = title_of(operations),
+      .columns = {{.name = "op", .title = "operation"},
+                  {.name = "call", .title = "call"},
+                  {.name = "duration_ns", .title = "took", .meaning = Meaning::ns},
+                  {.name = "at_second",
+                   .title = "at second",
+                   .meaning = Meaning::second,
+                   .drop_priority = 1},
+                  {.name = "process", .title = "process", .drop_priority = 2},
+                  {.name = "path", .title = "file", .meaning = Meaning::path},
+                  {.name = "_mostly", .title = "most of it", .meaning = Meaning::remark}},
+      .shown = {0, 1, 2, 3, 4, 6, 5},
+      .all_rows = operations.size()};
+  for (std::size_t row = 0; row < operations.size(); ++row)
+    section.rows.push_back(
+        {{heads.value(row, "name"), heads.value(row, "what"), operations[row].span.length_ns(),
+          static_cast<double>(heads.number(row, "since_ns")) / 1e9, process_text(heads, row),
+          heads.value(row, "path"), largest_part(operations[row])}});
+  return section;
+}
+
+} // namespace iotrail::output
