@@ -21,12 +21,18 @@ static std::string time_text(const store::TraceReader& trace, std::uint64_t ts_n
 }
 
 Result<std::uint64_t> write_script(const store::TraceReader& trace, std::FILE* file,
-                                   const std::vector<iot_u16>& kinds) {
+                                   const std::vector<iot_u16>& kinds,
+                                   const ScriptSelection& selection) {
   const analysis::TraceDictionaries dictionaries = analysis::TraceDictionaries::load(trace);
+  const auto filter = ScriptFilter::make(trace, dictionaries, selection);
+  if (!filter)
+    return std::unexpected(filter.error());
   Sink sink(file);
   std::uint64_t lines = 0;
   store::EventStream events(trace, kinds);
   while (!sink.is_broken() && events.next()) {
+    if (!selection.is_all() && !filter->selects(events))
+      continue;
     sink.print("{} {}\n", time_text(trace, events.time_ns()), event_text(events, dictionaries));
     ++lines;
   }
