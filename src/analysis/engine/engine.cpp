@@ -12,6 +12,7 @@
 
 #include "analysis/engine/duckdb_library.hpp"
 #include "analysis/engine/lazy_relations.hpp"
+#include "analysis/engine/query_error.hpp"
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/spill_directory.hpp"
 #include "analysis/engine/sql_text.hpp"
@@ -263,6 +264,8 @@ auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> declt
 }
 
 void Engine::Impl::explain_failure(Error& error) const {
+  if (error.code == 0 && error.what == kQueryFailed)
+    make_plain(error, definitions.names());
   if (error.hint.empty() && !unfit_views.empty())
     error.hint =
         "The trace is of another version, and does not have all that is needed for\n" + unfit_views;

@@ -139,6 +139,13 @@ std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view 
   take(statement, taken);
   return taken;
 }
+std::vector<std::string_view> LazyRelations::names() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, entry] : entry_of_)
+    names.push_back(name);
+  return names;
+}
+
 
 std::vector<LazyRelations::Definition> LazyRelations::take_all() {
   std::vector<Definition> taken;

@@ -30,6 +30,7 @@ public:
   // all names in it, and for those in their SQL. A false match costs only time.
   std::vector<Definition> take_for(std::string_view statement);
   std::vector<Definition> take_all();
+  std::vector<std::string_view> names() const; // of all relations
 
 private:
   struct Entry {

@@ -31,6 +31,7 @@ struct Statement {
 inline constexpr std::string_view kMemoryHint =
     "It may take half of the machine's memory, 4 GiB at most, and no more than `ulimit -v` and its "
     "control group allow.";
+inline constexpr std::string_view kQueryFailed = "the query failed";
 // An error with the engine's message; code ENOMEM: it had too little memory.
 Error engine_error(std::string what, const char* why);
 std::unexpected<Error> query_failed(const char* why);
