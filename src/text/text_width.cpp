@@ -67,8 +67,10 @@ std::string shortened_middle(std::string_view text, std::size_t width) {
   if (width <= kCut.size())
     return std::string(first(text, width));
   const std::size_t room = width - kCut.size();
-  const std::size_t head = room / 3;
-  return std::string(first(text, head)).append(kCut).append(last(text, room - head));
+  // The last component of a path stays whole if it fits.
+  const std::size_t name = text.contains('/') ? display_width(text.substr(text.rfind('/'))) : 0;
+  const std::size_t tail = std::max(room - room / 3, name <= room ? name : 0);
+  return std::string(first(text, room - tail)).append(kCut).append(last(text, tail));
 }
 
 namespace {

@@ -304,6 +304,13 @@ const store::TraceReader& Engine::trace() const {
   return *impl_->reader;
 }
 
+static void mark_asked(std::string_view sql, Rows& rows) {
+  const std::vector<std::string> asked = names_of_conditions(sql);
+  for (std::size_t i = 0; i < rows.columns().size(); ++i)
+    if (std::ranges::find(asked, rows.columns()[i].name) != asked.end())
+      rows.set_asked(i);
+}
+
 Result<Rows> Engine::query(std::string_view sql) {
   auto rows = impl_->with_relations(sql, [&] { return Rows::run(impl_->connection, sql); });
   if (!rows)
@@ -311,6 +318,8 @@ Result<Rows> Engine::query(std::string_view sql) {
   for (std::size_t i = 0; rows && i < rows->columns().size(); ++i)
     rows->set_meaning(i,
                       column_meaning(sql, rows->columns()[i].name, rows->type(i), impl_->tables));
+  if (rows)
+    mark_asked(sql, *rows);
   return rows;
 }
 

@@ -94,6 +94,13 @@ std::vector<std::string> names_in(std::string_view sql) {
   return names;
 }
 
+std::vector<std::string> names_of_conditions(std::string_view sql) {
+  constexpr std::string_view kBegins[] = {"where", "group", "having", "order", "qualify"};
+  std::vector<std::string> names = names_in(sql);
+  names.erase(names.begin(), std::ranges::find_first_of(names, kBegins));
+  return names;
+}
+
 bool lists_relations(std::string_view sql) {
   SqlWords words(sql);
   auto word = words.next();
@@ -132,13 +139,6 @@ void LazyRelations::take(std::string_view statement, std::vector<Definition>& ta
       take(entries_[found->second], taken);
 }
 
-std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view statement) {
-  if (lists_relations(statement))
-    return take_all();
-  std::vector<Definition> taken;
-  take(statement, taken);
-  return taken;
-}
 std::vector<std::string_view> LazyRelations::names() const {
   std::vector<std::string_view> names;
   for (const auto& [name, entry] : entry_of_)
@@ -146,6 +146,13 @@ std::vector<std::string_view> LazyRelations::names() const {
   return names;
 }
 
+std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view statement) {
+  if (lists_relations(statement))
+    return take_all();
+  std::vector<Definition> taken;
+  take(statement, taken);
+  return taken;
+}
 
 std::vector<LazyRelations::Definition> LazyRelations::take_all() {
   std::vector<Definition> taken;

@@ -47,6 +47,10 @@ private:
 // The names in a statement in lower case, without strings, comments and function calls.
 std::vector<std::string> names_in(std::string_view sql);
 
+// The words after the first WHERE, GROUP, HAVING, ORDER or QUALIFY, in small letters: columns that
+// the statement filters or orders by, and others.
+std::vector<std::string> names_of_conditions(std::string_view sql);
+
 // Whether a statement may list relations that it does not name.
 bool lists_relations(std::string_view sql);
 

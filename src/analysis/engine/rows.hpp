@@ -34,6 +34,7 @@ struct ResultColumn {
   Kind kind;
   // Meaning of the numbers, if the column comes from a table in the query.
   schema::Meaning meaning = schema::Meaning::number;
+  bool is_asked = false; // the statement filters or orders by it
 };
 
 // monostate: NULL. Text in a column of kind `number` is a number too wide for 64 bits, in digits. A
@@ -61,6 +62,7 @@ public:
   void set_meaning(std::size_t column, schema::Meaning meaning) {
     columns_[column].meaning = meaning;
   }
+  void set_asked(std::size_t column) { columns_[column].is_asked = true; }
 
   // false: all rows have been read. An error if that is not certain.
   Result<bool> next();

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
 
 #include "export/format.hpp"
 #include "text/printable.hpp"
@@ -8,11 +11,37 @@
 namespace iotrail::output {
 namespace {
 
+// Such a column has the key or the number of a thing, and says little to people.
+bool is_key(const ResultColumn& column) {
+  constexpr auto kKeys = std::to_array<std::string_view>(
+      {"pid", "tid", "cpu", "file", "string", "device", "inode", "request", "fd"});
+  constexpr auto kEnds = std::to_array<std::string_view>({"_pid", "_file", "_device"});
+  const std::string_view name = column.name;
+  if (name.starts_with("is_") || name == "op_id" || name.ends_with("_op"))
+    return true;
+  return column.kind == Kind::number && // a text is the name of the thing
+         (std::ranges::find(kKeys, name) != kKeys.end() ||
+          std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); }));
+}
+
+// How much: bytes, a duration, a share.
+bool is_measure(const ResultColumn& column) {
+  constexpr auto kEnds = std::to_array<std::string_view>(
+      {"bytes", "total_ns", "busy_ns", "duration_ns", "share", "count", "operations"});
+  return column.kind == Kind::number && std::ranges::any_of(kEnds, [&](std::string_view end) {
+           return std::string_view(column.name).ends_with(end);
+         });
+}
+
+constexpr std::size_t kFewValues = 4;
+
 // Aligned columns for any number of rows. Widths come from the first kSampleRows; longer cells
 // after those push their line to the right.
 // With a given width, texts lose their middle, and a sentence in the last column continues on the
-// next lines. Columns that do not fit are omitted and named below. Up to kUprightRows rows are
-// printed upright instead: one column below another. With kAnyWidth nothing is omitted.
+// next lines. Columns that do not fit are omitted and named below: first those with one value in
+// all rows, then keys and numbers. What the statement filters or orders by, and the first measure,
+// stay longest. Up to kUprightRows rows are printed upright instead: one column below another. With
+// kAnyWidth nothing is omitted.
 // The engine's plan of a query (EXPLAIN) is printed as it is.
 class TableOutput : public Output {
 public:
@@ -30,6 +59,9 @@ private:
   void print_sample();
   void print_upright();
   void print_upright(const std::string& name, std::string_view value, std::size_t name_width);
+  int rank_of(std::size_t column, bool is_first_measure) const;
+  std::size_t distinct_values(std::size_t column) const;
+  void add_what_fits(std::span<const TextTable::Column> columns);
   void choose_columns();
 
   Sink& sink_;
@@ -70,8 +102,9 @@ void TableOutput::end() {
   if (is_sampling_ && !is_plan_)
     print_all();
   std::string hidden;
-  for (std::size_t i = shown_.size(); !is_plan_ && i < columns_.size(); ++i)
-    hidden += (hidden.empty() ? "" : ", ") + printable(columns_[i].name);
+  for (std::size_t i = 0; !is_plan_ && i < columns_.size(); ++i)
+    if (std::ranges::find(shown_, i) == shown_.end())
+      hidden += (hidden.empty() ? "" : ", ") + printable(columns_[i].name);
   if (hidden.empty() && !is_cut_)
     return;
   const std::string note = hidden.empty() ? "longer texts are cut (...)" : "not shown: " + hidden;
@@ -107,13 +140,67 @@ void TableOutput::print_line(std::span<const std::string> cells) {
   }
 }
 
-// Always keeps the first column; omits others from the last one on.
+std::size_t TableOutput::distinct_values(std::size_t column) const {
+  std::set<std::string_view> values;
+  for (const auto& row : sample_)
+    values.insert(row[column]);
+  return values.size();
+}
+
+// The column with the highest rank is omitted first.
+int TableOutput::rank_of(std::size_t column, bool is_first_measure) const {
+  constexpr int kMostColumns = 100'000; // more have the same rank
+  const int place = static_cast<int>(std::min<std::size_t>(column, kMostColumns - 1)) + 1;
+  const auto group = [&](int number) { return number * kMostColumns + place; };
+  const ResultColumn& info = columns_[column];
+  if (info.is_asked)
+    return group(0);
+  const std::size_t values = distinct_values(column);
+  if (values == 1 && sample_.size() > 1)
+    return group(6);
+  if (is_key(info))
+    return group(5);
+  if (is_first_measure)
+    return group(1);
+  if (info.kind == Kind::number)
+    return group(4);
+  return group(values < kFewValues ? 3 : 2); // such texts say less
+}
+
+// A wide column that was omitted may leave room for narrow ones that were omitted before it.
+void TableOutput::add_what_fits(std::span<const TextTable::Column> columns) {
+  std::vector<std::size_t> hidden;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (std::ranges::find(shown_, i) == shown_.end())
+      hidden.push_back(i);
+  std::ranges::sort(hidden, {}, [&](std::size_t i) { return columns[i].rank; });
+  for (const std::size_t column : hidden) {
+    std::vector<std::size_t> more = shown_;
+    more.insert(std::ranges::upper_bound(more, column), column);
+    std::vector<TextTable::Column> all;
+    std::vector<std::size_t> widths;
+    for (const std::size_t i : more) {
+      all.push_back({"", Align::left, columns[i].fit, 1});
+      widths.push_back(widths_[i]);
+    }
+    if (columns_shown(all, widths, width_).size() == all.size())
+      shown_ = std::move(more);
+  }
+}
+
 void TableOutput::choose_columns() {
   std::vector<TextTable::Column> columns;
-  for (std::size_t i = 0; i < columns_.size(); ++i)
+  bool has_measure = false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const bool is_first = !has_measure && is_measure(columns_[i]) && distinct_values(i) > 1;
+    has_measure = has_measure || is_first;
     columns.push_back({"", Align::left, columns_[i].kind == Kind::number ? Fit::whole : Fit::middle,
-                       static_cast<int>(i)});
+                       rank_of(i, is_first)});
+  }
+  if (!columns.empty()) // one column stays, however narrow the terminal is
+    std::ranges::min_element(columns, {}, &TextTable::Column::rank)->rank = 0;
   shown_ = columns_shown(columns, widths_, width_);
+  add_what_fits(columns);
   widths_ = fitted(columns, widths_, shown_, width_);
 }
 
@@ -149,6 +236,7 @@ void TableOutput::print_upright() {
       print_upright(printable(columns_[i].name), sample_[n][i], width);
   }
   shown_.resize(columns_.size());
+  std::iota(shown_.begin(), shown_.end(), std::size_t{0});
 }
 
 void TableOutput::print_sample() {
