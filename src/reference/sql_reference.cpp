@@ -275,7 +275,8 @@ std::vector<Relation> finding_relations() {
          fmt::format("Finding {}, {}. A row says: {}", rule.id, rule.title, rule.sentence),
          {{"subject", "What the finding is about: a path, a device, a program."},
           {"could_save_ns", "The most nanoseconds that the run can become shorter by; 0: unknown."},
-          {"op_id", "One operation of it, the slowest; NULL: none."}}});
+          {"op_id", "One operation of it, the slowest; NULL: none."},
+          {"merges", "The cause that it shares with findings of other rules; NULL: none."}}});
   return relations;
 }
 
@@ -321,14 +322,14 @@ Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t w
   for (std::size_t row = 0; row < counts->size(); ++row)
     rows[counts->text(row, "name")] = human_count(counts->number(row, "row_count"));
   TextTable table(
-      {{"name", Align::left}, {"rows", Align::right}, {"what it is", Align::left, Fit::wrap}});
+      {{"name", Align::left}, {"rows", Align::right}, {"what it is", Align::left, Fit::end}});
   for (const Relation& relation : sql_relations()) {
     const auto found = rows.find(relation.name);
     table.add({relation.name, found != rows.end() ? found->second : kind_text(relation.kind),
                first_sentence(relation.doc)});
   }
   table.print(sink, "", width);
-  sink.print("\nColumns: iotrail query TRACE --describe NAME\n"
+  sink.print("\nColumns, and more on each: iotrail query TRACE --tables NAME\n"
              "Each rule of finding_rules has a view, too: FROM finding_NAME\n");
   return sink.finish();
 }

@@ -66,11 +66,11 @@ Result<int> print_reference(const Console& console, analysis::Engine& engine,
                             const QueryRequest& request) {
   output::Sink sink(console.out.file);
   const std::size_t width = console.out.width();
-  const Result<void> printed = request.tables
-                                   ? output::print_relations(engine, sink, width)
-                                   : output::print_relation(engine, request.describe, sink, width);
+  const std::string& name = request.tables ? request.sql : request.describe;
+  const Result<void> printed = name.empty() ? output::print_relations(engine, sink, width)
+                                            : output::print_relation(engine, name, sink, width);
   print_warnings(console.err, engine.trace());
-  print_events_not_recorded(console, engine.trace(), request.describe);
+  print_events_not_recorded(console, engine.trace(), name);
   return printed ? Result<int>(0) : std::unexpected(printed.error());
 }
 
@@ -168,8 +168,9 @@ Action declare_query(CLI::App& app, const Trailing&) {
              "sql", request->sql,
              "One statement that reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, EXPLAIN")
           ->type_name("SQL");
-  CLI::Option* tables =
-      app.add_flag("--tables", request->tables, "List the tables, views and functions");
+  CLI::Option* tables = app.add_flag(
+      "--tables", request->tables,
+      "List the tables, views and functions; with a name after it, the columns of one");
   CLI::Option* describe =
       app.add_option("--describe", request->describe,
                      "Print the columns of this table or view, with units and meanings")
@@ -200,10 +201,11 @@ Action declare_query(CLI::App& app, const Trailing&) {
                "Allow any statements, access to any file, and extensions");
   json->excludes(format);
   for (CLI::Option* of_a_query :
-       {sql, format, json, output, raw}) { // these two are text, on standard output
+       {format, json, output, raw}) { // these two are text, on standard output
     tables->excludes(of_a_query);
     describe->excludes(of_a_query);
   }
+  describe->excludes(sql);
   tables->excludes(describe);
   app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
              "terminal, where text is also shortened. Files and pipes get csv with names as they "
