@@ -15,7 +15,7 @@ constexpr ColumnDefinition kProgramColumns[] = {
      .meaning = Meaning::count,
      .omit = Omit::if_at_most_one},
     {.title = "in calls", .name = "busy_ns", .meaning = Meaning::ns},
-    {.title = "calls", .name = "calls", .meaning = Meaning::count, .is_sum = true},
+    {.title = "file calls", .name = "calls", .meaning = Meaning::count, .is_sum = true},
     kFailedColumn,
     {.title = "read",
      .name = "read",

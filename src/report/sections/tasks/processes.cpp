@@ -48,6 +48,8 @@ constexpr ColumnDefinition kProcessColumns[] = {
 };
 
 void note_processes(const SectionRows&, const store::TraceReader& trace, Section& section) {
+  section.notes.push_back(
+      sentence("calls: of all kinds; the first screen counts calls on files alone"));
   note_asynchronous(trace, section);
   note_rest(section, "processes", "process");
 }
