@@ -82,10 +82,8 @@ Result<std::vector<Sentence>> run_checks(analysis::Engine& engine, std::span<con
 
 // Losses add up, but bytes that they may affect are not certain.
 Sentence doubt(std::uint64_t lost) {
-  return sentence(fmt::format("{{lost}} event{} lost. Bytes that {} may affect count as inferred, "
-                              "and not as beyond doubt.",
-                              lost == 1 ? " was" : "s were", lost == 1 ? "it" : "they"),
-                  {count_value("lost", lost)});
+  return sentence(fmt::format("Bytes that the lost event{} may affect have an inferred cause.",
+                              lost == 1 ? "" : "s"));
 }
 
 constexpr std::string_view kNotCounted =
@@ -123,10 +121,12 @@ Sentence conclusion(const Verdict& verdict) {
     begin = verdict.has_devices && !verdict.has_absent ? "Everything adds up"
                                                        : "Everything that was recorded adds up";
   }
-  Sentence text = sentence(begin);
-  if (verdict.lost != 0)
-    text.add(", {lost} lost", {count_value("lost", verdict.lost)});
-  return text.add(end);
+  if (verdict.lost == 0)
+    return sentence(begin).add(end);
+  return sentence(begin == "Everything adds up" ? "Everything that was recorded adds up" : begin)
+      .add(fmt::format(", with {{lost}} event{} lost", verdict.lost == 1 ? "" : "s"),
+           {count_value("lost", verdict.lost)})
+      .add(end);
 }
 
 // The sentence of the verdict, and its parts for programs.
@@ -210,7 +210,7 @@ Result<Verification> make_verification(analysis::Engine& engine) {
   std::ranges::move(warning_sentences(trace), std::back_inserter(notes));
   if (!verdict.is_counted)
     notes.push_back(sentence(kNotCounted));
-  sections.push_back(std::move(verdict_text));
+  sections.insert(sections.begin(), std::move(verdict_text)); // the answer first
   verification.document.trace = trace.path().native();
   verification.is_clean = verdict.is_clean();
   return verification;

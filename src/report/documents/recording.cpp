@@ -62,11 +62,10 @@ void add_limits(const store::Manifest& manifest, Sentence& recorded) {
 Sentence devices_sentence(const trail::CompletedBytes& bytes) {
   if (bytes.all == 0)
     return {};
-  return sentence(
-      "completed {completed}: {attributed_share} with a cause, {exact_share} beyond doubt",
-      {bytes_value("completed", bytes.all),
-       share_value("attributed_share", share_of(bytes.attributed, bytes.all)),
-       share_value("exact_share", share_of(bytes.exact, bytes.all))});
+  return sentence("completed {completed}: {attributed_share} with a cause, {exact_share} exact",
+                  {bytes_value("completed", bytes.all),
+                   share_value("attributed_share", share_of(bytes.attributed, bytes.all)),
+                   share_value("exact_share", share_of(bytes.exact, bytes.all))});
 }
 
 void add_fact(Document& document, std::string name, Sentence value) {

@@ -16,7 +16,7 @@ constexpr ColumnDefinition kConservationColumns[] = {
      .meaning = Meaning::bytes,
      .zero_is_dash = true},
     {.title = "share", .name = "share", .meaning = Meaning::share},
-    {.title = "beyond doubt",
+    {.title = "exactly",
      .name = "exact",
      .meaning = Meaning::bytes,
      .zero_is_dash = true,

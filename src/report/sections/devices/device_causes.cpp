@@ -49,7 +49,7 @@ void note_causes(const SectionRows& rows, const store::TraceReader&, Section& se
       "{attributed_share} of {bytes} that the devices completed have a cause",
       {share_value("attributed_share", static_cast<double>(attributed) / static_cast<double>(all)),
        bytes_value("bytes", all)});
-  note.add(rows.number(0, "_exact_bytes") < attributed ? ", not all beyond doubt" : "");
+  note.add(rows.number(0, "_exact_bytes") < attributed ? ", not all of them exact" : "");
   if (const std::uint64_t more = section.all_rows - rows.size(); more > 0)
     note.add("; {more} smaller ones are not shown", {count_value("more", more)});
   note.add("; what the words mean: iotrail query TRACE \"FROM causes\"");

@@ -2,6 +2,7 @@
 //
 // The steps of operations from layer to layer.
 #include "report/section.hpp"
+#include "schema.hpp"
 
 namespace iotrail::output {
 
@@ -21,6 +22,17 @@ SELECT s.*, coalesce(s.class, 'none of these') AS _class, CASE WHEN s.class IS N
 FROM layer_steps AS s JOIN layer_list AS a ON s.above = a.layer JOIN layer_list AS b ON s.below = b.layer
 WHERE s.operations_below > 0)";
 
+void note_bios(const SectionRows& rows, const store::TraceReader&, Section& section) {
+  const std::string_view devices = schema::layer_name(IOT_LAYER_block);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (rows.text(row, "below") == devices) {
+      section.notes.push_back(
+          sentence("at layer {layer} bios are counted, and a request may join several",
+                   {text_value("layer", std::string(devices))}));
+      return;
+    }
+}
+
 } // namespace
 
 SectionDefinition layer_steps_section() {
@@ -30,7 +42,8 @@ SectionDefinition layer_steps_section() {
           .view = "layer_steps",
           .sql = kStepsSql,
           .order = "_above_depth, _below_depth, _is_rest, operations DESC, _class",
-          .columns = kStepColumns};
+          .columns = kStepColumns,
+          .add_notes = note_bios};
 }
 
 } // namespace iotrail::output
