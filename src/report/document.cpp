@@ -13,8 +13,8 @@ namespace iotrail::output {
 namespace {
 
 constexpr std::string_view kMeaningNames[] = {
-    "text", "path",   "command", "sentence", "shell", "id",     "count", "bytes",
-    "ns",   "second", "share",   "ratio",    "date",  "status", "spans", "remark"};
+    "text",   "path",   "command", "sentence", "shell", "id",     "count", "bytes", "ns",
+    "change", "second", "share",   "ratio",    "date",  "status", "spans", "remark"};
 static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::remark) + 1);
 
 struct PlainText {

@@ -27,6 +27,7 @@ enum class Meaning : std::uint8_t {
   count,
   bytes,
   ns,     // a duration
+  change, // a difference of durations, shown with its sign
   second, // seconds since the begin of the recording
   share,  // a fraction of 1
   ratio,  // a factor

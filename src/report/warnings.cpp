@@ -58,6 +58,30 @@ std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+double lost_share_of(const store::Manifest& manifest) {
+  if (!std::ranges::all_of(manifest.sources, adds_up))
+    return 1;
+  double produced = static_cast<double>(manifest.left_out());
+  double lost = 0;
+  for (const store::SourceTally& source : manifest.sources) {
+    produced += static_cast<double>(source.produced);
+    lost += static_cast<double>(source.lost);
+  }
+  return lost == 0 ? 0 : lost / std::max(1.0, produced);
+}
+
+std::string reason_of(const store::Manifest& manifest) {
+  std::uint64_t most = 0;
+  std::string reason;
+  for (const auto& [name, events] : manifest.counters)
+    if (const schema::Counter* counter = schema::find_counter(name);
+        counter != nullptr && counter->severity == schema::Severity::loss && events > most) {
+      most = events;
+      reason = fmt::format("{}: {}", counter->name, counter->doc);
+    }
+  return reason;
+}
+
 } // namespace
 
 std::vector<Sentence> damage_sentences(const store::TraceReader& trace) {
@@ -164,6 +188,28 @@ std::vector<Sentence> answer_warnings(const store::TraceReader& trace) {
   else if (trace.manifest().gaps() != 0)
     sentences.push_back(sentence("SOME EVENTS MAY BE MISSING: `iotrail report` says more."));
   return sentences;
+}
+
+Completeness completeness_of(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  return {.lost_share = lost_share_of(manifest),
+          .reason = reason_of(manifest),
+          .has_no_end = manifest.state != store::State::COMPLETE ||
+                        !damage_sentences(trace).empty() || !trace.limits().empty()};
+}
+
+std::string_view at_least(const Completeness& completeness) {
+  return completeness.is_whole() ? "" : "at least ";
+}
+
+Sentence losses_sentence(const Completeness& completeness) {
+  if (!completeness.has_losses())
+    return {};
+  Sentence text = sentence("{lost_share} of the events are lost, so numbers are lower bounds.",
+                           {share_value("lost_share", completeness.lost_share)});
+  if (!completeness.reason.empty())
+    text.add(" {reason}", {text_value("reason", completeness.reason)});
+  return text;
 }
 
 } // namespace iotrail::output

@@ -4,6 +4,8 @@
 // events. Damage is known as far as the trace has been read, so call these after the queries.
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/document.hpp"
@@ -22,6 +24,28 @@ std::vector<Sentence> warning_sentences(const store::TraceReader& trace);
 
 // The same, and lost events: for output that does not show the recording's losses.
 std::vector<Sentence> answer_warnings(const store::TraceReader& trace);
+
+// How much of what happened a trace holds, so that no answer takes a part for the whole.
+struct Completeness {
+  double lost_share = 0; // of all events that the sources produced; 1 if their counts do not add up
+  std::string reason{};  // the counter with most of the lost events, and its meaning; empty: none
+  bool has_no_end = false; // still recording, killed, failed or damaged: an unknown part is missing
+
+  // Fewer lost events change no answer.
+  bool has_losses() const { return lost_share >= kNegligible; }
+  // Sums over the trace are sums over the run.
+  bool is_whole() const { return !has_losses() && !has_no_end; }
+
+  static constexpr double kNegligible = 0.001;
+};
+Completeness completeness_of(const store::TraceReader& trace);
+
+// "at least " for sums of a trace that is not whole, else empty.
+std::string_view at_least(const Completeness& completeness);
+
+// "62.3 % of the events are lost, so numbers are lower bounds. kernel_ring_full: ..."; empty: the
+// losses change no answer.
+Sentence losses_sentence(const Completeness& completeness);
 
 // Whether produced == written + lost.
 bool adds_up(const store::SourceTally& source);

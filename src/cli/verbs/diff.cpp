@@ -16,6 +16,7 @@ namespace iotrail::cli {
 namespace {
 
 constexpr int kConditionFails = 3; // status with --fail-if
+constexpr int kConditionOpen = 4;
 
 struct DiffRequest {
   std::vector<std::string> traces;
@@ -119,7 +120,9 @@ Result<int> diff(const Console& console, const DiffRequest& request) {
                      request.json ? DocumentFormat::json : DocumentFormat::text);
   if (!printed)
     return std::unexpected(printed.error());
-  return std::ranges::any_of(*judged, &output::Judged::is_failed) ? kConditionFails : 0;
+  if (std::ranges::any_of(*judged, &output::Judged::is_failed))
+    return kConditionFails;
+  return std::ranges::any_of(*judged, &output::Judged::is_open) ? kConditionOpen : 0;
 }
 
 Action declare_diff(CLI::App& app, const Trailing&) {
@@ -145,18 +148,17 @@ Action declare_diff(CLI::App& app, const Trailing&) {
       ->take_all();
   app.add_flag("--sure", request->sure,
                "A condition holds only if it does so with 95 % confidence, not just in these runs");
-  app.add_option("--process", request->only.process, "Only this process: a name or a pid")
-      ->type_name("NAME");
-  app.add_option("--file", request->only.file,
-                 "Only files with this path; * and ? match as in a shell")
-      ->type_name("PATH");
+  declare_subjects(app, request->only);
   app.add_flag("--json", request->json, "The comparison as one JSON object");
   app.footer("One run a side shows what differs between these runs. Only several runs a side, four "
              "or more, can show that the program itself has changed.");
   return [request](const Console& console) { return diff(console, *request); };
 }
 
-constexpr ExitStatus kDiffStatuses[] = {{kConditionFails, "With --fail-if: a condition holds."}};
+constexpr ExitStatus kDiffStatuses[] = {
+    {kConditionFails, "With --fail-if: a condition holds."},
+    {kConditionOpen, "With --fail-if: none holds, but a trace is not whole, and what is missing "
+                     "could make one hold."}};
 
 } // namespace
 

@@ -27,6 +27,7 @@ std::string number_text(Meaning meaning, std::uint64_t number) {
   case Meaning::bytes:
     return human_bytes(number);
   case Meaning::ns:
+  case Meaning::change:
     return human_duration(number);
   default:
     return human_count(number);
@@ -90,6 +91,8 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
     return fmt::format("x {:.2f}", real_of(value));
   case Meaning::date:
     return human_date(integer_of(value));
+  case Meaning::change:
+    return (integer_of(value) > 0 ? "+" : "") + signed_text(meaning, integer_of(value));
   case Meaning::status:
     return human_status(static_cast<int>(integer_of(value)));
   default:

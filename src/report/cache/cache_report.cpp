@@ -86,17 +86,19 @@ std::vector<std::uint64_t> sizes_of(const CacheOptions& options, std::uint64_t p
   return sizes;
 }
 
-Sentence title_of(const Study& study) {
+// Of a trace that is not whole, other accesses may touch the pages again, and need more.
+Sentence title_of(const Study& study, bool is_whole) {
   if (study.repeated() < 0.5)
     return sentence(
-        fmt::format("NO SIZE OF A CACHE HELPS: none of {{accesses}} {} is of a page that "
-                    "was touched before",
-                    study.things()),
+        fmt::format("{}: none of {{accesses}} {}{} is of a page that was touched before",
+                    is_whole ? "NO SIZE OF A CACHE HELPS" : "NO SURE ANSWER, EVENTS ARE MISSING",
+                    is_whole ? "" : "recorded ", study.things()),
         {count_value("accesses", static_cast<std::uint64_t>(study.accesses()))});
   return sentence(
       fmt::format(
-          "A CACHE OF {{size}} SERVES {{share}} OF THE REPEATED {}; all of them need {{all}}",
-          study.has_reads() ? "READS" : "WRITES"),
+          "A CACHE OF {}{{size}} SERVES {{share}} OF THE REPEATED {}{}; all of them need {}{{all}}",
+          is_whole ? "" : "AT LEAST ", study.has_reads() ? "READS" : "WRITES",
+          is_whole ? "" : " THAT WERE RECORDED", is_whole ? "" : "at least "),
       {bytes_value("size", bytes_of(size_for(study, kEnough))), share_value("share", kEnough),
        bytes_value("all", bytes_of(size_for(study, 1)))});
 }
@@ -200,6 +202,8 @@ Section curve_section(const Study& study, const CacheOptions& options) {
 std::vector<Sentence> warnings_of(const store::TraceReader& trace, const Study& study,
                                   const CacheOptions& options) {
   std::vector<Sentence> warnings = answer_warnings(trace);
+  if (Sentence losses = losses_sentence(completeness_of(trace)); !losses.empty())
+    warnings.push_back(std::move(losses));
   const std::string things = options.device.empty() ? "calls" : "requests";
   if (study.tally.impossible > 0)
     warnings.push_back(
@@ -257,7 +261,7 @@ Result<Document> make_cache_report(analysis::Engine& engine, const CacheOptions&
     return std::unexpected(tally.error());
   const Study study{experiment, *tally, sample, counter.pages(), sizes};
   Document document{.trace = engine.trace().path().string(),
-                    .title = title_of(study),
+                    .title = title_of(study, completeness_of(engine.trace()).is_whole()),
                     .facts = facts_of(study, options),
                     .warnings = warnings_of(engine.trace(), study, options)};
   document.sections.push_back(curve_section(study, options));

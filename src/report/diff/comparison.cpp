@@ -67,7 +67,7 @@ Change change_of(const Sides& sides, const std::string& key) {
                 .errors = sum(&Operations::errors),
                 .median_ns =
                     compare(sides, [&](const Run& run) { return median_duration(run, key); })};
-  if (sides.is_one_each())
+  if (sides.is_one_each() && are_whole(sides))
     compare_durations(sides, change);
   return change;
 }
@@ -88,7 +88,15 @@ const Operations& operations_of(const Run& run, std::string_view key) {
   return found == run.groups.end() ? kNone : found->second;
 }
 
-Compared compare(const Sides& sides, const std::function<double(const Run&)>& value) {
+bool are_whole(const std::vector<Run>& runs) {
+  return std::ranges::all_of(runs, [](const Run& run) { return run.completeness.is_whole(); });
+}
+
+bool are_whole(const Sides& sides) {
+  return are_whole(sides.before) && are_whole(sides.after);
+}
+
+static Compared compare_known(const Sides& sides, const std::function<double(const Run&)>& value) {
   const std::vector<double> before = values_of(sides.before, value);
   const std::vector<double> after = values_of(sides.after, value);
   Compared compared{.before = median_of(before), .after = median_of(after)};
@@ -103,6 +111,24 @@ Compared compare(const Sides& sides, const std::function<double(const Run&)>& va
     compared.range = ratio_by_pairs(before, after);
   }
   return compared;
+}
+
+Compared compare(const Sides& sides, const std::function<double(const Run&)>& value) {
+  Compared compared = compare_known(sides, value);
+  if (!are_whole(sides))
+    return {.before = compared.before,
+            .after = compared.after,
+            .is_least_before = !are_whole(sides.before),
+            .is_least_after = !are_whole(sides.after)};
+  return compared;
+}
+
+Compared compare_lengths(const Sides& sides) {
+  const auto length = [](const Run& run) { return static_cast<double>(run.duration_ns); };
+  const auto has_no_end = [](const Run& run) { return run.completeness.has_no_end; };
+  if (std::ranges::any_of(sides.before, has_no_end) || std::ranges::any_of(sides.after, has_no_end))
+    return compare(sides, length);
+  return compare_known(sides, length);
 }
 
 double Change::change_by_count_ns() const {

@@ -20,17 +20,25 @@ struct Sides {
 
   bool is_one_each() const { return before.size() == 1 && after.size() == 1; }
 };
+// Whether all runs of a side are in their traces as a whole.
+bool are_whole(const std::vector<Run>& runs);
+bool are_whole(const Sides& sides);
 inline constexpr std::size_t kMostRuns = 20; // a side
 
-// A quantity of both sides.
+// A quantity of both sides. Without a ratio and a chance if a run is not whole: what is missing
+// changes them.
 struct Compared {
   double before = 0;
   double after = 0;
+  bool is_least_before = false; // a lower bound, since a run is not whole
+  bool is_least_after = false;
   std::optional<double> ratio{};  // nullopt: before is 0
   std::optional<Range> range{};   // of the ratio
   std::optional<double> chance{}; // of at least this difference without a cause
 };
 Compared compare(const Sides& sides, const std::function<double(const Run&)>& value);
+// The same of the length of the run, which lost events do not change.
+Compared compare_lengths(const Sides& sides);
 
 // A group of operations.
 struct Change {

@@ -98,6 +98,41 @@ Result<bool> surely_fails(const Sides& sides, const Condition& condition, const 
   return is_beyond(condition, condition.is_above ? values.range->low : values.range->high);
 }
 
+// A whole run has at least the value of a part of it.
+bool grows_with_events(Metric metric) {
+  return metric == Metric::max || metric == Metric::time || metric == Metric::count ||
+         metric == Metric::errors || metric == Metric::bytes;
+}
+
+struct Reach {
+  double low = 0;
+  double high = 0;
+};
+
+// Between which values the metric, or its ratio, lies for the whole runs.
+Reach reach_of(const Condition& condition, const Compared& values) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  if (!grows_with_events(condition.metric))
+    return {0, infinite};
+  const double most_after = values.is_least_after ? infinite : values.after;
+  if (!condition.is_ratio)
+    return {values.after, most_after};
+  const double most_before = values.is_least_before ? infinite : values.before;
+  return {most_before > 0 ? values.after / most_before : infinite,
+          values.before > 0 ? most_after / values.before : infinite};
+}
+
+// For runs that are not whole.
+void judge_by_reach(const Condition& condition, Judged& judged) {
+  const Reach reach = reach_of(condition, judged.values);
+  const bool fails_low = is_beyond(condition, reach.low);
+  const bool fails_high = is_beyond(condition, reach.high);
+  judged.is_failed = fails_low && fails_high;
+  judged.is_open = fails_low != fails_high;
+  if (judged.is_open)
+    judged.not_judged = "a run is not whole, and what is missing can change the answer";
+}
+
 Result<Judged> judge_one(const Sides& sides, const Condition& condition, bool must_be_sure) {
   if (const auto checked = check_group(sides, condition); !checked)
     return std::unexpected(checked.error());
@@ -107,7 +142,13 @@ Result<Judged> judge_one(const Sides& sides, const Condition& condition, bool mu
     judged.not_judged = "a run has no such operation";
     return judged;
   }
-  judged.values = compare(sides, [&](const Run& run) { return value_in(run, condition); });
+  judged.values = condition.metric == Metric::run
+                      ? compare_lengths(sides)
+                      : compare(sides, [&](const Run& run) { return value_in(run, condition); });
+  if (judged.values.is_least_before || judged.values.is_least_after) {
+    judge_by_reach(condition, judged);
+    return judged;
+  }
   add_range(sides, condition, judged.values);
   // From nothing to something is more than any factor.
   const double infinite = std::numeric_limits<double>::infinity();

@@ -45,8 +45,10 @@ struct Judged {
   Compared values{};
   std::string not_judged{}; // the reason; "": judged
   bool is_failed = false;
+  bool is_open = false; // not judged, since what is missing in a trace can change the answer
 };
 
+// A condition on a trace that is not whole fails or passes only if it does so whatever is missing.
 // With `must_be_sure`, a condition fails only if the whole range of the ratio does, with 95 %
 // confidence. Errors: a group that no run has; or the runs cannot give that confidence.
 Result<std::vector<Judged>>

@@ -32,6 +32,8 @@ Compared time_of_all(const Sides& sides) {
 std::string verdict_words(const Sides& sides, const Compared& time) {
   if (time.before == 0 && time.after == 0)
     return "NOTHING TO COMPARE";
+  if (!are_whole(sides))
+    return "NO COMPARISON, RUNS ARE NOT WHOLE";
   const bool is_less = time.after < time.before;
   if (sides.is_one_each()) {
     if (std::abs(time.after - time.before) <= kHardlyDiffers * time.before)
@@ -81,6 +83,12 @@ Fact fact_of(const Sides& sides, std::string name, Meaning meaning, const Get& g
   return {std::move(name), std::move(value)};
 }
 
+Fact length_fact(const Sides& sides) {
+  Sentence value;
+  add_compared(value, compare_lengths(sides), Meaning::ns);
+  return {"run", std::move(value)};
+}
+
 bool have_devices(const Sides& sides) {
   return std::ranges::all_of(sides.before, &Run::has_devices) &&
          std::ranges::all_of(sides.after, &Run::has_devices);
@@ -95,8 +103,7 @@ std::vector<Fact> facts_of(const Sides& sides, const DiffOptions& options) {
   std::vector<Fact> facts = {runs_fact("before", sides.before), runs_fact("after", sides.after)};
   if (!options.selection.empty())
     facts.push_back({"only", only({"selection", options.selection, Meaning::command})});
-  facts.push_back(
-      fact_of(sides, "run", Meaning::ns, [](const Run& run) { return run.duration_ns; }));
+  facts.push_back(length_fact(sides));
   facts.push_back(fact_of(sides, options.by == DiffBy::device ? "requests" : "calls",
                           Meaning::count, [](const Run& run) { return run.all.count; }));
   if (!have_devices(sides))
@@ -140,6 +147,10 @@ std::vector<Sentence> warnings_of(const Sides& sides) {
 }
 
 std::vector<Sentence> closing_of(const Sides& sides) {
+  if (!are_whole(sides))
+    return {
+        sentence("Events are missing in at least one run, so more on one side may be fewer lost. "
+                 "Record again with larger rings (--buffer), to the end of the command.")};
   const auto least = std::min(sides.before.size(), sides.after.size());
   if (sides.is_one_each())
     return {sentence("One run a side shows what differs between these two runs. It cannot show how "

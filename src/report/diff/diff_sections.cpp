@@ -46,6 +46,10 @@ Value range_end(const std::optional<Range>& range, double Range::* end) {
   return range ? Value((*range).*end) : Value();
 }
 
+std::string_view least_words(bool is_least) {
+  return is_least ? "at least " : "";
+}
+
 NamedValue ratio_value(std::string name, double ratio) {
   return {std::move(name), ratio, Meaning::ratio};
 }
@@ -73,21 +77,28 @@ void add_reasons(Sentence& text, const Change& change, std::string_view things) 
   text.add(fmt::format(" {{by_count}} by the number of {} ({{count_before}} to {{count_after}}), "
                        "{{by_duration}} by their duration",
                        things),
-           {{"by_count", rounded(by_count), Meaning::ns},
+           {{"by_count", rounded(by_count), Meaning::change},
             {"count_before", rounded(change.count.before), Meaning::count},
             {"count_after", rounded(change.count.after), Meaning::count},
-            {"by_duration", rounded(change.change_ns() - by_count), Meaning::ns}});
+            {"by_duration", rounded(change.change_ns() - by_count), Meaning::change}});
 }
 
 // "fdatasync: 2.20 s less, 3.30 s before and 1.10 s after. ..."
 Sentence sentence_of(const Sides& sides, const Change& change, std::string_view things) {
+  const NamedValue before{"before", rounded(change.time_ns.before), Meaning::ns};
+  const NamedValue after{"after", rounded(change.time_ns.after), Meaning::ns};
+  if (!are_whole(sides))
+    return sentence(fmt::format("{{name}}: {}{{before}} before and {}{{after}} after.",
+                                least_words(change.time_ns.is_least_before),
+                                least_words(change.time_ns.is_least_after)),
+                    {{"name", change.name, Meaning::path}, before, after});
   Sentence text =
       sentence(fmt::format("{{name}}: {{change}} {}, {{before}} before and {{after}} after.",
                            more_or_less(change)),
                {{"name", change.name, Meaning::path},
                 {"change", rounded(std::abs(change.change_ns())), Meaning::ns},
-                {"before", rounded(change.time_ns.before), Meaning::ns},
-                {"after", rounded(change.time_ns.after), Meaning::ns}});
+                before,
+                after});
   if (change.count.before == 0 || change.count.after == 0)
     return text.add(change.count.before == 0 ? " There were none before."
                                              : " There are none after.");
@@ -122,10 +133,10 @@ std::vector<Column> columns_of(DiffBy by) {
       number_column("count_after", "after", Meaning::count, 2),
       number_column("time_before_ns", "time", Meaning::ns, 1),
       number_column("time_after_ns", "after", Meaning::ns, 1),
-      number_column("change_ns", "change", Meaning::ns),
+      number_column("change_ns", "change", Meaning::change),
       number_column("median_ratio", "median", Meaning::ratio),
       number_column("chance", "chance", Meaning::share),
-      number_column("change_by_count_ns", "", Meaning::ns),
+      number_column("change_by_count_ns", "", Meaning::change),
       number_column("time_ratio", "", Meaning::ratio),
       number_column("time_ratio_low", "", Meaning::ratio),
       number_column("time_ratio_high", "", Meaning::ratio),
@@ -182,7 +193,8 @@ Sentence table_note(const Sides& sides) {
 
 void add_compared(Sentence& text, const Compared& compared, Meaning meaning) {
   text.add(
-      text.empty() ? "{before} before, {after} after" : ", {before} before, {after} after",
+      fmt::format("{}{}{{before}} before, {}{{after}} after", text.empty() ? "" : ", ",
+                  least_words(compared.is_least_before), least_words(compared.is_least_after)),
       {{"before", rounded(compared.before), meaning}, {"after", rounded(compared.after), meaning}});
   if (!compared.ratio)
     return;
@@ -201,11 +213,14 @@ Section runs_section(const Sides& sides) {
                      {.name = "command", .meaning = Meaning::command},
                      {.name = "duration_ns", .meaning = Meaning::ns},
                      {.name = "total_ns", .meaning = Meaning::ns},
-                     {.name = "count", .meaning = Meaning::count}};
+                     {.name = "count", .meaning = Meaning::count},
+                     {.name = "is_whole"},
+                     {.name = "lost_share", .meaning = Meaning::share}};
   const auto add = [&](const std::string& side, const std::vector<Run>& runs) {
     for (const Run& run : runs)
       section.rows.push_back(
-          {{side, run.trace, run.command, run.duration_ns, run.all.total_ns, run.all.count}});
+          {{side, run.trace, run.command, run.duration_ns, run.all.total_ns, run.all.count,
+            run.completeness.is_whole(), run.completeness.lost_share}});
   };
   add("before", sides.before);
   add("after", sides.after);
@@ -236,7 +251,8 @@ Section conditions_section(const std::vector<Judged>& judged) {
     if (each.not_judged.empty())
       add_compared(text, each.values, meaning_of(each.condition->metric));
     else
-      text = sentence("not judged: {condition}, {why}",
+      text = sentence(each.is_open ? "NOT JUDGED: {condition}, {why}"
+                                   : "not judged: {condition}, {why}",
                       {{"condition", each.condition->text, Meaning::command},
                        text_value("why", each.not_judged)});
     section.intro.push_back(std::move(text));
@@ -253,6 +269,12 @@ Section changes_section(const Sides& sides, const DiffOptions& options) {
   section.columns = columns_of(options.by);
   section.shown = options.by == DiffBy::file ? std::vector<std::size_t>{2, 3, 4, 5, 6, 7, 8, 1}
                                              : std::vector<std::size_t>{1, 2, 3, 4, 5, 6, 7, 8};
+  const bool is_whole = are_whole(sides);
+  if (!is_whole) // what is missing may be all of the difference
+    std::erase_if(section.shown, [&](std::size_t column) {
+      const std::string& name = section.columns[column].name;
+      return name == "change_ns" || name == "median_ratio" || name == "chance";
+    });
   double most = 0;
   for (const Run* run : {&sides.before.front(), &sides.after.front()})
     most = std::max(most, static_cast<double>(run->all.total_ns));
@@ -268,7 +290,7 @@ Section changes_section(const Sides& sides, const DiffOptions& options) {
     section.notes.push_back(sentence(
         "{shown} of {all}; all: add --top {all}",
         {count_value("shown", section.rows.size()), count_value("all", section.all_rows)}));
-  if (!section.rows.empty())
+  if (!section.rows.empty() && is_whole)
     section.notes.push_back(table_note(sides));
   return section;
 }

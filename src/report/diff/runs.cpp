@@ -10,6 +10,7 @@
 
 #include "report/coverage.hpp"
 #include "report/small_result.hpp"
+#include "report/snapshot_report.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
 
@@ -137,6 +138,10 @@ Result<Run> read_run(analysis::Engine& engine, DiffBy by) {
   if (has_sums(trace))
     return fail(fmt::format("{} has sums only, and no single operations", trace.path().string()),
                 "`iotrail stat` made it; diff compares traces of `iotrail record`");
+  if (is_of_snapshots(trace))
+    return fail(fmt::format("{} has snapshots only, and no operations", trace.path().string()),
+                "`iotrail snapshot` made it; diff compares traces of `iotrail record`",
+                "`iotrail report TRACE` shows what changed between its snapshots.");
   Run run{.trace = trace.path().string(),
           .command = fmt::format("{}", fmt::join(trace.manifest().command, " ")),
           .all = {}};
@@ -145,6 +150,7 @@ Result<Run> read_run(analysis::Engine& engine, DiffBy by) {
     return std::unexpected(read.error());
   if (const auto read = read_totals(engine, run); !read)
     return std::unexpected(read.error());
+  run.completeness = completeness_of(trace);
   for (Sentence& warning : answer_warnings(trace)) {
     Sentence named = sentence("{trace}: ", {{"trace", run.trace, Meaning::path}});
     run.warnings.push_back(std::move(named.add(warning.pattern, std::move(warning.values))));

@@ -13,6 +13,7 @@
 
 #include "analysis/engine/engine.hpp"
 #include "report/document.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -45,11 +46,12 @@ struct Run {
   std::uint64_t device_written_bytes = 0;
   bool has_devices = false; // whether requests were recorded
   std::string layers{};     // the recorded layers
+  Completeness completeness{};
   std::vector<Sentence> warnings{};
 };
 inline constexpr std::size_t kMostGroups = 100'000;
 
-// An error for a trace of `stat`, which has no single operations, and for one without calls.
+// An error for a trace of `stat` or of snapshots, which have no single operations.
 Result<Run> read_run(analysis::Engine& engine, DiffBy by);
 
 // The engine options with which read_run() is fast.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace iotrail::output {
@@ -72,7 +73,9 @@ double normal_chance(double u, double n, double m, double tie_term) {
   if (variance <= 0)
     return 1;
   const double distance = std::max(0.0, std::abs(u - n * m / 2) - 0.5);
-  return std::erfc(distance / std::sqrt(2 * variance));
+  // Never 0: a chance may be small, but is no certainty.
+  return std::max(std::erfc(distance / std::sqrt(2 * variance)),
+                  std::numeric_limits<double>::min());
 }
 
 std::vector<double> pair_ratios(std::span<const double> before, std::span<const double> after) {
