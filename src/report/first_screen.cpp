@@ -18,9 +18,10 @@ namespace iotrail::output {
 
 namespace {
 
-constexpr double kSlow = 0.5;   // of the run in calls on files: I/O is what the run waits for
-constexpr double kPartly = 0.1; // I/O matters
-constexpr double kMostly = 0.4; // of the time in calls: the reason to name
+constexpr double kSlow = 0.5;     // of the run in calls on files: I/O is what the run waits for
+constexpr double kPartly = 0.1;   // I/O matters
+constexpr double kMostly = 0.4;   // of the time in calls: the reason to name
+constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says little about the whole
 constexpr std::size_t kFindings = 2;
 constexpr std::size_t kOutside = 2; // the row of run_parts outside all calls
 constexpr std::size_t kCommandWidth = 40;
@@ -71,32 +72,55 @@ void add_main_call(const std::vector<Section>& sections, Sentence& verdict) {
 std::string_view verdict_words(double share, const Reason& reason) {
   if (share < kPartly)
     return "NOT SLOWED BY CALLS ON FILES";
-  if (reason.kind == kProcessor && reason.share >= kMostly)
-    return "SLOWED BY A BUSY PROCESSOR MORE THAN BY I/O";
+  if (reason.kind == kProcessor && reason.share >= kMostly && share * reason.share >= kPartly)
+    return share < kSlow ? "PARTLY SLOWED BY A BUSY PROCESSOR, MORE THAN BY I/O"
+                         : "SLOWED BY A BUSY PROCESSOR, MORE THAN BY I/O";
   return share < kSlow ? "PARTLY SLOWED BY I/O" : "SLOWED BY I/O";
 }
 
+// The verdict changes if the lost calls took as long as the recorded ones.
+bool is_changed_by_losses(double share, const Reason& reason, const Completeness& completeness) {
+  if (!completeness.has_losses())
+    return false;
+  if (completeness.lost_share >= kMostLost)
+    return share < kSlow;
+  const double likely = std::min(1.0, share / (1 - completeness.lost_share));
+  return verdict_words(likely, reason) != verdict_words(share, reason);
+}
+
+Sentence unsure_verdict(const Completeness& completeness) {
+  return sentence("NO SURE VERDICT, {lost_share} OF THE EVENTS ARE LOST",
+                  {share_value("lost_share", completeness.lost_share)});
+}
+
 // `is_part`: of selected calls, which cannot say what slows the run.
-Sentence verdict_of(const std::vector<Section>& sections, bool is_part) {
+Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
+                    const Completeness& completeness) {
   const Section* parts = section_with(sections, "run_parts");
   if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr) {
     if (is_part)
       return sentence("No selected call is on a file");
+    if (completeness.has_losses())
+      return unsure_verdict(completeness);
     const bool has_calls = parts != nullptr && SectionRows(*parts).real(kOutside, "share") < 1;
     return sentence(has_calls ? "NOT SLOWED BY I/O: no call on a file was recorded"
                               : "NO VERDICT: no call was recorded");
   }
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections);
-  Sentence verdict = is_part ? sentence("The selected calls on files took {share} of the run",
-                                        {share_value("share", share)})
-                             : sentence(std::string(verdict_words(share, reason)) +
-                                            ": calls on files took {share} of the run",
-                                        {share_value("share", share)});
+  const std::string_view least = completeness.has_losses() ? "at least " : "";
+  const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
+  Sentence verdict = is_unsure ? unsure_verdict(completeness)
+                     : is_part ? sentence("The selected")
+                               : sentence(verdict_words(share, reason));
+  verdict.add(
+      fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ", least),
+      {share_value("share", share)});
   if (!is_part && share < kPartly)
     return verdict;
   if (reason.share >= kMostly)
-    verdict.add(", {reason_share} of that {reason}",
+    verdict.add(is_work(reason.kind) ? ", {reason_share} of that time as {reason}"
+                                     : ", {reason_share} of that time {reason}",
                 {share_value("reason_share", reason.share),
                  text_value("reason", activity_of(reason.kind))});
   add_main_call(sections, verdict);
@@ -128,8 +152,27 @@ std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_par
   return parts;
 }
 
-// "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): write_back 24.3 MiB, metadata 23.7 MiB"
-Result<Sentence> bytes_of(analysis::Engine& engine) {
+// Causes of writes that do not explain themselves, in plain words.
+std::string plain_cause(const std::string& cause) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"write_back", "their data"},
+      {"direct", "direct writes"},
+      {"mapped", "stored through mappings"},
+      {"rounding", "rest of their pages"},
+      {"along", "rest of their folios"},
+      {"compressed", "their data, compressed"},
+      {"request", "requests without bios"},
+      {"outside", "of other processes"},
+      {"dirty_before", "dirty before the recording, or by others"},
+      {"other_metadata", "metadata for others"},
+      {"no_bio", "of others in one request"},
+      {"unknown", "without a known cause"}};
+  const auto* found = std::ranges::find(kWords, cause, [](const auto& row) { return row.first; });
+  return found == std::end(kWords) ? cause : std::string(found->second);
+}
+
+// "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): their data 24.3 MiB, metadata 23.7 MiB"
+Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness) {
   const auto causes = SmallResult::query(
       engine, "SELECT cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'write' "
               "GROUP BY cause ORDER BY bytes DESC");
@@ -145,14 +188,15 @@ Result<Sentence> bytes_of(analysis::Engine& engine) {
   if (disk == 0)
     return Sentence{};
   const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
-  Sentence text = sentence("Written: programs {written}, disks {disk}",
-                           {bytes_value("written", written), bytes_value("disk", disk)});
-  if (written > 0)
+  Sentence text = sentence(
+      fmt::format("Written: programs {0}{{written}}, disks {0}{{disk}}", at_least(completeness)),
+      {bytes_value("written", written), bytes_value("disk", disk)});
+  if (written > 0 && completeness.is_whole())
     text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
                               Meaning::ratio}});
   for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
     text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
-             {text_value("cause", causes->text(row, "cause")),
+             {text_value("cause", plain_cause(causes->text(row, "cause"))),
               bytes_value("bytes", causes->number(row, "bytes"))});
   return text;
 }
@@ -194,15 +238,27 @@ Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
     title.add(", as far as they can be read");
   else if (manifest.lost() > 0)
     title.add(", {lost} lost", {count_value("lost", manifest.lost())});
+  else if (manifest.gaps() > 0)
+    title.add(", some may be missing");
   else
     title.add(manifest.is_counted() ? ", none lost" : "");
   return title;
 }
 
+// The recording ended before the program did, for a reason that the user did not choose.
+bool has_failed_early(const store::Manifest& manifest) {
+  return manifest.state == store::State::ERROR || manifest.counters.contains("store_write_failed");
+}
+
 // What the verdict cannot know, since it was not recorded.
-Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine) {
+Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completeness& completeness) {
   std::vector<Sentence> gaps;
   const store::Manifest& manifest = engine.trace().manifest();
+  if (Sentence losses = losses_sentence(completeness); !losses.empty())
+    gaps.push_back(std::move(losses));
+  if (has_failed_early(manifest) && !manifest.stop_reason.empty())
+    gaps.push_back(sentence("The recording ended early: {stop_reason}",
+                            {text_value("stop_reason", manifest.stop_reason)}));
   if (!manifest.filters.empty())
     gaps.push_back(
         sentence("Recorded with {filters}: other I/O is not here.",
@@ -231,13 +287,14 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   Document document{.trace = trace.path().native()};
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
     document.sections.push_back(make_section(engine, definition, {}));
-  auto bytes = bytes_of(engine);
+  const Completeness completeness = completeness_of(trace);
+  auto bytes = bytes_of(engine, completeness);
   if (!bytes)
     return std::unexpected(bytes.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections, !selection.empty()),
+                  .title = verdict_of(document.sections, !selection.empty(), completeness),
                   .intro = parts_of(document.sections, !selection.empty())};
-  const auto gaps = gaps_of(engine);
+  const auto gaps = gaps_of(engine, completeness);
   if (!gaps)
     return std::unexpected(gaps.error());
   verdict.intro.insert(verdict.intro.begin(), gaps->begin(), gaps->end());
