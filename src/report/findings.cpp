@@ -125,12 +125,14 @@ Sentence sentence_of(std::string_view pattern, const NamedValues& values) {
 }
 
 Finding finding_of(const analysis::Rule& rule, const NamedValues& values) {
+  std::string merges = text_of(value_of(values, "merges"));
   return {.rule = &rule,
           .subject = text_of(value_of(values, "subject")),
           .sentence = sentence_of(rule.sentence, values),
           .advice = sentence_of(rule.advice, values),
           .could_save_ns = number_of(value_of(values, "could_save_ns")),
-          .op_id = number_of(value_of(values, "op_id"))};
+          .op_id = number_of(value_of(values, "op_id")),
+          .merges = merges.empty() ? rule.merges : std::move(merges)};
 }
 
 Result<void> apply(analysis::Engine& engine, const analysis::Rule& rule,
@@ -149,11 +151,8 @@ Result<void> apply(analysis::Engine& engine, const analysis::Rule& rule,
 }
 
 bool comes_before(const Finding& a, const Finding& b) {
-  const auto is_critical = [](const Finding& finding) {
-    return finding.rule->severity == analysis::FindingSeverity::critical;
-  };
-  if (is_critical(a) != is_critical(b))
-    return is_critical(a);
+  if (a.rule->severity != b.rule->severity)
+    return a.rule->severity < b.rule->severity; // the worst is the first
   if (a.could_save_ns != b.could_save_ns)
     return a.could_save_ns > b.could_save_ns;
   return std::pair(a.rule->id, a.subject) < std::pair(b.rule->id, b.subject);
@@ -163,9 +162,9 @@ bool comes_before(const Finding& a, const Finding& b) {
 std::vector<Finding> merged(std::vector<Finding> findings) {
   std::vector<Finding> kept;
   for (Finding& finding : findings) {
-    const std::string& cause = finding.rule->merges;
+    const std::string& cause = finding.merges;
     const auto same = std::ranges::find_if(
-        kept, [&](const Finding& other) { return !cause.empty() && other.rule->merges == cause; });
+        kept, [&](const Finding& other) { return !cause.empty() && other.merges == cause; });
     if (same == kept.end())
       kept.push_back(std::move(finding));
     else
@@ -240,7 +239,7 @@ void add_row(const Finding& finding, const Judgement& judgement, Section& data) 
         is_saving ? Value(share_of_run(finding, judgement)) : Value(),
         fmt::format("finding_{}", finding.rule->name),
         finding.op_id == 0 ? Value() : Value(schema::op_text(finding.op_id)),
-        finding.rule->merges.empty() ? Value() : Value(finding.rule->merges)}});
+        finding.merges.empty() ? Value() : Value(finding.merges)}});
   for (const Finding& also : finding.also)
     add_row(also, judgement, data);
 }
@@ -296,6 +295,17 @@ Sentence coverage_of(const Judgement& judgement, std::size_t hidden) {
   return coverage;
 }
 
+Sentence title_of(const Judgement& judgement, std::size_t shown, const Completeness& completeness) {
+  const bool is_whole = completeness.is_whole();
+  if (shown > 0)
+    return sentence(is_whole ? "Findings, by the time that they could save"
+                             : "Findings in what was recorded, by the time that they could save");
+  if (judgement.not_judged.size() == judgement.rules)
+    return sentence("NOTHING TO JUDGE: the trace lacks what the rules need");
+  return sentence(is_whole ? "No rule found a cause"
+                           : "No rule found a cause in what was recorded");
+}
+
 } // namespace
 
 analysis::EngineOptions findings_engine_options(analysis::EngineOptions options) {
@@ -348,15 +358,13 @@ Document findings_document(const store::TraceReader& trace, const Judgement& jud
       document.sections.push_back(section_of(finding, judgement, name));
     else
       ++hidden;
-  if (document.sections.size() > 1)
-    document.title = sentence("Findings, by the time that they could save");
-  else if (judgement.not_judged.size() == judgement.rules)
-    document.title = sentence("NOTHING TO JUDGE: the trace lacks what the rules need");
-  else
-    document.title = sentence("No rule found a cause");
+  const Completeness completeness = completeness_of(trace);
+  document.title = title_of(judgement, document.sections.size() - 1, completeness);
   document.sections.push_back(not_judged_section(judgement, all));
   document.closing.push_back(coverage_of(judgement, hidden));
   document.warnings = answer_warnings(trace);
+  if (Sentence losses = losses_sentence(completeness); !losses.empty())
+    document.warnings.push_back(std::move(losses));
   return document;
 }
 

@@ -20,7 +20,8 @@ struct Finding {
   Sentence advice;
   std::uint64_t could_save_ns = 0; // at most; 0: unknown
   std::uint64_t op_id = 0;         // the slowest operation of it; 0: none
-  std::vector<Finding> also{};     // of the same cause and subject
+  std::string merges{};            // its cause, which other findings may have too; empty: its own
+  std::vector<Finding> also{};     // of the same cause
 };
 
 struct NotJudged {
@@ -29,7 +30,7 @@ struct NotJudged {
 };
 
 struct Judgement {
-  std::vector<Finding> findings; // critical ones first, then by what they could save
+  std::vector<Finding> findings; // by severity, then by what they could save
   std::vector<NotJudged> not_judged;
   std::size_t rules = 0; // number of rules applied, and of those not judged
   std::uint64_t run_ns = 0;

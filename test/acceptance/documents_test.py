@@ -301,6 +301,19 @@ class Documents(harness.AcceptanceTest):
             for note in operation["notes"]:
                 self.assertIn(" ".join(note["text"].split()), text)
 
+    def test_json_of_findings_fits_its_schema_and_its_text_has_the_same_sentences(self):
+        script = "import os; fd = os.open('f', os.O_WRONLY | os.O_CREAT)\nfor _ in range(12000): os.write(fd, b'1234567')"
+        trace = self.record("python3", "-c", script, cwd=self.folder).path
+        document = json.loads(self.printed("findings", trace, "--all", "--json"))
+        self.assertEqual(problems(document, "findings.json"), [])
+        (tiny,) = [row for row in document["findings"] if row["id"] == "F01"]
+        self.assertEqual(tiny["severity"], "warning")
+        text = " ".join(self.printed("findings", trace, "--all").split())
+        (section,) = [section for section in document["sections"] if section["id"] == "F01"]
+        self.assertEqual(section["notes"][0]["values"]["calls"], 12000)
+        for sentence in [document["title"], section["title"], *section["notes"]]:
+            self.assertIn(" ".join(sentence["text"].split()), text)
+
     def test_json_of_diff_fits_its_schema_and_its_text_has_the_same_numbers(self):
         one, other = self.small_recording(), self.record("sh", "-c", "cat /etc/passwd > g; sync g", expect=None,
                                                          name="other", cwd=self.folder).path

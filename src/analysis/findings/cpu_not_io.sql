@@ -8,7 +8,9 @@
 -- advice: Run less at the same time, or use more processors.
 SELECT c.program AS subject, total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) AS took_ns, total(t.ns) AS calls_ns,
        CAST(least(total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END), union_length(c.ts_ns, c.until_ns)) AS BIGINT) AS could_save_ns,
-       arg_max(t.op_id, t.ns) FILTER (t.part = 'wait' AND t.reason = 'cpu') AS op_id
+       arg_max(t.op_id, t.ns) FILTER (t.part = 'wait' AND t.reason = 'cpu') AS op_id,
+       CASE WHEN 2 * total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' AND is_sync(c.class) THEN t.ns ELSE 0 END)
+                 >= total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) THEN 'syncs' END AS merges
 FROM op_time AS t JOIN file_calls AS c ON t.op_id = c.op_id CROSS JOIN run AS r
 GROUP BY c.program
 HAVING total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) >= $share * total(t.ns)

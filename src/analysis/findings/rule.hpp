@@ -9,8 +9,8 @@
 //                                  knowing
 //   -- needs: calls, block         layers and events without which it cannot be judged; `calls`: any
 //                                  layer at which programs ask for I/O
-//   -- merges: syncs               optional; findings of rules with this word and the same subject
-//                                  have one cause, and are shown as one
+//   -- merges: syncs               optional; findings of rules with this word have one cause, and
+//                                  are shown as one
 //   -- limit: calls = 1000; fewer calls are no finding
 //   -- sentence: {program} wrote {subject} in {calls} calls.
 //   -- advice: Collect the data[; the limit is {limit_bytes} now].
@@ -22,6 +22,8 @@
 //   could_save_ns   the most time that the run can become shorter by; 0: unknown. Never a sum over
 //                   tasks that worked at the same time: use union_length()
 //   op_id           one operation of it, the slowest; NULL: none
+// and may have
+//   merges          the word of the rules with the same cause, if this row has it
 // A column's unit follows from its name: *_ns a duration, *bytes bytes, *share a part of 1,
 // *ratio a factor; any other number is a count.
 #pragma once
