@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -114,23 +113,23 @@ bool takes_text(int fd) {
   return ::poll(&waiting, 1, 0) > 0;
 }
 
-using OnInterval = std::function<void(std::span<const rows::event_sums>)>;
-
 // Prints the sums of each interval.
 class IntervalPrinter {
 public:
   IntervalPrinter(std::FILE* file, output::Sample sample, bool is_json)
       : file_(file), sample_(sample), is_json_(is_json) {}
 
-  void begin(std::uint64_t begin_ns) { begin_ns_ = begin_ns; }
+  void begin(std::uint64_t begin_ns) { begin_ns_ = from_ns_ = begin_ns; }
+  // An interval without rows ends now.
   void print(std::span<const rows::event_sums> sums) {
+    const std::uint64_t to_ns =
+        sums.empty() ? monotonic_ns() : std::ranges::max(sums, {}, &rows::event_sums::to_ns).to_ns;
+    const output::Span interval{std::exchange(from_ns_, to_ns), to_ns};
     if (!takes_text(::fileno(file_))) {
       ++missed_;
       return;
     }
-    output::Document document = output::make_interval(sums, begin_ns_, sample_);
-    if (document.sections.empty())
-      return;
+    output::Document document = output::make_interval(sums, interval, begin_ns_, sample_);
     if (const std::uint64_t missed = std::exchange(missed_, 0); missed != 0)
       document.warnings.push_back(
           output::sentence(fmt::format("{{missed}} interval{} not shown: the output was not read",
@@ -153,6 +152,7 @@ private:
   output::Sample sample_;
   bool is_json_;
   std::uint64_t begin_ns_ = 0;
+  std::uint64_t from_ns_ = 0; // begin of the interval
   std::uint64_t missed_ = 0;
   std::ptrdiff_t lines_below_title_ = kLinesBelowTitle;
 };

@@ -92,16 +92,15 @@ std::vector<Value> row_of_interval(const IntervalSums& sums, double seconds) {
 
 } // namespace
 
-Document make_interval(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                       const Sample& sample) {
+Document make_interval(std::span<const rows::event_sums> rows, const Span& interval,
+                       std::uint64_t begin_ns, const Sample& sample) {
   Document document;
-  if (rows.empty())
-    return document;
-  const std::uint64_t to_ns = std::ranges::max(rows, {}, &rows::event_sums::to_ns).to_ns;
-  const std::uint64_t from_ns = std::ranges::min(rows, {}, &rows::event_sums::from_ns).from_ns;
-  const double seconds = std::max(1e-9, static_cast<double>(to_ns - from_ns) / 1e9);
-  document.title = sentence("at {at_ns}", {ns_value("at_ns", to_ns - begin_ns),
-                                           ns_value("interval_ns", to_ns - from_ns)});
+  const double seconds = std::max(1e-9, static_cast<double>(interval.length_ns()) / 1e9);
+  document.title =
+      sentence(rows.empty() ? "at {at_ns}, no I/O in the last {interval_ns}"
+                            : "at {at_ns}, rates of the last {interval_ns}",
+               {ns_value("at_ns", interval.end_ns - std::min(interval.end_ns, begin_ns)),
+                ns_value("interval_ns", interval.length_ns())});
   std::vector<std::vector<Value>> values;
   for (const auto& [key, sums] : sums_of(rows))
     values.push_back(row_of_interval(sums, seconds));

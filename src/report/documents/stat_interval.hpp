@@ -13,8 +13,8 @@
 namespace iotrail::output {
 
 // One row for each layer and operation, with rates per second. `begin_ns`: begin of the recording.
-// No section: nothing happened.
-Document make_interval(std::span<const rows::event_sums> rows, std::uint64_t begin_ns,
-                       const Sample& sample);
+// No rows: nothing happened.
+Document make_interval(std::span<const rows::event_sums> rows, const Span& interval,
+                       std::uint64_t begin_ns, const Sample& sample);
 
 } // namespace iotrail::output
