@@ -7,17 +7,12 @@
 --   bytes_read, bytes_written   moved at that place
 CREATE VIEW file_places AS
 WITH
-  positions AS (
-    SELECT op_id, position FROM syscall_read WHERE position >= 0
-    UNION ALL SELECT op_id, position FROM syscall_write WHERE position >= 0
-    UNION ALL SELECT op_id, position FROM async_operation WHERE position >= 0
-  ),
   moved AS (
     SELECT f.path AS path, reads(e.class) AS is_read, CAST(p.position AS HUGEINT) AS position, CAST(e.bytes AS HUGEINT) AS bytes,
            least(CAST(minus(e.ts_ns, r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
     FROM events AS e
       JOIN asked_layers AS a ON e.layer = a.asked_layer
-      JOIN positions AS p ON e.op_id = p.op_id
+      JOIN call_positions AS p ON e.layer = p.layer AND e.op_id = p.op_id AND e.ts_ns = p.ts_ns
       JOIN file_names AS f ON e.file = f.file
       CROSS JOIN run AS r
       CROSS JOIN time_grid AS g

@@ -1,0 +1,60 @@
+-- What was done to each file, with the counters of Darshan's module POSIX: one row per file with calls.
+-- Failed calls do not count.
+--   file, path   the file, and its last name
+--   POSIX_OPENS, POSIX_READS, POSIX_WRITES, POSIX_STATS, POSIX_FSYNCS, POSIX_FDSYNCS   numbers of calls; STATS: also of access()
+--   POSIX_BYTES_READ, POSIX_BYTES_WRITTEN   bytes moved
+--   POSIX_MAX_BYTE_READ, POSIX_MAX_BYTE_WRITTEN   the highest position moved; -1: none is known
+--   POSIX_CONSEC_READS, POSIX_CONSEC_WRITES   calls that began at the end of the one before
+--   POSIX_SEQ_READS, POSIX_SEQ_WRITES   calls that began there or behind it
+--   POSIX_SIZE_READ_0_100 ... POSIX_SIZE_WRITE_1G_PLUS   calls by bytes moved
+--   POSIX_F_READ_TIME, POSIX_F_WRITE_TIME, POSIX_F_META_TIME   their time in seconds; META: all others
+CREATE VIEW posix_counters AS
+WITH
+  calls AS (
+    SELECT t.file AS file, t.class AS class, coalesce(t.call, t.class) AS call, t.duration_ns AS duration_ns, t.ts_ns AS ts_ns,
+           coalesce(t.bytes, 0) AS bytes, CAST(t.position AS HUGEINT) AS position, reads(t.class) AS is_read, writes(t.class) AS is_write
+    FROM file_transfers AS t
+    WHERE t.file <> 0 AND NOT is_error(t.error) AND NOT is_unfinished(t.error)
+  ),
+  placed AS (
+    SELECT *, lag(position + bytes) OVER (PARTITION BY file, is_read, is_write ORDER BY ts_ns) AS expected
+    FROM calls
+  )
+SELECT c.file AS file, any_value(f.path) AS path,
+       count(*) FILTER (opens(class)) AS POSIX_OPENS, count(*) FILTER (is_read) AS POSIX_READS,
+       count(*) FILTER (is_write) AS POSIX_WRITES, count(*) FILTER (looks_up(class)) AS POSIX_STATS,
+       count(*) FILTER (is_sync(class) AND NOT call ILIKE '%fdatasync%') AS POSIX_FSYNCS,
+       count(*) FILTER (is_sync(class) AND call ILIKE '%fdatasync%') AS POSIX_FDSYNCS,
+       coalesce(total(CASE WHEN is_read THEN bytes END), 0) AS POSIX_BYTES_READ,
+       coalesce(total(CASE WHEN is_write THEN bytes END), 0) AS POSIX_BYTES_WRITTEN,
+       coalesce(max(position + bytes - 1) FILTER (is_read AND bytes > 0), -1) AS POSIX_MAX_BYTE_READ,
+       coalesce(max(position + bytes - 1) FILTER (is_write AND bytes > 0), -1) AS POSIX_MAX_BYTE_WRITTEN,
+       count(*) FILTER (is_read AND position = expected) AS POSIX_CONSEC_READS,
+       count(*) FILTER (is_write AND position = expected) AS POSIX_CONSEC_WRITES,
+       count(*) FILTER (is_read AND position >= expected) AS POSIX_SEQ_READS,
+       count(*) FILTER (is_write AND position >= expected) AS POSIX_SEQ_WRITES,
+       count(*) FILTER (is_read AND bytes < 100) AS POSIX_SIZE_READ_0_100,
+       count(*) FILTER (is_read AND bytes >= 100 AND bytes < 1024) AS POSIX_SIZE_READ_100_1K,
+       count(*) FILTER (is_read AND bytes >= 1024 AND bytes < 10240) AS POSIX_SIZE_READ_1K_10K,
+       count(*) FILTER (is_read AND bytes >= 10240 AND bytes < 102400) AS POSIX_SIZE_READ_10K_100K,
+       count(*) FILTER (is_read AND bytes >= 102400 AND bytes < 1048576) AS POSIX_SIZE_READ_100K_1M,
+       count(*) FILTER (is_read AND bytes >= 1048576 AND bytes < 4194304) AS POSIX_SIZE_READ_1M_4M,
+       count(*) FILTER (is_read AND bytes >= 4194304 AND bytes < 10485760) AS POSIX_SIZE_READ_4M_10M,
+       count(*) FILTER (is_read AND bytes >= 10485760 AND bytes < 104857600) AS POSIX_SIZE_READ_10M_100M,
+       count(*) FILTER (is_read AND bytes >= 104857600 AND bytes < 1073741824) AS POSIX_SIZE_READ_100M_1G,
+       count(*) FILTER (is_read AND bytes >= 1073741824) AS POSIX_SIZE_READ_1G_PLUS,
+       count(*) FILTER (is_write AND bytes < 100) AS POSIX_SIZE_WRITE_0_100,
+       count(*) FILTER (is_write AND bytes >= 100 AND bytes < 1024) AS POSIX_SIZE_WRITE_100_1K,
+       count(*) FILTER (is_write AND bytes >= 1024 AND bytes < 10240) AS POSIX_SIZE_WRITE_1K_10K,
+       count(*) FILTER (is_write AND bytes >= 10240 AND bytes < 102400) AS POSIX_SIZE_WRITE_10K_100K,
+       count(*) FILTER (is_write AND bytes >= 102400 AND bytes < 1048576) AS POSIX_SIZE_WRITE_100K_1M,
+       count(*) FILTER (is_write AND bytes >= 1048576 AND bytes < 4194304) AS POSIX_SIZE_WRITE_1M_4M,
+       count(*) FILTER (is_write AND bytes >= 4194304 AND bytes < 10485760) AS POSIX_SIZE_WRITE_4M_10M,
+       count(*) FILTER (is_write AND bytes >= 10485760 AND bytes < 104857600) AS POSIX_SIZE_WRITE_10M_100M,
+       count(*) FILTER (is_write AND bytes >= 104857600 AND bytes < 1073741824) AS POSIX_SIZE_WRITE_100M_1G,
+       count(*) FILTER (is_write AND bytes >= 1073741824) AS POSIX_SIZE_WRITE_1G_PLUS,
+       coalesce(total(CASE WHEN is_read THEN duration_ns END), 0) / 1e9 AS POSIX_F_READ_TIME,
+       coalesce(total(CASE WHEN is_write THEN duration_ns END), 0) / 1e9 AS POSIX_F_WRITE_TIME,
+       coalesce(total(CASE WHEN NOT is_read AND NOT is_write THEN duration_ns END), 0) / 1e9 AS POSIX_F_META_TIME
+FROM placed AS c LEFT JOIN file_names AS f ON c.file = f.file
+GROUP BY c.file;
