@@ -45,9 +45,11 @@ class Output(harness.AcceptanceTest):
     def test_a_wrong_format_is_answered_with_all_that_there_are(self):
         path = self.record("true", name="short", options=("--layers", "app")).path
         refused = harness.run(harness.IOTRAIL, "export", path, "--to", "xml")
-        files = (pathlib.Path(__file__).parents[2] / "src/export/formats").glob("*.cpp")
-        names = ", ".join(sorted(file.stem for file in files))
-        self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {names}\n")
+        source = pathlib.Path(__file__).parents[2] / "src/export"
+        rows = sorted(file.stem for file in (source / "formats").glob("*.cpp"))
+        others = [re.search(r'\.name = "(.*?)"', file.read_text())[1] for file in (source / "traces").glob("*.cpp")]
+        self.assertEqual(refused.stderr, f"iotrail: there is no format 'xml': the formats are {', '.join(sorted(rows + others))}\n")
+        names = ", ".join(rows)
         self.assertEqual(refused.returncode, 2)
         for file, suffix in (("rows.xyz", ".xyz"), ("rows.tar.gz", ".gz")):
             refused = harness.run(harness.IOTRAIL, "query", path, "SELECT 1", "-o", file)

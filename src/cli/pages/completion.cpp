@@ -10,6 +10,7 @@
 
 #include "analysis/findings/rule.hpp"
 #include "export/format.hpp"
+#include "export/trace_format.hpp"
 #include "reference/sql_reference.hpp"
 #include "schema.hpp"
 
@@ -31,6 +32,9 @@ std::map<std::string, Words> words_by_value() {
       words["EVENT"].emplace_back(event.name);
   for (const output::Format* format : output::formats())
     words["FORMAT"].emplace_back(format->name);
+  words["EXPORT_FORMAT"] = words["FORMAT"];
+  for (const output::TraceFormat* format : output::trace_formats())
+    words["EXPORT_FORMAT"].emplace_back(format->name);
   for (const output::Relation& relation : output::sql_relations())
     words["VIEW"].push_back(relation.name.substr(0, relation.name.find('(')));
   for (const output::Relation& relation : output::finding_relations())

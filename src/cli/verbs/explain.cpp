@@ -5,6 +5,7 @@
 
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
+#include "cli/options/op_option.hpp"
 #include "cli/options/operation_options.hpp"
 #include "cli/options/parse_units.hpp"
 #include "cli/options/selection.hpp"
@@ -51,25 +52,6 @@ Result<std::uint64_t> parse_request(const std::string& text) {
         "A request is a number such as 0x17 or 23; iotrail query TRACE \"SELECT request, * FROM "
         "block_complete\" has them all.");
   return number;
-}
-
-// As other verbs print it, or its number.
-Result<void> check_op(std::string_view op) {
-  constexpr std::size_t kMostDigits = 20;
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && text.size() <= kMostDigits &&
-           text.find_first_not_of("0123456789") == text.npos;
-  };
-  const std::string_view name = op.substr(op.starts_with('p') ? 1 : 0);
-  const std::size_t dot = name.find('.');
-  const bool is_op = dot == name.npos
-                         ? is_number(op)
-                         : is_number(name.substr(0, dot)) && is_number(name.substr(dot + 1));
-  if (op.empty() || is_op)
-    return {};
-  return fail_usage(fmt::format("--op: '{}' is no operation", op), {},
-                    "An operation is 1.42 or, of the app layer, p1.42, as `script` and `explain` "
-                    "print it.");
 }
 
 Result<output::ExplainOptions> options_of(const ExplainRequest& request) {

@@ -1,23 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include <fmt/ranges.h>
+
+#include "base/nearest_name.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
+#include "cli/options/op_option.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb.hpp"
 #include "export/export.hpp"
+#include "export/trace_format.hpp"
 
 namespace iotrail::cli {
 namespace {
 
 struct ExportTarget {
   std::string trace;
-  std::string format;
+  std::string format; // empty: the suffix of `path` says it
   std::string table;
   std::string path;
+  std::string weight = "time";
+  std::string op;
   bool raw = false;
 };
+
+// A format of rows, or one of other programs.
+struct ExportFormat {
+  const output::Format* rows = nullptr;
+  const output::TraceFormat* trace = nullptr;
+};
+
+std::vector<std::string> export_format_names() {
+  std::vector<std::string> names;
+  for (const output::Format* format : output::formats())
+    names.emplace_back(format->name);
+  for (const output::TraceFormat* format : output::trace_formats())
+    names.emplace_back(format->name);
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<ExportFormat> export_format(const std::string& name) {
+  const ExportFormat format{output::find_format(name), output::find_trace_format(name)};
+  if (format.rows != nullptr || format.trace != nullptr)
+    return format;
+  const auto names = export_format_names();
+  return fail_usage(fmt::format("there is no format '{}'", name),
+                    fmt::format("the formats are {}", fmt::join(names, ", ")),
+                    did_you_mean(name, names));
+}
+
+// The format of other programs with the longest suffix that the name has, else one of rows.
+Result<ExportFormat> export_format_by_suffix(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename();
+  const output::TraceFormat* found = nullptr;
+  for (const output::TraceFormat* format : output::trace_formats())
+    if (name.ends_with(fmt::format(".{}", format->suffix)) &&
+        (found == nullptr || found->suffix.size() < format->suffix.size()))
+      found = format;
+  if (found != nullptr)
+    return ExportFormat{.trace = found};
+  const std::string suffix = std::filesystem::path(path).extension();
+  if (const output::Format* rows =
+          suffix.size() > 1 ? output::find_format(suffix.substr(1)) : nullptr)
+    return ExportFormat{.rows = rows};
+  return fail_usage(path.empty()
+                        ? "export: no format given"
+                        : fmt::format("-o {}: no format has the suffix '{}'", path, suffix),
+                    fmt::format("the formats are {}", fmt::join(export_format_names(), ", ")),
+                    "--to names the format.");
+}
 
 Result<std::uint64_t> export_to_file(const Stream& out, const store::TraceReader& trace,
                                      const ExportTarget& target,
@@ -34,19 +92,17 @@ Result<std::uint64_t> export_to_file(const Stream& out, const store::TraceReader
   });
 }
 
-Result<int> export_trace(const Console& console, const ExportTarget& target) {
-  auto format = parse_format(target.format);
-  if (!format)
-    return std::unexpected(format.error());
-  const bool is_directory = target.table.empty() && (*format)->gives == output::Gives::file_a_table;
+Result<int> export_rows(const Console& console, const ExportTarget& target,
+                        const output::Format& format) {
+  const bool is_directory = target.table.empty() && format.gives == output::Gives::file_a_table;
   if (is_directory && target.path.empty())
-    return fail_usage("export of a whole trace as " + target.format + " needs a directory",
+    return fail_usage(fmt::format("export of a whole trace as {} needs a directory", format.name),
                       "each table becomes a file of its own",
                       "Give -o DIRECTORY, or one table with --table.");
   auto trace = open_trace(target.trace);
   if (!trace)
     return std::unexpected(trace.error());
-  const output::ExportOptions options{.format = *format, .raw = target.raw};
+  const output::ExportOptions options{.format = &format, .raw = target.raw};
   auto rows = is_directory ? output::export_directory(**trace, options, target.path)
                            : export_to_file(console.out, **trace, target, options);
   if (!rows)
@@ -57,18 +113,112 @@ Result<int> export_trace(const Console& console, const ExportTarget& target) {
   return 0;
 }
 
+Result<void> write_by_path(const output::TraceFormat& format, const output::TraceInput& input,
+                           const std::string& path) {
+  const store::TemporaryFiles made;
+  // The library makes the file, and says in its own words why it cannot. A link to nowhere is there,
+  // too.
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (::access(parent.empty() ? "." : parent.c_str(), W_OK) != 0)
+    return fail_errno(fmt::format("cannot write {}", path));
+  const auto claim = [&] {
+    std::error_code none;
+    const bool is_there = std::filesystem::exists(std::filesystem::symlink_status(path, none));
+    errno = EEXIST;
+    return is_there ? std::filesystem::path() : std::filesystem::path(path);
+  };
+  if (!made.make(claim))
+    return fail_errno(fmt::format("cannot write {}", path));
+  auto written = format.write_path(input, path);
+  if (!written)
+    written.error().what = fmt::format("cannot write {}", path);
+  else
+    made.keep();
+  return written;
+}
+
+Result<void> write_trace_format(const Console& console, const ExportTarget& target,
+                                const output::TraceFormat& format,
+                                const output::TraceInput& input) {
+  if (format.write_path != nullptr)
+    return write_by_path(format, input, target.path);
+  if (format.write_files != nullptr) {
+    const output::OutputDirectory directory(target.path);
+    auto done = directory.make();
+    if (done)
+      done = format.write_files(input, directory);
+    if (done)
+      directory.keep();
+    return done;
+  }
+  return write_output(console.out, target.path, [&](std::FILE* file) -> Result<void> {
+    output::Sink sink(file);
+    auto done = format.write(input, sink);
+    return done ? sink.finish() : done;
+  });
+}
+
+Result<int> export_trace_format(const Console& console, const ExportTarget& target,
+                                const output::TraceFormat& format) {
+  if (!target.table.empty() || target.raw)
+    return fail_usage(fmt::format("--table and --raw do not apply to {}", format.name),
+                      "it holds a whole trace in its own way");
+  if (format.needs_path() && target.path.empty())
+    return fail_usage(fmt::format("export to {} needs -o", format.name), "it is no stream of bytes",
+                      "Give a new file or directory.");
+  if (format.is_binary && target.path.empty() && console.out.is_terminal())
+    return fail_usage(fmt::format("{} is not for terminals", format.name), "it is binary",
+                      "Give -o FILE.");
+  if (auto checked = check_op(target.op); !checked)
+    return std::unexpected(checked.error());
+  const auto engine = open_engine(target.trace);
+  if (!engine)
+    return std::unexpected(engine.error());
+  const output::TraceInput input{.engine = **engine,
+                                 .weight = target.weight == "bytes" ? output::Weight::bytes
+                                                                    : output::Weight::time,
+                                 .op = target.op};
+  if (auto done = write_trace_format(console, target, format, input); !done)
+    return std::unexpected(done.error());
+  print_message(console.err, fmt::format("iotrail: {} leaves out {}", format.name, format.omits));
+  print_warnings(console.err, (*engine)->trace());
+  return 0;
+}
+
+Result<int> export_trace(const Console& console, const ExportTarget& target) {
+  const auto format =
+      target.format.empty() ? export_format_by_suffix(target.path) : export_format(target.format);
+  if (!format)
+    return std::unexpected(format.error());
+  return format->rows != nullptr ? export_rows(console, target, *format->rows)
+                                 : export_trace_format(console, target, *format->trace);
+}
+
 Action declare_export(CLI::App& app, const Trailing&) {
   auto target = std::make_shared<ExportTarget>();
   app.add_option("trace", target->trace, kTraceHelp)->type_name("TRACE")->required();
-  app.add_option("--to", target->format, format_names())->type_name("FORMAT")->required();
+  app.add_option("--to", target->format,
+                 fmt::format("{}; default: the suffix of the -o file",
+                             fmt::join(export_format_names(), ", ")))
+      ->type_name("EXPORT_FORMAT");
   app.add_option("--table", target->table, "Only this event or dictionary table; default: all")
       ->type_name("EVENT");
   app.add_option("-o,--output", target->path,
                  "File to write, or directory; default: standard output")
       ->type_name("FILE");
   app.add_flag("--raw", target->raw, "Write numbers as stored, not names, paths and flags");
-  app.footer("CSV has names as they are; on a terminal control characters and invisible ones are "
-             "shown as \\x1b.");
+  app.add_option(
+         "--weight", target->weight,
+         "The width of stacks (folded, speedscope, pprof): time of calls, or bytes at devices")
+      ->type_name("time|bytes")
+      ->check(CLI::IsMember({"time", "bytes"}));
+  app.add_option("--op", target->op,
+                 "The operation that dot and mermaid show; default: the slowest")
+      ->type_name("OPERATION");
+  app.footer(
+      "docs/export.md has the programs that read each format, and what it leaves out. CSV has "
+      "names as they are; on a terminal control characters and invisible ones are shown as "
+      "\\x1b.");
   return [target](const Console& console) { return export_trace(console, *target); };
 }
 
@@ -76,11 +226,13 @@ Action declare_export(CLI::App& app, const Trailing&) {
 
 extern const Verb kVerbExport = {
     .name = "export",
-    .summary = "Write events as CSV or JSON",
+    .summary = "Write events as CSV or JSON, or a trace for other programs",
     .group = Group::read,
     .rank = 5,
     .declare = declare_export,
-    .examples = "  iotrail export latest --to jsonl -o trace.jsonl\n"
+    .examples = "  iotrail export latest -o trace.pftrace            # for ui.perfetto.dev\n"
+                "  iotrail export latest --to folded --weight bytes | flamegraph.pl\n"
+                "  iotrail export latest --to jsonl -o trace.jsonl\n"
                 "  iotrail export latest --to csv -o directory\n"
                 "  iotrail export latest --to csv --table syscall_read\n",
 };
