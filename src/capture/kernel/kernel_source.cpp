@@ -16,7 +16,7 @@
 #include "capture/kernel/collect/kernel_ids.hpp"
 #include "capture/kernel/collect/record_copier.hpp"
 #include "capture/kernel/collect/rings.hpp"
-#include "capture/kernel/collect/unfinished.hpp"
+#include "capture/kernel/unfinished/unfinished.hpp"
 #include "capture/kernel/load/bpf_object.hpp"
 #include "capture/kernel/load/hooks.hpp"
 #include "capture/kernel/load/pid_numbers.hpp"

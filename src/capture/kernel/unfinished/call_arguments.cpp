@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/call_arguments.hpp"
+#include "capture/kernel/unfinished/call_arguments.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "capture/kernel/collect/unfinished_record.hpp"
+#include "capture/kernel/unfinished/unfinished_record.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/unfinished_async.hpp"
+#include "capture/kernel/unfinished/unfinished_async.hpp"
 
-#include "capture/kernel/collect/unfinished_record.hpp"
+#include "capture/kernel/unfinished/unfinished_record.hpp"
 
 namespace iotrail::capture::kernel {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/unfinished_spans.hpp"
+#include "capture/kernel/unfinished/unfinished_spans.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <span>
 
-#include "capture/kernel/collect/unfinished_record.hpp"
+#include "capture/kernel/unfinished/unfinished_record.hpp"
 #include "schema.hpp"
 
 namespace iotrail::capture::kernel {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/unfinished.hpp"
+#include "capture/kernel/unfinished/unfinished.hpp"
 
 #include <bpf/bpf.h>
 
@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
-#include "capture/kernel/collect/unfinished_async.hpp"
-#include "capture/kernel/collect/unfinished_record.hpp"
-#include "capture/kernel/collect/unfinished_spans.hpp"
+#include "capture/kernel/unfinished/unfinished_async.hpp"
+#include "capture/kernel/unfinished/unfinished_record.hpp"
+#include "capture/kernel/unfinished/unfinished_spans.hpp"
 #include "iotrail.skel.h"
 #include "schema.hpp"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "capture/kernel/collect/call_arguments.hpp"
+#include "capture/kernel/unfinished/call_arguments.hpp"
 #include "capture/kernel/collect/rings.hpp"
 #include "capture/kernel/load/bpf_object.hpp"
 #include "capture/tasks/tasks.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/call_arguments.hpp"
+#include "capture/kernel/unfinished/call_arguments.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/kernel/collect/unfinished_record.hpp"
+#include "capture/kernel/unfinished/unfinished_record.hpp"
 
 #include <algorithm>
 
