@@ -97,12 +97,15 @@ static __always_inline void begin_wait(void* context, struct task_struct* prev, 
   struct iot_task* task = waiting_task(prev);
   if (!task)
     return;
+  const iot_u64 now_ns = bpf_ktime_get_ns(); /* walking the stack takes longer than some waits */
   if (task->wait_start_ns)
-    iot_end_missed_wait(task, bpf_ktime_get_ns());
+    iot_end_missed_wait(task, now_ns);
   task->wait_state = state_of(preempted, kernel_state);
-  task->wait_stack = task->wait_state == 'R' ? 0 : find_place(context);
+  task->wait_stack = 0;
   task->woken_ns = 0;
-  task->wait_start_ns = bpf_ktime_get_ns();
+  task->wait_start_ns = now_ns; /* from now on sched_waking may set woken_ns on another CPU */
+  if (task->wait_state != 'R')
+    task->wait_stack = find_place(context);
 }
 
 static __always_inline void end_wait(struct task_struct* next) {
