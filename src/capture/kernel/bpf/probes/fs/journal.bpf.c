@@ -319,10 +319,47 @@ static __always_inline iot_u32 is_kernel_thread(void) {
   return (bpf_get_current_task_btf()->flags & PF_KTHREAD) != 0;
 }
 
+/* Callers that reported a log force: 1: xfs reports it a second time for them; 0: no. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 64);
+  __type(key, iot_u64);
+  __type(value, iot_u32);
+} log_force_callers SEC(".maps");
+
+/* Whether a function is xfs_log_force() or xfs_log_force_seq(), here or in a module. */
+static __noinline int is_log_force(iot_u64 address) {
+  static const char format[] = "%ps";
+  static const char all[] = "xfs_log_force";
+  static const char up_to[] = "xfs_log_force_seq";
+  char name[32] = {};
+  if (bpf_snprintf(name, sizeof(name), format, &address, sizeof(address)) <= 0)
+    return 0;
+  const int is_up_to = bpf_strncmp(name, sizeof(up_to) - 1, up_to) == 0;
+  if (!is_up_to && bpf_strncmp(name, sizeof(all) - 1, all) != 0)
+    return 0;
+  const char next = name[is_up_to ? sizeof(up_to) - 1 : sizeof(all) - 1];
+  return next == 0 || next == ' ' || next == '.';
+}
+
+/*
+ * xfs_log_force() and xfs_log_force_seq() report a force, and then call a function that reports it
+ * once more.
+ */
+static __always_inline int is_reported_twice(iot_u64 caller) {
+  const iot_u32* known = bpf_map_lookup_elem(&log_force_callers, &caller);
+  if (known)
+    return (int)*known;
+  const iot_u32 is_second = (iot_u32)is_log_force(caller);
+  bpf_map_update_elem(&log_force_callers, &caller, &is_second, BPF_ANY);
+  return (int)is_second;
+}
+
 SEC("?tp_btf/xfs_log_force")
-int BPF_PROG(journal_xfs_log_force, const struct xfs_mount* mount, iot_u64 sequence) {
+int BPF_PROG(journal_xfs_log_force, const struct xfs_mount* mount, iot_u64 sequence,
+             iot_u64 caller) {
   struct iot_owner owner = {};
-  if (!mount)
+  if (!mount || is_reported_twice(caller))
     return 0;
   const iot_u32 device = BPF_CORE_READ(mount, m_super, s_dev);
   if (!find_asker(&owner, device, 0))
