@@ -57,6 +57,7 @@ static __noinline struct iot_task* iot_claim(struct task_struct* task) {
   own->span_depth = 0;
   own->op_depth = 0;
   own->wait_start_ns = 0;
+  own->entry_ns = 0; /* it has made no call yet */
   own->owner.op_id = 0;
   own->owner.parent_op = 0;
   own->owner.tid = tid;

@@ -223,6 +223,12 @@ struct cgroup {
 struct css_set {
   struct cgroup* dfl_cgrp; /* in the unified hierarchy */
 };
+typedef struct {
+  unsigned long sig[1];
+} sigset_t;
+struct sigpending {
+  sigset_t signal;
+};
 struct task_struct {
   struct thread_info thread_info;
   void* worker_private;
@@ -242,6 +248,7 @@ struct task_struct {
   struct signal_struct* signal;
   struct nsproxy* nsproxy;
   struct css_set* cgroups;
+  struct sigpending pending;
   void* journal_info; /* of the file system that it changes */
 };
 struct seq_file {

@@ -9,6 +9,7 @@
  * records the others.
  */
 #include "probes/async/async_aio.bpf.h"
+#include "probes/syscall/syscall_begin.bpf.h"
 #include "probes/syscall/syscall_control.bpf.h"
 #include "probes/syscall/syscall_data.bpf.h"
 #include "probes/syscall/syscall_descriptors.bpf.h"
@@ -23,18 +24,6 @@
 #include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
-
-static __always_inline void begin_call(struct iot_task* task, iot_u64 call) {
-  iot_op_begin(task);
-  task->call = call;
-  if (iot_config.min_latency_ns)
-    task->has_effects = 0;
-  if (iot_config.served_below) {
-    task->below = 0;
-    task->needs_fsync = 0;
-  }
-  task->entry_ns = bpf_ktime_get_ns();
-}
 
 /*
  * A task may change its name or user at any time. It must be known in its first call to be
@@ -51,20 +40,6 @@ static __always_inline void choose_current(struct task_struct* current) {
     return;
   own->keeps_call = 0;
   iot_unsuppress(own, IOT_OTHER_OPERATION);
-}
-
-/* sync(2) has no descriptor: it is for all files. */
-static __always_inline void begin_sync_call(struct iot_task* task, iot_s32 fd) {
-  const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
-  if (IOT_CALL_NUMBER(task->call) == IOT_syscall_sync)
-    iot_begin_sync_of_task(task, iot_owner_of(task), 0, 0);
-  else if (file)
-    iot_begin_sync_of_task(task, iot_owner_of(task), file, FILTERS_FILES ? iot_file_of_fd(fd) : 0);
-}
-
-/* A call on mapped memory: the call may unmap it. */
-static __always_inline void begin_mapped(const struct pt_regs* regs, iot_u64 call) {
-  iot_find_file_at(call & IOT_CALL_COMPAT ? IOT_ARGUMENT_0(regs, 1) : IOT_ARGUMENT_0(regs, 0));
 }
 
 /* Whether a call submits operations of libaio, and in which ABI. */
@@ -104,17 +79,12 @@ static __noinline int begin_any_call(unsigned long long* ctx) {
     begin_append(task, regs, call);
   if (!(call & IOT_CALL_IS_LOOKED_AT))
     return 0;
-  const iot_s32 fd = fd_of_call(regs, call);
   if (IOT_CALL_CLASS(call) == CLASS(sync))
-    begin_sync_call(task, fd);
-  else if (IOT_CALL_CLASS(call) == CLASS(close))
-    task->entry_file = iot_file_of_fd(fd);
-  else if (IOT_CALL_CLASS(call) == CLASS(poll))
-    task->timeout_ns = begin_poll(regs, call, ctx[1]);
+    begin_sync_call(task, fd_of_call(regs, call));
   else if (IOT_CALL_CLASS(call) == CLASS(aio_submit))
     return call & IOT_CALL_COMPAT ? COMPAT_AIO : NATIVE_AIO;
   else
-    begin_mapped(regs, call);
+    look_at_call(task, regs, call, ctx[1]);
   task->entry_ns = bpf_ktime_get_ns();
   return 0;
 }
@@ -328,10 +298,14 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
     return end_suppressed_call(ctx);
   if (!task)
     return iot_config.has_own ? end_own_call(ctx) : 0;
-  if (!task->owner.op_id)
-    return 0;
+  iot_s64 result = (iot_s64)ctx[1];
+  if (!task->owner.op_id) {
+    if (!begin_refused_call(ctx, now_ns))
+      return 0;
+    if (is_refused_by_signal())
+      result = -ENOSYS;
+  }
   const iot_u64 call = task->call;
-  const iot_s64 result = (iot_s64)ctx[1];
   if (task->sync_disk)
     iot_end_sync_of_task(task, task->owner.op_id);
   if (iot_config.follows_async && IOT_CALL_CLASS(call) == CLASS(aio_submit))
@@ -351,14 +325,6 @@ static __noinline int end_any_call(unsigned long long* ctx, iot_u64 now_ns) {
   return 0;
 }
 
-/* A traced task returns from a call that it was in when it became traced. */
-static __noinline int count_begun_before(unsigned long long* ctx) {
-  const struct pt_regs* regs = (const struct pt_regs*)ctx[0];
-  if (call_of(bpf_get_current_task_btf(), regs->orig_ax) & IOT_CALL_RECORDED)
-    iot_count(IOT_COUNTER_kernel_call_begun_before);
-  return 0;
-}
-
 #define IS_PLAIN (IOT_CALL_PLAIN | IOT_CALL_RECORDED)
 
 SEC("?tp_btf/sys_exit")
@@ -367,13 +333,11 @@ int syscall_sys_exit(unsigned long long* ctx) {
   const iot_u32 tid = (iot_u32)current->pid;
   struct iot_task* task = iot_bucket_of(tid);
   const int is_found = task->live_tid == tid;
-  if (is_found && !task->owner.op_id)
-    return count_begun_before(ctx);
   if (!is_found && !task->is_shared && task->live_tid != (tid | IOT_SUPPRESSED))
     return 0;
   const iot_u64 now_ns = bpf_ktime_get_ns();
   const iot_s64 result = (iot_s64)ctx[1];
-  if (is_found && (task->call & IS_PLAIN) == IS_PLAIN &&
+  if (is_found && task->owner.op_id && (task->call & IS_PLAIN) == IS_PLAIN &&
       emit_plain_call(current, task, (struct pt_regs*)ctx[0], result, now_ns)) {
     end_call(current, task, result, now_ns);
     return 0;
