@@ -284,6 +284,14 @@ class Sockets(harness.AcceptanceTest):
             self.assertEqual((int(row["sent"]), int(row["received"])), (counted[sent], counted[received]), row)
             self.assertEqual(int(row["operations"]), 2 * ANSWERS, row)
             self.assertEqual(int(row["pid"]), counted["pid"])
+        # Bytes of sockets count where those of files do.
+        ends = "SELECT path FROM files WHERE file IN (SELECT socket FROM connections WHERE address LIKE 'unix:%')"
+        (ends,) = recording.query(f"SELECT sum(bytes_read) AS came, sum(bytes_written) AS went FROM top_files WHERE path IN ({ends})")
+        both = counted["asked"] + counted["answered"]
+        self.assertEqual((int(ends["came"]), int(ends["went"])), (both, both))
+        (process,) = recording.query(f"SELECT bytes_read, bytes_written FROM top_processes WHERE pid = {counted['pid']}")
+        self.assertGreaterEqual(int(process["bytes_read"]), both)
+        self.assertGreaterEqual(int(process["bytes_written"]), both)
 
     def test_datagrams_of_unix_sockets(self):
         recording, counted = self.one_namespace("unix_datagrams", self.folder, layers="syscall")

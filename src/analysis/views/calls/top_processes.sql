@@ -4,7 +4,7 @@
 --   layer                       the layer at which it is counted
 --   threads                     number of its threads with I/O
 --   operations, errors          number of spans, and of failed ones
---   bytes_read, bytes_written   bytes moved; a copy counts as both
+--   bytes_read, bytes_written   bytes moved, also by sending and receiving; a copy counts as both
 --   syncs                       number of calls that asked for data to be safe on the device; not sync_file_range
 --   total_ns                    sum of the durations of all threads; NULL: no calls
 --   device_bytes_read, device_bytes_written   bytes that devices moved because of it, as in links, whichever task
@@ -25,8 +25,8 @@ WITH
   sums AS (
     SELECT pid, count(DISTINCT tid) AS threads,
            total(operations) AS operations, total(errors) AS errors,
-           total(CASE WHEN reads(class) THEN bytes ELSE 0 END) AS bytes_read,
-           total(CASE WHEN writes(class) THEN bytes ELSE 0 END) AS bytes_written,
+           total(CASE WHEN takes_bytes(class) THEN bytes ELSE 0 END) AS bytes_read,
+           total(CASE WHEN gives_bytes(class) THEN bytes ELSE 0 END) AS bytes_written,
            total(CASE WHEN makes_durable(class) THEN operations ELSE 0 END) AS syncs,
            total(total_ns) AS total_ns
     FROM tasks

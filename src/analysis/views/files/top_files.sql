@@ -10,7 +10,8 @@
 -- through mappings, or by io_uring or libaio if that was not recorded.
 --   layer                               call_layer's, the same in all rows; NULL: none of these is recorded
 --   operations, errors                  number of spans on the file, and of failed ones
---   bytes_read, bytes_written           bytes moved by calls; a copy reads one file and writes the other
+--   bytes_read, bytes_written           bytes moved by calls, also by sending and receiving; a copy reads one
+--                                       file and writes the other
 --   syncs                               number of calls that asked for data to be safe on the device; not sync_file_range
 --   total_ns                            sum of the durations; NULL: no calls
 --   device_bytes_read, device_bytes_written   bytes that devices moved for the file, as in links: a request
@@ -35,8 +36,8 @@ WITH
   ),
   sides AS (
     SELECT layer, class, operation, file, name_then, operations, errors, total_ns,
-           CASE WHEN reads(class) THEN bytes ELSE 0 END AS bytes_read,
-           CASE WHEN writes(class) AND NOT copies(class) THEN bytes ELSE 0 END AS bytes_written,
+           CASE WHEN takes_bytes(class) THEN bytes ELSE 0 END AS bytes_read,
+           CASE WHEN gives_bytes(class) AND NOT copies(class) THEN bytes ELSE 0 END AS bytes_written,
            CASE WHEN layer = layer_at('pages') THEN bytes END AS cache_bytes
     FROM flows
     UNION ALL
