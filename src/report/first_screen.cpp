@@ -23,7 +23,6 @@ constexpr double kPartly = 0.1;   // I/O matters
 constexpr double kMostly = 0.4;   // of the time in calls: the reason to name
 constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says little about the whole
 constexpr std::size_t kFindings = 2;
-constexpr std::size_t kOutside = 2; // the row of run_parts outside all calls
 constexpr std::size_t kCommandWidth = 40;
 constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
@@ -93,6 +92,11 @@ Sentence unsure_verdict(const Completeness& completeness) {
                   {share_value("lost_share", completeness.lost_share)});
 }
 
+// The last part of the run is outside all calls.
+double outside_share(const SectionRows& parts) {
+  return parts.real(parts.size() - 1, "share");
+}
+
 // `is_part`: of selected calls, which cannot say what slows the run.
 Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                     const Completeness& completeness) {
@@ -102,7 +106,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
       return sentence("No selected call is on a file");
     if (completeness.has_losses())
       return unsure_verdict(completeness);
-    const bool has_calls = parts != nullptr && SectionRows(*parts).real(kOutside, "share") < 1;
+    const bool has_calls = parts != nullptr && outside_share(SectionRows(*parts)) < 1;
     return sentence(has_calls ? "NOT SLOWED BY I/O: no call on a file was recorded"
                               : "NO VERDICT: no call was recorded");
   }

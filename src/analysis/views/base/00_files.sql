@@ -10,6 +10,16 @@ WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%' OR p
                  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
                WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
 
+-- One row per file of these for which the kernel does all the work: no program or device makes a
+-- call wait. These are memory devices such as /dev/zero, and files of /proc and /sys.
+--   file   key of files
+CREATE VIEW pseudo_files AS
+SELECT f.file AS file
+FROM files AS f
+  LEFT JOIN value_names AS v ON v.value_table = 'file_type' AND v.name = 'character_device' AND bitAnd(f.mode, v.mask) = v.number
+WHERE f.path LIKE '/proc/%' OR f.path LIKE '/sys/%'
+   OR v.name IS NOT NULL AND f.path IN ('/dev/null', '/dev/zero', '/dev/full', '/dev/random', '/dev/urandom');
+
 -- One row per kernel-internal file that caches metadata of a file system: disks, and an inode of
 -- btrfs without a type. They have no name.
 --   file   key of files

@@ -13,16 +13,18 @@
 -- One row per span of those layers, clipped to the run.
 --   layer, operation, bytes, error   as in events
 --   on_files           as in time_spent
+--   on_pseudo_files    true: on a file of pseudo_files
 --   from_ns, until_ns  begin and end, within the run
 --   duration_ns        full duration, including time outside the run
 CREATE VIEW timed_spans AS
 SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_for_others(e.class) AND NOT (e.file = 0 AND is_unfinished(e.error)) AS on_files,
-       e.bytes AS bytes, e.error AS error,
+       s.file IS NOT NULL AND NOT waits_for_others(e.class) AS on_pseudo_files, e.bytes AS bytes, e.error AS error,
        greatest(e.ts_ns, r.begin_ns) AS from_ns, e.duration_ns AS duration_ns,
        least(plus(e.ts_ns, e.duration_ns), r.end_ns) AS until_ns
 FROM events AS e
   CROSS JOIN run AS r
   LEFT JOIN files_without_device AS n ON e.file = n.file
+  LEFT JOIN pseudo_files AS s ON e.file = s.file
 WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices')
                                                       UNION ALL SELECT layer FROM tables WHERE name = 'fault_file');
 
