@@ -23,6 +23,7 @@ constexpr double kPartly = 0.1;   // I/O matters
 constexpr double kMostly = 0.4;   // of the time in calls: the reason to name
 constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says little about the whole
 constexpr std::size_t kFindings = 2;
+constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kCommandWidth = 40;
 constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
@@ -254,6 +255,35 @@ bool has_failed_early(const store::Manifest& manifest) {
   return manifest.state == store::State::ERROR || manifest.counters.contains("store_write_failed");
 }
 
+// "cat[7] hangs: openat of fm/src for 12.0 s, in request_wait_answer"
+Sentence hung_call(const SmallResult& calls, std::size_t row) {
+  Sentence text = sentence("{program}[{pid}] hangs: {call} of {path} for {time}",
+                           {text_value("program", calls.text(row, "comm")),
+                            text_value("pid", calls.text(row, "tid")),
+                            text_value("call", calls.text(row, "call")),
+                            {"path", calls.text(row, "path"), Meaning::path},
+                            ns_value("time", calls.number(row, "duration_ns"))});
+  if (!calls.is_null(row, "waited_in"))
+    text.add(", in {function}", {text_value("function", calls.text(row, "waited_in"))});
+  return text;
+}
+
+// Calls that had not ended, the longest first.
+Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
+  const auto calls = SmallResult::query(
+      engine, "SELECT comm, tid, call, path, duration_ns, waited_in FROM hung_calls "
+              "ORDER BY duration_ns DESC, tid, op_id");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::vector<Sentence> hangs;
+  for (std::size_t row = 0; row < std::min(calls->size(), kHungCalls); ++row)
+    hangs.push_back(hung_call(*calls, row));
+  if (calls->size() > kHungCalls)
+    hangs.push_back(sentence("{more} more calls hang: iotrail query TRACE \"FROM hung_calls\"",
+                             {count_value("more", calls->size() - kHungCalls)}));
+  return hangs;
+}
+
 // What the verdict cannot know, since it was not recorded.
 Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completeness& completeness) {
   std::vector<Sentence> gaps;
@@ -302,6 +332,10 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!gaps)
     return std::unexpected(gaps.error());
   verdict.intro.insert(verdict.intro.begin(), gaps->begin(), gaps->end());
+  const auto hangs = hangs_of(engine);
+  if (!hangs)
+    return std::unexpected(hangs.error());
+  verdict.intro.insert(verdict.intro.begin(), hangs->begin(), hangs->end());
   for (Section& section : document.sections)
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows

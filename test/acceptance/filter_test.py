@@ -122,16 +122,24 @@ class Filters(harness.AcceptanceTest):
         self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
 
     def test_a_process_that_hangs_from_before_to_after(self):
-        """No row has its call: a counter does."""
+        """Its call is recorded as unfinished, with all that /proc says about it."""
         ends = os.pipe()
         self.addCleanup(lambda: [os.close(end) for end in ends])
         process = subprocess.Popen(["head", "-c", "5"], stdin=ends[0], stdout=subprocess.DEVNULL)
         self.addCleanup(lambda: (process.kill(), process.wait()))
         harness.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[:2] == ["0", "0x0"], "its read")
-        recording = self.record_while(["-p", process.pid], lambda: time.sleep(0.2), layers="syscall")
-        self.assertEqual(recording.value("SELECT count(*) FROM events"), 0)
-        self.assertEqual(recording.manifest["counters"]["kernel_call_from_before"], 1)
-        self.assertIn("the thread waits, or hangs", " ".join(recording.process.stderr.split()))
+        since_ns = time.monotonic_ns()
+        time.sleep(0.2)
+        recording = self.record_while(["-p", process.pid], lambda: None, layers="syscall,sched")
+        (call,) = recording.query("SELECT call, fd, bytes_requested, result, ts_ns, pid, tid, path FROM syscall_read JOIN files USING (file)")
+        self.assertEqual((call["call"], call["fd"], call["bytes_requested"]), ("read", 0, 5))
+        self.assertEqual((call["pid"], call["tid"]), (process.pid, process.pid))
+        self.assertEqual(call["path"], os.readlink(f"/proc/{process.pid}/fd/0"))
+        self.assertLess(call["ts_ns"], since_ns + 100_000_000, "it slept before the pause")
+        self.assertLess(call["ts_ns"], recording.manifest["begin_ns"])
+        (wait,) = recording.query("SELECT reason, ts_ns FROM waits")
+        self.assertEqual((wait["reason"], wait["ts_ns"]), ("pipe", call["ts_ns"]))
+        self.assertNotIn("kernel_call_from_before", recording.manifest["counters"])
 
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)

@@ -16,13 +16,13 @@
 #include "capture/kernel/collect/kernel_ids.hpp"
 #include "capture/kernel/collect/record_copier.hpp"
 #include "capture/kernel/collect/rings.hpp"
-#include "capture/kernel/unfinished/unfinished.hpp"
 #include "capture/kernel/load/bpf_object.hpp"
 #include "capture/kernel/load/hooks.hpp"
 #include "capture/kernel/load/pid_numbers.hpp"
 #include "capture/kernel/select/file_tables.hpp"
 #include "capture/kernel/select/filters.hpp"
 #include "capture/kernel/select/syscalls.hpp"
+#include "capture/kernel/unfinished/unfinished.hpp"
 #include "iotrail.skel.h"
 
 namespace iotrail::capture {
@@ -96,11 +96,11 @@ private:
   };
   End account_at_end() const;
 
-  std::optional<End> end_;             // after stop()
-  std::vector<RecordSlot> unfinished_; // when the recording stopped, until they are written
+  std::optional<End> end_; // after stop()
+  std::uint64_t started_ns_ = 0;
+  Unfinished unfinished_; // when the recording stopped, until they are written
   std::uint64_t unfinished_written_ = 0;
   std::uint64_t completions_missed_ = 0; // found when the recording stopped
-  std::uint64_t calls_from_before_ = 0;  // likewise
 };
 
 iot_config KernelSource::configuration(const SourceOptions& options) const {
@@ -187,6 +187,7 @@ Result<void> KernelSource::start() {
   if (filter_.tree_root != 0)
     if (auto traced = trace_root(filter_.tree_root, traces_from_exec()); !traced)
       return traced;
+  started_ns_ = monotonic_ns();
   __atomic_store_n(&object_->skeleton().bss->is_started, 1U, __ATOMIC_RELEASE);
   const auto descendants = trace_descendants(*object_, *numbers_, filter_.pids);
   if (!descendants)
@@ -212,10 +213,9 @@ Result<void> KernelSource::trace_root(pid_t pid, bool from_exec) {
 
 Result<void> KernelSource::stop() {
   completions_missed_ = forget_missed_completions(*object_);
-  calls_from_before_ = count_calls_from_before(*object_, *tasks_, filter_.pids);
-  const ArgumentsOfCalls arguments = arguments_in_progress(*object_, *tasks_);
+  const CallsInProgress calls = calls_in_progress(*object_, *tasks_, filter_.pids);
   object_->detach();
-  unfinished_ = unfinished_records(*object_, arguments);
+  unfinished_ = unfinished_records(*object_, calls, started_ns_);
   end_ = account_at_end();
   return {};
 }
@@ -310,9 +310,11 @@ void KernelSource::keep_known(std::uint64_t now_ns, store::TraceWriter& writer) 
 // No record is ever in between: an aggregate that is not taken stays in its row.
 std::size_t KernelSource::drain_aggregates(store::TraceWriter& writer) {
   const std::uint64_t now_ns = monotonic_ns();
-  const auto aggregates = end_ ? aggregates_.take_last(unfinished_) : aggregates_.take(now_ns);
+  ids_.take(unfinished_.names, writer);
+  const auto aggregates =
+      end_ ? aggregates_.take_last(unfinished_.records) : aggregates_.take(now_ns);
   if (end_)
-    unfinished_written_ = unfinished_.size();
+    unfinished_written_ = unfinished_.records.size();
   drain_messages(writer);
   tasks_->write(writer, now_ns);
   if (aggregates)
@@ -322,14 +324,15 @@ std::size_t KernelSource::drain_aggregates(store::TraceWriter& writer) {
 
 // The spans that were open when the recording stopped, handled like the records of a ring.
 std::size_t KernelSource::write_unfinished(store::TraceWriter& writer) {
-  const std::span<const RecordSlot> all(unfinished_);
+  ids_.take(unfinished_.names, writer);
+  const std::span<const RecordSlot> all(unfinished_.records);
   std::size_t written = 0;
   while (written < all.size())
     written += copier_.copy(
         all.subspan(written, std::min(RecordCopier::kBatchSlots, all.size() - written)), written,
         ids_, deferred_filter_, writer);
   unfinished_written_ += written;
-  unfinished_.clear();
+  unfinished_ = {};
   return written;
 }
 
@@ -354,7 +357,6 @@ iot_counter_values KernelSource::counter_values() const {
   iot_counter_values counted = read_counters(object_->map_fd("counters"), cpu_count_);
   counted.value[IOT_COUNTER_kernel_recursion] += object_->recursion_misses();
   counted.value[IOT_COUNTER_kernel_completion_missed] += completions_missed_;
-  counted.value[IOT_COUNTER_kernel_call_from_before] += calls_from_before_;
   counted.value[IOT_COUNTER_kernel_file_forgotten] +=
       file_tables_->forgotten() + ids_.files_forgotten();
   return counted;

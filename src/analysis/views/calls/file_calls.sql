@@ -11,7 +11,7 @@ FROM operations AS o
   JOIN asked_layers AS a ON o.layer = a.asked_layer
   LEFT JOIN files_without_device AS n ON o.file = n.file
   LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND is_unfinished(o.error));
+WHERE n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND o.path IS NULL AND is_unfinished(o.error));
 
 -- The length of the window in which findings measure shares of time: a tenth of the run, at least
 -- one second, and at most the run. One row.

@@ -187,7 +187,7 @@ WITH
   inside AS MATERIALIZED (SELECT syscall_op, min(app_op) AS app_op FROM app_calls_of_syscalls WHERE place = 'inside' GROUP BY syscall_op),
   spans AS (
     SELECT e.op_id AS op_id, e.layer AS layer, coalesce(e.call, e.class) AS call, e.duration_ns AS duration_ns,
-           n.file IS NOT NULL OR waits_for_others(e.class) OR (e.file = 0 AND is_unfinished(e.error)) AS for_others
+           n.file IS NOT NULL OR waits_for_others(e.class) OR (e.file = 0 AND e.path = 0 AND is_unfinished(e.error)) AS for_others
     FROM events AS e LEFT JOIN files_without_device AS n ON e.file = n.file
     WHERE e.op_id <> 0 AND e.duration_ns IS NOT NULL
       AND (e.layer IN (SELECT asked_layer FROM asked_layers) OR e.layer = layer_at('library'))

@@ -4,7 +4,7 @@
 --   layer        call_layer's, 'async', 'block' or 'fault'
 --   operation    the operation, as in layers
 --   on_files     false: on pipes, sockets, terminals, /proc and the like, where another program ends a wait;
---                also for unfinished calls, because their file is unknown
+--                also for unfinished calls without a known file or path
 --   operations, bytes, errors, total_ns   as in layers
 --   busy_ns      time with at least one of them in progress; for a single thread, total_ns
 --   share        busy_ns by the time of the run; at most 1
@@ -17,7 +17,7 @@
 --   from_ns, until_ns  begin and end, within the run
 --   duration_ns        full duration, including time outside the run
 CREATE VIEW timed_spans AS
-SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_for_others(e.class) AND NOT (e.file = 0 AND is_unfinished(e.error)) AS on_files,
+SELECT e.layer AS layer, e.operation AS operation, n.file IS NULL AND NOT waits_for_others(e.class) AND NOT (e.file = 0 AND e.path = 0 AND is_unfinished(e.error)) AS on_files,
        s.file IS NOT NULL AND NOT waits_for_others(e.class) AS on_pseudo_files, e.bytes AS bytes, e.error AS error,
        greatest(e.ts_ns, r.begin_ns) AS from_ns, e.duration_ns AS duration_ns,
        least(plus(e.ts_ns, e.duration_ns), r.end_ns) AS until_ns

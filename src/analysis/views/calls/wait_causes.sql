@@ -13,7 +13,7 @@ CREATE VIEW wait_causes AS
 WITH
   calls AS (
     SELECT e.op_id AS call_op, any_value(coalesce(e.call, e.class)) AS call,
-           max(CASE WHEN n.file IS NOT NULL OR waits_for_others(e.class) OR (e.file = 0 AND is_unfinished(e.error)) THEN 1 ELSE 0 END) AS call_for_others
+           max(CASE WHEN n.file IS NOT NULL OR waits_for_others(e.class) OR (e.file = 0 AND e.path = 0 AND is_unfinished(e.error)) THEN 1 ELSE 0 END) AS call_for_others
     FROM all_events AS e LEFT JOIN files_without_device AS n ON e.file = n.file
     WHERE e.op_id <> 0 AND e.duration_ns IS NOT NULL AND e.layer IN (SELECT seen_layer FROM call_layer)
     GROUP BY e.op_id

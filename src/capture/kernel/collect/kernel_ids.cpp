@@ -90,6 +90,18 @@ bool tells_nothing(std::string_view function) {
          function.starts_with("__bpf_");
 }
 
+// Outermost first, as before.
+std::string without_common_frames(std::string_view stack) {
+  std::string left;
+  while (!stack.empty()) {
+    const std::size_t end = std::min(stack.find(';'), stack.size());
+    if (const std::string_view name = stack.substr(0, end); !tells_nothing(name))
+      left.append(left.empty() ? "" : ";").append(name);
+    stack.remove_prefix(std::min(end + 1, stack.size()));
+  }
+  return left;
+}
+
 std::string comm_of(const iot_message_process& message) {
   return {message.comm, ::strnlen(message.comm, sizeof(message.comm))};
 }
@@ -162,9 +174,22 @@ std::string stack_of(const iot_message_stack& message) {
 }
 
 void KernelIds::take_stack(const iot_message_stack& message, store::TraceWriter& writer) {
-  if (message.header.id >= stacks_.size())
-    stacks_.resize(std::max<std::size_t>(message.header.id + 1, stacks_.size() * 2));
-  stacks_[message.header.id] = writer.string_id(stack_of(message));
+  set_stack(message.header.id, writer.string_id(stack_of(message)));
+}
+
+void KernelIds::set_stack(iot_u32 local, iot_u32 id) {
+  if (local >= stacks_.size())
+    stacks_.resize(std::max<std::size_t>(local + 1, stacks_.size() * 2));
+  stacks_[local] = id;
+}
+
+void KernelIds::take(const LateNames& names, store::TraceWriter& writer) {
+  for (const LateNames::Text& string : names.strings)
+    set_string(string.local, writer.string_id(string.text));
+  for (const LateNames::Text& stack : names.stacks)
+    set_stack(stack.local, writer.string_id(without_common_frames(stack.text)));
+  for (const auto& [local, file] : names.files)
+    files_.set(local, writer.file_id(file.key, file.mode, file.path));
 }
 
 void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& writer) {
@@ -182,14 +207,13 @@ void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& w
 
 void KernelIds::take_string(const iot_message_string& message, store::TraceWriter& writer) {
   const std::string_view string(message.string, message.header.bytes - 1);
-  strings_[message.header.id % kStrings] = {message.header.id, writer.string_id(string)};
+  set_string(message.header.id, writer.string_id(string));
 }
 
 void KernelIds::take_address(const iot_message_address& message, store::TraceWriter& writer) {
   const std::size_t bytes = std::min<std::size_t>(message.header.bytes, sizeof(message.address));
-  strings_[message.header.id % kStrings] = {
-      message.header.id,
-      writer.string_id(socket_address_text(std::as_bytes(std::span(message.address, bytes))))};
+  set_string(message.header.id, writer.string_id(socket_address_text(
+                                    std::as_bytes(std::span(message.address, bytes)))));
 }
 
 void KernelIds::remember_executable(const iot_message_file& message, const std::string& path) {

@@ -16,6 +16,7 @@
 #include "capture/kernel/abi/kernel_abi.h"
 #include "capture/kernel/abi/message_abi.h"
 #include "capture/kernel/collect/file_ids.hpp"
+#include "capture/kernel/collect/late_names.hpp"
 #include "capture/kernel/collect/translation.hpp"
 #include "capture/selection/cgroups.hpp"
 #include "capture/selection/unsupported_file_systems.hpp"
@@ -40,6 +41,7 @@ public:
   void report_to(Tasks& tasks) { tasks_ = &tasks; }
 
   void take(const iot_message& message, store::TraceWriter& writer);
+  void take(const LateNames& names, store::TraceWriter& writer);
 
   // Ids of the trace; 0 if the message was lost. A value of its own, so that a loop over records
   // keeps it in registers; valid until the next take().
@@ -92,6 +94,8 @@ public:
   std::vector<std::string> unsupported() const { return bare_file_systems_.names(); }
 
 private:
+  void set_string(iot_u32 local, iot_u32 id) { strings_[local % kStrings] = {local, id}; }
+  void set_stack(iot_u32 local, iot_u32 id);
   void take_file(const iot_message_file& message, store::TraceWriter& writer);
   void take_string(const iot_message_string& message, store::TraceWriter& writer);
   void take_address(const iot_message_address& message, store::TraceWriter& writer);

@@ -139,10 +139,8 @@ std::optional<Arguments> parse_arguments(std::string_view text, iot_u32 number) 
   return arguments;
 }
 
-std::optional<Arguments> read_arguments(const iot_task& task) {
-  if (task.call & IOT_CALL_COMPAT)
-    return {};
-  return parse_arguments(read_call(task.owner.tid), IOT_CALL_NUMBER(task.call));
+std::optional<Arguments> read_arguments(iot_u32 tid, iot_u32 number) {
+  return parse_arguments(read_call(tid), number);
 }
 
 std::optional<iot_u32> read_call_number(iot_u32 tid) {

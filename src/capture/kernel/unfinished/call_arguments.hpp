@@ -7,7 +7,6 @@
 #include <array>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 
 #include "capture/kernel/abi/kernel_abi.h"
 #include "capture/kernel/collect/rings.hpp"
@@ -16,16 +15,15 @@
 namespace iotrail::capture::kernel {
 
 using Arguments = std::array<iot_u64, 6>;
-using ArgumentsOfCalls = std::unordered_map<iot_u64, Arguments>; // by operation
 
 // Parses the text of /proc/TID/syscall. Nothing: the thread runs, or is in another call, or the
 // text is invalid.
 std::optional<Arguments> parse_arguments(std::string_view text, iot_u32 number);
 
-// The arguments of the native call that `task` is in. The thread may enter another call of the same
-// number meanwhile: the arguments are those of its operation if it is in that afterwards, too.
+// The arguments of the native call of this number that a thread is in. The thread may enter another
+// one meanwhile: the arguments are those of its operation if it is in that afterwards, too.
 // Nothing: /proc does not have them.
-std::optional<Arguments> read_arguments(const iot_task& task);
+std::optional<Arguments> read_arguments(iot_u32 tid, iot_u32 number);
 
 // The number of the call that a thread sleeps in. Nothing: it runs, or sleeps outside of calls.
 std::optional<iot_u32> read_call_number(iot_u32 tid);

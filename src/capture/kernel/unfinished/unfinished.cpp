@@ -4,12 +4,7 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
-
-#include <fmt/format.h>
 
 #include "capture/kernel/unfinished/unfinished_async.hpp"
 #include "capture/kernel/unfinished/unfinished_record.hpp"
@@ -19,40 +14,6 @@
 
 namespace iotrail::capture::kernel {
 namespace {
-
-bool is_in_recorded_call(const iot_task& task) {
-  return task.owner.op_id != 0 && task.suppressed_by == 0 && (task.call & IOT_CALL_RECORDED) != 0;
-}
-
-RecordSlot call_record(const iot_task& task, const schema::Event& event, std::uint64_t stopped_ns) {
-  RecordSlot record{};
-  set_header(event_of(record), task.owner, task.entry_ns, event.id);
-  set_unended(record, event, length_ns(task.entry_ns, stopped_ns));
-  for (const schema::Field& field : event.fields)
-    if (field.meaning == schema::Meaning::value_syscall)
-      store(record, field.offset, IOT_CALL_NUMBER(task.call));
-  if (event.id == IOT_KIND_syscall_poll)
-    reinterpret_cast<iot_syscall_poll&>(record).timeout_ns = -1; // not known
-  return record;
-}
-
-void add_calls(BpfObject& object, const ArgumentsOfCalls& arguments, std::uint64_t stopped_ns,
-               std::vector<RecordSlot>& records) {
-  const iot_config& config = object.skeleton().rodata->iot_config;
-  if (config.filter_files || config.filter_devices)
-    return;
-  for (const iot_task& task : object.skeleton().bss->task_states) {
-    if (!is_in_recorded_call(task))
-      continue;
-    const auto kind = static_cast<std::uint16_t>((task.call & IOT_CALL_KIND_BITS) >> 16U);
-    const schema::Event* const event = schema::find_event(kind);
-    if (event == nullptr)
-      continue;
-    records.push_back(call_record(task, *event, stopped_ns));
-    if (const auto known = arguments.find(task.owner.op_id); known != arguments.end())
-      set_what_was_asked(records.back(), task, *event, known->second);
-  }
-}
 
 void add_spans(BpfObject& object, std::uint64_t stopped_ns, std::vector<RecordSlot>& records) {
   for (const iot_task& task : object.skeleton().bss->task_states)
@@ -240,16 +201,6 @@ bool is_over(const BpfObject& object, const OpenRequest& request) {
          question.is_over != 0;
 }
 
-std::vector<iot_u32> threads_of(pid_t pid) {
-  std::vector<iot_u32> threads;
-  std::error_code gone;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), gone))
-    threads.push_back(
-        static_cast<iot_u32>(std::strtoul(entry.path().filename().c_str(), nullptr, 10)));
-  return threads;
-}
-
 bool is_anything_open(BpfObject& object) {
   const auto& tasks = object.skeleton().bss->task_states;
   if (std::ranges::any_of(tasks, [](const iot_task& task) {
@@ -272,51 +223,21 @@ std::uint64_t forget_missed_completions(BpfObject& object) {
   return missed;
 }
 
-ArgumentsOfCalls arguments_in_progress(BpfObject& object, const Tasks& tasks) {
-  ArgumentsOfCalls known;
-  if (!tasks.counts_like_proc())
-    return known;
-  for (const iot_task& seen : object.skeleton().bss->task_states) {
-    const iot_task task = seen; // the kernel changes it meanwhile
-    if (!is_in_recorded_call(task))
-      continue;
-    if (const auto arguments = read_arguments(task))
-      known.emplace(task.owner.op_id, *arguments);
-  }
-  return known;
-}
-
-std::uint64_t count_calls_from_before(BpfObject& object, const Tasks& tasks,
-                                      std::span<const pid_t> pids) {
-  const auto* const skeleton = &object.skeleton();
-  const auto is_seen = [&](iot_u32 tid) {
-    const iot_task& task = skeleton->bss->task_states[tid % IOT_TASK_BUCKETS];
-    return task.is_shared != 0 || (task.owner.tid == tid && task.owner.op_id != 0);
-  };
-  std::uint64_t calls = 0;
-  if (!tasks.counts_like_proc())
-    return calls;
-  for (const pid_t pid : pids)
-    for (const iot_u32 tid : threads_of(pid)) {
-      const auto number = read_call_number(tid);
-      const iot_u64 call = number ? skeleton->rodata->iot_config.calls[*number] : 0;
-      const bool waits_by_design = IOT_CALL_CLASS(call) == (IOT_KIND_syscall_poll & 0xffU);
-      if ((call & IOT_CALL_RECORDED) != 0 && !waits_by_design && !is_seen(tid))
-        ++calls;
-    }
-  return calls;
-}
-
-std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfCalls& arguments) {
+Unfinished unfinished_records(BpfObject& object, const CallsInProgress& calls,
+                              std::uint64_t started_ns) {
   // A span that ended at the same moment is being recorded by a program that still runs. Most often
   // all have ended.
-  if (!is_anything_open(object))
+  if (!is_anything_open(object) && calls.early.empty())
     return {};
   BpfObject::wait_for_programs();
   const iot_config& config = object.skeleton().rodata->iot_config;
   const std::uint64_t stopped_ns = object.silenced_ns();
-  std::vector<RecordSlot> records;
-  add_calls(object, arguments, stopped_ns, records);
+  const auto* const programs = object.skeleton().bss;
+  Unfinished found{
+      .records = {},
+      .names = {programs->last_string_id, programs->last_stack_id, programs->last_file_id}};
+  std::vector<RecordSlot>& records = found.records;
+  add_unfinished_calls(object, calls, started_ns, stopped_ns, found.names, records);
   add_spans(object, stopped_ns, records);
   if (is_wanted(config, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)
@@ -335,7 +256,7 @@ std::vector<RecordSlot> unfinished_records(BpfObject& object, const ArgumentsOfC
   add_asyncs(object, stopped_ns, records);
   for (std::size_t position = 0; position < records.size(); ++position)
     event_of(records[position]).tag = static_cast<iot_u32>(position + 1);
-  return records;
+  return found;
 }
 
 } // namespace iotrail::capture::kernel
