@@ -185,8 +185,10 @@ SET asof_loop_join_threshold = 0;
 -- True for classes that read or write bytes of files.
 CREATE MACRO moves_bytes(class) AS reads(class) OR writes(class);
 
--- True for classes that move bytes to the program, and from it: files, pipes and sockets.
+-- True for classes that move bytes to the program, from files, pipes or sockets.
 CREATE MACRO takes_bytes(class) AS reads(class) OR receives(class);
+
+-- True for classes that move bytes from the program, to files, pipes or sockets.
 CREATE MACRO gives_bytes(class) AS writes(class) OR sends(class);
 
 -- Layer under which it is counted: an asynchronous operation counts as one of the kernel's.

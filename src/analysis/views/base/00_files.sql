@@ -10,8 +10,8 @@ WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%' OR p
                  JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
                WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
 
--- One row per file of these for which the kernel does all the work: no program or device makes a
--- call wait. These are memory devices such as /dev/zero, and files of /proc and /sys.
+-- One row per file for which the kernel does all the work: memory devices such as /dev/zero, and
+-- files of /proc and /sys. No program or device makes a call on them wait.
 --   file   key of files
 CREATE VIEW pseudo_files AS
 SELECT f.file AS file
