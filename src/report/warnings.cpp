@@ -184,7 +184,10 @@ Sentence running_sentence(const store::Manifest& manifest) {
 std::vector<Sentence> answer_warnings(const store::TraceReader& trace) {
   std::vector<Sentence> sentences = warning_sentences(trace);
   if (Sentence lost = lost_sentence(trace.manifest()); !lost.empty())
-    sentences.push_back(std::move(lost.add(": `iotrail report` says more.")));
+    sentences.push_back(completeness_of(trace).has_losses()
+                            ? std::move(lost.add(": `iotrail report` says more."))
+                            : sentence("{lost} of {produced} events are lost ({lost_share}).",
+                                       std::move(lost.values)));
   else if (trace.manifest().gaps() != 0)
     sentences.push_back(sentence("SOME EVENTS MAY BE MISSING: `iotrail report` says more."));
   return sentences;
