@@ -325,7 +325,9 @@ Result<void> print_relations(analysis::Engine& engine, Sink& sink, std::size_t w
       {{"name", Align::left}, {"rows", Align::right}, {"what it is", Align::left, Fit::end}});
   for (const Relation& relation : sql_relations()) {
     const auto found = rows.find(relation.name);
-    table.add({relation.name, found != rows.end() ? found->second : kind_text(relation.kind),
+    const auto arguments = relation.name.find('('); // --tables NAME has them
+    table.add({relation.name.substr(0, arguments) + (arguments == std::string::npos ? "" : "()"),
+               found != rows.end() ? found->second : kind_text(relation.kind),
                first_sentence(relation.doc)});
   }
   table.print(sink, "", width);
