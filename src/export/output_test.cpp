@@ -211,7 +211,7 @@ TEST(report, as_json_names_a_section_that_the_trace_does_not_allow_and_the_other
   ASSERT_FALSE(not_shown.empty());
   EXPECT_TRUE(std::ranges::any_of(not_shown, [](const store::Json& entry) {
     return entry["section"] == "bytes" &&
-           entry["why"].get<std::string>().contains("does not exist");
+           entry["why"].get<std::string>().contains("there is no table or view");
   })) << not_shown;
 }
 

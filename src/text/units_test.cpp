@@ -59,7 +59,7 @@ TEST(units, a_small_share_is_not_none) {
 
 TEST(text_width, texts_are_cut_between_characters) {
   EXPECT_EQ(shortened_middle("/usr/lib/libc.so", 16), "/usr/lib/libc.so");
-  EXPECT_EQ(shortened_middle("/usr/lib/libc.so", 12), "/us...ibc.so");
+  EXPECT_EQ(shortened_middle("/usr/lib/libc.so", 12), "/.../libc.so");
   EXPECT_EQ(shortened_middle("ÄÖÜäöüß", 6), "Ä...üß");
   EXPECT_EQ(shortened_middle("abc", 2), "ab");
   EXPECT_EQ(shortened_end("sqlite3 shop.db", 10), "sqlite3...");
