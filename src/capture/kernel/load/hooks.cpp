@@ -39,8 +39,8 @@ std::string_view remedy_for(std::string_view tier, std::string_view reason) {
   if (reason.contains(kNotOfFiles))
     return store::kAskForOther;
   if (reason.find("EPERM") != reason.npos && tier != "T")
-    return "this kernel does not let functions be hooked, as some do not under lockdown: boot "
-           "without lockdown= and secure boot, where it allows that";
+    return "this kernel refuses hooks on functions. If lockdown or secure boot is on, boot without "
+           "it. Else the kernel never allows them";
   if (reason.find("EPERM") != reason.npos)
     return kPermissionRemedy;
   if (tier == "K")
