@@ -5,6 +5,7 @@
 
 #include "analysis/functions/busiest_share.hpp"
 #include "analysis/functions/overlap_times.hpp"
+#include "analysis/functions/peak_length.hpp"
 #include "analysis/functions/union_length.hpp"
 #include "analysis/functions/vectors.hpp"
 #include "value_text.hpp"
@@ -110,6 +111,8 @@ Result<void> register_functions(duckdb_connection connection) {
     registered = register_busiest_share(connection);
   if (registered)
     registered = register_overlap_times(connection);
+  if (registered)
+    registered = register_peak_length(connection);
   return registered;
 }
 

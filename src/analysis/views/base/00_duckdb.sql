@@ -140,6 +140,9 @@
 -- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}. `what` is a
 -- combination of bits, `ns` the time in which the spans in progress had exactly these bits.
 
+-- FUNCTION peak_length(at_ns, from, until, is_removed): an aggregate: each row adds a range to a set of
+-- numbers, or removes it, at a time. The result is the largest size that the set had.
+
 -- FUNCTION TABLE(from_ns := ..., to_ns := ...): the rows of an event table in a time range; reads
 -- only the blocks of that range. For example syscall_read(from_ns := 5, to_ns := 9).
 

@@ -7,10 +7,11 @@
 --   latency_mean_ns, latency_min_ns, latency_max_ns   from the arrival of a request's first bio to its
 --                     completion
 --   latency_p90_ns, latency_p99_ns, latency_p999_ns, latency_p9999_ns   of the requests, exact
---   time_p90_ns, time_p99_ns   of the time: requests up to that latency have 90 % (99 %) of the sum of
---                     latencies
+--   time_p90_ns, time_p99_ns, time_p999_ns, time_p9999_ns   of the time: requests up to that latency have 90 %
+--                     (99 %, ...) of the sum of latencies
 --   iops, mib_per_s   requests and MiB by duration_ns
---   workset_bytes     distinct bytes that they touched
+--   workset_bytes     the largest number of distinct bytes that were in use. Requests put the bytes that they
+--                     touch into use; a discard ends the use of its bytes by other operations
 --   duration_ns       from the first arrival of a request of the device to the last completion
 CREATE VIEW device_statistics AS
 WITH
@@ -36,19 +37,38 @@ WITH
            quantile_disc(latency_ns, [0.9, 0.99, 0.999, 0.9999]) AS latencies,
            min(CASE WHEN upto_ns >= 0.9 * all_ns THEN latency_ns END) AS time_p90_ns,
            min(CASE WHEN upto_ns >= 0.99 * all_ns THEN latency_ns END) AS time_p99_ns,
-           512 * union_length(sector, plus(sector, (CAST(bytes AS UBIGINT) + 511) // 512)) AS workset_bytes
+           min(CASE WHEN upto_ns >= 0.999 * all_ns THEN latency_ns END) AS time_p999_ns,
+           min(CASE WHEN upto_ns >= 0.9999 * all_ns THEN latency_ns END) AS time_p9999_ns
     FROM summed
     GROUP BY device, operation
+  ),
+  ranges AS (
+    SELECT device, operation, from_ns, sector, plus(sector, (CAST(bytes AS UBIGINT) + 511) // 512) AS end_sector FROM grouped WHERE sector IS NOT NULL
+  ),
+  changes AS (
+    SELECT *, false AS is_removed FROM ranges WHERE operation <> 'total'
+    UNION ALL
+    SELECT device, 'total' AS operation, from_ns, sector, end_sector, operation = 'discard' AS is_removed FROM ranges WHERE operation <> 'total'
+    UNION ALL
+    SELECT r.device, s.operation, r.from_ns, r.sector, r.end_sector, true AS is_removed
+    FROM ranges AS r JOIN statistics AS s ON r.device = s.device
+    WHERE r.operation = 'discard' AND s.operation NOT IN ('discard', 'total')
+  ),
+  worksets AS (
+    SELECT device, operation, 512 * peak_length(from_ns, sector, end_sector, is_removed) AS workset_bytes FROM changes GROUP BY device, operation
   ),
   spans AS (SELECT device, minus(max(until_ns), min(from_ns)) AS duration_ns FROM asked GROUP BY device)
 SELECT s.device AS device, d.name AS device_name, s.operation AS operation, s.requests AS requests, s.errors AS errors,
        s.bytes AS bytes, s.bytes_mean AS bytes_mean, s.bytes_min AS bytes_min, s.bytes_max AS bytes_max,
        s.latency_mean_ns AS latency_mean_ns, s.latency_min_ns AS latency_min_ns, s.latency_max_ns AS latency_max_ns,
        s.latencies[1] AS latency_p90_ns, s.latencies[2] AS latency_p99_ns, s.latencies[3] AS latency_p999_ns,
-       s.latencies[4] AS latency_p9999_ns, s.time_p90_ns AS time_p90_ns, s.time_p99_ns AS time_p99_ns,
+       s.latencies[4] AS latency_p9999_ns, s.time_p90_ns AS time_p90_ns, s.time_p99_ns AS time_p99_ns, s.time_p999_ns AS time_p999_ns, s.time_p9999_ns AS time_p9999_ns,
        1e9 * s.requests / nullif(p.duration_ns, 0) AS iops, 1e9 / 1048576 * s.bytes / nullif(p.duration_ns, 0) AS mib_per_s,
-       s.workset_bytes AS workset_bytes, p.duration_ns AS duration_ns
-FROM statistics AS s JOIN spans AS p ON s.device = p.device LEFT JOIN devices AS d ON s.device = d.device;
+       coalesce(w.workset_bytes, 0) AS workset_bytes, p.duration_ns AS duration_ns
+FROM statistics AS s
+  JOIN spans AS p ON s.device = p.device
+  LEFT JOIN worksets AS w ON s.device = w.device AND s.operation = w.operation
+  LEFT JOIN devices AS d ON s.device = d.device;
 
 -- Histograms of the requests to devices: one row per device, operation, quantity and class of values that
 -- occurs. Their bounds are those of iotrace: latencies double; sizes have 256 and depths 128 classes of one
