@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "analysis/engine/engine.hpp"
 #include "store/format/manifest_text.hpp"
@@ -50,6 +51,30 @@ inline std::string answer(Engine& engine, std::string_view sql) {
       },
       rows->row()[0]);
   return text;
+}
+
+// The rows of a query, cells separated by blanks; NULL is "-".
+inline std::vector<std::string> rows_of(Engine& engine, std::string_view sql) {
+  std::vector<std::string> texts;
+  auto rows = engine.query(sql);
+  EXPECT_TRUE(rows.has_value()) << rows.error().message();
+  if (!rows)
+    return texts;
+  for (auto more = rows->next(); more && *more; more = rows->next()) {
+    std::string text;
+    for (const Cell& cell : rows->row())
+      std::visit(
+          [&](const auto& value) {
+            text += text.empty() ? "" : " ";
+            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+              text += "-";
+            else
+              text += fmt::format("{}", value);
+          },
+          cell);
+    texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 } // namespace iotrail::analysis

@@ -36,6 +36,9 @@
 -- TABLE requests: the selected rows of block_complete.
 --   columns as in block_complete
 
+-- TABLE file_accesses: the selected rows of all_file_accesses.
+--   columns as in all_file_accesses
+
 -- TABLE causes: one row per cause in links.
 --   number           sort order
 --   cause, meaning   its name and its meaning
