@@ -37,6 +37,6 @@ WITH
   ),
   candidates AS (SELECT *, unnest(range(first_place, last_place + 1)) AS place FROM to_last WHERE first_place <= last_place)
 SELECT s.op_id AS op_id, l.ts_ns AS ts_ns, l.inserted_ns AS inserted_ns, l.issued_ns AS issued_ns, l.completed_ns AS completed_ns,
-       l.device AS device, l.direction AS direction, l.cause AS cause, l.bytes AS bytes, l.by_op AS by_op
+       l.device AS device, l.direction AS direction, l.cause AS cause, l.bytes AS bytes, l.by_op AS by_op, l.pid AS pid, l.file AS file
 FROM candidates AS l JOIN placed AS s ON l.of_file = s.of_file AND l.place = s.place
 WHERE l.completed_ns > s.ts_ns AND l.ts_ns < s.until_ns;
