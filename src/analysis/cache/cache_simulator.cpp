@@ -13,7 +13,7 @@ namespace iotrail::analysis {
 
 namespace {
 
-constexpr std::string_view kPolicies[] = {"lru", "fifo", "clock", "arc", "s3fifo"};
+constexpr std::string_view kPolicies[] = {"lru", "fifo", "clock", "arc", "s3fifo", "lirs"};
 
 // Evicts the page that was accessed longest ago.
 class Lru final : public CacheSimulator {
@@ -213,6 +213,98 @@ private:
   PageLists<3> pages_;
 };
 
+// Keeps pages by the time between their last two accesses, which the stack shows: those with a short
+// one are LIR and never evicted, the others are HIR (Jiang and Zhang, SIGMETRICS 2002; the names are
+// theirs). Evicted pages stay in the stack until a LIR page below them leaves, or there are as many
+// as the cache has pages.
+class Lirs final : public CacheSimulator {
+public:
+  explicit Lirs(std::size_t pages)
+      : most_(pages), most_hir_(std::max<std::size_t>(1, pages / kHirPart)),
+        most_lir_(pages - most_hir_) {}
+
+  bool access(Page page) override {
+    if (is_lir(page)) {
+      stack_.push(0, page);
+      prune();
+      return true;
+    }
+    const bool is_hit = others_.list_of(page) == kResident;
+    const bool is_in_stack = stack_.list_of(page) == 0;
+    if (!is_hit && lirs_ < most_lir_) {
+      make_lir(page);
+      return false;
+    }
+    if (!is_hit && others_.size(kResident) == most_hir_)
+      evict(page);
+    if (is_in_stack && most_lir_ > 0) {
+      make_lir(page);
+      demote();
+    } else {
+      stack_.push(0, page);
+      others_.push(kResident, page);
+      prune();
+    }
+    return is_hit;
+  }
+
+private:
+  static constexpr std::size_t kResident = 0; // HIR pages in the cache
+  static constexpr std::size_t kGhost = 1;    // evicted ones that are in the stack
+  static constexpr std::size_t kHirPart = 100;
+
+  bool is_lir(Page page) { return stack_.list_of(page) == 0 && stack_.mark(page) != 0; }
+
+  void make_lir(Page page) {
+    others_.drop(page);
+    stack_.push(0, page);
+    stack_.mark(page) = 1;
+    ++lirs_;
+  }
+
+  // The LIR page at the stack's bottom becomes a HIR page out of the stack.
+  void demote() {
+    const Page page = stack_.oldest(0);
+    stack_.drop(page);
+    --lirs_;
+    others_.push(kResident, page);
+    prune();
+  }
+
+  // The bottom of the stack is a LIR page.
+  void prune() {
+    while (stack_.size(0) > 0 && stack_.mark(stack_.oldest(0)) == 0) {
+      const Page page = stack_.oldest(0);
+      stack_.drop(page);
+      if (others_.list_of(page) == kGhost)
+        others_.drop(page);
+    }
+  }
+
+  // `page` takes the room, and must not be forgotten.
+  void evict(Page page) {
+    const Page evicted = others_.oldest(kResident);
+    if (stack_.list_of(evicted) != 0) {
+      others_.drop(evicted);
+      return;
+    }
+    others_.push(kGhost, evicted);
+    if (others_.size(kGhost) <= most_)
+      return;
+    const Page oldest = others_.oldest(kGhost);
+    others_.drop(oldest);
+    if (oldest != page)
+      stack_.drop(oldest);
+  }
+
+  std::size_t most_;
+  std::size_t most_hir_;
+  std::size_t most_lir_;
+  std::size_t lirs_ = 0;
+  PageLists<1> stack_; // LIR pages have the mark 1
+  PageLists<2> others_;
+};
+
 } // namespace
 
 std::optional<Policy> policy_of(std::string_view name) {
@@ -240,6 +332,8 @@ std::unique_ptr<CacheSimulator> make_simulator(Policy policy, std::size_t pages)
     return std::make_unique<Arc>(pages);
   case Policy::s3fifo:
     return std::make_unique<S3Fifo>(pages);
+  case Policy::lirs:
+    return std::make_unique<Lirs>(pages);
   case Policy::lru:
     break;
   }

@@ -14,7 +14,7 @@
 
 namespace iotrail::analysis {
 
-enum class Policy : std::uint8_t { lru, fifo, clock, arc, s3fifo };
+enum class Policy : std::uint8_t { lru, fifo, clock, arc, s3fifo, lirs };
 std::optional<Policy> policy_of(std::string_view name);
 std::string_view policy_name(Policy policy);
 std::string policy_names(); // "lru, fifo, ..."
@@ -31,7 +31,7 @@ public:
 };
 
 // `pages` is at least 1 and at most 2^30. Memory grows with the pages that are accessed, up to that
-// size (ARC and S3-FIFO also remember as many pages that have left).
+// size (ARC, S3-FIFO and LIRS also remember as many pages that have left).
 std::unique_ptr<CacheSimulator> make_simulator(Policy policy, std::size_t pages);
 
 } // namespace iotrail::analysis

@@ -173,6 +173,68 @@ Naive naive_s3fifo(std::size_t size) {
   };
 }
 
+// The rules of the paper, with one list for the stack, from its bottom to its top. Of evicted pages
+// as many as the cache has are kept, those that were evicted first leave first.
+Naive naive_lirs(std::size_t size) {
+  struct State {
+    Queue stack, resident, ghosts;
+    std::set<Page> lir;
+  };
+  const std::size_t hirs = std::max<std::size_t>(1, size / 100);
+  const std::size_t lirs = size - hirs;
+  return [=, s = State()](Page x) mutable {
+    const auto prune = [&] {
+      while (!s.stack.empty() && !s.lir.contains(s.stack.front())) {
+        const Page bottom = pop(s.stack);
+        if (has(s.ghosts, bottom))
+          take(s.ghosts, bottom);
+      }
+    };
+    const auto to_top = [&] {
+      if (has(s.stack, x))
+        take(s.stack, x);
+      s.stack.push_back(x);
+    };
+    if (s.lir.contains(x)) {
+      to_top();
+      prune();
+      return true;
+    }
+    const bool is_hit = has(s.resident, x);
+    if (!is_hit && s.lir.size() < lirs) {
+      s.lir.insert(x);
+      to_top();
+      return false;
+    }
+    const bool was_in_stack = has(s.stack, x);
+    if (is_hit) {
+      take(s.resident, x);
+    } else if (s.resident.size() == hirs) {
+      const Page evicted = pop(s.resident);
+      if (has(s.stack, evicted))
+        s.ghosts.push_back(evicted);
+      if (s.ghosts.size() > size) {
+        const Page oldest = pop(s.ghosts);
+        if (oldest != x)
+          take(s.stack, oldest);
+      }
+    }
+    if (has(s.ghosts, x))
+      take(s.ghosts, x);
+    to_top();
+    if (was_in_stack && lirs > 0) {
+      s.lir.insert(x);
+      const Page bottom = pop(s.stack);
+      s.lir.erase(bottom);
+      s.resident.push_back(bottom);
+    } else {
+      s.resident.push_back(x);
+    }
+    prune();
+    return is_hit;
+  };
+}
+
 std::vector<Page> random_trace(std::mt19937& random) {
   const auto length = 1 + random() % 400;
   const auto pages = 1 + random() % 60;
@@ -194,11 +256,9 @@ std::vector<Page> random_trace(std::mt19937& random) {
 
 TEST(Cache, policies_equal_naive_simulators_on_1000_random_traces) {
   using Make = Naive (*)(std::size_t);
-  const std::pair<Policy, Make> policies[] = {{Policy::lru, naive_lru},
-                                              {Policy::fifo, naive_fifo},
-                                              {Policy::clock, naive_clock},
-                                              {Policy::arc, naive_arc},
-                                              {Policy::s3fifo, naive_s3fifo}};
+  const std::pair<Policy, Make> policies[] = {
+      {Policy::lru, naive_lru}, {Policy::fifo, naive_fifo},     {Policy::clock, naive_clock},
+      {Policy::arc, naive_arc}, {Policy::s3fifo, naive_s3fifo}, {Policy::lirs, naive_lirs}};
   std::mt19937 random(28);
   for (int round = 0; round < 1000; ++round) {
     const std::vector<Page> trace = random_trace(random);

@@ -27,7 +27,8 @@ struct CacheRequest {
 };
 
 constexpr analysis::Policy kOtherPolicies[] = {analysis::Policy::fifo, analysis::Policy::clock,
-                                               analysis::Policy::arc, analysis::Policy::s3fifo};
+                                               analysis::Policy::arc, analysis::Policy::s3fifo,
+                                               analysis::Policy::lirs};
 
 Result<std::vector<analysis::Policy>> policies_of(const std::vector<std::string>& names) {
   std::vector<analysis::Policy> policies;
@@ -53,8 +54,18 @@ Result<output::CacheOptions> options_of(const CacheRequest& request) {
   constexpr std::size_t kMostSizes = 64;
   if (request.sizes.size() > kMostSizes)
     return fail_usage(fmt::format("--sizes takes at most {}", kMostSizes));
+  constexpr std::uint64_t kMostPercent = 100;
   constexpr std::uint64_t kLargest = std::uint64_t{1} << 42U; // 4 TiB
   for (const std::string& text : request.sizes) {
+    if (text.ends_with('%')) {
+      const auto percent = parse_count("--sizes", text.substr(0, text.size() - 1));
+      if (!percent)
+        return std::unexpected(percent.error());
+      if (*percent == 0 || *percent > kMostPercent)
+        return fail_usage(fmt::format("--sizes {}: from 1 % to 100 % of the working set", text));
+      options.shares.push_back(static_cast<double>(*percent) / kMostPercent);
+      continue;
+    }
     const auto bytes = parse_size("--sizes", text);
     if (!bytes)
       return std::unexpected(bytes.error());
@@ -103,8 +114,10 @@ Action declare_cache(CLI::App& app, const Trailing&) {
       ->delimiter(',')
       ->expected(1)
       ->take_all();
-  app.add_option("--sizes", request->sizes,
-                 "Sizes of the cache (64M,1G); default: halves of the working set")
+  app.add_option(
+         "--sizes", request->sizes,
+         "Sizes of the cache: bytes, or parts of the working set (64M,1G,20%); default: halves "
+         "of it")
       ->type_name("SIZE")
       ->delimiter(',')
       ->expected(1)
@@ -132,7 +145,7 @@ extern const Verb kVerbCache = {
     .declare = declare_cache,
     .examples = "  iotrail cache\n"
                 "  iotrail cache my.iotrail --file '*.db' --sizes 16M,64M,256M\n"
-                "  iotrail cache my.iotrail --policy all\n"
+                "  iotrail cache my.iotrail --policy all --sizes 5%,10%,20%,50%\n"
                 "  iotrail cache my.iotrail --device sda\n",
 };
 

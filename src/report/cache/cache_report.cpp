@@ -76,9 +76,12 @@ std::vector<std::uint64_t> default_sizes(std::uint64_t pages) {
 }
 
 std::vector<std::uint64_t> sizes_of(const CacheOptions& options, std::uint64_t pages) {
-  if (options.sizes.empty())
+  if (options.sizes.empty() && options.shares.empty())
     return default_sizes(pages);
   std::vector<std::uint64_t> sizes;
+  for (const double share : options.shares)
+    sizes.push_back(std::max<std::uint64_t>(
+        1, static_cast<std::uint64_t>(std::llround(share * static_cast<double>(pages)))));
   for (const std::uint64_t bytes : options.sizes)
     sizes.push_back(std::max<std::uint64_t>(1, bytes / kCachePageBytes));
   std::ranges::sort(sizes);
@@ -235,7 +238,8 @@ analysis::PageSample sample_for(const analysis::PageCounter& counter) {
 std::uint64_t most_pages(const CacheOptions& options) {
   if (options.most_pages != 0)
     return options.most_pages;
-  const std::uint64_t sizes = options.sizes.empty() ? 2 : options.sizes.size();
+  const std::uint64_t given = options.sizes.size() + options.shares.size();
+  const std::uint64_t sizes = given == 0 ? 2 : given;
   return kMostPages / (1 + 2 * sizes * options.policies.size());
 }
 

@@ -14,8 +14,10 @@
 namespace iotrail::output {
 
 struct CacheOptions {
-  std::string device{};                     // as in PageSequence
-  std::vector<std::uint64_t> sizes{};       // bytes; empty: halves of the working set
+  std::string device{};               // as in PageSequence
+  std::vector<std::uint64_t> sizes{}; // bytes
+  std::vector<double> shares{};       // sizes too: of the working set, from 0 to 1
+  // Without either: halves of the working set.
   std::vector<analysis::Policy> policies{}; // beside LRU
   std::uint64_t most_pages = 0; // simulated ones; with more, a sample of so many; 0: by the memory
   std::string selection{};      // how the user narrowed it down; empty: not at all
