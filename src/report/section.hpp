@@ -42,6 +42,7 @@ struct Ranks {
   int verify = 0;
   int stat = 0;
   int snapshot = 0;
+  int profile = 0;
 };
 
 // The rows of a section by column name. A missing column is NULL.

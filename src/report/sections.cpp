@@ -32,6 +32,7 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
   static const std::vector<SectionDefinition> kVerify = sorted_by(&Ranks::verify);
   static const std::vector<SectionDefinition> kStat = sorted_by(&Ranks::stat);
   static const std::vector<SectionDefinition> kSnapshot = sorted_by(&Ranks::snapshot);
+  static const std::vector<SectionDefinition> kProfile = sorted_by(&Ranks::profile);
   if (rank == &Ranks::first_screen)
     return kFirstScreen;
   if (rank == &Ranks::report)
@@ -40,6 +41,8 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
     return kReportData;
   if (rank == &Ranks::snapshot)
     return kSnapshot;
+  if (rank == &Ranks::profile)
+    return kProfile;
   return rank == &Ranks::verify ? kVerify : kStat;
 }
 

@@ -335,6 +335,22 @@ class Documents(harness.AcceptanceTest):
             self.assertEqual(problems(document, "cache.json"), [])
             self.assert_same_numbers(self.printed("cache", trace, *options), document)
 
+    def test_json_of_profile_fits_its_schema_and_its_text_has_the_same_numbers(self):
+        trace = self.small_recording()
+        for traces in ((trace,), (trace, trace)):
+            document = json.loads(self.printed("profile", *traces, "--json"))
+            self.assertEqual(problems(document, "profile.json"), [])
+            self.assertEqual("calibration" in document, len(traces) > 1)
+        document = json.loads(self.printed("profile", trace, "--json", "--top", ROWS))
+        words = " ".join(self.printed("profile", trace, "--top", ROWS).split())
+        for sentence in [document["title"], *(note for section in document["sections"] for note in section["notes"])]:
+            self.assertIn(" ".join(sentence["text"].split()), words)
+        self.assertTrue(document["files"] and document["sizes"])
+        for row in document["files"]:
+            self.assertIn(f"{row['accesses']:,} {bytes_text(row['bytes'])}", words)
+        for row in document["sizes"]:
+            self.assertIn(f"{bytes_text(row['bytes'])} {row['accesses']:,}", words)
+
     def test_a_document_that_does_not_fit_is_found(self):
         trace = self.small_recording()
         document = json.loads(self.printed("report", trace, "--json", "--by", "file"))
