@@ -36,7 +36,7 @@ struct SpanColumn {
   };
 };
 
-Span span_of(const TraceRow& row) {
+TimelineSpan span_of(const TraceRow& row) {
   return {.layer = row.text(SpanColumn::kLayer),
           .event = row.text(SpanColumn::kEvent),
           .name = printable(row.text(SpanColumn::kName)),
@@ -56,7 +56,7 @@ public:
   explicit Tracks(TimelineWriter& writer) : writer_(writer) {}
 
   void add(const TraceRow& row) {
-    const Span span = span_of(row);
+    const TimelineSpan span = span_of(row);
     const bool is_device = row.text(SpanColumn::kTrack) == "device";
     const bool is_thread = row.text(SpanColumn::kTrack) == "thread";
     const std::uint64_t pid = is_device ? 0 : row.number(SpanColumn::kPid);

@@ -27,7 +27,7 @@ struct Lane {
 };
 
 // Valid during the call that gets it.
-struct Span {
+struct TimelineSpan {
   std::string_view layer;
   std::string_view event;
   std::string name; // printable
@@ -53,7 +53,7 @@ public:
   virtual void process(std::uint64_t pid, const std::string& name) = 0;
   virtual void lane(const Lane& lane) = 0;
   // In the order of begins.
-  virtual void span(const Lane& lane, const Span& span) = 0;
+  virtual void span(const Lane& lane, const TimelineSpan& span) = 0;
 };
 
 Result<void> write_timeline(const TraceInput& input, const Sink& sink, TimelineWriter& writer);

@@ -38,7 +38,7 @@ public:
     sink_.put("}}");
   }
 
-  void span(const Lane& lane, const Span& span) override {
+  void span(const Lane& lane, const TimelineSpan& span) override {
     begin();
     sink_.put("{\"ph\":\"X\",\"name\":");
     put_json_text(sink_, span.name);
@@ -59,7 +59,7 @@ private:
     is_first_ = false;
   }
 
-  void put_arguments(const Span& span) {
+  void put_arguments(const TimelineSpan& span) {
     sink_.print(",\"args\":{{\"op\":\"{}\"", schema::op_text(span.op));
     if (span.parent_op != 0)
       sink_.print(",\"in\":\"{}\"", schema::op_text(span.parent_op));

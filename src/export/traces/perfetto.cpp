@@ -119,7 +119,7 @@ public:
     put_descriptor(descriptor);
   }
 
-  void span(const Lane& lane, const Span& span) override {
+  void span(const Lane& lane, const TimelineSpan& span) override {
     ProtobufMessage interned;
     ProtobufMessage event;
     event.put_number(perfetto::kCategories, categories_.number_of(span.layer, interned));
@@ -156,7 +156,7 @@ private:
   static std::uint64_t process_uuid(std::uint64_t pid) { return (1ULL << 40U) + pid; }
   static std::uint64_t counter_uuid(std::uint64_t number) { return (1ULL << 41U) + number; }
 
-  void put_annotations(ProtobufMessage& event, ProtobufMessage& interned, const Span& span) {
+  void put_annotations(ProtobufMessage& event, ProtobufMessage& interned, const TimelineSpan& span) {
     const auto put = [&](std::string_view name, const auto& put_value) {
       ProtobufMessage annotation;
       annotation.put_number(perfetto::kAnnotationName, annotations_.number_of(name, interned));
@@ -181,7 +181,7 @@ private:
   }
 
   // From the first span of an operation to the requests that it caused.
-  void put_flows(ProtobufMessage& event, const Lane& lane, const Span& span) {
+  void put_flows(ProtobufMessage& event, const Lane& lane, const TimelineSpan& span) {
     if (!lane.is_device) {
       const auto op = has_requests_.find(span.op);
       if (op != has_requests_.end() && op->second) {
