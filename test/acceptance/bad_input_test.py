@@ -172,7 +172,11 @@ class BadInput(harness.AcceptanceTest):
         self.assertEqual(sum(layer["allowed"] for layer in document["layers"]), allowed)
         of_all = f"{allowed} of {len(hooks)}" if allowed < len(hooks) else f"all {allowed}"
         shown = harness.run(harness.IOTRAIL, "doctor").stdout
-        self.assertEqual(shown.splitlines()[0], f"iotrail can record {of_all} events on this machine")
+        words = " ".join(shown.split())
+        self.assertTrue(words.startswith(f"iotrail can record {of_all} events on this machine"), words)
+        for layer in document["layers"]:
+            if not layer["allowed"]:
+                self.assertRegex(words.partition(" wholly ")[0], rf"; without layers? .*\b{layer['layer']}\b")
         self.assertEqual("Not recorded here" in shown, allowed < len(hooks))
 
     def test_layer_that_cannot_be_recorded(self):
