@@ -1,6 +1,6 @@
 -- Calls and asynchronous operations on files, with the place of their bytes: one row per row of
 -- file_calls. Other programs replay these, and formats of theirs are made from them.
---   columns as in file_calls
+--   columns as in the view file_calls
 --   position   of the first byte moved; NULL: the operation moves none, or it is unknown
 CREATE VIEW file_transfers AS
 WITH
