@@ -53,6 +53,16 @@ std::string strace_error(std::int64_t result) {
                      meaning != nullptr ? meaning : "Unknown error");
 }
 
+// A trace may hold any numbers: a time beyond the range is at its end.
+std::uint64_t real_ns(std::uint64_t ts_ns, std::int64_t to_real_ns) {
+  if (to_real_ns < 0) {
+    const std::uint64_t back_ns = ~static_cast<std::uint64_t>(to_real_ns) + 1;
+    return ts_ns - std::min(ts_ns, back_ns);
+  }
+  const auto ahead_ns = static_cast<std::uint64_t>(to_real_ns);
+  return ts_ns > UINT64_MAX - ahead_ns ? UINT64_MAX : ts_ns + ahead_ns;
+}
+
 // One system call as a line.
 class StraceLine {
 public:
@@ -60,9 +70,8 @@ public:
       : event_(event), table_(event.table()), dictionaries_(dictionaries) {}
 
   std::string text(std::int64_t to_real_ns) const {
-    constexpr std::int64_t kSecond = 1'000'000'000;
-    const std::int64_t at_ns =
-        std::max<std::int64_t>(0, static_cast<std::int64_t>(event_.time_ns()) + to_real_ns);
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    const std::uint64_t at_ns = real_ns(event_.time_ns(), to_real_ns);
     const std::uint64_t duration_ns = number(table_.index(Role::duration));
     return fmt::format("{} {}.{:06} {}({}) = {}{}\n", number(table_.index(Role::tid)),
                        at_ns / kSecond, at_ns % kSecond / 1000, call(), arguments(), result(),
