@@ -59,14 +59,15 @@ bool OwnerCheck::may_own(iot_u32 pid, std::uint64_t now_ns) {
 }
 
 // Some programs overwrite their environment, and some that executed another program have neither
-// the variable nor the mapping.
+// the variable nor the mapping. The command itself is older than the recording.
 bool OwnerCheck::is_traced(iot_u32 pid) const {
-  const auto stat = stat_of(pid);
-  if (!stat || stat->start_ns + kStatExactnessNs < since_ns_)
-    return false;
   const std::optional<bool> has_one = has_variable(static_cast<pid_t>(pid), variables_);
-  return has_one.value_or(false) || maps_arena(pid) || descends_from_recorder(pid) ||
-         (!has_one && has_own_user(pid));
+  if (has_one.value_or(false) || maps_arena(pid) || descends_from_recorder(pid))
+    return true;
+  if (has_one || !has_own_user(pid))
+    return false;
+  const auto stat = stat_of(pid);
+  return stat && stat->start_ns + kStatExactnessNs >= since_ns_;
 }
 
 bool OwnerCheck::maps_arena(iot_u32 pid) const {

@@ -17,8 +17,9 @@ namespace iotrail::capture::preload {
 
 class OwnerCheck {
 public:
-  // A traced process starts with one of the variables, "NAME=VALUE", and maps the file `arena`. It
-  // is not older than `since_ns` (monotonic).
+  // A traced process starts with one of the variables, "NAME=VALUE", maps the file `arena`, or
+  // descends from this process. One that cannot be looked at is not older than `since_ns`
+  // (monotonic).
   OwnerCheck(std::vector<std::string> variables, const std::filesystem::path& arena,
              std::uint64_t since_ns)
       : variables_(std::move(variables)), arena_name_(arena.filename()), since_ns_(since_ns) {}
