@@ -48,12 +48,12 @@ Reason main_reason(const std::vector<Section>& sections) {
   return {rows.text(0, "kind"), rows.real(0, "share")};
 }
 
-bool is_work(std::string_view kind) {
-  return kind == "the kernel" || kind == "the library";
-}
-
 std::string activity_of(const std::string& kind) {
-  return (is_work(kind) ? "work of " : "waiting for ") + kind;
+  if (kind == "outside the kernel")
+    return kind;
+  if (kind == "unknown")
+    return "in unknown parts";
+  return (kind == "the kernel" ? "work of " : "waiting for ") + kind;
 }
 
 // "; fdatasync took most, 67.8 % of the run, most on shop.db-journal"

@@ -1,7 +1,8 @@
 -- What calls on files spent their time on: one row per kind. The time of every thread counts, so that
 -- the kinds add up to the sum of the calls' durations.
 --   kind    'the disk', 'write-back' (of data or metadata, beside the disk's own work), 'the journal', 'a processor', 'a lock', 'a limit', 'memory', 'a server', 'others',
---           'the kernel' (work), 'the library', 'completion' (asynchronous operations)
+--           'the kernel' (work), 'outside the kernel' (the C library, and the cost of tracing), 'completion' (asynchronous operations),
+--           'unknown' (no layer below the C library was recorded)
 --   ns      its time
 --   share   its share of the time of all calls on files
 CREATE VIEW file_time AS
@@ -18,7 +19,8 @@ WITH
                 WHEN t.reason = 'server' THEN 'a server'
                 WHEN t.part IN ('submit', 'worker', 'unreported') OR t.reason = 'completion' THEN 'completion'
                 WHEN t.part = 'wait' THEN 'others'
-                WHEN t.part IN ('library', 'call') THEN 'the library'
+                WHEN t.part = 'outside the kernel' THEN 'outside the kernel'
+                WHEN t.part = 'call' THEN 'unknown'
                 ELSE 'the kernel' END AS kind
     FROM op_time AS t SEMI JOIN file_calls AS c ON t.op_id = c.op_id
   ),

@@ -47,8 +47,8 @@ FROM placed;
 -- One row per call into the C library, with the system calls that it made.
 --   app_op, call, duration_ns   the call
 --   syscalls     number of system calls in it
---   kernel_ns    time in these; the rest is the library's own: formatting, copying, waiting for a lock of the
---                library
+--   kernel_ns    time in these; the rest is outside the kernel: the library's work, waits for its locks or for a
+--                CPU, and the cost of tracing
 CREATE VIEW library_times AS
 WITH
   inside AS (
@@ -67,7 +67,8 @@ WHERE e.layer = layer_at('library') AND e.duration_ns IS NOT NULL;
 --   calls, total_ns   number of calls, and the sum of their durations
 --   syscalls     number of system calls in them
 --   kernel_ns    time in these
---   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU
+--   library_ns   the rest: formatting, copying, waiting for a lock of the library or for a CPU, and the cost
+--                of tracing, which is most of it for plain wrappers such as pread
 CREATE VIEW library_calls AS
 SELECT call, count(*) AS calls, total(duration_ns) AS total_ns, total(syscalls) AS syscalls, total(kernel_ns) AS kernel_ns,
        total(minus(duration_ns, kernel_ns)) AS library_ns

@@ -1,7 +1,7 @@
 -- The time of each operation, split into parts: one row per operation, part and reason. The parts
 -- do not overlap and add up to the duration. Operations are calls of the layer call_layer,
 -- asynchronous operations, and calls into the C library. The last consist of their system calls,
--- from begin to end, and the library's own time. If two parts overlap, the one with the smaller
+-- from begin to end, and the time outside of these. If two parts overlap, the one with the smaller
 -- step counts.
 --   op_id      the operation
 --   step       the order of the parts
@@ -29,7 +29,7 @@ INSERT INTO time_parts VALUES
   (11, 'unreported', 'done, not yet visible to the program', 'an asynchronous operation, until the program could see its end'),
   (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
   (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
-  (14, 'library', 'the C library itself', 'a call into the C library, outside of its system calls'),
+  (14, 'outside the kernel', 'outside the kernel', 'a call into the C library, outside of its system calls: the library''s work, the cost of tracing, and time without a processor'),
   (15, 'call', 'its call', 'a call into the C library without system calls in the trace');
 
 -- The step of a part of time_parts.
@@ -165,7 +165,7 @@ WITH
     UNION ALL
     SELECT i.app_op AS op_id, c.step AS step, c.reason AS reason, c.ns AS ns FROM inside AS i JOIN calls AS c ON i.syscall_op = c.op_id
     UNION ALL
-    SELECT app_op AS op_id, step_of('library') AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
+    SELECT app_op AS op_id, step_of('outside the kernel') AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
     FROM library_times
     WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
   )
@@ -208,11 +208,11 @@ WITH
   parts AS (
     SELECT call, for_others, step, reason, ns, is_inside FROM kernel
     UNION ALL
-    SELECT call, for_others, step_of('library') AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
+    SELECT call, for_others, step_of('outside the kernel') AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
     FROM spans
     WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
     UNION ALL
-    SELECT call, for_others, step_of('library') AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
+    SELECT call, for_others, step_of('outside the kernel') AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
   ),
   counts AS (
     SELECT call, for_others, count(*) AS calls

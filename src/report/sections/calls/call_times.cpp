@@ -24,7 +24,7 @@ constexpr ColumnDefinition kCallTimeColumns[] = {
      .drop_priority = 2,
      .is_sum = true},
     {.title = "in all", .name = "all_ns", .meaning = Meaning::ns, .is_sum = true},
-    part("library", "library"),
+    part("outside kernel", "outside_kernel"),
     part("kernel", "kernel"),
     part("file system", "file_system"),
     part("waits", "waits"),
@@ -50,7 +50,7 @@ WITH
     WHERE c.all_ns > 0
   )
 SELECT c.call AS call, c.calls AS calls, c.all_ns AS all_ns,
-       sum(share) FILTER (part IN ('library', 'call')) AS library, sum(share) FILTER (part IN ('system call', 'kernel')) AS kernel,
+       sum(share) FILTER (part IN ('outside the kernel', 'call')) AS outside_kernel, sum(share) FILTER (part IN ('system call', 'kernel')) AS kernel,
        sum(share) FILTER (part = 'file system') AS file_system, sum(share) FILTER (part = 'wait' OR part = 'journal') AS waits,
        sum(share) FILTER (part IN ('submit', 'worker', 'unreported')) AS handed,
        sum(share) FILTER (part IN ('scheduler', 'plug', 'queue')) AS queued, sum(share) FILTER (part = 'device') AS device,
@@ -59,9 +59,9 @@ FROM calls AS c JOIN shares AS s ON c.call = s.call
 GROUP BY c.call, c.calls, c.all_ns)";
 
 void note_call_times(const SectionRows&, const store::TraceReader&, Section& section) {
-  Sentence note = sentence(
-      "waits: while no device worked for the call; library: outside the kernel, also without a "
-      "CPU; calls on pipes, sockets and the like are not in it; ");
+  Sentence note = sentence("waits: while no device worked for the call; outside kernel: in the C "
+                           "library, without a CPU, "
+                           "or tracing; calls on pipes, sockets and the like are not in it; ");
   if (const std::uint64_t more = section.all_rows - section.rows.size(); more > 0)
     note.add("{more} more calls are not shown; ", {count_value("more", more)});
   note.add("all parts of a call, which --wide has, are 100 %; each operation's: the view op_time");
