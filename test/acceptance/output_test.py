@@ -238,6 +238,21 @@ class Output(harness.AcceptanceTest):
                 self.assertIn(what, left_out)
             self.assertNotRegex(words, "not recorded: [^;]*layer (app|sched)")
 
+    def test_a_time_limit_ends_a_single_function(self):
+        """The engine looks for the end between its steps. This step would take hours."""
+        path = self.record("true", name="small").path
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        slow = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
+        for more in ((), ("-o", self.folder / "rows.csv"), ("-o", self.folder / "rows.parquet")):
+            with self.subTest(more=more):
+                process = harness.run(harness.IOTRAIL, "query", path, slow, "--time-limit", "10ms", *more,
+                                      env={**os.environ, "TMPDIR": str(temporary)})
+                self.assertEqual((process.returncode, process.stdout), (1, ""))
+                self.assertIn("the query was ended: it took longer than 0.01 s", process.stderr)
+        self.assertEqual(list(self.folder.glob("rows.*")), [])
+        self.assertEqual(list(temporary.iterdir()), [])
+
     def test_a_time_limit_is_not_said_to_wait(self):
         sleeper = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(sleeper.wait)

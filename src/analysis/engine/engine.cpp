@@ -311,6 +311,10 @@ static void mark_asked(std::string_view sql, Rows& rows) {
       rows.set_asked(i);
 }
 
+void Engine::set_on_overdue(OnOverdue on_overdue) {
+  impl_->connection.on_overdue = std::move(on_overdue);
+}
+
 Result<Rows> Engine::query(std::string_view sql) {
   auto rows = impl_->with_relations(sql, [&] { return Rows::run(impl_->connection, sql); });
   if (!rows)

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/engine/query_timer.hpp"
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/rows.hpp"
 #include "analysis/findings/rule.hpp"
@@ -57,6 +58,9 @@ public:
   Engine& operator=(const Engine&) = delete;
 
   const store::TraceReader& trace() const;
+
+  // For queries beyond the time limit of the options by a second.
+  void set_on_overdue(OnOverdue on_overdue);
 
   // One query at a time; destroy the rows before the engine.
   Result<Rows> query(std::string_view sql);

@@ -88,7 +88,8 @@ Result<Rows> Rows::run(Connection& connection, std::string_view sql) {
   rows.connection_ = &connection;
   rows.query_ = connection.queries;
   if (connection.time_limit_ns != 0)
-    rows.timer_ = std::make_unique<QueryTimer>(connection.handle, connection.time_limit_ns);
+    rows.timer_ = std::make_unique<QueryTimer>(connection.handle, connection.time_limit_ns,
+                                               connection.on_overdue);
   Statement statement;
   const auto types = prepare_last(connection, std::string(sql), statement, true);
   if (!types)

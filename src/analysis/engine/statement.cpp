@@ -154,7 +154,7 @@ Result<std::uint64_t> write_parquet(const Connection& connection, std::string_vi
                                     const std::string& path) {
   std::optional<QueryTimer> timer;
   if (connection.time_limit_ns != 0)
-    timer.emplace(connection.handle, connection.time_limit_ns);
+    timer.emplace(connection.handle, connection.time_limit_ns, connection.on_overdue);
   Statement statement;
   const auto types = prepare_last(connection, std::string(sql), statement, false);
   if (!types)

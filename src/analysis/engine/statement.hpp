@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/engine/query_timer.hpp"
 #include "base/result.hpp"
 
 namespace iotrail::analysis {
@@ -18,6 +19,7 @@ struct Connection {
   bool reads_only = false;         // a query is one statement that only reads
   std::uint64_t queries = 0;       // queries begun so far; a new one ends the one before it
   std::uint64_t time_limit_ns = 0; // of a query, up to its last row; 0: none
+  OnOverdue on_overdue;
 };
 
 struct Statement {
@@ -30,7 +32,7 @@ struct Statement {
 
 inline constexpr std::string_view kMemoryHint =
     "It may take half of the machine's memory, 4 GiB at most, and no more than `ulimit -v` and its "
-    "control group allow.";
+    "control group allow.\n  `iotrail query --memory-limit SIZE` sets another limit.";
 inline constexpr std::string_view kQueryFailed = "the query failed";
 // An error with the engine's message; code ENOMEM: it had too little memory.
 Error engine_error(std::string what, const char* why);

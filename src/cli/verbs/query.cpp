@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <set>
 
 #include "analysis/engine/lazy_relations.hpp"
 #include "base/shell_word.hpp"
+#include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
@@ -14,6 +17,7 @@
 #include "export/output.hpp"
 #include "reference/sql_reference.hpp"
 #include "store/reader/repository.hpp"
+#include "store/writer/temporary_files.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::cli {
@@ -36,6 +40,17 @@ struct QueryRequest {
 // A file and a pipe get whole texts, a terminal what it has room for.
 std::size_t table_width(const Stream& out, const QueryRequest& request) {
   return request.path.empty() && !request.wide ? out.terminal_width() : output::kAnyWidth;
+}
+
+// The engine cannot end a function that takes long.
+[[noreturn]] void end_process(const Console& console, const Error& reason) {
+  print_message(console.err, fmt::format("iotrail: {}", reason.message()));
+  store::remove_temporary_files();
+  ::_exit(static_cast<int>(Exit::failed));
+}
+
+void end_overdue_queries(analysis::Engine& engine, const Console& console) {
+  engine.set_on_overdue([console](const Error& reason) { end_process(console, reason); });
 }
 
 Result<analysis::EngineOptions> engine_options(const QueryRequest& request) {
@@ -110,6 +125,7 @@ Result<int> query_to_parquet(const Console& console, const QueryRequest& request
         const auto engine = open_engine(request.trace, options);
         if (!engine)
           return std::unexpected(engine.error());
+        end_overdue_queries(**engine, console);
         auto rows = (*engine)->write_parquet(request.sql);
         if (rows) {
           print_warnings(console.err, (*engine)->trace());
@@ -144,6 +160,7 @@ Result<int> query(const Console& console, const QueryRequest& request) {
     return std::unexpected(engine.error());
   if (asks_what)
     return print_reference(console, **engine, request);
+  end_overdue_queries(**engine, console);
   auto rows = (*engine)->query(request.sql);
   if (!rows)
     return std::unexpected(rows.error());

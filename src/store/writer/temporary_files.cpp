@@ -100,6 +100,11 @@ void TemporaryFiles::keep() const {
   std::erase_if(entries, [this](const Entry& entry) { return entry.owner == this; });
 }
 
+void remove_temporary_files() {
+  const std::lock_guard lock(entries_mutex);
+  remove_last_first(nullptr);
+}
+
 // Waits for a signal, removes the files, and ends the process as the signal would have done.
 void TemporaryFiles::wait_for_signal(const std::stop_token& stop) const {
   sigset_t wanted = awaited_;

@@ -40,4 +40,7 @@ private:
   std::jthread watch_;
 };
 
+// Those of all owners, before the process ends at once.
+void remove_temporary_files();
+
 } // namespace iotrail::store
