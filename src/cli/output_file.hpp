@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -21,6 +23,20 @@ inline constexpr mode_t kFileMode = 0640; // as a trace has: it shows what other
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
+
+// Whether the new file `path` can be made, before the work for it; "": nothing to make.
+inline Result<void> check_new_file(const std::string& path) {
+  if (path.empty())
+    return {};
+  std::error_code ignored;
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (std::filesystem::symlink_status(path, ignored).type() !=
+      std::filesystem::file_type::not_found)
+    return fail_errno(fmt::format("cannot write {}", path), EEXIST);
+  if (::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0)
+    return fail_errno(fmt::format("cannot write {}", path));
+  return {};
+}
 
 // What `write` makes of the new file `path`, or of `out` where that is empty. Never replaces a file, and leaves none behind that
 // is not whole.

@@ -253,6 +253,19 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(list(self.folder.glob("rows.*")), [])
         self.assertEqual(list(temporary.iterdir()), [])
 
+    def test_an_output_that_cannot_be_made_fails_before_the_work(self):
+        """This trace cannot be read: whoever looks at it first, says so."""
+        taken = self.folder / "taken.html"
+        taken.write_text("mine")
+        for path, why in ((taken, "EEXIST"), (self.folder / "none" / "page.html", "ENOENT")):
+            for words in (("report", "no-such-trace", "--html"), ("query", "no-such-trace", "SELECT 1", "--format", "csv", "-o")):
+                with self.subTest(path=path.name, verb=words[0]):
+                    process = harness.run(harness.IOTRAIL, *words, path)
+                    self.assertEqual(process.returncode, 1)
+                    self.assertIn(f"cannot write {path}", process.stderr)
+                    self.assertIn(why, process.stderr)
+        self.assertEqual(taken.read_text(), "mine")
+
     def test_a_time_limit_is_not_said_to_wait(self):
         sleeper = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(sleeper.wait)

@@ -140,6 +140,8 @@ Result<int> query(const Console& console, const QueryRequest& request) {
   const auto name = format_of(request);
   if (!name)
     return std::unexpected(name.error());
+  if (const Result<void> checked = check_new_file(request.path); !checked)
+    return std::unexpected(checked.error());
   const bool asks_what = request.tables || !request.describe.empty();
   if (request.sql.empty() && !asks_what)
     return fail_usage("query: no SQL given", {},

@@ -101,6 +101,8 @@ Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
 Result<int> report(const Console& console, const ReportRequest& request) {
   if (const auto checked = check_page(request); !checked)
     return std::unexpected(checked.error());
+  if (const auto checked = check_new_file(request.html); !checked)
+    return std::unexpected(checked.error());
   const auto selection = selection_of(request.only);
   if (!selection)
     return std::unexpected(selection.error());
