@@ -33,6 +33,7 @@ const Section* section_with(const std::vector<Section>& sections, std::string_vi
 }
 
 constexpr std::string_view kProcessor = "a processor";
+constexpr std::string_view kKernel = "the kernel";
 
 // What takes most of the time of the calls.
 struct Reason {
@@ -53,7 +54,7 @@ std::string activity_of(const std::string& kind) {
     return kind;
   if (kind == "unknown")
     return "in unknown parts";
-  return (kind == "the kernel" ? "work of " : "waiting for ") + kind;
+  return (kind == kKernel ? "work of " : "waiting for ") + kind;
 }
 
 // "; fdatasync took most, 67.8 % of the run, most on shop.db-journal"
@@ -124,8 +125,8 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   if (!is_part && share < kPartly)
     return verdict;
   if (reason.share >= kMostly)
-    verdict.add(is_work(reason.kind) ? ", {reason_share} of that time as {reason}"
-                                     : ", {reason_share} of that time {reason}",
+    verdict.add(reason.kind == kKernel ? ", {reason_share} of that time as {reason}"
+                                       : ", {reason_share} of that time {reason}",
                 {share_value("reason_share", reason.share),
                  text_value("reason", activity_of(reason.kind))});
   add_main_call(sections, verdict);
