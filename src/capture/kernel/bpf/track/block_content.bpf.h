@@ -12,6 +12,7 @@
 #define F2FS_MAGIC 0xf2f52010
 #define TMPFS_MAGIC 0x01021994
 #define COMPOUND_TAIL 1
+#define S_ENCRYPTED (1 << 14) /* a file that its file system encrypts (fscrypt) */
 
 #define WORD_OF(type, address, field)                                                              \
   iot_read_word((address) + bpf_core_field_offset(struct type, field))
@@ -40,10 +41,30 @@ __noinline iot_u64 iot_inode_of_mapping(iot_u64 mapping) {
   return magic == BDEVFS_MAGIC || magic == TMPFS_MAGIC ? 0 : host;
 }
 
-__noinline iot_u64 iot_inode_of_page(iot_u64 page) {
+/* The first page of the folio of a page. */
+static __always_inline iot_u64 head_of_page(iot_u64 page) {
   const iot_u64 head = WORD_OF(page, page, compound_head);
-  return iot_inode_of_mapping(
-      WORD_OF(page, head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page, mapping));
+  return head & COMPOUND_TAIL ? head - COMPOUND_TAIL : page;
+}
+
+/*
+ * fscrypt encrypts a page of a file into a page of its own, which has no mapping and points at the
+ * page of the file. Returns that page; 0: it is another kind of page. Many kinds have no mapping,
+ * so the file itself must be encrypted.
+ */
+__noinline iot_u64 iot_page_before_encryption(iot_u64 page) {
+  if (WORD_OF(page, page, mapping) || !(iot_folio_flags((const struct folio*)page, 0) >>
+                                            bpf_core_enum_value(enum pageflags, PG_private) &
+                                        1))
+    return 0;
+  const iot_u64 plain = WORD_OF(folio, page, private);
+  const iot_u64 host = plain ? host_of_mapping(WORD_OF(page, head_of_page(plain), mapping)) : 0;
+  return host && WORD_OF(inode, host, i_flags) & S_ENCRYPTED ? plain : 0;
+}
+
+__noinline iot_u64 iot_inode_of_page(iot_u64 page) {
+  const iot_u64 plain = iot_page_before_encryption(page);
+  return iot_inode_of_mapping(WORD_OF(page, head_of_page(plain ? plain : page), mapping));
 }
 
 /*
@@ -63,9 +84,9 @@ static __always_inline iot_u64 inode_of_bio(const struct bio* bio, iot_u32 index
   if (iot_number_of((const void*)page->compound_head) & COMPOUND_TAIL)
     return iot_inode_of_page(iot_number_of(page));
   const iot_u64 mapping = iot_number_of(page->mapping);
-  return mapping & MAPPING_FLAGS
-             ? 0
-             : iot_inode_of_mapping(mapping); /* most often a program's memory */
+  if (mapping & MAPPING_FLAGS) /* most often a program's memory */
+    return 0;
+  return mapping ? iot_inode_of_mapping(mapping) : iot_inode_of_page(iot_number_of(page));
 }
 
 /* The first vector of a bio; 0: it has none. */

@@ -82,6 +82,7 @@ struct address_space {
 enum mapping_flags { AS_EXITING = 4 };
 struct inode {
   u16 i_mode;
+  u32 i_flags;
   u8 i_blkbits;
   struct super_block* i_sb;
   struct address_space* i_mapping;
@@ -286,7 +287,7 @@ struct folio___memdesc {
 struct folio___short_name {
   u32 _nr_pages;
 };
-enum pageflags { PG_head = 16, PG_swapbacked = 19 };
+enum pageflags { PG_private = 15, PG_head = 16, PG_swapbacked = 19 };
 struct folio_batch {
   u8 nr;
   struct folio* folios[1];

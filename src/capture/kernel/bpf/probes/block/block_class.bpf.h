@@ -30,8 +30,7 @@ __noinline int iot_is_of_journal(iot_u64 end, iot_u64 private) {
 __noinline iot_u32 iot_class_of_memory(iot_u64 page) {
   if (!page)
     return IOT_io_class_other;
-  const iot_u64 compound_head = WORD_OF(page, page, compound_head);
-  const iot_u64 head = compound_head & COMPOUND_TAIL ? compound_head - COMPOUND_TAIL : page;
+  const iot_u64 head = head_of_page(page);
   const iot_u64 mapping = WORD_OF(page, head, mapping);
   if (mapping & MAPPING_FLAGS)
     return IOT_io_class_direct;

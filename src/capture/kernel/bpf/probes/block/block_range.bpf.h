@@ -17,9 +17,10 @@
  * to the following pages.
  */
 __noinline iot_s64 iot_position_in_file(iot_u64 page, iot_u64 offset) {
-  const iot_u64 own = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
-  const iot_u64 compound_head = WORD_OF(page, own, compound_head);
-  const iot_u64 head = compound_head & COMPOUND_TAIL ? compound_head - COMPOUND_TAIL : own;
+  const iot_u64 carried = page + (offset >> IOT_PAGE_SHIFT) * bpf_core_type_size(struct page);
+  const iot_u64 plain = iot_page_before_encryption(carried);
+  const iot_u64 own = plain ? plain : carried;
+  const iot_u64 head = head_of_page(own);
   const iot_u64 index =
       WORD_OF(folio, head, index) + (own - head) / bpf_core_type_size(struct page);
   return (iot_s64)((index << IOT_PAGE_SHIFT) + (offset & ((1 << IOT_PAGE_SHIFT) - 1)));
