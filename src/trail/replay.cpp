@@ -161,7 +161,7 @@ void Replay::begin_call(const Fact& fact) {
             fact.ts_ns,
             is_silent ? UINT64_MAX : fact.end_ns()};
   call.number = ++calls_begun_;
-  if (fact.kind != FactKind::copy && fact.offset < kFarthest) {
+  if (fact.offset < kFarthest) {
     call.is_placed = true;
     call.begin = fact.offset;
     call.end =
@@ -184,6 +184,8 @@ void Replay::end_call(std::uint64_t op_id) {
     use_read_ahead(*this, call);
   else if (!direct.contains(op_id))
     store_rest_of_write(*this, call);
+  else if (call.kind == FactKind::copy)
+    store_rest_of_copy(*this, call);
   files[call.file].calls.erase(call.number);
   calls.erase(found);
 }

@@ -273,11 +273,12 @@ TEST_F(KernelSyscall, syscall_copy) {
   RECORD([&] {
     const int in = ::open(file_.c_str(), O_RDONLY);
     const int out = ::open(copy.c_str(), O_CREAT | O_RDWR, 0600);
+    off_t place = 40;
     int ends[2];
     if (::pipe(ends) != 0)
       return 1;
     return ::syscall(SYS_sendfile, out, in, nullptr, 600) == 600 &&
-                   ::syscall(SYS_copy_file_range, in, nullptr, out, nullptr, 700, 0) == 700 &&
+                   ::syscall(SYS_copy_file_range, in, &place, out, nullptr, 700, 0) == 700 &&
                    ::syscall(SYS_splice, in, nullptr, ends[1], nullptr, 800, SPLICE_F_MOVE) == 800
                ? 0
                : 1;
@@ -288,13 +289,19 @@ TEST_F(KernelSyscall, syscall_copy) {
   EXPECT_EQ(path_of(sent, "in_file"), file_);
   EXPECT_EQ(path_of(sent, "out_file"), copy);
   EXPECT_EQ(sent.u("flags"), 0U);
+  EXPECT_EQ(sent.s("in_position"), 0);
+  EXPECT_EQ(sent.s("out_position"), 0);
   const Row copied = one("syscall_copy", IOT_syscall_copy_file_range);
   EXPECT_EQ(copied.u("bytes_requested"), 700U);
   EXPECT_EQ(copied.u("in_fd"), sent.u("in_fd"));
   EXPECT_EQ(copied.u("out_fd"), sent.u("out_fd"));
   EXPECT_EQ(path_of(copied, "out_file"), copy);
+  EXPECT_EQ(copied.s("in_position"), 40);
+  EXPECT_EQ(copied.s("out_position"), 600);
   const Row spliced = one("syscall_copy", IOT_syscall_splice);
   EXPECT_EQ(spliced.s("result"), 800);
+  EXPECT_EQ(spliced.s("in_position"), 600);
+  EXPECT_EQ(spliced.s("out_position"), -1);
   EXPECT_EQ(spliced.u("flags"), u(SPLICE_F_MOVE));
   EXPECT_TRUE(path_of(spliced, "out_file").starts_with("pipe:["));
 }

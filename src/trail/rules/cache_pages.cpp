@@ -245,6 +245,17 @@ void store_rest_of_write(State& state, Call& call) {
 namespace {
 
 // A page stays dirty, even if all bytes written to it were cut off.
+// A copy that makes no page dirty may share the bytes on the device (reflink).
+void store_rest_of_copy(State& state, const Call& call) {
+  const RangeMap<bool> dirty_pages = find_dirty_pages(state, call, call.begin, call.end);
+  call.stored.visit_gaps(call.begin, call.end, [&](std::uint64_t begin, std::uint64_t end) {
+    dirty_pages.visit(begin, end, [&](std::uint64_t from, std::uint64_t to, bool) {
+      ++state.looks;
+      store_untold(state, call, from, to, Confidence::exact);
+    });
+  });
+}
+
 void keep_dirty(RangeMap<Dirty>& pages, std::uint64_t cut_at, Dirty cut) {
   bool has_more = false;
   pages.visit(page_begin(cut_at), cut_at,

@@ -87,7 +87,7 @@ BioParts charge_asked(State& state, const Fact& bio) {
   const std::uint64_t asked_end = std::clamp(page_after(call->end), asked_begin, end);
   const std::uint64_t moved_begin = std::clamp(call->begin, asked_begin, asked_end);
   // A write asks for no bytes: it needs the rest of a page that it writes in part.
-  const std::uint64_t moved_end = call->kind == FactKind::write
+  const std::uint64_t moved_end = call->kind != FactKind::read
                                       ? moved_begin
                                       : std::clamp(call->moved_end, moved_begin, asked_end);
   BioParts parts;

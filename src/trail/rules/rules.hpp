@@ -36,6 +36,7 @@ inline std::uint64_t in_proportion(std::uint64_t amount, std::uint64_t part, std
 // rules/cache_pages.cpp: dirty pages.
 void store_dirty_pages(State& state, const Fact& fact); // for cache_dirty
 void store_rest_of_write(State& state, Call& call);     // at its end: without a cache_dirty
+void store_rest_of_copy(State& state, const Call& call);
 // A file is cut at `begin`: some file systems fill the rest of the last page with zeroes before
 // they write it back, others after.
 void doubt_tail(State& state, std::uint32_t file, std::uint64_t begin);

@@ -50,7 +50,7 @@ void settle_writes_in_flight(State& state, const Fact& bio, const Range& range) 
   for (const auto& [number, op_id] : file.calls) {
     ++state.looks;
     Call& call = state.calls.at(op_id);
-    if (call.kind == FactKind::read)
+    if (call.kind != FactKind::write)
       continue;
     const bool is_own = op_id == bio.op_id;
     const Dirty dirty{op_id, bio.ts_ns, call.pid, Cause::write_back, Confidence::shared};

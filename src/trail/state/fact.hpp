@@ -25,7 +25,7 @@ constexpr std::uint64_t page_after(std::uint64_t place) {
 enum class FactKind : std::uint8_t {
   read,      // a call that reads `bytes` of a file from `offset` on
   write,     // a call that wrote them
-  copy,      // a call that wrote to the file at an unknown position
+  copy,      // a call that wrote bytes of another file, or shares them on the device
   truncated, // the file ends at `offset`
   punched,   // `bytes` from `offset` on became a hole, or zeroes
   mapped,    // the file was mapped so that stores reach it

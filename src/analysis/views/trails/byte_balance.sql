@@ -16,7 +16,7 @@
 CREATE TABLE balance_parts (direction VARCHAR, step INTEGER, part VARCHAR, cause VARCHAR, meaning VARCHAR);
 INSERT INTO balance_parts VALUES
   ('write', 1, 'written by calls', NULL, 'to files'),
-  ('write', 2, 'not followed', NULL, 'copies count whole pages; or where a call wrote is not known'),
+  ('write', 2, 'not followed', NULL, 'where a call wrote is not known'),
   ('write', 3, 'stored through mappings', NULL, 'whole pages'),
   ('write', 4, 'written by others', NULL, 'by processes that are not in the trace'),
   ('write', 5, 'overwritten', NULL, 'before they were written back'),

@@ -100,6 +100,7 @@ void set_copy(iot_syscall_copy& copy, iot_u32 number, const Arguments& arguments
   if (places->in_fd >= 0)
     copy.in_fd = static_cast<iot_s32>(argument(places->in_fd));
   copy.out_fd = static_cast<iot_s32>(argument(places->out_fd));
+  copy.in_position = copy.out_position = IOT_OFFSET_NONE;
   if (places->bytes >= 0)
     copy.bytes_requested = argument(places->bytes);
 }

@@ -63,6 +63,7 @@ TEST(call_arguments, have_the_request_of_the_call) {
   EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).in_fd, 3);
   EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).out_fd, 8);
   EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).bytes_requested, 4444U);
+  EXPECT_EQ(reinterpret_cast<const iot_syscall_copy&>(copy).out_position, IOT_OFFSET_NONE);
 
   const auto timeout_ns = [](iot_u32 number, const Arguments& arguments) {
     const RecordSlot poll = record_of(IOT_KIND_syscall_poll, number, arguments);

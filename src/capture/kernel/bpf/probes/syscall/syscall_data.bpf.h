@@ -199,7 +199,27 @@ struct copied {
   iot_s32 out_fd;
   iot_u32 flags;
   iot_u64 bytes;
+  iot_u64 in_place; /* address of a position in the program's memory; 0: the descriptor's counts */
+  iot_u64 out_place;
 };
+
+/*
+ * The position at which one side of a copy of `moved` bytes began. The call has advanced the
+ * position, at `place` or of the descriptor.
+ */
+__noinline iot_s64 iot_position_of_copy(iot_s32 fd, iot_u64 place, iot_s64 moved) {
+  const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
+  if (fd < 0 || !file)
+    return IOT_OFFSET_NONE;
+  const iot_u32 fd_flags =
+      fd_flags_of(BPF_CORE_READ(file, f_mode), BPF_CORE_READ(file, f_inode, i_mode));
+  if (!place)
+    return position_before(BPF_CORE_READ(file, f_pos), fd_flags, moved);
+  iot_s64 after = 0;
+  return bpf_probe_read_user(&after, sizeof(after), (const void*)place)
+             ? IOT_OFFSET_NONE
+             : position_before(after, fd_flags, moved);
+}
 
 /* vmsplice(pipe, vector, count, flags): the end of the pipe determines the direction. */
 static __always_inline struct copied vmsplice_of(const struct returned* call) {
@@ -227,7 +247,12 @@ static __always_inline struct copied copied_by(const struct returned* call) {
     copied.in_fd = second;
     copied.out_fd = first;
     copied.bytes = call->arguments[3];
-  } else if (call->number == IOT_syscall_tee) {
+    copied.in_place = call->arguments[2];
+  } else if (call->number != IOT_syscall_tee) {
+    copied.in_place = call->arguments[1];
+    copied.out_place = call->arguments[3];
+  }
+  if (call->number == IOT_syscall_tee) {
     copied.out_fd = second;
     copied.bytes = call->arguments[2];
     copied.flags = (iot_u32)call->arguments[3];
@@ -266,6 +291,13 @@ static __always_inline void emit_copy(struct returned* call) {
   record->in_fd = in_fd;
   record->out_fd = out_fd;
   record->flags = copied.flags;
+  /* 32-bit programs have positions of several sizes. */
+  record->in_position = call->is_compat && copied.in_place
+                            ? IOT_OFFSET_NONE
+                            : iot_position_of_copy(in_fd, copied.in_place, call->result);
+  record->out_position = call->is_compat && copied.out_place
+                             ? IOT_OFFSET_NONE
+                             : iot_position_of_copy(out_fd, copied.out_place, call->result);
   COMMIT_CALL(record, &place, call);
 }
 
