@@ -29,7 +29,7 @@
 CREATE VIEW layer_bytes AS
 WITH
   -- If one operation adds a page and makes it dirty, it added the page to write it.
-  dirtied AS (SELECT DISTINCT op_id AS op, file AS of_file, first_page AS page FROM cache_dirty WHERE op_id <> 0),
+  stored AS (SELECT DISTINCT op_id AS op, file AS of_file, first_page AS page FROM cache_dirty WHERE op_id <> 0),
   added AS (SELECT DISTINCT op_id AS op, file AS of_file FROM events WHERE event = 'cache_add'),
   -- Bytes by file, so that the kind of a file is looked up once per file and not per event.
   flows AS (
@@ -39,10 +39,9 @@ WITH
     WHERE moves_bytes(class) AND duration_ns IS NOT NULL AND error = 0
     GROUP BY 1, class, file, to_file
     UNION ALL
-    SELECT layer, 'write' AS direction, file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
-    FROM events
-    WHERE event = 'cache_dirty'
-    GROUP BY layer, file
+    SELECT layer_at('pages') AS layer, 'write' AS direction, file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
+    FROM dirtied
+    GROUP BY file
     UNION ALL
     SELECT layer, 'read' AS direction, file, 0 AS to_file, count(*) AS operations, sum(bytes) AS bytes
     FROM events
@@ -52,7 +51,7 @@ WITH
     SELECT layer_at('pages') AS layer, 'read' AS direction, a.file AS file, 0 AS to_file, -count(*) AS operations,
            -total(bytes_of_pages(a.pages)) AS bytes
     FROM cache_add AS a
-      JOIN dirtied AS d ON a.op_id = d.op AND a.file = d.of_file AND a.first_page = d.page
+      JOIN stored AS d ON a.op_id = d.op AND a.file = d.of_file AND a.first_page = d.page
       JOIN added AS s ON a.op_id = s.op AND a.file = s.of_file
     GROUP BY a.file
   ),

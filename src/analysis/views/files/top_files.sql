@@ -30,9 +30,15 @@ WITH
            count(*) AS operations, sum(bytes) AS bytes,
            sum(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, sum(duration_ns) AS total_ns
     FROM events
-    WHERE (duration_ns IS NOT NULL OR event IN ('cache_add', 'cache_dirty')) AND (file <> 0 OR path = 0)
+    WHERE (duration_ns IS NOT NULL OR event = 'cache_add') AND (file <> 0 OR path = 0)
       AND (layer <> layer_at('devices') OR NOT (SELECT has_bios FROM bios))
     GROUP BY layer, class, operation, file, to_file, name_then, to_name_then
+  ),
+  stored AS (
+    SELECT file, CASE WHEN file IN (SELECT file FROM renamed_files) THEN path_at(file, named_at(layer_at('pages'), ts_ns, NULL)) END AS name_then,
+           count(*) AS operations, sum(bytes) AS cache_bytes
+    FROM dirtied
+    GROUP BY file, name_then
   ),
   sides AS (
     SELECT layer, class, operation, file, name_then, operations, errors, total_ns,
@@ -44,6 +50,10 @@ WITH
     SELECT layer, class, operation, to_file AS file, to_name_then AS name_then, operations, errors, total_ns, 0 AS bytes_read, bytes AS bytes_written,
            NULL AS cache_bytes
     FROM flows WHERE copies(class)
+    UNION ALL
+    SELECT layer_at('pages') AS layer, 'dirty' AS class, 'dirty' AS operation, file, name_then, operations, 0 AS errors, NULL AS total_ns,
+           0 AS bytes_read, 0 AS bytes_written, cache_bytes
+    FROM stored
   ),
   moved AS (
     SELECT layer_at('devices') AS layer, direction AS class,
