@@ -39,7 +39,17 @@ std::vector<Member> members_of_bio() {
           {"is_contiguous", &Fact::is_contiguous},
           {Meaning::value_io_class, &Fact::io_class},
           {"above", &Fact::above},
-          {"range_bytes", &Fact::range_bytes}};
+          {"range_bytes", &Fact::range_bytes},
+          {"file_bytes", &Fact::file_bytes}};
+}
+
+std::vector<Member> members_of_copy() {
+  return {{Role::pid, &Fact::pid},
+          {Role::op, &Fact::op_id},
+          {Role::duration, &Fact::duration_ns},
+          {Role::bytes, &Fact::result},
+          {Role::to_file, &Fact::file},
+          {"out_position", &Fact::offset}};
 }
 
 const std::vector<Table>& tables() {
@@ -66,14 +76,7 @@ const std::vector<Table>& tables() {
       {IOT_KIND_async_operation,
        FactKind::write,
        {kPid, kOp, kFile, kDuration, kOffset, kBytes, kResult, {Role::call, &Fact::call}}},
-      {IOT_KIND_syscall_copy,
-       FactKind::copy,
-       {kPid,
-        kOp,
-        kDuration,
-        kMoved,
-        {Role::to_file, &Fact::file},
-        {"out_position", &Fact::offset}}},
+      {IOT_KIND_syscall_copy, FactKind::copy, members_of_copy()},
       {IOT_KIND_syscall_open,
        FactKind::truncated,
        {kFile, kDuration, kResult, {Meaning::flags_open, &Fact::flags}}},

@@ -56,7 +56,10 @@ struct Fact {
   std::uint64_t io_class = 0; // of a bio, as numbered in schema/values.def; 0: unknown
   std::uint64_t above =
       0; // of a bio: the mapped disk that submitted it, if that disk's bio is in the trace
-  std::uint64_t range_bytes = 0; // of a compressed bio: the length of its range of the file; else 0
+  // Of a compressed bio: the length of its range of the file. Without `offset`: of a unit that the
+  // file system compresses; 0: unknown. Of others 0.
+  std::uint64_t range_bytes = 0;
+  std::uint64_t file_bytes = UINT64_MAX; // of a bio: the size of its file; beyond any: unknown
   std::uint64_t queue_ns =
       0; // of a request: from the queueing of its first bio to its issue; 0: unknown
 

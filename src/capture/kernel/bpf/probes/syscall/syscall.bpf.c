@@ -11,6 +11,7 @@
 #include "probes/async/async_aio.bpf.h"
 #include "probes/syscall/syscall_begin.bpf.h"
 #include "probes/syscall/syscall_control.bpf.h"
+#include "probes/syscall/syscall_copy.bpf.h"
 #include "probes/syscall/syscall_data.bpf.h"
 #include "probes/syscall/syscall_descriptors.bpf.h"
 #include "probes/syscall/syscall_files.bpf.h"
