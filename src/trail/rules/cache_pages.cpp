@@ -56,13 +56,14 @@ void note_zeroed_pages(State& state, const Fact& fact) {
 
 namespace {
 
-// If a truncation makes pages dirty elsewhere than at its cut, it copies them: overlayfs copies a
-// file to its upper layer.
+// If a truncation makes pages of another file dirty, it copies them: overlayfs copies a file to its
+// upper layer.
 bool fills_with_zeroes(const State& state, const Fact& dirtied) {
   const Fact* cut = state.truncation_of(dirtied.op_id);
   return cut && (cut->kind == FactKind::punched || !state.is_of_path(dirtied.op_id) ||
                  (dirtied.offset <= cut->offset && cut->offset < dirtied.offset + dirtied.bytes));
 }
+                 cut->file == dirtied.file ||
 
 // overlayfs copies a file to its upper layer when it is opened for writing, or its mode changes.
 Cause cause_without_write(const State& state, const Fact& dirtied) {

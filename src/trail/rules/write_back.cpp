@@ -133,6 +133,30 @@ void rejoin_leaving(State& state, const Fact& bio, const Range& range) {
       });
 }
 
+// The kernel zeroes a page behind the end of its file before it writes it. So bytes that a truncation
+// cuts off, and that a bio still has, are not written.
+void drop_behind_end(State& state, const Fact& bio, const Range& range) {
+  const std::uint64_t end = std::min(range.end, page_after(std::min(bio.file_bytes, kFarthest)));
+  if (bio.file_bytes <= range.begin || bio.file_bytes >= end)
+    return;
+  const auto number = static_cast<std::uint32_t>(bio.file);
+  CachedFile& file = state.files[number];
+  for (RangeMap<Dirty>* pages : {&file.dirty, &file.leaving}) {
+    std::vector<std::pair<Range, Dirty>> zeroed;
+    pages->take(bio.file_bytes, end, [&](std::uint64_t from, std::uint64_t to, const Dirty& dirty) {
+      zeroed.push_back({{from, to}, dirty});
+    });
+    for (auto& [place, dirty] : zeroed) {
+      ++state.looks;
+      if (dirty.cause == Cause::write_back) {
+        state.fate(dirty.pid, number).dropped += place.end - place.begin;
+        dirty.cause = Cause::along;
+      }
+      pages->put(place.begin, place.end, dirty);
+    }
+  }
+}
+
 // For pages that became dirty again before their bio came, the earlier contents.
 BioParts take_dirty(State& state, const Fact& bio, const Range& range) {
   const auto number = static_cast<std::uint32_t>(bio.file);
@@ -160,6 +184,7 @@ BioParts take_dirty(State& state, const Fact& bio, const Range& range) {
 // The contents of a bio in one range of its file. Positions are in the file.
 BioParts charge_range(State& state, const Fact& bio, const Range& range, bool is_sure) {
   settle_writes_in_flight(state, bio, range);
+  drop_behind_end(state, bio, range);
   const BioParts taken = take_dirty(state, bio, range);
   BioParts parts;
   std::uint64_t reached = range.begin;
