@@ -180,8 +180,8 @@ std::string plain_cause(const std::string& cause) {
 // "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): their data 24.3 MiB, metadata 23.7 MiB"
 Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness) {
   const auto causes = SmallResult::query(
-      engine, "SELECT cause, total(bytes) AS bytes FROM device_causes WHERE direction = 'write' "
-              "GROUP BY cause ORDER BY bytes DESC");
+      engine, "SELECT cause, total(bytes - failed_bytes) AS bytes, total(failed_bytes) AS failed "
+              "FROM device_causes WHERE direction = 'write' GROUP BY cause ORDER BY bytes DESC");
   if (!causes)
     return std::unexpected(causes.error());
   const auto calls = SmallResult::query(
@@ -189,9 +189,12 @@ Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& complete
   if (!calls)
     return std::unexpected(calls.error());
   std::uint64_t disk = 0;
-  for (std::size_t row = 0; row < causes->size(); ++row)
+  std::uint64_t failed = 0;
+  for (std::size_t row = 0; row < causes->size(); ++row) {
     disk += causes->number(row, "bytes");
-  if (disk == 0)
+    failed += causes->number(row, "failed");
+  }
+  if (disk == 0 && failed == 0)
     return Sentence{};
   const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
   Sentence text = sentence(
@@ -204,6 +207,8 @@ Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& complete
     text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
              {text_value("cause", plain_cause(causes->text(row, "cause"))),
               bytes_value("bytes", causes->number(row, "bytes"))});
+  if (failed > 0)
+    text.add("; {failed} failed", {bytes_value("failed", failed)});
   return text;
 }
 

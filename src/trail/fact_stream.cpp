@@ -93,6 +93,10 @@ const std::vector<Table>& tables() {
       {IOT_KIND_syscall_mmap,
        FactKind::mapped,
        {kFile, {Meaning::flags_map, &Fact::flags}, {Meaning::flags_prot, &Fact::call}}},
+      {IOT_KIND_syscall_sync,
+       FactKind::synced,
+       {kOp, kFile, kDuration, kResult, {Role::call, &Fact::call}}},
+      {IOT_KIND_cache_add, FactKind::added, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_dirty, FactKind::dirtied, {kPid, kOp, kFile, kIndex, kPages}},
       {IOT_KIND_cache_delete, FactKind::evicted, {kFile, kIndex, kPages}},
       {IOT_KIND_cache_writeback,
@@ -162,11 +166,13 @@ bool count_bytes(Fact& fact) {
 
 } // namespace
 
-std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader& trace) {
+std::vector<FactStream::Source> FactStream::sources_of(const store::TraceReader& trace,
+                                                       bool needs_added_pages) {
   std::vector<Source> sources;
   for (const Table& table : tables()) {
     const store::TableInfo* stored = trace.table(table.kind);
-    if (stored == nullptr || is_in_layer_above(trace, table.kind))
+    if (stored == nullptr || is_in_layer_above(trace, table.kind) ||
+        (table.kind == IOT_KIND_cache_add && !needs_added_pages))
       continue;
     Source source{table.kind, table.fact, {}};
     for (const Member& member : table.members)
@@ -187,8 +193,9 @@ store::EventStream::Columns FactStream::columns_of(const std::vector<Source>& so
   return columns;
 }
 
-FactStream::FactStream(const store::TraceReader& trace)
-    : sources_(sources_of(trace)), events_(trace, columns_of(sources_)), paths_(trace),
+FactStream::FactStream(const store::TraceReader& trace, bool needs_added_pages)
+    : sources_(sources_of(trace, needs_added_pages)), events_(trace, columns_of(sources_)),
+      paths_(trace),
       loss_times_(find_loss_times(trace, !is_in_layer_above(trace, IOT_KIND_vfs_read) ||
                                              !is_in_layer_above(trace, IOT_KIND_vfs_write))) {}
 
@@ -203,6 +210,13 @@ bool FactStream::translate_truncation() {
   if (fact_.file == 0)
     fact_.file = paths_.file(fact_.call);
   return true;
+}
+
+// `bytes` 0: the call syncs one file.
+bool FactStream::translate_sync() {
+  if (fact_.call == IOT_syscall_syncfs || fact_.call == IOT_syscall_sync)
+    fact_.bytes = 1;
+  return fact_.result == 0 && fact_.call != IOT_syscall_sync_file_range;
 }
 
 // For io_uring and libaio.
@@ -230,6 +244,9 @@ bool FactStream::translate() {
            (fact_.flags & IOT_map_MAP_SHARED) != 0;
   case IOT_KIND_block_error: // a failed request has its own completion
     return fact_.call == 0;
+  case IOT_KIND_syscall_sync:
+    return translate_sync();
+  case IOT_KIND_cache_add:
   case IOT_KIND_cache_dirty:
   case IOT_KIND_cache_delete:
     return count_bytes(fact_);

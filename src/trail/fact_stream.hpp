@@ -15,7 +15,8 @@ namespace iotrail::trail {
 
 class FactStream {
 public:
-  explicit FactStream(const store::TraceReader& trace);
+  // `needs_added_pages`: also facts of pages that came into the cache, which are many.
+  FactStream(const store::TraceReader& trace, bool needs_added_pages);
 
   // false: the end.
   bool next();
@@ -31,10 +32,11 @@ private:
     std::vector<std::pair<std::size_t, std::uint64_t Fact::*>> columns;
   };
 
-  static std::vector<Source> sources_of(const store::TraceReader& trace);
+  static std::vector<Source> sources_of(const store::TraceReader& trace, bool needs_added_pages);
   static store::EventStream::Columns columns_of(const std::vector<Source>& sources);
   bool translate();
   bool translate_truncation();
+  bool translate_sync();
   bool translate_async();
 
   std::vector<Source> sources_;

@@ -20,6 +20,8 @@ bool is_open(const Fact& call) {
 }
 
 BioParts charge(State& state, const Fact& bio) {
+  if (bio.io_class == IOT_io_class_compressed && bio.operation() == IOT_block_read)
+    return charge_decompressed(state, bio);
   if (bio.offset < kFarthest)
     if (BioParts parts = charge_shared_memory(state, bio); !parts.empty())
       return parts;
@@ -166,7 +168,8 @@ void Replay::begin_call(const Fact& fact) {
     call.begin = fact.offset;
     call.end =
         fact.offset + std::min(fact.kind == FactKind::read ? fact.bytes : fact.moved(), kFarthest);
-    call.moved_end = fact.moved() ? std::min(call.end, fact.offset + fact.moved()) : call.end;
+    const bool is_known = static_cast<std::int64_t>(fact.result) >= 0; // 0: at the end of the file
+    call.moved_end = is_known ? std::min(call.end, fact.offset + fact.moved()) : call.end;
   }
   end_call(fact.op_id);
   if (!is_silent && !direct.contains(call.op_id))
@@ -182,26 +185,28 @@ void Replay::end_call(std::uint64_t op_id) {
   Call& call = found->second;
   if (call.kind == FactKind::read)
     use_read_ahead(*this, call);
-  else if (!direct.contains(op_id))
-    store_rest_of_write(*this, call);
   else if (call.kind == FactKind::copy)
     store_rest_of_copy(*this, call);
+  else if (!direct.contains(op_id))
+    store_rest_of_write(*this, call);
   files[call.file].calls.erase(call.number);
   calls.erase(found);
+  added.erase(op_id);
 }
 
 void Replay::end_calls(std::uint64_t until_ns) {
-  const auto drop_until = [&](std::uint64_t ns) {
-    for (; !drops_.empty() && drops_.begin()->first < ns; drops_.erase(drops_.begin()))
-      drop(drops_.begin()->second);
+  const auto finish_until = [&](std::uint64_t ns) {
+    for (; !finishing_.empty() && finishing_.begin()->first < ns;
+         finishing_.erase(finishing_.begin()))
+      finish_at_end(finishing_.begin()->second);
   };
   for (; !ends_.empty() && ends_.top().first <= until_ns; ends_.pop()) {
-    drop_until(ends_.top().first);
+    finish_until(ends_.top().first);
     if (const auto call = calls.find(ends_.top().second);
         call != calls.end() && call->second.end_ns == ends_.top().first)
       end_call(call->first);
   }
-  drop_until(until_ns == UINT64_MAX ? until_ns : until_ns + 1);
+  finish_until(until_ns == UINT64_MAX ? until_ns : until_ns + 1);
 }
 
 // Its pages are gone at its end: a file system may write them back first.
@@ -214,9 +219,16 @@ void Replay::begin_truncation(const Fact& fact) {
     note_doubt(fact);
   if (fact.kind == FactKind::truncated && fact.offset < kFarthest)
     doubt_tail(*this, static_cast<std::uint32_t>(fact.file), fact.offset);
-  drops_.emplace(fact.end_ns(), fact);
+  finishing_.emplace(fact.end_ns(), fact);
   if (fact.op_id != 0)
     truncations.insert_or_assign(fact.op_id, fact);
+}
+
+void Replay::finish_at_end(const Fact& fact) {
+  if (fact.kind == FactKind::synced)
+    end_sync(*this, fact);
+  else
+    drop(fact);
 }
 
 void Replay::drop(const Fact& fact) {
@@ -237,6 +249,11 @@ void Replay::step(const Fact& fact) {
   case FactKind::truncated:
   case FactKind::punched:
     return begin_truncation(fact);
+  case FactKind::synced:
+    finishing_.emplace(fact.end_ns(), fact);
+    return;
+  case FactKind::added:
+    return note_added(*this, fact);
   case FactKind::evicted:
     return drop(pages_of_node(*this, fact));
   case FactKind::mapped:
@@ -259,8 +276,23 @@ void Replay::step(const Fact& fact) {
   }
 }
 
+// Bytes of programs that a device failed to write.
+void Replay::count_failed() {
+  for (const Link& link : links) {
+    const bool is_data = link.cause == Cause::write_back || link.cause == Cause::compressed ||
+                         link.cause == Cause::mapped || link.cause == Cause::outside;
+    if (link.error == 0 || link.is_repeat || !is_data || link.operation != IOT_block_write)
+      continue;
+    Fate& of_writer = fate(link.pid, link.file);
+    const std::uint64_t bytes = std::min(of_writer.to_device, link.file_bytes());
+    of_writer.to_device -= bytes;
+    of_writer.failed += bytes;
+  }
+}
+
 Trails Replay::finish() {
   end_calls(UINT64_MAX);
+  count_failed();
   for (const auto& [number, file] : files)
     for (const RangeMap<Dirty>* kept : {&file.dirty, &file.leaving})
       kept->visit(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end, const Dirty& dirty) {

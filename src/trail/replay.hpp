@@ -32,12 +32,14 @@ private:
   void begin_call(const Fact& fact);
   void end_call(std::uint64_t op_id);
   void end_calls(std::uint64_t until_ns);
+  void finish_at_end(const Fact& fact);
   void drop(const Fact& fact);
+  void count_failed();
 
   std::uint64_t calls_begun_ = 0;
   using End = std::pair<std::uint64_t, std::uint64_t>; // time, op_id
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::multimap<std::uint64_t, Fact> drops_; // calls in flight that drop pages, by their end
+  std::multimap<std::uint64_t, Fact> finishing_; // calls in flight with an effect at their end
 };
 
 } // namespace iotrail::trail

@@ -62,6 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     replay.step(fact_of(raw, now_ns));
   }
   for (const Fate& fate : replay.finish().fates)
-    IOTRAIL_CHECK(fate.written == fate.to_device + fate.absorbed + fate.dropped + fate.pending);
+    IOTRAIL_CHECK(fate.written == fate.to_device + fate.failed + fate.absorbed + fate.dropped +
+                                      fate.inlined + fate.pending);
   return 0;
 }

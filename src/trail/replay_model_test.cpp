@@ -128,7 +128,8 @@ TEST(replay_model, random_programs_are_charged_as_the_model_says) {
     ASSERT_EQ(fate.written, model.written) << "program " << seed;
     ASSERT_EQ(fate.absorbed, model.absorbed) << "program " << seed;
     ASSERT_EQ(fate.dropped, model.dropped) << "program " << seed;
-    ASSERT_EQ(fate.written, fate.to_device + fate.absorbed + fate.dropped + fate.pending);
+    ASSERT_EQ(fate.written, fate.to_device + fate.failed + fate.absorbed + fate.dropped +
+                                fate.inlined + fate.pending);
   }
 }
 

@@ -363,7 +363,8 @@ TEST(replay, a_write_of_any_length_is_dropped_at_once) {
   const Trails trails = facts.replay();
   ASSERT_FALSE(trails.fates.empty());
   for (const Fate& fate : trails.fates)
-    EXPECT_EQ(fate.written, fate.to_device + fate.absorbed + fate.dropped + fate.pending);
+    EXPECT_EQ(fate.written, fate.to_device + fate.failed + fate.absorbed + fate.dropped +
+                                fate.inlined + fate.pending);
 }
 
 TEST(replay, stores_through_mappings_have_their_own_cause) {

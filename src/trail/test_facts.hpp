@@ -29,6 +29,8 @@ struct TestFacts {
   std::unordered_map<std::uint32_t, std::uint32_t> disk_caches;
   std::unordered_set<std::uint32_t> nodes;
   std::unordered_set<std::uint32_t> of_metadata;
+  std::unordered_map<std::uint32_t, std::uint32_t> file_systems;
+  std::unordered_set<std::uint32_t> on_disks;
 
   TestFacts& add(const Fact& fact) {
     facts.push_back(fact);
@@ -65,6 +67,24 @@ struct TestFacts {
                 .file = kTestFile,
                 .offset = offset,
                 .bytes = bytes});
+  }
+
+  // Pages come into the cache.
+  TestFacts& page(std::uint64_t ts_ns, std::uint64_t op, std::uint64_t offset,
+                  std::uint64_t bytes) {
+    dirty(ts_ns, op, offset, bytes);
+    facts.back().kind = FactKind::added;
+    return *this;
+  }
+
+  TestFacts& sync(std::uint64_t ts_ns, std::uint64_t op, std::uint32_t file = kTestFile,
+                  bool is_of_all = false, std::uint64_t duration_ns = 5) {
+    return add({.kind = FactKind::synced,
+                .ts_ns = ts_ns,
+                .duration_ns = duration_ns,
+                .op_id = op,
+                .file = file,
+                .bytes = is_of_all ? 1U : 0U});
   }
 
   // The file has `length` bytes after that.
@@ -122,13 +142,16 @@ struct TestFacts {
     replay.disk_caches = disk_caches;
     replay.nodes = nodes;
     replay.of_metadata = of_metadata;
+    replay.file_systems = file_systems;
+    replay.on_disks = on_disks;
+    replay.has_bios = true;
     for (const Fact& fact : facts) {
       if (fact.kind == FactKind::completed)
         replay.disks.insert(static_cast<std::uint32_t>(fact.device));
       if (fact.kind != FactKind::queued)
         continue;
       replay.written_back.insert(static_cast<std::uint32_t>(fact.file));
-      if (fact.offset == kNoOffset)
+      if (fact.offset == kNoOffset && fact.io_class != IOT_io_class_compressed)
         replay.direct.insert(fact.op_id);
     }
     replay.traced = {kTestPid};

@@ -4,12 +4,14 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/bytes.hpp"
 #include "schema.hpp"
 #include "store/reader/event_stream.hpp"
 #include "trail/fact_stream.hpp"
@@ -59,11 +61,22 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   return keys;
 }
 
+// File systems have the number of their disk. btrfs has another one, without a driver, and an inode
+// for its metadata.
+void note_file_system(Replay& replay, std::uint32_t file, std::uint32_t device,
+                      std::uint64_t mode) {
+  replay.file_systems[file] = device;
+  if (device >> IOT_MINOR_BITS != 0 || mode == 0)
+    replay.on_disks.insert(device);
+}
+
 // The kernel's own inode of a disk has no permissions, unlike a node; its number is the disk's.
 void find_files_of_kinds(const store::TraceReader& trace, Replay& replay) {
-  for (Rows files(trace, IOT_KIND_files, {Meaning::file, Meaning::inode, Meaning::mode});
+  for (Rows files(trace, IOT_KIND_files,
+                  {Meaning::file, Meaning::inode, Meaning::mode, Meaning::device});
        files.next();) {
     const std::uint32_t file = files.key(0);
+    note_file_system(replay, file, files.key(3), files.number(2));
     const std::uint64_t type = files.number(2) & IOT_CHOICE_file_type;
     if (files.number(2) == IOT_file_type_block_device)
       replay.disk_caches[file] = files.key(1);
@@ -74,23 +87,51 @@ void find_files_of_kinds(const store::TraceReader& trace, Replay& replay) {
   }
 }
 
-// Operations with a bio for a file's read or write, but without pages of the file or of its disk's
-// cache. An older trace has no record of pages.
-std::unordered_set<std::uint64_t> find_direct_operations(const store::TraceReader& trace) {
+// What must be known of bios before the replay.
+struct BioFacts {
+  // Operations with a bio for a file's read or write, but without pages of the file or of its disk's
+  // cache. An older trace has no record of pages.
+  std::unordered_set<std::uint64_t> direct_operations;
+  bool are_any_without_range = false; // of compressed bytes
+  // The largest size by which all positions and lengths of a file system's bios can be divided, if
+  // that is below a page.
+  std::unordered_map<std::uint32_t, std::uint64_t> blocks_bytes;
+};
+
+void note_block(BioFacts& facts, const Replay& replay, std::uint32_t file, std::uint64_t offset,
+                std::uint64_t bytes) {
+  const std::uint64_t block_bytes = std::gcd(std::gcd(offset, bytes), kPageBytes);
+  const auto file_system = replay.file_systems.find(file);
+  if (block_bytes == kPageBytes || block_bytes < kSectorBytes ||
+      file_system == replay.file_systems.end())
+    return;
+  std::uint64_t& smallest =
+      facts.blocks_bytes.try_emplace(file_system->second, kPageBytes).first->second;
+  smallest = std::min(smallest, block_bytes);
+}
+
+BioFacts find_facts_of_bios(const store::TraceReader& trace, const Replay& replay) {
   std::vector<store::ColumnKey> keys{Meaning::op, Meaning::offset, Meaning::file,
-                                     Meaning::flags_block};
+                                     Meaning::flags_block, Meaning::bytes};
   const store::TableInfo* table = trace.table(iot_u16{IOT_KIND_block_queue});
   const bool has_class = table && table->index(Meaning::value_io_class) >= 0;
   if (has_class)
     keys.emplace_back(Meaning::value_io_class);
-  std::unordered_set<std::uint64_t> operations;
+  BioFacts facts;
   for (Rows bios(trace, IOT_KIND_block_queue, keys); bios.next();) {
-    const std::uint64_t io_class = has_class ? bios.number(4) : 0;
-    if (bios.number(0) != 0 && bios.number(1) == kNoOffset && bios.number(2) != 0 &&
-        !is_metadata(bios.number(3), io_class, false))
-      operations.insert(bios.number(0));
+    const std::uint64_t io_class = has_class ? bios.number(5) : 0;
+    if (bios.number(1) != kNoOffset) {
+      if (io_class != IOT_io_class_compressed)
+        note_block(facts, replay, bios.key(2), bios.number(1), bios.number(4));
+      continue;
+    }
+    if (io_class == IOT_io_class_compressed)
+      facts.are_any_without_range = true;
+    else if (bios.number(0) != 0 && bios.number(2) != 0 &&
+             !is_metadata(bios.number(3), io_class, false))
+      facts.direct_operations.insert(bios.number(0));
   }
-  return operations;
+  return facts;
 }
 
 // Operations on paths that may change files, of calls and io_uring. Opens count unless they are
@@ -162,15 +203,18 @@ std::string_view reason_to_end(const Replay& replay, std::uint64_t facts,
 } // namespace
 
 Trails find_trails(const store::TraceReader& trace) {
-  FactStream facts(trace);
   Replay replay;
+  find_files_of_kinds(trace, replay);
+  BioFacts of_bios = find_facts_of_bios(trace, replay);
+  FactStream facts(trace, of_bios.are_any_without_range);
+  replay.has_bios = trace.has_rows(IOT_KIND_block_queue);
   replay.losses = facts.loss_times();
   replay.has_cache_events = trace.has_rows(IOT_KIND_cache_dirty);
   replay.has_evictions = trace.has_rows(IOT_KIND_cache_delete);
   replay.written_back = find_keys(trace, IOT_KIND_block_queue, Meaning::file);
   replay.disks = find_keys(trace, IOT_KIND_block_complete, Meaning::device);
-  find_files_of_kinds(trace, replay);
-  replay.direct = find_direct_operations(trace);
+  replay.blocks_bytes = std::move(of_bios.blocks_bytes);
+  replay.direct = std::move(of_bios.direct_operations);
   replay.of_paths = find_operations_on_paths(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);

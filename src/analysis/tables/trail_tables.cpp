@@ -96,8 +96,10 @@ constexpr MemoryColumn<Fate> kFateColumns[] = {
     {"mapped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.mapped; }},
     {"outside", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.outside; }},
     {"to_device", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.to_device; }},
+    {"failed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.failed; }},
     {"absorbed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.absorbed; }},
     {"dropped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.dropped; }},
+    {"inlined", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.inlined; }},
     {"pending", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.pending; }},
 };
 

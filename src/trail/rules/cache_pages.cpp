@@ -13,6 +13,8 @@ namespace iotrail::trail {
 void store(State& state, std::uint32_t file, std::uint64_t begin, std::uint64_t end,
            const Dirty& dirty) {
   CachedFile& cached = state.files[file];
+  cached.stored_ns = std::max(cached.stored_ns, dirty.stored_ns);
+  state.dirty_files.insert(file);
   Dirty kept = dirty;
   if (!state.written_back.contains(file))
     kept.op_id = kept.stored_ns = 0; // so that adjacent writes of one process become one range
@@ -61,9 +63,9 @@ namespace {
 bool fills_with_zeroes(const State& state, const Fact& dirtied) {
   const Fact* cut = state.truncation_of(dirtied.op_id);
   return cut && (cut->kind == FactKind::punched || !state.is_of_path(dirtied.op_id) ||
+                 cut->file == dirtied.file ||
                  (dirtied.offset <= cut->offset && cut->offset < dirtied.offset + dirtied.bytes));
 }
-                 cut->file == dirtied.file ||
 
 // overlayfs copies a file to its upper layer when it is opened for writing, or its mode changes.
 Cause cause_without_write(const State& state, const Fact& dirtied) {
@@ -243,9 +245,6 @@ void store_rest_of_write(State& state, Call& call) {
   });
 }
 
-namespace {
-
-// A page stays dirty, even if all bytes written to it were cut off.
 // A copy that makes no page dirty may share the bytes on the device (reflink).
 void store_rest_of_copy(State& state, const Call& call) {
   const RangeMap<bool> dirty_pages = find_dirty_pages(state, call, call.begin, call.end);
@@ -257,6 +256,9 @@ void store_rest_of_copy(State& state, const Call& call) {
   });
 }
 
+namespace {
+
+// A page stays dirty, even if all bytes written to it were cut off.
 void keep_dirty(RangeMap<Dirty>& pages, std::uint64_t cut_at, Dirty cut) {
   bool has_more = false;
   pages.visit(page_begin(cut_at), cut_at,

@@ -49,28 +49,36 @@ void add_left(BioParts& parts, BioPart left) {
 
 } // namespace
 
-BioParts charge_compressed(State& state, const Fact& bio) {
-  Fact range = bio;
-  range.bytes = std::min(bio.range_bytes, kFarthest);
-  range.is_contiguous = 1;
-  BioParts parts;
+BioParts shares_of(const BioParts& parts, std::uint64_t range_bytes, std::uint64_t bio_bytes) {
+  BioParts shares;
   BioPart left{};
-  for (BioPart part : charge_write_back(state, range)) {
-    part.plain_bytes = is_data(part) ? part.end - part.begin : 0;
-    if (part.offset == kNoOffset)
-      part.offset = bio.offset + part.begin;
-    part.begin = in_proportion(bio.bytes, part.begin, range.bytes);
-    part.end = in_proportion(bio.bytes, part.end, range.bytes);
-    if (part.cause == Cause::write_back)
-      part.cause = Cause::compressed;
+  for (BioPart part : parts) {
+    part.begin = in_proportion(bio_bytes, part.begin, range_bytes);
+    part.end = in_proportion(bio_bytes, part.end, range_bytes);
     if (part.begin < part.end) {
-      parts.push_back(part);
+      shares.push_back(part);
     } else if (part.plain_bytes != 0) {
       part.plain_bytes += left.plain_bytes;
       left = part;
     }
   }
-  add_left(parts, left);
+  add_left(shares, left);
+  return shares;
+}
+
+BioParts charge_compressed(State& state, const Fact& bio) {
+  Fact range = bio;
+  range.bytes = std::min(bio.range_bytes, kFarthest);
+  range.is_contiguous = 1;
+  BioParts plain = charge_write_back(state, range);
+  for (BioPart& part : plain) {
+    part.plain_bytes = is_data(part) ? part.end - part.begin : 0;
+    if (part.offset == kNoOffset)
+      part.offset = bio.offset + part.begin;
+    if (part.cause == Cause::write_back)
+      part.cause = Cause::compressed;
+  }
+  BioParts parts = shares_of(plain, range.bytes, bio.bytes);
   if (have_several_calls(parts))
     for (BioPart& part : parts)
       part.confidence = std::max(part.confidence, Confidence::shared);

@@ -19,6 +19,14 @@ bool is_read_into_cache(const Fact& bio) {
   return bio.io_class == IOT_io_class_device && bio.operation() == IOT_block_read;
 }
 
+// A bio that reads compressed bytes, without a known range. If the unit that the file system
+// decompresses is known, all of the operation's pages have another bio.
+Cause cause_of_compressed(const Fact& bio, bool is_call) {
+  if (bio.flags & IOT_block_hint_fault)
+    return Cause::mapped_read;
+  return is_call && bio.range_bytes == 0 ? Cause::compressed : Cause::metadata;
+}
+
 Cause cause_of(const State& state, const Fact& bio, bool is_call) {
   if (is_metadata(state, bio))
     return bio.op_id ? Cause::metadata : Cause::other_metadata;
@@ -30,6 +38,8 @@ Cause cause_of(const State& state, const Fact& bio, bool is_call) {
     return Cause::discard;
   if (is_read_into_cache(bio))
     return Cause::read;
+  if (bio.io_class == IOT_io_class_compressed)
+    return cause_of_compressed(bio, is_call);
   return is_call || bio.file != 0 ? Cause::direct : Cause::metadata;
 }
 

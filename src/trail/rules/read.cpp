@@ -121,7 +121,7 @@ BioParts charge_read(State& state, const Fact& bio) {
 
 void remember_read_ahead(State& state, const Link& link, std::size_t place) {
   RangeMap<std::size_t>& ahead = state.files[link.file].ahead;
-  const std::uint64_t end = link.offset + link.bytes;
+  const std::uint64_t end = link.offset + link.file_bytes();
   ahead.take(link.offset, end, [](std::uint64_t, std::uint64_t, std::size_t) {});
   ahead.put(link.offset, end, place);
 }
@@ -129,7 +129,7 @@ void remember_read_ahead(State& state, const Link& link, std::size_t place) {
 void move_read_ahead(State& state, const Link& part, std::size_t from, std::size_t to) {
   RangeMap<std::size_t>& ahead = state.files[part.file].ahead;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> moved;
-  ahead.visit(part.offset, part.offset + part.bytes,
+  ahead.visit(part.offset, part.offset + part.file_bytes(),
               [&](std::uint64_t begin, std::uint64_t end, std::size_t place) {
                 if (place == from)
                   moved.emplace_back(begin, end);

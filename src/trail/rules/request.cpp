@@ -25,7 +25,10 @@ void complete_ahead(AheadBio& bio, const Link& link) {
 // Splits a link if only a part of it was completed. Returns the index of the completed part.
 std::size_t complete_part(State& state, const Fact& request, const QueuedPart& part) {
   std::size_t place = part.link;
-  if (part.bytes < state.links[place].bytes) {
+  const Link& whole = state.links[place];
+  const std::uint64_t file_bytes_before =
+      in_proportion(whole.file_bytes(), part.begin - whole.begin, whole.bytes);
+  if (part.bytes < whole.bytes) {
     Link& rest = state.links[place];
     const std::uint64_t plain_bytes = in_proportion(rest.plain_bytes, part.bytes, rest.bytes);
     rest.bytes -= part.bytes;
@@ -37,7 +40,7 @@ std::size_t complete_part(State& state, const Fact& request, const QueuedPart& p
   }
   Link& link = state.links[place];
   if (link.offset != kNoOffset)
-    link.offset += part.begin - link.begin;
+    link.offset += file_bytes_before;
   link.begin = part.begin;
   link.bytes = part.bytes;
   note_completion(link, request);

@@ -58,6 +58,16 @@ BioParts charge_write_back(State& state, const Fact& bio);
 
 // rules/compressed.cpp: the same for a bio with the compressed bytes of a range of a file.
 BioParts charge_compressed(State& state, const Fact& bio);
+// The parts of a range of a file, as shares of a bio with the compressed bytes of that range.
+BioParts shares_of(const BioParts& parts, std::uint64_t range_bytes, std::uint64_t bio_bytes);
+
+// rules/decompressed.cpp: a bio that reads compressed bytes of a file, and pages that came into the
+// cache.
+BioParts charge_decompressed(State& state, const Fact& bio);
+void note_added(State& state, const Fact& added);
+
+// rules/inlined.cpp: a sync has ended without an error.
+void end_sync(State& state, const Fact& sync);
 
 // rules/handed_on.cpp: the parts of a bio of a stacked disk, remembered for the bios of the same
 // pages below. Empty: unknown.

@@ -200,19 +200,21 @@ BioParts charge_range(State& state, const Fact& bio, const Range& range, bool is
   return parts;
 }
 
-// The pages of a bio are contiguous on the device. If they are not one range of the file, they are
-// the dirty pages from its begin on.
+// The blocks of a bio are contiguous on the device. If they are not one range of the file, they are
+// the dirty blocks from its begin on.
 std::vector<Range> ranges_of(State& state, const Fact& bio) {
   constexpr std::uint64_t kWindows = 64;
   const Range whole{bio.offset, bio.offset + bio.bytes};
   if (bio.is_contiguous != 0)
     return {whole};
+  const std::uint64_t block_bytes = state.block_bytes_of(static_cast<std::uint32_t>(bio.file));
   std::vector<Range> ranges;
   std::uint64_t left = bio.bytes;
   std::uint64_t reached = bio.offset;
   const auto add = [&](std::uint64_t begin, std::uint64_t end, const Dirty&) {
-    const std::uint64_t from = std::max(reached, page_begin(begin));
-    const std::uint64_t to = std::min(page_after(end), from + left);
+    const std::uint64_t from = std::max(reached, begin - begin % block_bytes);
+    const std::uint64_t end_of_block = end + block_bytes - 1;
+    const std::uint64_t to = std::min(end_of_block - end_of_block % block_bytes, from + left);
     if (from >= to)
       return;
     if (!ranges.empty() && ranges.back().end == from)

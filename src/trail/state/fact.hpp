@@ -29,11 +29,13 @@ enum class FactKind : std::uint8_t {
   truncated, // the file ends at `offset`
   punched,   // `bytes` from `offset` on became a hole, or zeroes
   mapped,    // the file was mapped so that stores reach it
+  added,     // pages that came into the cache; only if the trace has bios without their range
   dirtied,   // clean pages that became dirty
   evicted,   // pages that left the cache
   flushed,   // `pid` begins to write the file's pages back, triggered by `flags`
   queued,    // a bio
   inserted,  // a request, into a scheduler's queue
+  synced,    // a call that had all dirty bytes of a file written, or of all files
   completed, // a request, or a part of it; ts_ns: its issue
   failed,    // a bio without a request
 };

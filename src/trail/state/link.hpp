@@ -27,7 +27,8 @@ namespace iotrail::trail {
   CAUSE(metadata, "metadata of the file system, for the operation")                                \
   CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
   CAUSE(request, "the request belongs to the operation; its bios are not in the trace")            \
-  CAUSE(compressed, "the operation wrote them; the file system compressed them")                   \
+  CAUSE(compressed,                                                                                \
+        "the operation wrote them or asked for them; on the device, they are compressed")          \
   CAUSE(dirty_before, "no process in the trace wrote their page: dirty before, or by others")      \
   CAUSE(other_metadata, "metadata of the file system, for no process in the trace")                \
   CAUSE(swap, "memory that was swapped")                                                           \
@@ -72,7 +73,7 @@ struct Link {
   std::uint64_t late_bytes = 0;     // of these: read by a call that began before they arrived
   std::uint64_t late_ns = 0;        // how long such calls waited for them, without overlaps
   std::uint64_t bytes = 0;
-  std::uint64_t plain_bytes = 0; // of compressed data of a process: its bytes in the file; else 0
+  std::uint64_t plain_bytes = 0; // of compressed data: its bytes in the file; 0: others, or unknown
   std::size_t ahead_bio = kNotAhead; // the same for all links of a bio that reads ahead
   std::uint32_t pid = 0;             // the process that caused them; 0: unknown
   std::uint32_t by_pid = 0;          // the process that queued the bio
@@ -84,6 +85,9 @@ struct Link {
   bool is_repeat = false; // the device above had a bio for the same bytes, with a link of its own
   Cause cause = Cause::unknown;
   Confidence confidence = Confidence::exact;
+
+  // The length of its range of the file.
+  std::uint64_t file_bytes() const { return plain_bytes != 0 ? plain_bytes : bytes; }
 };
 
 // The fate of the bytes that a process wrote into the pages of a file: written == the sum of the
@@ -94,9 +98,11 @@ struct Fate {
   std::uint64_t written = 0;
   std::uint64_t mapped = 0;    // of these: stored through a mapping
   std::uint64_t outside = 0;   // of these: by a process that is not in the trace
-  std::uint64_t to_device = 0; // submitted to a device
+  std::uint64_t to_device = 0; // submitted to a device, which did not fail
+  std::uint64_t failed = 0;    // submitted to a device, which failed
   std::uint64_t absorbed = 0;  // overwritten before that
   std::uint64_t dropped = 0;   // dropped with their pages: truncated, deleted
+  std::uint64_t inlined = 0;   // a sync had them written inside metadata of the file system
   std::uint64_t pending = 0;   // still in the cache at the end of the recording
 };
 

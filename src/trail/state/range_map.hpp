@@ -15,6 +15,8 @@ template <class Value> class RangeMap {
 public:
   bool is_empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
+  // The begin of the first range; it must not be empty.
+  std::uint64_t first() const { return entries_.begin()->first; }
 
   // Removes everything between `begin` and `end`, and passes each part to taken(begin, end, value),
   // in order.

@@ -57,6 +57,13 @@ Fate& State::fate(std::uint32_t pid, std::uint32_t file) {
   return fate;
 }
 
+std::uint64_t State::block_bytes_of(std::uint32_t file) const {
+  const auto file_system = file_systems.find(file);
+  const auto found = file_system == file_systems.end() ? blocks_bytes.end()
+                                                       : blocks_bytes.find(file_system->second);
+  return found == blocks_bytes.end() ? kPageBytes : found->second;
+}
+
 bool State::is_traced(std::uint64_t pid) const {
   return traced.empty() || traced.contains(static_cast<std::uint32_t>(pid));
 }

@@ -104,13 +104,21 @@ struct CachedFile {
   RangeMap<Carried> asked;                      // read last, from such a device
   RangeMap<std::size_t> ahead;                  // read ahead and not requested yet: the link
   std::map<std::uint64_t, std::uint64_t> calls; // in flight on it through the cache: op_id by begin
+  std::uint64_t stored_ns = 0;                  // of the last store
   bool is_mapped = false;                       // unseen stores may reach it
   std::uint64_t doubtful_ns =
       UINT64_MAX; // from this time on, its dirty bytes and their owners are uncertain
 };
 
+// Pages of a file that came into the cache, and that no bio with a known range has brought.
+struct AddedPages {
+  std::uint32_t file = 0;
+  RangeMap<bool> pages;
+};
+
 struct State {
   LossTimes losses;
+  bool has_bios = false;         // the trace has bios
   bool has_cache_events = false; // a write records which clean pages it made dirty, and when
   bool has_evictions = false;    // pages that leave the cache are recorded
   std::unordered_set<std::uint32_t>
@@ -128,6 +136,11 @@ struct State {
   std::unordered_set<std::uint32_t> nodes; // files of block devices that programs open (/dev/sda)
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_nodes; // by disk: the file by which programs write to these pages (/dev/sda)
+  std::unordered_map<std::uint32_t, std::uint32_t> file_systems; // by file: its device number
+  std::unordered_set<std::uint32_t> on_disks; // those of these numbers that have a disk
+  std::unordered_map<std::uint32_t, std::uint64_t> blocks_bytes; // by file system, if below a page
+  std::unordered_set<std::uint32_t> dirty_files; // with dirty bytes of programs, and perhaps others
+  std::unordered_map<std::uint64_t, AddedPages> added; // by operation, or by task outside of one
   std::vector<Link> links;
   std::vector<LateRead> late_reads;
   std::vector<AheadBio> ahead_bios; // by ahead_bio of their links
@@ -158,6 +171,8 @@ struct State {
   // become dirty in it.
   bool is_of_path(std::uint64_t op_id) const;
   Fate& fate(std::uint32_t pid, std::uint32_t file);
+  // The size of a block of its file system; at most a page.
+  std::uint64_t block_bytes_of(std::uint32_t file) const;
   bool is_traced(std::uint64_t pid) const;
 };
 

@@ -4,7 +4,8 @@
 --   calls, errors       its calls on files, and the failed ones
 --   busy_ns             time with at least one of them in progress
 --   read, written       bytes of its calls
---   dev_read, dev_write   bytes that devices moved because of it, whichever task submitted them
+--   dev_read, dev_write   bytes that devices moved because of it without an error, whichever task submitted
+--                       them
 CREATE VIEW program_io AS
 WITH
   calls AS (
@@ -15,8 +16,8 @@ WITH
     GROUP BY program
   ),
   devices AS (
-    SELECT coalesce(comm, 'pid ' || pid) AS program, total(CASE WHEN direction = 'read' THEN bytes ELSE 0 END) AS dev_read,
-           total(CASE WHEN direction = 'write' THEN bytes ELSE 0 END) AS dev_write
+    SELECT coalesce(comm, 'pid ' || pid) AS program, total(CASE WHEN direction = 'read' THEN bytes - failed_bytes ELSE 0 END) AS dev_read,
+           total(CASE WHEN direction = 'write' THEN bytes - failed_bytes ELSE 0 END) AS dev_write
     FROM device_causes
     WHERE pid <> 0
     GROUP BY program

@@ -12,7 +12,7 @@
 --                     process
 --   set_off_by        for pages written back, the trigger; writeback_reasons has the meanings; NULL: others
 --   file, position    the file, and the position in bytes; NULL: unknown
---   plain_bytes       of data that the file system compressed: its bytes in the file; NULL: others
+--   plain_bytes       of data that is compressed on the device: its bytes in the file; NULL: others, or unknown
 --   used_bytes        for read_ahead: bytes that a call read later; loads from mapped memory are not seen
 --   late_bytes        part of used_bytes: read by a call that began before they arrived
 --   late_ns           how long that call waited for them, as in late_reads

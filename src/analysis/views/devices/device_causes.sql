@@ -8,6 +8,7 @@
 --   cause         as in links
 --   is_remainder  1: no process is known for the cause
 --   bytes         bytes that the device completed
+--   failed_bytes  part of it of failed requests
 --   exact_bytes   bytes with an exact cause
 --   operations    number of operations that caused them
 --   requests      number of bios, or parts of bios
@@ -26,7 +27,8 @@ WITH
            l.is_remainder AS is_remainder,
            CASE WHEN l.is_remainder = 1 THEN NULL WHEN c.class IS NOT NULL THEN c.class
                 WHEN l.cause IN ('mapped', 'mapped_read') THEN 'fault' ELSE 'other' END AS call,
-           sum(l.bytes) AS bytes, sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,
+           sum(l.bytes) AS bytes, sum(CASE WHEN is_error(l.error) THEN l.bytes ELSE 0 END) AS failed_bytes,
+           sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,
            max(minus(l.ts_ns, l.stored_ns)) AS delay_ns
     FROM links AS l
       LEFT JOIN calls AS c ON l.op_id = c.call_op
@@ -36,6 +38,7 @@ WITH
   )
 SELECT d.name AS device_name, s.direction AS direction, s.pid AS pid, p.comm AS comm, s.call AS call,
        s.path AS path, s.cause AS cause, s.is_remainder AS is_remainder, CAST(s.bytes AS BIGINT) AS bytes,
+       CAST(s.failed_bytes AS BIGINT) AS failed_bytes,
        CAST(s.exact_bytes AS BIGINT) AS exact_bytes, s.operations AS operations, s.requests AS requests, s.delay_ns AS delay_ns
 FROM sums AS s
   LEFT JOIN devices AS d ON s.device = d.device

@@ -1,5 +1,6 @@
 -- The use of read-ahead: one row per file, for bytes that arrived. Loads from mapped memory are not
--- seen, so a mapped file seems to use less.
+-- seen, so a mapped file seems to use less. Bytes are those of the file: of compressed files, the device moved
+-- fewer.
 --   file, path    key of the file, and its last name
 --   asked         bytes that the operation asked for
 --   ahead         bytes that it read in addition
@@ -15,14 +16,14 @@ CREATE VIEW read_ahead AS
 WITH
   arrived AS (
     SELECT file,
-           total(CASE cause WHEN 'read' THEN bytes ELSE 0 END) AS asked,
-           total(CASE cause WHEN 'read_ahead' THEN bytes ELSE 0 END) AS ahead,
+           total(CASE WHEN cause IN ('read', 'compressed') THEN coalesce(plain_bytes, bytes) ELSE 0 END) AS asked,
+           total(CASE cause WHEN 'read_ahead' THEN coalesce(plain_bytes, bytes) ELSE 0 END) AS ahead,
            total(used_bytes) AS used,
-           total(CASE cause WHEN 'read_ahead' THEN minus(bytes, used_bytes) ELSE 0 END) AS unused,
+           total(CASE cause WHEN 'read_ahead' THEN minus(coalesce(plain_bytes, bytes), used_bytes) ELSE 0 END) AS unused,
            total(late_bytes) AS late, total(late_ns) AS late_ns,
-           total(CASE cause WHEN 'mapped_read' THEN bytes ELSE 0 END) AS mapped
+           total(CASE cause WHEN 'mapped_read' THEN coalesce(plain_bytes, bytes) ELSE 0 END) AS mapped
     FROM links
-    WHERE cause IN ('read', 'read_ahead', 'mapped_read') AND completed_ns IS NOT NULL
+    WHERE direction = 'read' AND cause IN ('read', 'compressed', 'read_ahead', 'mapped_read') AND completed_ns IS NOT NULL
     GROUP BY file
   ),
   -- Pages that were touched, and the range read for them.
@@ -32,7 +33,7 @@ WITH
     SELECT file, bytes_of_pages(first_page) AS page_begin FROM fault_page
   ),
   ranges AS (
-    SELECT file, position, bytes FROM links
+    SELECT file, position, coalesce(plain_bytes, bytes) AS bytes FROM links
     WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND position IS NOT NULL
   ),
   touches AS (
@@ -55,13 +56,13 @@ FROM arrived AS a CROSS JOIN faults
 --   asked, ahead, used, unused, late, late_ns   as in read_ahead; used and late count reads by any process
 CREATE VIEW read_ahead_ops AS
 SELECT op_id, pid, file,
-       total(CASE cause WHEN 'read' THEN bytes ELSE 0 END) AS asked,
-       total(CASE cause WHEN 'read_ahead' THEN bytes ELSE 0 END) AS ahead,
+       total(CASE WHEN cause IN ('read', 'compressed') THEN coalesce(plain_bytes, bytes) ELSE 0 END) AS asked,
+       total(CASE cause WHEN 'read_ahead' THEN coalesce(plain_bytes, bytes) ELSE 0 END) AS ahead,
        total(used_bytes) AS used,
-       total(CASE cause WHEN 'read_ahead' THEN minus(bytes, used_bytes) ELSE 0 END) AS unused,
+       total(CASE cause WHEN 'read_ahead' THEN minus(coalesce(plain_bytes, bytes), used_bytes) ELSE 0 END) AS unused,
        total(late_bytes) AS late, total(late_ns) AS late_ns
 FROM links
-WHERE cause IN ('read', 'read_ahead') AND completed_ns IS NOT NULL AND op_id <> 0
+WHERE direction = 'read' AND cause IN ('read', 'compressed', 'read_ahead') AND completed_ns IS NOT NULL AND op_id <> 0
 GROUP BY op_id, pid, file
 HAVING sum(CASE cause WHEN 'read_ahead' THEN 1 ELSE 0 END) > 0;
 

@@ -14,7 +14,7 @@
 --                                       file and writes the other
 --   syncs                               number of calls that asked for data to be safe on the device; not sync_file_range
 --   total_ns                            sum of the durations; NULL: no calls
---   device_bytes_read, device_bytes_written   bytes that devices moved for the file, as in links: a request
+--   device_bytes_read, device_bytes_written   bytes that devices moved for the file without an error, as in links: a request
 --                                             with several files is split. If the trace has no bios
 --                                             (block_queue), all of it counts for the first file. NULL: none
 --                                             was seen
@@ -63,7 +63,7 @@ WITH
            CASE WHEN reads(direction) THEN bytes ELSE 0 END AS bytes_read,
            CASE WHEN writes(direction) THEN bytes ELSE 0 END AS bytes_written, NULL AS cache_bytes
     FROM links
-    WHERE completed_ns IS NOT NULL AND (SELECT has_bios FROM bios)
+    WHERE completed_ns IS NOT NULL AND NOT is_error(error) AND (SELECT has_bios FROM bios)
   ),
   named AS (
     SELECT s.* EXCLUDE (name_then), CASE WHEN d.file IS NULL THEN coalesce(s.name_then, n.path) END AS path,

@@ -25,11 +25,13 @@ INSERT INTO balance_parts VALUES
   ('write', 8, 'under way', NULL, 'handed to a device; their end is not in the trace'),
   ('write', 9, 'handed on', NULL, 'by disks that are made of others, to each of those'),
   ('write', 10, 'saved', NULL, 'the file system compressed them'),
+  ('write', 11, 'in metadata', NULL, 'the file system keeps small files there'),
   ('read', 1, 'read by calls', NULL, 'of files'),
   ('read', 2, 'read ahead for them', NULL, 'a device had brought it before a call asked for it'),
   ('read', 3, 'found in the cache', NULL, 'or in holes, or in files that are in memory'),
   ('read', 8, 'under way', NULL, 'asked of a device; their end is not in the trace'),
-  ('read', 9, 'handed on', NULL, 'to disks that are made of others, by those');
+  ('read', 9, 'handed on', NULL, 'to disks that are made of others, by those'),
+  ('read', 10, 'saved', NULL, 'they are compressed on the device');
 INSERT INTO balance_parts
 SELECT direction, 20 + number, part, cause, meaning
 FROM (SELECT cause, number, meaning,
@@ -62,7 +64,8 @@ WITH
   ),
   fates AS (
     SELECT pid, file, CAST(written AS HUGEINT) AS written, CAST(mapped AS HUGEINT) AS mapped, CAST(outside AS HUGEINT) AS outside,
-           CAST(absorbed AS HUGEINT) AS absorbed, CAST(dropped AS HUGEINT) AS dropped, CAST(pending AS HUGEINT) AS pending
+           CAST(absorbed AS HUGEINT) AS absorbed, CAST(dropped AS HUGEINT) AS dropped, CAST(inlined AS HUGEINT) AS inlined,
+           CAST(pending AS HUGEINT) AS pending
     FROM found_fates()
     WHERE file NOT IN (SELECT file FROM files_without_device) AND file NOT IN (SELECT file FROM disk_caches)
   ),
@@ -71,7 +74,7 @@ WITH
     SELECT direction, cause, pid, file, completed_ns IS NOT NULL AS is_completed, is_repeat,
            cause IN ('direct', 'read', 'write_back', 'compressed', 'mapped') OR cause = 'outside' AND direction = 'write' AS is_own,
            sum(CAST(bytes AS HUGEINT)) AS bytes, sum(CAST(used_bytes AS HUGEINT)) AS used_bytes,
-           sum(CASE WHEN plain_bytes IS NOT NULL THEN CAST(plain_bytes AS HUGEINT) - bytes ELSE 0 END) AS saved_bytes
+           sum(CAST(coalesce(plain_bytes, bytes) AS HUGEINT)) AS plain_bytes
     FROM found_links()
     WHERE direction IN ('read', 'write')
     GROUP BY ALL
@@ -80,7 +83,8 @@ WITH
   followed AS (
     SELECT 'write' AS direction, pid, file, written - mapped - outside AS bytes FROM fates
     UNION ALL
-    SELECT direction, pid, file, bytes FROM moved WHERE cause IN ('direct', 'read') AND is_repeat = 0
+    SELECT direction, pid, file, plain_bytes AS bytes FROM moved
+    WHERE (cause IN ('direct', 'read') OR cause = 'compressed' AND direction = 'read') AND is_repeat = 0
   ),
   parts AS (
     SELECT direction, 1 AS step, pid, file, bytes FROM calls
@@ -107,7 +111,9 @@ WITH
     UNION ALL
     SELECT direction, 9 AS step, pid, file, bytes FROM moved WHERE is_own AND is_completed AND is_repeat = 1
     UNION ALL
-    SELECT direction, 10 AS step, pid, file, -saved_bytes AS bytes FROM moved WHERE is_own AND is_repeat = 0
+    SELECT direction, 10 AS step, pid, file, bytes - plain_bytes AS bytes FROM moved WHERE is_own AND is_repeat = 0
+    UNION ALL
+    SELECT 'write' AS direction, 11 AS step, pid, file, -inlined AS bytes FROM fates
     UNION ALL
     SELECT m.direction AS direction, p.step AS step, m.pid AS pid, m.file AS file, m.bytes AS bytes
     FROM moved AS m JOIN balance_parts AS p ON m.direction = p.direction AND m.cause = p.cause

@@ -10,8 +10,18 @@ namespace {
 constexpr ColumnDefinition kFateColumns[] = {
     {.title = "written", .name = "written", .meaning = Meaning::bytes},
     {.title = "to device", .name = "to_device", .meaning = Meaning::bytes, .zero_is_dash = true},
+    {.title = "failed",
+     .name = "failed",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true},
     {.title = "overwritten", .name = "absorbed", .meaning = Meaning::bytes, .zero_is_dash = true},
     {.title = "dropped", .name = "dropped", .meaning = Meaning::bytes, .zero_is_dash = true},
+    {.title = "in metadata",
+     .name = "inlined",
+     .meaning = Meaning::bytes,
+     .omit = Omit::if_zero,
+     .zero_is_dash = true},
     {.title = "in the cache", .name = "pending", .meaning = Meaning::bytes, .zero_is_dash = true},
     {.title = "process", .name = "_process", .drop_priority = 1},
     {.title = "inodes",
@@ -25,8 +35,8 @@ constexpr ColumnDefinition kFateColumns[] = {
 constexpr std::string_view kFatesSql = R"(
 WITH
   sums AS (
-    SELECT pid, path, count(*) AS inodes, total(written) AS written, total(to_device) AS to_device, total(absorbed) AS absorbed,
-           total(dropped) AS dropped, total(pending) AS pending
+    SELECT pid, path, count(*) AS inodes, total(written) AS written, total(to_device) AS to_device, total(failed) AS failed, total(absorbed) AS absorbed,
+           total(dropped) AS dropped, total(inlined) AS inlined, total(pending) AS pending
     FROM write_fates GROUP BY pid, path
   )
 SELECT f.*, CASE WHEN coalesce(p.comm, '') = '' THEN CAST(f.pid AS VARCHAR) ELSE p.comm || '[' || f.pid || ']' END AS _process
