@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""btrfs compresses file data in threads of its own, into pages that belong to no file. These bytes
-have a cause, and the disk's own counters have no others."""
+"""File systems compress and decompress data in pages that belong to no file, btrfs also in threads of
+its own. These bytes have a cause, and the disk's own counters have no others."""
 import os
 import pathlib
 
@@ -8,18 +8,102 @@ import harness
 
 DISK_BYTES = 600 << 20
 LINES = 40_000
+TEXT = f"""
+import random
+numbers = random.Random(1)
+text = b''.join(b'%d lines of text, %d\\n' % (number, numbers.randrange(10**9)) for number in range({LINES}))
+"""
 # Writes a text that takes about a third of its size, in pieces that no extent is a multiple of.
 # Prints its pid and the size.
 WRITES = f"""
-import os, random, sys
-numbers = random.Random(1)
-text = b''.join(b'%d lines of text, %d\\n' % (number, numbers.randrange(10**9)) for number in range({LINES}))
+import os, sys
+{TEXT}
 fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
 for begin in range(0, len(text), 50000):
     os.write(fd, text[begin:begin + 50000])
 os.fsync(fd)
 print(os.getpid(), len(text))
 """
+# Reads a file twice, in whole pages. Prints its pid and the size.
+READS = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for _ in range(2):
+    os.lseek(fd, 0, os.SEEK_SET)
+    while os.read(fd, 65_536):
+        pass
+print(os.getpid(), os.fstat(fd).st_size)
+"""
+# The rest of the text's last page is read along.
+PAGE = 4096
+
+
+class Reads(harness.AcceptanceTest):
+    """What a program reads of a compressed file comes from the disk once, and then from the cache."""
+
+    def check_reads(self, file):
+        recording = self.record("python3", "-c", READS, file, options=["--layers", "syscall,cache,block"])
+        self.require(recording, "block", "cache")
+        pid, size = map(int, recording.process.stdout.split())
+        links = recording.query("SELECT l.cause, l.pid, total(l.bytes) AS bytes, total(l.plain_bytes) AS plain FROM links AS l "
+                                f"JOIN file_names AS n USING (file) WHERE n.path = '{file}' AND l.direction = 'read' AND l.completed_ns IS NOT NULL GROUP BY ALL")
+        self.assertLessEqual({"compressed"}, {row["cause"] for row in links}, links)
+        self.assertLessEqual({row["cause"] for row in links}, {"compressed", "rounding", "read_ahead", "metadata"}, links)
+        self.assertEqual({row["pid"] for row in links}, {pid})
+        self.assertEqual(sum(int(row["plain"] or 0) for row in links), -(-size // PAGE) * PAGE, links)
+        self.assertLess(sum(int(row["bytes"]) for row in links), size / 2)
+        balance = {row["part"]: int(row["bytes"]) for row in recording.query(
+            f"SELECT part, total(bytes) AS bytes FROM byte_balance JOIN file_names USING (file) WHERE path = '{file}' AND direction = 'read' GROUP BY part")}
+        self.assertEqual(balance["read by calls"], 2 * size, balance)
+        self.assertEqual(balance["found in the cache"], -size, balance)
+        self.assertLess(balance["saved"], 0, balance)
+        classes = recording.query(f"SELECT DISTINCT io_class FROM block_queue JOIN file_names USING (file) WHERE path = '{file}'")
+        self.assertEqual(classes, [{"io_class": "compressed"}])
+        (ahead,) = recording.query(f"SELECT asked, ahead, used FROM read_ahead WHERE path = '{file}'")
+        self.assertEqual(int(ahead["asked"]) + int(ahead["used"]), size, ahead)
+        verified = harness.run(harness.IOTRAIL, "verify", recording.path)
+        self.assertEqual(verified.returncode, 0, verified.stdout)
+
+    def write_text(self, folder):
+        folder.mkdir(exist_ok=True)
+        names = {}
+        exec(TEXT, names)  # pylint: disable=exec-used
+        (folder / "text").write_bytes(names["text"])
+        return folder / "text"
+
+    def mount_image(self, file_system, program, *options):
+        """Mounts a file system that is made of a directory with the text."""
+        self.require_program(program)
+        run = harness.run
+        run("modprobe", file_system) if harness.shutil.which("modprobe") else None
+        image, source, point = self.folder / "image", self.folder / "source", self.folder / "point"
+        self.write_text(source)
+        point.mkdir()
+        words = [source, image, "-quiet", "-no-progress"] if file_system == "squashfs" else [*options, image, source]
+        made = run(program, *words)
+        self.assertEqual(made.returncode, 0, made.stderr + made.stdout)
+        mounted = run("mount", "-o", "loop,ro", "-t", file_system, image, point)
+        if mounted.returncode:
+            self.skipTest(f"this machine has no {file_system}: {mounted.stderr}")
+        self.addCleanup(run, "umount", point)
+        return point / "text"
+
+    def test_btrfs(self):
+        device, point = self.make_disk("btrfs", DISK_BYTES)
+        for command in (["mount", "-o", "remount,compress=zstd:1", point], None, ["umount", point], ["mount", device, point]):
+            if command is None:
+                self.write_text(point)
+                os.sync()
+                continue
+            done = harness.run(*command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_reads(point / "text")
+
+    def test_squashfs(self):
+        self.check_reads(self.mount_image("squashfs", "mksquashfs"))
+
+    def test_erofs(self):
+        self.check_reads(self.mount_image("erofs", "mkfs.erofs", "-zlz4hc"))
 
 
 class Compressed(harness.AcceptanceTest):

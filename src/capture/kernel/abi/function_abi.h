@@ -16,7 +16,12 @@ struct iot_functions {
   iot_u64 btrfs_orig_write_end_io;
   iot_u64 btrfs_dio_end_io;
   iot_u64 end_bbio_compressed_write;
+  iot_u64 end_bbio_compressed_read;
   iot_u64 end_compressed_bio_write;
+  iot_u64 end_compressed_bio_read;
+  iot_u64 squashfs_bio_end_io;
+  iot_u64 z_erofs_endio;
+  iot_u64 z_erofs_decompressqueue_endio;
   iot_u64 bio_chain_endio;
   iot_u64 clone_endio;
   iot_u64 crypt_endio;

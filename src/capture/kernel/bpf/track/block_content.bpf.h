@@ -104,7 +104,8 @@ struct content {
       is_direct; /* known by its completion function; other direct I/O is recognised by its memory */
   iot_u32 by_kernel_thread; /* a kernel thread queued it for an operation of a task */
   iot_u32 is_of_fault;      /* the operation is a fault on a mapped file */
-  iot_u64 compressed; /* the range of that file that btrfs compressed; 0: the bytes are its own */
+  iot_u32 is_compressed;    /* on the device; the file's pages hold other bytes */
+  iot_u64 compressed;       /* of btrfs: the range of that file; 0: unknown */
   /* Only of a mapped bio (block_mapped.bpf.h), else 0. */
   iot_u64 topmost; /* the bio at the top of the stack */
   iot_u64 carrier; /* the bio with the vectors of its pages */

@@ -10,11 +10,11 @@
 #ifndef IOTRAIL_BLOCK_OWNER_BPF_H
 #define IOTRAIL_BLOCK_OWNER_BPF_H
 
+#include "track/block_call.bpf.h"
 #include "track/block_compressed.bpf.h"
 #include "track/block_flush.bpf.h"
 #include "track/block_mapped.bpf.h"
 #include "track/block_waiter.bpf.h"
-#include "track/call.bpf.h"
 #include "track/self_io.bpf.h"
 #include "track/sync_waiter.bpf.h"
 #include "track/task_filter.bpf.h"
@@ -131,16 +131,6 @@ static __always_inline iot_u64 inode_of_iocb(iot_u64 number) {
   return iot_number_of(inode);
 }
 
-/* Direct I/O of a call that waits: the call in progress names the file. */
-static __always_inline iot_u32 file_of_call(struct iot_task* task, iot_u32 flags) {
-  const iot_u32 kind = (iot_u32)(task->call & IOT_CALL_KIND_BITS) >> 16;
-  if (!task->owner.op_id || (kind != IOT_KIND_syscall_read && kind != IOT_KIND_syscall_write) ||
-      flags & (1U << BIT_OF(__REQ_META) | 1U << BIT_OF(__REQ_SWAP)))
-    return 0;
-  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  return iot_file_of_known_fd(task, fd_of_call(regs, task->call));
-}
-
 /*
  * Selects bios of an excluded task: those for a recorded operation, and pages of files that
  * recorded calls have used. A sample attributes such pages to the task's own calls.
@@ -206,10 +196,15 @@ static __always_inline int attribute_to_task(struct iot_owner* owner, struct iot
 static __always_inline iot_u64 find_content(struct content* content, const struct bio* trusted,
                                             const struct bio* bio, iot_u32 flags) {
   const iot_u64 end = (iot_u64)trusted->bi_end_io;
-  content->compressed = flags & IS_WRITE ? compressed_of_bio(bio, end) : 0;
+  content->compressed = compressed_of_bio(bio, end);
   if (content->compressed) {
     content->inode = iot_inode_of_compressed(content->compressed);
     content->has_pages = content->inode != 0;
+    content->is_compressed = 1;
+    return 0;
+  }
+  if (!(flags & IS_WRITE) && is_decompressed(bio, end)) {
+    content->is_compressed = 1;
     return 0;
   }
   const iot_u64 iocb = iocb_of_direct_bio(bio, end);
@@ -275,6 +270,8 @@ static __always_inline int find_owner(struct iot_bio* entry, struct content* con
          iot_attribute_to_waiter(&entry->owner, iot_number_of(bio->bi_io_vec), flags, device));
     entry->file =
         inode ? iot_file_of_inode(task, (const void*)inode, 0) : file_of_call(task, flags);
+    if (content->is_compressed && !inode)
+      iot_find_read_file(content, task, flags);
     return iot_file_of_bio_wanted(entry->file) || (!entry->file && is_waited_for);
   }
   return find_other_owner(entry, content, bio, end, async, flags, device);

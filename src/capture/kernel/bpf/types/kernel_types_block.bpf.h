@@ -10,9 +10,12 @@ struct gendisk {
   int major;
   int first_minor;
 };
+struct super_block;
 struct block_device {
   struct gendisk* bd_disk;
   u32 bd_dev;
+  struct super_block* bd_super; /* before it was a holder */
+  void* bd_holder;
 };
 struct bio_vec {
   struct page* bv_page;
@@ -75,7 +78,12 @@ struct compressed_bio {
   struct inode* inode; /* in kernels where it has no bio of its own */
   u64 start;
   u32 len;
+  struct bio* orig_bio; /* likewise */
+  struct btrfs_bio* orig_bbio;
   struct btrfs_bio bbio;
+};
+struct squashfs_sb_info {
+  u32 block_size;
 };
 /* Device mapper and dm-crypt: types of modules, which exist while the module is loaded */
 struct dm_io {

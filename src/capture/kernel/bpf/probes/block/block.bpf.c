@@ -278,7 +278,12 @@ int block_find_functions(void* ctx) {
   FIND(btrfs_orig_write_end_io);
   FIND(btrfs_dio_end_io);
   FIND(end_bbio_compressed_write);
+  FIND(end_bbio_compressed_read);
   FIND(end_compressed_bio_write);
+  FIND(end_compressed_bio_read);
+  FIND(squashfs_bio_end_io);
+  FIND(z_erofs_endio);
+  FIND(z_erofs_decompressqueue_endio);
   FIND(bio_chain_endio);
   FIND(clone_endio);
   FIND(crypt_endio);

@@ -60,8 +60,8 @@ int BPF_PROG(block_bio_queue, struct bio* trusted) {
   record->is_contiguous = 0;
   record->offset = NOT_IN_A_FILE;
   record->range_bytes = 0;
-  if (content.compressed)
-    describe_compressed(record, content.compressed);
+  if (content.is_compressed)
+    describe_compressed(record, key, content.compressed);
   else if (content.has_pages && content.carrier)
     describe_carried(record, &content, trusted->bi_iter.bi_size);
   else if (content.has_pages)

@@ -81,7 +81,7 @@ static __always_inline iot_u32 class_of_bio(struct bio* trusted, iot_u32 flags,
     return IOT_io_class_swap;
   if (content->is_direct)
     return IOT_io_class_direct;
-  if (content->compressed)
+  if (content->is_compressed)
     return IOT_io_class_compressed;
   if (content->has_pages) {
     if (holds_metadata((const struct inode*)content->inode, file_bytes))

@@ -48,11 +48,37 @@ static __always_inline void describe_range(struct iot_block_queue* record, const
   record->is_contiguous = last == record->offset + bytes - 1;
 }
 
-/* The range that btrfs compressed into the bytes of the bio. */
-static __always_inline void describe_compressed(struct iot_block_queue* record,
+/* The range of the pages that a read of btrfs fills. */
+static __always_inline void describe_decompressed(struct iot_block_queue* record,
+                                                  iot_u64 compressed) {
+  const iot_u64 plain = plain_bio_of_compressed(compressed);
+  const iot_u64 vectors = plain ? WORD_OF(bio, plain, bi_io_vec) : 0;
+  const iot_u64 count = plain ? WORD_OF(bio, plain, bi_vcnt) & 0xffff : 0;
+  if (!vectors || !count)
+    return;
+  const iot_u64 last = vectors + (count - 1) * bpf_core_type_size(struct bio_vec);
+  const iot_u64 lengths = WORD_OF(bio_vec, last, bv_len);
+  const iot_s64 end =
+      iot_position_in_file(WORD_OF(bio_vec, last, bv_page), (lengths >> 32) + (iot_u32)lengths - 1);
+  record->offset = iot_position_in_file(WORD_OF(bio_vec, vectors, bv_page),
+                                        WORD_OF(bio_vec, vectors, bv_len) >> 32);
+  record->range_bytes = (iot_u32)WORD_OF(bio, plain, bi_iter.bi_size);
+  record->is_contiguous = end == record->offset + record->range_bytes - 1;
+}
+
+/* The range of a file that compressed bytes hold, as far as it is known. */
+static __always_inline void describe_compressed(struct iot_block_queue* record, iot_u64 bio,
                                                 iot_u64 compressed) {
+  if (!compressed) {
+    record->range_bytes = iot_bytes_per_decompression(bio);
+    return;
+  }
   if (!bpf_core_type_exists(struct compressed_bio))
     return;
+  if (!(record->flags & IS_WRITE)) {
+    describe_decompressed(record, compressed);
+    return;
+  }
   record->offset = (iot_s64)WORD_OF(compressed_bio, compressed, start);
   record->range_bytes = (iot_u32)WORD_OF(compressed_bio, compressed, len);
 }
