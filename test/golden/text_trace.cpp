@@ -110,6 +110,8 @@ private:
   struct File {
     store::FileKey key;
     iot_u32 mode;
+    bool is_deleted = false;
+    std::string file_system{};
   };
   fs::path trace_;
   store::Manifest manifest_;
@@ -135,13 +137,17 @@ iot_u32 TraceBuilder::file_id(const std::string& path) {
   auto [found, is_new] = files_.try_emplace(path, File{{IOT_DEVICE(8, 1), 0, 0}, S_IFREG | 0644});
   if (is_new)
     found->second.key.inode = next_inode_++;
-  return writer_->file_id(found->second.key, found->second.mode, path);
+  const File& file = found->second;
+  return writer_->file_id(file.key, file.mode, path,
+                          {.is_deleted = file.is_deleted, .file_system = file.file_system});
 }
 
 Result<void> TraceBuilder::declare_file(const Statement& statement) {
   File file{{IOT_DEVICE(8, 1), next_inode_++, 0}, S_IFREG | 0644};
   for (const auto& [name, value] : statement.values) {
-    if (name == "path")
+    if (name == "file_system")
+      file.file_system = value;
+    if (name == "path" || name == "file_system")
       continue;
     const auto number =
         parse_number(value, name == "device" ? schema::Meaning::device : schema::Meaning::number);
@@ -155,6 +161,8 @@ Result<void> TraceBuilder::declare_file(const Statement& statement) {
       file.key.generation = static_cast<iot_u32>(*number);
     else if (name == "mode")
       file.mode = static_cast<iot_u32>(*number);
+    else if (name == "is_deleted")
+      file.is_deleted = *number != 0;
     else
       return fail("a file has no " + name);
   }

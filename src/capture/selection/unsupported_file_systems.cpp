@@ -18,24 +18,32 @@ struct FileSystem {
   bool has_events;
 };
 constexpr FileSystem kFileSystems[] = {
-#define FILE_SYSTEM(type, magic, has_events, syncs_writes) {#type, magic, (has_events) != 0},
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes, is_served)                              \
+  {#type, magic, (has_events) != 0},
 #include "file_systems.def"
 };
-constexpr iot_u32 kPseudo[] = {
-#define PSEUDO(type, magic) magic,
+struct PseudoFileSystem {
+  std::string_view type;
+  iot_u32 magic;
+};
+constexpr PseudoFileSystem kPseudo[] = {
+#define PSEUDO(type, magic) {#type, magic},
 #include "pseudo_file_systems.def"
 };
 
-// Null: only mounts may have its name.
+// Null: it is none of these.
 const FileSystem* find(iot_u32 magic) {
   const auto* found = std::ranges::find(kFileSystems, magic, &FileSystem::magic);
   return found == std::end(kFileSystems) ? nullptr : found;
 }
+const PseudoFileSystem* find_pseudo(iot_u32 magic) {
+  const auto* found = std::ranges::find(kPseudo, magic, &PseudoFileSystem::magic);
+  return found == std::end(kPseudo) ? nullptr : found;
+}
 
 bool is_bare(iot_u32 magic) {
   const FileSystem* known = find(magic);
-  return known != nullptr ? !known->has_events
-                          : std::ranges::find(kPseudo, magic) == std::end(kPseudo);
+  return known != nullptr ? !known->has_events : find_pseudo(magic) == nullptr;
 }
 
 std::string name_of(iot_u32 magic, iot_u32 device, const std::vector<Mount>& mounts) {
@@ -46,6 +54,13 @@ std::string name_of(iot_u32 magic, iot_u32 device, const std::vector<Mount>& mou
 }
 
 } // namespace
+
+std::string file_system_type(iot_u32 magic) {
+  if (const FileSystem* known = find(magic))
+    return std::string(known->type);
+  const PseudoFileSystem* pseudo = find_pseudo(magic);
+  return pseudo != nullptr ? std::string(pseudo->type) : fmt::format("0x{:x}", magic);
+}
 
 void UnsupportedFileSystems::see(iot_u32 magic, iot_u32 device) {
   devices_.try_emplace(magic, is_bare(magic) ? device : 0);

@@ -12,6 +12,9 @@
 
 namespace iotrail::capture {
 
+// The type of file systems with this magic; "0x1234": unknown.
+std::string file_system_type(iot_u32 magic);
+
 class UnsupportedFileSystems {
 public:
   // Notes a regular file on a file system with that magic; `device`: major << 20 | minor. Pseudo

@@ -124,7 +124,8 @@ iot_u32 Dictionary::string_id(std::string_view text) {
   return last_string_;
 }
 
-iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view path) {
+iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view path,
+                            const FileState& state) {
   if (key.generation != 0)
     if (const WrittenFile* known = files_.find(key)) {
       complete_path(*known, path);
@@ -133,7 +134,7 @@ iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view p
   const FileKey inode{key.device, key.inode, 0};
   WrittenFile* newest = newest_files_.find(inode);
   if (!newest || (key.generation != 0 && newest->generation != 0))
-    return new_file(key, mode, path);
+    return new_file(key, mode, path, state);
   if (key.generation != 0) {
     complete(*newest, key.generation);
     files_.insert(key, *newest);
@@ -142,12 +143,14 @@ iot_u32 Dictionary::file_id(const FileKey& key, iot_u32 mode, std::string_view p
   return newest->id;
 }
 
-iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view path) {
+iot_u32 Dictionary::new_file(const FileKey& key, iot_u32 mode, std::string_view path,
+                             const FileState& state) {
   const std::size_t row = [&] {
     const auto block = pending_.find(rows::kind_of<rows::files>);
     return block == pending_.end() ? std::size_t{0} : block->second.rows();
   }();
-  add(rows::files{++last_file_, key.device, key.inode, key.generation, mode, std::string(path)});
+  add(rows::files{++last_file_, key.device, key.inode, key.generation, mode, std::string(path),
+                  state.is_deleted ? 1U : 0U, std::string(state.file_system)});
   const WrittenFile file{last_file_, key.generation, row, batch_};
   newest_files_.insert({key.device, key.inode, 0}, file);
   if (key.generation != 0)

@@ -20,7 +20,8 @@ class Dictionary {
 public:
   iot_u32 string_id(std::string_view text);
   // An empty `path` means unknown. A later call sets it while the file's row is still pending.
-  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
+  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path,
+                  const FileState& state = {});
 
   template <class Row> void add(const Row& row);
 
@@ -50,7 +51,7 @@ private:
     std::uint64_t batch = 0; // while this batch is pending
   };
 
-  iot_u32 new_file(const FileKey& key, iot_u32 mode, std::string_view path);
+  iot_u32 new_file(const FileKey& key, iot_u32 mode, std::string_view path, const FileState& state);
   void complete(WrittenFile& file, iot_u32 generation);
   void complete_path(const WrittenFile& file, std::string_view path);
 

@@ -205,8 +205,9 @@ iot_u32 TraceWriter::string_id(std::string_view text) {
   return id;
 }
 
-iot_u32 TraceWriter::file_id(const FileKey& key, iot_u32 mode, std::string_view path) {
-  const iot_u32 id = impl_->dictionary.file_id(key, mode, path);
+iot_u32 TraceWriter::file_id(const FileKey& key, iot_u32 mode, std::string_view path,
+                             const FileState& state) {
+  const iot_u32 id = impl_->dictionary.file_id(key, mode, path, state);
   if (impl_->dictionary.is_full())
     impl_->hand_over_dictionary();
   return id;

@@ -36,6 +36,12 @@ struct WriterOptions {
 
 // A file as the kernel knows it. Generation 0 means unknown and matches any: user space cannot
 // always read it.
+// What is known of a file at its first sight, if anything.
+struct FileState {
+  bool is_deleted = false;      // it has no name any more; its path was its last
+  std::string_view file_system; // the type
+};
+
 struct FileKey {
   iot_u32 device = 0;
   iot_u64 inode = 0;
@@ -78,7 +84,8 @@ public:
   // file's generation becomes known later, the file keeps its id. Its row gets the generation
   // unless it has been written already.
   iot_u32 string_id(std::string_view text); // "" is 0
-  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path);
+  iot_u32 file_id(const FileKey& key, iot_u32 mode, std::string_view path,
+                  const FileState& state = {});
 
   void add(const rows::processes& row);
   void add(const rows::devices& row);

@@ -44,8 +44,8 @@ struct iot_message_file {
   iot_u32 mode;
   iot_u32 magic;    /* of the file system */
   iot_u32 walk_end; /* enum iot_walk_end: the directory above the names */
-  iot_u32 reserved;
-  iot_u64 walk[2]; /* working state of the walk */
+  iot_u32 links;    /* names of the inode on its file system */
+  iot_u64 walk[2];  /* working state of the walk */
   char names[IOT_PATH_BYTES + IOT_NAME_BYTES];
 };
 

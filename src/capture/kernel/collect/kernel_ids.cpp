@@ -57,6 +57,12 @@ bool is_on_file_system(const iot_message_file& message) {
          message.magic != kAnonymousMagic;
 }
 
+// Deleted, but still open: its path was the last.
+bool is_deleted(const iot_message_file& message) {
+  return message.links == 0 && message.walk_end != IOT_WALK_ALONE &&
+         (S_ISREG(message.mode) || S_ISDIR(message.mode));
+}
+
 // Most anonymous files share one inode, so its name does not show their kind.
 ino_t shared_anonymous_inode() {
   static const ino_t inode = [] {
@@ -189,7 +195,8 @@ void KernelIds::take(const LateNames& names, store::TraceWriter& writer) {
   for (const LateNames::Text& stack : names.stacks)
     set_stack(stack.local, writer.string_id(without_common_frames(stack.text)));
   for (const auto& [local, file] : names.files)
-    files_.set(local, writer.file_id(file.key, file.mode, file.path));
+    files_.set(local, writer.file_id(file.key, file.mode, file.path,
+                                     {.is_deleted = file.is_deleted, .file_system = {}}));
 }
 
 void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& writer) {
@@ -198,10 +205,12 @@ void KernelIds::take_file(const iot_message_file& message, store::TraceWriter& w
     return remember_executable(message, path);
   if (is_on_file_system(message))
     bare_file_systems_.see(message.magic, message.device);
-  files_.set(message.header.id, writer.file_id({.device = message.device,
-                                                .inode = message.inode,
-                                                .generation = message.generation},
-                                               mode_of(message), path));
+  const std::string file_system = file_system_type(message.magic);
+  files_.set(
+      message.header.id,
+      writer.file_id(
+          {.device = message.device, .inode = message.inode, .generation = message.generation},
+          mode_of(message), path, {.is_deleted = is_deleted(message), .file_system = file_system}));
   remember_executable(message, path);
 }
 

@@ -17,6 +17,7 @@ struct OpenFile {
   store::FileKey key;
   iot_u32 mode = 0; // the type alone
   std::string path;
+  bool is_deleted = false; // that was its last path
 };
 
 class LateNames {

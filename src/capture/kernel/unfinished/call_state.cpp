@@ -35,6 +35,7 @@ namespace iotrail::capture::kernel {
 namespace {
 
 constexpr std::size_t kStateBytesMost = std::size_t{1} << 20U;
+constexpr std::string_view kDeletedMark = " (deleted)";
 
 // Empty: the thread is gone, or its data may not be read.
 std::string read_state(iot_u32 tid, std::string_view name) {
@@ -162,8 +163,7 @@ std::optional<OpenFile> file_of_descriptor(iot_u32 tid, std::int32_t fd) {
   if (fd < 0)
     return {};
   std::error_code gone;
-  const std::string path =
-      std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", tid, fd), gone);
+  std::string path = std::filesystem::read_symlink(fmt::format("/proc/{}/fd/{}", tid, fd), gone);
   const std::string facts = read_state(tid, fmt::format("fdinfo/{}", fd));
   const auto inode = number_of(facts, "ino:");
   const auto mount = number_of(facts, "mnt_id:");
@@ -174,9 +174,14 @@ std::optional<OpenFile> file_of_descriptor(iot_u32 tid, std::int32_t fd) {
     device = device_of_kind(path);
   if (!device)
     return {};
-  return OpenFile{.key = {.device = *device, .inode = *inode, .generation = 0},
-                  .mode = type_of(path),
-                  .path = path};
+  OpenFile file{.key = {.device = *device, .inode = *inode, .generation = 0},
+                .mode = type_of(path),
+                .path = {},
+                .is_deleted = path.starts_with("/") && path.ends_with(kDeletedMark)};
+  if (file.is_deleted)
+    path.resize(path.size() - kDeletedMark.size());
+  file.path = std::move(path);
+  return file;
 }
 
 std::string kernel_stack(iot_u32 tid) {

@@ -55,12 +55,18 @@ TEST(call_state, the_file_of_a_descriptor_is_the_one_that_stat_knows) {
   struct stat status{};
   ASSERT_EQ(::fstat(fd.get(), &status), 0);
   const auto tid = static_cast<iot_u32>(::gettid());
-  const auto file = file_of_descriptor(tid, fd.get());
+  auto file = file_of_descriptor(tid, fd.get());
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->path.ends_with("/" + path)) << file->path;
   EXPECT_EQ(file->key.inode, status.st_ino);
   EXPECT_EQ(file->mode, iot_u32{S_IFREG});
+  EXPECT_FALSE(file->is_deleted);
+  const std::string whole = file->path;
   ASSERT_EQ(::unlink(path.c_str()), 0);
+  file = file_of_descriptor(tid, fd.get());
+  ASSERT_TRUE(file);
+  EXPECT_EQ(file->path, whole);
+  EXPECT_TRUE(file->is_deleted);
   EXPECT_FALSE(file_of_descriptor(tid, -1));
 }
 

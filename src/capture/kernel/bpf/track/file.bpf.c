@@ -100,7 +100,7 @@ static __always_inline void begin_walk(struct iot_message_file* message,
   message->mode = BPF_CORE_READ(inode, i_mode);
   message->magic = (iot_u32)BPF_CORE_READ(inode, i_sb, s_magic);
   message->walk_end = IOT_WALK_CUT;
-  message->reserved = 0;
+  message->links = BPF_CORE_READ(inode, i_nlink);
   begin_climb(message->walk, sight);
 }
 

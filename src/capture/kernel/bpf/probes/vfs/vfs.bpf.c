@@ -34,7 +34,7 @@ static __noinline int is_synced(iot_u64 number, iot_u32 rwf_flags) {
   if ((BPF_CORE_READ(inode, i_mode) & IOT_CHOICE_file_type) != IOT_file_type_regular)
     return 0;
   switch ((iot_u32)BPF_CORE_READ(inode, i_sb, s_magic)) {
-#define FILE_SYSTEM(type, magic, has_events, syncs_writes)                                         \
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes, is_served)                              \
   case magic:                                                                                      \
     return syncs_writes;
 #include "file_systems.def"
