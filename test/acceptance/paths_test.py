@@ -2,9 +2,20 @@
 """Each event has the path that its file had at that time. The programs print the path, and write a
 size of its own under it."""
 import json
+import subprocess
 import sys
 
 import harness
+
+# Opens a file, and writes to it once a line comes.
+WRITES_WHEN_ASKED = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY, 0o600)
+print("open", flush=True)
+sys.stdin.readline()
+os.write(fd, b"abc")
+os.fsync(fd)
+"""
 
 # Makes writes of different sizes. Prints size and path, as the kernel reports it for the open
 # descriptor.
@@ -193,6 +204,33 @@ class Paths(harness.AcceptanceTest):
             self.assertEqual(int(row["removed"] in (True, "true", 1)), removed)
             journals = {row[0] for row in self.exported(recording, "syscall_write", "file") if row[0] and "-journal" in row[0]}
             self.assertEqual(journals, {f"{database}-journal"})
+
+    def test_a_file_that_was_deleted_before_the_recording(self):
+        """A program writes to a log that another one has removed, and made again."""
+        log = self.folder / "app.log"
+        program = subprocess.Popen([sys.executable, "-c", WRITES_WHEN_ASKED, log], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for stream in (program.stdin, program.stdout):
+            self.addCleanup(stream.close)
+        self.addCleanup(lambda: (program.kill(), program.wait()))
+        self.assertEqual(program.stdout.readline(), "open\n")
+        log.unlink()
+        log.write_text("another file")
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--layers", "syscall,block", "-p", str(program.pid)],
+                                    stderr=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(path)
+        program.communicate("write\n", timeout=harness.PATIENCE_S)
+        recording = harness.Recording(path, subprocess.CompletedProcess([], 0, "", recorder.communicate(timeout=harness.PATIENCE_S)[1]))
+        self.require(recording, "syscall")
+        shown = recording.query(f"SELECT DISTINCT path FROM operations WHERE path LIKE '{log}%'")
+        self.assertEqual([row["path"] for row in shown], [f"{log} (deleted)"])
+        (file,) = recording.query(f"SELECT is_removed, bytes_written FROM top_files WHERE path = '{log} (deleted)'")
+        self.assertEqual((file["is_removed"], file["bytes_written"]), (1, 3))
+        report = harness.run(harness.IOTRAIL, "report", recording.path, "--full").stdout
+        self.assertIn("app.log (deleted)", report)
+        file_system = harness.run("df", "--output=fstype", self.folder).stdout.split()[-1]
+        self.assertEqual(recording.value(f"SELECT file_system FROM files WHERE path = '{log}' AND is_deleted = 1"), file_system)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ private:
   struct File {
     std::size_t last; // index of its last path
     bool is_directory;
-    bool is_nameless; // made with O_TMPFILE: the kernel names it by its number until it is linked
+    bool is_nameless; // deleted before, or by O_TMPFILE: named by its number until it is linked
     std::uint32_t container = 0;    // container of its first event: only paths in it are its names
     std::uint64_t seen_ns = kNever; // the end of that event
   };
@@ -149,16 +149,15 @@ void Finder::load_files() {
   const store::TableInfo* table = trace_.table("files");
   if (!table)
     return;
-  TableRows(trace_, *table, {"file", "path", "mode", "inode"})
+  TableRows(trace_, *table, {"file", "path", "mode", "inode", "is_deleted"})
       .for_each([&](auto number, auto read_text) {
         const auto file = static_cast<std::uint32_t>(number(0));
         if (files_.contains(file))
           return;
         std::string path = read_text(1);
-        files_[file] = {.last = paths_.size(),
-                        .is_directory = S_ISDIR(number(2)),
-                        .is_nameless = path.ends_with(fmt::format("/#{}", number(3)))};
-        const bool is_nameless = files_[file].is_nameless;
+        const bool is_nameless = number(4) != 0 || path.ends_with(fmt::format("/#{}", number(3)));
+        files_[file] = {
+            .last = paths_.size(), .is_directory = S_ISDIR(number(2)), .is_nameless = is_nameless};
         if (is_nameless)
           path += kDeleted;
         paths_.push_back({file, is_nameless, 0, kNever, std::move(path)});

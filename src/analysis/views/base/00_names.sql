@@ -111,10 +111,11 @@ SELECT file FROM file_paths GROUP BY file HAVING count(DISTINCT path) > 1;
 
 -- One row per file, with its last name.
 --   file         key of files
---   path         the last name
+--   path         the last name; followed by ' (deleted)' if the file had none in the whole recording, since
+--                another file may have this name
 --   first_path   the name at first sight
 --   is_removed   1: that name no longer exists, and the file has no other
 CREATE VIEW file_names AS
-SELECT l.file AS file, l.path AS path, f.path AS first_path, l.is_removed AS is_removed
+SELECT l.file AS file, CASE WHEN f.is_removed = 1 AND l.is_removed = 1 THEN l.shown_path ELSE l.path END AS path, f.path AS first_path, l.is_removed AS is_removed
 FROM file_paths AS l JOIN file_paths AS f ON l.file = f.file
 WHERE l.until_ns IS NULL AND f.since_ns = 0;

@@ -56,7 +56,7 @@ constexpr ColumnDefinition kFileColumns[] = {
 };
 constexpr std::string_view kFilesSql = R"(
 SELECT *, CASE kind WHEN 'file' THEN coalesce(nullif(path, ''), '(no known name)')
-                                      || CASE WHEN is_removed = 1 THEN ' (deleted)' ELSE '' END
+                                      || CASE WHEN is_removed = 1 AND path NOT LIKE '% (deleted)' THEN ' (deleted)' ELSE '' END
                     WHEN 'metadata' THEN '(metadata)'
                     ELSE '(no known file)' END AS _name
 FROM top_files
