@@ -91,10 +91,27 @@ std::string descriptor_macro_sql() {
                      fmt::join(calls, ", "));
 }
 
+std::string served_macro_sql() {
+  struct FileSystem {
+    std::string_view type;
+    bool is_served;
+  };
+  static constexpr FileSystem kFileSystems[] = {
+#define FILE_SYSTEM(type, magic, has_events, syncs_writes, is_served) {#type, (is_served) != 0},
+#include "file_systems.def"
+  };
+  std::vector<std::string> served;
+  for (const FileSystem& row : kFileSystems)
+    if (row.is_served)
+      served.push_back(sql_literal(row.type));
+  return fmt::format("CREATE MACRO is_served(file_system) AS file_system IN ({});\n",
+                     fmt::join(served, ", "));
+}
+
 } // namespace
 
 std::string schema_macros_sql() {
-  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql();
+  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql() + served_macro_sql();
 }
 
 void add_schema_tables(LazyRelations& definitions, Tables tables) {

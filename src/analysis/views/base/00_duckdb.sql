@@ -123,6 +123,9 @@
 -- FUNCTION is_on_descriptor(call): true for C library functions that work on a descriptor instead
 -- of a stream.
 
+-- FUNCTION is_served(file_system): true for types of file systems that get their data from a server
+-- or from another program: NFS, FUSE, ...
+
 -- FUNCTION op_text(op_id): an operation in the short form of `script`: '1.27' is the 27th of CPU 1,
 -- 'p3.7' the 7th of preload thread 3.
 
