@@ -129,6 +129,9 @@
 -- FUNCTION op_text(op_id): an operation in the short form of `script`: '1.27' is the 27th of CPU 1,
 -- 'p3.7' the 7th of preload thread 3.
 
+-- FUNCTION folded_path(path): a path with * in the place of each number, so that files with
+-- numbered names are one kind.
+
 -- FUNCTION is_error(error): true for a negative errno, false for an unfinished operation.
 
 -- FUNCTION is_unfinished(error): true if the recording stopped or the task died before the end.
@@ -222,9 +225,6 @@ CREATE MACRO path_in(directory, given) AS CASE WHEN strlen(given) >= 4096 THEN N
 
 -- A container as its runtime shows it: the first 12 digits of an id; a name unchanged.
 CREATE MACRO short_container(container) AS CASE WHEN regexp_full_match(container, '[0-9a-f]{64}') THEN left(container, 12) ELSE container END;
-
--- A path with * in the place of each number, so that files with numbered names are one kind.
-CREATE MACRO folded_path(path) AS regexp_replace(path, '[0-9]+', '*', 'g');
 
 -- An aggregate over paths of one kind: the path, or the kind if there are several.
 CREATE MACRO shown_files(path) AS CASE WHEN min(path) = max(path) THEN min(path) ELSE folded_path(min(path)) END;
