@@ -110,6 +110,19 @@ std::string manifest_rows_sql(const store::TraceReader& trace) {
       {"kernel", manifest.kernel},
       {"machine", manifest.machine},
       {"cpu_count", fmt::format("{}", manifest.cpu_count)},
+// A selected system call in a library call that is not selected is outside.
+std::string app_calls_sql(bool is_selected) {
+  if (!is_selected)
+    return "CREATE VIEW selected_app_calls AS FROM found_app_calls();\n";
+  return R"(CREATE VIEW selected_app_calls AS
+SELECT f.syscall_op AS syscall_op, a.op_id AS app_op, CASE WHEN a.op_id IS NOT NULL THEN f.app_event END AS app_event,
+       CASE WHEN a.op_id IS NOT NULL THEN f.app_call END AS app_call, CASE WHEN a.op_id IS NULL THEN 'outside' ELSE f.place END AS place
+FROM found_app_calls() AS f
+  SEMI JOIN (SELECT op_id FROM events WHERE layer = layer_at('kernel') AND duration_ns IS NOT NULL) AS s ON f.syscall_op = s.op_id
+  LEFT JOIN (SELECT DISTINCT op_id FROM events WHERE layer = layer_at('library')) AS a ON f.app_op = a.op_id;
+)";
+}
+
       {"trace_id", manifest.trace_id},
       {"iotrail_version", manifest.iotrail_version},
       {"format_version", fmt::format("{}", manifest.format_version)},
@@ -330,3 +343,4 @@ void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& t
 }
 
 } // namespace iotrail::analysis
+  definitions.add("the view selected_app_calls", app_calls_sql(!conditions.empty()));

@@ -146,6 +146,19 @@ constexpr MemoryColumn<DamageLoss> kDamageColumns[] = {
     {"events", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.events; }},
 };
 
+// NULL where no library call has the system call.
+constexpr MemoryColumn<AppCall> kAppCallColumns[] = {
+    {"syscall_op", DUCKDB_TYPE_UBIGINT, [](const AppCall& c) { return c.syscall_op; }},
+    {"app_op", DUCKDB_TYPE_UBIGINT,
+     [](const AppCall& c) { return c.kind->event.empty() ? kNull : c.app_op; }},
+    {"app_event", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const AppCall& c) { return std::string_view(c.kind->event); }},
+    {"app_call", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const AppCall& c) { return std::string_view(c.kind->call); }},
+    {"place", DUCKDB_TYPE_VARCHAR, nullptr,
+     [](const AppCall& c) { return std::string_view(c.kind->place); }},
+};
+
 template <class Row> struct Table;
 template <> struct Table<Link> {
   static constexpr const char* kName = "found_links";
@@ -172,6 +185,11 @@ template <> struct Table<DamageLoss> {
   static constexpr const char* kName = "found_damage";
   static constexpr std::span<const MemoryColumn<DamageLoss>> kColumns = kDamageColumns;
   static std::span<const DamageLoss> rows(TrailTables& tables) { return tables.damage(); }
+};
+template <> struct Table<AppCall> {
+  static constexpr const char* kName = "found_app_calls";
+  static constexpr std::span<const MemoryColumn<AppCall>> kColumns = kAppCallColumns;
+  static std::span<const AppCall> rows(TrailTables& tables) { return tables.app_calls().calls; }
 };
 template <> struct Table<CurrentDirectory> {
   static constexpr const char* kName = "found_directories";
@@ -336,6 +354,8 @@ Result<void> TrailTables::register_in(duckdb_connection connection) {
     return done;
   if (auto done = register_memory<CurrentDirectory>(connection, this); !done)
     return done;
+  if (auto done = register_memory<AppCall>(connection, this); !done)
+    return done;
   if (auto done = register_memory<DamageLoss>(connection, this); !done)
     return done;
   if (auto done = register_path(connection, this, "shown_path_at", path_rows<shown_path_of>); !done)
@@ -353,6 +373,11 @@ const trail::Trails& TrailTables::trails() {
 const TraceNames& TrailTables::names() {
   std::call_once(named_, [&] { names_ = find_names(reader_); });
   return names_;
+}
+
+const AppCalls& TrailTables::app_calls() {
+  std::call_once(placed_, [&] { app_calls_ = find_app_calls(reader_); });
+  return app_calls_;
 }
 
 const std::vector<DamageLoss>& TrailTables::damage() {

@@ -4,7 +4,7 @@
 // found_late_reads(), for views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql.
 // The first query that needs one computes them, once while the trace is open. Likewise the paths of
 // files over time, found_file_paths() and shown_path_at(file, ts_ns), and the current directories of
-// processes, found_directories(); and the damage of the trace, found_damage().
+// processes, found_directories(); the library calls of system calls, found_app_calls(); and the damage of the trace, found_damage().
 #pragma once
 
 #include <duckdb.h>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analysis/names/file_paths.hpp"
+#include "analysis/tables/app_calls.hpp"
 #include "base/result.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "trail/state/link.hpp"
@@ -38,6 +39,7 @@ public:
   // Safe from several threads.
   const trail::Trails& trails();
   const TraceNames& names();
+  const AppCalls& app_calls();
   const std::vector<DamageLoss>& damage(); // after a look at every block
 
 private:
@@ -46,6 +48,8 @@ private:
   trail::Trails trails_;
   std::once_flag named_;
   TraceNames names_;
+  std::once_flag placed_;
+  AppCalls app_calls_;
   std::once_flag checked_;
   std::vector<DamageLoss> damage_;
 };
