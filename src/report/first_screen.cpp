@@ -7,7 +7,6 @@
 
 #include <fmt/ranges.h>
 
-#include "report/findings.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"
@@ -319,11 +318,13 @@ Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completene
 
 } // namespace
 
-Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection) {
+std::uint64_t first_screen_steps() {
+  return analysis::finding_rules().size() + sections_of(&Ranks::first_screen).size();
+}
+
+Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection,
+                                   const Judgement& judgement) {
   const store::TraceReader& trace = engine.trace();
-  auto judgement = judge(engine);
-  if (!judgement)
-    return std::unexpected(judgement.error());
   Document document{.trace = trace.path().native()};
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
     document.sections.push_back(make_section(engine, definition, {}));
@@ -346,10 +347,11 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows
   document.sections.insert(document.sections.begin(), std::move(verdict));
-  document.sections.push_back(notes_section(*judgement, std::move(*bytes)));
-  if (!damage_sentences(trace).empty()) // known now that all has been read
+  document.sections.push_back(notes_section(judgement, std::move(*bytes)));
+  trace.check_all(); // no query may have read a damaged block
+  if (!damage_sentences(trace).empty())
     document.sections.front().title.add("; the trace is damaged, so this may be wrong");
-  document.title = title_of(trace, judgement->run_ns);
+  document.title = title_of(trace, judgement.run_ns);
   if (!selection.empty())
     document.title.add("; only {selection}", {text_value("selection", std::string(selection))});
   document.warnings = warning_sentences(trace);

@@ -4,15 +4,21 @@
 // programs matter, what was found, and what to type next. It fits 80 columns and 24 lines.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "analysis/engine/engine.hpp"
 #include "report/document.hpp"
+#include "report/findings.hpp"
 
 namespace iotrail::output {
 
+// Steps of the engine's progress in judge() and make_first_screen().
+std::uint64_t first_screen_steps();
+
 // An engine with findings_engine_options() computes shared views once. `selection`: what the answer is
 // narrowed down to; empty: nothing.
-Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection);
+Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection,
+                                   const Judgement& judgement);
 
 } // namespace iotrail::output

@@ -166,6 +166,13 @@ private:
 
 } // namespace
 
+std::uint64_t report_steps(const ReportOptions& options) {
+  if (!options.by.empty())
+    return 1;
+  return 1 + sections_of(&Ranks::report).size() +
+         (options.for_programs ? sections_of(&Ranks::report_data).size() : 0);
+}
+
 Result<Document> make_report(analysis::Engine& engine, const ReportOptions& options) {
   if (Result<void> checked = check(options); !checked)
     return std::unexpected(checked.error());

@@ -19,6 +19,8 @@ struct ReportOptions {
   bool for_programs = false; // all rows, unless the user gives a number; facts as tables
 };
 
+// Steps of the engine's progress in make_report().
+std::uint64_t report_steps(const ReportOptions& options);
 Result<Document> make_report(analysis::Engine& engine, const ReportOptions& options);
 
 } // namespace iotrail::output

@@ -172,6 +172,7 @@ Section make_section(analysis::Engine& engine, const SectionDefinition& definiti
   if (!section.failure)
     if (Result<void> done = result.read(engine, section_sql(definition, options)); !done)
       section.failure = done.error();
+  engine.progress().step();
   add_columns(section, definition, result.columns(), options);
   add_rows(section, result.take_rows());
   scale_rows(section, Sample(engine.trace().manifest().sample_of));

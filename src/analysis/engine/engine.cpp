@@ -41,7 +41,9 @@ struct Engine::Impl {
   std::optional<SpillDirectory> spill;
   duckdb_database database = nullptr;
   Connection connection;
-  LazyRelations definitions;      // of the relations that no query has named yet
+  LazyRelations definitions; // of the relations that no query has named yet
+  Limits finding_limits;
+  Progress progress;
   std::string output;             // the file that write_parquet() writes; empty: none
   std::optional<Error> no_memory; // a relation could not be defined: each query would fail
   std::string unfit_views;        // why each view that needs missing columns is absent
@@ -280,6 +282,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
   impl->reader = std::move(*reader);
   if (auto done = impl->open_database(options); !done)
     return std::unexpected(done.error());
+  impl->finding_limits = options.finding_limits;
   if (auto done = impl->register_tables(); !done)
     return std::unexpected(done.error());
   impl->add_definitions(options);
@@ -299,6 +302,14 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
+
+const Limits& Engine::finding_limits() const {
+  return impl_->finding_limits;
+}
+
+Progress& Engine::progress() {
+  return impl_->progress;
+}
 
 const store::TraceReader& Engine::trace() const {
   return *impl_->reader;

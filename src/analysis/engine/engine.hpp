@@ -29,6 +29,7 @@
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/rows.hpp"
 #include "analysis/findings/rule.hpp"
+#include "base/progress.hpp"
 #include "base/result.hpp"
 #include "store/reader/trace_reader.hpp"
 
@@ -58,6 +59,8 @@ public:
   Engine& operator=(const Engine&) = delete;
 
   const store::TraceReader& trace() const;
+  const Limits& finding_limits() const;
+  Progress& progress(); // of the work that the queries are for
 
   // For queries beyond the time limit of the options by a second.
   void set_on_overdue(OnOverdue on_overdue);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <fmt/ranges.h>
 
@@ -13,6 +14,7 @@
 #include "cli/options/format_option.hpp"
 #include "cli/options/op_option.hpp"
 #include "cli/output_file.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
 #include "export/export.hpp"
 #include "export/trace_format.hpp"
@@ -92,6 +94,19 @@ Result<std::uint64_t> export_to_file(const Stream& out, const store::TraceReader
   });
 }
 
+Result<std::uint64_t> write_rows(const Console& console, const store::TraceReader& trace,
+                                 const ExportTarget& target, const output::ExportOptions& options,
+                                 bool is_directory) {
+  std::optional<ProgressBar> bar;
+  if (!target.path.empty() || !console.out.is_terminal())
+    bar.emplace(console.err, [&] { // each block is read once
+      return static_cast<double>(trace.blocks_read()) /
+             static_cast<double>(std::max<std::size_t>(trace.blocks().size(), 1));
+    });
+  return is_directory ? output::export_directory(trace, options, target.path)
+                      : export_to_file(console.out, trace, target, options);
+}
+
 Result<int> export_rows(const Console& console, const ExportTarget& target,
                         const output::Format& format) {
   const bool is_directory = target.table.empty() && format.gives == output::Gives::file_a_table;
@@ -102,9 +117,8 @@ Result<int> export_rows(const Console& console, const ExportTarget& target,
   auto trace = open_trace(target.trace);
   if (!trace)
     return std::unexpected(trace.error());
-  const output::ExportOptions options{.format = &format, .raw = target.raw};
-  auto rows = is_directory ? output::export_directory(**trace, options, target.path)
-                           : export_to_file(console.out, **trace, target, options);
+  const auto rows =
+      write_rows(console, **trace, target, {.format = &format, .raw = target.raw}, is_directory);
   if (!rows)
     return std::unexpected(rows.error());
   print_warnings(console.err, **trace);

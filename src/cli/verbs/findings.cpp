@@ -6,6 +6,7 @@
 
 #include "cli/open_trace.hpp"
 #include "cli/print_document.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
 #include "report/findings.hpp"
 
@@ -43,7 +44,9 @@ Result<int> findings(const Console& console, const FindingsRequest& request) {
       open_engine(request.trace, output::findings_engine_options(std::move(options)));
   if (!engine)
     return std::unexpected(engine.error());
-  const auto judgement = output::judge(**engine, request.only);
+  const auto judgement =
+      with_progress_bar(console.err, (*engine)->progress(), analysis::finding_rules().size(),
+                        [&] { return output::judge(**engine, request.only); });
   if (!judgement)
     return std::unexpected(judgement.error());
   const Result<void> printed = print_document(

@@ -7,6 +7,7 @@
 #include "cli/options/selection.hpp"
 #include "cli/output_file.hpp"
 #include "cli/print_document.hpp"
+#include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
 #include "render/html/html.hpp"
 #include "report/coverage.hpp"
@@ -72,8 +73,9 @@ Result<int> report_sums(const Console& console, analysis::Engine& engine,
 
 Result<int> write_page(const Console& console, analysis::Engine& engine,
                        const ReportRequest& request, std::uint64_t top) {
-  const auto page =
-      output::make_page(engine, {.rows = top, .selection = selection_text(request.only)});
+  const output::PageOptions options{.rows = top, .selection = selection_text(request.only)};
+  const auto page = with_progress_bar(console.err, engine.progress(), output::page_steps(),
+                                      [&] { return output::make_page(engine, options); });
   if (!page)
     return std::unexpected(page.error());
   const Result<void> written = write_output(console.out, request.html, [&](std::FILE* file) {
@@ -96,6 +98,19 @@ Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
   return print(
       console, request,
       output::make_snapshot_report(engine, {.rows = top, .all_rows = request.json && top == 0}));
+}
+
+Result<int> print_answer(const Console& console, analysis::Engine& engine,
+                         const ReportRequest& request) {
+  const auto answer = with_progress_bar(
+      console.err, engine.progress(), output::first_screen_steps(),
+      [&]() -> Result<output::Document> {
+        const auto judgement = output::judge(engine);
+        if (!judgement)
+          return std::unexpected(judgement.error());
+        return output::make_first_screen(engine, selection_text(request.only), *judgement);
+      });
+  return print(console, request, answer);
 }
 
 Result<int> report(const Console& console, const ReportRequest& request) {
@@ -130,13 +145,14 @@ Result<int> report(const Console& console, const ReportRequest& request) {
   if (is_page)
     return write_page(console, **engine, request, *top);
   if (request.is_first_screen())
-    return print(console, request,
-                 output::make_first_screen(**engine, selection_text(request.only)));
+    return print_answer(console, **engine, request);
+  const output::ReportOptions whole{.by = request.by,
+                                    .rows = {.rows = *top, .sort = request.sort},
+                                    .selection = selection_text(request.only),
+                                    .for_programs = request.json};
   return print(console, request,
-               output::make_report(**engine, {.by = request.by,
-                                              .rows = {.rows = *top, .sort = request.sort},
-                                              .selection = selection_text(request.only),
-                                              .for_programs = request.json}));
+               with_progress_bar(console.err, (*engine)->progress(), output::report_steps(whole),
+                                 [&] { return output::make_report(**engine, whole); }));
 }
 
 Action declare_report(CLI::App& app, const Trailing&) {

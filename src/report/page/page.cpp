@@ -25,6 +25,10 @@ template <class Target> Result<void> set(Target& target, Result<Document> made) 
 
 } // namespace
 
+std::uint64_t page_steps() {
+  return first_screen_steps() + report_steps({});
+}
+
 Result<Page> make_page(analysis::Engine& engine, const PageOptions& options) {
   const std::uint64_t rows = options.rows == 0 ? kRows : options.rows;
   Page page;
@@ -32,11 +36,11 @@ Result<Page> make_page(analysis::Engine& engine, const PageOptions& options) {
     const auto made = set(page.report, make_stat(engine, {.rows = rows}));
     return made ? Result<Page>(std::move(page)) : std::unexpected(made.error());
   }
-  if (auto made = set(page.answer, make_first_screen(engine, options.selection)); !made)
-    return std::unexpected(made.error());
   const auto judgement = judge(engine);
   if (!judgement)
     return std::unexpected(judgement.error());
+  if (auto made = set(page.answer, make_first_screen(engine, options.selection, *judgement)); !made)
+    return std::unexpected(made.error());
   page.findings = findings_document(engine.trace(), *judgement, false);
   if (auto made = set(page.report, make_report(engine, {.rows = {.rows = rows},
                                                         .selection = options.selection}));

@@ -26,6 +26,9 @@ struct PageOptions {
   std::string selection{}; // how the user narrowed the trace down, in words; empty: not at all
 };
 
+// Steps of the engine's progress in make_page().
+std::uint64_t page_steps();
+
 // An engine with findings_engine_options() computes shared views once. The page of a trace of
 // `stat` has its report alone.
 Result<Page> make_page(analysis::Engine& engine, const PageOptions& options);

@@ -43,6 +43,7 @@ struct TraceReader::Impl {
   std::atomic<std::uint64_t> bad_bytes = 0;
   std::atomic<std::uint64_t> bad_blocks = 0;
   std::atomic<std::uint64_t> bad_rows = 0;
+  std::atomic<std::uint64_t> blocks_read = 0;
   std::optional<TextBudget> texts;
   std::mutex limits_mutex;
   std::vector<std::string> limits;
@@ -346,6 +347,7 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block,
   const auto stored = impl_->checked(block);
   if (!stored)
     return std::unexpected(stored.error());
+  ++impl_->blocks_read;
   std::vector<schema::Type> types;
   for (const ColumnInfo& column : table->columns)
     types.push_back(column.type);
@@ -365,6 +367,10 @@ Result<std::vector<Column>> TraceReader::read(const BlockInfo& block) const {
   std::vector<int> all(table ? table->columns.size() : 0);
   std::iota(all.begin(), all.end(), 0);
   return read(block, all);
+}
+
+std::uint64_t TraceReader::blocks_read() const {
+  return impl_->blocks_read;
 }
 
 void TraceReader::check_all() const {

@@ -62,6 +62,8 @@ public:
   Result<std::vector<Column>> read(const BlockInfo& block, std::span<const int> columns) const;
   Result<std::vector<Column>> read(const BlockInfo& block) const; // all columns
 
+  std::uint64_t blocks_read() const; // so far, each as often as it was read
+
   // Reads every block, so that damage() is complete. Takes as long as reading the files.
   void read_all() const;
   // Compares the checksums of all blocks without decoding them, so that damage() reports decayed
