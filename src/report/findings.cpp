@@ -309,7 +309,8 @@ Sentence title_of(const Judgement& judgement, std::size_t shown, const Completen
 } // namespace
 
 analysis::EngineOptions findings_engine_options(analysis::EngineOptions options) {
-  options.kept_views = {"file_calls", "op_time", "top_devices", "device_causes", "write_fates"};
+  options.kept_views = {"file_calls", "file_call_parts", "top_devices", "device_causes",
+                        "write_fates"};
   return options;
 }
 

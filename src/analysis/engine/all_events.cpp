@@ -155,23 +155,24 @@ EventRows rows_with_paths(const store::TableInfo& operations, const store::Table
   return rows;
 }
 
-std::uint64_t rows_of(const store::TraceReader& reader, const store::TableInfo& table) {
-  std::uint64_t rows = 0;
-  for (const store::BlockInfo& block : reader.blocks())
-    rows += block.kind == table.kind ? block.rows : 0;
-  return rows;
-}
-
 const store::TableInfo* find_table(Tables tables, std::string_view name) {
   const auto found = std::ranges::find(tables, name, &store::TableInfo::name);
   return found == tables.end() ? nullptr : &*found;
 }
 
-// Up to this number, the rows are materialised once. To plan a union of all tables for each query
-// that names it takes longer than to read this many rows.
-constexpr std::uint64_t kMostRowsKept = 50'000;
-
 } // namespace
+
+// To plan a union of all tables for each query that names it takes longer than to read this many
+// rows.
+bool is_large(const store::TraceReader& reader) {
+  constexpr std::uint64_t kMostRowsKept = 50'000;
+  std::uint64_t rows = 0;
+  for (const store::BlockInfo& block : reader.blocks()) {
+    const store::TableInfo* table = reader.table(block.kind);
+    rows += table != nullptr && !table->is_dictionary() ? block.rows : 0;
+  }
+  return rows > kMostRowsKept;
+}
 
 std::string class_sql(const store::TableInfo& table) {
   if (const store::ColumnInfo* flags = table.column(schema::Role::operation))
@@ -193,23 +194,20 @@ void add_all_events(LazyRelations& definitions, const store::TraceReader& reader
   const bool has_paths = paths != nullptr && reader.has_rows(paths->kind);
   std::vector<std::string> parts;
   std::string without_rows;
-  std::uint64_t all_rows = 0;
   for (const store::TableInfo& table : tables) {
     if (table.is_dictionary())
       continue;
-    const std::uint64_t rows = rows_of(reader, table);
     const bool takes_paths = has_paths && table.name == "async_operation";
-    if (rows != 0)
+    if (reader.has_rows(table.kind))
       parts.push_back(
           event_rows_sql(takes_paths ? rows_with_paths(table, *paths) : rows_alone(table)));
     else
       without_rows = event_rows_sql(rows_alone(table));
-    all_rows += rows;
   }
   if (parts.empty() && !without_rows.empty())
     parts.push_back(without_rows);
   const std::string select = fmt::format("all_events AS\n{};\n", fmt::join(parts, "\nUNION ALL\n"));
-  if (all_rows <= kMostRowsKept)
+  if (!is_large(reader))
     definitions.add("the table all_events", "CREATE TABLE " + select, "CREATE VIEW " + select);
   else
     definitions.add("the view all_events", "CREATE VIEW " + select);

@@ -26,8 +26,9 @@ namespace iotrail::analysis {
 
 namespace {
 
-// The file with the macros and settings that all others need.
-constexpr std::string_view kEngineFile = "00_duckdb";
+// Always sort for joins by the nearest time. Comparing each pair, the default for a few rows on the
+// left, takes seconds if the right side has many rows.
+constexpr std::string_view kSettings = "SET asof_loop_join_threshold = 0";
 
 } // namespace
 
@@ -62,7 +63,7 @@ struct Engine::Impl {
   Result<void> register_tables();
   void add_definitions(const EngineOptions& options);
   Result<void> define(const std::vector<LazyRelations::Definition>& taken);
-  Result<void> define_macros();
+  std::vector<LazyRelations::Definition> take_all();
   template <class Run> auto with_relations(std::string_view sql, const Run& ask) -> decltype(ask());
   void explain_failure(Error& error) const;
   Result<void> lock();
@@ -184,41 +185,27 @@ Result<void> Engine::Impl::register_tables() {
   return register_functions(connection.handle);
 }
 
-// The statements of a file with views, with tables in the place of the views to keep.
-static std::string with_kept(std::string_view sql, const std::vector<std::string>& kept_views) {
-  std::string text(sql);
-  for (const std::string& view : kept_views) {
-    const std::string create = fmt::format("CREATE VIEW {} AS", view);
-    if (const auto at = text.find(create); at != std::string::npos)
-      text.replace(at, create.size(), fmt::format("CREATE TABLE {} AS", view));
-  }
-  return text;
-}
+// Views with a row for each layer, process or file at most. Others read them many times.
+constexpr std::string_view kSmallViews[] = {"asked_layers",  "busy_window", "call_layer",
+                                            "disk_caches",   "file_names",  "files_without_device",
+                                            "given_paths",   "programs",    "run",
+                                            "renamed_files", "wait_bits"};
 
 // The trace's own tables come last, so that none replaces a relation of iotrail.
 void Engine::Impl::add_definitions(const EngineOptions& options) {
+  std::vector<std::string> kept(options.kept_views);
+  kept.insert(kept.end(), std::begin(kSmallViews), std::end(kSmallViews));
   add_manifest_tables(definitions, *reader);
   add_schema_tables(definitions, tables);
   add_table_list(definitions, *reader);
   add_causes(definitions);
   add_all_events(definitions, *reader, tables);
   add_selection(definitions, options.selection, reader->manifest());
+  definitions.add_file(macros_sql() + schema_macros_sql() + layer_macros_sql(*reader, tables), {});
   for (const ViewFile& view : view_files())
-    if (view.name != kEngineFile)
-      definitions.add(fmt::format("the view {}", view.name),
-                      with_kept(view.sql, options.kept_views));
+    definitions.add_file(view.sql, kept);
   add_finding_rules(definitions, options.finding_limits);
-  add_trace_tables(definitions, tables);
-}
-
-Result<void> Engine::Impl::define_macros() {
-  const auto views = view_files();
-  const std::string file(std::ranges::find(views, kEngineFile, &ViewFile::name)->sql);
-  if (auto done = run("the macros", macros_sql() + schema_macros_sql()); !done)
-    return done;
-  if (auto done = define(definitions.take_for(file)); !done)
-    return done;
-  return run(kEngineFile, file);
+  add_trace_tables(definitions, *reader, tables);
 }
 
 // After the trace is attached, all SQL comes from the user, or from the author of the user's query.
@@ -232,6 +219,9 @@ Result<void> Engine::Impl::lock() {
 
 // Fails only if memory is short.
 Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& taken) {
+  std::optional<QueryTimer> timer; // some are computed
+  if (connection.time_limit_ns != 0 && !taken.empty())
+    timer.emplace(connection.handle, connection.time_limit_ns);
   for (const auto& [what, sql, fallback_sql] : taken) {
     auto done = run(what, sql);
     if (!done && done.error().code != ENOMEM && !fallback_sql.empty())
@@ -246,18 +236,23 @@ Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& 
   return {};
 }
 
+// What nothing reads yet need not be computed.
+std::vector<LazyRelations::Definition> Engine::Impl::take_all() {
+  return definitions.take_all(is_large(*reader));
+}
+
 // Retries a failed statement once, with all relations defined. It may build names while it runs, as
 // query() does, and then the engine's message suggests similar names.
 template <class Run>
 auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> decltype(ask()) {
   if (no_memory)
     return std::unexpected(*no_memory);
-  if (auto done = define(definitions.take_for(sql)); !done)
+  if (auto done = define(lists_relations(sql) ? take_all() : definitions.take_for(sql)); !done)
     return std::unexpected(done.error());
   auto rows = ask();
   if (rows || rows.error().code == ENOMEM)
     return rows;
-  const auto rest = definitions.take_all();
+  const auto rest = take_all();
   if (rest.empty())
     return rows;
   if (auto done = define(rest); !done)
@@ -282,20 +277,18 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
   impl->reader = std::move(*reader);
   if (auto done = impl->open_database(options); !done)
     return std::unexpected(done.error());
-  impl->finding_limits = options.finding_limits;
   if (auto done = impl->register_tables(); !done)
     return std::unexpected(done.error());
   impl->add_definitions(options);
+  impl->finding_limits = options.finding_limits;
   impl->output = options.output;
   impl->connection.time_limit_ns = options.time_limit_ns;
-  if (auto done = impl->define_macros(); !done)
+  if (auto done = impl->run("the settings", std::string(kSettings)); !done)
     return std::unexpected(done.error());
   if (auto done = count_rows(impl->connection); !done)
     return std::unexpected(done.error());
   // The output of a writing statement must not clash with a relation defined later.
-  if (auto done =
-          options.external_access ? impl->define(impl->definitions.take_all()) : impl->lock();
-      !done)
+  if (auto done = options.external_access ? impl->define(impl->take_all()) : impl->lock(); !done)
     return std::unexpected(done.error());
   return std::unique_ptr<Engine>(new Engine(std::move(impl)));
 }
@@ -303,16 +296,16 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::filesystem::path& trace,
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Engine::~Engine() = default;
 
+const store::TraceReader& Engine::trace() const {
+  return *impl_->reader;
+}
+
 const Limits& Engine::finding_limits() const {
   return impl_->finding_limits;
 }
 
 Progress& Engine::progress() {
   return impl_->progress;
-}
-
-const store::TraceReader& Engine::trace() const {
-  return *impl_->reader;
 }
 
 static void mark_asked(std::string_view sql, Rows& rows) {

@@ -2,8 +2,10 @@
 #include "analysis/engine/lazy_relations.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace iotrail::analysis {
@@ -14,15 +16,26 @@ bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Walks over SQL word by word.
+// Walks over SQL word by word, or by words and marks.
 class SqlWords {
 public:
   explicit SqlWords(std::string_view sql) : sql_(sql) {}
 
   // The next word in lower case, quoted or not; nullopt: the end.
   std::optional<std::string> next() {
+    for (auto token = next_token(); token; token = next_token())
+      if (!is_mark_)
+        return token;
+    return std::nullopt;
+  }
+
+  // The same, or one of the marks `(`, `)`, `,` and `;`.
+  std::optional<std::string> next_token() {
     while (at_ < sql_.size()) {
       const char c = sql_[at_];
+      is_mark_ = kMarks.contains(c);
+      if (is_mark_)
+        return std::string(1, sql_[at_++]);
       if (c == '\'')
         skip_quoted();
       else if (sql_.substr(at_).starts_with("--"))
@@ -36,6 +49,30 @@ public:
     }
     return std::nullopt;
   }
+
+  // Goes behind the next semicolon, or to the end, and makes no words of what lies before.
+  void skip_statement() {
+    for (;;) {
+      at_ = sql_.find_first_of("'\";-", at_);
+      if (at_ == sql_.npos) {
+        at_ = sql_.size();
+        return;
+      }
+      const char c = sql_[at_];
+      if (c == '\'' || c == '"') {
+        skip_quoted();
+      } else if (sql_.substr(at_).starts_with("--")) {
+        at_ = std::min(sql_.find('\n', at_), sql_.size());
+      } else {
+        ++at_;
+        if (c == ';')
+          return;
+      }
+    }
+  }
+
+  // After a token: where it ends.
+  std::size_t position() const { return at_; }
 
   // After a word: whether a call follows.
   bool is_call() const {
@@ -66,22 +103,97 @@ private:
     return small;
   }
 
+  static constexpr std::string_view kMarks = "(),;";
+
   std::string_view sql_;
   std::size_t at_ = 0;
+  bool is_mark_ = false;
 };
 
-std::vector<std::string> relations_made_by(std::string_view sql) {
+// A macro's name gets a `(` at its end, like a call in references_in().
+std::vector<std::string> names_made_by(std::string_view sql) {
   std::vector<std::string> names;
   SqlWords words(sql);
-  std::string before;
-  std::string last;
-  while (auto word = words.next()) {
-    if (before == "create" && (last == "view" || last == "table"))
-      names.push_back(*word);
-    before = std::exchange(last, std::move(*word));
+  for (auto word = words.next(); word; word = words.next()) {
+    if (*word == "create") {
+      const auto kind = words.next();
+      if (auto name = words.next(); kind && name)
+        names.push_back(*kind == "macro" ? *name + '(' : std::move(*name));
+    }
+    words.skip_statement();
   }
   return names;
 }
+
+// Finds the names of relations by their place: after FROM and JOIN, and in the list after FROM.
+class ReferenceFinder {
+public:
+  explicit ReferenceFinder(std::string_view sql) : words_(sql) {}
+
+  std::vector<std::string> found() {
+    while (auto token = words_.next_token())
+      read(*token);
+    std::erase_if(names_, [&](const std::string& name) { return own_names_.contains(name); });
+    return std::move(names_);
+  }
+
+private:
+  static bool begins_list(const std::string& word) {
+    static const std::set<std::string, std::less<>> words = {"from",  "join",    "table",
+                                                             "pivot", "unpivot", "summarize"};
+    return words.contains(word);
+  }
+  static bool ends_list(const std::string& word) {
+    static const std::set<std::string, std::less<>> words = {
+        "select", "where", "group", "order", "having", "qualify", "limit", "window", "union"};
+    return words.contains(word);
+  }
+
+  void read(const std::string& token) {
+    if (token == "(") {
+      note_own_name();
+      in_list_.push_back(expects_name_);
+    } else if (token == ")") {
+      if (in_list_.size() > 1)
+        in_list_.pop_back();
+      expects_name_ = false;
+    } else if (token == ",") {
+      expects_name_ = in_list_.back();
+    } else if (token != ";") {
+      read_word(token);
+    }
+    std::ranges::rotate(last_, last_.end() - 1);
+    last_.front() = token;
+  }
+
+  void read_word(const std::string& word) {
+    const bool is_call = words_.is_call();
+    if (is_call)
+      names_.push_back(word + '(');
+    else if (expects_name_ && !ends_list(word))
+      names_.push_back(word);
+    expects_name_ = begins_list(word);
+    if (expects_name_)
+      in_list_.back() = true;
+    else if (ends_list(word))
+      in_list_.back() = false;
+  }
+
+  // "name AS (", "name AS MATERIALIZED (": a common table expression.
+  void note_own_name() {
+    std::size_t as = last_[0] == "materialized" ? 1 : 0;
+    as += as == 1 && last_[1] == "not" ? 1 : 0;
+    if (last_[as] == "as")
+      own_names_.insert(last_[as + 1]);
+  }
+
+  SqlWords words_;
+  std::vector<std::string> names_;
+  std::set<std::string, std::less<>> own_names_;
+  std::vector<bool> in_list_ = {false}; // by depth of parentheses: in a list of relations
+  bool expects_name_ = false;
+  std::array<std::string, 4> last_; // tokens, the last one first
+};
 
 } // namespace
 
@@ -101,6 +213,20 @@ std::vector<std::string> names_of_conditions(std::string_view sql) {
   return names;
 }
 
+std::vector<std::string> references_in(std::string_view sql) {
+  return ReferenceFinder(sql).found();
+}
+
+std::vector<std::string_view> statements_of(std::string_view sql) {
+  std::vector<std::string_view> statements;
+  SqlWords words(sql);
+  for (std::size_t begin = 0; begin < sql.size(); begin = words.position()) {
+    words.skip_statement();
+    statements.push_back(sql.substr(begin, words.position() - begin));
+  }
+  return statements;
+}
+
 bool lists_relations(std::string_view sql) {
   SqlWords words(sql);
   auto word = words.next();
@@ -117,13 +243,38 @@ bool lists_relations(std::string_view sql) {
   return false;
 }
 
-void LazyRelations::add(std::string what, std::string sql, std::string fallback_sql) {
-  const std::vector<std::string> names = relations_made_by(sql);
+void LazyRelations::add_entry(std::span<const std::string> names, Definition definition) {
   if (std::ranges::any_of(names, [&](const auto& name) { return entry_of_.contains(name); }))
     return;
   for (const std::string& name : names)
     entry_of_.emplace(name, entries_.size());
-  entries_.push_back({{std::move(what), std::move(sql), std::move(fallback_sql)}});
+  entries_.push_back({std::move(definition)});
+}
+
+void LazyRelations::add(std::string what, std::string sql, std::string fallback_sql) {
+  const std::vector<std::string> names = names_made_by(sql);
+  add_entry(names, {std::move(what), std::move(sql), std::move(fallback_sql)});
+}
+
+void LazyRelations::add_file(std::string_view sql, std::span<const std::string> kept) {
+  for (const std::string_view statement : statements_of(sql)) {
+    const std::vector<std::string> names = names_made_by(statement);
+    if (names.empty() && entries_.empty())
+      continue;
+    if (names.empty()) { // fills the table before it
+      entries_.back().definition.sql += statement;
+      continue;
+    }
+    Definition made{"the view " + names.front(), std::string(statement), {}};
+    constexpr std::string_view kCreate = "CREATE VIEW ";
+    const auto at = made.sql.find(kCreate);
+    const bool is_kept = std::ranges::find(kept, names.front()) != kept.end();
+    if (is_kept && at != std::string::npos) {
+      made.fallback_sql = made.sql;
+      made.sql.replace(at, kCreate.size(), "CREATE TABLE ");
+    }
+    add_entry(names, std::move(made));
+  }
 }
 
 void LazyRelations::take(Entry& entry, std::vector<Definition>& taken) {
@@ -134,7 +285,7 @@ void LazyRelations::take(Entry& entry, std::vector<Definition>& taken) {
 }
 
 void LazyRelations::take(std::string_view statement, std::vector<Definition>& taken) {
-  for (const std::string& name : names_in(statement))
+  for (const std::string& name : references_in(statement))
     if (const auto found = entry_of_.find(name); found != entry_of_.end())
       take(entries_[found->second], taken);
 }
@@ -147,14 +298,15 @@ std::vector<std::string_view> LazyRelations::names() const {
 }
 
 std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view statement) {
-  if (lists_relations(statement))
-    return take_all();
   std::vector<Definition> taken;
   take(statement, taken);
   return taken;
 }
 
-std::vector<LazyRelations::Definition> LazyRelations::take_all() {
+std::vector<LazyRelations::Definition> LazyRelations::take_all(bool prefers_fallback) {
+  for (Entry& entry : entries_)
+    if (Definition& made = entry.definition; prefers_fallback && !made.fallback_sql.empty())
+      made.sql = std::exchange(made.fallback_sql, {});
   std::vector<Definition> taken;
   for (Entry& entry : entries_)
     take(entry, taken);

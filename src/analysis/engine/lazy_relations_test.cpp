@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace iotrail::analysis {
 namespace {
 
@@ -47,11 +49,66 @@ TEST(definitions, statements_without_an_end_are_read_to_theirs) {
   EXPECT_EQ(names_in("FROM \"top"), (Names{"from", "top"}));
 }
 
-TEST(definitions, a_statement_that_lists_relations_needs_all) {
+TEST(definitions, a_statement_that_lists_relations_is_known) {
   for (const char* sql : {"SHOW TABLES", "DESCRIBE", "desc", "FROM information_schema.tables",
                           "SELECT * FROM DuckDB_Views()", "FROM pg_catalog.pg_class"})
-    EXPECT_EQ(small_set().take_for(sql).size(), 4U) << sql;
-  EXPECT_EQ(small_set().take_for("FROM base ORDER BY x DESC").size(), 1U);
+    EXPECT_TRUE(lists_relations(sql)) << sql;
+  EXPECT_FALSE(lists_relations("FROM base ORDER BY x DESC"));
+}
+
+TEST(definitions, only_what_is_read_or_called_is_a_reference) {
+  const auto references = [](const char* sql) {
+    Names names = references_in(sql);
+    for (const char* word : {"as(", "from(", "in(", "materialized(", "using("})
+      std::erase(names, word);
+    std::ranges::sort(names);
+    return names;
+  };
+  EXPECT_EQ(references("SELECT base, top AS other FROM \"Pair\" AS left_one"), Names{"pair"});
+  EXPECT_EQ(
+      references("SELECT 1 FROM a AS x, (SELECT z, y FROM b) AS c, d ASOF LEFT JOIN e ON x.f = g"),
+      (Names{"a", "b", "d", "e"}));
+  EXPECT_EQ(
+      references("SELECT x IN (SELECT y, top FROM b WHERE c), z FROM (d JOIN e USING (f, g))"),
+      (Names{"b", "d", "e"}));
+  EXPECT_EQ(references("SELECT total(x, pair) FROM losses() JOIN f ON minus(a, top)"),
+            (Names{"f", "losses(", "minus(", "total("}));
+  EXPECT_EQ(
+      references(
+          "WITH a AS (FROM b), c AS MATERIALIZED (FROM a), d AS NOT MATERIALIZED (FROM c) FROM d"),
+      Names{"b"});
+  EXPECT_EQ(references("SUMMARIZE a"), Names{"a"});
+  EXPECT_EQ(references("CREATE MACRO step(x) AS (SELECT y FROM parts)"), (Names{"parts", "step("}));
+  for (const char* sql :
+       {")", "FROM (", "AS (", "FROM a, ,", "MATERIALIZED (", "NOT MATERIALIZED ("})
+    EXPECT_NO_FATAL_FAILURE(references_in(sql)) << sql;
+}
+
+TEST(definitions, each_statement_of_a_file_is_made_alone) {
+  LazyRelations definitions;
+  const std::string kept[] = {"small"};
+  definitions.add_file(
+      "-- a; comment\nCREATE TABLE rows (x VARCHAR);\nINSERT INTO rows VALUES (';');\n"
+      "CREATE MACRO twice(x) AS x + (SELECT y FROM small);\n"
+      "CREATE VIEW small AS SELECT 1 AS y;\nCREATE VIEW large AS SELECT twice(1);\n",
+      kept);
+  const auto taken = definitions.take_for("FROM large");
+  ASSERT_EQ(taken.size(), 3U);
+  EXPECT_TRUE(taken[0].sql.contains("CREATE TABLE small AS"));
+  EXPECT_TRUE(taken[0].fallback_sql.contains("CREATE VIEW small AS"));
+  EXPECT_TRUE(taken[1].sql.contains("CREATE MACRO twice(x)"));
+  EXPECT_TRUE(taken[2].sql.contains("CREATE VIEW large"));
+  const auto rest = definitions.take_all();
+  ASSERT_EQ(rest.size(), 1U);
+  EXPECT_TRUE(rest[0].sql.contains("INSERT INTO rows VALUES (';')"));
+}
+
+TEST(definitions, what_is_computed_only_when_it_is_read_has_a_fallback) {
+  LazyRelations definitions;
+  definitions.add("few", "CREATE TABLE few AS SELECT 1", "CREATE VIEW few AS SELECT 1");
+  const auto taken = definitions.take_all(true);
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_TRUE(taken[0].sql.starts_with("CREATE VIEW"));
 }
 
 TEST(definitions, the_first_definition_of_a_name_stays) {

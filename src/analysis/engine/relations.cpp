@@ -26,9 +26,19 @@ bool has_column(const store::TableInfo& table, std::string_view name) {
   });
 }
 
+// A source without rows, which the engine's planner drops early.
+std::string no_rows_sql(const store::TableInfo& table) {
+  std::string columns;
+  for (const store::ColumnInfo& column : table.columns)
+    columns += fmt::format("{}CAST(NULL AS {}) AS {}", columns.empty() ? "" : ", ",
+                           schema::sql_type(column.type, column.meaning),
+                           sql_name(schema::column_name(column.name)));
+  return fmt::format("(SELECT {} WHERE false)", columns);
+}
+
 // The rows of a table, cast to the column types of this version: a foreign trace may have others.
 // Where the operation is a part of flags, as for requests of devices, `class` has it.
-std::string table_view_sql(const store::TableInfo& table) {
+std::string table_view_sql(const store::TableInfo& table, bool has_rows) {
   std::vector<std::string> casts;
   if (const schema::Event* event = schema::find_event(table.name))
     for (const schema::Field& field : event->fields) {
@@ -40,9 +50,10 @@ std::string table_view_sql(const store::TableInfo& table) {
                                       sql_name(schema::column_name(field.name)), type));
     }
   const bool has_class = table.column(schema::Role::operation) && !has_column(table, "class");
-  return fmt::format("CREATE VIEW {0} AS SELECT *{1}{2} FROM {0}();\n", sql_name(table.name),
+  return fmt::format("CREATE VIEW {} AS SELECT *{}{} FROM {};\n", sql_name(table.name),
                      casts.empty() ? "" : fmt::format(" REPLACE ({})", fmt::join(casts, ", ")),
-                     has_class ? fmt::format(", {} AS class", class_sql(table)) : "");
+                     has_class ? fmt::format(", {} AS class", class_sql(table)) : "",
+                     has_rows ? sql_name(table.name) + "()" : no_rows_sql(table));
 }
 
 // A table of this version that the trace is too old to have.
@@ -99,17 +110,6 @@ std::string selected_sql(std::string_view file, std::string_view at, std::string
                      file, at, glob);
 }
 
-std::string manifest_rows_sql(const store::TraceReader& trace) {
-  const store::Manifest& manifest = trace.manifest();
-  std::vector<std::pair<std::string, std::string>> facts = {
-      {"state", std::string(store::state_name(manifest.state))},
-      {"stop_reason", manifest.stop_reason},
-      {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
-      {"command_status", fmt::format("{}", manifest.command_status)},
-      {"host", manifest.host},
-      {"kernel", manifest.kernel},
-      {"machine", manifest.machine},
-      {"cpu_count", fmt::format("{}", manifest.cpu_count)},
 // A selected system call in a library call that is not selected is outside.
 std::string app_calls_sql(bool is_selected) {
   if (!is_selected)
@@ -123,6 +123,17 @@ FROM found_app_calls() AS f
 )";
 }
 
+std::string manifest_rows_sql(const store::TraceReader& trace) {
+  const store::Manifest& manifest = trace.manifest();
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"state", std::string(store::state_name(manifest.state))},
+      {"stop_reason", manifest.stop_reason},
+      {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
+      {"command_status", fmt::format("{}", manifest.command_status)},
+      {"host", manifest.host},
+      {"kernel", manifest.kernel},
+      {"machine", manifest.machine},
+      {"cpu_count", fmt::format("{}", manifest.cpu_count)},
       {"trace_id", manifest.trace_id},
       {"iotrail_version", manifest.iotrail_version},
       {"format_version", fmt::format("{}", manifest.format_version)},
@@ -231,9 +242,10 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader) {
   return tables;
 }
 
-void add_trace_tables(LazyRelations& definitions, Tables tables) {
+void add_trace_tables(LazyRelations& definitions, const store::TraceReader& reader, Tables tables) {
   for (const store::TableInfo& table : tables)
-    definitions.add(fmt::format("the table {}", table.name), table_view_sql(table));
+    definitions.add(fmt::format("the table {}", table.name),
+                    table_view_sql(table, reader.has_rows(table.kind)));
   for (const schema::Event& event : schema::kEvents)
     definitions.add(fmt::format("the table {}", event.name), empty_table_sql(event));
 }
@@ -323,6 +335,7 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
   definitions.add("the selection", table_sql("selection", "from_ns UBIGINT, to_ns UBIGINT",
                                              {fmt::format("{}, {}", from_ns, to_ns)}));
   definitions.add("the view events", narrowed_view_sql("events", "all_events", conditions));
+  definitions.add("the view selected_app_calls", app_calls_sql(!conditions.empty()));
   definitions.add("the view path_calls",
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
   definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
@@ -343,4 +356,3 @@ void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& t
 }
 
 } // namespace iotrail::analysis
-  definitions.add("the view selected_app_calls", app_calls_sql(!conditions.empty()));

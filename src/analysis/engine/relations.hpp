@@ -36,6 +36,7 @@ std::vector<store::TableInfo> tables_of(const store::TraceReader& reader);
 std::string class_sql(const store::TableInfo& table);
 std::string macros_sql();
 std::string schema_macros_sql(); // of rows of schema/*.def
+std::string layer_macros_sql(const store::TraceReader& reader, Tables tables);
 void add_manifest_tables(LazyRelations& definitions, const store::TraceReader& trace);
 void add_schema_tables(LazyRelations& definitions, Tables tables);
 void add_table_list(LazyRelations& definitions, const store::TraceReader& reader);
@@ -44,6 +45,9 @@ void add_all_events(LazyRelations& definitions, const store::TraceReader& reader
 void add_selection(LazyRelations& definitions, const Selection& selection,
                    const store::Manifest& manifest);
 void add_finding_rules(LazyRelations& definitions, const Limits& limits);
-void add_trace_tables(LazyRelations& definitions, Tables tables);
+void add_trace_tables(LazyRelations& definitions, const store::TraceReader& reader, Tables tables);
+
+// Whether a relation with a row for each event is too large to be computed before it is read.
+bool is_large(const store::TraceReader& reader);
 
 } // namespace iotrail::analysis

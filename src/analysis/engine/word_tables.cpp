@@ -35,6 +35,13 @@ bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
   });
 }
 
+bool has_rows(const store::TraceReader& reader, std::string_view layer) {
+  return std::ranges::any_of(reader.blocks(), [&](const store::BlockInfo& block) {
+    const store::TableInfo* table = reader.table(block.kind);
+    return block.rows > 0 && table != nullptr && table->layer == layer;
+  });
+}
+
 std::string layer_rows_sql(Tables tables) {
   std::vector<std::string> rows;
   int depth = 0;
@@ -66,7 +73,13 @@ std::string layer_macro_sql() {
     if (layer.place != schema::Place::beside)
       cases += fmt::format(" WHEN {} THEN {}", sql_literal(schema::place_name(layer.place)),
                            sql_literal(layer.name));
-  return fmt::format("CREATE MACRO layer_at(place) AS CASE place{} END;\n", cases);
+  std::string events;
+  for (const schema::Event& event : schema::kEvents)
+    events += fmt::format(" WHEN {} THEN {}", sql_literal(event.name),
+                          sql_literal(schema::layer_name(static_cast<std::uint32_t>(event.layer))));
+  return fmt::format("CREATE MACRO layer_at(place) AS CASE place{} END;\n"
+                     "CREATE MACRO layer_of(event) AS CASE event{} END;\n",
+                     cases, events);
 }
 
 std::string trait_macros_sql() {
@@ -112,6 +125,25 @@ std::string served_macro_sql() {
 
 std::string schema_macros_sql() {
   return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql() + served_macro_sql();
+}
+
+// As constants, so that the planner leaves out events that cannot match.
+std::string layer_macros_sql(const store::TraceReader& reader, Tables tables) {
+  const schema::LayerInfo* call_layer = nullptr; // as in the view of this name
+  std::vector<std::string> without_spans = {"''"};
+  for (const schema::LayerInfo& layer : schema::kLayers) {
+    if (layer.call_rank > 0 && has_rows(reader, layer.name) &&
+        (call_layer == nullptr || layer.call_rank < call_layer->call_rank))
+      call_layer = &layer;
+    if (layer.layer != schema::Layer::dictionary &&
+        any_has_role(tables, layer.name, schema::Role::bytes) &&
+        !any_has_role(tables, layer.name, schema::Role::duration))
+      without_spans.push_back(sql_literal(layer.name));
+  }
+  return fmt::format("CREATE MACRO is_asked(layer) AS layer IN (layer_at('later'){});\n"
+                     "CREATE MACRO lacks_spans(layer) AS layer IN ({});\n",
+                     call_layer == nullptr ? "" : ", " + sql_literal(call_layer->name),
+                     fmt::join(without_spans, ", "));
 }
 
 void add_schema_tables(LazyRelations& definitions, Tables tables) {

@@ -6,12 +6,26 @@
 -- limit: run_share = 0.05; of the run, the part that they must take
 -- sentence: Calls of {subject} on files waited {took_ns} of {calls_ns} for a processor: the machine's load is the limit, not the disk.
 -- advice: Run less at the same time, or use more processors.
-SELECT c.program AS subject, total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) AS took_ns, total(t.ns) AS calls_ns,
-       CAST(least(total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END), union_length(c.ts_ns, c.until_ns)) AS BIGINT) AS could_save_ns,
-       arg_max(t.op_id, t.ns) FILTER (t.part = 'wait' AND t.reason = 'cpu') AS op_id,
-       CASE WHEN 2 * total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' AND is_sync(c.class) THEN t.ns ELSE 0 END)
-                 >= total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) THEN 'syncs' END AS merges
-FROM op_time AS t JOIN file_calls AS c ON t.op_id = c.op_id CROSS JOIN run AS r
-GROUP BY c.program
-HAVING total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) >= $share * total(t.ns)
-  AND total(CASE WHEN t.part = 'wait' AND t.reason = 'cpu' THEN t.ns ELSE 0 END) >= $run_share * any_value(r.duration_ns)
+WITH
+  sums AS (
+    SELECT program, total(CASE WHEN part = 'wait' AND reason = 'cpu' THEN ns ELSE 0 END) AS took_ns, total(ns) AS calls_ns,
+           total(CASE WHEN part = 'wait' AND reason = 'cpu' AND is_sync(class) THEN ns ELSE 0 END) AS syncs_ns
+    FROM file_call_parts
+    GROUP BY program
+  ),
+  slow AS (
+    SELECT s.*
+    FROM sums AS s CROSS JOIN run AS r
+    WHERE s.took_ns >= $share * s.calls_ns AND s.took_ns >= $run_share * r.duration_ns
+  ),
+  waits_of AS (
+    SELECT program, op_id, total(ns) AS ns
+    FROM file_call_parts SEMI JOIN slow USING (program)
+    WHERE part = 'wait' AND reason = 'cpu'
+    GROUP BY program, op_id
+  ),
+  slowest AS (SELECT program, arg_max(op_id, ns) AS op_id FROM waits_of GROUP BY program),
+  busy AS (SELECT program, union_length(ts_ns, until_ns) AS busy_ns FROM file_calls SEMI JOIN slow USING (program) WHERE op_id <> 0 GROUP BY program)
+SELECT s.program AS subject, s.took_ns AS took_ns, s.calls_ns AS calls_ns, CAST(least(s.took_ns, b.busy_ns) AS BIGINT) AS could_save_ns, m.op_id AS op_id,
+       CASE WHEN 2 * s.syncs_ns >= s.took_ns THEN 'syncs' END AS merges
+FROM slow AS s JOIN busy AS b ON s.program = b.program LEFT JOIN slowest AS m ON s.program = m.program

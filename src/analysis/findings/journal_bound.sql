@@ -9,12 +9,21 @@
 -- advice: Sync less often, put the journal on a device of its own, or use ext4's fast_commit.
 WITH
   parts AS (
-    SELECT c.program AS program, t.ns AS ns, t.op_id AS op_id, c.ts_ns AS ts_ns, c.until_ns AS until_ns,
-           t.part = 'journal' OR coalesce(t.reason IN ('journal_commit', 'journal_space', 'journal_buffer'), false) AS is_journal
-    FROM op_time AS t JOIN file_calls AS c ON t.op_id = c.op_id
+    SELECT *, part = 'journal' OR coalesce(reason IN ('journal_commit', 'journal_space', 'journal_buffer'), false) AS is_journal
+    FROM file_call_parts
+  ),
+  sums AS (SELECT program, total(CASE WHEN is_journal THEN ns END) AS took_ns, total(ns) AS calls_ns FROM parts GROUP BY program),
+  slow AS (SELECT * FROM sums WHERE took_ns >= $journal_ns AND took_ns >= $share * calls_ns),
+  waits_of AS (
+    SELECT program, op_id, part, reason, total(ns) AS ns
+    FROM parts SEMI JOIN slow USING (program)
+    WHERE is_journal
+    GROUP BY program, op_id, part, reason
+  ),
+  busy AS (
+    SELECT w.program AS program, union_length(c.ts_ns, c.until_ns) AS busy_ns, arg_max(w.op_id, w.ns) AS op_id
+    FROM waits_of AS w JOIN file_calls AS c ON w.op_id = c.op_id
+    GROUP BY w.program
   )
-SELECT program AS subject, total(CASE WHEN is_journal THEN ns END) AS took_ns, total(ns) AS calls_ns,
-       CAST(least(total(CASE WHEN is_journal THEN ns END), union_length(CASE WHEN is_journal THEN ts_ns END, until_ns)) AS BIGINT) AS could_save_ns, arg_max(op_id, ns) FILTER (is_journal) AS op_id
-FROM parts
-GROUP BY program
-HAVING total(CASE WHEN is_journal THEN ns END) >= $journal_ns AND total(CASE WHEN is_journal THEN ns END) >= $share * total(ns)
+SELECT s.program AS subject, s.took_ns AS took_ns, s.calls_ns AS calls_ns, CAST(least(s.took_ns, b.busy_ns) AS BIGINT) AS could_save_ns, b.op_id AS op_id
+FROM slow AS s JOIN busy AS b ON s.program = b.program

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// report_bench EVENTS [TRACE]: writes a trace with this many events of all layers, then times each
-// part of the report. With TRACE it keeps the trace there, and reuses an existing one.
+// report_bench EVENTS [TRACE]: writes a trace with this many events of all layers, then times the
+// first screen and each part of the report. With TRACE it keeps the trace there, and reuses an existing one.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -11,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "render/text/text.hpp"
+#include "report/first_screen.hpp"
 #include "report/report.hpp"
 #include "report/small_result.hpp"
 #include "store/writer/trace_writer.hpp"
@@ -162,6 +164,26 @@ private:
   std::uint64_t begin_cpu_ns_ = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 };
 
+Result<void> measure_first_screen(const fs::path& trace) {
+  Stopwatch stopwatch;
+  auto engine = analysis::Engine::open(trace, output::findings_engine_options());
+  if (!engine)
+    return std::unexpected(engine.error());
+  stopwatch.print("open");
+  const auto judgement = output::judge(**engine);
+  if (!judgement)
+    return std::unexpected(judgement.error());
+  stopwatch.print("findings");
+  const auto screen = output::make_first_screen(**engine, {}, *judgement);
+  if (!screen)
+    return std::unexpected(screen.error());
+  stopwatch.print("the first screen");
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  std::fprintf(stderr, "most memory %10ld MiB\n", usage.ru_maxrss / 1024);
+  return {};
+}
+
 Result<void> measure(const fs::path& trace) {
   Stopwatch stopwatch;
   auto engine = analysis::Engine::open(trace);
@@ -192,6 +214,8 @@ Result<void> run(std::uint64_t events, const fs::path& trace) {
       return done;
     stopwatch.print("writing");
   }
+  if (auto done = measure_first_screen(trace); !done)
+    return done;
   return measure(trace);
 }
 

@@ -21,7 +21,7 @@ SELECT o.op_id AS op_id, op_text(o.op_id) AS name, o.layer AS layer, o.class AS 
        o.pid AS pid, p.comm AS comm, o.ts_ns - least(o.ts_ns, r.begin_ns) AS since_ns,
        CAST(coalesce(waits_for_others(o.class) OR o.file IN (SELECT file FROM files_without_device), false) AS INTEGER) AS is_for_others
 FROM operations AS o CROSS JOIN run AS r LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE o.layer IN (SELECT asked_layer FROM asked_layers{}))";
+WHERE (is_asked(o.layer){}))";
 
 // "read" is a call or a class, "call:read" the call alone.
 std::string operation_condition(const std::vector<std::string>& names) {
@@ -72,7 +72,7 @@ std::string with_names_then(const std::string& heads, const std::string& order) 
 
 std::string all_heads_sql(const ExplainOptions& options) {
   const bool with_library = !options.op.empty() || options.are_library_calls;
-  return narrowed(fmt::format(kHeadsSql, with_library ? " UNION SELECT layer_at('library')" : ""),
+  return narrowed(fmt::format(kHeadsSql, with_library ? " OR o.layer = layer_at('library')" : ""),
                   options);
 }
 

@@ -19,7 +19,7 @@ SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidenc
 FROM all_links AS l
   JOIN wanted AS w ON l.op_id = w.op
   LEFT JOIN (SELECT op_id, any_value(class) AS class FROM all_events
-             WHERE op_id <> 0 AND layer IN (SELECT asked_layer FROM asked_layers)
+             WHERE op_id <> 0 AND is_asked(layer)
              GROUP BY op_id) AS b ON l.by_op = b.op_id
   LEFT JOIN programs AS p ON l.by_pid = p.program_pid
   LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')

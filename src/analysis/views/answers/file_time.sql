@@ -22,7 +22,7 @@ WITH
                 WHEN t.part = 'outside the kernel' THEN 'outside the kernel'
                 WHEN t.part = 'call' THEN 'unknown'
                 ELSE 'the kernel' END AS kind
-    FROM op_time AS t SEMI JOIN file_calls AS c ON t.op_id = c.op_id
+    FROM file_call_parts AS t
   ),
   sums AS (SELECT kind, total(ns) AS ns FROM parts GROUP BY kind)
 SELECT kind, ns, ns / nullif((SELECT sum(ns) FROM sums), 0) AS share

@@ -12,7 +12,7 @@ WITH
            union_length(CASE WHEN NOT on_pseudo_files THEN from_ns END, until_ns) AS own_ns,
            union_length(from_ns, until_ns) AS calls_ns
     FROM timed_spans
-    WHERE layer IN (SELECT asked_layer FROM asked_layers)
+    WHERE is_asked(layer)
   ),
   parts AS (
     SELECT 1 AS step, 'calls on files' AS part, files_ns AS ns FROM times

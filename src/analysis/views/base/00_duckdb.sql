@@ -190,10 +190,6 @@ CREATE MACRO minus(a, b) AS CASE WHEN CAST(b AS UBIGINT) <= CAST(a AS UBIGINT) T
 -- The bits set in both numbers.
 CREATE MACRO bitAnd(a, b) AS a & b;
 
--- Always sort for joins by the nearest time. Comparing each pair, the default for a few rows on the
--- left, takes seconds if the right side has many rows.
-SET asof_loop_join_threshold = 0;
-
 -- True for classes that read or write bytes of files.
 CREATE MACRO moves_bytes(class) AS reads(class) OR writes(class);
 

@@ -5,10 +5,7 @@ CREATE VIEW files_without_device AS
 SELECT file
 FROM files
 WHERE path LIKE '/proc/%' OR path LIKE '/sys/%' OR path LIKE 'anon_inode:%' OR path LIKE 'memory:%'
-   OR file IN (SELECT f.file
-               FROM files AS f
-                 JOIN value_names AS v ON bitAnd(f.mode, v.mask) = v.number
-               WHERE v.value_table = 'file_type' AND v.name IN ('fifo', 'character_device', 'socket'));
+   OR choice_text('file_type', mode) IN ('fifo', 'character_device', 'socket');
 
 -- One row per file for which the kernel does all the work: memory devices such as /dev/zero, and
 -- files of /proc and /sys. No program or device makes a call on them wait.
@@ -27,5 +24,4 @@ CREATE VIEW disk_caches AS
 SELECT file
 FROM files
 WHERE path = '' AND inode <> 0
-  AND bitAnd(mode, (SELECT max(mask) FROM value_names WHERE value_table = 'file_type'))
-      IN (SELECT 0 UNION ALL SELECT number FROM value_names WHERE value_table = 'file_type' AND name = 'block_device');
+  AND choice_text('file_type', mode) IN ('0', 'block_device');

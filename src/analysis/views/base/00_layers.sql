@@ -14,7 +14,9 @@ SELECT seen_layer AS asked_layer FROM call_layer WHERE seen_layer IS NOT NULL
 UNION ALL
 SELECT layer_at('later');
 
--- One row per layer that moves bytes without spans: the page cache.
---   layer   its name
-CREATE VIEW layers_without_spans AS
-SELECT layer FROM layer_list WHERE moves_bytes AND NOT has_spans;
+-- FUNCTION is_asked(layer): true for the layers of asked_layers; constants for the planner, so that no
+-- other events are read.
+
+-- FUNCTION lacks_spans(layer): true for layers that move bytes without spans: the page cache.
+
+-- FUNCTION layer_of(event): the layer of an event.

@@ -14,14 +14,13 @@ CREATE VIEW directories AS
 WITH
   opens AS (
     SELECT o.pid AS pid, o.ts_ns AS ts_ns, TRY_CAST(o.result AS INTEGER) AS made_fd, f.file AS file, f.path AS path,
-           bitAnd(f.mode, b.mask) = b.number AS is_directory
+           choice_text('file_type', f.mode) = 'directory' AS is_directory
     FROM (SELECT pid, ts_ns, result, file FROM syscall_open
           UNION ALL
           SELECT pid, ts_ns, result, file FROM app_open
           UNION ALL
           SELECT pid, ts_ns, result, file FROM async_path) AS o
       JOIN files AS f ON o.file = f.file
-      CROSS JOIN (SELECT mask, number FROM value_names WHERE value_table = 'file_type' AND name = 'directory') AS b
     WHERE o.result >= 0
   ),
   opened AS (SELECT pid, made_fd AS fd, ts_ns AS since_ns, path AS directory, file AS directory_file FROM opens WHERE is_directory),
@@ -64,7 +63,7 @@ WITH
            CASE at_fd WHEN -1 THEN at_fdcwd() ELSE at_fd END AS at_fd,
            CASE to_at_fd WHEN -1 THEN at_fdcwd() ELSE to_at_fd END AS to_at_fd
     FROM all_events
-    WHERE path <> 0 AND file = 0 AND layer IN (SELECT asked_layer FROM asked_layers) AND duration_ns IS NOT NULL
+    WHERE path <> 0 AND file = 0 AND is_asked(layer) AND duration_ns IS NOT NULL
   ),
   -- Join texts last: the joins by time would copy them for each row.
   placed AS (

@@ -10,7 +10,7 @@ WITH
   syncs AS (
     SELECT op_id, CASE WHEN is_sync_of_all(class) THEN NULL ELSE file END AS of_file, ts_ns, plus(ts_ns, duration_ns) AS until_ns
     FROM events
-    WHERE op_id <> 0 AND duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers) AND is_sync(class)
+    WHERE op_id <> 0 AND duration_ns IS NOT NULL AND is_asked(layer) AND is_sync(class)
   ),
   -- 0 stands for all files. reached_ns: the latest end of the calls up to this one.
   placed AS (

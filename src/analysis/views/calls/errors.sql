@@ -14,7 +14,7 @@ WITH
     SELECT e.layer AS layer, e.class AS class, e.call AS call, e.pid AS pid, e.error AS error, e.ts_ns AS ts_ns,
            e.duration_ns AS duration_ns, n.path AS path
     FROM events AS e LEFT JOIN file_names AS n ON e.file = n.file
-    WHERE e.layer IN (SELECT asked_layer FROM asked_layers) AND e.duration_ns IS NOT NULL AND (e.file <> 0 OR e.path = 0)
+    WHERE is_asked(e.layer) AND e.duration_ns IS NOT NULL AND (e.file <> 0 OR e.path = 0)
     UNION ALL
     SELECT layer, class, call, pid, error, ts_ns, duration_ns, path FROM path_calls
   ),

@@ -8,10 +8,9 @@ SELECT o.class AS class, o.call AS call, o.op_id AS op_id, o.pid AS pid, o.tid A
        plus(o.ts_ns, o.duration_ns) AS until_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, o.error AS error,
        o.file AS file, o.path AS path, coalesce(p.comm, 'pid ' || o.pid) AS program
 FROM operations AS o
-  JOIN asked_layers AS a ON o.layer = a.asked_layer
   LEFT JOIN files_without_device AS n ON o.file = n.file
   LEFT JOIN programs AS p ON o.pid = p.program_pid
-WHERE n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND o.path IS NULL AND is_unfinished(o.error));
+WHERE is_asked(o.layer) AND n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND o.path IS NULL AND is_unfinished(o.error));
 
 -- The length of the window in which findings measure shares of time: a tenth of the run, at least
 -- one second, and at most the run. One row.

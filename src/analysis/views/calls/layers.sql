@@ -19,5 +19,5 @@ SELECT layer, operation,
        p99(duration_ns) AS p99_ns,
        max(duration_ns) AS max_ns
 FROM events
-WHERE duration_ns IS NOT NULL OR layer IN (SELECT layer FROM layers_without_spans)
+WHERE duration_ns IS NOT NULL OR lacks_spans(layer)
 GROUP BY layer, operation;

@@ -9,37 +9,47 @@
 --   reason     for the part 'wait', a reason of wait_reasons; NULL: others
 --   ns         length in nanoseconds
 
+-- The step of a part of time_parts: a constant for the planner.
+CREATE MACRO step_of(name) AS CAST(list_position(
+  ['device', 'scheduler', 'plug', 'queue', 'journal', 'held back', 'wait', 'file system',
+   'submit', 'worker', 'unreported', 'system call', 'kernel', 'outside the kernel', 'call'], name) AS INTEGER);
+
 -- One row per part of an operation's time. If the waits of a task are known, devices and journals
 -- are a part only of the time in which it waited.
 --   step, part   as in op_time
 --   words     the part within a sentence
 --   meaning   explanation
 CREATE TABLE time_parts (step INTEGER, part VARCHAR, words VARCHAR, meaning VARCHAR);
-INSERT INTO time_parts VALUES
-  (1, 'device', 'the device', 'a device worked for it, or for what it had to wait for'),
-  (2, 'scheduler', 'in the scheduler''s queue of the device', 'a request of it waited there'),
-  (3, 'plug', 'held back before the scheduler', 'a bio of it was held back to go together with others, or waited for a free request'),
-  (4, 'queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
-  (5, 'journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
-  (6, 'held back', 'held back before the device, as by a limit of its control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
-  (7, 'wait', 'wait', 'its task did not run'),
-  (8, 'file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
-  (9, 'submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
-  (10, 'worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
-  (11, 'unreported', 'done, not yet visible to the program', 'an asynchronous operation, until the program could see its end'),
-  (12, 'system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
-  (13, 'kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
-  (14, 'outside the kernel', 'outside the kernel', 'a call into the C library, outside of its system calls: the library''s work, the cost of tracing, and time without a processor'),
-  (15, 'call', 'its call', 'a call into the C library without system calls in the trace');
-
--- The step of a part of time_parts.
-CREATE MACRO step_of(name) AS (SELECT step FROM time_parts WHERE part = name);
+INSERT INTO time_parts
+SELECT step_of(part), part, words, meaning
+FROM (VALUES
+  ('device', 'the device', 'a device worked for it, or for what it had to wait for'),
+  ('scheduler', 'in the scheduler''s queue of the device', 'a request of it waited there'),
+  ('plug', 'held back before the scheduler', 'a bio of it was held back to go together with others, or waited for a free request'),
+  ('queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
+  ('journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
+  ('held back', 'held back before the device, as by a limit of its control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
+  ('wait', 'wait', 'its task did not run'),
+  ('file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
+  ('submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
+  ('worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
+  ('unreported', 'done, not yet visible to the program', 'an asynchronous operation, until the program could see its end'),
+  ('system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
+  ('kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
+  ('outside the kernel', 'outside the kernel', 'a call into the C library, outside of its system calls: the library''s work, the cost of tracing, and time without a processor'),
+  ('call', 'its call', 'a call into the C library without system calls in the trace')) AS p(part, words, meaning);
 
 -- The bit of a part, for several parts at the same time: the smaller its step, the lower the bit.
 CREATE MACRO bit_of(name) AS CAST(1 << step_of(name) AS UBIGINT);
 
 -- The lowest bit set in a number other than 0.
 CREATE MACRO lowest_bit(bits) AS bits & ((~bits) + 1);
+
+-- One row per reason of a wait.
+--   reason   as in wait_reasons
+--   bit      its bit, above those of all parts
+CREATE VIEW wait_bits AS
+SELECT reason, CAST(1 << ((SELECT max(step) FROM time_parts) + row_number() OVER (ORDER BY reason)) AS UBIGINT) AS bit FROM wait_reasons;
 
 -- The parts of calls of the layer call_layer and of asynchronous operations, as in op_time; several
 -- rows may have the same part.
@@ -49,14 +59,10 @@ CREATE MACRO lowest_bit(bits) AS bits & ((~bits) + 1);
 CREATE VIEW call_parts AS
 WITH
   known AS (SELECT count(*) > 0 AS has_waits FROM hooks WHERE event = 'sched_wait' AND hook <> ''),
-  wait_bits AS (
-    SELECT reason, CAST(1 << (last_step + row_number() OVER (ORDER BY reason)) AS UBIGINT) AS bit
-    FROM wait_reasons CROSS JOIN (SELECT max(step) AS last_step FROM time_parts) AS s
-  ),
   heads AS (
-    SELECT op_id, ts_ns, plus(ts_ns, duration_ns) AS until_ns, layer, class, file
+    SELECT op_id, ts_ns, plus(ts_ns, duration_ns) AS until_ns, layer
     FROM events
-    WHERE op_id <> 0 AND duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers)
+    WHERE op_id <> 0 AND duration_ns IS NOT NULL AND is_asked(layer)
   ),
   own AS (
     SELECT op_id, ts_ns AS from_ns, until_ns,
@@ -115,8 +121,7 @@ WITH
     FROM async_phases AS a JOIN begins AS h ON a.op_id = h.op_id
   ),
   pieces AS (
-    SELECT op_id, from_ns, until_ns, what FROM own
-    UNION ALL SELECT op_id, issued_ns, completed_ns, bit_of('device') FROM requests
+    SELECT op_id, issued_ns AS from_ns, completed_ns AS until_ns, bit_of('device') AS what FROM requests
     UNION ALL SELECT op_id, inserted_ns, issued_ns, bit_of('scheduler') FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, inserted_ns, bit_of('plug') FROM requests WHERE inserted_ns IS NOT NULL
     UNION ALL SELECT op_id, ts_ns, issued_ns, bit_of('queue') FROM requests WHERE inserted_ns IS NULL
@@ -124,18 +129,31 @@ WITH
     UNION ALL SELECT op_id, ts_ns, until_ns, bit_of('journal') FROM commits
     UNION ALL SELECT parent_op, ts_ns, until_ns, bit_of('journal') FROM commits
     UNION ALL SELECT op_id, ts_ns, plus(ts_ns, duration_ns), bit_of('file system') FROM all_events
-              WHERE layer = layer_at('files') AND duration_ns IS NOT NULL AND layer NOT IN (SELECT asked_layer FROM asked_layers)
+              WHERE layer = layer_at('files') AND duration_ns IS NOT NULL AND NOT is_asked(layer)
     UNION ALL SELECT op_id, begin_ns, submitted_ns, bit_of('submit') FROM phases
     UNION ALL SELECT op_id, submitted_ns, worked_ns, bit_of('worker') FROM phases
     UNION ALL SELECT op_id, done_ns, until_ns, bit_of('unreported') FROM phases
     UNION ALL SELECT op_id, from_ns, until_ns, what FROM wait_parts
     UNION ALL SELECT parent_op, from_ns, until_ns, what FROM wait_parts
   ),
-  times AS (
+  -- Most operations have no pieces, and a number of their own: only the others need the sums of
+  -- overlaps.
+  divided AS (
+    SELECT op_id FROM pieces WHERE op_id <> 0
+    UNION
+    SELECT op_id FROM heads GROUP BY op_id HAVING count(*) > 1
+  ),
+  summed AS (
     SELECT op_id, unnest(overlap_times(from_ns, until_ns, CAST(what AS UBIGINT)), recursive := true)
-    FROM pieces
-    WHERE op_id <> 0
+    FROM (SELECT op_id, from_ns, until_ns, what FROM own SEMI JOIN divided USING (op_id)
+          UNION ALL
+          SELECT op_id, from_ns, until_ns, what FROM pieces WHERE op_id <> 0) AS p
     GROUP BY op_id
+  ),
+  times AS (
+    SELECT op_id, what, ns FROM summed
+    UNION ALL
+    SELECT op_id, CAST(what AS UBIGINT) AS what, until_ns - from_ns AS ns FROM own ANTI JOIN divided USING (op_id) WHERE until_ns > from_ns
   ),
   counted AS (
     SELECT op_id, ns, what,
@@ -167,7 +185,7 @@ WITH
     UNION ALL
     SELECT app_op AS op_id, step_of('outside the kernel') AS step, NULL AS reason, minus(duration_ns, kernel_ns) AS ns
     FROM library_times
-    WHERE duration_ns > kernel_ns AND app_op <> 0 AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
+    WHERE duration_ns > kernel_ns AND app_op <> 0 AND is_asked(layer_at('kernel'))
   )
 SELECT c.op_id AS op_id, c.step AS step, p.part AS part, c.reason AS reason, total(c.ns) AS ns
 FROM parts AS c JOIN time_parts AS p ON c.step = p.step
@@ -190,13 +208,13 @@ WITH
            n.file IS NOT NULL OR waits_for_others(e.class) OR (e.file = 0 AND e.path = 0 AND is_unfinished(e.error)) AS for_others
     FROM events AS e LEFT JOIN files_without_device AS n ON e.file = n.file
     WHERE e.op_id <> 0 AND e.duration_ns IS NOT NULL
-      AND (e.layer IN (SELECT asked_layer FROM asked_layers) OR e.layer = layer_at('library'))
+      AND (is_asked(e.layer) OR e.layer = layer_at('library'))
   ),
   library AS (SELECT op_id, min(call) AS call, bool_or(for_others) AS for_others FROM spans WHERE layer = layer_at('library') GROUP BY op_id),
   -- Each system call as part of the program's call.
   heads AS (
     SELECT s.op_id AS op_id, coalesce(a.call, s.call) AS call, coalesce(a.for_others, s.for_others) AS for_others, a.call IS NOT NULL AS is_inside
-    FROM (SELECT * FROM spans WHERE layer IN (SELECT asked_layer FROM asked_layers)) AS s
+    FROM (SELECT * FROM spans WHERE is_asked(layer)) AS s
       LEFT JOIN inside AS i ON s.op_id = i.syscall_op
       LEFT JOIN library AS a ON i.app_op = a.op_id
   ),
@@ -210,7 +228,7 @@ WITH
     UNION ALL
     SELECT call, for_others, step_of('outside the kernel') AS step, NULL AS reason, duration_ns AS ns, false AS is_inside
     FROM spans
-    WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)
+    WHERE layer = layer_at('library') AND is_asked(layer_at('kernel'))
     UNION ALL
     SELECT call, for_others, step_of('outside the kernel') AS step, NULL AS reason, -ns AS ns, false AS is_inside FROM kernel WHERE is_inside
   ),
@@ -218,7 +236,7 @@ WITH
     SELECT call, for_others, count(*) AS calls
     FROM (SELECT call, for_others FROM heads WHERE NOT is_inside
           UNION ALL
-          SELECT call, for_others FROM spans WHERE layer = layer_at('library') AND layer_at('kernel') IN (SELECT asked_layer FROM asked_layers)) AS made
+          SELECT call, for_others FROM spans WHERE layer = layer_at('library') AND is_asked(layer_at('kernel'))) AS made
     GROUP BY call, for_others
   )
 SELECT p.call AS call, p.for_others AS for_others, s.part AS part, p.reason AS reason, any_value(c.calls) AS calls, total(p.ns) AS ns

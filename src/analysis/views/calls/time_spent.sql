@@ -25,8 +25,7 @@ FROM events AS e
   CROSS JOIN run AS r
   LEFT JOIN files_without_device AS n ON e.file = n.file
   LEFT JOIN pseudo_files AS s ON e.file = s.file
-WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices')
-                                                      UNION ALL SELECT layer FROM tables WHERE name = 'fault_file');
+WHERE e.duration_ns IS NOT NULL AND (is_asked(e.layer) OR e.layer IN (layer_at('devices'), layer_of('fault_file')));
 
 CREATE VIEW time_spent AS
 WITH

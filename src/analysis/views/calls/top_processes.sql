@@ -30,7 +30,7 @@ WITH
            total(CASE WHEN makes_durable(class) THEN operations ELSE 0 END) AS syncs,
            total(total_ns) AS total_ns
     FROM tasks
-    WHERE layer IN (SELECT asked_layer FROM asked_layers)
+    WHERE is_asked(layer)
     GROUP BY pid
   ),
   submitted AS (

@@ -18,7 +18,7 @@ WITH
   calls AS (
     SELECT op_id AS call_op, any_value(class) AS class
     FROM all_events
-    WHERE duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers) AND op_id <> 0
+    WHERE duration_ns IS NOT NULL AND is_asked(layer) AND op_id <> 0
       AND op_id IN (SELECT op_id FROM links)
     GROUP BY op_id
   ),

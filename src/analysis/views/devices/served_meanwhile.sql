@@ -16,7 +16,7 @@ WITH
   spans AS (
     SELECT u.user_op AS op_id, u.device AS device, min(e.ts_ns) AS from_ns, max(plus(e.ts_ns, e.duration_ns)) AS until_ns, max(e.file) AS file
     FROM used AS u JOIN all_events AS e ON u.user_op = e.op_id
-    WHERE e.duration_ns IS NOT NULL AND e.layer IN (SELECT asked_layer FROM asked_layers)
+    WHERE e.duration_ns IS NOT NULL AND is_asked(e.layer)
     GROUP BY u.user_op, u.device
   )
 SELECT s.op_id AS op_id, s.device AS device, d.name AS device_name, l.direction AS direction, l.cause AS cause, l.pid AS pid,

@@ -20,7 +20,7 @@ WITH
   calls AS (
     SELECT op_id, any_value(class) AS class
     FROM all_events
-    WHERE duration_ns IS NOT NULL AND layer IN (SELECT asked_layer FROM asked_layers) AND op_id <> 0
+    WHERE duration_ns IS NOT NULL AND is_asked(layer) AND op_id <> 0
       AND op_id IN (SELECT by_op FROM flushed)
     GROUP BY op_id
   ),

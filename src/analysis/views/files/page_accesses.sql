@@ -9,4 +9,4 @@ CREATE VIEW page_accesses AS
 SELECT ts_ns, op_id, pid, file, is_read, position // 4096 AS first_page,
        CAST(plus(position, bytes - 1) // 4096 - position // 4096 + 1 AS UBIGINT) AS pages, bytes
 FROM file_accesses
-WHERE layer IN (SELECT asked_layer FROM asked_layers);
+WHERE is_asked(layer);

@@ -83,7 +83,7 @@ WITH
     GROUP BY p.layer, p.class, coalesce(p.to_path, p.path)
   ),
   everything AS (
-    SELECT *, layer IN (SELECT asked_layer FROM asked_layers) AS is_asked
+    SELECT *, is_asked(layer) AS is_asked
     FROM (SELECT * FROM named UNION ALL SELECT * FROM only_named) AS n
   )
 SELECT e.path AS path, e.kind AS kind, count(DISTINCT nullif(e.file, 0)) AS inodes,

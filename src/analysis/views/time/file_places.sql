@@ -16,7 +16,7 @@ WITH
       JOIN file_names AS f ON e.file = f.file
       CROSS JOIN run AS r
       CROSS JOIN time_grid AS g
-    WHERE e.bytes > 0 AND moves_bytes(e.class) AND NOT copies(e.class) AND f.path LIKE '/%'
+    WHERE is_asked(e.layer) AND e.bytes > 0 AND moves_bytes(e.class) AND NOT copies(e.class) AND f.path LIKE '/%'
   ),
   sizes AS (
     SELECT path, max(position + bytes) AS size_bytes FROM moved GROUP BY path HAVING total(bytes) >= 65536

@@ -15,7 +15,7 @@ WITH
       CROSS JOIN time_grid AS g
       LEFT JOIN files_without_device AS n ON e.file = n.file
     WHERE e.duration_ns IS NOT NULL AND n.file IS NULL AND NOT waits_for_others(e.class)
-      AND e.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices'))
+      AND (is_asked(e.layer) OR e.layer = layer_at('devices'))
   ),
   named AS (
     SELECT layer, operation FROM spans GROUP BY layer, operation ORDER BY total(duration_ns) DESC, layer, operation LIMIT 16

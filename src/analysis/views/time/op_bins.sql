@@ -17,7 +17,7 @@ WITH
       CROSS JOIN run AS r
       CROSS JOIN time_grid AS g
       LEFT JOIN files_without_device AS n ON e.file = n.file
-    WHERE e.duration_ns IS NOT NULL OR e.layer IN (SELECT layer FROM layers_without_spans)
+    WHERE e.duration_ns IS NOT NULL OR lacks_spans(e.layer)
   ),
   named AS (
     SELECT layer, operation

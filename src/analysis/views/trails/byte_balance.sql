@@ -48,7 +48,7 @@ WITH
   flows AS (
     SELECT class, pid, file, to_file, bytes
     FROM all_events
-    WHERE layer IN (SELECT asked_layer FROM asked_layers) AND moves_bytes(class)
+    WHERE is_asked(layer) AND moves_bytes(class)
       AND duration_ns IS NOT NULL AND error >= 0
   ),
   sides AS (

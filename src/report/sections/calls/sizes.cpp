@@ -43,7 +43,7 @@ SELECT s.layer AS layer, s.operation AS operation, d.depth AS _depth,
        CAST(sum(CASE WHEN from_bytes >= 262144 THEN operations ELSE 0 END) AS BIGINT) AS from_256k,
        total(operations) AS operations, total(bytes) AS bytes
 FROM sizes AS s LEFT JOIN layer_list AS d ON s.layer = d.layer
-WHERE s.layer IN (SELECT asked_layer FROM asked_layers UNION ALL SELECT layer_at('devices'))
+WHERE is_asked(s.layer) OR s.layer = layer_at('devices')
 GROUP BY s.layer, s.operation, d.depth)";
 
 void note_sizes(const SectionRows&, const store::TraceReader&, Section& section) {
