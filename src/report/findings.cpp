@@ -135,9 +135,37 @@ Finding finding_of(const analysis::Rule& rule, const NamedValues& values) {
           .merges = merges.empty() ? rule.merges : std::move(merges)};
 }
 
+// The rows of what a rule needs: of an event, of a layer, or of `calls`.
+class RowCounts {
+public:
+  explicit RowCounts(const store::TraceReader& trace) {
+    for (const store::BlockInfo& block : trace.blocks())
+      if (const store::TableInfo* table = trace.table(block.kind)) {
+        rows_[table->name] += block.rows;
+        if (!table->is_dictionary())
+          rows_[table->layer] += block.rows;
+      }
+  }
+
+  std::uint64_t operator()(std::string_view name) const {
+    if (name == "calls") { // asynchronous operations count as calls
+      std::uint64_t rows = (*this)(schema::layer_name(IOT_LAYER_async));
+      for (const std::string_view layer : kCallLayers)
+        rows += (*this)(layer);
+      return rows;
+    }
+    const auto found = rows_.find(name);
+    return found == rows_.end() ? 0 : found->second;
+  }
+
+private:
+  std::map<std::string, std::uint64_t, std::less<>> rows_;
+};
+
+// The view of the rule would be planned twice.
 Result<void> apply(analysis::Engine& engine, const analysis::Rule& rule,
                    std::vector<Finding>& findings) {
-  auto rows = engine.query(fmt::format("FROM finding_{}", rule.name));
+  auto rows = engine.query(analysis::rule_sql(rule, engine.finding_limits()));
   if (!rows)
     return std::unexpected(rows.error());
   while (true) {
@@ -325,14 +353,16 @@ Result<Judgement> judge(analysis::Engine& engine, const std::vector<std::string>
     return std::unexpected(run_ns.error());
   judgement.run_ns = *run_ns;
   std::vector<Finding> findings;
+  const RowCounts rows_of(engine.trace());
   for (const analysis::Rule* rule : *rules) {
     std::string why = missing_needs(engine.trace(), *rule);
-    if (why.empty())
+    if (why.empty() && !analysis::has_too_few_rows(*rule, engine.finding_limits(), rows_of))
       if (const auto applied = apply(engine, *rule, findings); !applied) {
         if (applied.error().code == ENOMEM)
           return std::unexpected(applied.error());
         why = applied.error().line();
       }
+    engine.progress().step();
     if (!why.empty())
       judgement.not_judged.push_back({rule, std::move(why)});
   }

@@ -3,6 +3,7 @@
 -- severity: critical
 -- needs: async
 -- limit: overflows = 1; fewer are no finding
+-- rows: async_overflow >= $overflows
 -- sentence: {subject} left so many completions unfetched that the queue was full {overflows} times.
 -- advice: Make the queue larger (IORING_SETUP_CQSIZE), or fetch completions before submitting more.
 SELECT coalesce(p.comm, 'pid ' || o.pid) AS subject, count(*) AS overflows, CAST(0 AS BIGINT) AS could_save_ns, min(o.op_id) AS op_id

@@ -5,6 +5,7 @@
 -- limit: operations = 100; fewer operations of a kind are no finding
 -- limit: p99_ns = 500000; one of 100 must wait longer
 -- limit: share = 0.2; or of the time of all, the part that they wait
+-- rows: async_operation >= $operations
 -- sentence: Results of {operations} {subject} lay {p99_ns} or longer for one of 100 until the program could see them.
 -- advice: Wait for completions instead of polling for them now and then, or let another thread fetch them.
 SELECT call AS subject, count(*) AS operations, p99(unreported_ns) AS p99_ns, total(unreported_ns) / nullif(total(duration_ns), 0) AS waiting_share,

@@ -4,6 +4,7 @@
 -- needs: block
 -- limit: requests = 1000; fewer requests are no finding
 -- limit: share = 0.9; of the busiest time, the part in which the device must be busy
+-- rows: block_complete >= $requests
 -- sentence: {subject} is at its limit: its {requests} requests ({operation}) wait {queue_ns} in the queue and are served in {device_ns}.
 -- advice: Make fewer or larger requests, spread them over time, or use a faster device.
 WITH busy AS (

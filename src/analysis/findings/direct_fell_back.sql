@@ -3,6 +3,7 @@
 -- severity: warning
 -- needs: syscall_open, cache_add
 -- limit: operations = 16; fewer calls are no finding
+-- rows: cache_add >= $operations
 -- sentence: {operations} calls on {subject}, which {program} opened with O_DIRECT, went through the page cache.
 -- advice: Align address, position and size as statx (STATX_DIOALIGN) says; compressed files have no direct I/O.
 SELECT c.program AS program, c.path AS subject, count(DISTINCT c.op_id) AS operations,

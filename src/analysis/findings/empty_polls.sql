@@ -5,6 +5,7 @@
 -- limit: polls = 1000; fewer calls are no finding
 -- limit: share = 0.8; of them, the part that must return nothing
 -- limit: timeout_ns = 10000000; calls that wait longer are no finding
+-- rows: syscall_poll >= $polls
 -- sentence: {empty} of {polls} {call} of {subject} returned with nothing.
 -- advice: Use a longer timeout, or none.
 SELECT coalesce(p.comm, 'pid ' || s.pid) AS subject, s.call AS call, count(*) AS polls, count(*) FILTER (s.result = 0) AS empty,

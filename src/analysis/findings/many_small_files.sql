@@ -5,6 +5,7 @@
 -- limit: files = 1000; fewer small files are no finding
 -- limit: bytes = 65536; a file with more bytes read and written is not small
 -- limit: share = 0.05; of the busiest time, the part that opening and closing must take
+-- rows: calls >= $files
 -- sentence: {program} opened {files} files such as {subject} for {mean_bytes} each; opening and closing them took {opening_ns} of {took_ns}.
 -- advice: Put them into one file (tar, SQLite), or open several at once.
 WITH

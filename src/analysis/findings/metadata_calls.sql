@@ -5,6 +5,7 @@
 -- limit: calls = 1000; fewer calls are no finding
 -- limit: share = 0.5; of the time in calls on files, the part that they must take
 -- limit: busiest_share = 0.1; of the busiest time, the part that they must take
+-- rows: calls >= $calls
 -- sentence: {subject} spent {took_ns} of {calls_ns} in {calls} calls on names and attributes of files, most in {call}.
 -- advice: Touch fewer files, keep what was looked up, or do it for several at once.
 WITH

@@ -5,6 +5,7 @@
 -- limit: opens = 500; fewer opens of a file are no finding
 -- limit: transfers = 2; more reads and writes than this an open are no finding
 -- limit: share = 0.05; of the busiest time, the part that opening and closing must take
+-- rows: calls >= $opens
 -- sentence: {program} opened {subject} {opens} times for {transfers} reads and writes; opening and closing took {took_ns}.
 -- advice: Open the file once and keep it open.
 WITH calls AS (SELECT *, (opens(class) OR closes(class)) AS is_opening FROM file_calls WHERE path IS NOT NULL)

@@ -4,6 +4,7 @@
 -- needs: calls
 -- limit: calls = 1000; fewer look-ups of a path are no finding
 -- limit: per_second = 10; fewer a second are no finding
+-- rows: calls >= $calls
 -- sentence: {program} looked {subject} up {calls} times in {over_ns}, which took {took_ns}.
 -- advice: Wait for changes with inotify or fanotify, or keep the result.
 SELECT program, path AS subject, count(*) AS calls, max(until_ns) - min(ts_ns) AS over_ns,

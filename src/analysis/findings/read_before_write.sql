@@ -3,6 +3,7 @@
 -- severity: warning
 -- needs: calls, cache, block
 -- limit: writes = 100; fewer such writes are no finding
+-- rows: calls >= $writes
 -- sentence: {writes} writes of {program} to {subject} had to read the rest of their pages first: {bytes}, {took_ns}.
 -- advice: Write whole pages: positions and sizes that are multiples of 4096 bytes.
 SELECT c.program AS program, c.path AS subject, count(DISTINCT c.op_id) AS writes, total(l.bytes) AS bytes,

@@ -61,6 +61,16 @@ void add_needs(std::string_view text, Rule& rule) {
     rule.needs.emplace_back(take_until(text, ","));
 }
 
+// "calls >= $calls" or "calls"
+bool add_rule_rows(std::string_view text, Rule& rule) {
+  RuleRows rows{std::string(take_until(text, ">= $")), {}};
+  rows.limit = trimmed(text);
+  const bool is_whole =
+      !rows.of.empty() && (rows.limit.empty() || find_limit(rule, rows.limit) != nullptr);
+  rule.rows.push_back(std::move(rows));
+  return is_whole;
+}
+
 bool set_fact(std::string_view fact, std::string_view value, Rule& rule) {
   if (value.empty())
     return false;
@@ -78,6 +88,8 @@ bool set_fact(std::string_view fact, std::string_view value, Rule& rule) {
     add_needs(value, rule);
   else if (fact == "limit")
     return add_rule_limit(value, rule);
+  else if (fact == "rows")
+    return add_rule_rows(value, rule);
   else if (const auto severity = severity_of(value); fact == "severity" && severity)
     rule.severity = *severity;
   else
@@ -107,11 +119,6 @@ bool is_of_name(char c) {
 // A DOUBLE, so that a product with a number of a forged trace cannot overflow.
 std::string literal(double value) {
   return fmt::format("CAST({} AS DOUBLE)", value);
-}
-
-const RuleLimit* find_limit(const Rule& rule, std::string_view name) {
-  const auto found = std::ranges::find(rule.limits, name, &RuleLimit::name);
-  return found == rule.limits.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> limit_names() {
@@ -185,13 +192,22 @@ Result<void> add_limit(std::string_view text, Limits& limits) {
   return {};
 }
 
+const RuleLimit* find_limit(const Rule& rule, std::string_view name) {
+  const auto found = std::ranges::find(rule.limits, name, &RuleLimit::name);
+  return found == rule.limits.end() ? nullptr : &*found;
+}
+
 double limit_value(const Rule& rule, const RuleLimit& limit, const Limits& limits) {
   const auto found = limits.find(rule.id + "." + limit.name);
   return found == limits.end() ? limit.value : found->second;
 }
 
 std::string rule_view_sql(const Rule& rule, const Limits& limits) {
-  std::string sql = fmt::format("CREATE VIEW finding_{} AS\n", rule.name);
+  return fmt::format("CREATE VIEW finding_{} AS\n{}", rule.name, rule_sql(rule, limits));
+}
+
+std::string rule_sql(const Rule& rule, const Limits& limits) {
+  std::string sql;
   const std::string_view text = rule.sql;
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] != '$') {

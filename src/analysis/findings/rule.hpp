@@ -7,8 +7,11 @@
 //   -- title: tiny writes          names the finding in a few words
 //   -- severity: warning           critical: wrong or dangerous; warning: costs time; note: worth
 //                                  knowing
-//   -- needs: calls, block         layers and events without which it cannot be judged; `calls`: any
-//                                  layer at which programs ask for I/O
+//   -- needs: calls, block         layers and events without which it cannot be judged; if one has
+//                                  no rows, it finds nothing; `calls`: any layer at which programs
+//                                  ask for I/O
+//   -- rows: calls >= $calls       optional; with fewer rows of an event, a layer or `calls` it finds
+//                                  nothing, so that its SELECT is not run; without the limit: no rows
 //   -- merges: syncs               optional; findings of rules with this word have one cause, and
 //                                  are shown as one
 //   -- limit: calls = 1000; fewer calls are no finding
@@ -28,6 +31,7 @@
 // *ratio a factor; any other number is a count.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -49,12 +53,19 @@ struct RuleLimit {
   std::string meaning;
 };
 
+// The least number of rows for a finding.
+struct RuleRows {
+  std::string of;    // as in `needs`
+  std::string limit; // empty: one row
+};
+
 struct Rule {
   std::string name; // of its file: "tiny_writes"; its view is finding_tiny_writes
   std::string id;   // "F01"
   std::string title;
   FindingSeverity severity = FindingSeverity::note;
   std::vector<std::string> needs;
+  std::vector<RuleRows> rows;
   std::string merges; // empty: it stands alone
   std::vector<RuleLimit> limits;
   std::string sentence;
@@ -81,10 +92,25 @@ using Limits = std::map<std::string, double>;
 // Adds "F01.calls=500" to the limits. Fails for a limit that no rule has, naming those there are.
 Result<void> add_limit(std::string_view text, Limits& limits);
 
+// nullptr: the rule has no such limit.
+const RuleLimit* find_limit(const Rule& rule, std::string_view name);
 // The value of one of the rule's limits.
 double limit_value(const Rule& rule, const RuleLimit& limit, const Limits& limits);
 
-// "CREATE VIEW finding_tiny_writes AS SELECT ...", with the limits as numbers.
+// The SELECT with the limits as numbers, and "CREATE VIEW finding_tiny_writes AS SELECT ...".
+std::string rule_sql(const Rule& rule, const Limits& limits);
 std::string rule_view_sql(const Rule& rule, const Limits& limits);
+
+// Whether so few rows cannot make a finding. `rows_of` counts the rows of what `needs` can name.
+template <class RowsOf>
+bool has_too_few_rows(const Rule& rule, const Limits& limits, const RowsOf& rows_of) {
+  const auto is_short = [&](const RuleRows& rows) {
+    const RuleLimit* limit = find_limit(rule, rows.limit);
+    return static_cast<double>(rows_of(rows.of)) <
+           (limit == nullptr ? 1 : limit_value(rule, *limit, limits));
+  };
+  return std::ranges::any_of(rule.needs, [&](const auto& need) { return rows_of(need) == 0; }) ||
+         std::ranges::any_of(rule.rows, is_short);
+}
 
 } // namespace iotrail::analysis

@@ -13,6 +13,7 @@ constexpr std::string_view kRule = "-- id: X1\n"
                                    "-- severity: warning\n"
                                    "-- needs: calls, block\n"
                                    "-- limit: calls = 10; fewer are no finding\n"
+                                   "-- rows: block_issue >= $calls\n"
                                    "-- sentence: {subject} did\n"
                                    "--   too much.\n"
                                    "-- advice: Do less.\n"
@@ -38,10 +39,24 @@ TEST(Rule, takes_the_limits_of_the_session) {
   EXPECT_TRUE(rule_view_sql(*rule, {}).starts_with("CREATE VIEW finding_x AS"));
 }
 
+TEST(Rule, finds_nothing_with_too_few_rows) {
+  const auto rule = parse_rule({"x", kRule});
+  ASSERT_TRUE(rule.has_value());
+  const auto is_short = [&](std::uint64_t calls, std::uint64_t issues, const Limits& limits) {
+    return has_too_few_rows(
+        *rule, limits, [&](std::string_view of) { return of == "block_issue" ? issues : calls; });
+  };
+  EXPECT_FALSE(is_short(1, 10, {}));
+  EXPECT_TRUE(is_short(1, 9, {}));
+  EXPECT_FALSE(is_short(1, 9, {{"X1.calls", 9}}));
+  EXPECT_TRUE(is_short(0, 10, {})); // it needs some
+}
+
 TEST(Rule, with_a_line_outside_the_grammar_is_refused) {
   for (const std::string_view line :
        {"-- colour: red\n", "-- severity: bad\n", "-- limit: calls = many; no number\n",
-        "-- limit: calls = 1\n", "-- id:\n"})
+        "-- limit: calls = 1\n", "-- id:\n", "-- rows: calls >= $unknown\n",
+        "-- rows: >= $calls\n"})
     EXPECT_FALSE(parse_rule({"x", std::string(line) + std::string(kRule)}).has_value()) << line;
   EXPECT_FALSE(parse_rule({"x", kRule.substr(kRule.find('\n') + 1)}).has_value())
       << "without an id";

@@ -3,6 +3,7 @@
 -- severity: note
 -- needs: calls
 -- limit: calls = 500; fewer calls on missing files are no finding
+-- rows: calls >= $calls
 -- sentence: {subject} looked for files at {places} places where there are none: {calls} calls, which took {took_ns}.
 -- advice: Shorten the search path, or keep what was not found.
 SELECT program AS subject, count(DISTINCT path) AS places, count(*) AS calls,

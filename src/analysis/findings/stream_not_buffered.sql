@@ -5,6 +5,7 @@
 -- limit: writes = 1000; fewer system calls are no finding
 -- limit: share = 0.8; how many of the library's calls must each make one
 -- limit: bytes = 512; larger system calls are no finding
+-- rows: syscall_write >= $writes
 -- sentence: {writes} of {calls} writes of {program} to the stream on {subject} went to the kernel at once, {mean_bytes} each.
 -- advice: Buffer the stream (setvbuf with _IOFBF); it is a terminal's or was set to line buffering.
 SELECT coalesce(p.comm, 'pid ' || s.pid) AS program, coalesce(shown_path_at(s.file, 0), 'descriptor ' || s.fd) AS subject, count(DISTINCT s.app_op) AS calls,

@@ -6,6 +6,7 @@
 -- limit: syncs = 100; fewer syncs of a program are no finding
 -- limit: bytes = 65536; syncs that each make more written bytes durable are no finding
 -- limit: share = 0.1; of the busiest time, the part that they must take
+-- rows: calls >= $syncs
 -- sentence: {program} synced {syncs} times for {bytes} written, {mean_bytes} each: {took_ns}, most of it on {subject}.
 -- advice: Make several changes durable with one sync: larger transactions, a write-ahead log, or one sync for several writers.
 WITH

@@ -7,6 +7,7 @@
 -- limit: many_calls = 10000; so many are a finding whatever time they take
 -- limit: bytes = 4096; a read of fewer bytes is small
 -- limit: share = 0.05; of the busiest time, the part that they must take
+-- rows: calls >= $calls
 -- sentence: {program} read {subject} in {calls} calls of {mean_bytes} each, which took {took_ns}.
 -- advice: Read 64 KiB or more at once: a buffered reader, readv, or mmap.
 SELECT program, shown_files(path) AS subject, count(*) AS calls, total(bytes) AS bytes, mean(bytes) AS mean_bytes,

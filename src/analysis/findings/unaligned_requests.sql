@@ -5,6 +5,7 @@
 -- limit: requests = 100; fewer unaligned requests are no finding
 -- limit: share = 0.1; of all requests, the part that must be unaligned
 -- limit: block_bytes = 4096; the block to which I/O should be aligned
+-- rows: block_issue >= $requests
 -- sentence: {unaligned} of {requests} requests of {program} to {subject} begin or end inside a block of {block_bytes}.
 -- advice: Align the partition, the position and the size of I/O to 4096 bytes.
 SELECT coalesce(p.comm, 'pid ' || b.pid) AS program, coalesce(d.name, 'a device') AS subject, count(*) AS requests,

@@ -4,6 +4,7 @@
 -- needs: syscall_uring_enter
 -- limit: enters = 1000; fewer calls of io_uring_enter are no finding
 -- limit: per_call = 1.5; more operations a call are no finding
+-- rows: syscall_uring_enter >= $enters
 -- sentence: {subject} called io_uring_enter {enters} times for {submitted} operations.
 -- advice: Submit several operations with one call, or set up the ring with DEFER_TASKRUN.
 SELECT coalesce(p.comm, 'pid ' || u.pid) AS subject, count(*) AS enters, total(greatest(u.result, 0)) AS submitted,
