@@ -238,7 +238,7 @@ Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& 
 
 // What nothing reads yet need not be computed.
 std::vector<LazyRelations::Definition> Engine::Impl::take_all() {
-  return definitions.take_all(is_large(*reader));
+  return definitions.take_all(true);
 }
 
 // Retries a failed statement once, with all relations defined. It may build names while it runs, as
