@@ -1,3 +1,20 @@
+-- The cost of calls that make data durable (fsync and the like): one row per process, call and file. The times
+-- from device_ns to other_ns add up to total_ns.
+--   pid, comm         the process
+--   call              the call
+--   file, path        the file, and its last name; 0, NULL: all files, as for sync
+--   syncs, errors     number of calls, and of the failed ones
+--   total_ns, p50_ns, p99_ns, max_ns   their durations
+--   device_ns         a device worked for them
+--   queue_ns          their requests waited before the device
+--   journal_ns        a commit of the journal was under way, and none of these
+--   wait_ns           the task waited otherwise
+--   other_ns          the rest: work of the kernel
+--   own_bytes         bytes that they submitted or waited for, written by the same process
+--   others_bytes      the same, written by other processes
+--   unknown_bytes     the same, of no known process
+--   bytes_per_sync    own_bytes by the number of calls
+
 -- The bytes that each call that makes data durable submitted or waited for: one row per call and link.
 --   op_id             the call
 --   writer            the process that wrote the bytes; 0: unknown
@@ -18,22 +35,6 @@ SELECT op_id, pid AS writer, coalesce(file, 0) AS file, cause, bytes, ts_ns AS f
 FROM sync_writes
 WHERE by_op <> op_id AND op_id IN (SELECT op_id FROM syncs);
 
--- The cost of calls that make data durable (fsync and the like): one row per process, call and file. The times
--- from device_ns to other_ns add up to total_ns.
---   pid, comm         the process
---   call              the call
---   file, path        the file, and its last name; 0, NULL: all files, as for sync
---   syncs, errors     number of calls, and of the failed ones
---   total_ns, p50_ns, p99_ns, max_ns   their durations
---   device_ns         a device worked for them
---   queue_ns          their requests waited before the device
---   journal_ns        a commit of the journal was under way, and none of these
---   wait_ns           the task waited otherwise
---   other_ns          the rest: work of the kernel
---   own_bytes         bytes that they submitted or waited for, written by the same process
---   others_bytes      the same, written by other processes
---   unknown_bytes     the same, of no known process
---   bytes_per_sync    own_bytes by the number of calls
 CREATE VIEW sync_costs AS
 WITH
   syncs AS MATERIALIZED (

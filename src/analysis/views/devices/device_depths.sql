@@ -1,3 +1,10 @@
+-- How many requests a device had at the same time: one row per device, place and number.
+--   device, device_name   the whole disk
+--   place             'device': requests that were issued and had not completed; 'all': also those in its queue
+--   depth             number of requests
+--   ns                time of the run with exactly that number; together the length of the run
+--   share             by the length of the run
+
 -- The times between which the number of requests of a device does not change: one row per device, place
 -- and time. Without gaps, they cover the run.
 --   device, place, depth   as in device_depths
@@ -27,12 +34,6 @@ SELECT s.device AS device, s.place AS place, CAST(sum(s.change) OVER times AS BI
 FROM summed AS s CROSS JOIN run AS r
 WINDOW times AS (PARTITION BY s.device, s.place ORDER BY s.at_ns);
 
--- How many requests a device had at the same time: one row per device, place and number.
---   device, device_name   the whole disk
---   place             'device': requests that were issued and had not completed; 'all': also those in its queue
---   depth             number of requests
---   ns                time of the run with exactly that number; together the length of the run
---   share             by the length of the run
 CREATE VIEW device_depths AS
 SELECT s.device AS device, any_value(d.name) AS device_name, s.place AS place, s.depth AS depth, total(s.until_ns - s.from_ns) AS ns,
        sum(s.until_ns - s.from_ns) / any_value(r.duration_ns) AS share

@@ -1,3 +1,15 @@
+-- The time of requests by stage, with the names of btt: one row per device, operation and stage. For each
+-- operation, the times of the stages from Q2G to D2C add up to the time of Q2C.
+--   device, device_name   the whole disk
+--   operation         'read', 'write', 'flush', ...; 'total': all
+--   step, stage       order of the stages, and their names; device_stage_meanings explains them
+--   requests          number of requests that have the stage; Q2Q: of pairs of bios
+--   total_ns          sum of the times
+--   mean_ns, min_ns, p50_ns, p99_ns, max_ns   exact
+--   share             total_ns by total_ns of Q2C; NULL: Q2Q
+-- Q2G needs the event block_getrq, which is recorded on request. A stage that is unknown, or that a request
+-- does not pass, has no row for it, and its time is part of the next stage.
+
 -- The stages of device_stages, in order.
 --   step, stage, meaning   number, name, and meaning
 CREATE TABLE device_stage_meanings (step INTEGER, stage VARCHAR, meaning VARCHAR);
@@ -36,17 +48,6 @@ SELECT device, operation, sector, bytes, queued_ns, got_ns, inserted_ns, issued_
        minus(completed_ns, issued_ns) AS d2c_ns, minus(completed_ns, queued_ns) AS q2c_ns
 FROM got;
 
--- The time of requests by stage, with the names of btt: one row per device, operation and stage. For each
--- operation, the times of the stages from Q2G to D2C add up to the time of Q2C.
---   device, device_name   the whole disk
---   operation         'read', 'write', 'flush', ...; 'total': all
---   step, stage       order of the stages, and their names; device_stage_meanings explains them
---   requests          number of requests that have the stage; Q2Q: of pairs of bios
---   total_ns          sum of the times
---   mean_ns, min_ns, p50_ns, p99_ns, max_ns   exact
---   share             total_ns by total_ns of Q2C; NULL: Q2Q
--- Q2G needs the event block_getrq, which is recorded on request. A stage that is unknown, or that a request
--- does not pass, has no row for it, and its time is part of the next stage.
 CREATE VIEW device_stages AS
 WITH
   staged AS MATERIALIZED (SELECT device, operation, q2g_ns, g2i_ns, i2d_ns, d2c_ns, q2c_ns FROM request_stages),

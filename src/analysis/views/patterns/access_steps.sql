@@ -1,7 +1,7 @@
 -- How each access of a file follows the one before in its stream: one row per row of file_accesses.
 -- A stream is what a thread reads, or writes, of one file in one layer. For bios it is what one disk
 -- reads, or writes, of one file.
---   columns as in file_accesses, and
+--   columns as in the view all_file_accesses, and
 --   stream            the thread; 0: a bio
 --   step_bytes        from the begin of the access before to its own, negative: backwards; NULL: the first of its
 --                     stream
