@@ -16,6 +16,7 @@
 #include "base/process.hpp"
 #include "capture/selection/cgroups.hpp"
 #include "capture/selection/containers.hpp"
+#include "capture/tasks/job_environment.hpp"
 #include "capture/tasks/namespaces.hpp"
 #include "capture/tasks/process_stat.hpp"
 
@@ -53,12 +54,18 @@ ProcessStat stat_of(iot_u32 pid) {
   return parse_process_stat(read_file(fmt::format("/proc/{}/stat", pid))).value_or(ProcessStat{});
 }
 
-// Reads the control group and the namespaces of a process in the recorder's /proc.
+void put_job(JobEnvironment job, rows::processes& row) {
+  row.rank = std::move(job.rank);
+  row.job = std::move(job.job);
+}
+
+// Reads the control group, the namespaces and the job of a process in the recorder's /proc.
 void see_surroundings(iot_u32 pid, rows::processes& row) {
   const std::string process = fmt::format("/proc/{}", pid);
   row.cgroup = unified_cgroup(read_file(process + "/cgroup"));
   const Fd directory(::open(process.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   put_namespaces(read_namespaces(directory.get()), row);
+  put_job(read_job_environment(pid), row);
 }
 
 // The id of a process or thread in its own namespace, by its directory in /proc; 0: it is gone.
@@ -171,7 +178,8 @@ std::optional<Task> Tasks::find(const NamespaceTask& task, std::uint64_t now_ns)
 }
 
 void Tasks::remember(const rows::processes& row) {
-  programs_[row.pid] = std::make_shared<const Program>(Program{row.exe, row.command, row.start_ns});
+  programs_[row.pid] = std::make_shared<const Program>(
+      Program{row.exe, row.command, row.rank, row.job, row.start_ns});
 }
 
 void Tasks::note_fork(rows::processes row) {
@@ -180,6 +188,8 @@ void Tasks::note_fork(rows::processes row) {
   if (parent != programs_.end()) {
     row.exe = parent->second->exe;
     row.command = parent->second->command;
+    row.rank = parent->second->rank;
+    row.job = parent->second->job;
   }
   remember(row);
   rows_.push_back(std::move(row));
@@ -190,6 +200,8 @@ void Tasks::note_exec(rows::processes row) {
   row.start_ns = before != programs_.end() && before->second->start_ns != 0
                      ? before->second->start_ns
                      : stat_of(row.pid).start_ns;
+  if (counts_like_proc())
+    put_job(read_job_environment(row.pid), row);
   unseen_.note_exec(row, monotonic_ns());
   remember(row);
   rows_.push_back(std::move(row));
@@ -199,6 +211,8 @@ void Tasks::note_adopted(rows::processes row) {
   bystanders_.erase(row.pid);
   if (programs_.contains(row.pid))
     return;
+  if (counts_like_proc())
+    put_job(read_job_environment(row.pid), row);
   remember(row);
   rows_.push_back(std::move(row));
 }
@@ -230,7 +244,7 @@ void Tasks::see_bystander(iot_u32 own, iot_u32 pid) {
 }
 
 void Tasks::await_exec(iot_u32 own, iot_u32 pid) {
-  programs_[pid] = std::make_shared<const Program>(Program{"", "", stat_of(own).start_ns});
+  programs_[pid] = std::make_shared<const Program>(Program{.start_ns = stat_of(own).start_ns});
 }
 
 void Tasks::note_end(iot_u32 pid, std::uint64_t now_ns) {

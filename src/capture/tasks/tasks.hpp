@@ -103,8 +103,10 @@ public:
 
 private:
   struct Program {
-    std::string exe;
-    std::string command;
+    std::string exe{};
+    std::string command{};
+    std::string rank{};
+    std::string job{};
     std::uint64_t start_ns = 0;
   };
   struct Announcement {

@@ -14,6 +14,7 @@
 
 #include "capture/selection/cgroups.hpp"
 #include "capture/selection/containers.hpp"
+#include "capture/tasks/job_environment.hpp"
 #include "store/reader/trace_reader.hpp"
 
 namespace iotrail::capture {
@@ -168,6 +169,36 @@ TEST_F(TasksTest, announced_process_has_its_surroundings_from_proc) {
   const std::string group(unified_cgroup(groups));
   EXPECT_EQ(column<store::Texts>("cgroup"), store::Texts(1, group));
   EXPECT_EQ(column<store::Texts>("container"), store::Texts(1, container_of(group)));
+}
+
+TEST_F(TasksTest, a_program_has_the_rank_of_its_environment_and_gives_it_to_its_children) {
+  int ready[2];
+  ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0); // closed by the exec
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::string words[] = {"sleep", "100", "PMI_RANK=3", "SLURM_JOB_ID=77"};
+    char* const arguments[] = {words[0].data(), words[1].data(), nullptr};
+    char* const environment[] = {words[2].data(), words[3].data(), nullptr};
+    execve("/bin/sleep", arguments, environment);
+    _exit(1);
+  }
+  close(ready[1]);
+  char none = 0;
+  EXPECT_EQ(read(ready[0], &none, 1), 0);
+  close(ready[0]);
+  for (int i = 0; i < 10'000 && read_job_environment(static_cast<unsigned>(pid)).job != "77";
+       ++i, usleep(1000)) {
+  }
+  tasks_.note_exec(row(static_cast<iot_u32>(pid), "sleep 100"));
+  kill(pid, SIGKILL);
+  EXPECT_EQ(waitpid(pid, nullptr, 0), pid);
+  rows::processes child = row(ended().pid, "");
+  child.parent_pid = static_cast<iot_u32>(pid);
+  tasks_.note_fork(child);
+  EXPECT_EQ(tasks_.write(*writer_, kLaterNs), 0U);
+  EXPECT_EQ(rows_written(), 2U);
+  EXPECT_EQ(column<store::Texts>("rank"), (store::Texts{"3", "3"}));
+  EXPECT_EQ(column<store::Texts>("job"), (store::Texts{"77", "77"}));
 }
 
 TEST_F(TasksTest, a_program_has_no_arguments_where_they_are_dropped) {
