@@ -221,7 +221,7 @@ Result<void> Engine::Impl::lock() {
 Result<void> Engine::Impl::define(const std::vector<LazyRelations::Definition>& taken) {
   std::optional<QueryTimer> timer; // some are computed
   if (connection.time_limit_ns != 0 && !taken.empty())
-    timer.emplace(connection.handle, connection.time_limit_ns);
+    timer.emplace(connection.handle, connection.time_limit_ns, connection.on_overdue);
   for (const auto& [what, sql, fallback_sql] : taken) {
     auto done = run(what, sql);
     if (!done && done.error().code != ENOMEM && !fallback_sql.empty())
