@@ -8,6 +8,7 @@
 
 #include "base/shell_word.hpp"
 #include "report/coverage.hpp"
+#include "report/row_counts.hpp"
 #include "report/small_result.hpp"
 #include "report/warnings.hpp"
 #include "value_text.hpp"
@@ -17,9 +18,6 @@ namespace iotrail::output {
 namespace {
 
 constexpr double kShareThatMatters = 0.01;
-
-// The layers at which programs ask for I/O; one of them satisfies the need `calls`.
-constexpr std::string_view kCallLayers[] = {"syscall", "app", "vfs"};
 
 // Why the need is not met; empty: it is.
 std::string missing_need(const store::TraceReader& trace, std::string_view need) {
@@ -134,33 +132,6 @@ Finding finding_of(const analysis::Rule& rule, const NamedValues& values) {
           .op_id = number_of(value_of(values, "op_id")),
           .merges = merges.empty() ? rule.merges : std::move(merges)};
 }
-
-// The rows of what a rule needs: of an event, of a layer, or of `calls`.
-class RowCounts {
-public:
-  explicit RowCounts(const store::TraceReader& trace) {
-    for (const store::BlockInfo& block : trace.blocks())
-      if (const store::TableInfo* table = trace.table(block.kind)) {
-        rows_[table->name] += block.rows;
-        if (!table->is_dictionary())
-          rows_[table->layer] += block.rows;
-      }
-  }
-
-  std::uint64_t operator()(std::string_view name) const {
-    if (name == "calls") { // asynchronous operations count as calls
-      std::uint64_t rows = (*this)(schema::layer_name(IOT_LAYER_async));
-      for (const std::string_view layer : kCallLayers)
-        rows += (*this)(layer);
-      return rows;
-    }
-    const auto found = rows_.find(name);
-    return found == rows_.end() ? 0 : found->second;
-  }
-
-private:
-  std::map<std::string, std::uint64_t, std::less<>> rows_;
-};
 
 // The view of the rule would be planned twice.
 Result<void> apply(analysis::Engine& engine, const analysis::Rule& rule,
