@@ -42,8 +42,8 @@ ProgressBar::~ProgressBar() {
     return;
   thread_.request_stop();
   thread_.join();
-  if (is_drawn_) {
-    std::fputs("\r\x1b[K", err_.file);
+  if (columns_ > 0) { // by blanks: not every terminal knows a code for it
+    fmt::print(err_.file, "\r{:{}}\r", "", columns_);
     std::fflush(err_.file);
   }
 }
@@ -52,10 +52,10 @@ void ProgressBar::draw(const std::stop_token& stop, std::chrono::nanoseconds del
   std::unique_lock lock(mutex_);
   std::chrono::nanoseconds next = delay;
   while (!woken_.wait_for(lock, stop, next, [] { return false; }) && !stop.stop_requested()) {
-    const std::string text = "\r" + bar_text(share_(), err_.width() - 1) + "\x1b[K";
-    std::fputs(text.c_str(), err_.file);
+    const std::string text = bar_text(share_(), err_.width() - 1);
+    fmt::print(err_.file, "\r{:{}}", text, columns_);
     std::fflush(err_.file);
-    is_drawn_ = true;
+    columns_ = std::max(columns_, text.size());
     next = kInterval;
   }
 }

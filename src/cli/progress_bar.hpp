@@ -33,7 +33,7 @@ private:
 
   Stream err_;
   std::function<double()> share_;
-  bool is_drawn_ = false; // the drawing thread's until it has ended
+  std::size_t columns_ = 0; // drawn, at most
   std::mutex mutex_;
   std::condition_variable_any woken_;
   std::jthread thread_; // last: it uses the others
