@@ -169,6 +169,25 @@ class ExportData(export_fixture.ExportTest):
         self.assertEqual(written, self.sum_of("bytes", "operations", "class = 'write' AND layer = 'syscall'"))
         self.assertEqual(database.execute("SELECT sum(bytes) FROM links WHERE completed_ns IS NOT NULL").fetchone(), (self.weights()["bytes"],))
 
+    def test_a_database_takes_its_name_as_it_is(self):
+        """No name is an order to the library, and what stands beside the file stays."""
+        names = {"sqlite": ("file:x.sqlite", ":memory:", "plain.sqlite"), "duckdb": ("md:x", ":memory:", "plain.duckdb")}
+        for form, outputs in names.items():
+            folder = self.folder / form
+            folder.mkdir()
+            beside = [folder / "plain.duckdb.wal", folder / "plain.sqlite-journal"]
+            for other in beside:
+                other.write_text("of others")
+            for output in outputs:
+                done = harness.run(harness.IOTRAIL, "export", self.recording.path, "--to", form, "-o", output, cwd=folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual((folder / output).stat().st_mode & 0o777, 0o640)
+                again = harness.run(harness.IOTRAIL, "export", self.recording.path, "--to", form, "-o", output, cwd=folder)
+                self.assertEqual(again.returncode, 1)
+                self.assertIn("EEXIST", again.stderr)
+            self.assertEqual([other.read_text() for other in beside], ["of others"] * 2)
+            self.assertEqual({each.name for each in folder.iterdir()}, {*outputs, *(other.name for other in beside)})
+
     def outside(self, sql):
         """A query that may open other files."""
         asked = harness.run(harness.IOTRAIL, "query", export_fixture.ExportTest.trace, sql, "--json", "--raw", "--unsafe-external-access")

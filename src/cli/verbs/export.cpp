@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -127,27 +131,35 @@ Result<int> export_rows(const Console& console, const ExportTarget& target,
   return 0;
 }
 
+// Never replaces what is there.
+bool move_to(const std::filesystem::path& from, const std::string& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0)
+    return true;
+  std::error_code none;
+  if (errno != EINVAL || std::filesystem::exists(std::filesystem::symlink_status(to, none)))
+    return false;
+  return std::rename(from.c_str(), to.c_str()) == 0; // the file system knows no such rename
+}
+
+// A library makes the file, and others beside it. It works in a new directory: there it meets no
+// file of others, and takes no part of the name for an order of its own.
 Result<void> write_by_path(const output::TraceFormat& format, const output::TraceInput& input,
                            const std::string& path) {
+  if (const auto checked = check_new_file(path); !checked)
+    return checked;
   const store::TemporaryFiles made;
-  // The library makes the file, and says in its own words why it cannot. A link to nowhere is there,
-  // too.
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (::access(parent.empty() ? "." : parent.c_str(), W_OK) != 0)
+  std::string folder = (std::filesystem::absolute(path).parent_path() / ".iotrail-XXXXXX").string();
+  if (!made.make_tree(
+          [&] { return std::filesystem::path(::mkdtemp(folder.data()) ? folder : ""); }))
     return fail_errno(fmt::format("cannot write {}", path));
-  const auto claim = [&] {
-    std::error_code none;
-    const bool is_there = std::filesystem::exists(std::filesystem::symlink_status(path, none));
-    errno = EEXIST;
-    return is_there ? std::filesystem::path() : std::filesystem::path(path);
-  };
-  if (!made.make(claim))
+  const mode_t before = ::umask(0027); // as a trace has: it shows what other users do
+  const std::filesystem::path whole = std::filesystem::path(folder) / "export";
+  auto written = format.write_path(input, whole);
+  ::umask(before);
+  if (written && !move_to(whole, path))
     return fail_errno(fmt::format("cannot write {}", path));
-  auto written = format.write_path(input, path);
   if (!written)
     written.error().what = fmt::format("cannot write {}", path);
-  else
-    made.keep();
   return written;
 }
 

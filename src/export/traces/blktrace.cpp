@@ -11,7 +11,10 @@
 namespace iotrail::output {
 namespace {
 
-// The events of one device on one processor are a file.
+constexpr std::uint64_t kMostCpus = 8192; // of Linux
+
+// The events of one device on one processor are a file. Readers expect no gap: a processor without
+// events has a file, too.
 struct BlktraceFile {
   std::uint64_t device;
   std::uint64_t cpu;
@@ -68,7 +71,8 @@ Result<std::string> blktrace_processes(const TraceInput& input, const Sink& sink
 Result<void> write_blktrace_file(const TraceInput& input, const BlktraceFile& file,
                                  const std::string& processes, std::FILE* stream) {
   Sink sink(stream);
-  sink.put(processes);
+  if (file.cpu == 0)
+    sink.put(processes);
   auto done =
       for_each_block_action(input, sink, file.device, file.cpu, [&](const BlockAction& action) {
         blk_io_trace record = action.record;
@@ -86,10 +90,13 @@ Result<void> write_blktrace(const TraceInput& input, const OutputDirectory& dire
   const Sink sink(none);
   std::vector<BlktraceFile> files;
   auto done = for_each_row(input.engine, kBlktraceFilesSql, sink, [&](const TraceRow& row) {
-    files.push_back(
-        {.device = row.number(0),
-         .cpu = row.number(1),
-         .name = fmt::format("{}.blktrace.{}", blktrace_device(row.text(2)), row.number(1))});
+    const bool is_new = files.empty() || files.back().device != row.number(0);
+    const std::uint64_t last = row.number(1);
+    std::uint64_t cpu = is_new ? 0 : files.back().cpu + 1;
+    for (cpu = last < kMostCpus ? cpu : last; cpu <= last; ++cpu)
+      files.push_back({.device = row.number(0),
+                       .cpu = cpu,
+                       .name = fmt::format("{}.blktrace.{}", blktrace_device(row.text(2)), cpu)});
   });
   if (!done)
     return done;

@@ -91,6 +91,20 @@ std::string none_recorded(const store::TraceReader& trace) {
                      layers_text(trace.manifest()));
 }
 
+// "The trace has pwrite64, fdatasync, ...": those that took the most time.
+std::string operations_hint(analysis::Engine& engine) {
+  constexpr std::string_view kSql =
+      "SELECT coalesce(call, class) AS name FROM operations WHERE is_asked(layer) GROUP BY name "
+      "ORDER BY total(duration_ns) DESC NULLS LAST, name LIMIT 8";
+  const auto names = SmallResult::query(engine, kSql);
+  if (!names || names->size() == 0)
+    return {};
+  std::string hint = "The trace has ";
+  for (std::size_t row = 0; row < names->size(); ++row)
+    hint += fmt::format("{}{}", row == 0 ? "" : ", ", names->text(row, "name"));
+  return hint + ".";
+}
+
 } // namespace
 
 Error no_operation(analysis::Engine& engine, const ExplainOptions& options,
@@ -107,6 +121,8 @@ Error no_operation(analysis::Engine& engine, const ExplainOptions& options,
       options.selection.empty() ? "" : fmt::format(" that matches {}", options.selection);
   if (options.op.empty() && !options.at_ns) {
     error.why = matching.empty() ? "no operation is in the trace" : "no operation" + matching;
+    if (!options.operations.empty())
+      error.hint = operations_hint(engine);
     return error;
   }
   error.why = options.op.empty() ? fmt::format("no operation{} was under way then", matching)

@@ -1,5 +1,5 @@
--- Accesses of files at known positions: one row per call that moved bytes, in each recorded layer,
--- and one per bio with bytes of a file. Loads and stores of mapped files are no calls, and missing.
+-- Accesses of files at known positions: one row per call that moved bytes, in each recorded layer, two
+-- for a copy between files, and one per bio with bytes of a file. Loads and stores of mapped files are no calls, and missing.
 -- The table file_accesses has the selected rows.
 --   layer             layer of the access: of calls, of asynchronous operations, vfs, or block
 --   op_id, pid, tid, ts_ns   as in events
@@ -19,6 +19,10 @@ WITH
     SELECT layer_at('kernel') AS layer, op_id, pid, tid, ts_ns, duration_ns, file, true AS is_read, position, result AS bytes FROM syscall_read
     UNION ALL
     SELECT layer_at('kernel') AS layer, op_id, pid, tid, ts_ns, duration_ns, file, false AS is_read, position, result AS bytes FROM syscall_write
+    UNION ALL
+    SELECT layer_at('kernel') AS layer, op_id, pid, tid, ts_ns, duration_ns, in_file AS file, true AS is_read, in_position AS position, result AS bytes FROM syscall_copy
+    UNION ALL
+    SELECT layer_at('kernel') AS layer, op_id, pid, tid, ts_ns, duration_ns, out_file AS file, false AS is_read, out_position AS position, result AS bytes FROM syscall_copy
     UNION ALL
     SELECT layer_at('files') AS layer, op_id, pid, tid, ts_ns, duration_ns, file, true AS is_read, position, result AS bytes FROM vfs_read
     UNION ALL

@@ -1,5 +1,5 @@
 -- What was done to each file, with the counters of Darshan's module POSIX: one row per file with calls.
--- Failed calls do not count.
+-- Failed calls do not count. A copy is a read of its source, which has its time, and a write of its target.
 --   file, path   the file, and its last name
 --   POSIX_OPENS, POSIX_READS, POSIX_WRITES, POSIX_STATS, POSIX_FSYNCS, POSIX_FDSYNCS   numbers of calls; STATS: also of access()
 --   POSIX_BYTES_READ, POSIX_BYTES_WRITTEN   bytes moved
@@ -15,11 +15,22 @@
 --   POSIX_F_READ_TIME, POSIX_F_WRITE_TIME, POSIX_F_META_TIME   their time in seconds; META: all others
 CREATE VIEW posix_counters AS
 WITH
+  -- One row per number: in a forged trace, thousands of operations may share one.
+  targets AS (
+    SELECT op_id, ts_ns, min(out_file) AS file, min(out_position) AS position FROM syscall_copy WHERE out_file <> 0 GROUP BY op_id, ts_ns
+  ),
+  done AS (
+    SELECT * FROM file_transfers WHERE file <> 0 AND NOT is_error(error) AND NOT is_unfinished(error)
+  ),
   calls AS (
-    SELECT t.file AS file, t.class AS class, coalesce(t.call, t.class) AS call, t.duration_ns AS duration_ns, t.ts_ns AS ts_ns,
-           coalesce(t.bytes, 0) AS bytes, CAST(t.position AS HUGEINT) AS position, reads(t.class) AS is_read, writes(t.class) AS is_write
-    FROM file_transfers AS t
-    WHERE t.file <> 0 AND NOT is_error(t.error) AND NOT is_unfinished(t.error)
+    SELECT file, class, coalesce(call, class) AS call, duration_ns, ts_ns, coalesce(bytes, 0) AS bytes, CAST(position AS HUGEINT) AS position,
+           reads(class) AS is_read, writes(class) AND NOT copies(class) AS is_write
+    FROM done
+    UNION ALL
+    SELECT t.file AS file, d.class AS class, coalesce(d.call, d.class) AS call, 0 AS duration_ns, d.ts_ns AS ts_ns, coalesce(d.bytes, 0) AS bytes,
+           CAST(CASE WHEN t.position >= 0 THEN t.position END AS HUGEINT) AS position, false AS is_read, true AS is_write
+    FROM done AS d JOIN targets AS t ON d.op_id = t.op_id AND d.ts_ns = t.ts_ns
+    WHERE copies(d.class) AND t.file NOT IN (SELECT file FROM files_without_device)
   ),
   placed AS (
     SELECT *, lag(position + bytes) OVER (PARTITION BY file, is_read, is_write ORDER BY ts_ns) AS expected
