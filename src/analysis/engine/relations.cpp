@@ -340,8 +340,8 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
   definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));
   definitions.add("the view links", narrowed_view_sql("links", "all_links", link_conditions));
-  definitions.add("the view file_accesses", narrowed_view_sql("file_accesses", "all_file_accesses",
-                                                              request_conditions));
+  definitions.add("the view file_accesses",
+                  narrowed_view_sql("file_accesses", "all_file_accesses", request_conditions));
   definitions.add("the view requests",
                   narrowed_view_sql("requests", "block_complete", request_conditions));
 }

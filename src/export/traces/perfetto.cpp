@@ -156,7 +156,8 @@ private:
   static std::uint64_t process_uuid(std::uint64_t pid) { return (1ULL << 40U) + pid; }
   static std::uint64_t counter_uuid(std::uint64_t number) { return (1ULL << 41U) + number; }
 
-  void put_annotations(ProtobufMessage& event, ProtobufMessage& interned, const TimelineSpan& span) {
+  void put_annotations(ProtobufMessage& event, ProtobufMessage& interned,
+                       const TimelineSpan& span) {
     const auto put = [&](std::string_view name, const auto& put_value) {
       ProtobufMessage annotation;
       annotation.put_number(perfetto::kAnnotationName, annotations_.number_of(name, interned));
