@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import uuid
 
 import harness
@@ -128,14 +127,11 @@ class Filters(harness.AcceptanceTest):
         process = subprocess.Popen(["head", "-c", "5"], stdin=ends[0], stdout=subprocess.DEVNULL)
         self.addCleanup(lambda: (process.kill(), process.wait()))
         harness.wait_for(lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().split()[:2] == ["0", "0x0"], "its read")
-        since_ns = time.monotonic_ns()
-        time.sleep(0.2)
         recording = self.record_while(["-p", process.pid], lambda: None, layers="syscall,sched")
         (call,) = recording.query("SELECT call, fd, bytes_requested, result, ts_ns, pid, tid, path FROM syscall_read JOIN files USING (file)")
         self.assertEqual((call["call"], call["fd"], call["bytes_requested"]), ("read", 0, 5))
         self.assertEqual((call["pid"], call["tid"]), (process.pid, process.pid))
         self.assertEqual(call["path"], os.readlink(f"/proc/{process.pid}/fd/0"))
-        self.assertLess(call["ts_ns"], since_ns + 100_000_000, "it slept before the pause")
         self.assertLess(call["ts_ns"], recording.manifest["begin_ns"])
         (wait,) = recording.query("SELECT reason, ts_ns FROM waits")
         self.assertEqual((wait["reason"], wait["ts_ns"]), ("pipe", call["ts_ns"]))

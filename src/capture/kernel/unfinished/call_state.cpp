@@ -188,9 +188,58 @@ std::string kernel_stack(iot_u32 tid) {
   return parse_kernel_stack(read_state(tid, "stack"));
 }
 
+namespace {
+
+// The processor on which a thread ran last: the 37th word behind its name in /proc/TID/stat.
+std::optional<std::size_t> last_cpu(iot_u32 tid) {
+  constexpr int kWord = 37;
+  const std::string stat = read_state(tid, "stat");
+  std::size_t at = stat.rfind(')');
+  for (int word = 0; word < kWord && at != stat.npos; ++word)
+    at = stat.find(' ', at + 1);
+  std::size_t cpu = 0;
+  if (at == stat.npos ||
+      std::from_chars(stat.data() + at + 1, stat.data() + stat.size(), cpu).ec != std::errc())
+    return {};
+  return cpu;
+}
+
+// Runs this thread on one processor until the destructor, if it may.
+class OnProcessor {
+public:
+  explicit OnProcessor(std::size_t cpu) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (cpu >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof before_, &before_) != 0)
+      return;
+    CPU_SET(cpu, &one);
+    is_there_ = ::sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  OnProcessor(const OnProcessor&) = delete;
+  OnProcessor& operator=(const OnProcessor&) = delete;
+  ~OnProcessor() {
+    if (is_there_)
+      ::sched_setaffinity(0, sizeof before_, &before_);
+  }
+  bool is_there() const { return is_there_; }
+
+private:
+  cpu_set_t before_{};
+  bool is_there_ = false;
+};
+
+} // namespace
+
 std::uint64_t last_run_ns(iot_u32 tid) {
+  const auto cpu = last_cpu(tid);
+  if (!cpu)
+    return 0;
+  // The scheduler has a clock for each processor, which leaves out interrupts and stolen time. It
+  // has just noted when this thread ran there.
+  const OnProcessor there(*cpu);
+  if (!there.is_there())
+    return 0;
   const auto last_run = parse_last_run(read_state(tid, "sched"));
-  // The scheduler has a clock of its own. It has just noted when this thread ran.
   ::sched_yield();
   const std::uint64_t now_ns = monotonic_ns();
   const auto own = parse_last_run(read_state(static_cast<iot_u32>(::gettid()), "sched"));

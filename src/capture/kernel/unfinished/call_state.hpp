@@ -24,7 +24,8 @@ std::string path_in_memory(iot_u32 tid, std::uint64_t address);
 // unknown.
 std::string kernel_stack(iot_u32 tid);
 
-// When the thread ran last (CLOCK_MONOTONIC), to a few milliseconds; 0: unknown.
+// When the thread ran last (CLOCK_MONOTONIC); 0: unknown. Later than the truth by the time that its
+// processor spent in interrupts, or that the host took from it, since then.
 std::uint64_t last_run_ns(iot_u32 tid);
 
 // Of /proc/TID/stack, /proc/TID/sched and one line of /proc/TID/mountinfo.
