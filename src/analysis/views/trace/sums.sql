@@ -68,11 +68,12 @@ FROM (SELECT DISTINCT layer FROM event_sums WHERE below_ns > 0) AS s JOIN layer_
 -- again. Rows with is_others of 1 are excluded here and below. One row per layer and file.
 --   layer, file, path                             as in sums
 --   operations, errors, bytes, total_ns, max_ns   as in sum_operations
---   bytes_read, bytes_written                     part of `bytes` in operations that read or receive, and that write or send
+--   bytes_read, bytes_written                     part of `bytes` in operations that read or receive, and that write or send; a copy
+--                                                 is read from its source, and has no row for its target
 CREATE VIEW sum_files AS
 SELECT layer, file, path, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
-       total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' OR operation = 'receive' THEN bytes ELSE 0 END) AS bytes_read,
-       total(CASE WHEN operation LIKE 'write%' OR operation = 'send' THEN bytes ELSE 0 END) AS bytes_written,
+       total(bytes) AS bytes, total(CASE WHEN takes_bytes(operation) THEN bytes ELSE 0 END) AS bytes_read,
+       total(CASE WHEN gives_bytes(operation) AND NOT copies(operation) THEN bytes ELSE 0 END) AS bytes_written,
        total(duration_ns) AS total_ns, max(max_ns) AS max_ns
 FROM sums
 WHERE is_others = 0 AND below_ns > 0
@@ -85,8 +86,8 @@ GROUP BY layer, file, path;
 --   container                                     as in sums
 CREATE VIEW sum_processes AS
 SELECT layer, pid, comm, total(events) AS operations, total(CASE WHEN is_error(error) THEN events ELSE 0 END) AS errors,
-       total(bytes) AS bytes, total(CASE WHEN operation LIKE 'read%' OR operation = 'receive' THEN bytes ELSE 0 END) AS bytes_read,
-       total(CASE WHEN operation LIKE 'write%' OR operation = 'send' THEN bytes ELSE 0 END) AS bytes_written,
+       total(bytes) AS bytes, total(CASE WHEN takes_bytes(operation) THEN bytes ELSE 0 END) AS bytes_read,
+       total(CASE WHEN gives_bytes(operation) THEN bytes ELSE 0 END) AS bytes_written,
        total(duration_ns) AS total_ns, max(max_ns) AS max_ns, any_value(container) AS container
 FROM sums
 WHERE is_others = 0 AND below_ns > 0
