@@ -15,4 +15,4 @@ WITH
 SELECT c.class AS class, c.call AS call, c.op_id AS op_id, c.pid AS pid, c.tid AS tid, c.ts_ns AS ts_ns, c.until_ns AS until_ns,
        c.duration_ns AS duration_ns, c.bytes AS bytes, c.error AS error, c.file AS file, c.path AS path, c.program AS program,
        p.position AS position
-FROM file_calls AS c LEFT JOIN positions AS p ON c.op_id = p.op_id AND c.ts_ns = p.ts_ns AND NOT copies(c.class);
+FROM file_calls AS c LEFT JOIN positions AS p ON c.op_id = p.op_id AND c.ts_ns = p.ts_ns;

@@ -11,7 +11,6 @@ WITH
     SELECT f.path AS path, reads(e.class) AS is_read, CAST(p.position AS HUGEINT) AS position, CAST(e.bytes AS HUGEINT) AS bytes,
            least(CAST(minus(e.ts_ns, r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
     FROM events AS e
-      JOIN asked_layers AS a ON e.layer = a.asked_layer
       JOIN call_positions AS p ON e.layer = p.layer AND e.op_id = p.op_id AND e.ts_ns = p.ts_ns
       JOIN file_names AS f ON e.file = f.file
       CROSS JOIN run AS r
