@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Any trace of ten megabytes, whoever made it, is read in a gigabyte of memory and in a bounded time. Each trace here has what
-no recorder writes: much in few bytes, or all of it at one time."""
+"""Crafted traces are read within a gigabyte of memory and a minute of CPU. They have what no recorder writes:
+much in few bytes, or all of it at one time."""
 import os
 import resource
 import subprocess

@@ -254,7 +254,7 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(list(temporary.iterdir()), [])
 
     def test_an_output_that_cannot_be_made_fails_before_the_work(self):
-        """This trace cannot be read: whoever looks at it first, says so."""
+        """The first look at this trace says that it cannot be read."""
         taken = self.folder / "taken.html"
         taken.write_text("mine")
         for path, why in ((taken, "EEXIST"), (self.folder / "none" / "page.html", "ENOENT")):

@@ -14,7 +14,7 @@
 --   step, stage, meaning   number, name, and meaning
 CREATE TABLE device_stage_meanings (step INTEGER, stage VARCHAR, meaning VARCHAR);
 INSERT INTO device_stage_meanings VALUES
-  (1, 'Q2Q', 'from the arrival of a bio to that of the next one'),
+  (1, 'Q2Q', 'between the arrivals of two bios, one after the other'),
   (2, 'Q2G', 'from the arrival of a request''s first bio until it got a request: merging, throttling, waiting for a free request'),
   (3, 'G2I', 'until the request was put into the scheduler''s queue: it was held back in the task''s plug'),
   (4, 'I2D', 'in the scheduler''s queue, until the request was issued to the device'),
