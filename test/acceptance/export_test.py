@@ -166,7 +166,7 @@ class Export(export_fixture.ExportTest):
             parsed = harness.run("blkparse", "-q", "-i", device, "-D", folder, "-d", folder / f"{device}.bin")
             self.assertEqual(parsed.returncode, 0, parsed.stderr)
             read += [line for line in parsed.stdout.splitlines() if re.match(r" *\d+,\d+ ", line)]
-            totals = harness.run("btt", "-i", folder / f"{device}.bin")
+            totals = harness.run("btt", "-i", folder / f"{device}.bin", cwd=folder)  # it writes files where it runs
             self.assertEqual(totals.returncode, 0, totals.stderr)
             self.assertIn("Q2C", totals.stdout)
 
