@@ -57,15 +57,19 @@ inline std::vector<std::string> command_of(pid_t pid) {
 }
 
 // Whether this process or its parent was started with one of these variables, "NAME=VALUE". Nothing
-// without permission to look.
+// without permission to look, or where there is no environment: a process that just executes a
+// program has none yet.
 inline std::optional<bool> has_variable(pid_t pid, const std::vector<std::string>& variables) {
   std::ifstream environment(fmt::format("/proc/{}/environ", pid), std::ios::binary);
   if (!environment)
     return {};
-  for (std::string word; std::getline(environment, word, '\0');)
-    if (std::ranges::find(variables, word) != variables.end())
+  std::optional<bool> has_one;
+  for (std::string word; std::getline(environment, word, '\0');) {
+    has_one = std::ranges::find(variables, word) != variables.end();
+    if (*has_one)
       return true;
-  return environment.bad() ? std::nullopt : std::optional(false);
+  }
+  return environment.bad() ? std::nullopt : has_one;
 }
 
 struct RunningProcess {

@@ -15,36 +15,48 @@ namespace {
 
 constexpr std::string_view kVariable = "IOTRAIL_OWNER_TEST=1";
 
-// A process that its parent leaves, so that this one is no ancestor of it.
+// A process that its parent leaves, so that this one is no ancestor of it. It runs `cat`, which
+// has answered: its environment and its mappings are there.
 class Stranger {
 public:
   explicit Stranger(const char* variable) {
     int ends[2];
+    int input[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(input, O_CLOEXEC), 0);
     const pid_t child = fork();
     if (child == 0) {
       if (const pid_t grandchild = fork(); grandchild != 0)
         _exit(write(ends[1], &grandchild, sizeof(grandchild)) == sizeof(grandchild) ? 0 : 1);
-      char* const words[] = {const_cast<char*>("sleep"), const_cast<char*>("1000"), nullptr};
+      dup2(input[0], STDIN_FILENO);
+      dup2(ends[1], STDOUT_FILENO);
+      char* const words[] = {const_cast<char*>("cat"), nullptr};
       char* const variables[] = {const_cast<char*>(variable), nullptr};
-      execve("/bin/sleep", words, variables);
+      execve("/bin/cat", words, variables);
       _exit(1);
     }
     close(ends[1]);
+    close(input[0]);
     EXPECT_EQ(read(ends[0], &pid_, sizeof(pid_)), static_cast<ssize_t>(sizeof(pid_)));
-    char none = 0;
-    EXPECT_EQ(read(ends[0], &none, 1), 0); // closed by the exec
-    close(ends[0]);
     waitpid(child, nullptr, 0);
+    char answer = 0;
+    EXPECT_EQ(write(input[1], "x", 1), 1);
+    EXPECT_EQ(read(ends[0], &answer, 1), 1);
+    close(ends[0]);
+    input_ = input[1];
   }
   Stranger(const Stranger&) = delete;
   Stranger& operator=(const Stranger&) = delete;
-  ~Stranger() { kill(pid_, SIGKILL); }
+  ~Stranger() {
+    kill(pid_, SIGKILL);
+    close(input_);
+  }
 
   iot_u32 pid() const { return static_cast<iot_u32>(pid_); }
 
 private:
   pid_t pid_ = 0;
+  int input_ = -1; // held open, so that `cat` waits for more
 };
 
 OwnerCheck check() {
@@ -78,7 +90,7 @@ TEST(OwnerCheck, a_command_that_is_older_than_the_recording_is_traced) {
 
 TEST(OwnerCheck, a_process_that_maps_the_arena_is_traced) {
   const Stranger other("OTHER=1");
-  OwnerCheck by_mapping({}, "/usr/bin/sleep", 0);
+  OwnerCheck by_mapping({}, "/usr/bin/cat", 0);
   EXPECT_TRUE(by_mapping.may_own(other.pid(), 0));
 }
 
