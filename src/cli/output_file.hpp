@@ -14,6 +14,7 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 #include "cli/console.hpp"
+#include "store/reader/repository.hpp"
 #include "store/writer/temporary_files.hpp"
 
 namespace iotrail::cli {
@@ -29,11 +30,16 @@ inline Result<void> check_new_file(const std::string& path) {
   if (path.empty())
     return {};
   std::error_code ignored;
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (parent.empty())
+    parent = ".";
+  if (store::is_trace(parent))
+    return fail(fmt::format("cannot write {}", path),
+                "a trace is in that directory, to which nothing is added", "Choose another place.");
   if (std::filesystem::symlink_status(path, ignored).type() !=
       std::filesystem::file_type::not_found)
     return fail_errno(fmt::format("cannot write {}", path), EEXIST);
-  if (::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) != 0)
+  if (::access(parent.c_str(), W_OK | X_OK) != 0)
     return fail_errno(fmt::format("cannot write {}", path));
   return {};
 }
@@ -45,6 +51,8 @@ auto write_output(const Stream& out, const std::string& path, const Write& write
     -> decltype(write(out.file)) {
   if (path.empty())
     return write(out.file);
+  if (const auto checked = check_new_file(path); !checked)
+    return std::unexpected(checked.error());
   const store::TemporaryFiles made;
   std::unique_ptr<std::FILE, FileCloser> file;
   if (!made.make([&] {

@@ -10,8 +10,8 @@
 namespace iotrail::output {
 
 Result<void> OutputDirectory::make() const {
-  if (store::is_trace(path_))
-    return fail("cannot export to " + path_.string(), "it is a trace, to which nothing is added",
+  if (store::is_trace(path_) || store::is_trace(std::filesystem::absolute(path_).parent_path()))
+    return fail("cannot export to " + path_.string(), "a trace is there, to which nothing is added",
                 "choose another directory with -o");
   const auto make_directory = [&] {
     return ::mkdir(path_.c_str(), 0750) == 0 ? path_ : std::filesystem::path();

@@ -120,6 +120,14 @@ class ExportData(export_fixture.ExportTest):
                     numbers = re.sub(r'"[^"]*"\.{0,3}', "", parts[2])
                     facts[by].append((parts[1], re.findall(r"\b\d+\b", numbers.split(">", 1)[-1]), parts[3]))
         self.assertEqual(facts["iotrail"], facts["strace"])
+
+    def test_nothing_is_added_to_a_trace(self):
+        before = sorted(path.name for path in self.recording.path.iterdir())
+        for option in (("--to", "csv", "--table", "files", "-o", self.recording.path / "files.csv"), ("--to", "csv", "-o", self.recording.path / "csv")):
+            refused = harness.run(harness.IOTRAIL, "export", self.recording.path, *option)
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            self.assertIn("to which nothing is added", refused.stderr)
+        self.assertEqual(sorted(path.name for path in self.recording.path.iterdir()), before)
         self.assertEqual(len(facts["iotrail"]), 23)
         for line in seen["iotrail"].splitlines():
             self.assertRegex(line, r"^\d+ \d+\.\d{6} \w+\(.*\) = (-1 E\w+ \(.*\)|-?\d+(<.*>)?|\?) (<\d+\.\d{6}>|<unfinished \.\.\.>)$")

@@ -26,12 +26,14 @@
 namespace iotrail::cli {
 namespace {
 
+constexpr const char* kDefaultWeight = "time";
+
 struct ExportTarget {
   std::string trace;
   std::string format; // empty: the suffix of `path` says it
   std::string table;
   std::string path;
-  std::string weight = "time";
+  std::string weight = kDefaultWeight;
   std::string op;
   bool raw = false;
 };
@@ -189,6 +191,12 @@ Result<int> export_trace_format(const Console& console, const ExportTarget& targ
   if (!target.table.empty() || target.raw)
     return fail_usage(fmt::format("--table and --raw do not apply to {}", format.name),
                       "it holds a whole trace in its own way");
+  if (target.weight != kDefaultWeight && !format.has_weight)
+    return fail_usage(fmt::format("--weight does not apply to {}", format.name),
+                      "it draws no stacks", "folded, speedscope and pprof do.");
+  if (!target.op.empty() && !format.has_op)
+    return fail_usage(fmt::format("--op does not apply to {}", format.name),
+                      "it holds a whole trace", "dot and mermaid show one operation.");
   if (format.needs_path() && target.path.empty())
     return fail_usage(fmt::format("export to {} needs -o", format.name), "it is no stream of bytes",
                       "Give a new file or directory.");

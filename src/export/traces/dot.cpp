@@ -41,6 +41,7 @@ extern const TraceFormat kTraceFormatDot = {
     .suffix = "dot",
     .doc = "the trail of one operation for Graphviz",
     .omits = "all operations but one; --op chooses it",
+    .has_op = true,
     .write = write_dot,
 };
 

@@ -31,6 +31,7 @@ extern const TraceFormat kTraceFormatFolded = {
     .suffix = "folded",
     .doc = "stacks for flamegraph.pl, inferno and speedscope",
     .omits = "times of single calls, and all but the sum of each stack",
+    .has_weight = true,
     .write = write_folded,
 };
 

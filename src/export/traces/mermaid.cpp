@@ -44,6 +44,7 @@ extern const TraceFormat kTraceFormatMermaid = {
     .suffix = "mmd",
     .doc = "the trail of one operation for Mermaid, as in Markdown on GitHub",
     .omits = "all operations but one; --op chooses it",
+    .has_op = true,
     .write = write_mermaid,
 };
 

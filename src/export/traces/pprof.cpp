@@ -104,6 +104,7 @@ extern const TraceFormat kTraceFormatPprof = {
     .doc = "stacks for go tool pprof and Pyroscope",
     .omits = "times of single calls, and all but the sum of each stack",
     .is_binary = true,
+    .has_weight = true,
     .write = write_pprof,
 };
 

@@ -65,6 +65,7 @@ extern const TraceFormat kTraceFormatSpeedscope = {
     .suffix = "speedscope.json",
     .doc = "stacks for www.speedscope.app",
     .omits = "times of single calls, and all but the sum of each stack",
+    .has_weight = true,
     .write = write_speedscope,
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "analysis/names/trace_dictionaries.hpp"
@@ -62,6 +63,30 @@ std::uint64_t real_ns(std::uint64_t ts_ns, std::int64_t to_real_ns) {
   const auto ahead_ns = static_cast<std::uint64_t>(to_real_ns);
   return ts_ns > UINT64_MAX - ahead_ns ? UINT64_MAX : ts_ns + ahead_ns;
 }
+
+// The arguments of calls that have them in an order of their own, by the names of their columns. A
+// word in brackets is a place in memory: its value is not recorded, or the kernel writes it there.
+struct ArgumentOrder {
+  std::string_view call;
+  std::array<std::string_view, 6> columns;
+};
+constexpr ArgumentOrder kOrders[] = {
+    {"mmap", {"NULL", "bytes", "prot", "flags", "fd", "position"}},
+    {"munmap", {"address", "bytes"}},
+    {"msync", {"address", "bytes", "flags"}},
+    {"madvise", {"address", "bytes", "advice"}},
+    {"copy_file_range",
+     {"in_fd", "[in_position]", "out_fd", "[out_position]", "bytes_requested", "flags"}},
+    {"splice", {"in_fd", "[in_position]", "out_fd", "[out_position]", "bytes_requested", "flags"}},
+    {"sendfile", {"out_fd", "in_fd", "[in_position]", "bytes_requested"}},
+    {"tee", {"in_fd", "out_fd", "bytes_requested", "flags"}},
+    {"fcntl", {"fd", "command", "argument"}},
+    {"fallocate", {"fd", "mode", "position", "bytes"}},
+    {"fadvise64", {"fd", "position", "bytes", "advice"}},
+    {"readahead", {"fd", "position", "bytes"}},
+    {"sync_file_range", {"fd", "position", "bytes", "flags"}},
+    {"lseek", {"fd", "position", "whence"}},
+};
 
 // One system call as a line.
 class StraceLine {
@@ -183,7 +208,44 @@ private:
     return signed_number(column) >= 0 && (!is_transfer || call().starts_with('p'));
   }
 
+  std::optional<std::size_t> column_named(std::string_view name) const {
+    for (std::size_t i = 0; i < table_.columns.size(); ++i)
+      if (schema::column_name(table_.columns[i].name) == name)
+        return i;
+    return std::nullopt;
+  }
+
+  // An argument that its call always has.
+  std::string ordered_argument(std::string_view name) const {
+    if (name.starts_with('[')) {
+      const auto position = column_named(name.substr(1, name.size() - 2));
+      return position && signed_number(*position) >= 0
+                 ? fmt::format("[{}]", signed_number(*position))
+                 : "NULL";
+    }
+    const auto column = column_named(name);
+    if (!column)
+      return std::string(name);
+    const store::ColumnInfo& info = table_.columns[*column];
+    if (info.meaning == Meaning::fd)
+      return fd_text(*column);
+    if (schema::info(info.type).is_signed)
+      return fmt::format("{}", signed_number(*column));
+    return schema::number_text(info.meaning, event_.number(*column));
+  }
+
   std::string arguments() const {
+    const auto* order = std::ranges::find(kOrders, call(), &ArgumentOrder::call);
+    if (order == std::end(kOrders))
+      return arguments_by_rank();
+    std::string text;
+    for (const std::string_view name : order->columns)
+      if (!name.empty())
+        text += (text.empty() ? "" : ", ") + ordered_argument(name);
+    return text;
+  }
+
+  std::string arguments_by_rank() const {
     constexpr std::array kElsewhere = {Role::time,     Role::op,   Role::parent_op, Role::pid,
                                        Role::tid,      Role::cpu,  Role::call,      Role::result,
                                        Role::duration, Role::file, Role::to_file};
@@ -209,6 +271,8 @@ private:
       return "? <unfinished ...>";
     if (value < 0)
       return strace_error(value);
+    if (call() == "mmap")
+      return ordered_argument("address");
     const int file = table_.index(Role::file);
     return fmt::format("{}{}", value,
                        makes_descriptor() && file >= 0 ? file_text(static_cast<std::size_t>(file))
