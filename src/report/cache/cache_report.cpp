@@ -18,6 +18,7 @@ using analysis::Misses;
 using analysis::Policy;
 
 constexpr double kEnough = 0.95;                        // of what any size could serve
+constexpr double kLittle = 0.1;                         // of all accesses
 constexpr double kMilestones[] = {0.5, 0.9, 0.95, 1.0}; // the same, for the facts
 constexpr std::size_t kRows = 11;
 constexpr double kMostSampledAccesses = 20e6; // of LRU, about ten seconds
@@ -97,6 +98,15 @@ Sentence title_of(const Study& study, bool is_whole) {
                     is_whole ? "NO SIZE OF A CACHE HELPS" : "NO SURE ANSWER, EVENTS ARE MISSING",
                     is_whole ? "" : "recorded ", study.things()),
         {count_value("accesses", static_cast<std::uint64_t>(study.accesses()))});
+  if (is_whole && study.share(study.repeated()) < kLittle)
+    return sentence(
+        fmt::format(
+            "A CACHE HELPS LITTLE: {{repeated_share}} of {{accesses}} {} are of a page that "
+            "was touched before; for {{share}} of those it takes {{size}}",
+            study.things()),
+        {share_value("repeated_share", study.share(study.repeated())),
+         count_value("accesses", static_cast<std::uint64_t>(study.accesses())),
+         share_value("share", kEnough), bytes_value("size", bytes_of(size_for(study, kEnough)))});
   return sentence(
       fmt::format(
           "A CACHE OF {}{{size}} SERVES {{share}} OF THE REPEATED {}{}; all of them need {}{{all}}",

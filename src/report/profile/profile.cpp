@@ -55,12 +55,14 @@ Result<SmallResult> read_totals(analysis::Engine& engine) {
   return totals;
 }
 
-// "READS ARE SEQUENTIAL (98.4 % of 1,024, 64.0 MiB)"
+// "READS ARE SEQUENTIAL (98.4 % of 1,023 steps between 1,024 reads, 64.0 MiB)": a step goes from one
+// access to the next of its stream.
 void add_verdict(const SmallResult& totals, std::size_t row, Sentence& title) {
   const std::string name = totals.text(row, "direction") == "read" ? "reads" : "writes";
   const std::string_view things = name == "reads" ? "READS" : "WRITES";
-  const std::string values =
-      fmt::format("{{{0}}}, {{{0}_bytes}})", name); // names of values: reads, reads_bytes
+  const std::string values = fmt::format(
+      "{{{0}}}{1}, {{{0}_bytes}})", name,
+      totals.number(row, "steps") == 0 ? "" : " " + name); // names of values: reads, reads_bytes
   const auto* found = std::ranges::find_if(
       kPatterns, [&](const Pattern& pattern) { return totals.real(row, pattern.column) > kMost; });
   const std::string begin = title.empty() ? "" : ", ";
@@ -72,8 +74,10 @@ void add_verdict(const SmallResult& totals, std::size_t row, Sentence& title) {
   } else if (found == std::end(kPatterns)) {
     title.add(fmt::format("{}{} ARE MIXED ({}", begin, things, values), counts);
   } else {
-    title.add(fmt::format("{}{} ARE {} ({{{}_share}} of ", begin, things, found->words, name),
-              {share_value(name + "_share", totals.real(row, found->column))});
+    title.add(fmt::format("{0}{1} ARE {2} ({{{3}_share}} of {{{3}_steps}} steps between ", begin,
+                          things, found->words, name),
+              {share_value(name + "_share", totals.real(row, found->column)),
+               count_value(name + "_steps", totals.number(row, "steps"))});
     title.add(values, counts);
   }
 }
