@@ -1,7 +1,8 @@
--- Device I/O on files by directory, name prefix and extension: one row per device, kind of name, name
--- and operation, and one for all operations. Files count by their last name. I/O without a file, as for
+-- Device I/O on files by directory, name prefix and extension: one row per device, file system,
+-- kind of name, name and operation, and one for all operations. Files count by their last name. I/O without a file, as for
 -- metadata, is missing.
 --   device, device_name   the whole disk
+--   file_system       device number of the file system
 --   kind              'directory': the directory that has the file; 'prefix': the file's name without its
 --                     extension and the digits and marks before it; 'extension': what follows the last dot
 --   name              the directory, the prefix or the extension
@@ -33,7 +34,8 @@ WITH
     SELECT file, 'extension' AS kind, regexp_extract(base, '[^.]*$') AS name FROM bases WHERE contains(base, '.')
   ),
   grouped AS (
-    SELECT m.*, n.kind AS kind, n.name AS name FROM moved AS m JOIN names AS n ON m.file = n.file
+    SELECT m.*, n.kind AS kind, n.name AS name, f.device AS file_system
+    FROM moved AS m JOIN names AS n ON m.file = n.file JOIN files AS f ON m.file = f.file
   ),
   counted AS (
     SELECT * FROM grouped
@@ -41,17 +43,17 @@ WITH
     SELECT * REPLACE ('total' AS operation) FROM grouped
   ),
   sums AS (
-    SELECT device, kind, name, operation, count(DISTINCT file) AS files, count(*) AS requests,
+    SELECT device, file_system, kind, name, operation, count(DISTINCT file) AS files, count(*) AS requests,
            total(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, total(bytes) AS bytes, mean(bytes) AS bytes_mean,
            min(bytes) AS bytes_min, max(bytes) AS bytes_max, union_length(device_position, plus(device_position, bytes)) AS workset_bytes,
            total(CASE operation WHEN 'write' THEN bytes END) AS written
     FROM counted
-    GROUP BY device, kind, name, operation
+    GROUP BY device, file_system, kind, name, operation
   ),
   spans AS (
     SELECT device, nullif(minus(max(completed_ns), min(ts_ns)), 0) AS ns FROM links WHERE completed_ns IS NOT NULL GROUP BY device
   )
-SELECT s.device AS device, d.name AS device_name, s.kind AS kind, s.name AS name, s.operation AS operation, s.files AS files,
+SELECT s.device AS device, d.name AS device_name, s.file_system AS file_system, s.kind AS kind, s.name AS name, s.operation AS operation, s.files AS files,
        s.requests AS requests, s.errors AS errors, s.bytes AS bytes, s.bytes_mean AS bytes_mean, s.bytes_min AS bytes_min,
        s.bytes_max AS bytes_max, 1e9 * s.requests / p.ns AS iops, 1e9 / 1048576 * s.bytes / p.ns AS mib_per_s,
        s.workset_bytes AS workset_bytes, s.written / nullif(s.workset_bytes, 0) AS write_invalidation
