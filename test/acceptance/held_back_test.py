@@ -134,6 +134,8 @@ class HeldBack(harness.AcceptanceTest):
         self.assert_has_its_time(recording, "event = 'syscall_read'")
         text = harness.run(harness.IOTRAIL, "explain", recording.path, "--slowest", "1").stdout
         self.assertIn("a limit of its control group held it back", " ".join(text.split()))
+        table = harness.run(harness.IOTRAIL, "report", recording.path, "--full").stdout.partition("\nWhere the time of calls went\n")[2]
+        self.assertRegex(table.splitlines()[0], "held back")
 
     def test_cached_reads_on_ext4(self):
         self.check_cached_reads("ext4")

@@ -28,6 +28,7 @@ constexpr ColumnDefinition kCallTimeColumns[] = {
     part("kernel", "kernel"),
     part("file system", "file_system"),
     part("waits", "waits"),
+    part("held back", "held_back"),
     part("handed over", "handed", 3),
     part("queue", "queued"),
     part("device", "device"),
@@ -52,18 +53,28 @@ WITH
 SELECT c.call AS call, c.calls AS calls, c.all_ns AS all_ns,
        sum(share) FILTER (part IN ('outside the kernel', 'call')) AS outside_kernel, sum(share) FILTER (part IN ('system call', 'kernel')) AS kernel,
        sum(share) FILTER (part = 'file system') AS file_system, sum(share) FILTER (part = 'wait' OR part = 'journal') AS waits,
+       sum(share) FILTER (part = 'held back') AS held_back,
        sum(share) FILTER (part IN ('submit', 'worker', 'unreported')) AS handed,
        sum(share) FILTER (part IN ('scheduler', 'plug', 'queue')) AS queued, sum(share) FILTER (part = 'device') AS device,
        string_agg(reason, ', ' ORDER BY share DESC, reason) FILTER (part = 'wait' AND share >= 0.01) AS reasons
 FROM calls AS c JOIN shares AS s ON c.call = s.call
 GROUP BY c.call, c.calls, c.all_ns)";
 
-void note_call_times(const SectionRows&, const store::TraceReader&, Section& section) {
+bool holds_any_back(const SectionRows& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (!rows.is_null(row, "held_back"))
+      return true;
+  return false;
+}
+
+void note_call_times(const SectionRows& rows, const store::TraceReader&, Section& section) {
   Sentence note = sentence("waits: while no device worked for the call; outside kernel: in the C "
                            "library, without a CPU, "
                            "or tracing; calls on pipes, sockets and the like are not in it; ");
   if (const std::uint64_t more = section.all_rows - section.rows.size(); more > 0)
     note.add("{more} more calls are not shown; ", {count_value("more", more)});
+  note.add(holds_any_back(rows) ? "held back: before the device, as by a limit of a control group; "
+                                : "");
   note.add("all parts of a call, which --wide has, are 100 %; each operation's: the view op_time");
   section.notes.push_back(std::move(note));
 }

@@ -32,8 +32,9 @@ WITH
            total(wait_ns) AS wait_ns, max(longest_ns) AS longest_ns
     FROM wait_causes WHERE for_others = 1 GROUP BY reason
   ),
-  sums AS (SELECT total(wait_ns) AS _all_ns FROM shown)
-SELECT w.*, _all_ns FROM shown AS w CROSS JOIN sums)";
+  sums AS (SELECT total(wait_ns) AS _all_ns FROM shown),
+  held AS (SELECT count(*) AS _held_back FROM block_queue WHERE by_kernel_thread <> 0)
+SELECT w.*, _all_ns, _held_back FROM shown AS w CROSS JOIN sums CROSS JOIN held)";
 
 void note_waits(const SectionRows& rows, const store::TraceReader&, Section& section) {
   Sentence note;
@@ -44,6 +45,10 @@ void note_waits(const SectionRows& rows, const store::TraceReader&, Section& sec
     note.add(
         fmt::format("not shown: {{more}} more row{} of {{more_ns}}; ", more == 1 ? "" : "s"),
         {count_value("more", more), ns_value("more_ns", rows.number(0, "_all_ns") - shown_ns)});
+  if (const std::uint64_t bios = rows.number(0, "_held_back"); bios > 0)
+    note.add("block_io: {bios} bios were held back before the device, as by a limit of a control "
+             "group; ",
+             {count_value("bios", bios)});
   note.add("cpu: it could have run, and others did; the other words: iotrail query TRACE \"FROM "
            "wait_reasons\"");
   section.notes.push_back(std::move(note));
