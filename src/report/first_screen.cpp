@@ -24,7 +24,9 @@ constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says lit
 constexpr std::size_t kFindings = 2;
 constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kCommandWidth = 40;
-constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
+constexpr std::size_t kRefusals = 2;
+constexpr std::string_view kRefusalsRule = "refused_calls"; // said above, in refusals_of()
+constexpr std::uint64_t kMappedBytes = 1U << 20U;           // fewer hardly cost time
 
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
   const auto found = std::ranges::find(sections, id, &Section::id);
@@ -217,7 +219,7 @@ Section notes_section(const Judgement& judgement, Sentence bytes) {
     section.intro.push_back(std::move(bytes));
   std::size_t shown = 0;
   for (const Finding& finding : judgement.findings)
-    if (matters(finding, judgement) && shown++ < kFindings) {
+    if (matters(finding, judgement) && finding.rule->name != kRefusalsRule && shown++ < kFindings) {
       Sentence line = sentence("{id}: ", {text_value("id", finding.rule->id)});
       line.add(finding.sentence.pattern, finding.sentence.values);
       section.intro.push_back(std::move(line));
@@ -289,6 +291,30 @@ Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
   return hangs;
 }
 
+// "3 calls of dd, write on /data/d*, failed with ENOSPC: no space left"
+Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
+  const auto calls = SmallResult::query(
+      engine, "SELECT program, call, error, meaning, path, calls FROM refused_io "
+              "ORDER BY calls DESC, first_ns, program, call, error, path");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::vector<Sentence> refusals;
+  for (std::size_t row = 0; row < std::min(calls->size(), kRefusals); ++row) {
+    Sentence text = sentence("FAILED: {call} of {program}",
+                             {text_value("call", calls->text(row, "call")),
+                              text_value("program", calls->text(row, "program"))});
+    if (!calls->is_null(row, "path"))
+      text.add(" on {path}", {{"path", calls->text(row, "path"), Meaning::path}});
+    text.add(calls->number(row, "calls") == 1 ? ", once, with {error}: {meaning}"
+                                              : ", {calls} times, with {error}: {meaning}",
+             {count_value("calls", calls->number(row, "calls")),
+              text_value("error", calls->text(row, "error")),
+              text_value("meaning", calls->text(row, "meaning"))});
+    refusals.push_back(std::move(text));
+  }
+  return refusals;
+}
+
 // What the verdict cannot know, since it was not recorded.
 Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completeness& completeness) {
   std::vector<Sentence> gaps;
@@ -302,17 +328,17 @@ Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completene
     gaps.push_back(
         sentence("Recorded with {filters}: other I/O is not here.",
                  {text_value("filters", fmt::format("{}", fmt::join(manifest.filters, " ")))}));
-  const auto mapped = SmallResult::query(
-      engine,
-      "SELECT coalesce(total(bytes), 0) AS bytes FROM device_causes WHERE cause = 'mapped_read'");
-  if (!mapped)
-    return std::unexpected(mapped.error());
-  const std::uint64_t bytes = mapped->size() == 0 ? 0 : mapped->number(0, "bytes");
-  if (bytes >= kMappedBytes)
+  const auto faults = SmallResult::query(
+      engine, "SELECT bytes, device_ns, coalesce(share, 0) AS share FROM fault_reads");
+  if (!faults)
+    return std::unexpected(faults.error());
+  if (faults->size() > 0 && faults->number(0, "bytes") >= kMappedBytes)
     gaps.push_back(
-        sentence("{bytes} were read for page faults on mapped files: time in faults counts as "
-                 "outside I/O.",
-                 {bytes_value("bytes", bytes)}));
+        sentence("{bytes} were read for page faults on mapped files, for which devices worked "
+                 "{device_ns} ({device_share} of the run). Time in faults counts as outside I/O.",
+                 {bytes_value("bytes", faults->number(0, "bytes")),
+                  ns_value("device_ns", faults->number(0, "device_ns")),
+                  share_value("device_share", faults->real(0, "share"))}));
   return gaps;
 }
 
@@ -343,6 +369,10 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!hangs)
     return std::unexpected(hangs.error());
   verdict.intro.insert(verdict.intro.begin(), hangs->begin(), hangs->end());
+  const auto refusals = refusals_of(engine);
+  if (!refusals)
+    return std::unexpected(refusals.error());
+  verdict.intro.insert(verdict.intro.begin(), refusals->begin(), refusals->end());
   for (Section& section : document.sections)
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows
