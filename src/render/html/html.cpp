@@ -5,6 +5,7 @@
 #include <string>
 
 #include "render/html/data.hpp"
+#include "render/html/escaped_html.hpp"
 #include "render/html/ui.hpp"
 #include "render/text/value_text.hpp"
 
@@ -34,31 +35,25 @@ std::string base64_of(std::string_view hex) {
   return text;
 }
 
-std::string policy(const PageFiles& files) {
-  return fmt::format("default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; "
-                     "base-uri 'none'; form-action 'none'",
-                     base64_of(files.script_sha256), base64_of(files.style_sha256));
+// An attribute of the element that the script fills.
+std::string_view use_attribute(PageUse use) {
+  switch (use) {
+  case PageUse::file:
+    return "";
+  case PageUse::served:
+    return " data-served=\"ended\"";
+  case PageUse::running:
+    return " data-served=\"running\"";
+  }
+  return "";
 }
 
-std::string escaped_html(std::string_view text) {
-  std::string escaped;
-  for (const char c : text)
-    switch (c) {
-    case '<':
-      escaped += "&lt;";
-      break;
-    case '&':
-      escaped += "&amp;";
-      break;
-    default:
-      escaped += c;
-    }
-  return escaped;
-}
-
-void put_part(std::string_view name, const Page& page, const PageFiles& files, Sink& sink) {
+void put_part(std::string_view name, const Page& page, PageUse use, const PageFiles& files,
+              Sink& sink) {
   if (name == "POLICY")
-    sink.put(policy(files));
+    sink.put(page_policy(use));
+  else if (name == "USE")
+    sink.put(use_attribute(use));
   else if (name == "TITLE")
     sink.put(escaped_html(sentence_text(page.answer ? page.answer->title : page.report.title)));
   else if (name == "STYLE")
@@ -71,13 +66,21 @@ void put_part(std::string_view name, const Page& page, const PageFiles& files, S
 
 } // namespace
 
-void render_html(const Page& page, Sink& sink) {
+std::string page_policy(PageUse use) {
+  const PageFiles& files = page_files();
+  return fmt::format("default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; "
+                     "{}base-uri 'none'; form-action 'none'",
+                     base64_of(files.script_sha256), base64_of(files.style_sha256),
+                     use == PageUse::file ? "" : "connect-src 'self'; ");
+}
+
+void render_html(const Page& page, Sink& sink, PageUse use) {
   const PageFiles& files = page_files();
   std::string_view rest = files.html;
   for (auto open = rest.find('@'); open != rest.npos; open = rest.find('@')) {
     const auto close = rest.find('@', open + 1);
     sink.put(rest.substr(0, open));
-    put_part(rest.substr(open + 1, close - open - 1), page, files, sink);
+    put_part(rest.substr(open + 1, close - open - 1), page, use, files, sink);
     rest.remove_prefix(close + 1);
   }
   sink.put(rest);
