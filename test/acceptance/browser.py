@@ -94,8 +94,15 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, path):
+        self.visit(pathlib.Path(path).resolve().as_uri())
+
+    def visit(self, address):
         self.events.clear()
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        self.call("Page.navigate", url=address)
+        self.wait_until_loaded()
+
+    def wait_until_loaded(self):
+        """Until an event of a load that began after the last visit()."""
         end = time.monotonic() + harness.PATIENCE_S
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             if time.monotonic() > end:

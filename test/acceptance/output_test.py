@@ -180,7 +180,7 @@ class Output(harness.AcceptanceTest):
         of_trace = {"report": (), "findings": (), "explain": (), "verify": (), "script": (), "info": (),
                     "query": ("SELECT 1",), "export": ("--to", "jsonl")}
         words = [("--help",), ("--version",), ("doctor",), ("schema",), ("list", self.folder), ("query", path, "--tables"),
-                 ("report", path, "--by", "file"), ("diff", path, path), ("cache", path), ("profile", path), ("export", path, "--to", "csv", "--table", "files")]
+                 ("report", path, "--by", "file"), ("serve", path), ("diff", path, path), ("cache", path), ("profile", path), ("export", path, "--to", "csv", "--table", "files")]
         words += [(verb, path, *more) for verb, more in of_trace.items()]
         words += [(verb, path, "--json") for verb in ("report", "findings", "explain", "verify", "info")]
         words += [("doctor", "--json"), ("list", self.folder, "--json"), ("schema", "--json"), ("record", "--help")]

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "serve/answers/answers.hpp"
+
+namespace iotrail::serve {
+
+// With the memory and the end of overdue queries of `limits`.
+Result<std::unique_ptr<analysis::Engine>> open_engine(const TracePath& trace, const Limits& limits,
+                                                      analysis::EngineOptions options);
+
+} // namespace iotrail::serve
