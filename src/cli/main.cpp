@@ -5,11 +5,15 @@
 
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "capture/session/inheritance.hpp"
 #include "cli/exit.hpp"
+#include "cli/face.hpp"
 #include "cli/run.hpp"
 
 namespace {
@@ -24,6 +28,17 @@ void open_standard_streams() {
     ::close(fd);
 }
 
+// A link with the name of another program makes its command line ours.
+std::vector<std::string> arguments_of(int argc, char** argv) {
+  if (argc == 0)
+    return {};
+  std::vector<std::string> arguments{argv + 1, argv + argc};
+  const std::string name = std::filesystem::path(argv[0]).filename().native();
+  if (iotrail::cli::find_face(name) != nullptr)
+    arguments.insert(arguments.begin(), {"as", name});
+  return arguments;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -32,7 +47,7 @@ int main(int argc, char** argv) {
   open_standard_streams();
   ::signal(SIGXFSZ, SIG_IGN); // a file at its size limit is then an error of write()
   try {
-    return run(verbs(), {argv + 1, argv + argc}, Console{});
+    return run(verbs(), arguments_of(argc, argv), Console{});
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "iotrail: out of memory\n  Raise the limit of memory (ulimit -v, the "
                          "control group's), or end other programs.\n");

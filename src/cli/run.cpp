@@ -130,9 +130,21 @@ bool takes_no_command(Verbs verbs, const std::vector<std::string>& arguments) {
   });
 }
 
+bool takes_words(Verbs verbs, const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2 || arguments[1] == "--help" || arguments[1] == "-h")
+    return false;
+  const Verb* verb = find_verb(verbs, arguments.front());
+  return verb != nullptr && verb->takes_words;
+}
+
 // The words behind `--`, which go from `arguments`. For a verb without a command, they are names of
 // traces like those before.
 Trailing split_trailing(Verbs verbs, std::vector<std::string>& arguments) {
+  if (takes_words(verbs, arguments)) {
+    Trailing words(std::next(arguments.begin()), arguments.end());
+    arguments.resize(1);
+    return words;
+  }
   if (takes_no_command(verbs, arguments))
     return {};
   const auto dashes = std::ranges::find(arguments, "--");

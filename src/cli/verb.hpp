@@ -46,6 +46,8 @@ struct Verb {
   // Lines of `--help` and of the man page: "  iotrail list   # all traces". At most 80 characters each.
   std::string_view examples = {};
   std::span<const ExitStatus> statuses = {};
+  // All words behind the verb are its own, unless the first is --help: `trailing` has them, options and `--` included.
+  bool takes_words = false;
 };
 
 // All verbs, in the order of their files. The build generates this function.

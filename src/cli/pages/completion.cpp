@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/findings/rule.hpp"
+#include "cli/face.hpp"
 #include "export/format.hpp"
 #include "export/trace_format.hpp"
 #include "reference/sql_reference.hpp"
@@ -44,6 +45,8 @@ std::map<std::string, Words> words_by_value() {
     for (const analysis::RuleLimit& limit : rule.limits)
       words["LIMIT=VALUE"].push_back(fmt::format("{}.{}=", rule.id, limit.name));
   }
+  for (const Face* face : faces())
+    words["PROGRAM"].emplace_back(face->name);
   words["SEVERITY"] = {"warning", "critical"};
   return words;
 }
