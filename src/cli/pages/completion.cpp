@@ -12,6 +12,7 @@
 #include "cli/face.hpp"
 #include "export/format.hpp"
 #include "export/trace_format.hpp"
+#include "import/import_format.hpp"
 #include "reference/sql_reference.hpp"
 #include "schema.hpp"
 
@@ -36,6 +37,8 @@ std::map<std::string, Words> words_by_value() {
   words["EXPORT_FORMAT"] = words["FORMAT"];
   for (const output::TraceFormat* format : output::trace_formats())
     words["EXPORT_FORMAT"].emplace_back(format->name);
+  for (const import::ImportFormat* format : import::import_formats())
+    words["IMPORT_FORMAT"].emplace_back(format->name);
   for (const output::Relation& relation : output::sql_relations())
     words["VIEW"].push_back(relation.name.substr(0, relation.name.find('(')));
   for (const output::Relation& relation : output::finding_relations())
