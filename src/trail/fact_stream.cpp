@@ -43,6 +43,31 @@ std::vector<Member> members_of_bio() {
           {"file_bytes", &Fact::file_bytes}};
 }
 
+std::vector<Member> members_of_truncation() {
+  return {{Role::op, &Fact::op_id},
+          {Role::file, &Fact::file},
+          {Role::duration, &Fact::duration_ns},
+          {Role::result, &Fact::result},
+          {Meaning::offset, &Fact::offset},
+          {Meaning::bytes, &Fact::bytes},
+          {Meaning::flags_fallocate, &Fact::flags},
+          {Role::path, &Fact::call}};
+}
+
+std::vector<Member> members_of_change() {
+  return {{Role::pid, &Fact::pid},
+          {Role::op, &Fact::op_id},
+          {Meaning::device, &Fact::device},
+          {"transaction", &Fact::sector},
+          {"blocks_dirtied", &Fact::bytes}};
+}
+
+std::vector<Member> members_of_commit() {
+  return {{Role::pid, &Fact::pid},          {Role::duration, &Fact::duration_ns},
+          {Meaning::device, &Fact::device}, {"transaction", &Fact::sector},
+          {"blocks_logged", &Fact::bytes},  {"handles", &Fact::call}};
+}
+
 std::vector<Member> members_of_copy() {
   return {{Role::pid, &Fact::pid},
           {Role::op, &Fact::op_id},
@@ -80,16 +105,7 @@ const std::vector<Table>& tables() {
       {IOT_KIND_syscall_open,
        FactKind::truncated,
        {kFile, kDuration, kResult, {Meaning::flags_open, &Fact::flags}}},
-      {IOT_KIND_syscall_truncate,
-       FactKind::truncated,
-       {kOp,
-        kFile,
-        kDuration,
-        kResult,
-        kOffset,
-        kBytes,
-        {Meaning::flags_fallocate, &Fact::flags},
-        {Role::path, &Fact::call}}},
+      {IOT_KIND_syscall_truncate, FactKind::truncated, members_of_truncation()},
       {IOT_KIND_syscall_mmap,
        FactKind::mapped,
        {kFile, {Meaning::flags_map, &Fact::flags}, {Meaning::flags_prot, &Fact::call}}},
@@ -102,6 +118,8 @@ const std::vector<Table>& tables() {
       {IOT_KIND_cache_writeback,
        FactKind::flushed,
        {kPid, kFile, {Meaning::value_writeback_reason, &Fact::flags}}},
+      {IOT_KIND_fs_journal_handle, FactKind::joined, members_of_change()},
+      {IOT_KIND_fs_journal_commit, FactKind::committed, members_of_commit()},
       {IOT_KIND_block_queue, FactKind::queued, members_of_bio()},
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,

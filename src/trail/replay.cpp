@@ -263,6 +263,10 @@ void Replay::step(const Fact& fact) {
     flushes[fact.pid] = {static_cast<std::uint32_t>(fact.file),
                          static_cast<std::uint8_t>(fact.flags)};
     return;
+  case FactKind::joined:
+    return join_transaction(*this, fact);
+  case FactKind::committed:
+    return begin_commit(*this, fact);
   case FactKind::dirtied:
     return store_dirty_pages(*this, pages_of_node(*this, fact));
   case FactKind::queued:

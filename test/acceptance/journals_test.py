@@ -3,6 +3,8 @@
 program, each disk has what it counted by itself."""
 import os
 import pathlib
+import signal
+import subprocess
 
 import harness
 
@@ -97,6 +99,40 @@ class Journals(harness.AcceptanceTest):
         self.assertEqual(harness.run("chattr", "+D", point).returncode, 0)
         os.sync()
         self.check_disks(self.record_of("python3", "-c", CREATES, point), disk)
+
+    def test_a_commit_that_no_call_waits_for(self):
+        """It belongs to the program that made the changes, not to the journal's thread."""
+        device = self.make_bare_disk(DISK_BYTES)
+        self.make_ext4(device)
+        point = self.mount(device, "commit=1")
+        path = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--device", device, "-e", "default,fs_journal_handle"], stdin=subprocess.DEVNULL)
+        self.addCleanup(recorder.wait)
+        self.addCleanup(recorder.kill)
+        harness.wait_until_running(path)
+        (info,) = pathlib.Path("/proc/fs/jbd2").glob(f"{pathlib.Path(device).name}-*/info")
+
+        def commits():
+            return int(info.read_text().split()[0])
+        before = commits()
+        program = subprocess.Popen(["python3", "-c", CREATES, point])
+        self.assertEqual(program.wait(harness.PATIENCE_S), 0)
+        harness.wait_for(lambda: commits() > before, "the commit")
+        # The kernel counts a commit shortly before its end: the next one begins after that.
+        before = commits()
+        (point / "another").touch()
+        harness.wait_for(lambda: commits() > before, "the next commit")
+        recorder.send_signal(signal.SIGINT)
+        self.assertEqual(recorder.wait(harness.PATIENCE_S), 0)
+        recording = harness.Recording(path, recorder)
+        self.require(recording, "block", "fs")
+        (commit,) = recording.query("SELECT * FROM journal_commits WHERE coalesce(op_id, 0) = 0 AND traced_handles > 0 ORDER BY ts_ns LIMIT 1")
+        rows = recording.query("SELECT cause, confidence, pid, total(bytes) AS bytes FROM links WHERE direction = 'write' AND "
+                               f"ts_ns BETWEEN {commit['ts_ns']} AND {commit['ts_ns'] + commit['duration_ns']} GROUP BY ALL")
+        shares = {(row["cause"], row["confidence"], row["pid"]): int(row["bytes"]) for row in rows}
+        whole = 4096 * int(commit["blocks_logged"])
+        self.assertGreaterEqual(shares.get(("metadata", "shared", program.pid), 0),
+                                whole * int(commit["traced_handles"]) // int(commit["handles"]) - 4096, (shares, commit))
 
     def test_a_remount_and_a_freeze(self):
         disk = self.make_bare_disk(DISK_BYTES)

@@ -48,6 +48,9 @@ Cause cause_of(const State& state, const Fact& bio, bool is_call) {
 BioParts charge_other(State& state, const Fact& bio) {
   const Call* call = state.call_of(bio.op_id, bio.file);
   BioPart part{0, bio.bytes, cause_of(state, bio, call != nullptr)};
+  if (part.cause == Cause::other_metadata)
+    if (BioParts shares = shares_of_commit(state, bio); !shares.empty())
+      return shares;
   part.is_repeat = bio.above != 0;
   if (!is_remainder(part.cause)) {
     part.op_id = bio.op_id;

@@ -86,6 +86,13 @@ Fact bio_of_node(const State& state, const Fact& bio);
 void store_dirty_metadata(State& state, const Fact& dirtied);
 BioParts as_of_its_file(const State& state, const Fact& bio, BioParts parts);
 
+// rules/journal.cpp: a change in a transaction of a journal, the begin of its commit, and the parts
+// of a bio with metadata that the journal's thread writes meanwhile. Empty: another bio, or no
+// operation in the trace made a change.
+void join_transaction(State& state, const Fact& handle);
+void begin_commit(State& state, const Fact& commit);
+BioParts shares_of_commit(State& state, const Fact& bio);
+
 // rules/direct.cpp: a bio without pages of a file, or one that neither reads nor writes them.
 BioParts charge_other(State& state, const Fact& bio);
 

@@ -32,6 +32,8 @@ enum class FactKind : std::uint8_t {
   added,     // pages that came into the cache; only if the trace has bios without their range
   dirtied,   // clean pages that became dirty
   evicted,   // pages that left the cache
+  joined,    // an operation changed `bytes` blocks in the journal's transaction `sector`
+  committed, // `pid` commits that transaction in `bytes` blocks; `call` operations changed it
   flushed,   // `pid` begins to write the file's pages back, triggered by `flags`
   queued,    // a bio
   inserted,  // a request, into a scheduler's queue

@@ -116,6 +116,36 @@ struct AddedPages {
   RangeMap<bool> pages;
 };
 
+// A change that an operation made in a transaction of a journal; op_id 0: tasks that are not in the
+// trace.
+struct Change {
+  std::uint64_t op_id;
+  std::uint32_t pid;
+  std::uint64_t blocks;
+};
+
+// A file system's device, and the number of the transaction there.
+using TransactionKey = std::pair<std::uint32_t, std::uint64_t>;
+inline constexpr std::uint64_t kMostBlocks =
+    1U << 24U; // of a handle or a commit, so that sums do not wrap
+
+struct Transaction {
+  std::vector<Change> changes;
+  std::uint64_t blocks = 0;  // of all of them
+  std::uint64_t handles = 0; // number of changes by operations in the trace
+};
+
+// A commit under way. Its bytes are divided among the changes, in their order.
+struct Commit {
+  Transaction transaction;
+  std::uint64_t end_ns = 0;
+  std::uint64_t blocks_logged = 0;
+  std::uint64_t bytes = 0;         // of all its blocks; 0: no block has been written
+  std::uint64_t position = 0;      // bytes written
+  std::size_t at = 0;              // the change with that position
+  std::uint64_t blocks_before = 0; // of the changes before it
+};
+
 struct State {
   LossTimes losses;
   bool has_bios = false;         // the trace has bios
@@ -150,6 +180,9 @@ struct State {
   std::unordered_map<std::uint64_t, Fate> fates;    // by pid and file, see fate()
   std::unordered_map<std::uint64_t, Flush> flushes; // what a process currently writes back, by pid
   std::map<std::pair<std::uint32_t, std::uint32_t>, DeviceQueue> queues; // by device and operation
+
+  std::map<TransactionKey, Transaction> transactions; // with changes, before their commit
+  std::unordered_map<std::uint64_t, Commit> commits;  // the latest of each journal's thread, by pid
 
   // Calls in flight that make a file shorter, or a hole in it, by op_id.
   std::unordered_map<std::uint64_t, Fact> truncations;
