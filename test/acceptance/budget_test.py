@@ -42,6 +42,28 @@ TRACES = {
         "strings 3000 400",
         f"syscall_read 100000 {CALL} file=1 result=1 duration_ns=9000000000",
         "sched_wait 200000 ts_ns=+1 op_id=?100000 pid=7 tid=7 duration_ns=8000000000 stack=?3000"),
+    "calls of one operation": (
+        "strings 100 40", "files 100 20",
+        "syscall_read 60000 ts_ns=+20 op_id=5 pid=7 tid=7 file=?100 result=4096 duration_ns=9",
+        "syscall_write 60000 ts_ns=+21 op_id=5 pid=7 tid=7 file=?100 result=4096 duration_ns=9",
+        "sched_wait 60000 ts_ns=+22 op_id=5 pid=7 tid=7 duration_ns=8 stack=?100",
+        "block_queue 60000 ts_ns=+23 op_id=5 pid=7 tid=7 bio=+1 sector=+8 bytes=4096 device=8388609 file=?100 offset=?",
+        "block_complete 60000 ts_ns=+24 op_id=5 pid=7 tid=7 duration_ns=5 sector=+8 bytes=4096 device=8388609"),
+    "library calls of one operation": (
+        "files 100 20",
+        "app_read 60000 ts_ns=+20 op_id=6 pid=7 tid=7 file=?100 result=4096 duration_ns=900000",
+        "syscall_read 60000 ts_ns=+21 op_id=5 pid=7 tid=7 file=?100 result=4096 duration_ns=9"),
+    "syncs of one operation": (
+        "files 2 20",
+        "syscall_write 30000 ts_ns=+20 op_id=5 pid=7 tid=7 file=1 result=4096 duration_ns=9 offset=+4096",
+        "syscall_sync 30000 ts_ns=+21 op_id=5 pid=7 tid=7 file=1 duration_ns=900000",
+        "cache_dirty 30000 ts_ns=+20 op_id=5 pid=7 tid=7 file=1 index=+1 pages=1",
+        "block_queue 30000 ts_ns=+23 op_id=5 pid=7 tid=7 bio=+1 sector=+8 bytes=4096 device=8388609 file=1 flags=1 offset=+4096 is_contiguous=1",
+        "block_complete 30000 ts_ns=+24 op_id=5 pid=7 tid=7 duration_ns=5 sector=+8 bytes=4096 device=8388609 flags=1"),
+    "asynchronous operations of one number": (
+        "async_operation 60000 ts_ns=+20 op_id=5 pid=7 tid=7 result=4096 duration_ns=900000",
+        "block_queue 60000 ts_ns=+21 op_id=5 pid=7 tid=7 bio=+1 sector=+8 bytes=4096 device=8388609",
+        "block_complete 60000 ts_ns=+24 op_id=5 pid=7 tid=7 duration_ns=5 sector=+8 bytes=4096 device=8388609"),
     "pages": (
         "files 50 20", "cache_add 200000 ts_ns=+1 op_id=+1 pid=7 tid=7 file=?50 index=? pages=1",
         "cache_delete 200000 ts_ns=+2 op_id=+1 pid=7 tid=7 file=?50 index=? pages=1 reason=?6",

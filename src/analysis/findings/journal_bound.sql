@@ -22,7 +22,7 @@ WITH
   ),
   busy AS (
     SELECT w.program AS program, union_length(c.ts_ns, c.until_ns) AS busy_ns, arg_max(w.op_id, w.ns) AS op_id
-    FROM waits_of AS w JOIN file_calls AS c ON w.op_id = c.op_id
+    FROM waits_of AS w JOIN file_calls_by_op AS c ON w.op_id = c.op_id
     GROUP BY w.program
   )
 SELECT s.program AS subject, s.took_ns AS took_ns, s.calls_ns AS calls_ns, CAST(least(s.took_ns, b.busy_ns) AS BIGINT) AS could_save_ns, b.op_id AS op_id

@@ -10,7 +10,7 @@ WITH
   waits_of_files AS (
     SELECT l.file AS file, union_length(c.ts_ns, plus(c.ts_ns, l.late_ns)) AS took_ns,
            busiest_share(c.ts_ns, plus(c.ts_ns, l.late_ns), w.window_ns) AS busiest_share, arg_max(l.op_id, l.late_ns) AS op_id
-    FROM late_reads AS l JOIN file_calls AS c ON l.op_id = c.op_id CROSS JOIN busy_window AS w
+    FROM late_reads AS l JOIN file_calls_by_op AS c ON l.op_id = c.op_id CROSS JOIN busy_window AS w
     GROUP BY l.file
   )
 SELECT r.path AS subject, r.used AS used_bytes, r.late AS late_bytes, w.took_ns AS took_ns, w.busiest_share AS busiest_share,

@@ -8,7 +8,7 @@
 SELECT c.program AS subject, count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,
        busiest_share(w.ts_ns, plus(w.ts_ns, w.duration_ns), b.window_ns) AS busiest_share,
        union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS could_save_ns, arg_max(w.op_id, w.duration_ns) AS op_id
-FROM waits AS w JOIN file_calls AS c ON w.op_id = c.op_id CROSS JOIN busy_window AS b
+FROM waits AS w JOIN file_calls_by_op AS c ON w.op_id = c.op_id CROSS JOIN busy_window AS b
 WHERE w.reason = 'memory'
 GROUP BY c.program
 HAVING busiest_share(w.ts_ns, plus(w.ts_ns, w.duration_ns), b.window_ns) >= $share

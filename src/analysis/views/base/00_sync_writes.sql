@@ -7,10 +7,12 @@
 -- instead of being compared with all calls.
 CREATE VIEW sync_writes AS
 WITH
+  -- One row per number and file: in a forged trace, thousands of calls may share a number.
   syncs AS (
-    SELECT op_id, CASE WHEN is_sync_of_all(class) THEN NULL ELSE file END AS of_file, ts_ns, plus(ts_ns, duration_ns) AS until_ns
+    SELECT op_id, CASE WHEN is_sync_of_all(class) THEN NULL ELSE file END AS of_file, min(ts_ns) AS ts_ns, max(plus(ts_ns, duration_ns)) AS until_ns
     FROM events
     WHERE op_id <> 0 AND duration_ns IS NOT NULL AND is_asked(layer) AND is_sync(class)
+    GROUP BY op_id, CASE WHEN is_sync_of_all(class) THEN NULL ELSE file END
   ),
   -- 0 stands for all files. reached_ns: the latest end of the calls up to this one.
   placed AS (

@@ -13,10 +13,11 @@
 CREATE VIEW async_phases AS
 WITH
   ended AS (
-    SELECT op_id, call, pid, file, ts_ns, duration_ns, plus(ts_ns, duration_ns) AS end_ns,
+    SELECT DISTINCT ON (op_id) op_id, call, pid, file, ts_ns, duration_ns, plus(ts_ns, duration_ns) AS end_ns,
            least(handed_over_ns, duration_ns) AS handed_ns
     FROM async_operation
     WHERE NOT is_unfinished(result) AND op_id IN (SELECT op_id FROM events WHERE event = 'async_operation')
+    ORDER BY op_id, ts_ns
   ),
   work AS (
     SELECT by_op, ts_ns, issued_ns, completed_ns FROM all_links WHERE completed_ns IS NOT NULL
