@@ -77,6 +77,27 @@ std::string bytes_sql(const store::ColumnInfo& column) {
   return fmt::format("nullif(TRY_CAST({} AS UBIGINT), 0)", name); // a flush moves no bytes
 }
 
+// MSG_PEEK leaves the bytes in the socket: the call that takes them counts them. Empty: the table
+// has no such flags.
+std::string is_peek_sql(const store::TableInfo& table) {
+  const auto flags =
+      std::ranges::find(table.columns, schema::Meaning::flags_msg, &store::ColumnInfo::meaning);
+  const auto* peek = std::ranges::find_if(schema::kValues, [](const schema::Value& value) {
+    return value.table == "msg" && value.name == "MSG_PEEK";
+  });
+  if (flags == table.columns.end() ||
+      !schema::has_trait(schema::class_name(table.name, table.layer), schema::Trait::receives))
+    return {};
+  return fmt::format("{} & {} <> 0", number_sql(*flags), peek->number);
+}
+
+std::string moved_bytes_sql(const store::TableInfo& table, const store::ColumnInfo& column) {
+  const std::string is_peek = is_peek_sql(table);
+  return is_peek.empty() ? bytes_sql(column)
+                         : fmt::format("CASE WHEN {} THEN CAST(0 AS UBIGINT) ELSE {} END", is_peek,
+                                       bytes_sql(column));
+}
+
 // The column of `events` that the field with `role` fills.
 std::string role_sql(const store::TableInfo& table, schema::Role role) {
   if (role == schema::Role::operation)
@@ -87,7 +108,7 @@ std::string role_sql(const store::TableInfo& table, schema::Role role) {
   if (role == schema::Role::result && column && schema::is_result(column->meaning))
     return fmt::format("CAST(greatest(least({}, 0), -2147483648) AS INTEGER)", number_sql(*column));
   if (role == schema::Role::bytes && column)
-    return bytes_sql(*column);
+    return moved_bytes_sql(table, *column);
   if (!column || role == schema::Role::result)
     return fmt::format("CAST({} AS {})", schema::info(role).absent, schema::info(role).sql_type);
   const std::string cast = cast_sql(*column, schema::info(role).sql_type);

@@ -32,11 +32,7 @@ WITH
     SELECT file, CASE WHEN sends(class) THEN coalesce(bytes, 0) ELSE 0 END AS sent,
            CASE WHEN receives(class) THEN coalesce(bytes, 0) ELSE 0 END AS received, duration_ns
     FROM events
-    WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class)) AND event <> 'syscall_receive'
-    UNION ALL
-    SELECT r.file, 0, CASE WHEN bitAnd(r.flags, p.mask) = p.number THEN 0 ELSE greatest(r.result, 0) END, r.duration_ns
-    FROM syscall_receive AS r
-      JOIN value_names AS p ON p.value_table = 'msg' AND p.name = 'MSG_PEEK'
+    WHERE layer = layer_at('kernel') AND (sends(class) OR receives(class))
     UNION ALL
     SELECT out_file, greatest(result, 0), 0, duration_ns FROM syscall_copy
     UNION ALL
