@@ -43,13 +43,21 @@ SELECT device_name AS device, direction, absent, counted, unit
 FROM disk_balance WHERE is_defect = 1 AND surplus = 0 ORDER BY device_name, direction)"},
     {"{device} {direction}: the trace has {surplus} {unit} more than the disk counted", R"(
 SELECT device_name AS device, direction, surplus, unit
-FROM disk_balance WHERE is_defect = 1 AND surplus > 0 ORDER BY device_name, direction)"}};
+FROM disk_balance WHERE is_defect = 1 AND surplus > 0 ORDER BY device_name, direction)"},
+    {"{amount} of {of_all} B that calls wrote and synced, most of {path}, are in no request of the "
+     "trace; {disks} counted writes that are not in it",
+     R"(
+SELECT amount, of_all, coalesce(path, '(no known file)') AS path, disks FROM unseen_io WHERE kind = 'synced data')"},
+    {"{amount} of {of_all} calls that waited for a commit of a journal have no write of a disk in "
+     "the trace; {disks} counted writes that are not in it",
+     R"(
+SELECT amount, of_all, disks FROM unseen_io WHERE kind = 'journal commits')"}};
 
 // No contradiction: a disk that recorded tasks used served others, too, or did work that iotrail
-// did not follow.
+// did not follow. unseen_io has what is certain.
 constexpr Check kAbsent = {
     "{device} {direction}: {absent} of {counted} {unit} that the disk counted are not in the "
-    "trace: others caused them, or iotrail did not follow them",
+    "trace: others caused them, or iotrail did not follow them, which cannot be judged",
     R"(
 SELECT device_name AS device, direction, absent, counted, unit
 FROM disk_balance
