@@ -156,14 +156,17 @@ void add_causes(LazyRelations& definitions) {
   std::vector<std::string> rows;
   for (unsigned number = 0; number <= static_cast<unsigned>(trail::kLastCause); ++number) {
     const auto cause = static_cast<trail::Cause>(number);
-    rows.push_back(fmt::format("{}, {}, {:d}, {}", number, sql_literal(trail::cause_name(cause)),
-                               trail::is_remainder(cause),
-                               sql_literal(trail::cause_meaning(cause))));
+    rows.push_back(fmt::format("{}, {}, {:d}, {}, {}", number,
+                               sql_literal(trail::cause_name(cause)), trail::is_remainder(cause),
+                               sql_literal(trail::cause_meaning(cause)),
+                               sql_literal(trail::cause_words(cause))));
   }
-  definitions.add("the table causes",
-                  table_sql("causes",
-                            "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR",
-                            rows));
+  definitions.add(
+      "the table causes",
+      table_sql(
+          "causes",
+          "number INTEGER, cause VARCHAR, is_remainder UBIGINT, meaning VARCHAR, words VARCHAR",
+          rows));
 }
 
 } // namespace iotrail::analysis

@@ -53,10 +53,36 @@ std::string count_text(const Value& value, Meaning meaning, std::uint64_t scale_
                      number_text(meaning, scaled(number, scale_factor)));
 }
 
+using ValueText = std::string (*)(const Value&, Meaning);
+
+std::string text_with(const Sentence& sentence, ValueText text_of_value) {
+  std::string text;
+  std::string_view rest = sentence.pattern;
+  while (!rest.empty()) {
+    const auto open = std::min(rest.find('{'), rest.size());
+    text += rest.substr(0, open);
+    rest.remove_prefix(open);
+    if (rest.empty())
+      break;
+    const auto close = std::min(rest.find('}'), rest.size());
+    const std::string_view name = rest.substr(1, close - 1);
+    const auto found = std::ranges::find(sentence.values, name, &NamedValue::name);
+    if (found != sentence.values.end())
+      text += text_of_value(found->value, found->meaning);
+    rest.remove_prefix(std::min(close + 1, rest.size()));
+  }
+  return text;
+}
+
+// In a cell of a table, as short as values of other cells.
 std::string remark_text(const Value& value) {
   const auto* sentences = std::get_if<std::vector<Sentence>>(&value);
-  return sentences == nullptr || sentences->empty() ? std::string()
-                                                    : sentence_text(sentences->front());
+  if (sentences == nullptr || sentences->empty())
+    return {};
+  return text_with(sentences->front(), [](const Value& part, Meaning meaning) {
+    return meaning == Meaning::share && is_known(part) ? short_share(real_of(part))
+                                                       : value_text(part, meaning);
+  });
 }
 
 } // namespace
@@ -101,22 +127,8 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
 }
 
 std::string sentence_text(const Sentence& sentence) {
-  std::string text;
-  std::string_view rest = sentence.pattern;
-  while (!rest.empty()) {
-    const auto open = std::min(rest.find('{'), rest.size());
-    text += rest.substr(0, open);
-    rest.remove_prefix(open);
-    if (rest.empty())
-      break;
-    const auto close = std::min(rest.find('}'), rest.size());
-    const std::string_view name = rest.substr(1, close - 1);
-    const auto found = std::ranges::find(sentence.values, name, &NamedValue::name);
-    if (found != sentence.values.end())
-      text += value_text(found->value, found->meaning);
-    rest.remove_prefix(std::min(close + 1, rest.size()));
-  }
-  return text;
+  return text_with(sentence,
+                   [](const Value& value, Meaning meaning) { return value_text(value, meaning); });
 }
 
 std::vector<std::string> sentence_texts(const std::vector<Sentence>& sentences) {

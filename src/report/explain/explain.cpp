@@ -63,21 +63,23 @@ Section parts_section(const Operation& operation) {
       .id = "parts",
       .title = operation.title,
       .columns = {{.name = "layer", .title = "layer"},
-                  {.name = "what", .title = "what", .meaning = Meaning::command},
+                  {.name = "_words", .title = "what", .meaning = Meaning::command},
                   {.name = "covered_ns", .title = "took", .meaning = Meaning::ns},
                   {.name = "spans", .title = "its begin to its end", .meaning = Meaning::spans},
                   {.name = "_remark", .meaning = Meaning::remark},
                   {.name = "bytes", .meaning = Meaning::bytes},
                   {.name = "requests", .meaning = Meaning::count},
                   {.name = "error"},
-                  {.name = "note"}},
+                  {.name = "note"},
+                  {.name = "what"}},
       .shown = {0, 1, 2, 3, 4}};
   const std::size_t shown = std::min(operation.parts.size(), kPartsShown);
   for (const Part& part : std::span(operation.parts).first(shown))
-    section.rows.push_back({{part.layer, part.what, covered_ns(part.spans, operation.span),
-                             Spans{operation.span, part.spans}, remark(part), part.bytes,
-                             part.requests == 0 ? Value{} : Value{part.requests},
-                             text_or_null(part.error), text_or_null(part.note)}});
+    section.rows.push_back(
+        {{part.layer, part.words.empty() ? part.what : part.words,
+          covered_ns(part.spans, operation.span), Spans{operation.span, part.spans}, remark(part),
+          part.bytes, part.requests == 0 ? Value{} : Value{part.requests}, text_or_null(part.error),
+          text_or_null(part.note), part.what}});
   section.all_rows = operation.parts.size() + operation.parts_left_out;
   if (const std::uint64_t more = section.all_rows - shown; more > 0)
     section.notes.push_back(sentence("and {more} more", {count_value("more", more)}));

@@ -29,11 +29,11 @@ void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
   const std::uint64_t first_ns = rows.number(row, "first_ns");
   const bool is_read = rows.text(row, "direction") == "read";
   Sentence text = sentence(
-      fmt::format("{{bytes}} of it ({{cause}}, {{confidence}}) {} the device {{after_ns}} after "
+      fmt::format("{{bytes}} of it ({{words}}, {{confidence}}) {} the device {{after_ns}} after "
                   "its begin, ",
                   is_read ? "was asked of" : "went to"),
       {bytes_value("bytes", rows.number(row, "bytes")),
-       text_value("cause", rows.text(row, "cause")),
+       text_value("words", rows.text(row, "words")),
        text_value("confidence", rows.text(row, "confidence")),
        ns_value("after_ns", first_ns - std::min(first_ns, operation.span.begin_ns))});
   add_who_asked(text, rows, row, is_read);
@@ -43,11 +43,11 @@ void add_later(Operation& operation, const SmallResult& rows, std::size_t row) {
 void add_meanwhile(Operation& operation, const SmallResult& rows, std::size_t row) {
   const bool is_known = rows.number(row, "pid") != 0;
   operation.later.push_back(
-      sentence("Meanwhile {device} served {bytes} of others: {direction} {cause} of {process}",
+      sentence("Meanwhile {device} served {bytes} of others: {direction}, {words}, of {process}",
                {text_value("device", rows.text(row, "device")),
                 bytes_value("bytes", rows.number(row, "bytes")),
                 text_value("direction", rows.text(row, "direction")),
-                text_value("cause", rows.text(row, "cause")),
+                text_value("words", rows.text(row, "words")),
                 text_value("process", is_known ? process_text(rows, row) : "no known process")}));
 }
 

@@ -13,7 +13,7 @@ namespace iotrail::output {
 // With {2} for the query of the operations: its bytes that others took to the device, or asked it for.
 inline constexpr std::string_view kLaterSql = R"(
 WITH wanted AS ({2})
-SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
+SELECT w.of_op AS of_op, l.direction AS direction, l.cause AS cause, any_value(y.words) AS words, l.confidence AS confidence, total(l.bytes) AS bytes, min(l.ts_ns) AS first_ns,
        any_value(b.class) AS forced_by, any_value(r.meaning) AS because, any_value(p.comm) AS comm, any_value(l.by_pid) AS pid,
        max(l.by_op) AS by_op
 FROM all_links AS l
@@ -23,6 +23,7 @@ FROM all_links AS l
              GROUP BY op_id) AS b ON l.by_op = b.op_id
   LEFT JOIN programs AS p ON l.by_pid = p.program_pid
   LEFT JOIN writeback_reasons AS r ON l.set_off_by = r.set_off_by AND r.set_off_by NOT IN ('call', 'unknown')
+  LEFT JOIN causes AS y ON l.cause = y.cause
 WHERE l.by_op <> l.op_id
 GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
@@ -30,13 +31,13 @@ ORDER BY first_ns)";
 // The largest parts of what its devices served besides.
 inline constexpr std::string_view kMeanwhileSql = R"(
 WITH wanted AS ({2})
-SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, m.cause AS cause,
+SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, any_value(y.words) AS words,
        m.comm AS comm, m.pid AS pid, total(m.bytes) AS bytes
-FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op
+FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op LEFT JOIN causes AS y ON m.cause = y.cause
 WHERE m.op_id IN (SELECT op FROM wanted)
 GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
 QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
-ORDER BY bytes DESC, pid, cause)";
+ORDER BY bytes DESC, pid, words)";
 
 // Each adds what such a row says to the operation.
 void add_later(Operation& operation, const SmallResult& rows, std::size_t row);

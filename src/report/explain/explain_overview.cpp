@@ -44,14 +44,14 @@ Sentence title_of(const std::vector<Operation>& operations) {
   return title;
 }
 
-// "wait journal_commit 82.1 %"
+// "82.1 % wait journal_commit": what does not fit is cut from the end.
 Value largest_part(const Operation& operation) {
   const auto largest = std::ranges::max_element(operation.time, {}, &TimeShare::ns);
   if (largest == operation.time.end())
     return {};
   return std::vector<Sentence>{sentence(
-      "{part} {share}", {text_value("part", largest->what),
-                         share_value("share", share_in(largest->ns, operation.span.length_ns()))})};
+      "{share} {part}", {share_value("share", share_in(largest->ns, operation.span.length_ns())),
+                         text_value("part", largest->what)})};
 }
 
 } // namespace

@@ -80,6 +80,7 @@ void add_span(Operation& operation, const SmallResult& rows, std::size_t row) {
   const Span span{begin_ns, begin_ns + rows.number(row, "duration_ns")};
   operation.parts.push_back({rows.text(row, "layer"),
                              rows.text(row, "what"),
+                             {},
                              {span},
                              rows.value(row, "bytes"),
                              rows.text(row, "error")});
@@ -113,9 +114,9 @@ void add_call_inside(Operation& operation, const SmallResult& rows, std::size_t 
 // The innermost call into the C library around a system call.
 constexpr std::string_view kCallAroundSql = R"(
 SELECT c.op_id AS of_op, argMax(a.call, a.ts_ns) AS call, op_text(argMax(a.op_id, a.ts_ns)) AS name
-FROM operations AS c
+FROM (SELECT DISTINCT ON (op_id) * FROM operations WHERE op_id IN ({0}) AND layer = layer_at('kernel') ORDER BY op_id, ts_ns) AS c
   JOIN events AS a ON c.pid = a.pid AND c.tid = a.tid AND a.ts_ns <= c.ts_ns AND plus(c.ts_ns, c.duration_ns) <= plus(a.ts_ns, a.duration_ns)
-WHERE c.op_id IN ({0}) AND c.layer = layer_at('kernel') AND a.layer = layer_at('library')
+WHERE a.layer = layer_at('library')
 GROUP BY c.op_id)";
 
 void add_call_around(Operation& operation, const SmallResult& rows, std::size_t row) {
@@ -147,9 +148,9 @@ WITH
             GROUP BY op_id, ts_ns) AS e ON c.op_id = e.op_id AND c.ts_ns = e.ts_ns
     WHERE c.bytes = 0
   )
-SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(d.name), 'device') AS device,
+SELECT r.of_op AS of_op, r.direction AS direction, r.cause AS cause, coalesce(any_value(y.words), '') AS words, coalesce(any_value(d.name), 'device') AS device,
        r.issued_ns AS issued_ns, r.completed_ns AS completed_ns, total(r.bytes) AS bytes
-FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device
+FROM requests AS r LEFT JOIN devices AS d ON r.device = d.device LEFT JOIN causes AS y ON r.cause = y.cause
 GROUP BY r.of_op, r.direction, r.cause, r.device, r.issued_ns, r.completed_ns
 ORDER BY r.of_op, r.device, r.direction, r.cause, issued_ns)";
 
@@ -159,11 +160,17 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
   const std::string layer = rows.text(row, "device");
   const std::string cause = rows.text(row, "cause");
   const std::string direction = rows.text(row, "direction");
+  const std::string words = rows.text(row, "words");
   const std::string what =
       cause.empty() || cause == direction ? direction : direction + " " + cause;
   if (operation.parts.empty() || operation.parts.back().layer != layer ||
       operation.parts.back().what != what)
-    operation.parts.push_back({.layer = layer, .what = what, .bytes = std::uint64_t{0}});
+    operation.parts.push_back({.layer = layer,
+                               .what = what,
+                               .words = words.empty() || cause == direction
+                                            ? direction
+                                            : fmt::format("{}, {}", direction, words),
+                               .bytes = std::uint64_t{0}});
   Part& part = operation.parts.back();
   part.spans.push_back(device);
   part.bytes = number_of(part.bytes) + rows.number(row, "bytes");

@@ -19,6 +19,7 @@ inline constexpr std::size_t kPartsShown = 12; // of one operation
 struct Part {
   std::string layer;
   std::string what;
+  std::string words{}; // `what` in plain words; empty: the same
   std::vector<Span> spans{};
   Value bytes{};
   std::string error{};

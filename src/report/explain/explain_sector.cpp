@@ -24,7 +24,7 @@ with_cause(const ColumnDefinition (&where)[Count]) {
   std::array<ColumnDefinition, Count + 6> columns{};
   std::ranges::copy(std::to_array<ColumnDefinition>({
                         {.title = "bytes", .name = "bytes", .meaning = Meaning::bytes},
-                        {.title = "why", .name = "cause"},
+                        {.title = "why", .name = "_why"},
                         {.title = "doubt", .name = "confidence", .drop_priority = 2},
                         {.title = "operation", .name = "op"},
                         {.title = "process", .name = "process", .drop_priority = 1},
@@ -41,12 +41,13 @@ constexpr auto kSectorColumns = with_cause({
 });
 constexpr std::string_view kSectorSql = R"(
 SELECT l.ts_ns AS ts_ns, (l.ts_ns - least(l.ts_ns, r.begin_ns)) / 1e9 AS at_second, d.name AS device_name,
-       l.direction AS direction, l.bytes AS bytes, l.cause AS cause, l.confidence AS confidence,
+       l.direction AS direction, l.bytes AS bytes, l.cause AS cause, y.words AS _why, l.confidence AS confidence,
        CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op,
        CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path,
        l.device_position AS device_position
 FROM links AS l CROSS JOIN run AS r LEFT JOIN devices AS d ON l.device = d.device
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
+  LEFT JOIN causes AS y ON l.cause = y.cause
 WHERE l.device_position < CAST({0} AS HUGEINT) * 512 + 512 AND l.device_position + l.bytes > CAST({0} AS HUGEINT) * 512 AND ({1} = '' OR d.name = {1}))";
 
 constexpr auto kRequestColumns = with_cause({
@@ -77,7 +78,7 @@ constexpr std::string_view kRequestSql = R"(
 WITH {0}
 SELECT u.ts_ns AS ts_ns, u.since_ns / 1e9 AS at_second, u.duration_ns AS duration_ns, d.name AS device_name,
        u.direction AS direction, CAST(coalesce(l.device_position / 512, u.sector) AS UBIGINT) AS sector,
-       coalesce(l.bytes, u.bytes) AS bytes, l.cause AS cause, l.confidence AS confidence,
+       coalesce(l.bytes, u.bytes) AS bytes, l.cause AS cause, y.words AS _why, l.confidence AS confidence,
        CASE l.op_id WHEN 0 THEN NULL ELSE op_text(l.op_id) END AS op,
        CASE WHEN l.pid = 0 THEN NULL ELSE coalesce(p.comm, '') || '[' || l.pid || ']' END AS process, n.path AS path,
        coalesce(l.device_position, CAST(u.sector AS HUGEINT) * 512) AS device_position
@@ -86,6 +87,7 @@ FROM uses AS u
         AND l.device_position >= CAST(u.sector AS HUGEINT) * 512 AND l.device_position < CAST(u.sector AS HUGEINT) * 512 + u.bytes
   LEFT JOIN devices AS d ON u.device = d.device
   LEFT JOIN programs AS p ON l.pid = p.program_pid LEFT JOIN file_names AS n ON l.file = n.file
+  LEFT JOIN causes AS y ON l.cause = y.cause
 WHERE u.request = {1} AND ({2}))";
 constexpr std::string_view kNearestSql = R"(
 WITH {0}

@@ -5,16 +5,25 @@ namespace iotrail::trail {
 
 std::string_view cause_name(Cause cause) {
   static constexpr std::string_view kNames[] = {
-#define CAUSE(name, meaning) #name,
+#define CAUSE(name, words, meaning) #name,
       IOTRAIL_CAUSES(CAUSE)
 #undef CAUSE
   };
   return kNames[static_cast<std::size_t>(cause)];
 }
 
+std::string_view cause_words(Cause cause) {
+  static constexpr std::string_view kWords[] = {
+#define CAUSE(name, words, meaning) words,
+      IOTRAIL_CAUSES(CAUSE)
+#undef CAUSE
+  };
+  return kWords[static_cast<std::size_t>(cause)];
+}
+
 std::string_view cause_meaning(Cause cause) {
   static constexpr std::string_view kMeanings[] = {
-#define CAUSE(name, meaning) meaning,
+#define CAUSE(name, words, meaning) meaning,
       IOTRAIL_CAUSES(CAUSE)
 #undef CAUSE
   };

@@ -13,34 +13,40 @@
 
 namespace iotrail::trail {
 
-// Causes of device I/O. Queries show these names.
+// Causes of device I/O. Queries show these names; sentences say the words that follow.
 #define IOTRAIL_CAUSES(CAUSE)                                                                      \
-  CAUSE(direct, "the operation moved them itself, past the page cache")                            \
-  CAUSE(write_back, "the operation wrote them into the page cache, and they were written back")    \
-  CAUSE(mapped, "the program stored them through a mapping")                                       \
-  CAUSE(rounding, "they share a page with bytes that were written or read, and went along")        \
-  CAUSE(along, "their folio became dirty as a whole, and they went along")                         \
-  CAUSE(read, "the operation asked for them")                                                      \
-  CAUSE(read_ahead, "they were read ahead of what the operation asked for")                        \
-  CAUSE(mapped_read, "the program touched memory that is mapped to them")                          \
-  CAUSE(outside, "a process that is not in the trace wrote or read them")                          \
-  CAUSE(metadata, "metadata of the file system, for the operation")                                \
-  CAUSE(discard, "the operation gave the space back, or had it filled with zeroes")                \
-  CAUSE(request, "the request belongs to the operation; its bios are not in the trace")            \
-  CAUSE(compressed,                                                                                \
+  CAUSE(direct, "direct", "the operation moved them itself, past the page cache")                  \
+  CAUSE(write_back, "written back",                                                                \
+        "the operation wrote them into the page cache, and they were written back")                \
+  CAUSE(mapped, "through mappings", "the program stored them through a mapping")                   \
+  CAUSE(rounding, "rest of pages",                                                                 \
+        "they share a page with bytes that were written or read, and went along")                  \
+  CAUSE(along, "rest of folios", "their folio became dirty as a whole, and they went along")       \
+  CAUSE(read, "read", "the operation asked for them")                                              \
+  CAUSE(read_ahead, "read ahead", "they were read ahead of what the operation asked for")          \
+  CAUSE(mapped_read, "mapped", "the program touched memory that is mapped to them")                \
+  CAUSE(outside, "by others", "a process that is not in the trace wrote or read them")             \
+  CAUSE(metadata, "metadata", "metadata of the file system, for the operation")                    \
+  CAUSE(discard, "discarded", "the operation gave the space back, or had it filled with zeroes")   \
+  CAUSE(request, "without bios",                                                                   \
+        "the request belongs to the operation; its bios are not in the trace")                     \
+  CAUSE(compressed, "compressed",                                                                  \
         "the operation wrote them or asked for them; on the device, they are compressed")          \
-  CAUSE(dirty_before, "no process in the trace wrote their page: dirty before, or by others")      \
-  CAUSE(other_metadata, "metadata of the file system, for no process in the trace")                \
-  CAUSE(swap, "memory that was swapped")                                                           \
-  CAUSE(no_bio, "their bio is not in the trace: queued before it, or by others")                   \
-  CAUSE(unknown, "no cause in the trace is known")
+  CAUSE(dirty_before, "dirty before",                                                              \
+        "no process in the trace wrote their page: dirty before, or by others")                    \
+  CAUSE(other_metadata, "others' metadata",                                                        \
+        "metadata of the file system, for no process in the trace")                                \
+  CAUSE(swap, "swap", "memory that was swapped")                                                   \
+  CAUSE(no_bio, "bio unknown", "their bio is not in the trace: queued before it, or by others")    \
+  CAUSE(unknown, "no known cause", "no cause in the trace is known")
 
 enum class Cause : std::uint8_t {
-#define CAUSE(name, meaning) name,
+#define CAUSE(name, words, meaning) name,
   IOTRAIL_CAUSES(CAUSE)
 #undef CAUSE
 };
 std::string_view cause_name(Cause cause);
+std::string_view cause_words(Cause cause); // plain words: "written back"
 std::string_view cause_meaning(Cause cause);
 inline constexpr Cause kLastCause = Cause::unknown;
 
