@@ -46,7 +46,10 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
   return rank == &Ranks::verify ? kVerify : kStat;
 }
 
+// Calls are operations: "call" is the same table as "operation".
 const SectionDefinition* section_by(std::string_view subject, int Ranks::* rank) {
+  if (subject == "call")
+    subject = "operation";
   const std::vector<SectionDefinition>& sections = sections_of(rank);
   const auto found = std::ranges::find(sections, subject, &SectionDefinition::subject);
   return subject.empty() || found == sections.end() ? nullptr : &*found;

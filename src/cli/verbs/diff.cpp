@@ -22,7 +22,7 @@ struct DiffRequest {
   std::vector<std::string> traces;
   std::vector<std::string> before;
   std::vector<std::string> after;
-  std::string by = "call";
+  std::string by = "operation";
   std::string top;
   std::vector<std::string> fail_if;
   SelectionOptions only;
@@ -133,10 +133,12 @@ Action declare_diff(CLI::App& app, const Trailing&) {
   app.add_option("--before", request->before, "Several traces before the change")
       ->type_name("TRACE");
   app.add_option("--after", request->after, "Several traces after the change")->type_name("TRACE");
-  app.add_option("--by", request->by,
-                 "Compare by call, file, process or device; numbers in file names count as equal")
+  app.add_option(
+         "--by", request->by,
+         "Compare by operation, file, process or device; numbers in file names count as equal")
       ->type_name("SUBJECT")
-      ->check(CLI::IsMember({"call", "file", "process", "device"}));
+      ->transform([](const std::string& by) { return by == "call" ? "operation" : by; }, "")
+      ->check(CLI::IsMember({"operation", "file", "process", "device"}));
   app.add_option("--top", request->top, "Number of rows, the largest change first; default: 12")
       ->type_name("COUNT");
   app.add_option("--fail-if", request->fail_if,

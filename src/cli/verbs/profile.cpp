@@ -81,7 +81,7 @@ Action declare_profile(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ProfileRequest>();
   app.add_option("traces", request->traces,
                  "A trace, or several of the same work: then the spread of each measure")
-      ->type_name("TRACE...")
+      ->type_name("TRACE")
       ->expected(0, -1)
       ->default_str("latest");
   app.add_option("--file", request->only.file,

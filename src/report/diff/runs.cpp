@@ -18,7 +18,7 @@ namespace iotrail::output {
 
 namespace {
 
-constexpr std::string_view kBy[] = {"call", "file", "process", "device"};
+constexpr std::string_view kBy[] = {"operation", "file", "process", "device"};
 
 // Columns key, name, op, ts_ns, duration_ns, bytes, error.
 std::string_view operations_sql(DiffBy by) {
