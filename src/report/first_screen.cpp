@@ -115,7 +115,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   }
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections);
-  const std::string_view least = completeness.has_losses() ? "at least " : "";
+  const std::string_view least = completeness.lost_share > 0 ? "at least " : "";
   const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
   Sentence verdict = is_unsure ? unsure_verdict(completeness)
                      : is_part ? sentence("The selected")

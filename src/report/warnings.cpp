@@ -202,7 +202,20 @@ Completeness completeness_of(const store::TraceReader& trace) {
 }
 
 std::string_view at_least(const Completeness& completeness) {
-  return completeness.is_whole() ? "" : "at least ";
+  return completeness.is_exact() ? "" : "at least ";
+}
+
+Sentence lost_completions_sentence(const store::Manifest& manifest) {
+  std::uint64_t lost = 0;
+  for (const std::string_view counter : {"kernel_completion_missed", "kernel_request_untracked"})
+    if (const auto found = manifest.counters.find(std::string(counter));
+        found != manifest.counters.end())
+      lost = sum_of(lost, found->second);
+  if (lost == 0)
+    return {};
+  return sentence(fmt::format("{{lost}} completion{} {} lost: the devices did at least this",
+                              plural(lost), lost == 1 ? "is" : "are"),
+                  {count_value("lost", lost)});
 }
 
 Sentence losses_sentence(const Completeness& completeness) {

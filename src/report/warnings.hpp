@@ -31,21 +31,26 @@ struct Completeness {
   std::string reason{};  // the counter with most of the lost events, and its meaning; empty: none
   bool has_no_end = false; // still recording, killed, failed or damaged: an unknown part is missing
 
-  // Fewer lost events change no answer.
+  // Fewer lost events change no answer, but sums are lower bounds.
   bool has_losses() const { return lost_share >= kNegligible; }
-  // Sums over the trace are sums over the run.
+  // Sums over the trace are sums over the run, but for a few events.
   bool is_whole() const { return !has_losses() && !has_no_end; }
+  // Sums over the trace are sums over the run.
+  bool is_exact() const { return lost_share == 0 && !has_no_end; }
 
   static constexpr double kNegligible = 0.001;
 };
 Completeness completeness_of(const store::TraceReader& trace);
 
-// "at least " for sums of a trace that is not whole, else empty.
+// "at least " for sums of a trace that lacks events, else empty.
 std::string_view at_least(const Completeness& completeness);
 
 // "62.3 % of the events are lost, so numbers are lower bounds. kernel_ring_full: ..."; empty: the
 // losses change no answer.
 Sentence losses_sentence(const Completeness& completeness);
+
+// "3 completions are lost: the devices did at least this"; empty: none is.
+Sentence lost_completions_sentence(const store::Manifest& manifest);
 
 // Whether produced == written + lost.
 bool adds_up(const store::SourceTally& source);

@@ -2,6 +2,7 @@
 //
 // Compares the bytes that devices completed with the bytes that have a cause.
 #include "report/section.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -35,6 +36,12 @@ constexpr ColumnDefinition kConservationColumns[] = {
      .drop_priority = 2},
 };
 
+void note_unfinished_conservation(const SectionRows&, const store::TraceReader& trace,
+                                  Section& section) {
+  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
+    section.notes.push_back(std::move(lost));
+}
+
 } // namespace
 
 SectionDefinition conservation_section() {
@@ -45,7 +52,8 @@ SectionDefinition conservation_section() {
           .if_empty = "none: no request of a device is in the trace",
           .sql = "SELECT * FROM conservation",
           .order = "completed DESC, device_name, direction",
-          .columns = kConservationColumns};
+          .columns = kConservationColumns,
+          .add_notes = note_unfinished_conservation};
 }
 
 } // namespace iotrail::output

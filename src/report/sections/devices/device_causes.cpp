@@ -2,6 +2,7 @@
 //
 // The causes of device I/O.
 #include "report/section.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -40,7 +41,7 @@ SELECT c.*, a._all_bytes AS _all_bytes, a._exact_bytes AS _exact_bytes, a._attri
             WHEN n.has_several THEN c.comm || '[' || c.pid || ']' ELSE c.comm END AS _process
 FROM shown AS c CROSS JOIN sums AS a LEFT JOIN names AS n ON c.comm = n.comm)";
 
-void note_causes(const SectionRows& rows, const store::TraceReader&, Section& section) {
+void note_causes(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
   const std::uint64_t all = rows.number(0, "_all_bytes");
   if (all == 0)
     return;
@@ -54,6 +55,8 @@ void note_causes(const SectionRows& rows, const store::TraceReader&, Section& se
     note.add("; {more} smaller ones are not shown", {count_value("more", more)});
   note.add("; what the words mean: iotrail query TRACE \"FROM causes\"");
   section.notes.push_back(std::move(note));
+  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
+    section.notes.push_back(std::move(lost));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 //
 // Devices: requests, their waits and their durations.
 #include "report/section.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -37,7 +38,7 @@ SELECT d.*, layer_at('devices') AS _layer, CAST(sum(d.bytes) OVER (PARTITION BY 
        r.duration_ns AS _run_ns
 FROM shown AS d CROSS JOIN run AS r)";
 
-void note_devices(const SectionRows& rows, const store::TraceReader&, Section& section) {
+void note_devices(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
   note_rest(section, "rows", "device");
   Sentence note = sentence("of run: share of its {run_ns} in which the device had at least one",
                            {ns_value("run_ns", rows.number(0, "_run_ns"))});
@@ -48,6 +49,8 @@ void note_devices(const SectionRows& rows, const store::TraceReader&, Section& s
                 share_value("device_share", rows.real(row, "device_share"))});
   note.add("; q: from the first bio to the device; dev: at the device");
   section.notes.push_back(std::move(note));
+  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
+    section.notes.push_back(std::move(lost));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 //
 // The difference between the bytes of devices and of calls, part by part.
 #include "report/section.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -31,6 +32,12 @@ SELECT direction, step, part, meaning, sign, CAST(least(abs(bytes), 184467440737
 FROM rows
 WHERE bytes <> 0 OR step = 99)";
 
+void note_unfinished_byte_balance(const SectionRows&, const store::TraceReader& trace,
+                                  Section& section) {
+  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
+    section.notes.push_back(std::move(lost));
+}
+
 } // namespace
 
 SectionDefinition byte_balance_section() {
@@ -40,7 +47,8 @@ SectionDefinition byte_balance_section() {
           .view = "byte_balance",
           .sql = kBalanceSql,
           .order = "direction DESC, step",
-          .columns = kBalanceColumns};
+          .columns = kBalanceColumns,
+          .add_notes = note_unfinished_byte_balance};
 }
 
 } // namespace iotrail::output
