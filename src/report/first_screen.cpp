@@ -134,16 +134,39 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   return verdict;
 }
 
-// "The run: calls on files 26.1 s (98.3 %), outside I/O 455 ms (1.7 %)"
+// "The run: calls on files 26.1 s (98.3 %), outside I/O 455 ms (1.7 %)", without parts of no time.
 Sentence listed(const Section& section, std::string_view head,
                 const std::function<std::string(const SectionRows&, std::size_t)>& name) {
   const SectionRows rows(section);
   Sentence text = sentence(head);
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    text.add(row == 0 ? " {name} {time} ({share})" : ", {name} {time} ({share})",
+  bool is_first = true;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (rows.number(row, "ns") == 0)
+      continue;
+    text.add(is_first ? " {name} {time} ({share})" : ", {name} {time} ({share})",
              {text_value("name", name(rows, row)), ns_value("time", rows.number(row, "ns")),
               share_value("share", rows.real(row, "share"))});
-  return text;
+    is_first = false;
+  }
+  return is_first ? Sentence{} : text;
+}
+
+std::uint64_t sum_of_ns(const Section& section) {
+  const SectionRows rows(section);
+  std::uint64_t sum = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    sum += std::min(rows.number(row, "ns"), UINT64_MAX - sum);
+  return sum;
+}
+
+// Calls at the same time take more time together than the run has.
+std::string_view calls_head(const Section* run, const Section& time) {
+  constexpr double kAtOnce = 1.01;
+  const std::uint64_t busy_ns = run == nullptr ? 0 : SectionRows(*run).number(0, "ns");
+  return busy_ns > 0 &&
+                 static_cast<double>(sum_of_ns(time)) > kAtOnce * static_cast<double>(busy_ns)
+             ? "Calls on files, those at once added up:"
+             : "Calls on files:";
 }
 
 std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_part) {
@@ -153,9 +176,10 @@ std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_par
       return rows.text(row, "part");
     }));
   if (const Section* time = section_with(sections, "file_time"))
-    parts.push_back(listed(*time, "Calls on files:", [](const SectionRows& rows, std::size_t row) {
-      return activity_of(rows.text(row, "kind"));
-    }));
+    parts.push_back(listed(*time, calls_head(section_with(sections, "run_parts"), *time),
+                           [](const SectionRows& rows, std::size_t row) {
+                             return activity_of(rows.text(row, "kind"));
+                           }));
   return parts;
 }
 

@@ -19,8 +19,9 @@ SectionDefinition run_parts_section() {
   return {.id = "run_parts",
           .ranks = {.first_screen = 10, .report_data = 1},
           .view = "run_parts",
-          .sql = "SELECT part, ns, share, step AS _step FROM run_parts "
-                 "WHERE part <> 'calls on pseudo files' OR ns > 0",
+          .sql =
+              "SELECT part, ns, share, step AS _step FROM run_parts "
+              "WHERE part NOT IN ('calls on pseudo files', 'waiting for own processes') OR ns > 0",
           .order = "_step",
           .columns = kRunPartColumns};
 }
