@@ -16,7 +16,7 @@
 --   ts_ns             time of the event, or begin of the span (CLOCK_MONOTONIC)
 --   duration_ns       duration; NULL: not a span
 --   bytes             bytes moved: the result of calls that move data, the length of block I/O, or cache pages
---                     times 4096; NULL: no data moves
+--                     times 4096; 0: also of a call that only peeked (MSG_PEEK); NULL: no data moves
 --   error             0, a negative errno, or unfinished; see is_error(error) and is_unfinished(error)
 --   file, to_file     keys of files (0: none); to_file is the second file of a copy
 --   path, to_path     keys of strings (0: none): the path in the call, and the new path of a rename; for an
@@ -43,6 +43,7 @@
 --   number           sort order
 --   cause, meaning   its name and its meaning
 --   is_remainder     1: no process is known for it
+--   words            the cause within a sentence
 
 -- TABLE waits: the selected rows of all_waits.
 --   columns as in all_waits
