@@ -1,5 +1,6 @@
 -- id: F13
 -- title: the page cache is too small
+-- shown: read_ahead
 -- severity: warning
 -- needs: cache
 -- limit: bytes = 16777216; fewer bytes read again are no finding

@@ -1,5 +1,6 @@
 -- id: F38
 -- title: io_uring's completion queue was full
+-- shown: async_phases
 -- severity: critical
 -- needs: async
 -- limit: overflows = 1; fewer are no finding

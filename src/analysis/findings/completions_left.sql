@@ -1,5 +1,6 @@
 -- id: F37
 -- title: finished operations not picked up
+-- shown: async_phases
 -- severity: warning
 -- needs: async
 -- limit: operations = 100; fewer operations of a kind are no finding

@@ -1,5 +1,6 @@
 -- id: F45
 -- title: a copy through the program
+-- shown: files
 -- severity: note
 -- needs: syscall
 -- limit: bytes = 67108864; fewer bytes are no finding

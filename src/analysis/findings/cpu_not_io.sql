@@ -1,5 +1,6 @@
 -- id: F29
 -- title: calls wait for a processor
+-- shown: call_times
 -- severity: note
 -- needs: calls, sched
 -- limit: share = 0.5; of the time in calls on files, the part that they must take

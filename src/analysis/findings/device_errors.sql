@@ -1,5 +1,6 @@
 -- id: F32
 -- title: requests that a device failed
+-- shown: devices
 -- severity: critical
 -- needs: block
 -- limit: errors = 1; fewer failed requests are no finding

@@ -1,5 +1,6 @@
 -- id: F09
 -- title: a device at its limit
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- limit: requests = 1000; fewer requests are no finding

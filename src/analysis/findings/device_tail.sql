@@ -1,5 +1,6 @@
 -- id: F31
 -- title: single requests that take very long
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- limit: requests = 1000; fewer requests are no finding

@@ -1,5 +1,6 @@
 -- id: F16
 -- title: direct I/O that went through the cache
+-- shown: device_causes
 -- severity: warning
 -- needs: syscall_open, cache_add
 -- limit: operations = 16; fewer calls are no finding

@@ -1,5 +1,6 @@
 -- id: F46
 -- title: a file in many pieces
+-- shown: files
 -- severity: note
 -- needs: fs
 -- limit: pieces = 100; fewer pieces are no finding

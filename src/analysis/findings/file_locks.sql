@@ -1,5 +1,6 @@
 -- id: F28
 -- title: waits for file locks
+-- shown: lock_waits
 -- severity: warning
 -- needs: fs
 -- limit: share = 0.1; of the run, the part that they must take

@@ -1,5 +1,6 @@
 -- id: F33
 -- title: flushes of the disk's cache
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- merges: syncs

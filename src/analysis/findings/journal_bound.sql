@@ -1,5 +1,6 @@
 -- id: F05
 -- title: waits for the journal
+-- shown: call_times
 -- severity: warning
 -- needs: calls, sched
 -- merges: syncs

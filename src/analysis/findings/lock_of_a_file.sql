@@ -1,5 +1,6 @@
 -- id: F27
 -- title: waits for a file's lock in the kernel
+-- shown: waits
 -- severity: warning
 -- needs: calls, sched
 -- limit: share = 0.1; of the busiest time, the part that they must take

@@ -1,5 +1,6 @@
 -- id: F24
 -- title: many small files
+-- shown: files
 -- severity: warning
 -- needs: calls
 -- limit: files = 1000; fewer small files are no finding

@@ -1,5 +1,6 @@
 -- id: F39
 -- title: a mapped file read page by page
+-- shown: read_ahead
 -- severity: warning
 -- needs: fault_file
 -- limit: faults = 500; fewer faults that wait for a device are no finding

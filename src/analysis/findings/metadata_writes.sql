@@ -1,5 +1,6 @@
 -- id: F19
 -- title: more metadata than data
+-- shown: device_causes
 -- severity: note
 -- needs: block
 -- limit: bytes = 4194304; less metadata written is no finding

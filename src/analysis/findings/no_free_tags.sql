@@ -1,5 +1,6 @@
 -- id: F11
 -- title: waits for a free request
+-- shown: waits
 -- severity: warning
 -- needs: sched
 -- limit: took_ns = 50000000; less time is no finding

@@ -1,5 +1,6 @@
 -- id: F08
 -- title: random reads one at a time
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- merges: random reads

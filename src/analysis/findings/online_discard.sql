@@ -1,5 +1,6 @@
 -- id: F34
 -- title: discards while the program works
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- limit: requests = 10; fewer discards are no finding

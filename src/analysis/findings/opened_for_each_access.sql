@@ -1,5 +1,6 @@
 -- id: F21
 -- title: opened for each access
+-- shown: files
 -- severity: warning
 -- needs: calls
 -- limit: opens = 500; fewer opens of a file are no finding

@@ -1,5 +1,6 @@
 -- id: F50
 -- title: others use the device
+-- shown: device_causes
 -- severity: note
 -- needs: block
 -- limit: bytes = 16777216; fewer bytes are no finding

@@ -1,5 +1,6 @@
 -- id: F22
 -- title: a file looked up again and again
+-- shown: files
 -- severity: note
 -- needs: calls
 -- limit: calls = 1000; fewer look-ups of a path are no finding

@@ -1,5 +1,6 @@
 -- id: F14
 -- title: the same bytes read again
+-- shown: files
 -- severity: warning
 -- needs: syscall_read
 -- limit: bytes = 16777216; fewer bytes read are no finding

@@ -1,5 +1,6 @@
 -- id: F07
 -- title: read-ahead that comes too late
+-- shown: read_ahead
 -- severity: warning
 -- needs: calls, cache, block
 -- limit: share = 0.05; of the busiest time, the part that calls must wait for it

@@ -1,5 +1,6 @@
 -- id: F06
 -- title: unused read-ahead
+-- shown: read_ahead
 -- severity: warning
 -- needs: calls, cache, block
 -- merges: random reads

@@ -1,5 +1,6 @@
 -- id: F17
 -- title: writes that must read first
+-- shown: device_causes
 -- severity: warning
 -- needs: calls, cache, block
 -- limit: writes = 100; fewer such writes are no finding

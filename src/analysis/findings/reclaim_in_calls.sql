@@ -1,5 +1,6 @@
 -- id: F48
 -- title: calls free memory themselves
+-- shown: waits
 -- severity: warning
 -- needs: calls, sched
 -- limit: share = 0.05; of the busiest time, the part that they must wait for memory

@@ -1,5 +1,6 @@
 -- id: F47
 -- title: requests cut by the device's limit
+-- shown: devices
 -- severity: note
 -- needs: block_split
 -- limit: splits = 100; fewer are no finding

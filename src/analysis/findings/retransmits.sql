@@ -1,5 +1,6 @@
 -- id: F41
 -- title: TCP segments sent again
+-- shown: tcp_connections
 -- severity: warning
 -- needs: net
 -- limit: segments = 10; fewer segments sent again are no finding

@@ -78,6 +78,8 @@ bool set_fact(std::string_view fact, std::string_view value, Rule& rule) {
     rule.id = value;
   else if (fact == "title")
     rule.title = value;
+  else if (fact == "shown") // the page's (report/page/place.hpp)
+    return true;
   else if (fact == "merges")
     rule.merges = value;
   else if (fact == "sentence")

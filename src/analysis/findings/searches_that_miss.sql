@@ -1,5 +1,6 @@
 -- id: F23
 -- title: searches that find nothing
+-- shown: failed_calls
 -- severity: note
 -- needs: calls
 -- limit: calls = 500; fewer calls on missing files are no finding

@@ -1,5 +1,6 @@
 -- id: F40
 -- title: small sends over TCP
+-- shown: sizes
 -- severity: note
 -- needs: calls
 -- limit: operations = 1000; fewer sends are no finding

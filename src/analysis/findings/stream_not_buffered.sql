@@ -1,5 +1,6 @@
 -- id: F43
 -- title: a stream without a buffer
+-- shown: sizes
 -- severity: warning
 -- needs: app, syscall
 -- limit: writes = 1000; fewer system calls are no finding

@@ -1,5 +1,6 @@
 -- id: F49
 -- title: swapping
+-- shown: device_causes
 -- severity: warning
 -- needs: block
 -- limit: bytes = 16777216; fewer bytes are no finding

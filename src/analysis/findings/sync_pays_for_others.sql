@@ -1,5 +1,6 @@
 -- id: F04
 -- title: a sync writes what others wrote
+-- shown: write_backs
 -- severity: warning
 -- needs: calls, block
 -- limit: bytes = 1048576; fewer bytes of others are no finding

@@ -1,5 +1,6 @@
 -- id: F03
 -- title: many small syncs
+-- shown: call_times
 -- severity: warning
 -- needs: calls
 -- merges: syncs

@@ -1,5 +1,6 @@
 -- id: F02
 -- title: tiny reads
+-- shown: sizes
 -- severity: warning
 -- needs: calls
 -- limit: calls = 1000; fewer small reads of a file are no finding

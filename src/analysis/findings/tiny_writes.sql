@@ -1,5 +1,6 @@
 -- id: F01
 -- title: tiny writes
+-- shown: sizes
 -- severity: warning
 -- needs: calls
 -- limit: calls = 1000; fewer small writes to a file are no finding

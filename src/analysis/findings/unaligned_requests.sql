@@ -1,5 +1,6 @@
 -- id: F15
 -- title: I/O that is not aligned to the disk
+-- shown: devices
 -- severity: warning
 -- needs: block
 -- limit: requests = 100; fewer unaligned requests are no finding

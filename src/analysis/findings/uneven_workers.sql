@@ -1,5 +1,6 @@
 -- id: F44
 -- title: uneven workers
+-- shown: processes
 -- severity: note
 -- needs: calls
 -- limit: workers = 4; fewer processes of a program are no finding

@@ -1,5 +1,6 @@
 -- id: F35
 -- title: io_uring hands operations to worker threads
+-- shown: async_phases
 -- severity: warning
 -- needs: async
 -- limit: operations = 50; fewer operations of a kind are no finding

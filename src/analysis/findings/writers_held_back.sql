@@ -1,5 +1,6 @@
 -- id: F12
 -- title: writers held back
+-- shown: waits
 -- severity: warning
 -- needs: sched
 -- limit: share = 0.05; of the busiest time, the part that they must be held back

@@ -1,5 +1,6 @@
 -- id: F18
 -- title: writes that grow on their way to the disk
+-- shown: byte_balance
 -- severity: warning
 -- needs: calls, block
 -- limit: bytes = 16777216; less written to the disk is no finding

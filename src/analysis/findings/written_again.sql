@@ -1,5 +1,6 @@
 -- id: F26
 -- title: the same bytes written to the disk again
+-- shown: byte_balance
 -- severity: note
 -- needs: syscall_write, block
 -- limit: bytes = 16777216; less written to the disk is no finding

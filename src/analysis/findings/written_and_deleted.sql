@@ -1,5 +1,6 @@
 -- id: F25
 -- title: written, then deleted
+-- shown: byte_balance
 -- severity: note
 -- needs: calls, cache
 -- limit: bytes = 16777216; fewer bytes are no finding
