@@ -2,6 +2,7 @@
 """The page of `report --html` has the numbers and the words of the reports, and works in a browser
 without a network. The tests in a browser need Chromium."""
 import json
+import pathlib
 import re
 import shutil
 import unittest
@@ -11,6 +12,8 @@ import harness
 
 ROWS = 200  # of a table in the page
 TEMPLATE_BYTES = 150_000
+DATA_BYTES = 2_000_000
+AXE = pathlib.Path(__file__).parents[2] / ".deps/axe-core/axe.min.js"
 HOSTILE = ["</script><script>alert(1)</script>", "<!--<script>", "<img src=x onerror=alert(1)>", "\"'`${alert(1)}",
            "new\nline", "esc\x1b[31m", "left\u202eright", "separator\u2028here", "__proto__", "constructor",
            "&lt;b&gt;", "x" * 255]
@@ -103,6 +106,59 @@ class Page(harness.AcceptanceTest):
             seen[1] += row["bytes"] or 0
         self.assertEqual(sums, expected)
         self.assertGreater(expected["syscall"][0], 100)
+
+    def picture(self, data, view):
+        (found,) = [each for each in data["pictures"]["list"] if each["view"] == view]
+        self.assertEqual(found["failure"], "")
+        return found
+
+    def test_flows_of_the_page_add_up_to_the_byte(self):
+        trace = self.small_recording()
+        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        flows = self.picture(data, "byte_flows")
+        come, go = {}, {}
+        for (direction, *nodes), (size,) in flows["series"]:
+            source, target = (direction, *nodes[:2]), (direction, *nodes[2:])
+            go[source] = go.get(source, 0) + size
+            come[target] = come.get(target, 0) + size
+        for node in set(come) & set(go):
+            self.assertEqual(come[node], go[node], node)
+        balance = json.loads(self.printed("report", trace, "--json"))["byte_balance"]
+        completed = {row["direction"]: row["bytes"] for row in balance if row["part"] == "completed"}
+        self.assertGreater(completed["write"], 7 * 20 * 65536 - 1)
+        self.assertEqual(come["write", "devices", "devices"], completed["write"])
+        self.assertEqual(go.get(("read", "devices", "devices"), 0), completed.get("read", 0))
+
+    def test_histograms_and_bins_of_the_page_have_the_sums_of_the_report(self):
+        trace = self.small_recording()
+        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        report = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
+        classes = [column for column in report["sizes"][0] if column.startswith("from_")]
+        counts = {(row["layer"], row["operation"]): sum(row[name] for name in classes) for row in report["sizes"]}
+        self.assertEqual({(layer, operation): sum(numbers[1::3])
+                          for (layer, operation), numbers in self.picture(data, "sizes")["series"]}, counts)
+        delays = sum(sum(numbers[1::3]) for _, numbers in self.picture(data, "dirty_delays")["series"])
+        self.assertLessEqual(delays, sum(row["bytes"] for row in report["write_backs"]))
+        self.assertGreater(delays, 7 * 20 * 65536 // 2)
+        files = {path: sum(numbers[1::5]) for (path,), numbers in self.picture(data, "file_bins")["series"]}
+        expected = {row["path"]: row["operations"] for row in report["files"]}
+        written = [path for path in files if re.fullmatch(r".*/f[1-7]", path)]
+        self.assertEqual(len(written), 7)
+        for path in written:
+            self.assertEqual(files[path], expected[path], path)
+        cache = json.loads(self.printed("cache", trace, "--json"))
+        (curve,) = data["cache"]["sections"]
+        shares = [row[[column["name"] for column in curve["columns"]].index("miss_share")] for row in curve["rows"]]
+        self.assertEqual(shares, [row["miss_share"] for row in cache["sizes"]])
+
+    def test_pages_stay_small_whatever_the_trace(self):
+        code = ("import os\nfor i in range(3000):\n  name = '%04d' % i + '<' * 240\n"
+                "  with open(name, 'wb') as file: file.write(b'x' * 5000)\n  os.stat(name)\n")
+        trace = self.record("python3", "-c", code, cwd=self.folder).path
+        data, template = block_of(self.page_of(trace).read_text())
+        self.assertLess(len(data.encode()), DATA_BYTES)
+        self.assertGreater(len(data.encode()), DATA_BYTES // 20)
+        self.assertGreater(self.picture(json.loads(data), "file_bins")["dropped_series"], 0)
 
     def test_template_is_small_and_its_script_is_well_formed(self):
         html = self.page_of(self.small_recording()).read_text()
@@ -219,6 +275,47 @@ class Page(harness.AcceptanceTest):
             page.press("Escape", 27)
             self.assertEqual(page.value("document.querySelector('#time code').textContent"), "")
             self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_findings_lead_to_their_evidence_and_other_parts_say_what_they_cover(self):
+        script = "for i in $(seq 150); do dd if=/dev/zero of=f bs=512 count=1 conv=fsync,notrunc; done"
+        trace = self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+        with browser.Browser() as page:
+            page.look()
+            page.open(self.page_of(trace))
+            targets = page.value("[...document.querySelectorAll('.place a')].map((a) => [a.textContent, document.querySelector(a.getAttribute('href')).tagName])")
+            self.assertEqual({tag for _, tag in targets}, {"SECTION"})
+            shown = "[...document.querySelectorAll('.whole, .selected')].filter((each) => each.offsetParent !== null).length"
+            self.assertEqual(page.value(shown), 0)
+            page.value("selection.set(RUN_NS * 0.5, RUN_NS * 0.7)")
+            self.assertGreater(page.value(shown), 5)
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_pictures_say_that_they_add_up(self):
+        with browser.Browser() as page:
+            page.look()
+            page.open(self.page_of(self.small_recording()))
+            notes = page.value("[...document.querySelectorAll('#section-byte_balance p, #section-call_times p')].map((p) => p.textContent)")
+            self.assertTrue(any(re.fullmatch(r"adds up: [\d,]+ B completed by devices", note) for note in notes), notes)
+            self.assertTrue(any(note.startswith("adds up: the parts of each of") for note in notes), notes)
+            self.assertGreater(page.value("document.querySelectorAll('#section-byte_balance svg path').length"), 2)
+            self.assertEqual(page.value("document.querySelectorAll('#section-byte_balance .warning').length"), 0)
+            self.assertEqual(page.troubles(), [])
+
+    @needs_browser
+    def test_nothing_is_hidden_from_people_who_hear_or_magnify_the_page(self):
+        if not AXE.exists():
+            self.skipTest("tools/setup --check fetches axe-core")
+        rules = AXE.read_text()
+        for path in (self.page_of(self.small_recording()), self.page_of(self.record("true", name="none").path, name="none.html")):
+            with browser.Browser() as page:
+                for width, scheme in ((1280, "light"), (390, "dark")):
+                    page.look(width, 844, scheme)
+                    page.open(path)
+                    page.value(rules + "; 0")
+                    found = page.value("axe.run().then((result) => result.violations.map((each) => [each.id, each.nodes.map((node) => node.html).slice(0, 3)]))")
+                    self.assertEqual(found, [], f"{width} {scheme}")
 
     @needs_browser
     def test_slowest_operations_are_drawn(self):

@@ -9,11 +9,10 @@
 #include "cli/print_document.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
-#include "render/html/html.hpp"
+#include "cli/verbs/write_page.hpp"
 #include "report/coverage.hpp"
 #include "report/findings.hpp"
 #include "report/first_screen.hpp"
-#include "report/page/page.hpp"
 #include "report/report.hpp"
 #include "report/snapshot_report.hpp"
 #include "report/stat.hpp"
@@ -74,19 +73,11 @@ Result<int> report_sums(const Console& console, analysis::Engine& engine,
 Result<int> write_page(const Console& console, analysis::Engine& engine,
                        const ReportRequest& request, std::uint64_t top) {
   const output::PageOptions options{.rows = top, .selection = selection_text(request.only)};
-  const auto page = with_progress_bar(console.err, engine.progress(), output::page_steps(),
-                                      [&] { return output::make_page(engine, options); });
+  const auto page = make_page_with_bar(console, engine, options);
   if (!page)
     return std::unexpected(page.error());
-  const Result<void> written = write_output(console.out, request.html, [&](std::FILE* file) {
-    output::Sink sink(file);
-    output::render_html(*page, sink);
-    return sink.finish();
-  });
-  if (!written)
-    return std::unexpected(written.error());
-  print_message(console.err, "the page is in " + request.html);
-  return 0;
+  const Result<void> written = write_page_file(console, *page, request.html);
+  return written ? Result<int>(0) : std::unexpected(written.error());
 }
 
 // A snapshot has no calls to select or to sort.
@@ -129,7 +120,8 @@ Result<int> report(const Console& console, const ReportRequest& request) {
     return std::unexpected(path.error());
   analysis::EngineOptions options{.selection = *selection};
   if (request.has_answer())
-    options = output::findings_engine_options(std::move(options));
+    options = request.html.empty() ? output::findings_engine_options(std::move(options))
+                                   : output::page_engine_options(std::move(options));
   auto engine = analysis::Engine::open(*path, options);
   if (!engine)
     return std::unexpected(engine.error());

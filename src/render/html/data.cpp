@@ -2,6 +2,7 @@
 #include "render/html/data.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "render/html/picture_data.hpp"
 #include "render/html/section_data.hpp"
@@ -12,20 +13,6 @@ namespace iotrail::output {
 
 namespace {
 
-// `<` begins markup even in a script of data; U+2028 and U+2029 are line ends to old readers.
-std::string inert(std::string_view json) {
-  std::string text;
-  text.reserve(json.size());
-  for (std::size_t i = 0; i < json.size(); ++i)
-    if (json[i] == '<')
-      text += "\\u003c";
-    else if (json.substr(i, 3) == "\u2028" || json.substr(i, 3) == "\u2029")
-      text += json[i + 2] == '\xa8' ? (i += 2, "\\u2028") : (i += 2, "\\u2029");
-    else
-      text += json[i];
-  return text;
-}
-
 struct SizedSection {
   Section section;
   std::string json;
@@ -35,7 +22,7 @@ struct SizedSection {
     section.rows.resize(section.rows.size() / 2);
     if (!section.children.empty())
       section.children.resize(section.rows.size());
-    json = inert(section_data(section));
+    json = inert_json(section_data(section));
   }
 };
 
@@ -48,7 +35,7 @@ std::vector<SizedSection> shortened(const std::vector<Section>& sections, std::s
   std::vector<SizedSection> fitting;
   std::size_t bytes = 0;
   for (const Section& section : sections) {
-    fitting.push_back({section, inert(section_data(section))});
+    fitting.push_back({section, inert_json(section_data(section))});
     bytes += fitting.back().json.size();
   }
   while (bytes > most_bytes) {
@@ -86,6 +73,20 @@ void put_optional(Sink& sink, std::string_view name, const std::optional<Documen
   sink.put(",\n");
 }
 
+// {"F01":"sizes"}
+void put_places(Sink& sink, const std::vector<FindingPlace>& places) {
+  sink.put("\"places\":{");
+  std::map<std::string_view, std::string_view> sections;
+  for (const FindingPlace& place : places)
+    sections.emplace(place.finding, place.section);
+  for (const auto& [finding, section] : sections) {
+    sink.put(finding == sections.begin()->first ? "" : ",");
+    put_key(sink, finding);
+    put_json_text(sink, section);
+  }
+  sink.put("},\n");
+}
+
 } // namespace
 
 std::string page_data(const Page& page) {
@@ -94,14 +95,17 @@ std::string page_data(const Page& page) {
   sink.put("{\"format\":1,\n");
   put_optional(sink, "answer", page.answer);
   put_optional(sink, "findings", page.findings);
+  put_places(sink, page.places);
   put_optional(sink, "slowest", page.slowest);
+  put_optional(sink, "cache", page.cache);
+  put_optional(sink, "snapshots", page.snapshots);
   put_key(sink, "report");
   put_document(sink, page.report, kReportBytes);
   sink.put(",\n\"pictures\":");
   put_pictures(sink, page.pictures);
   sink.put('}');
   (void)sink.finish(); // a string cannot fail
-  return inert(json);
+  return inert_json(json);
 }
 
 } // namespace iotrail::output

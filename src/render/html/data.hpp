@@ -14,8 +14,8 @@
 namespace iotrail::output {
 
 // The most of the report, and of each other document.
-inline constexpr std::size_t kReportBytes = 600'000;
-inline constexpr std::size_t kSmallDocumentBytes = 150'000;
+inline constexpr std::size_t kReportBytes = 450'000;
+inline constexpr std::size_t kSmallDocumentBytes = 80'000;
 
 // Has no `<`, so that nothing in it can end the element that holds it.
 std::string page_data(const Page& page);

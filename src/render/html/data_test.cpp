@@ -21,7 +21,8 @@ Picture dense_picture(std::uint64_t bins, std::uint64_t classes) {
   Picture picture{.view = "latency_bins",
                   .keys = {"layer"},
                   .columns = {"bin", "class", "operations"},
-                  .coordinates = 2};
+                  .coordinates = 2,
+                  .most_bytes = 200'000};
   picture.series.push_back({{"syscall"}, {}});
   for (std::uint64_t bin = 0; bin < bins; ++bin)
     for (std::uint64_t each = 0; each < classes; ++each)
@@ -30,7 +31,25 @@ Picture dense_picture(std::uint64_t bins, std::uint64_t classes) {
   return picture;
 }
 
+// Many series with long keys. Each of their characters takes six in the page.
+Picture hostile_picture(std::size_t most_bytes) {
+  Picture picture = dense_picture(200, 90);
+  picture.most_bytes = most_bytes;
+  for (int i = 0; i < 300; ++i)
+    picture.series.push_back({{std::string(5'000, '<')}, {0, 1, static_cast<std::uint64_t>(i)}});
+  return picture;
+}
+
 } // namespace
+
+TEST(PageData, a_picture_without_room_loses_its_smallest_series) {
+  Page page;
+  page.pictures.list.push_back(hostile_picture(60'000));
+  const std::string data = page_data(page);
+  EXPECT_LT(data.size(), 70'000u);
+  EXPECT_NE(data.find("\"dropped_series\":300"), data.npos);
+  EXPECT_NE(data.find("syscall"), data.npos);
+}
 
 TEST(PageData, size_is_limited_whatever_the_trace) {
   Page page;
@@ -39,8 +58,10 @@ TEST(PageData, size_is_limited_whatever_the_trace) {
   page.answer = page.report;
   page.findings = page.report;
   page.slowest = page.report;
-  for (int i = 0; i < 4; ++i)
-    page.pictures.list.push_back(dense_picture(600, 90));
+  page.cache = page.report;
+  page.snapshots = page.report;
+  for (int i = 0; i < 10; ++i)
+    page.pictures.list.push_back(hostile_picture(picture_bytes() / 10));
   const std::string data = page_data(page);
   EXPECT_LT(data.size(), 2'000'000u);
   EXPECT_NE(data.find("\"all_rows\":200"), data.npos);

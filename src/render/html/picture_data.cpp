@@ -10,12 +10,6 @@ namespace {
 
 constexpr int kHalvings = 10; // of at most 600 bins
 
-Picture fitted(Picture picture) {
-  for (int i = 0; i < kHalvings && count_numbers(picture) > kNumbersOfPicture; ++i)
-    halve_bins(picture);
-  return picture;
-}
-
 void put_names(Sink& sink, const std::vector<std::string>& names) {
   sink.put('[');
   for (const std::string& name : names) {
@@ -47,17 +41,36 @@ void put_picture(Sink& sink, const Picture& picture) {
   put_names(sink, picture.keys);
   sink.put(",\"columns\":");
   put_names(sink, picture.columns);
-  sink.print(",\"bin_ns\":{},\"series\":", picture.bin_ns);
+  sink.print(",\"bin_ns\":{},\"dropped_series\":{},\"series\":", picture.bin_ns,
+             picture.dropped_series);
   put_array(sink, picture.series, [&](const Series& series) { put_series(sink, series); });
   sink.put('}');
+}
+
+std::string picture_text(const Picture& picture) {
+  std::string json;
+  Sink sink(json);
+  put_picture(sink, picture);
+  (void)sink.finish(); // a string cannot fail
+  return inert_json(json);
+}
+
+std::string fitted(Picture picture) {
+  std::string json = picture_text(picture);
+  for (int halvings = 0; json.size() > picture.most_bytes && !picture.series.empty();
+       json = picture_text(picture))
+    if (picture.bin_ns != 0 && halvings++ < kHalvings)
+      halve_bins(picture);
+    else
+      drop_smallest(picture);
+  return json;
 }
 
 } // namespace
 
 void put_pictures(Sink& sink, const Pictures& pictures) {
   sink.print("{{\"run_ns\":{},\"list\":", pictures.run_ns);
-  put_array(sink, pictures.list,
-            [&](const Picture& picture) { put_picture(sink, fitted(picture)); });
+  put_array(sink, pictures.list, [&](const Picture& picture) { sink.put(fitted(picture)); });
   sink.put('}');
 }
 

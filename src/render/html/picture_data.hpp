@@ -8,9 +8,7 @@
 
 namespace iotrail::output {
 
-// More numbers make the bins of a picture wider. A number takes about six characters.
-inline constexpr std::size_t kNumbersOfPicture = 40'000;
-
+// A picture beyond its `most_bytes` gets wider bins, then loses its smallest series.
 void put_pictures(Sink& sink, const Pictures& pictures);
 
 } // namespace iotrail::output

@@ -153,6 +153,20 @@ void put_section(Sink& sink, const Section& section) {
 
 } // namespace
 
+// `<` begins markup even in a script of data; U+2028 and U+2029 are line ends to old readers.
+std::string inert_json(std::string_view json) {
+  std::string text;
+  text.reserve(json.size());
+  for (std::size_t i = 0; i < json.size(); ++i)
+    if (json[i] == '<')
+      text += "\\u003c";
+    else if (json.substr(i, 3) == "\u2028" || json.substr(i, 3) == "\u2029")
+      text += json[i + 2] == '\xa8' ? (i += 2, "\\u2028") : (i += 2, "\\u2029");
+    else
+      text += json[i];
+  return text;
+}
+
 void put_shown_value(Sink& sink, const Value& value) {
   std::visit(PutShown{sink}, value);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/document.hpp"
@@ -13,6 +14,8 @@ namespace iotrail::output {
 
 inline constexpr std::size_t kTextBytes = 4096; // as long as a path can be; a longer text is cut
 
+// The same value, with nothing that ends an element or a line of a script.
+std::string inert_json(std::string_view json);
 void put_shown_value(Sink& sink, const Value& value);
 std::string section_data(const Section& section);
 void put_sentence_text(Sink& sink, const Sentence& sentence);

@@ -19,7 +19,8 @@ class Cells {
   }
 
   isOmitted(index) {
-    const { omit } = this.section.columns[index];
+    const { omit, meaning } = this.section.columns[index];
+    if (meaning === 'spans') return true; // a picture has them
     if (omit === 'never') return false;
     const holds = (value) => (omit === 'if_unknown' ? isKnown(value)
       : Number(value) < 0 || Number(value) > (omit === 'if_zero' ? 0 : 1));
@@ -87,7 +88,7 @@ class Table {
     const isLong = section.rows.length > 4;
     this.root = element('div', { class: 'table' },
       isLong ? element('div', { class: 'tools' }, filter, this.count, this.more) : null,
-      element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name },
+      element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Table: ${name}` },
         element('table', {}, element('thead', {}, element('tr', {}, this.headings)), this.body)));
     this.draw();
   }
@@ -101,7 +102,7 @@ class Table {
   }
 
   heading(column) {
-    const sort = element('button', { type: 'button', onclick: () => this.sortBy(this.cells.columns.find((each) => each.index === column.index)) }, column.title || ' ');
+    const sort = element('button', { type: 'button', 'aria-label': column.title === '' ? column.name : null, onclick: () => this.sortBy(this.cells.columns.find((each) => each.index === column.index)) }, column.title || ' ');
     return element('th', { scope: 'col', class: column.isText ? null : 'number' }, sort);
   }
 

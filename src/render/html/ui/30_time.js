@@ -20,10 +20,19 @@ const selection = {
   },
   clear() { this.set(0, RUN_NS); },
   onChange(draw) { this.drawers.push(draw); draw(); },
-  draw() { this.drawers.forEach((draw) => draw()); },
+  draw() {
+    document.body.classList.toggle('part-of-run', this.range !== null);
+    this.drawers.forEach((draw) => draw());
+  },
 };
 
+// Shown while a part of the run is selected, in sections that do not follow it.
+const wholeRun = () => element('p', { class: 'whole' }, 'of the whole run');
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+// Labels of round sizes or durations without needless zeros: "1 MiB", "10 ms".
+const short = (text) => text.replace(/\.0+(?= )/, '');
 
 // A canvas of `heightOf()` pixels that `draw(context, width, height)` fills; again when its size,
 // the selection or the colours change.
@@ -63,7 +72,7 @@ function drawTimeAxis(context, from, to, left, width, top) {
   for (const at of timeTicks(from, to, width)) {
     const x = left + (at - from) / (to - from) * width;
     context.fillRect(x, top, 1, 4);
-    const text = durationText(Math.round(at));
+    const text = at === 0 ? '0 s' : short(durationText(Math.round(at)));
     const wide = context.measureText(text).width;
     context.fillText(text, Math.max(left, Math.min(left + width - wide, x - wide / 2)), top + 5);
   }
