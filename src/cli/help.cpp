@@ -44,7 +44,8 @@ HelpFormatter::HelpFormatter() {
 std::string HelpFormatter::make_usage(const CLI::App* parser, std::string name) const {
   const auto found = verbs_.find(parser);
   if (found == verbs_.end())
-    return "Usage: iotrail VERB [OPTIONS]\n       iotrail VERB --help\n";
+    return "Usage: iotrail VERB [OPTIONS]\n       iotrail VERB --help\n       iotrail -- COMMAND "
+           "[ARGUMENT...]\n";
   (void)name; // the parser puts its own usage there
   return fmt::format("Usage: iotrail {}\n", usage_of(*found->second, *parser));
 }

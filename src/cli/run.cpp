@@ -98,8 +98,7 @@ Error error_of_parsing(Verbs verbs, const CLI::App& app, const CLI::ParseError& 
 Result<void> check_verb(Verbs verbs, const CLI::App& app,
                         const std::vector<std::string>& arguments) {
   if (arguments.empty())
-    return fail_usage("no verb given", {},
-                      "See `iotrail --help`; to begin: `iotrail record -- COMMAND`.");
+    return fail_usage("no verb given", {}, "See `iotrail --help`; to begin: `iotrail -- COMMAND`.");
   const std::string& verb = arguments.front();
   if (find_verb(verbs, verb) != nullptr || app.get_option_no_throw(verb) != nullptr)
     return {};
@@ -122,6 +121,12 @@ void take_help_as_option(std::vector<std::string>& arguments) {
   arguments.erase(arguments.begin());
   arguments.resize(std::min<std::size_t>(arguments.size(), 1));
   arguments.emplace_back("--help");
+}
+
+// `iotrail -- make`: the verb that does all of it.
+void add_default_verb(std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments.front() == "--")
+    arguments.insert(arguments.begin(), "run");
 }
 
 bool takes_no_command(Verbs verbs, const std::vector<std::string>& arguments) {
@@ -156,6 +161,7 @@ Trailing split_trailing(Verbs verbs, std::vector<std::string>& arguments) {
 }
 
 Result<int> run_verb(Verbs verbs, std::vector<std::string> arguments, const Console& console) {
+  add_default_verb(arguments);
   const Trailing trailing = split_trailing(verbs, arguments);
   Action action;
   const std::unique_ptr<CLI::App> app = make_app(verbs, trailing, action);

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`iotrail -- COMMAND` records a command, reports on it and writes a page."""
+import os
+
+import harness
+
+
+class Run(harness.AcceptanceTest):
+    def run_it(self, *words, repository=None):
+        environment = {**os.environ, "IOTRAIL_REPOSITORY": str(repository or self.folder / "repository")}
+        return harness.run(harness.IOTRAIL, *words, env=environment, cwd=self.folder)
+
+    def test_one_command_records_reports_and_writes_the_page(self):
+        process = self.run_it("--", "sh", "-c", "dd if=/dev/zero of=f bs=4096 count=50 conv=fsync 2>/dev/null; echo mine; exit 7")
+        self.assertEqual(process.returncode, 7, process.stderr)
+        self.assertEqual(process.stdout, "mine\n")
+        (trace,) = (self.folder / "repository").glob("sh-*.iotrail")
+        page = trace.with_suffix(".html")
+        self.assertIn(f"the page is in {page}", process.stderr)
+        screen = harness.run(harness.IOTRAIL, "report", trace).stdout
+        self.assertIn(" ".join(screen.split("Next")[0].split()), " ".join(process.stderr.split()))
+        html = page.read_text()
+        self.assertTrue(html.startswith("<!DOCTYPE html>") and html.rstrip().endswith("</html>"))
+        listed = self.run_it("list").stdout
+        self.assertEqual(listed.count("sh-"), 1, listed)
+
+    def test_it_takes_the_options_of_record_and_a_file_for_the_page(self):
+        process = self.run_it("run", "-q", "--layers", "syscall", "-o", "./mine", "--html", "p.html", "--", "true")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertTrue((self.folder / "p.html").exists())
+        self.assertTrue((self.folder / "mine.iotrail").is_dir())
+        self.assertFalse((self.folder / "mine.html").exists())
+
+    def test_a_page_that_cannot_be_made_is_refused_before_the_command_runs(self):
+        (self.folder / "p.html").write_text("kept")
+        for page, says in (("p.html", "File exists"), ("no/such/p.html", "No such file")):
+            process = self.run_it("run", "--html", page, "--", "touch", "ran")
+            self.assertEqual(process.returncode, 1, process.stderr)
+            self.assertIn(says, process.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual((self.folder / "p.html").read_text(), "kept")
+
+    def test_mistakes_are_those_of_record(self):
+        missing = self.run_it("--", "no-such-command")
+        self.assertEqual(missing.returncode, 127)
+        self.assertNotIn("the page is in", missing.stderr)
+        nothing = self.run_it("--")
+        self.assertEqual(nothing.returncode, 2)
+        self.assertIn("nothing to record", nothing.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
