@@ -157,8 +157,7 @@ class Page(harness.AcceptanceTest):
         trace = self.record("python3", "-c", code, cwd=self.folder).path
         data, template = block_of(self.page_of(trace).read_text())
         self.assertLess(len(data.encode()), DATA_BYTES)
-        self.assertGreater(len(data.encode()), DATA_BYTES // 20)
-        self.assertGreater(self.picture(json.loads(data), "file_bins")["dropped_series"], 0)
+        self.assertGreater(len(data.encode()), DATA_BYTES // 10)
 
     def test_template_is_small_and_its_script_is_well_formed(self):
         html = self.page_of(self.small_recording()).read_text()
@@ -278,8 +277,8 @@ class Page(harness.AcceptanceTest):
 
     @needs_browser
     def test_findings_lead_to_their_evidence_and_other_parts_say_what_they_cover(self):
-        script = "for i in $(seq 150); do dd if=/dev/zero of=f bs=512 count=1 conv=fsync,notrunc; done"
-        trace = self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+        code = "import os\nf = os.open('f', os.O_CREAT | os.O_WRONLY)\nfor i in range(400): os.write(f, b'x' * 99); os.fsync(f)\n"
+        trace = self.record("python3", "-c", code, cwd=self.folder).path
         with browser.Browser() as page:
             page.look()
             page.open(self.page_of(trace))

@@ -55,14 +55,24 @@ std::string picture_text(const Picture& picture) {
   return inert_json(json);
 }
 
+// Whether numbers take most of the room, and not keys. A number has about five characters.
+bool is_mostly_numbers(const Picture& picture, std::size_t bytes) {
+  std::size_t numbers = 0;
+  for (const Series& series : picture.series)
+    numbers += series.numbers.size();
+  return numbers * 5 > bytes / 2;
+}
+
 std::string fitted(Picture picture) {
   std::string json = picture_text(picture);
   for (int halvings = 0; json.size() > picture.most_bytes && !picture.series.empty();
        json = picture_text(picture))
-    if (picture.bin_ns != 0 && halvings++ < kHalvings)
+    if (picture.bin_ns != 0 && halvings < kHalvings && is_mostly_numbers(picture, json.size())) {
       halve_bins(picture);
-    else
+      ++halvings;
+    } else {
       drop_smallest(picture);
+    }
   return json;
 }
 

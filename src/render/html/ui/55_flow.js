@@ -88,6 +88,7 @@ function flowPicture({ nodes, links }, direction, width) {
   const height = placeNodes(nodes, width, columns);
   const label = nodes.map((node) => `${nodeName(node, direction)} ${bytesText(nodeBytes(node))}`).join(', ');
   const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
+  links.sort((a, b) => a.from.y - b.from.y || a.to.y - b.to.y); // few cross
   picture.append(...links.map((link) => flowPath(link, direction)));
   for (const node of nodes) {
     const y = node.y + Math.max(11, Math.min(node.tall / 2 + 4, node.tall));
