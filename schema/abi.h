@@ -98,9 +98,11 @@ enum iot_counter {
 
 /*
  * op_id: the maker in the high 16 bits, the maker's own number in the low 48. So it is unique in a recording without a
- * shared counter. Makers: in the kernel, the CPU; in preload, IOT_OP_PRELOAD plus the ring.
+ * shared counter. Makers: in the kernel, the CPU; in preload, IOT_OP_PRELOAD plus the ring;
+ * in the fuse source, IOT_OP_FUSE.
  */
 #define IOT_OP_MAKER_SHIFT 48
 #define IOT_OP_PRELOAD 0x8000ULL
+#define IOT_OP_FUSE 0x4000ULL /* above each CPU */
 
 #endif

@@ -234,6 +234,11 @@ constexpr bool is_on_request(const Event& event) {
   return std::ranges::find(kEventsOnRequest, event.id) != std::end(kEventsOnRequest);
 }
 
+// Recorded by a verb of its own, never by `record`.
+constexpr bool has_own_verb(Layer layer) {
+  return layer == Layer::fuse;
+}
+
 constexpr bool is_on_request(Layer layer) {
   return std::ranges::find(kLayersOnRequest, layer) != std::end(kLayersOnRequest);
 }

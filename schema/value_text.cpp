@@ -135,6 +135,8 @@ std::string_view bits_table(std::string_view table) {
 std::string op_text(std::uint64_t op) {
   const std::uint64_t maker = op >> IOT_OP_MAKER_SHIFT;
   const std::uint64_t number = op & ((1ULL << IOT_OP_MAKER_SHIFT) - 1);
+  if (maker == IOT_OP_FUSE)
+    return fmt::format("f0.{}", number);
   const bool is_preload = (maker & IOT_OP_PRELOAD) != 0;
   return fmt::format("{}{}.{}", is_preload ? "p" : "", maker & ~IOT_OP_PRELOAD, number);
 }

@@ -75,6 +75,14 @@ template <IsConstOr<Aggregation> Self, class F> void visit_request(Self& s, F&& 
   f("interval_ns", s.interval_ns);
   f("rows", s.rows);
 }
+template <IsConstOr<MountOptions> Self, class F> void visit_request(Self& s, F&& f) {
+  f("backend", s.backend);
+  f("point", s.point);
+  f("caches", s.caches);
+  f("text", s.text);
+  f("flushes_text", s.flushes_text);
+  f("pads_text", s.pads_text);
+}
 template <IsConstOr<RecordingRequest> Self, class F> void visit_request(Self& s, F&& f) {
   f("command", s.command);
   f("filter", s.filter);
@@ -84,6 +92,7 @@ template <IsConstOr<RecordingRequest> Self, class F> void visit_request(Self& s,
   f("ring_bytes", s.ring_bytes);
   f("snapshot", s.snapshot);
   f("aggregation", s.aggregation);
+  f("mount", s.mount);
   f("trace", s.trace);
   f("tags", s.tags);
 }

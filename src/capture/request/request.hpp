@@ -43,6 +43,16 @@ struct Aggregation {
   std::size_t rows = 0;          // as in AggregateOptions
 };
 
+// A directory that is mounted elsewhere, so that calls on it are recorded.
+struct MountOptions {
+  std::filesystem::path backend; // absolute
+  std::filesystem::path point;   // absolute
+  bool caches = false;           // the kernel may answer calls itself; these are not recorded
+  std::filesystem::path text;    // also lines of IOTraceCollector, to this new file; empty: none
+  bool flushes_text = false;     // each line before its call continues
+  bool pads_text = true;         // microseconds with leading zeros
+};
+
 struct RecordingRequest {
   std::vector<std::string> command; // to run; empty: the filter names what runs already
   Filter filter;                    // but for tree_root, which is not known before the command runs
@@ -52,6 +62,7 @@ struct RecordingRequest {
   std::size_t ring_bytes = 0; // as in SourceOptions
   SnapshotOptions snapshot;
   Aggregation aggregation;
+  MountOptions mount;
   std::filesystem::path trace; // must not exist
   std::map<std::string, std::string> tags;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "capture/fuse/fuse_source.hpp"
 #include "capture/kernel/kernel_source.hpp"
 #include "capture/preload/collector/preload_source.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
@@ -16,6 +17,8 @@ std::span<const SourceInfo> all_sources() {
       {IOT_source_kernel, [](const RecordingRequest&) { return make_kernel_source(); }},
       {IOT_source_snapshot,
        [](const RecordingRequest& request) { return make_snapshot_source(request.snapshot); }},
+      {IOT_source_fuse,
+       [](const RecordingRequest& request) { return make_fuse_source(request.mount); }},
   };
   return kSources;
 }

@@ -16,7 +16,8 @@ Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
   std::vector<schema::Layer> layers;
   std::vector<std::string_view> known;
   for (const schema::LayerInfo& row : schema::kLayers) {
-    if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot)
+    if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot ||
+        schema::has_own_verb(row.layer))
       continue;
     known.push_back(row.name);
     const bool is_usual = names.empty() && !schema::is_on_request(row.layer);
@@ -39,11 +40,13 @@ constexpr std::string_view kAllEvents = "all";
 // What is recorded where nothing is asked for.
 bool is_default(const schema::Event& event) {
   return !event.is_dictionary() && event.layer != schema::Layer::snapshot &&
-         !schema::is_on_request(event) && !schema::is_on_request(event.layer);
+         !schema::has_own_verb(event.layer) && !schema::is_on_request(event) &&
+         !schema::is_on_request(event.layer);
 }
 
 bool can_be_asked_for(const schema::Event& event) {
-  return !event.is_dictionary() && event.layer != schema::Layer::snapshot;
+  return !event.is_dictionary() && event.layer != schema::Layer::snapshot &&
+         !schema::has_own_verb(event.layer);
 }
 
 std::vector<std::string_view> event_names() {
@@ -79,6 +82,9 @@ Result<void> check_events(std::string_view option, const std::vector<std::string
     if (event != nullptr && event->layer == schema::Layer::snapshot)
       return fail_usage(fmt::format("{}: '{}' is a table of snapshots", option, name),
                         "--snapshot records these");
+    if (event != nullptr && schema::has_own_verb(event->layer))
+      return fail_usage(fmt::format("{}: '{}' is a request of a mounted wrapper", option, name),
+                        "`iotrail mount` records these");
     if (event == nullptr || event->is_dictionary())
       return fail_usage(fmt::format("{}: there is no event '{}'", option, name),
                         "`iotrail schema` lists the events", did_you_mean(name, event_names()));

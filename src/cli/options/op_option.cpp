@@ -11,7 +11,7 @@ Result<void> check_op(std::string_view op) {
     return !text.empty() && text.size() <= kMostDigits &&
            text.find_first_not_of("0123456789") == text.npos;
   };
-  const std::string_view name = op.substr(op.starts_with('p') ? 1 : 0);
+  const std::string_view name = op.substr(op.starts_with('p') || op.starts_with('f') ? 1 : 0);
   const std::size_t dot = name.find('.');
   const bool is_op = dot == name.npos
                          ? is_number(op)

@@ -27,10 +27,12 @@ std::map<std::string, Words> words_by_value() {
   words["TABLE"] = {"operation", "file", "process", "device"};
   words["KIND"] = {"fs", "process", "system"};
   for (const schema::LayerInfo& row : schema::kLayers)
-    if (row.layer != schema::Layer::dictionary && row.layer != schema::Layer::snapshot)
+    if (row.layer != schema::Layer::dictionary && row.layer != schema::Layer::snapshot &&
+        !schema::has_own_verb(row.layer))
       words["LAYER"].emplace_back(row.name);
   for (const schema::Event& event : schema::kEvents)
-    if (!event.is_dictionary() && event.layer != schema::Layer::snapshot)
+    if (!event.is_dictionary() && event.layer != schema::Layer::snapshot &&
+        !schema::has_own_verb(event.layer))
       words["EVENT"].emplace_back(event.name);
   for (const output::Format* format : output::formats())
     words["FORMAT"].emplace_back(format->name);

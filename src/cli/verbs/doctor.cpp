@@ -47,7 +47,8 @@ struct DoctorRequest {
 Result<int> doctor(const Console& console, const DoctorRequest& request) {
   std::vector<output::SourceDiagnosis> sources;
   for (const capture::SourceInfo& source : capture::all_sources())
-    if (source.id != IOT_source_snapshot) // needs nothing of the machine
+    if (source.id != IOT_source_snapshot && // needs nothing of the machine
+        source.id != IOT_source_fuse)       // has a verb that says what it lacks
       sources.push_back(diagnose(source.make({})));
   const output::DoctorDetail events =
       request.full ? output::DoctorDetail::events : output::DoctorDetail::answer;

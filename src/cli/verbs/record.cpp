@@ -114,6 +114,7 @@ Result<capture::RecordingRequest> request_of(const RecordOptions& options,
       .ring_bytes = *buffer_bytes,
       .snapshot = std::move(*snapshot),
       .aggregation = {},
+      .mount = {},
       .trace = store::new_trace_path(options.output, trace_name(options.target, command)),
       .tags = std::move(*tags)};
 }

@@ -48,7 +48,8 @@ LossMeaning meaning_of(std::uint64_t counter) {
   const auto row = std::ranges::find(schema::kCounters, counter, &schema::Counter::id);
   if (row == std::end(schema::kCounters))
     return LossMeaning::missing;
-  if (row->source == IOT_source_preload || row->source == IOT_source_snapshot)
+  if (row->source == IOT_source_preload || row->source == IOT_source_snapshot ||
+      row->source == IOT_source_fuse)
     return LossMeaning::nothing;
   return row->severity == schema::Severity::loss || row->severity == schema::Severity::gap
              ? LossMeaning::missing
@@ -111,6 +112,7 @@ void LossTimes::note(std::uint32_t layer, std::uint64_t from_ns) {
   case IOT_LAYER_net:
   case IOT_LAYER_sched:
   case IOT_LAYER_snapshot:
+  case IOT_LAYER_fuse:
     return;
   default:
     note_in(calls_ns);
