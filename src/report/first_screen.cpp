@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "report/failed_calls.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"
@@ -22,9 +23,7 @@ constexpr double kPartly = 0.1;   // I/O matters
 constexpr double kMostly = 0.4;   // of the time in calls: the reason to name
 constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says little about the whole
 constexpr std::size_t kFindings = 2;
-constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kCommandWidth = 40;
-constexpr std::size_t kRefusals = 2;
 constexpr std::string_view kRefusalsRule = "refused_calls"; // said above, in refusals_of()
 constexpr std::uint64_t kMappedBytes = 1U << 20U;           // fewer hardly cost time
 
@@ -284,59 +283,6 @@ Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
 // The recording ended before the program did, for a reason that the user did not choose.
 bool has_failed_early(const store::Manifest& manifest) {
   return manifest.state == store::State::ERROR || manifest.counters.contains("store_write_failed");
-}
-
-// "cat[7] hangs: openat of fm/src for 12.0 s, in request_wait_answer"
-Sentence hung_call(const SmallResult& calls, std::size_t row) {
-  Sentence text = sentence("{program}[{pid}] hangs: {call} of {path} for {time}",
-                           {text_value("program", calls.text(row, "comm")),
-                            text_value("pid", calls.text(row, "tid")),
-                            text_value("call", calls.text(row, "call")),
-                            {"path", calls.text(row, "path"), Meaning::path},
-                            ns_value("time", calls.number(row, "duration_ns"))});
-  if (!calls.is_null(row, "waited_in"))
-    text.add(", in {function}", {text_value("function", calls.text(row, "waited_in"))});
-  return text;
-}
-
-// Calls that had not ended, the longest first.
-Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
-  const auto calls = SmallResult::query(
-      engine, "SELECT comm, tid, call, path, duration_ns, waited_in FROM hung_calls "
-              "ORDER BY duration_ns DESC, tid, op_id");
-  if (!calls)
-    return std::unexpected(calls.error());
-  std::vector<Sentence> hangs;
-  for (std::size_t row = 0; row < std::min(calls->size(), kHungCalls); ++row)
-    hangs.push_back(hung_call(*calls, row));
-  if (calls->size() > kHungCalls)
-    hangs.push_back(sentence("{more} more calls hang: iotrail query TRACE \"FROM hung_calls\"",
-                             {count_value("more", calls->size() - kHungCalls)}));
-  return hangs;
-}
-
-// "3 calls of dd, write on /data/d*, failed with ENOSPC: no space left"
-Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
-  const auto calls = SmallResult::query(
-      engine, "SELECT program, call, error, meaning, path, calls FROM refused_io "
-              "ORDER BY calls DESC, first_ns, program, call, error, path");
-  if (!calls)
-    return std::unexpected(calls.error());
-  std::vector<Sentence> refusals;
-  for (std::size_t row = 0; row < std::min(calls->size(), kRefusals); ++row) {
-    Sentence text = sentence("FAILED: {call} of {program}",
-                             {text_value("call", calls->text(row, "call")),
-                              text_value("program", calls->text(row, "program"))});
-    if (!calls->is_null(row, "path"))
-      text.add(" on {path}", {{"path", calls->text(row, "path"), Meaning::path}});
-    text.add(calls->number(row, "calls") == 1 ? ", once, with {error}: {meaning}"
-                                              : ", {calls} times, with {error}: {meaning}",
-             {count_value("calls", calls->number(row, "calls")),
-              text_value("error", calls->text(row, "error")),
-              text_value("meaning", calls->text(row, "meaning"))});
-    refusals.push_back(std::move(text));
-  }
-  return refusals;
 }
 
 // What the verdict cannot know, since it was not recorded.

@@ -4,7 +4,7 @@
 #include "cli/open_trace.hpp"
 #include "cli/print_document.hpp"
 #include "cli/verb.hpp"
-#include "report/verify.hpp"
+#include "report/verify/verify.hpp"
 
 namespace iotrail::cli {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/verify.hpp"
+#include "report/verify/verify.hpp"
 
 #include <algorithm>
 #include <iterator>

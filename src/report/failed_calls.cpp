@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report/failed_calls.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "report/small_result.hpp"
+
+namespace iotrail::output {
+
+namespace {
+
+constexpr std::size_t kHungCalls = 2;
+constexpr std::size_t kRefusals = 2;
+
+// "cat[7] hangs: openat of fm/src for 12.0 s, in request_wait_answer"
+Sentence hung_call(const SmallResult& calls, std::size_t row) {
+  Sentence text = sentence("{program}[{pid}] hangs: {call} of {path} for {time}",
+                           {text_value("program", calls.text(row, "comm")),
+                            text_value("pid", calls.text(row, "tid")),
+                            text_value("call", calls.text(row, "call")),
+                            {"path", calls.text(row, "path"), Meaning::path},
+                            ns_value("time", calls.number(row, "duration_ns"))});
+  if (!calls.is_null(row, "waited_in"))
+    text.add(", in {function}", {text_value("function", calls.text(row, "waited_in"))});
+  return text;
+}
+
+} // namespace
+
+Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
+  const auto calls = SmallResult::query(
+      engine, "SELECT comm, tid, call, path, duration_ns, waited_in FROM hung_calls "
+              "ORDER BY duration_ns DESC, tid, op_id");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::vector<Sentence> hangs;
+  for (std::size_t row = 0; row < std::min(calls->size(), kHungCalls); ++row)
+    hangs.push_back(hung_call(*calls, row));
+  if (calls->size() > kHungCalls)
+    hangs.push_back(sentence("{more} more calls hang: iotrail query TRACE \"FROM hung_calls\"",
+                             {count_value("more", calls->size() - kHungCalls)}));
+  return hangs;
+}
+
+Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
+  const auto calls = SmallResult::query(
+      engine, "SELECT program, call, error, meaning, path, calls FROM refused_io "
+              "ORDER BY calls DESC, first_ns, program, call, error, path");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::vector<Sentence> refusals;
+  for (std::size_t row = 0; row < std::min(calls->size(), kRefusals); ++row) {
+    Sentence text = sentence("FAILED: {call} of {program}",
+                             {text_value("call", calls->text(row, "call")),
+                              text_value("program", calls->text(row, "program"))});
+    if (!calls->is_null(row, "path"))
+      text.add(" on {path}", {{"path", calls->text(row, "path"), Meaning::path}});
+    text.add(calls->number(row, "calls") == 1 ? ", once, with {error}: {meaning}"
+                                              : ", {calls} times, with {error}: {meaning}",
+             {count_value("calls", calls->number(row, "calls")),
+              text_value("error", calls->text(row, "error")),
+              text_value("meaning", calls->text(row, "meaning"))});
+    refusals.push_back(std::move(text));
+  }
+  return refusals;
+}
+
+} // namespace iotrail::output
