@@ -136,6 +136,7 @@ Result<void> fill(store::TraceWriter& writer, std::vector<Input>& inputs, Import
                     ? fmt::format("{} found no event in it", outcome.format->name)
                     : fmt::format("not one record of it is {}; {}", outcome.format->name,
                                   outcome.malformed_named.front()));
+  builder.add_losses();
   builder.describe(outcome.manifest, outcome.format->name);
   outcome.manifest.stop_reason = "imported";
   return writer.finish(outcome.manifest);

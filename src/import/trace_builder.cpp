@@ -13,7 +13,7 @@ namespace iotrail::import {
 namespace {
 
 constexpr std::size_t kDevicesMost = 65536;
-constexpr std::string_view kImportSource = "import";
+constexpr std::string_view kImportSource = schema::value_name("source", IOT_source_import);
 constexpr std::size_t kCommandWordsMost = 1000;
 
 } // namespace
@@ -111,6 +111,19 @@ void TraceBuilder::describe(store::Manifest& manifest, std::string_view hook) co
                        .lost = malformed_}};
   if (malformed_ > 0)
     manifest.counters["import_malformed"] = malformed_;
+}
+
+// Nothing says when they happened.
+void TraceBuilder::add_losses() {
+  if (malformed_ == 0)
+    return;
+  rows::losses row;
+  row.from_ns = events_ > 0 ? first_ns_ : 0;
+  row.to_ns = std::max<std::uint64_t>(end_ns_, 1);
+  row.source = IOT_source_import;
+  row.counter = IOT_COUNTER_import_malformed;
+  row.events = malformed_;
+  writer_.add(row);
 }
 
 } // namespace iotrail::import

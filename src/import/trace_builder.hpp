@@ -62,6 +62,8 @@ public:
   const std::map<std::string, std::uint64_t>& left_out() const { return left_out_; }
   bool is_stopped() const { return writer_.failure() != nullptr; }
 
+  // Says in the trace how many records were malformed; once, at the end.
+  void add_losses();
   // What the manifest says about the events, of the format `hook`.
   void describe(store::Manifest& manifest, std::string_view hook) const;
 
