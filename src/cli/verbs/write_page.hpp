@@ -10,6 +10,8 @@
 #include "cli/progress_bar.hpp"
 #include "render/html/html.hpp"
 #include "report/page/page.hpp"
+#include "text/printable.hpp"
+#include "text/sink.hpp"
 
 namespace iotrail::cli {
 
