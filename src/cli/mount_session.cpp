@@ -27,9 +27,11 @@ fs::path without_links(const fs::path& path) {
 // Its writer would wait for the mount, and the mount for the writer.
 Result<void> check_trace(const capture::RecordingRequest& request) {
   for (const fs::path* file : {&request.trace, &request.mount.text}) {
+    if (file->empty())
+      continue;
     const fs::path directory = without_links(fs::absolute(*file).parent_path());
     const fs::path& point = request.mount.point;
-    if (!file->empty() && std::ranges::mismatch(point, directory).in1 == point.end())
+    if (std::ranges::mismatch(point, directory).in1 == point.end())
       return fail(fmt::format("cannot write {}", file->native()),
                   fmt::format("it is below the mount point {}", point.native()),
                   "Name a file elsewhere.");

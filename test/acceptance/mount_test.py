@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Real programs on a directory that `iotrail mount` shows elsewhere, and the ends that a mount can have."""
 import filecmp
+import json
 import os
 import re
 import signal
@@ -98,7 +99,7 @@ class Programs(MountTest):
                               if row[0] == call and (call == "pwrite64" or int(row[3]) > 0)])
         calls = {row["call"] for row in recording.query("SELECT call FROM fuse_request")}
         self.assertLessEqual({"LOOKUP", "CREATE", "FSYNC", "FLUSH", "RELEASE", "UNLINK"}, calls)
-        (row,) = recording.query("SELECT path FROM fuse_request WHERE call = 'FSYNC'")
+        (row,) = recording.query("SELECT text AS path FROM fuse_request JOIN strings ON path = string WHERE call = 'FSYNC'")
         self.assertEqual(row["path"], str(self.point / "file"))
 
 
@@ -128,14 +129,17 @@ class Ends(MountTest):
         info = harness.run(harness.IOTRAIL, "info", self.trace)
         self.assertEqual(info.returncode, 0, info.stderr)
         self.assertIn("INCOMPLETE", info.stdout)
+        counted = harness.run(harness.IOTRAIL, "query", self.trace, "SELECT count(*) AS n FROM fuse_request WHERE call = 'CREATE'", "--json")
+        self.assertGreater(json.loads(counted.stdout)[0]["n"], 0, counted.stderr)
 
     def test_a_file_that_is_open_at_the_end_is_reported(self):
         process = self.mount()
-        with open(self.point / "held", "wb") as held:
-            held.write(b"x")
-            held.flush()
-            recording = self.end(process, expect=FAILED)
-            self.assertIn("ENOTCONN", recording.process.stderr)
+        held = os.open(self.point / "held", os.O_WRONLY | os.O_CREAT)
+        os.write(held, b"x")
+        recording = self.end(process, expect=FAILED)
+        self.assertIn("ENOTCONN", recording.process.stderr)
+        with self.assertRaises(OSError):
+            os.close(held)
         self.assertEqual((self.backend / "held").read_bytes(), b"x")
 
 
