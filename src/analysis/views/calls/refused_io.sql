@@ -11,7 +11,7 @@ INSERT INTO refusals VALUES
   ('ENODEV', 'the device is gone'),
   ('ESTALE', 'the server no longer has the file'),
   ('EUCLEAN', 'the file system is damaged'),
-  ('EINVAL', 'direct I/O needs aligned memory, position and length');
+  ('EINVAL', 'invalid argument; direct I/O needs aligned memory, position and length');
 
 -- Calls on files that failed for want of space or rights, or by an error of the device, so that data
 -- was not moved or is not safe: one row per program, call, error and file.

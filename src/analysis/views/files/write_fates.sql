@@ -1,5 +1,6 @@
 -- The fate of bytes written into the page cache: one row per process and file, with written =
 -- to_device + failed + absorbed + dropped + inlined + pending. It covers the whole trace; direct I/O is excluded.
+-- It is empty if layer block was not recorded: then the fates are unknown.
 --   pid, file     the writer, and the key of the file
 --   path          its last name
 --   written       bytes written
@@ -15,4 +16,5 @@ SELECT f.pid AS pid, f.file AS file, n.path AS path, f.written AS written, f.to_
        f.absorbed AS absorbed, f.dropped AS dropped, f.inlined AS inlined, f.pending AS pending
 FROM found_fates() AS f
   LEFT JOIN file_names AS n ON f.file = n.file
-WHERE f.file NOT IN (SELECT file FROM files_without_device) AND f.file NOT IN (SELECT file FROM disk_caches);
+WHERE f.file NOT IN (SELECT file FROM files_without_device) AND f.file NOT IN (SELECT file FROM disk_caches)
+  AND (EXISTS (SELECT event FROM hooks WHERE event = 'block_queue' AND hook <> '') OR EXISTS (SELECT ts_ns FROM block_queue));
