@@ -260,6 +260,18 @@ Section next_section(const store::TraceReader& trace) {
                     command_on("iotrail report {} --full", path)}};
 }
 
+// A trace without an end has no count: its rows say it.
+std::uint64_t events_of(const store::TraceReader& trace) {
+  if (trace.manifest().is_counted())
+    return trace.manifest().events();
+  std::uint64_t events = 0;
+  for (const store::BlockInfo& block : trace.blocks())
+    if (const store::TableInfo* table = trace.table(block.kind);
+        table != nullptr && !table->is_dictionary())
+      events += block.rows;
+  return events;
+}
+
 Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
   const store::Manifest& manifest = trace.manifest();
   const std::string command =
@@ -268,7 +280,7 @@ Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
       "{what}: {run_ns}, {events} events",
       {{"what", command.empty() ? trace.path().filename().string() : command, Meaning::command},
        ns_value("run_ns", run_ns),
-       count_value("events", manifest.events())});
+       count_value("events", events_of(trace))});
   if (!damage_sentences(trace).empty())
     title.add(", as far as they can be read");
   else if (manifest.lost() > 0)

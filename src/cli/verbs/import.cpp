@@ -56,7 +56,7 @@ void print_import(const Console& console, const import::ImportOutcome& outcome,
                   outcome.malformed > 0
                       ? fmt::format(", {} malformed", output::human_count(outcome.malformed))
                       : ""));
-  say("  " + trace.string());
+  say("  " + output::printable(trace.string()));
 }
 
 Result<int> import_files(const Console& console, const ImportWish& wish) {

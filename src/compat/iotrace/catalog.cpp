@@ -93,6 +93,10 @@ Result<CatalogEntry> find_in_catalog(const std::string& name) {
   const auto path = store::find_trace(name);
   if (!path)
     return std::unexpected(path.error());
+  if (!store::is_trace(*path))
+    return fail(fmt::format("there is no trace {}", name),
+                fmt::format("{} holds no trace", path->native()),
+                "See `iotrace --trace-management --list-traces`.");
   store::RepositoryEntry entry = store::repository_entry(*path);
   std::string trace_path = name_by_time(entry);
   return CatalogEntry{std::move(trace_path), std::move(entry)};
