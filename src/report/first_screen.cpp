@@ -112,6 +112,8 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
     return sentence(has_calls ? "NOT SLOWED BY I/O: no call on a file was recorded"
                               : "NO VERDICT: no call was recorded");
   }
+  if (!is_part && SectionRows(*parts).number(0, "ns") == 0)
+    return sentence("NO VERDICT: the calls on files have no durations");
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections);
   const std::string_view least = completeness.lost_share > 0 ? "at least " : "";
