@@ -176,10 +176,17 @@ private:
     }
   }
 
+  // unlink and the like share an event with unlinkat, and have no directory.
+  bool takes_descriptor(std::size_t column) const {
+    const std::string name = call();
+    return signed_number(column) != IOT_AT_FDCWD || name.ends_with("at2") || name == "statx" ||
+           (name.ends_with("at") && !name.ends_with("stat"));
+  }
+
   std::string argument(std::size_t column) const {
     const store::ColumnInfo& info = table_.columns[column];
     if (info.meaning == Meaning::fd)
-      return fd_text(column);
+      return takes_descriptor(column) ? fd_text(column) : "";
     if (info.type == schema::Type::text)
       return strace_quoted(event_.text(column));
     if (schema::is_string_key(info.meaning)) {
@@ -229,6 +236,8 @@ private:
     const store::ColumnInfo& info = table_.columns[*column];
     if (info.meaning == Meaning::fd)
       return fd_text(*column);
+    if (info.meaning == Meaning::offset)
+      return fmt::format("{}", std::max<std::int64_t>(signed_number(*column), 0));
     if (schema::info(info.type).is_signed)
       return fmt::format("{}", signed_number(*column));
     return schema::number_text(info.meaning, event_.number(*column));
