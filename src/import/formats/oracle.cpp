@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstring>
 
 #include "import/import_format.hpp"
@@ -26,8 +27,14 @@ OracleRecord oracle_record(std::string_view bytes) {
   return record;
 }
 
-// Nothing names the format: but time does not run back, and each next request comes later.
+// Nothing names the format: but it is no text, time does not run back, and each next request comes
+// later.
 bool is_oracle(std::string_view head, std::string_view) {
+  const auto is_text = [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (std::ranges::all_of(head, is_text))
+    return false;
   std::uint32_t last_s = 0;
   std::int64_t number = 0;
   for (; head.size() >= kOracleBytes; head.remove_prefix(kOracleBytes), ++number) {
