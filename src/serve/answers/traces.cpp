@@ -66,7 +66,11 @@ Result<ServedTrace> Traces::find(std::string_view id) const {
   std::vector<ServedTrace> all = list();
   if (id == store::kLatest && !all.empty())
     return std::move(all.front());
-  const auto found = std::ranges::find(all, id, &ServedTrace::id);
+  // A report names its trace by the path, so this is understood too.
+  const auto found = std::ranges::find_if(all, [&](const ServedTrace& trace) {
+    return trace.id == id || trace.entry.path.native() == id ||
+           trace.entry.path.filename().native() == id;
+  });
   if (found != all.end())
     return std::move(*found);
   std::vector<std::string_view> ids;
