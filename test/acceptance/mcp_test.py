@@ -71,6 +71,8 @@ class Mcp(harness.AcceptanceTest):
     def test_answers_are_those_of_the_verbs(self):
         trace = self.trace()
         with Client(trace) as client:
+            for name in ("t", "t.iotrail", str(trace)):  # a report's hints name it by its path
+                self.assertFalse(client.call("schema", trace=name, relation="top_files")[1], name)
             (row,) = json.loads(client.call("list_traces")[0])["traces"]
             self.assertEqual((row["name"], row["state"]), ("t", "COMPLETE"))
             for tool, verb in ((("report", {}), ("report",)), (("findings", {}), ("findings",)), (("explain", {"slowest": 2}), ("explain", "--slowest", 2)),
@@ -99,7 +101,7 @@ class Mcp(harness.AcceptanceTest):
                 text, is_error = client.call("query", sql=sql)
                 self.assertTrue(is_error, text)
                 self.assertNotIn("hidden content", text)
-            for trace in ("../secret", str(self.folder / "t.iotrail"), "no", "t "):
+            for trace in ("../secret", str(self.folder / "other.iotrail"), "no", "t "):
                 text, is_error = client.call("report", trace=trace)
                 self.assertTrue(is_error)
                 self.assertIn("there is no trace", text)
