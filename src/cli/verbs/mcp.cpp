@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cli/options/parse_units.hpp"
+#include "cli/options/limit_options.hpp"
 #include "cli/verb.hpp"
 #include "serve/mcp/session.hpp"
 
@@ -12,31 +12,27 @@ namespace {
 
 struct McpRequest {
   std::vector<std::string> traces;
-  std::string time_limit;
-  std::string memory_limit;
+  LimitWords limits;
 };
 
 Result<int> mcp(const McpRequest& request) {
   constexpr std::uint64_t kMostMs = 3'600'000;
-  const auto time_ns = parse_duration("--time-limit", request.time_limit);
-  if (!time_ns)
-    return std::unexpected(time_ns.error());
-  const auto memory = parse_size("--memory-limit", request.memory_limit);
-  if (!memory)
-    return std::unexpected(memory.error());
+  const auto given = parse_limits(request.limits);
+  if (!given)
+    return std::unexpected(given.error());
   auto traces = iotrail::serve::Traces::of(request.traces);
   if (!traces)
     return std::unexpected(traces.error());
   iotrail::serve::ToolContext context{.traces = std::move(*traces)};
-  if (*time_ns != 0) {
-    context.limits.time_ns = *time_ns;
+  if (given->time_ns != 0) {
+    context.limits.time_ns = given->time_ns;
     context.limit_ms =
-        static_cast<int>(std::clamp<std::uint64_t>(*time_ns / 1'000'000, 1, kMostMs));
+        static_cast<int>(std::clamp<std::uint64_t>(given->time_ns / 1'000'000, 1, kMostMs));
   } else {
     context.limits.time_ns = static_cast<std::uint64_t>(context.limit_ms) * 1'000'000;
   }
-  if (*memory != 0)
-    context.limits.memory_bytes = *memory;
+  if (given->memory_bytes != 0)
+    context.limits.memory_bytes = given->memory_bytes;
   const auto ended = iotrail::serve::run_session(STDIN_FILENO, STDOUT_FILENO, context);
   return ended ? Result<int>(0) : std::unexpected(ended.error());
 }
@@ -46,12 +42,8 @@ Action declare_mcp(CLI::App& app, const Trailing&) {
   app.add_option("trace", request->traces,
                  "Traces by path or name, or directories with traces; default: the repository")
       ->type_name("TRACE");
-  app.add_option("--time-limit", request->time_limit,
-                 "End an answer that takes longer (10s); default: 2m")
-      ->type_name("TIME");
-  app.add_option("--memory-limit", request->memory_limit,
-                 "Memory that an answer may take (512M) before it uses the disk; default: 1G")
-      ->type_name("SIZE");
+  declare_limits(app, request->limits, "End an answer that takes longer (10s); default: 2m",
+                 "Memory that an answer may take (512M) before it uses the disk; default: 1G");
   app.footer(
       "Speaks JSON-RPC on standard input and output, a message a line, until the input ends. "
       "The tools are list_traces, report, findings, explain, query and schema. They only "

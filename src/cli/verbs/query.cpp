@@ -11,7 +11,7 @@
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
-#include "cli/options/parse_units.hpp"
+#include "cli/options/limit_options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/verb.hpp"
 #include "export/output.hpp"
@@ -33,8 +33,7 @@ struct QueryRequest {
   bool external_access = false;
   bool raw = false;
   bool wide = false;
-  std::string time_limit;
-  std::string memory_limit;
+  LimitWords limits;
 };
 
 // A file and a pipe get whole texts, a terminal what it has room for.
@@ -54,14 +53,11 @@ void end_overdue_queries(analysis::Engine& engine, const Console& console) {
 }
 
 Result<analysis::EngineOptions> engine_options(const QueryRequest& request) {
-  const auto time_ns = parse_duration("--time-limit", request.time_limit);
-  if (!time_ns)
-    return std::unexpected(time_ns.error());
-  const auto memory = parse_size("--memory-limit", request.memory_limit);
-  if (!memory)
-    return std::unexpected(memory.error());
-  return analysis::EngineOptions{.memory_bytes = *memory,
-                                 .time_limit_ns = *time_ns,
+  const auto limits = parse_limits(request.limits);
+  if (!limits)
+    return std::unexpected(limits.error());
+  return analysis::EngineOptions{.memory_bytes = limits->memory_bytes,
+                                 .time_limit_ns = limits->time_ns,
                                  .external_access = request.external_access};
 }
 
@@ -209,13 +205,10 @@ Action declare_query(CLI::App& app, const Trailing&) {
       "Print numbers as stored, not the names of errors, flags, devices and operations");
   app.add_flag("--wide", request->wide,
                "Print whole texts and all columns, however wide the terminal is");
-  app.add_option("--time-limit", request->time_limit,
-                 "End the query if its last row is not written after this time (10s)")
-      ->type_name("TIME");
-  app.add_option("--memory-limit", request->memory_limit,
+  declare_limits(app, request->limits,
+                 "End the query if its last row is not written after this time (10s)",
                  "Memory that the query may take (512M) before it uses the disk; default: half of "
-                 "the machine's, at most 4 GiB")
-      ->type_name("SIZE");
+                 "the machine's, at most 4 GiB");
   app.add_flag("--unsafe-external-access", request->external_access,
                "Allow any statements, access to any file, and extensions");
   json->excludes(format);

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/messages.hpp"
-#include "cli/options/parse_units.hpp"
+#include "cli/options/limit_options.hpp"
 #include "cli/verb.hpp"
 #include "serve/http/server.hpp"
 #include "text/sink.hpp"
@@ -14,8 +14,7 @@ namespace {
 struct ServeRequest {
   std::vector<std::string> traces;
   std::string port;
-  std::string time_limit;
-  std::string memory_limit;
+  LimitWords limits;
 };
 
 Result<int> parse_port(const std::string& text) {
@@ -35,15 +34,12 @@ Result<int> serve(const Console& console, const ServeRequest& request) {
   const auto port = parse_port(request.port);
   if (!port)
     return std::unexpected(port.error());
-  const auto time_ns = parse_duration("--time-limit", request.time_limit);
-  if (!time_ns)
-    return std::unexpected(time_ns.error());
-  const auto memory = parse_size("--memory-limit", request.memory_limit);
-  if (!memory)
-    return std::unexpected(memory.error());
+  const auto given = parse_limits(request.limits);
+  if (!given)
+    return std::unexpected(given.error());
   iotrail::serve::Limits limits;
-  limits.time_ns = *time_ns != 0 ? *time_ns : limits.time_ns;
-  limits.memory_bytes = *memory != 0 ? *memory : limits.memory_bytes;
+  limits.time_ns = given->time_ns != 0 ? given->time_ns : limits.time_ns;
+  limits.memory_bytes = given->memory_bytes != 0 ? given->memory_bytes : limits.memory_bytes;
   auto traces = iotrail::serve::Traces::of(request.traces);
   if (!traces)
     return std::unexpected(traces.error());
@@ -68,12 +64,8 @@ Action declare_serve(CLI::App& app, const Trailing&) {
       ->type_name("TRACE");
   app.add_option("--port", request->port, "Port of 127.0.0.1; default: one that is free")
       ->type_name("PORT");
-  app.add_option("--time-limit", request->time_limit,
-                 "End a query in SQL that takes longer (10s); default: 10s")
-      ->type_name("TIME");
-  app.add_option("--memory-limit", request->memory_limit,
-                 "Memory that an answer may take (512M) before it uses the disk; default: 1G")
-      ->type_name("SIZE");
+  declare_limits(app, request->limits, "End a query in SQL that takes longer (10s); default: 10s",
+                 "Memory that an answer may take (512M) before it uses the disk; default: 1G");
   app.footer("Prints the address, which has a random token: without it, every request is refused. "
              "Only this machine can connect, and nothing can be changed. Each trace has the page "
              "of `report --html`, a closer look at a selected time, and a field for SQL that only "
