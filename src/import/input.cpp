@@ -271,6 +271,13 @@ const Error* Input::failure() const {
   return impl_->failure ? &*impl_->failure : nullptr;
 }
 
+Result<void> check_inputs(std::span<const Input> inputs) {
+  for (const Input& input : inputs)
+    if (input.failure() != nullptr)
+      return std::unexpected(*input.failure());
+  return {};
+}
+
 Result<void> for_each_line(std::span<Input> inputs, LineTime time_of,
                            const std::function<void(Input&, std::string_view)>& each) {
   struct Cursor {
@@ -303,10 +310,7 @@ Result<void> for_each_line(std::span<Input> inputs, LineTime time_of,
     else
       cursors.pop_back();
   }
-  for (const Input& input : inputs)
-    if (input.failure() != nullptr)
-      return std::unexpected(*input.failure());
-  return {};
+  return check_inputs(inputs);
 }
 
 } // namespace iotrail::import

@@ -55,6 +55,9 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+// Fails if one of them could not be read to its end.
+Result<void> check_inputs(std::span<const Input> inputs);
+
 // Calls `each` with the lines of all inputs, always one with the earliest time first. A line without
 // a time follows the line before it. Fails if an input cannot be read.
 using LineTime = std::optional<std::uint64_t> (*)(std::string_view line);

@@ -234,10 +234,7 @@ Result<void> read_blktrace(std::span<Input> inputs, TraceBuilder& trace) {
     else
       cursors.pop_back();
   }
-  for (const Input& input : inputs)
-    if (input.failure() != nullptr)
-      return std::unexpected(*input.failure());
-  return {};
+  return check_inputs(inputs);
 }
 
 } // namespace

@@ -338,10 +338,7 @@ Result<void> read_octf(std::span<Input> inputs, TraceBuilder& trace) {
       cursors.pop_back();
   }
   reader.finish();
-  for (const Input& input : inputs)
-    if (input.failure() != nullptr)
-      return std::unexpected(*input.failure());
-  return {};
+  return check_inputs(inputs);
 }
 
 } // namespace
