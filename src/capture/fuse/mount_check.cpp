@@ -60,7 +60,7 @@ Result<void> check_directory(std::string_view what, const fs::path& path) {
                : fail(fmt::format("{} {}", what, path.native()), "it is not a directory");
   if (errno == ENOTCONN)
     return fail(fmt::format("{} {}", what, path.native()),
-                "a mount is there whose program has ended",
+                "a directory is mounted there, and the program that served it has ended",
                 fmt::format("Take it away first: fusermount3 -u {}", path.native()));
   return fail_errno(fmt::format("{} {}", what, path.native()));
 }

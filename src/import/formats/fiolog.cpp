@@ -38,7 +38,8 @@ std::optional<FioLatency> fio_latency(std::string_view line) {
                     *bytes, parts.size() > 5 ? offset : std::nullopt};
 }
 
-// fio's logs of bandwidth and of rates have the same shape: the name of the file tells them apart.
+// fio's logs of bandwidth and of rates have the same columns. Only the file's name says that it is a
+// log of latencies.
 bool is_fio_latency(std::string_view head, std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return (name.find("_lat.") != std::string_view::npos ||
