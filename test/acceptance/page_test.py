@@ -112,6 +112,13 @@ class Page(harness.AcceptanceTest):
         self.assertEqual(found["failure"], "")
         return found
 
+    def test_bars_have_each_part_of_time_that_the_report_has(self):
+        source = pathlib.Path(__file__).parents[2] / "src"
+        columns = re.findall(r'part\("[^"]+", "(\w+)"', (source / "report/sections/calls/call_times.cpp").read_text())
+        bars = re.search(r"TIME_PARTS = (\[.*?\]);", (source / "render/html/ui/35_bars.js").read_text(), re.DOTALL)[1]
+        self.assertGreater(len(columns), 4)
+        self.assertEqual(re.findall(r"\['(\w+)',", bars), columns)
+
     def test_flows_of_the_page_add_up_to_the_byte(self):
         trace = self.small_recording()
         data = json.loads(block_of(self.page_of(trace).read_text())[0])

@@ -47,7 +47,7 @@ function switched(choices) {
 }
 
 const TIME_PARTS = [['outside_kernel', 'outside', 'outside the kernel'], ['kernel', 'kernel', 'kernel'], ['file_system', 'fs', 'file system'],
-  ['waits', 'wait', 'waits'], ['handed', 'handed', 'handed over'], ['queued', 'queue', 'queue'], ['device', 'device', 'device']];
+  ['waits', 'wait', 'waits'], ['held_back', 'lock', 'held back'], ['handed', 'handed', 'handed over'], ['queued', 'queue', 'queue'], ['device', 'device', 'device']];
 
 // The parts of each call are shares of its time: they are all of it, or the page says so.
 function drawCallTimes(section) {
@@ -76,7 +76,7 @@ function drawReadAhead(section) {
 
 // A list of single bars: [[name, value, text, colour, most]].
 function plainBars(rows) {
-  return element('div', { class: 'bars short' }, rows.map(([name, value, text, colourName, most]) => {
+  return element('div', { class: 'bars' }, rows.map(([name, value, text, colourName, most]) => {
     const bar = element('i', { class: colourName });
     bar.style.width = `${100 * Math.min(1, value / Math.max(most, 1e-9))}%`;
     return [element('span', { class: 'of' }, name), element('div', { class: 'stack' }, bar), element('span', { class: 'number' }, text)];

@@ -123,7 +123,7 @@ function operationsSection(picture) {
     column('mean', 'mean number', 'ratio', { is_sum: false })] };
 }
 
-// The same of files or processes. Their bins are wider: a part of one counts whole.
+// The same table for files or processes. Their bins are wider: a part of one counts whole.
 function callsSection(picture, nameOf, title, meaning) {
   const isSelected = selectedBins(picture);
   const rows = [];

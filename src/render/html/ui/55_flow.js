@@ -7,7 +7,6 @@ const FLOW_BAR = 10;
 const FLOW_GAP = 9;
 const FLOW_LINE = 17;
 const FLOW_LEAST_WIDTH = 600; // a narrower one has no room for its names
-const FLOW_COLOURS = { program: null, calls: null, devices: 'device' };
 const SINKS = /^(overwritten|dropped|still in the cache|under way|saved|in metadata|not followed)$/;
 
 const svg = (tag, attributes, ...children) => {
@@ -41,7 +40,7 @@ function flowColumn(node) {
 }
 
 function flowColour(node, direction) {
-  if (node.kind !== 'part') return FLOW_COLOURS[node.kind] ?? direction;
+  if (node.kind !== 'part') return node.kind === 'devices' ? 'device' : direction;
   if (/^(data of files|asked for)/.test(node.name)) return direction;
   if (/^read ahead$/.test(node.name)) return 'queue';
   if (/not used$/.test(node.name)) return 'lock';
@@ -119,7 +118,7 @@ function flowOf(picture, section, direction) {
   const graph = flowGraph(picture, direction);
   if (graph.nodes.length === 0) return [];
   const isWhole = flowAddsUp(graph, completed);
-  const box = element('div', { class: 'flow-box' });
+  const box = element('div');
   new ResizeObserver(() => {
     const width = box.clientWidth;
     if (width === 0 || box.dataset.width === String(width)) return;

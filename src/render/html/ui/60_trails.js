@@ -20,7 +20,7 @@ function spansBar([[, length], ...spans], name) {
 function trail(child, isOpen) {
   const at = (row, name) => row[child.columns.findIndex((column) => column.name === name)];
   const parts = child.rows.map((row) => element('div', { class: 'part-of-trail' },
-    element('span', {}, `${at(row, 'layer')} ${at(row, 'what')}`), spansBar(at(row, 'spans'), partColour(at(row, 'layer'))),
+    element('span', {}, `${at(row, 'layer')} ${at(row, '_words')}`), spansBar(at(row, 'spans'), partColour(at(row, 'layer'))),
     element('span', { class: 'number' }, numberText('ns', at(row, 'covered_ns'), 1)), element('span', {}, at(row, '_remark') ?? '')));
   return element('details', { open: isOpen }, element('summary', {}, child.title), parts, paragraphs(child.notes, 'note'));
 }
