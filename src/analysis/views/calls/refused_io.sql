@@ -13,7 +13,7 @@ INSERT INTO refusals VALUES
   ('EUCLEAN', 'the file system is damaged'),
   ('EINVAL', 'invalid argument; direct I/O needs aligned memory, position and length');
 
--- Calls on files that failed for want of space or rights, or by an error of the device, so that data
+-- Calls on files that failed for lack of space, or by an error of the device, so that data
 -- was not moved or is not safe: one row per program, call, error and file.
 --   program      its name
 --   call         the function or system call

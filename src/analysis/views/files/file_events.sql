@@ -5,7 +5,8 @@
 --   file              key of files
 --   path              the name; NULL: the directory is unknown
 -- All but files created by an open need the events vfs_mkdir, vfs_link, vfs_unlink and vfs_rename, which are
--- recorded on request. Creation by an open is as in file_lifetimes.
+-- recorded on request. Creation by an open is as in file_lifetimes, which does not
+-- look at vfs_open.
 CREATE VIEW file_events AS
 WITH
   creating AS (SELECT v.mask AS mask, v.number AS number FROM value_names AS v WHERE v.value_table = 'open' AND v.name IN ('O_CREAT', 'O_TMPFILE')),
