@@ -8,6 +8,7 @@
 #include "analysis/engine/sql_text.hpp"
 #include "report/sample.hpp"
 #include "report/small_result.hpp"
+#include "report/warnings.hpp"
 #include "text/units.hpp"
 
 namespace iotrail::output {
@@ -216,6 +217,11 @@ void note_rest(Section& section, std::string_view things, std::string_view subje
       sentence(fmt::format("{{shown}} of {{all}} {}; all: add {}--top {}", things,
                            more_options(subject), section.all_rows),
                {count_value("shown", section.rows.size()), count_value("all", section.all_rows)}));
+}
+
+void note_lost_completions(const SectionRows&, const store::TraceReader& trace, Section& section) {
+  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
+    section.notes.push_back(std::move(lost));
 }
 
 void note_asynchronous(const store::TraceReader& trace, Section& section) {

@@ -117,6 +117,10 @@ void add_notes(const store::TraceReader& trace, const SectionDefinition& definit
 // name for `--by`; empty: none.
 void note_rest(Section& section, std::string_view things, std::string_view subject = {});
 
+// Notes how many completions are lost, if any: a function for `add_notes`.
+void note_lost_completions(const SectionRows& rows, const store::TraceReader& trace,
+                           Section& section);
+
 // Notes that transfers of io_uring and libaio, which are no calls with bytes, are only in the
 // columns of devices.
 void note_asynchronous(const store::TraceReader& trace, Section& section);

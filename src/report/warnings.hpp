@@ -33,9 +33,9 @@ struct Completeness {
 
   // Fewer lost events change no answer, but sums are lower bounds.
   bool has_losses() const { return lost_share >= kNegligible; }
-  // Sums over the trace are sums over the run, but for a few events.
+  // At most a negligible part is lost.
   bool is_whole() const { return !has_losses() && !has_no_end; }
-  // Sums over the trace are sums over the run.
+  // Nothing is lost: sums over the trace are sums over the run.
   bool is_exact() const { return lost_share == 0 && !has_no_end; }
 
   static constexpr double kNegligible = 0.001;

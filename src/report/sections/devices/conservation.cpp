@@ -2,7 +2,6 @@
 //
 // Compares the bytes that devices completed with the bytes that have a cause.
 #include "report/section.hpp"
-#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -36,12 +35,6 @@ constexpr ColumnDefinition kConservationColumns[] = {
      .drop_priority = 2},
 };
 
-void note_unfinished_conservation(const SectionRows&, const store::TraceReader& trace,
-                                  Section& section) {
-  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
-    section.notes.push_back(std::move(lost));
-}
-
 } // namespace
 
 SectionDefinition conservation_section() {
@@ -53,7 +46,7 @@ SectionDefinition conservation_section() {
           .sql = "SELECT * FROM conservation",
           .order = "completed DESC, device_name, direction",
           .columns = kConservationColumns,
-          .add_notes = note_unfinished_conservation};
+          .add_notes = note_lost_completions};
 }
 
 } // namespace iotrail::output

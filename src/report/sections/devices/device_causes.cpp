@@ -2,7 +2,6 @@
 //
 // The causes of device I/O.
 #include "report/section.hpp"
-#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -55,8 +54,7 @@ void note_causes(const SectionRows& rows, const store::TraceReader& trace, Secti
     note.add("; {more} smaller ones are not shown", {count_value("more", more)});
   note.add("; what the words mean: iotrail query TRACE \"FROM causes\"");
   section.notes.push_back(std::move(note));
-  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
-    section.notes.push_back(std::move(lost));
+  note_lost_completions(rows, trace, section);
 }
 
 } // namespace

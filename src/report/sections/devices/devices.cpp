@@ -2,7 +2,6 @@
 //
 // Devices: requests, their waits and their durations.
 #include "report/section.hpp"
-#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -49,8 +48,7 @@ void note_devices(const SectionRows& rows, const store::TraceReader& trace, Sect
                 share_value("device_share", rows.real(row, "device_share"))});
   note.add("; q: from the first bio to the device; dev: at the device");
   section.notes.push_back(std::move(note));
-  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
-    section.notes.push_back(std::move(lost));
+  note_lost_completions(rows, trace, section);
 }
 
 } // namespace

@@ -2,7 +2,6 @@
 //
 // The difference between the bytes of devices and of calls, part by part.
 #include "report/section.hpp"
-#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -32,12 +31,6 @@ SELECT direction, step, part, meaning, sign, CAST(least(abs(bytes), 184467440737
 FROM rows
 WHERE bytes <> 0 OR step = 99)";
 
-void note_unfinished_byte_balance(const SectionRows&, const store::TraceReader& trace,
-                                  Section& section) {
-  if (Sentence lost = lost_completions_sentence(trace.manifest()); !lost.empty())
-    section.notes.push_back(std::move(lost));
-}
-
 } // namespace
 
 SectionDefinition byte_balance_section() {
@@ -48,7 +41,7 @@ SectionDefinition byte_balance_section() {
           .sql = kBalanceSql,
           .order = "direction DESC, step",
           .columns = kBalanceColumns,
-          .add_notes = note_unfinished_byte_balance};
+          .add_notes = note_lost_completions};
 }
 
 } // namespace iotrail::output
