@@ -27,7 +27,6 @@ public:
         put(field, IOT_CPU_UNKNOWN);
   }
 
-  const schema::Event& schema_event() const { return *event_; }
   const iot_event& event() const { return *reinterpret_cast<const iot_event*>(bytes_.data()); }
   iot_u16 kind() const { return event_->id; }
 

@@ -165,7 +165,7 @@ Result<ImportOutcome> import_trace(const ImportRequest& request,
   if (!writer)
     return std::unexpected(refused ? *refused
                                    : Error{fmt::format("cannot write {}", request.trace.native()),
-                                           "a signal came", "", 0});
+                                           "a signal interrupted it", "", 0});
   if (auto filled = fill(*writer, *inputs, outcome); !filled)
     return std::unexpected(filled.error());
   made.keep();

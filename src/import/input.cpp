@@ -258,10 +258,6 @@ std::uint64_t Input::line() const {
   return impl_->line;
 }
 
-std::uint64_t Input::position() const {
-  return impl_->consumed;
-}
-
 std::string Input::place() const {
   return impl_->line > 0 ? fmt::format("{}:{}", impl_->path, impl_->line)
                          : fmt::format("{} at byte {}", impl_->path, impl_->consumed);

@@ -41,8 +41,7 @@ public:
   std::optional<std::string_view> next_line();
   bool was_cut() const; // the last line was longer than kLineBytesMax
 
-  std::uint64_t line() const;     // number of the last line, from 1; 0: no line was read
-  std::uint64_t position() const; // bytes consumed, of the content
+  std::uint64_t line() const; // number of the last line, from 1; 0: no line was read
   // "file:7" for text, "file at byte 96" otherwise.
   std::string place() const;
 

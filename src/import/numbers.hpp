@@ -110,4 +110,13 @@ inline std::string_view take_word(std::string_view& line) {
   return word;
 }
 
+// The last word of `line`, which loses it: before it, a program's name may have blanks.
+inline std::string_view take_last_word(std::string_view& line) {
+  line = trimmed(line);
+  const std::size_t blank = line.find_last_of(" \t");
+  const std::string_view word = line.substr(blank == std::string_view::npos ? 0 : blank + 1);
+  line.remove_suffix(word.size());
+  return word;
+}
+
 } // namespace iotrail::import

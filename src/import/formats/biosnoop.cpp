@@ -23,15 +23,6 @@ bool is_biosnoop(std::string_view head, std::string_view) {
   return is_biosnoop_head(head.substr(0, head.find('\n')));
 }
 
-// Words from the end of a line: the name of a program may have blanks.
-std::string_view take_last_word(std::string_view& line) {
-  line = trimmed(line);
-  const std::size_t blank = line.find_last_of(" \t");
-  const std::string_view word = line.substr(blank == std::string_view::npos ? 0 : blank + 1);
-  line.remove_suffix(word.size());
-  return word;
-}
-
 class BiosnoopReader {
 public:
   explicit BiosnoopReader(TraceBuilder& trace) : trace_(trace), devices_(trace) {}

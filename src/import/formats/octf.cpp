@@ -120,7 +120,7 @@ bool is_octf(std::string_view head, std::string_view) {
   return seen > 0;
 }
 
-// Waits for its completion, and for the file that it is of.
+// An I/O without its completion and its file yet.
 struct OctfIo {
   BlockStep step;
   OctfFile file;

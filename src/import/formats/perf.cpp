@@ -25,15 +25,6 @@ struct PerfLine {
   std::string_view rest;  // "8,0 R 4096 ..."
 };
 
-// The last word of `line`, which loses it.
-std::string_view perf_last_word(std::string_view& line) {
-  line = trimmed(line);
-  const std::size_t blank = line.find_last_of(" \t");
-  const std::string_view word = line.substr(blank == std::string_view::npos ? 0 : blank + 1);
-  line.remove_suffix(word.size());
-  return word;
-}
-
 bool take_perf_task(std::string_view word, PerfLine& line) {
   const std::size_t slash = word.find('/');
   const auto tid =
@@ -60,11 +51,11 @@ std::optional<PerfLine> perf_line(std::string_view text) {
   line.event = event.substr(0, end);
   line.rest = trimmed(event.substr(end + 2));
   std::string_view head = text.substr(0, at);
-  const auto at_ns = to_ns(perf_last_word(head));
-  std::string_view word = perf_last_word(head);
+  const auto at_ns = to_ns(take_last_word(head));
+  std::string_view word = take_last_word(head);
   if (word.starts_with('[') && word.ends_with(']')) {
     line.cpu = to_number<std::uint16_t>(word.substr(1, word.size() - 2)).value_or(IOT_CPU_UNKNOWN);
-    word = perf_last_word(head);
+    word = take_last_word(head);
   }
   if (!at_ns || !take_perf_task(word, line))
     return std::nullopt;
@@ -134,7 +125,7 @@ std::optional<BlockStep> perf_block_step(const PerfLine& line) {
   std::string_view behind = rest.substr(plus + 3);
   const auto major = to_number<std::uint32_t>(device.substr(0, comma));
   const auto minor = to_number<std::uint32_t>(device.substr(comma + 1));
-  const auto sector = to_number(perf_last_word(before));
+  const auto sector = to_number(take_last_word(before));
   const auto sectors = to_number<std::uint32_t>(take_word(behind));
   if (!major || *major > 4095 || !minor || *minor >> IOT_MINOR_BITS != 0 || !sector || !sectors ||
       *sectors > UINT32_MAX / 512)
