@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/bytes.hpp"
 #include "compat/iotrace/answers/cells.hpp"
 #include "compat/iotrace/answers/mount_points.hpp"
 #include "compat/iotrace/answers/statistics.hpp"
@@ -12,8 +13,6 @@ namespace iotrail::compat::iotrace {
 namespace {
 
 using FileJson = nlohmann::ordered_json;
-
-constexpr std::uint64_t kBytesOfSector = 512;
 
 // Names that were written over only once say nothing new beside their directory.
 constexpr const char* kFileSql =
@@ -43,16 +42,15 @@ enum FileColumn : std::size_t {
 };
 
 std::string sectors_of(const analysis::Cell& bytes) {
-  return fmt::to_string((natural(bytes) + kBytesOfSector - 1) / kBytesOfSector);
+  return fmt::to_string((natural(bytes) + kSectorBytes - 1) / kSectorBytes);
 }
 
 FileJson group_of(Row row) {
-  FileJson metrics = {
-      {"throughput", {{"unit", "IOPS"}, {"value", real(row[kFileIops])}}},
-      {"workset",
-       {{"unit", "sector"},
-        {"value", static_cast<double>(natural(row[kFileWorkset]) / kBytesOfSector)}}},
-      {"bandwidth", {{"unit", "MiB/s"}, {"value", real(row[kFileMibPerS])}}}};
+  FileJson metrics = {{"throughput", {{"unit", "IOPS"}, {"value", real(row[kFileIops])}}},
+                      {"workset",
+                       {{"unit", "sector"},
+                        {"value", static_cast<double>(natural(row[kFileWorkset]) / kSectorBytes)}}},
+                      {"bandwidth", {{"unit", "MiB/s"}, {"value", real(row[kFileMibPerS])}}}};
   if (!is_null(row[kInvalidation]))
     metrics["write invalidation factor"] = {{"unit", ""}, {"value", real(row[kInvalidation])}};
   return {{"size",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The events of a trace as iotrace prints them: parsed (an I/O with its latency and its file), or raw (submissions,
-// completions and names apart).
+// completions and names separately).
 #pragma once
 
 #include "analysis/engine/engine.hpp"

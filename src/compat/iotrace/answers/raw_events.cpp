@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "compat/iotrace/answers/answer.hpp"
 #include "compat/iotrace/answers/csv.hpp"
 #include "compat/iotrace/answers/io_events.hpp"
@@ -14,8 +15,6 @@ namespace iotrail::compat::iotrace {
 namespace {
 
 using RawJson = nlohmann::ordered_json;
-
-constexpr std::uint64_t kRawSectorBytes = 512;
 
 const std::vector<std::string> kRawColumns = {"header.sid",
                                               "header.timestamp",
@@ -91,7 +90,7 @@ public:
     put(begin_ns, "deviceDescription",
         {{"id", digits(row[0])},
          {"name", text(row[1])},
-         {"size", fmt::to_string(natural(row[2]) / kRawSectorBytes)},
+         {"size", fmt::to_string(natural(row[2]) / kSectorBytes)},
          {"model", text(row[3])}});
   }
 
@@ -162,7 +161,7 @@ private:
         {{"fileId", file_id(row)}, {"fsEventType", event_type_name(row)}});
   }
 
-  // The name of the file, after those of the directories above it. Each once.
+  // The name of the file, after the names of its directories; each is printed once.
   void name(Row row) {
     std::string path =
         points_.path_inside(natural(row[IoColumn::file_system]), text(row[IoColumn::path]));

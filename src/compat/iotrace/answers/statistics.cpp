@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "base/bytes.hpp"
 #include "compat/iotrace/answers/cells.hpp"
 
 namespace iotrail::compat::iotrace {
@@ -12,7 +13,6 @@ namespace {
 
 using StatisticsJson = nlohmann::ordered_json;
 
-constexpr std::uint64_t kSectorBytes = 512;
 constexpr std::array kGroups = {"read", "write", "discard", "flush", "total"};
 constexpr std::array kPercentiles = {"90.000000th", "99.000000th", "99.900000th", "99.990000th"};
 

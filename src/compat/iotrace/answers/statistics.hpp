@@ -26,7 +26,7 @@ Result<nlohmann::ordered_json> devices_json(analysis::Engine& engine);
 struct Histogram {
   std::string_view sql; // device, operation, from, to, count
   std::string_view unit;
-  std::vector<std::string_view> operations; // the groups of the answer, `total` last
+  std::vector<std::string_view> operations; // the groups of the answer, in order
 };
 Histogram latency_histogram();
 Histogram size_histogram();
