@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A recording of a mounted directory, from the mount to the summary: for `mount`, and for the command line of IOTraceCollector.
+// A recording of a mounted directory, from the mount to the summary.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is wrong with a mount before it is tried.
+// Checks a mount before it is made.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ Result<void> check_directory(std::string_view what, const fs::path& path) {
                : fail(fmt::format("{} {}", what, path.native()), "it is not a directory");
   if (errno == ENOTCONN)
     return fail(fmt::format("{} {}", what, path.native()),
-                "a directory is mounted there, and the program that served it has ended",
+                "the program of the FUSE mount there has ended",
                 fmt::format("Take it away first: fusermount3 -u {}", path.native()));
   return fail_errno(fmt::format("{} {}", what, path.native()));
 }

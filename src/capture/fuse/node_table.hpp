@@ -42,7 +42,6 @@ public:
 
   // `id` comes from the kernel, which holds a lookup of it.
   int fd(NodeId id) const { return node(id).fd.get(); }
-  std::uint32_t mode(NodeId id) const { return node(id).mode; }
   NodeFacts facts(NodeId id) const;
 
   // The node of an O_PATH descriptor with these attributes, which the kernel has looked up once more under this name.

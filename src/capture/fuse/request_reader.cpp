@@ -27,7 +27,6 @@ public:
     bytes_ = bytes_.subspan(sizeof(T));
     return value;
   }
-  void skip(std::size_t bytes) { bytes_ = bytes_.subspan(std::min(bytes, bytes_.size())); }
 
   std::string_view name() {
     const char* const begin = reinterpret_cast<const char*>(bytes_.data());

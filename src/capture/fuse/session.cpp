@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +18,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "base/clock.hpp"
+#include "base/open_files.hpp"
 
 namespace iotrail::capture::fuse {
 namespace {
@@ -69,15 +67,6 @@ void handle_init(void* files, fuse_conn_info* connection) {
   if (!static_cast<const Passthrough*>(files)->caches)
     connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO);
   connection->want |= connection->capable & (FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_PARALLEL_DIROPS);
-}
-
-// A node keeps a descriptor.
-void allow_many_descriptors() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // An O_TMPFILE request is a create without a name; libfuse 3.14 does not know it.
@@ -189,7 +178,7 @@ Result<std::unique_ptr<Session>> Session::mount(const MountOptions& options, Eve
 }
 
 Result<void> Session::open() {
-  allow_many_descriptors();
+  raise_open_files(); // a node keeps a descriptor
   fuse_set_log_func(keep_complaint);
   handlers_.init = handle_init;
   set_name_handlers(handlers_);
@@ -238,7 +227,7 @@ ssize_t Session::write_reply(int fd, iovec* parts, int count, void* files) {
   const bool caches = static_cast<Passthrough*>(files)->caches;
   ssize_t sent = 0;
   int error = 0;
-  // Only short replies are looked into; READ has its bytes in the second part.
+  // Joins replies of three or more parts only: READ has two.
   std::vector<std::byte> whole;
   std::span<const std::byte> body;
   if (count == 2 && parts[0].iov_len == sizeof(header)) {

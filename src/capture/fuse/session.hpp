@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,7 +27,7 @@ public:
   Session& operator=(const Session&) = delete;
 
   void serve();
-  // Unmounted by somebody.
+  // The mount was removed from outside.
   bool has_ended() const { return has_ended_; }
   // Takes the mount away, serves what has come, and ends the threads. Files that programs have open then fail with ENOTCONN.
   // Returns whether there were none.

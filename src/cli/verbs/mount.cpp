@@ -3,10 +3,7 @@
 #include <memory>
 
 #include "capture/fuse/fuse_source.hpp"
-#include "capture/session/foreground.hpp"
 #include "capture/sources/sources.hpp"
-#include "cli/exit.hpp"
-#include "cli/messages.hpp"
 #include "cli/mount_session.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/summary_output.hpp"

@@ -63,7 +63,7 @@ Result<void> check_new_page(const RunRequest& request, const std::string& html) 
   return is_made || !request.html.empty() ? check_new_file(html) : Result<void>();
 }
 
-// The trace is written, and the command's status matters to who started it.
+// The trace is written, and the caller gets the command's status.
 int status_after(const Console& console, int status, const Result<void>& reported) {
   if (reported)
     return status;

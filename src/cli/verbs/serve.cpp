@@ -69,7 +69,7 @@ Action declare_serve(CLI::App& app, const Trailing&) {
   app.footer("Prints the address, which has a random token: without it, every request is refused. "
              "Only this machine can connect, and nothing can be changed. Each trace has the page "
              "of `report --html`, a closer look at a selected time, and a field for SQL that only "
-             "reads. A recording that runs can be looked at: the page is made again on each load.");
+             "reads. A running recording can be shown: the page is made again on each load.");
   return [request](const Console& console) { return serve(console, *request); };
 }
 

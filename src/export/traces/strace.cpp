@@ -64,8 +64,8 @@ std::uint64_t real_ns(std::uint64_t ts_ns, std::int64_t to_real_ns) {
   return ts_ns > UINT64_MAX - ahead_ns ? UINT64_MAX : ts_ns + ahead_ns;
 }
 
-// The arguments of calls that have them in an order of their own, by the names of their columns. A
-// word in brackets is a place in memory: its value is not recorded, or the kernel writes it there.
+// Calls with a fixed order of arguments, by the names of their columns. A word in brackets is a place
+// in memory: its value is not recorded, or the kernel writes it there.
 struct ArgumentOrder {
   std::string_view call;
   std::array<std::string_view, 6> columns;

@@ -30,9 +30,6 @@ struct Part {
   std::string process{};
   std::string file{};
 
-  bool is_whole() const {
-    return since_ns == 0 && until_ns == 0 && process.empty() && file.empty();
-  }
   std::string words() const; // "--since 1.5s --process db"
 };
 

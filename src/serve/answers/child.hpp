@@ -12,7 +12,7 @@
 
 namespace iotrail::serve {
 
-// Ends the process with the reason as its answer.
+// Makes the answer. Its argument ends the process, with the reason as its answer.
 using Make = std::function<Result<std::string>(const analysis::OnOverdue&)>;
 
 // At most `bytes_most` of the text; what is longer is cut at the end of a line, and a last line says

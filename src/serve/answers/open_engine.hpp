@@ -7,7 +7,7 @@
 
 namespace iotrail::serve {
 
-// With the memory and the end of overdue queries of `limits`.
+// Uses limits.memory_bytes and limits.on_overdue.
 Result<std::unique_ptr<analysis::Engine>> open_engine(const TracePath& trace, const Limits& limits,
                                                       analysis::EngineOptions options);
 

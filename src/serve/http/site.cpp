@@ -23,7 +23,8 @@ bool is_same(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// A page of another site may make its own name lead to this machine; it then has that name.
+// DNS rebinding: a page of another site may make its own name lead to this machine. The Host header
+// then has the other site's name.
 bool is_for_us(const Site& site, const Request& request) {
   for (const std::string_view name : {"127.0.0.1", "localhost"}) {
     const std::string host = fmt::format("{}:{}", name, site.port);
