@@ -158,13 +158,15 @@ class Serve(harness.AcceptanceTest):
     def test_no_path_leads_out(self):
         (self.folder / "secret").write_text("secret")
         with Served(self.trace()) as served:
-            for name in ("../secret", "..", "%2e%2e", "/etc/passwd", str(self.folder), str(self.folder / "t.iotrail"), "t/../t", ".", "t%00"):
+            for name in ("../secret", "..", "%2e%2e", "/etc/passwd", str(self.folder), str(self.folder / "secret"), "t/../t", ".", "t%00"):
                 for what in ("", "data", "query?sql=SELECT+1"):
                     status, _, text = served.ask(f"trace/{urllib.parse.quote(name, safe='')}/{what}")
                     self.assertEqual((status, "secret" in text.replace("../secret", "")), (404, False), name)
             for path in (f"/{served.token}/trace/../../../etc/passwd", f"/{served.token}/..%2f..%2fetc%2fpasswd"):
                 self.assertEqual(served.ask(path)[0], 404, path)
             self.assertEqual(served.ask(f"/{served.token}/trace/%00/")[0], 400)
+            whole = urllib.parse.quote(str(self.folder / "t.iotrail"), safe="")
+            self.assertEqual(served.ask(f"trace/{whole}/data")[0], 200)  # a report names its trace by the path
 
     def test_sql_only_reads_and_is_limited(self):
         with Served(self.trace(), "--time-limit", "5m") as served:
