@@ -156,7 +156,7 @@ void KernelIds::take(const iot_message& message, store::TraceWriter& writer) {
   case IOT_MESSAGE_TASK:
     return take_task(reinterpret_cast<const iot_message_task&>(message));
   default:
-    IOTRAIL_CHECK(!"a text of a type that the BPF programs do not send");
+    IOTRAIL_CHECK(false && "a text of a type that the BPF programs do not send");
   }
 }
 

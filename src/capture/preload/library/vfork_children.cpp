@@ -75,7 +75,8 @@ void expect_vfork_child(iot_s32 until_gone, bool shares_descriptors) {
       t_vfork_children.until_gone = kForEver;
     return;
   }
-  t_vfork_children = {context, nullptr, until_gone, shares_descriptors};
+  t_vfork_children = {
+      .host = context, .until_gone = until_gone, .shares_descriptors = shares_descriptors};
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t_context = &g_no_context;
 }
