@@ -281,9 +281,24 @@ class AcceptanceTest(unittest.TestCase):
                 self.skipTest(f"{name} is not installed")
 
 
+def long(case):
+    """Marks a case that only `./check all` runs: CONTRIBUTING.md says what it shows beyond the others."""
+    case.is_long = True
+    return case
+
+
+class Loader(unittest.TestLoader):
+    """Finds the cases that IOTRAIL_CASES names: short, long, or all of them."""
+
+    def getTestCaseNames(self, testCaseClass):
+        wanted = os.environ.get("IOTRAIL_CASES")
+        names = super().getTestCaseNames(testCaseClass)
+        return [name for name in names if not wanted or hasattr(getattr(testCaseClass, name), "is_long") == (wanted == "long")]
+
+
 def main():
     """Exits with status 77 if every test was skipped, which ctest shows as skipped."""
-    program = unittest.main(exit=False, verbosity=2)
+    program = unittest.main(exit=False, verbosity=2, testLoader=Loader())
     result = program.result
     if not result.wasSuccessful():
         raise SystemExit(1)

@@ -68,6 +68,7 @@ struct Engine::Impl {
   Result<void> define(const std::vector<LazyRelations::Definition>& taken);
   std::vector<LazyRelations::Definition> take_all();
   template <class Run> auto with_relations(std::string_view sql, const Run& ask) -> decltype(ask());
+  bool is_relation_missing(const Error& error) const;
   void explain_failure(Error& error) const;
   Result<void> lock();
   Result<void> run(std::string_view what, const std::string& sql) const;
@@ -244,8 +245,8 @@ std::vector<LazyRelations::Definition> Engine::Impl::take_all() {
   return definitions.take_all(true);
 }
 
-// Retries a failed statement once, with all relations defined. It may build names while it runs, as
-// query() does, and then the engine's message suggests similar names.
+// Retries a statement once, with all relations defined, if the engine missed one: the statement may
+// build names while it runs, as query() does. To define all takes seconds.
 template <class Run>
 auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> decltype(ask()) {
   if (no_memory)
@@ -253,14 +254,16 @@ auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> declt
   if (auto done = define(lists_relations(sql) ? take_all() : definitions.take_for(sql)); !done)
     return std::unexpected(done.error());
   auto rows = ask();
-  if (rows || rows.error().code == ENOMEM)
+  if (rows || rows.error().code == ENOMEM || !is_relation_missing(rows.error()))
     return rows;
-  const auto rest = take_all();
-  if (rest.empty())
-    return rows;
-  if (auto done = define(rest); !done)
+  if (auto done = define(take_all()); !done)
     return std::unexpected(done.error());
   return ask();
+}
+
+bool Engine::Impl::is_relation_missing(const Error& error) const {
+  const std::string_view reason = std::string_view(error.why).substr(0, error.why.find('\n'));
+  return reason.contains("Catalog Error") && definitions.names_one_not_taken(reason);
 }
 
 void Engine::Impl::explain_failure(Error& error) const {

@@ -297,6 +297,16 @@ std::vector<std::string_view> LazyRelations::names() const {
   return names;
 }
 
+bool LazyRelations::names_one_not_taken(std::string_view message) const {
+  const auto is_not_taken = [&](const std::string& name) {
+    const auto found = entry_of_.find(name);
+    return found != entry_of_.end() && !entries_[found->second].is_taken;
+  };
+  return std::ranges::any_of(names_in(message), [&](const std::string& name) {
+    return is_not_taken(name) || is_not_taken(name + '(');
+  });
+}
+
 std::vector<LazyRelations::Definition> LazyRelations::take_for(std::string_view statement) {
   std::vector<Definition> taken;
   take(statement, taken);

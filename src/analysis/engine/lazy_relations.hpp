@@ -37,6 +37,8 @@ public:
   // `prefers_fallback`: relations that have a fallback are made by it.
   std::vector<Definition> take_all(bool prefers_fallback = false);
   std::vector<std::string_view> names() const; // of all relations
+  // Whether `message` has the name of a relation or macro that is not taken.
+  bool names_one_not_taken(std::string_view message) const;
 
 private:
   struct Entry {
