@@ -158,6 +158,7 @@ class Adversary(harness.AcceptanceTest):
             for verb in ("script", "verify") if place % 8 == 2 else ("script",):
                 self.assertNotIn("Invalid Error", self.read(verb, trace).stderr, f"{verb}: byte {place} of block {block}")
 
+    @harness.long
     def test_blocks_that_lie_with_good_checksums(self):
         segment = (self.trace / "dictionary.seg").read_bytes()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -172,6 +173,7 @@ class Adversary(harness.AcceptanceTest):
         self.assertEqual(contents(trace.parent), before)
         return trace, results
 
+    @harness.long
     def test_crafted_manifests_with_a_good_checksum(self):
         """Changes numbers, texts and structure at random: an attacker can compute the checksum."""
         chance = random.Random(7)

@@ -124,9 +124,11 @@ class Disk(harness.AcceptanceTest):
     def file_system_of(self, path):
         return harness.run("stat", "--file-system", "--format=%T", path).stdout.strip().replace("overlayfs", "overlay")
 
+    @harness.long
     def test_asynchronous_reads_on_xfs(self):
         self.check_asynchronous("xfs")
 
+    @harness.long
     def test_asynchronous_reads_on_btrfs(self):
         self.check_asynchronous("btrfs")
 
@@ -167,9 +169,11 @@ class Disk(harness.AcceptanceTest):
     def test_io_that_a_fsync_waits_for_on_ext4(self):
         self.check_syncs("ext4")
 
+    @harness.long
     def test_io_that_a_fsync_waits_for_on_xfs(self):
         self.check_syncs("xfs")
 
+    @harness.long
     def test_io_that_a_fsync_waits_for_on_btrfs(self):
         self.check_syncs("btrfs")
 
@@ -199,9 +203,11 @@ class Disk(harness.AcceptanceTest):
     def test_syncs_of_one_file_on_ext4(self):
         self.check_syncs_of_one_file("ext4")
 
+    @harness.long
     def test_syncs_of_one_file_on_xfs(self):
         self.check_syncs_of_one_file("xfs")
 
+    @harness.long
     def test_syncs_of_one_file_on_btrfs(self):
         self.check_syncs_of_one_file("btrfs")
 
@@ -229,9 +235,11 @@ class Disk(harness.AcceptanceTest):
     def test_other_syncs_on_ext4(self):
         self.check_other_syncs("ext4")
 
+    @harness.long
     def test_other_syncs_on_xfs(self):
         self.check_other_syncs("xfs")
 
+    @harness.long
     def test_other_syncs_on_btrfs(self):
         self.check_other_syncs("btrfs")
 

@@ -93,9 +93,11 @@ class HeldBack(harness.AcceptanceTest):
     def test_direct_calls_on_ext4(self):
         self.check_direct_calls("ext4")
 
+    @harness.long
     def test_direct_calls_on_xfs(self):
         self.check_direct_calls("xfs")
 
+    @harness.long
     def test_direct_calls_on_btrfs(self):
         if " btrfs_dio_end_io\n" not in pathlib.Path("/proc/kallsyms").read_text():
             self.skipTest("this kernel does not report the owner of I/O that its threads queue")
@@ -120,6 +122,7 @@ class HeldBack(harness.AcceptanceTest):
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
 
+    @harness.long
     def test_asynchronous_reads_on_xfs(self):
         self.check_asynchronous_reads("xfs")
 
@@ -140,9 +143,11 @@ class HeldBack(harness.AcceptanceTest):
     def test_cached_reads_on_ext4(self):
         self.check_cached_reads("ext4")
 
+    @harness.long
     def test_cached_reads_on_xfs(self):
         self.check_cached_reads("xfs")
 
+    @harness.long
     def test_cached_reads_on_btrfs(self):
         self.check_cached_reads("btrfs")
 

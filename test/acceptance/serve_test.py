@@ -110,6 +110,7 @@ class Serve(harness.AcceptanceTest):
                 got = harness.run("curl", "-sS", "--data-binary", "SELECT 1 AS one", served.address + "trace/t/query")
                 self.assertEqual(json.loads(got.stdout)["rows"], [[1]], got.stderr)
 
+    @harness.long
     def test_a_part_is_that_of_the_report(self):
         trace = harness.Recording(self.trace(), None)
         middle = trace.value("SELECT CAST(duration_ns / 2 AS BIGINT) FROM run")
@@ -156,18 +157,19 @@ class Serve(harness.AcceptanceTest):
             self.assertEqual(len([word for word in sockets if word.endswith(f":{served.port}")]), 1)
 
     def test_no_path_leads_out(self):
-        (self.folder / "secret").write_text("secret")
+        (self.folder / "secret").write_text("hidden words")
         with Served(self.trace()) as served:
             for name in ("../secret", "..", "%2e%2e", "/etc/passwd", str(self.folder), str(self.folder / "secret"), "t/../t", ".", "t%00"):
                 for what in ("", "data", "query?sql=SELECT+1"):
                     status, _, text = served.ask(f"trace/{urllib.parse.quote(name, safe='')}/{what}")
-                    self.assertEqual((status, "secret" in text.replace("../secret", "")), (404, False), name)
+                    self.assertEqual((status, "hidden words" in text), (404, False), name)
             for path in (f"/{served.token}/trace/../../../etc/passwd", f"/{served.token}/..%2f..%2fetc%2fpasswd"):
                 self.assertEqual(served.ask(path)[0], 404, path)
             self.assertEqual(served.ask(f"/{served.token}/trace/%00/")[0], 400)
             whole = urllib.parse.quote(str(self.folder / "t.iotrail"), safe="")
             self.assertEqual(served.ask(f"trace/{whole}/data")[0], 200)  # a report names its trace by the path
 
+    @harness.long
     def test_sql_only_reads_and_is_limited(self):
         with Served(self.trace(), "--time-limit", "5m") as served:
             status, answer = served.query("t", "SELECT range AS n, 'x' || range AS name, 9007199254740993 AS large FROM range(5000)")
@@ -317,6 +319,7 @@ class Serve(harness.AcceptanceTest):
             page.value("document.querySelector('#sql button').click()")
             harness.wait_for(lambda: page.value("document.querySelector('#sql-answer .warning')?.textContent"), "the refusal")
 
+    @harness.long
     @needs_browser
     def test_a_closer_look_has_finer_bins(self):
         with Served(self.trace()) as served, browser.Browser() as page:

@@ -346,6 +346,7 @@ class Tables(harness.AcceptanceTest):
         self.check("sqlite3", point / "journal.db", SQL)
         self.check("sqlite3", point / "wal.db", "PRAGMA journal_mode=WAL; " + SQL)
 
+    @harness.long
     def test_git(self):
         self.require_program("git")
         point = self.use("ext4")
@@ -353,6 +354,7 @@ class Tables(harness.AcceptanceTest):
                   "git -c user.name=a -c user.email=a@b commit -qm x; git gc -q; git clone -q . ../c")
         self.check("sh", "-c", script, cwd=point)
 
+    @harness.long
     def test_engines_of_fio(self):
         self.require_program("fio")
         point = self.use("ext4")
@@ -361,6 +363,7 @@ class Tables(harness.AcceptanceTest):
             with self.subTest(engine=engine, options=options):
                 self.check(*FIO, f"--ioengine={engine}", f"--filename={point}/data", *options, cwd=point)
 
+    @harness.long
     def test_copies_and_archives(self):
         point = self.use("xfs")
         shutil.copytree(pathlib.Path(__file__).parent, point / "from")
@@ -378,11 +381,13 @@ class Tables(harness.AcceptanceTest):
         point = self.use("ext4")
         self.check(sys.executable, "-S", "-c", LOG, point / "log")
 
+    @harness.long
     def test_btrfs(self):
         point = self.use("btrfs")
         self.check("dd", "if=/dev/zero", f"of={point}/d", "bs=64k", "count=40", "conv=fsync")
         self.check("sh", "-c", "cp --reflink=always d e; cat e >/dev/null; for n in $(seq 20); do echo $n >s$n; done; sync -f .", cwd=point)
 
+    @harness.long
     def test_a_disk_on_a_file(self):
         """The loop device's thread is none of the programs."""
         point = self.use("ext4")

@@ -84,9 +84,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_a_stream_on_ext4(self):
         self.check_stream("ext4")
 
+    @harness.long
     def test_a_stream_on_xfs(self):
         self.check_stream("xfs")
 
+    @harness.long
     def test_a_stream_on_btrfs(self):
         self.check_stream("btrfs")
 
@@ -112,9 +114,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_direct_write_that_is_none_on_ext4(self):
         self.check_direct_write_that_is_none("ext4", 4 * PAGE, 4 * PAGE)
 
+    @harness.long
     def test_direct_write_that_is_none_on_xfs(self):
         self.check_direct_write_that_is_none("xfs", 0, 1024)
 
+    @harness.long
     def test_direct_write_that_is_none_on_btrfs(self):
         self.check_direct_write_that_is_none("btrfs", 0, 1000)
 
@@ -146,9 +150,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_no_room_on_ext4(self):
         self.check_no_room("ext4")
 
+    @harness.long
     def test_no_room_on_xfs(self):
         self.check_no_room("xfs")
 
+    @harness.long
     def test_no_room_on_btrfs(self):
         self.check_no_room("btrfs")
 
@@ -202,6 +208,7 @@ class TrailCauses(harness.AcceptanceTest):
     def test_a_disk_that_fails_below_ext4(self):
         self.check_failures("ext4")
 
+    @harness.long
     def test_a_disk_that_fails_below_xfs(self):
         self.check_failures("xfs")
 
@@ -244,9 +251,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
 
+    @harness.long
     def test_asynchronous_reads_on_xfs(self):
         self.check_asynchronous_reads("xfs")
 
+    @harness.long
     def test_asynchronous_reads_on_btrfs(self):
         self.check_asynchronous_reads("btrfs")
 
@@ -272,9 +281,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_creates_on_ext4(self):
         self.check_creates("ext4")
 
+    @harness.long
     def test_creates_on_xfs(self):
         self.check_creates("xfs")
 
+    @harness.long
     def test_creates_on_btrfs(self):
         self.check_creates("btrfs")
 
@@ -317,9 +328,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_waste_on_ext4(self):
         self.check_waste("ext4")
 
+    @harness.long
     def test_waste_on_xfs(self):
         self.check_waste("xfs")
 
+    @harness.long
     def test_waste_on_btrfs(self):
         self.check_waste("btrfs")
 
@@ -358,9 +371,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_pressure_on_ext4(self):
         self.check_pressure("ext4")
 
+    @harness.long
     def test_pressure_on_xfs(self):
         self.check_pressure("xfs")
 
+    @harness.long
     def test_pressure_on_btrfs(self):
         self.check_pressure("btrfs")
 
@@ -388,9 +403,11 @@ class TrailCauses(harness.AcceptanceTest):
     def test_killed_on_ext4(self):
         self.check_killed("ext4")
 
+    @harness.long
     def test_killed_on_xfs(self):
         self.check_killed("xfs")
 
+    @harness.long
     def test_killed_on_btrfs(self):
         self.check_killed("btrfs")
 

@@ -178,15 +178,19 @@ class Trails(harness.AcceptanceTest):
     def test_asynchronous_writes_on_a_polled_disk(self):
         self.assertIn("uring_iopoll", self.check_scenarios("ext4", os.environ["IOTRAIL_ASYNC"], disk="null_blk"))
 
+    @harness.long
     def test_writes_on_xfs(self):
         self.check_scenarios("xfs", "python3", CALLS)
 
+    @harness.long
     def test_asynchronous_writes_on_xfs(self):
         self.check_scenarios("xfs", os.environ["IOTRAIL_ASYNC"])
 
+    @harness.long
     def test_writes_on_btrfs(self):
         self.check_scenarios("btrfs", "python3", CALLS)
 
+    @harness.long
     def test_asynchronous_writes_on_btrfs(self):
         self.check_scenarios("btrfs", os.environ["IOTRAIL_ASYNC"])
 
@@ -207,9 +211,11 @@ class Trails(harness.AcceptanceTest):
     def test_metadata_of_ext4(self):
         self.check_metadata("ext4")
 
+    @harness.long
     def test_metadata_of_xfs(self):
         self.check_metadata("xfs")
 
+    @harness.long
     def test_metadata_of_btrfs(self):
         self.check_metadata("btrfs")
 
@@ -231,6 +237,7 @@ class Trails(harness.AcceptanceTest):
         if not recording.query("SELECT * FROM losses WHERE severity = 'loss'"):
             self.assertGreaterEqual(len(exact), len(written) // 2, recording.manifest["counters"])
 
+    @harness.long
     def test_links_after_a_loss_are_not_exact(self):
         """Stops the recorder for a moment, so that its rings overflow."""
         self.use("ext4")
@@ -331,9 +338,11 @@ class Trails(harness.AcceptanceTest):
     def test_reads_on_ext4(self):
         self.check_reads("ext4")
 
+    @harness.long
     def test_reads_on_xfs(self):
         self.check_reads("xfs")
 
+    @harness.long
     def test_reads_on_btrfs(self):
         self.check_reads("btrfs")
 
@@ -387,6 +396,7 @@ class Trails(harness.AcceptanceTest):
         later = harness.run(harness.IOTRAIL, "explain", recording.path, "--request", row["request"], "--at", "1000s")
         self.assertIn("under way then", later.stderr)
 
+    @harness.long
     def test_reasons_of_write_back(self):
         self.use("ext4")
         program = ("import ctypes, os\n"
