@@ -36,4 +36,17 @@ Result<OutputDirectory::File> OutputDirectory::create(std::string_view name) con
   return file;
 }
 
+Result<void> OutputDirectory::make_folder(std::string_view name) const {
+  std::filesystem::path path = path_;
+  for (const std::filesystem::path& part : std::filesystem::path(name)) {
+    path /= part;
+    const auto make_directory = [&] {
+      return ::mkdir(path.c_str(), 0750) == 0 ? path : std::filesystem::path();
+    };
+    if (!made_.make(make_directory) && errno != EEXIST)
+      return fail_errno("cannot create the directory " + path.string());
+  }
+  return {};
+}
+
 } // namespace iotrail::output

@@ -39,6 +39,9 @@ public:
   using File = std::unique_ptr<std::FILE, CloseFile>;
   Result<File> create(std::string_view name) const;
 
+  // A new directory in it, `name` perhaps of several levels, unless it exists.
+  Result<void> make_folder(std::string_view name) const;
+
   const std::filesystem::path& path() const { return path_; }
   void keep() const { made_.keep(); }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "export/iotrc/tree.hpp"
+
+namespace iotrail::output {
+namespace {
+
+Result<void> write_iotrc_seed(const TraceInput& input, const OutputDirectory& directory) {
+  const auto written = iotrc::write_tree(input, {.era = iotrc::Era::seed}, directory);
+  return written ? Result<void>() : std::unexpected(written.error());
+}
+
+} // namespace
+
+extern const TraceFormat kTraceFormatIotrcseed = {
+    .name = "iotrc-seed",
+    .suffix = "iotrc-seed",
+    .doc = "the tree of IO Tracer (iotrc) in its older layout, with more streams",
+    .omits = "waits, the causes of device I/O, calls into the C library, and all calls that IO "
+             "Tracer has no row for",
+    .is_binary = true,
+    .write_files = write_iotrc_seed,
+};
+
+} // namespace iotrail::output
