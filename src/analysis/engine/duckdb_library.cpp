@@ -5,8 +5,13 @@
 #include "analysis/engine/duckdb_library.hpp"
 
 #include <dlfcn.h>
+#include <duckdb.h>
 
 #include <iterator>
+
+#include <fmt/format.h>
+
+#include "analysis/engine/sql_text.hpp"
 
 namespace {
 
@@ -52,11 +57,42 @@ Result<void> load_once() {
   return {};
 }
 
+// Closes what it opened.
+struct Session {
+  duckdb_database database = nullptr;
+  duckdb_connection connection = nullptr;
+  duckdb_result result{};
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session() {
+    duckdb_destroy_result(&result);
+    duckdb_disconnect(&connection);
+    duckdb_close(&database);
+  }
+};
+
 } // namespace
 
 Result<void> load_duckdb() {
   static const Result<void> loaded = load_once();
   return loaded;
+}
+
+Result<std::string> sha256_digits(std::string_view text) {
+  if (const auto loaded = load_duckdb(); !loaded)
+    return std::unexpected(loaded.error());
+  Session session;
+  if (duckdb_open(nullptr, &session.database) != DuckDBSuccess ||
+      duckdb_connect(session.database, &session.connection) != DuckDBSuccess)
+    return fail("SQL engine", "it does not start");
+  const std::string sql = fmt::format("SELECT sha256({})", sql_literal(text));
+  if (duckdb_query(session.connection, sql.c_str(), &session.result) != DuckDBSuccess)
+    return fail("SQL engine", duckdb_result_error(&session.result));
+  char* const digits = duckdb_value_varchar(&session.result, 0, 0);
+  std::string copy = digits == nullptr ? "" : digits;
+  duckdb_free(digits);
+  return copy;
 }
 
 } // namespace iotrail::analysis
