@@ -15,5 +15,7 @@ std::unique_ptr<Source> make_fuse_source(MountOptions options);
 
 // Whether these options can be served. The error names the path, the reason and the remedy.
 Result<void> check_mount(const MountOptions& options);
+// Whether this user can mount anything at this empty directory, without links in its path.
+Result<void> check_mount_point(const std::filesystem::path& point);
 
 } // namespace iotrail::capture

@@ -81,6 +81,16 @@ Result<void> check_point(const fs::path& point) {
 
 } // namespace
 
+Result<void> check_mount_point(const fs::path& point) {
+  if (Result<void> checked = check_directory("mount point", point); !checked)
+    return checked;
+  if (Result<void> checked = check_point(point); !checked)
+    return checked;
+  if (Result<void> checked = check_device(); !checked)
+    return checked;
+  return check_helper();
+}
+
 Result<void> check_mount(const MountOptions& options) {
   if (Result<void> checked = check_directory("backend", options.backend); !checked)
     return checked;
@@ -97,11 +107,7 @@ Result<void> check_mount(const MountOptions& options) {
                                                         : "above",
                             backend.native()),
                 "Name a directory outside.");
-  if (Result<void> checked = check_point(point); !checked)
-    return checked;
-  if (Result<void> checked = check_device(); !checked)
-    return checked;
-  return check_helper();
+  return check_mount_point(point);
 }
 
 } // namespace iotrail::capture

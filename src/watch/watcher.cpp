@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "watch/watcher.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "capture/sources/sources.hpp"
+#include "store/reader/repository.hpp"
+
+namespace iotrail::watch {
+namespace {
+
+constexpr std::uint64_t kTraceBytes = 32U << 20U; // then another recording begins
+constexpr std::uint64_t kSizeCheckNs = 200'000'000;
+constexpr std::uint64_t kOverlapNs = 50'000'000; // of two recordings, for calls in progress
+constexpr int kUnusedWaitMs = 20;
+
+// What the trails need to find who wrote the bytes of a bio.
+capture::RecordingRequest request_for(const std::vector<std::string>& paths,
+                                      const std::filesystem::path& trace) {
+  capture::RecordingRequest request;
+  request.filter.layers = {schema::Layer::syscall, schema::Layer::async, schema::Layer::vfs,
+                           schema::Layer::cache, schema::Layer::block};
+  request.filter.wanted.files = paths;
+  request.trace = trace;
+  return request;
+}
+
+Error over() {
+  return {.what = "the watcher ends", .why = {}, .hint = {}};
+}
+
+} // namespace
+
+Watcher::Watcher(std::filesystem::path directory, std::size_t entries_most)
+    : directory_(std::move(directory)), entries_most_(entries_most), reader_([this] { fold(); }) {}
+
+Watcher::~Watcher() {
+  end();
+  reader_.join();
+}
+
+// The driving thread: runs what others ask of it, then steps the recording.
+int Watcher::step() {
+  run_waiting();
+  if (!running_)
+    return kUnusedWaitMs;
+  const std::uint64_t now_ns = monotonic_ns();
+  const capture::Step step = running_->recorder->step(now_ns);
+  if (now_ns >= next_size_check_ns_ || step == capture::Step::ended) {
+    next_size_check_ns_ = now_ns + kSizeCheckNs;
+    renew();
+  }
+  if (step == capture::Step::ended && running_) {
+    const std::lock_guard lock(state_);
+    status_.failure = running_->recorder->manifest().stop_reason;
+  }
+  return capture::wait_ms(step);
+}
+
+void Watcher::run_waiting() {
+  for (;;) {
+    std::shared_ptr<Waiting> next;
+    {
+      const std::lock_guard lock(state_);
+      if (waiting_.empty())
+        return;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    Result<void> result = next->work();
+    const std::lock_guard lock(state_);
+    next->result = std::move(result);
+    changed_.notify_all();
+  }
+}
+
+Result<void> Watcher::on_driver(const std::function<Result<void>()>& work) {
+  std::unique_lock lock(state_);
+  if (is_over_)
+    return std::unexpected(over());
+  const auto waiting = std::make_shared<Waiting>(Waiting{work, std::nullopt});
+  waiting_.push_back(waiting);
+  changed_.wait(lock, [&] { return waiting->result.has_value(); });
+  return *waiting->result;
+}
+
+void Watcher::end() {
+  {
+    const std::lock_guard lock(state_);
+    is_over_ = true;
+    for (const auto& waiting : waiting_)
+      waiting->result = std::unexpected(over());
+    waiting_.clear();
+    changed_.notify_all();
+  }
+  if (!running_)
+    return;
+  const std::filesystem::path trace = running_->recording->trace;
+  (void)running_->recorder->stop({.reason = "the watcher ends"});
+  running_.reset();
+  (void)store::remove_trace(trace, true);
+}
+
+// Begins a recording of these files in the place of the running one.
+Result<void> Watcher::record(const std::vector<WatchedFile>& files) {
+  std::optional<Running> next;
+  if (!files.empty()) {
+    auto begun = begin(files);
+    if (!begun)
+      return std::unexpected(begun.error());
+    next = std::move(*begun);
+  }
+  const std::uint64_t from_ns = monotonic_ns();
+  if (next)
+    next->recording->from_ns = from_ns;
+  std::optional<Running> old = std::exchange(running_, std::move(next));
+  {
+    const std::lock_guard lock(state_);
+    current_ = running_ ? running_->recording : nullptr;
+    status_.recordings += running_ ? 1 : 0;
+  }
+  if (old)
+    retire(std::move(*old), from_ns);
+  return {};
+}
+
+Result<Watcher::Running> Watcher::begin(const std::vector<WatchedFile>& files) {
+  static std::atomic<unsigned> number{0};
+  std::vector<Fd> open; // until the recording has them
+  std::vector<std::string> paths;
+  Running next{nullptr, std::make_shared<Recording>()};
+  for (const WatchedFile& file : files) {
+    Fd fd = open_by_inode(file);
+    if (!fd)
+      continue; // gone; its log stays
+    paths.push_back(fmt::format("/proc/self/fd/{}", fd.get()));
+    open.push_back(std::move(fd));
+  }
+  if (paths.empty())
+    return fail("nothing to record", "the files are gone");
+  next.recording->files = files;
+  next.recording->trace = directory_ / fmt::format("watched-{}.iotrail", ++number);
+  const capture::RecordingRequest request = request_for(paths, next.recording->trace);
+  auto recorder =
+      capture::Recorder::open(capture::recorder_options(request), capture::make_sources(request));
+  if (!recorder)
+    return std::unexpected(recorder.error());
+  if (Result<void> started = (*recorder)->start(); !started)
+    return std::unexpected(started.error());
+  next.recorder = std::move(*recorder);
+  return next;
+}
+
+// Calls in progress end meanwhile, so that their rows come; later events belong to the next recording.
+void Watcher::retire(Running old, std::uint64_t until_ns) {
+  for (std::uint64_t now_ns = until_ns; now_ns < until_ns + kOverlapNs; now_ns = monotonic_ns()) {
+    old.recorder->step(now_ns);
+    if (running_)
+      running_->recorder->step(now_ns);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const Result<void> stopped = old.recorder->stop({.reason = "renewed"});
+  const store::Manifest& manifest = old.recorder->manifest();
+  const std::lock_guard lock(state_);
+  old.recording->until_ns = until_ns;
+  status_.lost += manifest.lost() + manifest.gaps();
+  if (!stopped)
+    status_.failure = stopped.error().line();
+  ended_.push_back(std::move(old.recording));
+  changed_.notify_all();
+}
+
+// Of the running recording, once its trace is large or takes nothing more.
+void Watcher::renew() {
+  const store::RepositoryEntry entry = store::repository_entry(running_->recording->trace);
+  std::vector<WatchedFile> files;
+  {
+    const std::lock_guard lock(state_);
+    status_.trace_bytes = entry.events_bytes;
+    // The reader of ended recordings must keep up; meanwhile the trace grows on.
+    if (entry.events_bytes < kTraceBytes || !ended_.empty())
+      return;
+    files = files_locked();
+  }
+  if (Result<void> begun = record(files); !begun) {
+    const std::lock_guard lock(state_);
+    status_.failure = begun.error().line();
+  }
+}
+
+std::vector<WatchedFile> Watcher::files_locked() const {
+  std::vector<WatchedFile> files;
+  for (const Watched& watched : files_)
+    files.push_back(watched.file);
+  return files;
+}
+
+// Reads recordings that have ended, also if no request comes.
+void Watcher::fold() {
+  for (;;) {
+    {
+      std::unique_lock lock(state_);
+      changed_.wait(lock, [&] { return is_over_ || !ended_.empty(); });
+      if (is_over_)
+        break;
+    }
+    const std::lock_guard reading(reading_);
+    read_ended();
+  }
+  const std::lock_guard lock(state_);
+  for (const auto& recording : ended_)
+    (void)store::remove_trace(recording->trace, true);
+}
+
+// With reading_ held.
+void Watcher::read_ended() {
+  for (;;) {
+    std::shared_ptr<Recording> recording;
+    {
+      const std::lock_guard lock(state_);
+      if (ended_.empty())
+        return;
+      recording = ended_.front();
+    }
+    const Result<void> done = read(*recording, true);
+    (void)store::remove_trace(recording->trace, true);
+    const std::lock_guard lock(state_);
+    if (!done)
+      status_.failure = done.error().line();
+    ended_.pop_front();
+  }
+}
+
+// With reading_ held.
+Result<void> Watcher::read(const Recording& recording, bool is_over) {
+  std::uint64_t until_ns = 0;
+  {
+    const std::lock_guard lock(state_);
+    until_ns = recording.until_ns;
+    for (Watched& watched : files_)
+      watched.log.begin_recording();
+  }
+  const auto take = [&](const FileKey& key, LogEntry entry) {
+    const std::lock_guard lock(state_);
+    const auto found = std::ranges::find(files_, key, [](const Watched& w) { return w.file.key; });
+    if (found != files_.end())
+      found->log.add(std::move(entry));
+  };
+  Result<void> done =
+      read_events(recording.trace, recording.files, recording.from_ns, until_ns, writers_, take);
+  if (!is_over)
+    return done;
+  if (auto writers = read_writers(recording.trace, recording.files))
+    for (auto& [key, writer] : *writers)
+      writers_[key] = std::move(writer);
+  const std::lock_guard lock(state_);
+  for (Watched& watched : files_)
+    watched.log.keep(until_ns);
+  return done;
+}
+
+// All events up to now into the logs. With reading_ held.
+Result<void> Watcher::read_current() {
+  std::shared_ptr<Recording> current;
+  const Result<void> flushed = on_driver([&]() -> Result<void> {
+    if (!running_)
+      return {};
+    const auto manifest = running_->recorder->checkpoint();
+    current = running_->recording;
+    return manifest ? Result<void>() : std::unexpected(manifest.error());
+  });
+  if (!flushed)
+    return flushed;
+  read_ended();
+  bool is_running = false;
+  {
+    const std::lock_guard lock(state_);
+    is_running = current != nullptr && current == current_;
+  }
+  if (is_running)
+    return read(*current, false);
+  read_ended(); // it has ended meanwhile
+  return {};
+}
+
+} // namespace iotrail::watch
