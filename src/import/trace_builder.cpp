@@ -89,6 +89,12 @@ void TraceBuilder::malformed(const Input& input, std::string_view why) {
     named_.push_back(fmt::format("{}: {}", input.place(), why));
 }
 
+void TraceBuilder::lost(const Input& input, std::uint64_t records, std::string_view what) {
+  if (malformed_ < kNamedMost)
+    named_.push_back(fmt::format("{}: {} {}", input.path(), records, what));
+  malformed_ += records;
+}
+
 void TraceBuilder::describe(store::Manifest& manifest, std::string_view hook) const {
   manifest.begin_ns = events_ > 0 ? first_ns_ : 0;
   manifest.end_ns = std::max<std::uint64_t>(end_ns_, 1);

@@ -53,6 +53,8 @@ public:
 
   // The record of the input that was read last is no record of its format.
   void malformed(const Input& input, std::string_view why);
+  // The program that wrote the input says that so many records are missing.
+  void lost(const Input& input, std::uint64_t records, std::string_view what);
   // Records that are whole but give no event, by reason: "signals".
   void left_out(std::string_view what) { ++left_out_[std::string(what)]; }
 
