@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest_name.hpp"
+#include "cli/anonymous_copy.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
@@ -35,6 +36,7 @@ struct ExportTarget {
   std::string path;
   std::string weight = kDefaultWeight;
   std::string op;
+  std::string key; // of pseudonyms; empty: none
   bool raw = false;
 };
 
@@ -219,11 +221,30 @@ Result<int> export_trace_format(const Console& console, const ExportTarget& targ
   return 0;
 }
 
-Result<int> export_trace(const Console& console, const ExportTarget& target) {
+// Fails before the work for the copy if the export itself would fail.
+Result<std::unique_ptr<AnonymousCopy>> anonymous_copy(const ExportTarget& target) {
+  std::error_code none;
+  const auto checked = std::filesystem::is_directory(target.path, none)
+                           ? Result<void>() // formats of a file a table may add to it
+                           : check_new_file(target.path);
+  if (!checked)
+    return std::unexpected(checked.error());
+  return AnonymousCopy::make(target.trace, target.key);
+}
+
+Result<int> export_trace(const Console& console, ExportTarget target) {
   const auto format =
       target.format.empty() ? export_format_by_suffix(target.path) : export_format(target.format);
   if (!format)
     return std::unexpected(format.error());
+  std::unique_ptr<AnonymousCopy> copy;
+  if (!target.key.empty()) {
+    auto made = anonymous_copy(target);
+    if (!made)
+      return std::unexpected(made.error());
+    copy = std::move(*made);
+    target.trace = copy->path();
+  }
   return format->rows != nullptr ? export_rows(console, target, *format->rows)
                                  : export_trace_format(console, target, *format->trace);
 }
@@ -249,6 +270,10 @@ Action declare_export(CLI::App& app, const Trailing&) {
   app.add_option("--op", target->op,
                  "The operation that dot and mermaid show; default: the slowest")
       ->type_name("OPERATION");
+  app.add_option("--anonymize", target->key,
+                 "Write pseudonyms in the place of names, by the secret in this file; `iotrail "
+                 "anonymize --help` says more")
+      ->type_name("KEYFILE");
   app.footer(
       "docs/export.md has the programs that read each format, and what it leaves out. CSV has "
       "names as they are; on a terminal control characters and invisible ones are shown as "
