@@ -217,5 +217,63 @@ TEST_F(MoreFormats, perf_lines_of_calls_and_requests) {
             IOT_block_write | IOT_block_hint_preflush | IOT_block_hint_sync | IOT_block_hint_meta);
 }
 
+// An array, in the order of ends as some programs write it, with an event that is cut.
+TEST_F(MoreFormats, chrome_spans_are_calls) {
+  const auto outcome = import({write("t.json", R"(
+[ {"ph":"M","name":"process_name","pid":7,"tid":0,"args":{"name":"my } db"}},
+  {"ph":"X","name":"pwrite64","cat":"syscall","pid":7,"tid":8,"ts":1000.125,"dur":2.5,
+   "args":{"path":"/a b","bytes":4096,"offset":8192,"fd":3}},
+  {"ph":"B","name":"fsync","pid":7,"tid":8,"ts":1010,"args":{"path":"/a b"}},
+  {"ph":"B","name":"parse","pid":7,"tid":8,"ts":1011},
+  {"ph":"E","pid":7,"tid":8,"ts":1012},
+  {"ph":"E","pid":7,"tid":8,"ts":1030.5,"args":{"error":-5}},
+  {"ph":"C","name":"memory","pid":7,"ts":1,"args":{"x":1}},
+  {"ph":"X","name":"read","pid":"x","tid":8,"ts":1},
+  {"ph":"X","name":"read","pid":7,"tid":8,"ts":)")});
+  ASSERT_TRUE(outcome.has_value()) << outcome.error().message();
+  EXPECT_EQ(outcome->format->name, "chrome-json");
+  EXPECT_EQ(outcome->malformed, 2U);
+  EXPECT_EQ(outcome->left_out.at("events that are no spans"), 1U);
+  EXPECT_EQ(outcome->left_out.at("spans that are no calls on files"), 1U);
+  const auto writes = rows("syscall_write");
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_EQ(writes[0].at("ts_ns"), 1'000'125);
+  EXPECT_EQ(writes[0].at("duration_ns"), 2500);
+  EXPECT_EQ(writes[0].at("result"), 4096);
+  EXPECT_EQ(writes[0].at("offset"), 8192);
+  EXPECT_EQ(writes[0].at("fd"), 3);
+  EXPECT_EQ(writes[0].at("tid"), 8);
+  const auto syncs = rows("syscall_sync");
+  ASSERT_EQ(syncs.size(), 1U);
+  EXPECT_EQ(syncs[0].at("duration_ns"), 20'500);
+  EXPECT_EQ(syncs[0].at("result"), -5);
+  EXPECT_EQ(syncs[0].at("file"), writes[0].at("file"));
+}
+
+TEST_F(MoreFormats, chrome_events_are_in_a_member_or_on_lines) {
+  const std::string first =
+      R"({"ph":"X","name":"read","pid":1,"tid":1,"ts":5,"args":{"fhash":"ab","ret":7}})";
+  const std::string name =
+      R"({"ph":"M","name":"FH","pid":1,"tid":1,"args":{"name":"/data","value":"ab"}})";
+  for (const std::string& text :
+       {"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[" + name + "," + first + "],\"x\":[{}]}",
+        "[\n" + name + "\n" + first + "\n"}) {
+    const auto outcome = import({write("t.json", text)});
+    ASSERT_TRUE(outcome.has_value()) << outcome.error().message();
+    EXPECT_EQ(outcome->malformed, 0U);
+    const auto reads = rows("syscall_read");
+    ASSERT_EQ(reads.size(), 1U);
+    EXPECT_EQ(reads[0].at("result"), 7);
+    EXPECT_NE(reads[0].at("file"), 0);
+  }
+}
+
+TEST_F(MoreFormats, perf_data_that_perf_cannot_read) {
+  const auto outcome = import({write("perf.data", "PERFILE2 and nothing else")});
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_NE(outcome.error().hint.find("perf script"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(trace()));
+}
+
 } // namespace
 } // namespace iotrail::import
