@@ -16,7 +16,7 @@
 namespace iotrail::replay {
 namespace {
 
-constexpr std::uint64_t kBytesMost = INT64_MAX; // of sums: two of them do not overflow
+constexpr std::uint64_t kSumMost = INT64_MAX; // of sums: two of them do not overflow
 
 // What a path stands for before the first action, as far as the first call with it says.
 enum class First : std::uint8_t { file, directory, absent, unknown };
@@ -49,6 +49,8 @@ private:
     const First existing = action.is_directory ? First::directory : First::file;
     switch (action.kind) {
     case Kind::open:
+      if ((action.flags & O_TMPFILE & ~O_DIRECTORY) != 0)
+        return note(action.path, First::directory);
       if (action.error == 0 && (action.flags & O_CREAT) != 0)
         return note(action.path, (action.flags & O_EXCL) != 0 ? First::absent : First::unknown);
       break;
@@ -66,7 +68,12 @@ private:
     note(action.path, is_there ? existing : First::absent);
   }
 
-  void note(std::uint32_t path, First first) { first_.try_emplace(path, first); }
+  // A look-up does not say that it found a directory, but a later open does.
+  void note(std::uint32_t path, First first) {
+    const auto [known, is_new] = first_.try_emplace(path, first);
+    if (!is_new && known->second == First::file && first == First::directory)
+      known->second = first;
+  }
 
   void note_bytes(const Action& action) {
     KnownFile& file = files_.try_emplace(action.file, KnownFile{action.path, {}, {}}).first->second;
@@ -113,10 +120,10 @@ private:
            ++range)
         if (range->second != UINT64_MAX)
           state.written_bytes =
-              std::min(kBytesMost, state.written_bytes + (range->second - range->first));
+              std::min(kSumMost, state.written_bytes + (range->second - range->first));
     }
     for (const auto& [path, data] : state.files)
-      state.data_bytes = std::min(kBytesMost, state.data_bytes + data.bytes());
+      state.data_bytes = std::min(kSumMost, state.data_bytes + data.bytes());
   }
   void add_file(InitialState& state, const std::string& path, const KnownFile* file) {
     if (path.empty() || directories_.contains(path))

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 namespace iotrail::replay {
 namespace {
@@ -65,7 +66,7 @@ EndOrder::EndOrder(const Plan& plan)
   std::vector<std::uint32_t> by_end(plan.actions.size());
   std::iota(by_end.begin(), by_end.end(), 0U);
   const auto end_of = [&](std::uint32_t i) { return plan.actions[i].end_ns; };
-  std::ranges::stable_sort(by_end, {}, end_of);
+  std::ranges::sort(by_end, {}, [&](std::uint32_t i) { return std::pair(end_of(i), i); });
   for (std::uint32_t rank = 0; rank < by_end.size(); ++rank)
     rank_of_[by_end[rank]] = rank;
   for (std::size_t i = 0; i < plan.actions.size(); ++i)

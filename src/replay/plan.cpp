@@ -52,13 +52,13 @@ WITH
            p.path AS path, coalesce(l.target, p.to_path) AS to_path, NULL AS position, p.bytes AS bytes, p.error AS error, 0 AS mode
     FROM path_calls AS p
       JOIN threads AS t ON p.pid = t.pid AND p.ts_ns = t.ts_ns AND p.class = t.class
-      LEFT JOIN targets AS l ON p.pid = l.pid AND p.ts_ns = l.ts_ns AND p.class = 'link'
+      LEFT JOIN targets AS l ON p.pid = l.pid AND p.ts_ns = l.ts_ns
   )
 SELECT c.ts_ns, c.until_ns, c.pid, c.tid, c.class, coalesce(c.call, ''), c.file, coalesce(c.path, ''), coalesce(c.to_path, ''),
        c.position, c.bytes, c.error, c.mode, o.flags, l.position, l.bytes, l.mode
 FROM calls AS c
-  LEFT JOIN opens AS o ON c.class = 'open' AND c.tid = o.tid AND c.ts_ns = o.ts_ns
-  LEFT JOIN lengths AS l ON c.class IN ('truncate', 'fallocate') AND c.tid = l.tid AND c.ts_ns = l.ts_ns
+  LEFT JOIN opens AS o ON opens(c.class) AND c.tid = o.tid AND c.ts_ns = o.ts_ns
+  LEFT JOIN lengths AS l ON (sets_length(c.class) OR makes_holes(c.class)) AND c.tid = l.tid AND c.ts_ns = l.ts_ns
 ORDER BY c.ts_ns, c.until_ns DESC, c.tid)";
 enum Column : std::uint8_t {
   kBegin,

@@ -180,12 +180,12 @@ class Output(harness.AcceptanceTest):
         of_trace = {"report": (), "findings": (), "explain": (), "verify": (), "script": (), "info": (),
                     "query": ("SELECT 1",), "export": ("--to", "jsonl")}
         words = [("--help",), ("--version",), ("doctor",), ("schema",), ("list", self.folder), ("query", path, "--tables"),
-                 ("report", path, "--by", "file"), ("serve", path), ("diff", path, path), ("cache", path), ("profile", path), ("as", "iotrace", "--version"), ("export", path, "--to", "csv", "--table", "files")]
+                 ("report", path, "--by", "file"), ("serve", path), ("diff", path, path), ("cache", path), ("profile", path), ("replay", path, "--into", self.folder / "again"), ("as", "iotrace", "--version"), ("export", path, "--to", "csv", "--table", "files")]
         words += [(verb, path, *more) for verb, more in of_trace.items()]
         words += [(verb, path, "--json") for verb in ("report", "findings", "explain", "verify", "info")]
         words += [("doctor", "--json"), ("list", self.folder, "--json"), ("schema", "--json"), ("record", "--help")]
         verbs = re.findall(r"^  ([a-z]+) ", harness.run(harness.IOTRAIL, "--help").stdout, re.MULTILINE)
-        silent = {"record", "run", "mount", "import", "stat", "snapshot", "tag", "remove", "mcp"}  # write to standard error, or nothing unless asked
+        silent = {"record", "run", "mount", "import", "stat", "snapshot", "tag", "remove", "mcp", "anonymize"}  # write to standard error, or nothing unless asked
         self.assertEqual(set(verbs) - silent, {each[0] for each in words if each[0] in verbs} - silent)
         for each in words:
             with self.subTest(words=each), open("/dev/full", "w") as full:

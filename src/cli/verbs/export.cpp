@@ -13,7 +13,6 @@
 #include <fmt/ranges.h>
 
 #include "base/nearest_name.hpp"
-#include "cli/anonymous_copy.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/format_option.hpp"
@@ -21,6 +20,7 @@
 #include "cli/output_file.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
+#include "cli/verbs/anonymous_copy.hpp"
 #include "export/export.hpp"
 #include "export/trace_format.hpp"
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 
+#include <fmt/ranges.h>
+
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/trace_options.hpp"
@@ -50,7 +52,7 @@ Result<double> parse_speed(const std::string& text) {
   return speed;
 }
 
-void print_outcome(const Console& console, const replay::Outcome& outcome) {
+Result<void> print_outcome(const Console& console, const replay::Outcome& outcome) {
   output::Sink sink(console.out.file);
   sink.print(
       "Replayed {} by {} in {}; recorded in {}\n", output::human_count_of(outcome.calls(), "call"),
@@ -76,7 +78,7 @@ void print_outcome(const Console& console, const replay::Outcome& outcome) {
   if (outcome.differed() > outcome.differences.size())
     sink.print("  {} more differences\n",
                output::human_count(outcome.differed() - outcome.differences.size()));
-  (void)sink.finish();
+  return sink.finish();
 }
 
 void print_left_out(const Console& console, const replay::Plan& plan) {
@@ -95,8 +97,13 @@ Result<replay::Plan> plan_of(const std::string& trace, const Console& console) {
   return plan;
 }
 
-// iotrail records itself while it replays what is prepared. Returns the status of the replay.
+// iotrail records itself while it replays what is prepared, on the layers of the trace. Returns the
+// status of the replay.
 Result<int> record_replay(const ReplayWish& wish) {
+  const auto trace = open_trace(wish.trace);
+  if (!trace)
+    return std::unexpected(trace.error());
+  const std::string layers = fmt::format("{}", fmt::join((*trace)->manifest().layers, ","));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").native();
   std::vector<std::string> words = {
       program,  "record",   "-q",     "-o",           wish.recording, "--",      program,
@@ -182,7 +189,8 @@ Result<int> replay_trace(const Console& console, ReplayWish wish) {
   const auto outcome = replay::run(*plan, *place, *speed);
   if (!outcome)
     return std::unexpected(outcome.error());
-  print_outcome(console, *outcome);
+  if (const auto printed = print_outcome(console, *outcome); !printed)
+    return std::unexpected(printed.error());
   return outcome->differed() == 0 ? 0 : kStatusDiffers;
 }
 
