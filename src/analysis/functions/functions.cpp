@@ -6,6 +6,7 @@
 #include "analysis/functions/busiest_share.hpp"
 #include "analysis/functions/overlap_times.hpp"
 #include "analysis/functions/peak_length.hpp"
+#include "analysis/functions/span_lists.hpp"
 #include "analysis/functions/union_length.hpp"
 #include "analysis/functions/vectors.hpp"
 #include "value_text.hpp"
@@ -137,6 +138,8 @@ Result<void> register_functions(duckdb_connection connection) {
     registered = register_overlap_times(connection);
   if (registered)
     registered = register_peak_length(connection);
+  if (registered)
+    registered = register_span_lists(connection);
   return registered;
 }
 

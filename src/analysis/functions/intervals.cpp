@@ -48,8 +48,11 @@ void init_intervals(duckdb_function_info, duckdb_aggregate_state state) {
   intervals_of(state) = nullptr;
 }
 
-void add_intervals(duckdb_function_info info, duckdb_data_chunk input,
-                   duckdb_aggregate_state* states) {
+namespace {
+
+template <class IsWanted>
+void add_rows(duckdb_function_info info, duckdb_data_chunk input, duckdb_aggregate_state* states,
+              IsWanted is_wanted) {
   duckdb_vector from = duckdb_data_chunk_get_vector(input, 0);
   duckdb_vector until = duckdb_data_chunk_get_vector(input, 1);
   guard(info, [&] {
@@ -58,10 +61,22 @@ void add_intervals(duckdb_function_info info, duckdb_data_chunk input,
         continue;
       const Interval interval = {number_at<std::uint64_t>(from, row),
                                  number_at<std::uint64_t>(until, row)};
-      if (interval.from < interval.until)
+      if (is_wanted(interval))
         add(intervals_of(states[row]), interval);
     }
   });
+}
+
+} // namespace
+
+void add_intervals(duckdb_function_info info, duckdb_data_chunk input,
+                   duckdb_aggregate_state* states) {
+  add_rows(info, input, states, [](const Interval& each) { return each.from < each.until; });
+}
+
+void add_intervals_and_points(duckdb_function_info info, duckdb_data_chunk input,
+                              duckdb_aggregate_state* states) {
+  add_rows(info, input, states, [](const Interval& each) { return each.from <= each.until; });
 }
 
 void combine_intervals(duckdb_function_info info, duckdb_aggregate_state* sources,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Time intervals collected by the aggregates union_length and busiest_share. The SQL engine copies
+// Time intervals collected by the aggregates union_length, busiest_share, merged_spans and span_gaps. The SQL engine copies
 // the state of an aggregate as bytes, so the state is a pointer: null until the first interval.
 #pragma once
 
@@ -27,6 +27,9 @@ idx_t intervals_state_size(duckdb_function_info info);
 void init_intervals(duckdb_function_info info, duckdb_aggregate_state state);
 void add_intervals(duckdb_function_info info, duckdb_data_chunk input,
                    duckdb_aggregate_state* states);
+// The same, and intervals without a length.
+void add_intervals_and_points(duckdb_function_info info, duckdb_data_chunk input,
+                              duckdb_aggregate_state* states);
 void combine_intervals(duckdb_function_info info, duckdb_aggregate_state* sources,
                        duckdb_aggregate_state* targets, idx_t count);
 void destroy_intervals(duckdb_aggregate_state* states, idx_t count);

@@ -34,21 +34,20 @@ WITH
     UNION ALL SELECT pid, born_ns, born_ns FROM lives
     UNION ALL SELECT pid, died_ns, died_ns FROM lives
   ),
-  gaps AS (
-    SELECT max(until_ns) OVER (PARTITION BY pid ORDER BY from_ns, until_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS from_ns,
-           from_ns AS until_ns
-    FROM busy
-  )
+  gaps AS (SELECT unnest(span_gaps(from_ns, until_ns), recursive := true) FROM busy GROUP BY pid)
 SELECT greatest(g.from_ns, r.begin_ns) AS from_ns, least(g.until_ns, r.end_ns) AS until_ns
 FROM gaps AS g CROSS JOIN run AS r
-WHERE g.from_ns IS NOT NULL AND greatest(g.from_ns, r.begin_ns) < least(g.until_ns, r.end_ns);
+WHERE greatest(g.from_ns, r.begin_ns) < least(g.until_ns, r.end_ns);
 
 CREATE VIEW run_parts AS
 WITH
-  spans AS (
+  calls AS (
     SELECT from_ns, until_ns, CASE WHEN on_files THEN 1 WHEN on_pseudo_files THEN 4 ELSE 2 END AS what FROM timed_spans WHERE is_asked(layer)
+  ),
+  spans AS (
+    SELECT what, unnest(merged_spans(from_ns, until_ns), recursive := true) FROM calls GROUP BY what
     UNION ALL
-    SELECT from_ns, until_ns, 8 FROM work_spans
+    SELECT 8, from_ns, until_ns FROM work_spans
   ),
   summed AS (SELECT unnest(overlap_times(from_ns, until_ns, CAST(what AS UBIGINT)), recursive := true) FROM spans),
   times AS (

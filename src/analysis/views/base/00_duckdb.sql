@@ -150,6 +150,12 @@
 -- FUNCTION overlap_times(from_ns, until_ns, what): an aggregate: a list of {what, ns}. `what` is a
 -- combination of bits, `ns` the time in which the spans in progress had exactly these bits.
 
+-- FUNCTION merged_spans(from_ns, until_ns): an aggregate: a list of {from_ns, until_ns}, the times with at
+-- least one span in progress.
+
+-- FUNCTION span_gaps(from_ns, until_ns): an aggregate: a list of {from_ns, until_ns}, the times between the
+-- spans, those without a length included.
+
 -- FUNCTION peak_length(at_ns, from, until, is_removed): an aggregate: each row adds a range to a set of
 -- numbers, or removes it, at a time. The result is the largest size that the set had.
 
