@@ -123,6 +123,16 @@ FROM found_app_calls() AS f
 )";
 }
 
+// Of selected calls: each call is divided by what all others did meanwhile.
+std::string call_parts_sql(bool is_selected) {
+  constexpr std::string_view kParts =
+      "CREATE VIEW selected_call_parts AS SELECT op_id, step, reason, ns FROM found_call_parts()";
+  constexpr std::string_view kCalls =
+      " WHERE op_id IN (SELECT op_id FROM events WHERE op_id <> 0 AND duration_ns IS NOT NULL AND "
+      "is_asked(layer))";
+  return fmt::format("{}{};\n", kParts, is_selected ? kCalls : "");
+}
+
 std::string manifest_rows_sql(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();
   std::vector<std::pair<std::string, std::string>> facts = {
@@ -336,6 +346,7 @@ void add_selection(LazyRelations& definitions, const Selection& selection,
                                              {fmt::format("{}, {}", from_ns, to_ns)}));
   definitions.add("the view events", narrowed_view_sql("events", "all_events", conditions));
   definitions.add("the view selected_app_calls", app_calls_sql(!conditions.empty()));
+  definitions.add("the view selected_call_parts", call_parts_sql(!conditions.empty()));
   definitions.add("the view path_calls",
                   narrowed_view_sql("path_calls", "all_path_calls", path_conditions));
   definitions.add("the view waits", narrowed_view_sql("waits", "all_waits", wait_conditions));

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "analysis/engine/sql_text.hpp"
+#include "analysis/tables/call_parts.hpp"
 #include "trail/state/link.hpp"
 #include "value_text.hpp"
 #include "wait_text.hpp"
@@ -32,13 +33,6 @@ std::string value_rows_sql() {
 bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
   return std::ranges::any_of(tables, [&](const store::TableInfo& table) {
     return table.layer == layer && table.column(role) != nullptr;
-  });
-}
-
-bool has_rows(const store::TraceReader& reader, std::string_view layer) {
-  return std::ranges::any_of(reader.blocks(), [&](const store::BlockInfo& block) {
-    const store::TableInfo* table = reader.table(block.kind);
-    return block.rows > 0 && table != nullptr && table->layer == layer;
   });
 }
 
@@ -105,36 +99,34 @@ std::string descriptor_macro_sql() {
 }
 
 std::string served_macro_sql() {
-  struct FileSystem {
-    std::string_view type;
-    bool is_served;
-  };
-  static constexpr FileSystem kFileSystems[] = {
-#define FILE_SYSTEM(type, magic, has_events, syncs_writes, is_served) {#type, (is_served) != 0},
-#include "file_systems.def"
-  };
   std::vector<std::string> served;
-  for (const FileSystem& row : kFileSystems)
-    if (row.is_served)
-      served.push_back(sql_literal(row.type));
+  for (const std::string_view type : served_file_systems())
+    served.push_back(sql_literal(type));
   return fmt::format("CREATE MACRO is_served(file_system) AS file_system IN ({});\n",
                      fmt::join(served, ", "));
+}
+
+// A constant for the planner.
+std::string step_macro_sql() {
+  std::vector<std::string> parts;
+  for (const std::string_view part : kCallParts)
+    parts.push_back(sql_literal(part));
+  return fmt::format("CREATE MACRO step_of(name) AS CAST(list_position([{}], name) AS INTEGER);\n",
+                     fmt::join(parts, ", "));
 }
 
 } // namespace
 
 std::string schema_macros_sql() {
-  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql() + served_macro_sql();
+  return layer_macro_sql() + trait_macros_sql() + descriptor_macro_sql() + served_macro_sql() +
+         step_macro_sql();
 }
 
 // As constants, so that the planner leaves out events that cannot match.
 std::string layer_macros_sql(const store::TraceReader& reader, Tables tables) {
-  const schema::LayerInfo* call_layer = nullptr; // as in the view of this name
+  const schema::LayerInfo* call_layer = call_layer_of(reader);
   std::vector<std::string> without_spans = {"''"};
   for (const schema::LayerInfo& layer : schema::kLayers) {
-    if (layer.call_rank > 0 && has_rows(reader, layer.name) &&
-        (call_layer == nullptr || layer.call_rank < call_layer->call_rank))
-      call_layer = &layer;
     if (layer.layer != schema::Layer::dictionary &&
         any_has_role(tables, layer.name, schema::Role::bytes) &&
         !any_has_role(tables, layer.name, schema::Role::duration))

@@ -3,22 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "analysis/functions/overlaps.hpp"
 #include "analysis/functions/vectors.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
-
-struct Piece {
-  std::uint64_t from;
-  std::uint64_t until;
-  std::uint64_t what;
-};
 
 // Most groups have one piece or a few. The engine copies states as bytes, so further pieces lie
 // elsewhere.
@@ -43,51 +37,8 @@ void add_piece(OverlapState& state, const Piece& piece) {
   state.more->push_back(piece);
 }
 
-// A set of things, and the time in which exactly these were in progress.
-struct Overlap {
-  std::uint64_t what;
-  std::uint64_t ns;
-};
-
-// Begin or end of a piece.
-struct Change {
-  std::uint64_t at;
-  std::uint64_t what;
-  bool is_begin;
-};
-
-// Counts the pieces in progress for each thing.
-class Ongoing {
-public:
-  void change(const Change& change) {
-    for (std::uint64_t rest = change.what; rest != 0; rest &= rest - 1) {
-      const std::uint64_t bit = rest & -rest;
-      std::uint64_t& count = counts_[static_cast<std::size_t>(std::countr_zero(bit))];
-      count += change.is_begin ? 1 : -1ULL;
-      what_ = count > 0 ? what_ | bit : what_ & ~bit;
-    }
-  }
-  std::uint64_t what() const { return what_; }
-
-private:
-  std::array<std::uint64_t, 64> counts_{};
-  std::uint64_t what_ = 0;
-};
-
-// Merges entries for the same set of things.
-void unite(std::vector<Overlap>& overlaps) {
-  std::ranges::sort(overlaps, {}, &Overlap::what);
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < overlaps.size(); ++i)
-    if (overlaps[i].what == overlaps[kept].what)
-      overlaps[kept].ns += overlaps[i].ns;
-    else
-      overlaps[++kept] = overlaps[i];
-  if (!overlaps.empty())
-    overlaps.resize(kept + 1);
-}
-
-void find_overlaps(const OverlapState& state, std::vector<Overlap>& overlaps) {
+void find_overlaps(const OverlapState& state, OverlapFinder& finder,
+                   std::vector<Overlap>& overlaps) {
   overlaps.clear();
   if (state.is_empty())
     return;
@@ -95,24 +46,10 @@ void find_overlaps(const OverlapState& state, std::vector<Overlap>& overlaps) {
     overlaps.push_back({state.first.what, state.first.until - state.first.from});
     return;
   }
-  std::vector<Change> changes;
-  changes.reserve(2 + 2 * state.more->size());
-  const auto add = [&](const Piece& piece) {
-    changes.push_back({piece.from, piece.what, true});
-    changes.push_back({piece.until, piece.what, false});
-  };
-  add(state.first);
-  std::ranges::for_each(*state.more, add);
-  std::ranges::sort(changes, {}, &Change::at);
-  Ongoing ongoing;
-  std::uint64_t reached = 0;
-  for (const Change& change : changes) {
-    if (change.at > reached && ongoing.what() != 0)
-      overlaps.push_back({ongoing.what(), change.at - reached});
-    ongoing.change(change);
-    reached = change.at;
-  }
-  unite(overlaps);
+  finder.add(state.first);
+  for (const Piece& piece : *state.more)
+    finder.add(piece);
+  finder.find(overlaps);
 }
 
 // Exceptions must not pass through the engine's C interface.
@@ -187,9 +124,10 @@ duckdb_list_entry append(duckdb_vector result, const std::vector<Overlap>& overl
 void finalize_overlaps(duckdb_function_info info, duckdb_aggregate_state* states,
                        duckdb_vector result, idx_t count, idx_t offset) {
   guard_overlaps(info, [&] {
+    OverlapFinder finder;
     std::vector<Overlap> overlaps;
     for (idx_t at = 0; at < count; ++at) {
-      find_overlaps(overlap_of(states[at]), overlaps);
+      find_overlaps(overlap_of(states[at]), finder, overlaps);
       const duckdb_list_entry entry = append(result, overlaps);
       static_cast<duckdb_list_entry*>(duckdb_vector_get_data(result))[offset + at] = entry;
     }

@@ -14,150 +14,13 @@
 #include <fmt/format.h>
 
 #include "analysis/functions/vectors.hpp"
+#include "analysis/tables/trail_columns.hpp"
 #include "schema.hpp"
 #include "trail/trails.hpp"
 
 namespace iotrail::analysis {
 
 namespace {
-
-constexpr std::uint64_t kNull = UINT64_MAX;
-
-// A column of rows in memory: a number or kNull, or a text that may be empty.
-template <class Row> struct MemoryColumn {
-  const char* name;
-  duckdb_type type;
-  std::uint64_t (*number)(const Row&) = nullptr;
-  std::string_view (*text)(const Row&) = nullptr;
-};
-
-std::uint64_t known(std::uint64_t number) {
-  return number == 0 ? kNull : number;
-}
-
-// An operation that this version does not know is a number, as in the tables of events.
-std::string_view operation_name(const trail::Link& link) {
-  static const auto names = [] {
-    std::array<std::string, UINT8_MAX + 1> made;
-    for (std::uint32_t number = 0; number < made.size(); ++number) {
-      const std::string_view name = schema::value_name("block", number);
-      made[number] = name.empty() ? fmt::format("{}", number) : name;
-    }
-    return made;
-  }();
-  return names[link.operation];
-}
-
-// NULL: not write-back of a file's pages.
-std::string_view reason_name(const trail::Link& link) {
-  return schema::value_name("writeback_reason", link.reason);
-}
-
-using trail::Fate;
-using trail::LateRead;
-using trail::Link;
-
-constexpr MemoryColumn<Link> kLinkColumns[] = {
-    {"cause", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const Link& l) { return trail::cause_name(l.cause); }},
-    {"is_remainder", DUCKDB_TYPE_UBIGINT,
-     [](const Link& l) { return std::uint64_t{trail::is_remainder(l.cause)}; }},
-    {"is_repeat", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return std::uint64_t{l.is_repeat}; }},
-    {"confidence", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const Link& l) { return trail::confidence_name(l.confidence); }},
-    {"op_id", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.op_id; }},
-    {"pid", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.pid}; }},
-    {"by_op", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.by_op; }},
-    {"by_pid", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.by_pid}; }},
-    {"file", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.file}; }},
-    {"position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.offset; }},
-    {"bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.bytes; }},
-    {"plain_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.plain_bytes); }},
-    {"used_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.used_bytes; }},
-    {"late_bytes", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_bytes; }},
-    {"late_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.late_ns; }},
-    {"device", DUCKDB_TYPE_UINTEGER, [](const Link& l) { return std::uint64_t{l.device}; }},
-    {"device_position", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.begin; }},
-    {"direction", DUCKDB_TYPE_VARCHAR, nullptr, operation_name},
-    {"set_off_by", DUCKDB_TYPE_VARCHAR, nullptr, reason_name},
-    {"stored_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.stored_ns); }},
-    {"ts_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return l.queued_ns; }},
-    {"inserted_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.inserted_ns); }},
-    {"issued_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.issued_ns); }},
-    {"completed_ns", DUCKDB_TYPE_UBIGINT, [](const Link& l) { return known(l.completed_ns); }},
-    {"error", DUCKDB_TYPE_INTEGER,
-     [](const Link& l) { return std::uint64_t{static_cast<std::uint32_t>(l.error)}; }},
-};
-
-constexpr MemoryColumn<Fate> kFateColumns[] = {
-    {"pid", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.pid}; }},
-    {"file", DUCKDB_TYPE_UINTEGER, [](const Fate& f) { return std::uint64_t{f.file}; }},
-    {"written", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.written; }},
-    {"mapped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.mapped; }},
-    {"outside", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.outside; }},
-    {"to_device", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.to_device; }},
-    {"failed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.failed; }},
-    {"absorbed", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.absorbed; }},
-    {"dropped", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.dropped; }},
-    {"inlined", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.inlined; }},
-    {"pending", DUCKDB_TYPE_UBIGINT, [](const Fate& f) { return f.pending; }},
-};
-
-constexpr MemoryColumn<LateRead> kLateReadColumns[] = {
-    {"op_id", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.op_id; }},
-    {"by_op", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.by_op; }},
-    {"pid", DUCKDB_TYPE_UINTEGER, [](const LateRead& r) { return std::uint64_t{r.pid}; }},
-    {"file", DUCKDB_TYPE_UINTEGER, [](const LateRead& r) { return std::uint64_t{r.file}; }},
-    {"bytes", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.bytes; }},
-    {"late_ns", DUCKDB_TYPE_UBIGINT, [](const LateRead& r) { return r.late_ns; }},
-};
-
-constexpr MemoryColumn<FilePath> kFilePathColumns[] = {
-    {"file", DUCKDB_TYPE_UINTEGER, [](const FilePath& p) { return std::uint64_t{p.file}; }},
-    {"since_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.since_ns; }},
-    {"until_ns", DUCKDB_TYPE_UBIGINT, [](const FilePath& p) { return p.until_ns; }}, // NULL: none
-    {"path", DUCKDB_TYPE_VARCHAR, nullptr, [](const FilePath& p) { return p.path(); }},
-    {"shown_path", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const FilePath& p) { return std::string_view(p.shown_path); }},
-    {"is_removed", DUCKDB_TYPE_UBIGINT,
-     [](const FilePath& p) { return std::uint64_t{p.is_removed}; }},
-};
-
-constexpr MemoryColumn<CurrentDirectory> kDirectoryColumns[] = {
-    {"pid", DUCKDB_TYPE_UINTEGER, [](const CurrentDirectory& d) { return std::uint64_t{d.pid}; }},
-    {"since_ns", DUCKDB_TYPE_UBIGINT, [](const CurrentDirectory& d) { return d.since_ns; }},
-    {"directory", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const CurrentDirectory& d) { return std::string_view(d.path); }}, // NULL: unknown
-    {"directory_file", DUCKDB_TYPE_UINTEGER,
-     [](const CurrentDirectory& d) { return std::uint64_t{d.file}; }},
-    {"is_inferred", DUCKDB_TYPE_UBIGINT,
-     [](const CurrentDirectory& d) { return std::uint64_t{d.is_inferred}; }},
-};
-
-constexpr MemoryColumn<DamageLoss> kDamageColumns[] = {
-    {"from_ns", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.from_ns; }},
-    {"to_ns", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.to_ns; }},
-    {"source", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const DamageLoss&) { return schema::value_name("source", IOT_source_store); }},
-    {"counter", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const DamageLoss&) -> std::string_view {
-       return schema::find_counter(IOT_COUNTER_store_block_damaged)->name;
-     }},
-    {"events", DUCKDB_TYPE_UBIGINT, [](const DamageLoss& d) { return d.events; }},
-};
-
-// NULL where no library call has the system call.
-constexpr MemoryColumn<AppCall> kAppCallColumns[] = {
-    {"syscall_op", DUCKDB_TYPE_UBIGINT, [](const AppCall& c) { return c.syscall_op; }},
-    {"app_op", DUCKDB_TYPE_UBIGINT,
-     [](const AppCall& c) { return c.kind->event.empty() ? kNull : c.app_op; }},
-    {"app_event", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const AppCall& c) { return std::string_view(c.kind->event); }},
-    {"app_call", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const AppCall& c) { return std::string_view(c.kind->call); }},
-    {"place", DUCKDB_TYPE_VARCHAR, nullptr,
-     [](const AppCall& c) { return std::string_view(c.kind->place); }},
-};
 
 template <class Row> struct Table;
 template <> struct Table<Link> {
@@ -190,6 +53,11 @@ template <> struct Table<AppCall> {
   static constexpr const char* kName = "found_app_calls";
   static constexpr std::span<const MemoryColumn<AppCall>> kColumns = kAppCallColumns;
   static std::span<const AppCall> rows(TrailTables& tables) { return tables.app_calls().calls; }
+};
+template <> struct Table<CallPart> {
+  static constexpr const char* kName = "found_call_parts";
+  static constexpr std::span<const MemoryColumn<CallPart>> kColumns = kCallPartColumns;
+  static std::span<const CallPart> rows(TrailTables& tables) { return tables.call_parts(); }
 };
 template <> struct Table<CurrentDirectory> {
   static constexpr const char* kName = "found_directories";
@@ -356,6 +224,8 @@ Result<void> TrailTables::register_in(duckdb_connection connection) {
     return done;
   if (auto done = register_memory<AppCall>(connection, this); !done)
     return done;
+  if (auto done = register_memory<CallPart>(connection, this); !done)
+    return done;
   if (auto done = register_memory<DamageLoss>(connection, this); !done)
     return done;
   if (auto done = register_path(connection, this, "shown_path_at", path_rows<shown_path_of>); !done)
@@ -378,6 +248,11 @@ const TraceNames& TrailTables::names() {
 const AppCalls& TrailTables::app_calls() {
   std::call_once(placed_, [&] { app_calls_ = find_app_calls(reader_); });
   return app_calls_;
+}
+
+const std::vector<CallPart>& TrailTables::call_parts() {
+  std::call_once(divided_, [&] { call_parts_ = find_call_parts(reader_, trails().links); });
+  return call_parts_;
 }
 
 const std::vector<DamageLoss>& TrailTables::damage() {

@@ -4,7 +4,8 @@
 // found_late_reads(), for views/00_links.sql, conservation.sql, write_fates.sql and read_ahead.sql.
 // The first query that needs one computes them, once while the trace is open. Likewise the paths of
 // files over time, found_file_paths() and shown_path_at(file, ts_ns), and the current directories of
-// processes, found_directories(); the library calls of system calls, found_app_calls(); and the damage of the trace, found_damage().
+// processes, found_directories(); the library calls of system calls, found_app_calls(); the parts of
+// calls, found_call_parts(); and the damage of the trace, found_damage().
 #pragma once
 
 #include <duckdb.h>
@@ -15,6 +16,7 @@
 
 #include "analysis/names/file_paths.hpp"
 #include "analysis/tables/app_calls.hpp"
+#include "analysis/tables/call_parts.hpp"
 #include "base/result.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "trail/state/link.hpp"
@@ -40,6 +42,7 @@ public:
   const trail::Trails& trails();
   const TraceNames& names();
   const AppCalls& app_calls();
+  const std::vector<CallPart>& call_parts();
   const std::vector<DamageLoss>& damage(); // after a look at every block
 
 private:
@@ -50,6 +53,8 @@ private:
   TraceNames names_;
   std::once_flag placed_;
   AppCalls app_calls_;
+  std::once_flag divided_;
+  std::vector<CallPart> call_parts_;
   std::once_flag checked_;
   std::vector<DamageLoss> damage_;
 };
