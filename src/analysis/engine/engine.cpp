@@ -191,8 +191,9 @@ Result<void> Engine::Impl::register_tables() {
 
 // Views with a row for each layer, process or file at most. Others read them many times.
 constexpr std::string_view kSmallViews[] = {
-    "asked_layers",         "busy_window", "call_layer", "disk_caches", "file_names",
-    "files_without_device", "given_paths", "programs",   "run",         "renamed_files"};
+    "asked_layers", "busy_window",          "call_layer",       "disk_caches",
+    "file_names",   "files_without_device", "given_paths",      "programs",
+    "run",          "renamed_files",        "shared_file_calls"};
 
 // The trace's own tables come last, so that none replaces a relation of iotrail.
 void Engine::Impl::add_definitions(const EngineOptions& options) {

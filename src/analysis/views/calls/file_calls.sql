@@ -12,10 +12,17 @@ FROM operations AS o
   LEFT JOIN programs AS p ON o.pid = p.program_pid
 WHERE is_asked(o.layer) AND n.file IS NULL AND NOT waits_for_others(o.class) AND NOT (o.file = 0 AND o.path IS NULL AND is_unfinished(o.error));
 
--- The same, for joins by operation: one row per operation. Of calls that share a number, as thousands may in a
+-- One row per number that several rows of file_calls share.
+--   op_id   the number
+CREATE VIEW shared_file_calls AS SELECT op_id FROM file_calls GROUP BY op_id HAVING count(*) > 1;
+
+-- The rows of file_calls, for joins by operation: one row per operation. Of calls that share a number, as thousands may in a
 -- forged trace, it is the first.
 --   columns as in file_calls
-CREATE VIEW file_calls_by_op AS SELECT DISTINCT ON (op_id) * FROM file_calls ORDER BY op_id, ts_ns;
+CREATE VIEW file_calls_by_op AS
+SELECT * FROM file_calls ANTI JOIN shared_file_calls USING (op_id)
+UNION ALL
+(SELECT DISTINCT ON (op_id) * FROM file_calls SEMI JOIN shared_file_calls USING (op_id) ORDER BY op_id, ts_ns);
 
 -- The length of the window in which findings measure shares of time: a tenth of the run, at least
 -- one second, and at most the run. One row.
