@@ -40,6 +40,7 @@ struct Engine::Impl {
   std::unique_ptr<store::TraceReader> reader;
   std::vector<store::TableInfo>
       tables; // of the reader, including columns that the trace is too old to have
+  ColumnMeanings meanings;
   std::unique_ptr<TrailTables> trails;
   store::TemporaryFiles temporary_files;
   std::optional<SpillDirectory> spill;
@@ -121,12 +122,14 @@ struct Settings {
   }
 };
 
-Result<void> choose_settings(Settings& settings, const EngineOptions& options,
+// `is_small`: handing a query's few rows to another thread costs more than the work does.
+Result<void> choose_settings(Settings& settings, const EngineOptions& options, bool is_small,
                              const std::string& spill) {
   const std::uint64_t space = space_left();
   if (space < kLeastSpaceBytes || duckdb_create_config(&settings.config) != DuckDBSuccess)
     return fail_of_memory("not enough memory");
-  const unsigned usual = space < kSpaceOfThreads ? 1 : std::thread::hardware_concurrency();
+  const unsigned usual =
+      is_small || space < kSpaceOfThreads ? 1 : std::thread::hardware_concurrency();
   const unsigned threads = options.threads ? options.threads : std::max(1U, usual);
   const std::uint64_t memory_bytes =
       std::min(options.memory_bytes ? options.memory_bytes : default_memory_bytes(), space / 2);
@@ -154,7 +157,7 @@ Result<void> Engine::Impl::open_database(const EngineOptions& options) {
   if (parent.empty()) // TMPDIR is no directory
     parent = "/tmp";
   spill.emplace(parent, temporary_files);
-  if (auto chosen = choose_settings(settings, options, spill->path()); !chosen)
+  if (auto chosen = choose_settings(settings, options, !is_large(*reader), spill->path()); !chosen)
     return chosen;
   char* why = nullptr;
   if (duckdb_open_ext(":memory:", &database, settings.config, &why) != DuckDBSuccess) {
@@ -180,6 +183,7 @@ Result<void> Engine::Impl::run(std::string_view what, const std::string& sql) co
 
 Result<void> Engine::Impl::register_tables() {
   tables = tables_of(*reader);
+  meanings = ColumnMeanings(tables);
   for (const store::TableInfo& table : tables)
     if (auto done = register_trace_table(connection.handle, *reader, table); !done)
       return done;
@@ -330,8 +334,7 @@ Result<Rows> Engine::query(std::string_view sql) {
   if (!rows)
     impl_->explain_failure(rows.error());
   for (std::size_t i = 0; rows && i < rows->columns().size(); ++i)
-    rows->set_meaning(i,
-                      column_meaning(sql, rows->columns()[i].name, rows->type(i), impl_->tables));
+    rows->set_meaning(i, impl_->meanings.of(sql, rows->columns()[i].name, rows->type(i)));
   if (rows)
     mark_asked(sql, *rows);
   return rows;

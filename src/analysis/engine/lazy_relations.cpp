@@ -3,9 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <optional>
-#include <set>
 #include <utility>
 
 namespace iotrail::analysis {
@@ -13,56 +10,63 @@ namespace iotrail::analysis {
 namespace {
 
 bool is_of_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || (c >= 'A' && c <= 'Z');
 }
 
-// Walks over SQL word by word, or by words and marks.
+std::string in_small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z')
+      c = static_cast<char>(c - 'A' + 'a');
+  return small;
+}
+
+// Walks over SQL in small letters word by word, or by words and marks. The tokens are parts of the
+// SQL: a session looks at each of some hundred thousand letters of views.
 class SqlWords {
 public:
-  explicit SqlWords(std::string_view sql) : sql_(sql) {}
+  explicit SqlWords(std::string_view small_sql) : sql_(small_sql) {}
 
-  // The next word in lower case, quoted or not; nullopt: the end.
-  std::optional<std::string> next() {
-    for (auto token = next_token(); token; token = next_token())
-      if (!is_mark_)
-        return token;
-    return std::nullopt;
+  // The next word, quoted or not; empty: the end.
+  std::string_view next() {
+    std::string_view token = next_token();
+    while (is_mark_ && !token.empty())
+      token = next_token();
+    return token;
   }
 
   // The same, or one of the marks `(`, `)`, `,` and `;`.
-  std::optional<std::string> next_token() {
+  std::string_view next_token() {
+    is_mark_ = false;
     while (at_ < sql_.size()) {
       const char c = sql_[at_];
-      is_mark_ = kMarks.contains(c);
-      if (is_mark_)
-        return std::string(1, sql_[at_++]);
+      if (is_of_word(c))
+        return plain();
+      if (c == '(' || c == ')' || c == ',' || c == ';') {
+        is_mark_ = true;
+        return sql_.substr(at_++, 1);
+      }
       if (c == '\'')
         skip_quoted();
-      else if (sql_.substr(at_).starts_with("--"))
-        at_ = std::min(sql_.find('\n', at_), sql_.size());
-      else if (c == '"')
-        return in_small_letters(skip_quoted());
-      else if (is_of_word(c))
-        return plain();
-      else
+      else if (is_comment())
+        skip_line();
+      else if (c == '"') {
+        if (const std::string_view quoted = skip_quoted(); !quoted.empty())
+          return quoted;
+      } else
         ++at_;
     }
-    return std::nullopt;
+    return {};
   }
 
   // Goes behind the next semicolon, or to the end, and makes no words of what lies before.
   void skip_statement() {
-    for (;;) {
-      at_ = sql_.find_first_of("'\";-", at_);
-      if (at_ == sql_.npos) {
-        at_ = sql_.size();
-        return;
-      }
+    while (at_ < sql_.size()) {
       const char c = sql_[at_];
       if (c == '\'' || c == '"') {
         skip_quoted();
-      } else if (sql_.substr(at_).starts_with("--")) {
-        at_ = std::min(sql_.find('\n', at_), sql_.size());
+      } else if (is_comment()) {
+        skip_line();
       } else {
         ++at_;
         if (c == ';')
@@ -76,11 +80,19 @@ public:
 
   // After a word: whether a call follows.
   bool is_call() const {
-    const std::size_t after = sql_.find_first_not_of(" \t\n", at_);
-    return after != std::string_view::npos && sql_[after] == '(';
+    std::size_t after = at_;
+    while (after < sql_.size() &&
+           (sql_[after] == ' ' || sql_[after] == '\t' || sql_[after] == '\n'))
+      ++after;
+    return after < sql_.size() && sql_[after] == '(';
   }
 
 private:
+  bool is_comment() const {
+    return sql_[at_] == '-' && at_ + 1 < sql_.size() && sql_[at_ + 1] == '-';
+  }
+  void skip_line() { at_ = std::min(sql_.find('\n', at_), sql_.size()); }
+
   // Skips from one quote to the next, or to the end, and returns the text between them.
   std::string_view skip_quoted() {
     const std::size_t begin = at_ + 1;
@@ -89,36 +101,35 @@ private:
     return sql_.substr(begin, end - begin);
   }
 
-  std::string plain() {
+  std::string_view plain() {
     const std::size_t begin = at_;
     while (at_ < sql_.size() && is_of_word(sql_[at_]))
       ++at_;
-    return in_small_letters(sql_.substr(begin, at_ - begin));
+    return sql_.substr(begin, at_ - begin);
   }
-
-  static std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    std::ranges::transform(small, small.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return small;
-  }
-
-  static constexpr std::string_view kMarks = "(),;";
 
   std::string_view sql_;
   std::size_t at_ = 0;
   bool is_mark_ = false;
 };
 
+template <std::size_t kSize>
+bool is_one_of(const std::array<std::string_view, kSize>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
 // A macro's name gets a `(` at its end, like a call in references_in().
 std::vector<std::string> names_made_by(std::string_view sql) {
   std::vector<std::string> names;
-  SqlWords words(sql);
-  for (auto word = words.next(); word; word = words.next()) {
-    if (*word == "create") {
-      const auto kind = words.next();
-      if (auto name = words.next(); kind && name)
-        names.push_back(*kind == "macro" ? *name + '(' : std::move(*name));
+  const std::string small = in_small_letters(sql);
+  SqlWords words(small);
+  for (auto word = words.next(); !word.empty(); word = words.next()) {
+    if (word == "create") {
+      const bool is_macro = words.next() == "macro";
+      if (const auto name = words.next(); !name.empty()) {
+        names.emplace_back(name);
+        names.back() += is_macro ? "(" : "";
+      }
     }
     words.skip_statement();
   }
@@ -128,28 +139,31 @@ std::vector<std::string> names_made_by(std::string_view sql) {
 // Finds the names of relations by their place: after FROM and JOIN, and in the list after FROM.
 class ReferenceFinder {
 public:
-  explicit ReferenceFinder(std::string_view sql) : words_(sql) {}
+  // In small letters.
+  explicit ReferenceFinder(std::string_view small_sql) : words_(small_sql) {}
 
   std::vector<std::string> found() {
-    while (auto token = words_.next_token())
-      read(*token);
-    std::erase_if(names_, [&](const std::string& name) { return own_names_.contains(name); });
+    for (auto token = words_.next_token(); !token.empty(); token = words_.next_token())
+      read(token);
+    std::erase_if(names_, [&](const std::string& name) {
+      return std::ranges::find(own_names_, name) != own_names_.end();
+    });
     return std::move(names_);
   }
 
 private:
-  static bool begins_list(const std::string& word) {
-    static const std::set<std::string, std::less<>> words = {"from",  "join",    "table",
-                                                             "pivot", "unpivot", "summarize"};
-    return words.contains(word);
+  static bool begins_list(std::string_view word) {
+    static constexpr std::array<std::string_view, 6> kWords = {"from",  "join",    "table",
+                                                               "pivot", "unpivot", "summarize"};
+    return is_one_of(kWords, word);
   }
-  static bool ends_list(const std::string& word) {
-    static const std::set<std::string, std::less<>> words = {
+  static bool ends_list(std::string_view word) {
+    static constexpr std::array<std::string_view, 9> kWords = {
         "select", "where", "group", "order", "having", "qualify", "limit", "window", "union"};
-    return words.contains(word);
+    return is_one_of(kWords, word);
   }
 
-  void read(const std::string& token) {
+  void read(std::string_view token) {
     if (token == "(") {
       note_own_name();
       in_list_.push_back(expects_name_);
@@ -162,20 +176,21 @@ private:
     } else if (token != ";") {
       read_word(token);
     }
-    std::ranges::rotate(last_, last_.end() - 1);
-    last_.front() = token;
+    last_ = {token, last_[0], last_[1], last_[2]};
   }
 
-  void read_word(const std::string& word) {
-    const bool is_call = words_.is_call();
-    if (is_call)
-      names_.push_back(word + '(');
-    else if (expects_name_ && !ends_list(word))
-      names_.push_back(word);
+  void read_word(std::string_view word) {
+    const bool ends = ends_list(word);
+    if (words_.is_call()) {
+      names_.emplace_back(word);
+      names_.back() += '(';
+    } else if (expects_name_ && !ends) {
+      names_.emplace_back(word);
+    }
     expects_name_ = begins_list(word);
     if (expects_name_)
       in_list_.back() = true;
-    else if (ends_list(word))
+    else if (ends)
       in_list_.back() = false;
   }
 
@@ -184,25 +199,26 @@ private:
     std::size_t as = last_[0] == "materialized" ? 1 : 0;
     as += as == 1 && last_[1] == "not" ? 1 : 0;
     if (last_[as] == "as")
-      own_names_.insert(last_[as + 1]);
+      own_names_.push_back(last_[as + 1]);
   }
 
   SqlWords words_;
   std::vector<std::string> names_;
-  std::set<std::string, std::less<>> own_names_;
+  std::vector<std::string_view> own_names_;
   std::vector<bool> in_list_ = {false}; // by depth of parentheses: in a list of relations
   bool expects_name_ = false;
-  std::array<std::string, 4> last_; // tokens, the last one first
+  std::array<std::string_view, 4> last_; // tokens, the last one first
 };
 
 } // namespace
 
 std::vector<std::string> names_in(std::string_view sql) {
   std::vector<std::string> names;
-  SqlWords words(sql);
-  while (auto word = words.next())
+  const std::string small = in_small_letters(sql);
+  SqlWords words(small);
+  for (auto word = words.next(); !word.empty(); word = words.next())
     if (!words.is_call())
-      names.push_back(std::move(*word));
+      names.emplace_back(word);
   return names;
 }
 
@@ -214,7 +230,8 @@ std::vector<std::string> names_of_conditions(std::string_view sql) {
 }
 
 std::vector<std::string> references_in(std::string_view sql) {
-  return ReferenceFinder(sql).found();
+  const std::string small = in_small_letters(sql);
+  return ReferenceFinder(small).found();
 }
 
 std::vector<std::string_view> statements_of(std::string_view sql) {
@@ -228,16 +245,17 @@ std::vector<std::string_view> statements_of(std::string_view sql) {
 }
 
 bool lists_relations(std::string_view sql) {
-  SqlWords words(sql);
+  const std::string small = in_small_letters(sql);
+  SqlWords words(small);
   auto word = words.next();
   if (word == "desc") // elsewhere a sort order
     return true;
-  for (; word; word = words.next()) {
+  for (; !word.empty(); word = words.next()) {
     if (word == "show") // shown_path_at() is not this word
       return true;
     for (const std::string_view begin :
          {"show_", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
-      if (word->starts_with(begin))
+      if (word.starts_with(begin))
         return true;
   }
   return false;
@@ -253,7 +271,9 @@ void LazyRelations::add_entry(std::span<const std::string> names, Definition def
 
 void LazyRelations::add(std::string what, std::string sql, std::string fallback_sql) {
   const std::vector<std::string> names = names_made_by(sql);
-  add_entry(names, {std::move(what), std::move(sql), std::move(fallback_sql)});
+  add_entry(
+      names,
+      {.what = std::move(what), .sql = std::move(sql), .fallback_sql = std::move(fallback_sql)});
 }
 
 void LazyRelations::add_file(std::string_view sql, std::span<const std::string> kept) {
@@ -265,7 +285,8 @@ void LazyRelations::add_file(std::string_view sql, std::span<const std::string> 
       entries_.back().definition.sql += statement;
       continue;
     }
-    Definition made{"the view " + names.front(), std::string(statement), {}};
+    Definition made{
+        .what = "the view " + names.front(), .sql = std::string(statement), .fallback_sql = {}};
     constexpr std::string_view kCreate = "CREATE VIEW ";
     const auto at = made.sql.find(kCreate);
     const bool is_kept = std::ranges::find(kept, names.front()) != kept.end();

@@ -65,21 +65,28 @@ private:
 
 } // namespace
 
-Meaning column_meaning(std::string_view sql, std::string_view column, duckdb_type type,
-                       std::span<const store::TableInfo> tables) {
+ColumnMeanings::ColumnMeanings(std::span<const store::TableInfo> tables) {
+  for (const store::TableInfo& table : tables)
+    for (const store::ColumnInfo& info : table.columns)
+      columns_[schema::column_name(info.name)].push_back({&table, &info});
+}
+
+Meaning ColumnMeanings::of(std::string_view sql, std::string_view column, duckdb_type type) const {
   const auto* of_view = std::ranges::find(kViewColumns, column, &ViewColumn::name);
   if (of_view != std::end(kViewColumns) && of_view->type == type)
     return of_view->meaning;
   Agreement named;
   Agreement all;
-  for (const store::TableInfo& table : tables)
-    for (const store::ColumnInfo& info : table.columns) {
-      if (schema::column_name(info.name) != column || sql_type_of(info) != type)
-        continue;
-      all.add(info.meaning);
-      if (names(sql, table.name))
-        named.add(info.meaning);
-    }
+  const auto found = columns_.find(column);
+  if (found == columns_.end())
+    return all.meaning();
+  for (const auto& [table, info] : found->second) {
+    if (sql_type_of(*info) != type)
+      continue;
+    all.add(info->meaning);
+    if (names(sql, table->name))
+      named.add(info->meaning);
+  }
   return named.is_empty() ? all.meaning() : named.meaning();
 }
 

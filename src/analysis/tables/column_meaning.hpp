@@ -9,13 +9,28 @@
 
 #include <span>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
 #include "store/format/manifest.hpp"
 
 namespace iotrail::analysis {
 
-// `number` if no table has such a column, or if the tables in the query disagree on its meaning.
-schema::Meaning column_meaning(std::string_view sql, std::string_view column, duckdb_type type,
-                               std::span<const store::TableInfo> tables);
+// Knows the columns of some tables, which must outlive it.
+class ColumnMeanings {
+public:
+  ColumnMeanings() = default;
+  explicit ColumnMeanings(std::span<const store::TableInfo> tables);
+
+  // `number` if no table has such a column, or if the tables in the query disagree on its meaning.
+  schema::Meaning of(std::string_view sql, std::string_view column, duckdb_type type) const;
+
+private:
+  struct TableColumn {
+    const store::TableInfo* table;
+    const store::ColumnInfo* info;
+  };
+  std::unordered_map<std::string_view, std::vector<TableColumn>> columns_; // by name
+};
 
 } // namespace iotrail::analysis
